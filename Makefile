@@ -1,0 +1,67 @@
+# Everything runs in .venv, which is made from uv.lock by the first target that needs it.
+# Overrides: make PYTHON=/path/to/python3.12 setup; make SEEDS=500 proof
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+BIN   := .venv/bin
+STAMP := .venv/made-from
+SEEDS ?= 10000
+
+PYTHON ?= $(shell for name in python3 python3.11 python3.12 python3.13 python3.14; do \
+	$$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
+	&& command -v $$name && break; done)
+
+.PHONY: help
+help:  ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: setup
+setup: $(STAMP)  ## make .venv from uv.lock (the only target that downloads)
+
+$(STAMP): pyproject.toml uv.lock tools/setup.py
+	@test -n "$(PYTHON)" || { echo "hostler needs Python 3.11 or later on the PATH" >&2; exit 1; }
+	@$(PYTHON) tools/setup.py
+
+.PHONY: demo
+demo: $(STAMP)  ## watch a fleet live through a bad day, without an account
+	@$(BIN)/hostler demo
+
+.PHONY: test
+test: $(STAMP)  ## run everything that CI runs
+	@$(BIN)/python tools/test.py
+
+.PHONY: check
+check: $(STAMP)  ## run the static checks only: lint, format, spelling, types, layers, docs
+	@$(BIN)/python tools/test.py static
+
+.PHONY: format
+format: $(STAMP)  ## repair what can be repaired by a tool
+	@$(BIN)/ruff check --fix-only --quiet
+	@$(BIN)/ruff format
+
+.PHONY: proof
+proof: $(STAMP)  ## simulate SEEDS disasters (10000 unless you say otherwise)
+	@$(BIN)/hostler simulate --seeds $(SEEDS)
+
+.PHONY: bench
+bench: $(STAMP)  ## print the numbers that the design promises
+	@set -e; for file in benchmarks/[a-z]*.py; do echo "==> $$file"; $(BIN)/python $$file; done
+
+.PHONY: docs
+docs: $(STAMP)  ## build the site in site/
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+.PHONY: news
+news: $(STAMP)  ## show the next section of the change log, from the fragments in news/
+	@$(BIN)/towncrier build --draft --version next
+
+.PHONY: lock
+lock:  ## bring uv.lock up to date with pyproject.toml (UPGRADE=1: newest versions)
+	@test -x .cache/uv/bin/uv || $(MAKE) --no-print-directory setup
+	@.cache/uv/bin/uv lock $(if $(UPGRADE),--upgrade)
+
+.PHONY: clean
+clean:  ## remove all that was made
+	rm -rf .venv .cache build dist site .hypothesis .pytest_cache .ruff_cache .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

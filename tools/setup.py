@@ -1,0 +1,186 @@
+"""Make .venv hold exactly what uv.lock names; run by "make setup" with any Python 3.11 or later.
+
+Only the standard library is needed. uv is installed privately, in .cache/uv, by the pip of the
+machine. Packages come from where pip would get them: where pip has an index of its own, the lock
+still decides versions and hashes, and pip's index delivers.
+"""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+UV = "uv==0.13.8"
+ROOT = Path(__file__).resolve().parent.parent
+VENV = ROOT / ".venv"
+STAMP = VENV / "made-from"
+BOOTSTRAP = ROOT / ".cache" / "uv"
+PIP_TO_UV = {
+    "index-url": "UV_DEFAULT_INDEX",
+    "extra-index-url": "UV_INDEX",
+    "find-links": "UV_FIND_LINKS",
+    "trusted-host": "UV_INSECURE_HOST",
+    "cert": "SSL_CERT_FILE",
+}
+
+
+def main() -> None:
+    """Bring .venv up to date, or say in one line why that is not possible."""
+    wanted = digest()
+    if (VENV / "bin" / "python").exists() and STAMP.exists() and STAMP.read_text() == wanted:
+        STAMP.touch()
+        return
+    uv = private_uv() or shutil.which("uv")
+    if uv is None:
+        sys.exit(what_is_missing())
+    sync(uv)
+    STAMP.write_text(wanted)
+
+
+def digest() -> str:
+    """Name what decides the content of .venv: lock, package and build, but not tool settings."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    deciding = {key: project.get(key) for key in ("build-system", "project", "dependency-groups")}
+    lock = (ROOT / "uv.lock").read_bytes()
+    return hashlib.sha256(f"{sys.executable} {deciding}".encode() + lock).hexdigest()
+
+
+# ---- uv itself
+
+
+def private_uv() -> str | None:
+    """Return the path of the pinned uv, installing it first where needed; None if nothing works."""
+    uv = BOOTSTRAP / "bin" / "uv"
+    if is_pinned(uv):
+        return str(uv)
+    for attempt in (by_venv, by_pip, by_venv_after_apt):
+        shutil.rmtree(BOOTSTRAP, ignore_errors=True)
+        if attempt() and is_pinned(uv):
+            return str(uv)
+    return None
+
+
+def is_pinned(uv: Path) -> bool:
+    """Tell whether this uv is there, runs, and is the version that the project names."""
+    if not uv.exists():
+        return False
+    said = subprocess.run([uv, "--version"], capture_output=True, text=True, check=False).stdout
+    return said.split()[1:2] == [UV.partition("==")[2]]
+
+
+def by_venv() -> bool:
+    """Install uv in a virtual environment of its own."""
+    python = str(BOOTSTRAP / "bin" / "python")
+    return quiet(sys.executable, "-m", "venv", str(BOOTSTRAP)) and quiet(
+        python, "-m", "pip", "install", "--quiet", UV
+    )
+
+
+def by_pip() -> bool:
+    """Install uv in a plain folder: for a Python that has pip but lacks ensurepip."""
+    return quiet(sys.executable, "-m", "pip", "install", "--quiet", "--target", str(BOOTSTRAP), UV)
+
+
+def by_venv_after_apt() -> bool:
+    """Add what Debian splits off from Python, where we may, and try again."""
+    if not may_apt():
+        return False
+    sudo = () if os.geteuid() == 0 else ("sudo", "-n")
+    quiet(*sudo, "apt-get", "update", "-q")
+    return quiet(*sudo, "apt-get", "install", "-qy", "python3-venv") and by_venv()
+
+
+def may_apt() -> bool:
+    """Tell whether packages of the system can be installed without asking anybody."""
+    root = os.geteuid() == 0 or (shutil.which("sudo") is not None and quiet("sudo", "-n", "true"))
+    return root and shutil.which("apt-get") is not None
+
+
+def what_is_missing() -> str:
+    """Say what to install by hand."""
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    return (
+        f"make setup: could not install {UV}: {sys.executable} can make no virtual environment, or "
+        f"no package index answers.\nOn Debian and Ubuntu: apt install {version}-venv. "
+        f"Elsewhere: put uv on the PATH."
+    )
+
+
+# ---- the environment
+
+
+def sync(uv: str) -> None:
+    """Install what the lock names, no more and no less."""
+    settings = pip_settings()
+    if "UV_DEFAULT_INDEX" not in settings:
+        done = run(uv, "sync", "--locked", "--python", sys.executable)
+        if done.returncode == 0:
+            return
+        if not settings or "needs to be updated" in done.stderr:
+            sys.exit("make setup: uv sync failed (is uv.lock stale? then: make lock)")
+    print("make setup: installing what uv.lock names from pip's own index")
+    sync_through_pips_index(uv, settings)
+
+
+def sync_through_pips_index(uv: str, settings: dict[str, str]) -> None:
+    """Install the locked versions, checked by their locked hashes, from where pip looks."""
+    names = str(ROOT / ".cache" / "requirements.txt")
+    python = ("--python", str(VENV / "bin" / "python"))
+    steps = (
+        ("venv", "--clear", "--python", sys.executable, str(VENV)),
+        ("export", "--frozen", "--quiet", "--no-emit-project", "--output-file", names),
+        ("pip", "sync", *python, "--require-hashes", names),
+        ("pip", "install", *python, "--no-deps", "--editable", str(ROOT)),
+    )
+    for step in steps:
+        if run(uv, *step, settings=settings).returncode != 0:
+            sys.exit(f"make setup: uv {step[0]} failed")
+
+
+def pip_settings() -> dict[str, str]:
+    """Translate the settings of pip (files and environment) to uv's; uv's own settings win."""
+    pip = BOOTSTRAP / "bin" / "python"
+    python = str(pip) if pip.exists() else sys.executable
+    listed = subprocess.run(
+        [python, "-m", "pip", "config", "list"], capture_output=True, text=True, check=False
+    ).stdout
+    found: dict[str, str] = {}
+    for line in listed.splitlines():
+        key, _, value = line.partition("=")
+        name = PIP_TO_UV.get(key.rpartition(".")[2])
+        if name and name not in os.environ:
+            found[name] = " ".join(value.strip("'\"").replace("\\n", " ").split())
+    return found
+
+
+# ---- processes
+
+
+def run(*command: str, settings: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    """Run a command at the root of the repository and show what it says."""
+    environment = {**os.environ, **(settings or {})}
+    environment.pop("VIRTUAL_ENV", None)
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True, check=False
+    )
+    sys.stderr.write(done.stderr)
+    return done
+
+
+def quiet(*command: str) -> bool:
+    """Run a command that may fail; show what it says only if it does. Return whether it worked."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError as error:
+        print(f"make setup: {command[0]}: {error}", file=sys.stderr)
+        return False
+    if done.returncode != 0:
+        print(f"make setup: {' '.join(command)}: {done.stderr or done.stdout}", file=sys.stderr)
+    return done.returncode == 0
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,132 @@
+"""Run all parts of the tests, whatever fails, and end with a table: part, seconds, result.
+
+"make test" runs everything and "make check" only what is static; both are this script.
+"""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+ROOT = Path(__file__).resolve().parent.parent
+BIN = Path(sys.executable).parent
+REPORTS = ROOT / ".cache" / "test"
+LIMIT = 600  # seconds for one part; each test has its own, shorter limit
+TOO_LONG = 124
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One thing to run: its name in the table, and its command without the folder of the tool."""
+
+    name: str
+    command: tuple[str, ...]
+
+    @property
+    def report(self) -> Path:
+        """Where pytest leaves its counts; nothing is there for other tools."""
+        return REPORTS / f"{self.name}.xml"
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """How one part went. `counts` is empty for what is not pytest."""
+
+    name: str
+    seconds: float
+    code: int
+    counts: dict[str, int]
+
+
+STATIC = (
+    Part("lint", ("ruff", "check")),
+    Part("format", ("ruff", "format", "--check")),
+    Part("spelling", ("codespell",)),
+    Part("types", ("basedpyright",)),
+    Part("layers", ("lint-imports", "--no-cache")),
+    Part("docs", ("mkdocs", "--quiet", "build", "--strict", "--site-dir", ".cache/site")),
+)
+SLOW = ("tests/simulation", "tests/end_to_end")
+TESTS = (
+    Part("tests", ("pytest", "-n2", "tests", *(f"--ignore={folder}" for folder in SLOW))),
+    Part("simulation", ("pytest", "-n2", "tests/simulation")),
+    Part("end-to-end", ("pytest", "tests/end_to_end")),
+)
+
+
+def main() -> None:
+    """Run the parts that the arguments name (none: all), and exit with 0 only if all went well."""
+    known = {part.name: part for part in (*STATIC, *TESTS)}
+    names = [part.name for part in STATIC] if sys.argv[1:] == ["static"] else sys.argv[1:]
+    if unknown := set(names) - set(known):
+        sys.exit(f"no such part: {', '.join(sorted(unknown))}; there are: {', '.join(known)}")
+    results = [run(known[name]) for name in names or known]
+    print(table(results), flush=True)
+    sys.exit(any(result.code for result in results))
+
+
+def run(part: Part) -> Result:
+    """Run one part to its end, its output going straight to the terminal."""
+    print(f"\n==> {part.name}: {' '.join(part.command)}", flush=True)
+    part.report.parent.mkdir(parents=True, exist_ok=True)
+    part.report.unlink(missing_ok=True)
+    report = (f"--junitxml={part.report}",) if part.command[0] == "pytest" else ()
+    command = (str(BIN / part.command[0]), *part.command[1:], *report)
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}  # we know; mkdocs.yml is kept plain
+    start = time.perf_counter()
+    try:
+        code = subprocess.run(
+            command, cwd=ROOT, env=environment, timeout=LIMIT, check=False
+        ).returncode
+    except subprocess.TimeoutExpired:
+        code = TOO_LONG
+    return Result(part.name, time.perf_counter() - start, code, counted(part.report))
+
+
+def counted(report: Path) -> dict[str, int]:
+    """Read from pytest's own report how many tests passed, failed, and were skipped."""
+    if not report.exists():
+        return {}
+    suites = ET.parse(report).getroot().iter("testsuite")  # noqa: S314 - our own pytest wrote it
+    totals = {"tests": 0, "failures": 0, "errors": 0, "skipped": 0}
+    for suite in suites:
+        totals = {key: number + int(suite.get(key, "0")) for key, number in totals.items()}
+    failed = totals["failures"] + totals["errors"]
+    passed = totals["tests"] - failed - totals["skipped"]
+    return {"failed": failed, "passed": passed, "skipped": totals["skipped"]}
+
+
+def table(results: Iterable[Result]) -> str:
+    """Return one line for each part, and a last line in pytest's words that adds them up."""
+    rows = tuple(results)
+    lines = [f"\n{'part':<12} {'seconds':>8}  result"]
+    lines += [f"{row.name:<12} {row.seconds:>8.1f}  {verdict(row)}" for row in rows]
+    total = {
+        word: sum(row.counts.get(word, 0) for row in rows)
+        for word in ("failed", "passed", "skipped")
+    }
+    words = f"{in_words(total)} in " if any(total.values()) else ""
+    wrong = [row.name for row in rows if row.code]
+    end = f"not well: {', '.join(wrong)}" if wrong else f"all {len(rows)} parts went well"
+    return "\n".join([*lines, f"\n{words}{sum(row.seconds for row in rows):.1f}s; {end}"])
+
+
+def verdict(row: Result) -> str:
+    """Say how a part went, with the number of its tests or the exit code."""
+    result = {0: "ok", 5: "FAILED (no tests)", TOO_LONG: f"FAILED (over {LIMIT} s)"}.get(
+        row.code, f"FAILED (exit {row.code})"
+    )
+    return f"{result}, {in_words(row.counts)}" if row.counts else result
+
+
+def in_words(counts: dict[str, int]) -> str:
+    """Return the counts that are not nought, in the order of pytest's closing line."""
+    return ", ".join(f"{number} {word}" for word, number in counts.items() if number)
+
+
+if __name__ == "__main__":
+    main()
