@@ -59,7 +59,8 @@ news: $(STAMP)  ## show the next section of the change log, from the fragments i
 .PHONY: lock
 lock:  ## bring uv.lock up to date with pyproject.toml (UPGRADE=1: newest versions)
 	@test -x .cache/uv/bin/uv || $(MAKE) --no-print-directory setup
-	@.cache/uv/bin/uv lock $(if $(UPGRADE),--upgrade)
+	@env -u UV_INDEX -u UV_FIND_LINKS .cache/uv/bin/uv lock \
+		--default-index https://pypi.org/simple $(if $(UPGRADE),--upgrade)
 
 .PHONY: clean
 clean:  ## remove all that was made

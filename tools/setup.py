@@ -6,6 +6,7 @@ still decides versions and hashes, and pip's index delivers.
 """
 
 import hashlib
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -86,11 +87,16 @@ def by_pip() -> bool:
 
 def by_venv_after_apt() -> bool:
     """Add what Debian splits off from Python, where we may, and try again."""
-    if not may_apt():
+    if has_ensurepip() or not may_apt():
         return False
     sudo = () if os.geteuid() == 0 else ("sudo", "-n")
     quiet(*sudo, "apt-get", "update", "-q")
     return quiet(*sudo, "apt-get", "install", "-qy", "python3-venv") and by_venv()
+
+
+def has_ensurepip() -> bool:
+    """Tell whether this Python can put pip into a virtual environment."""
+    return importlib.util.find_spec("ensurepip") is not None
 
 
 def may_apt() -> bool:
@@ -101,11 +107,12 @@ def may_apt() -> bool:
 
 def what_is_missing() -> str:
     """Say what to install by hand."""
+    if has_ensurepip():
+        return f"make setup: no package index of pip has {UV} (see above), and no uv is on the PATH"
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     return (
-        f"make setup: could not install {UV}: {sys.executable} can make no virtual environment, or "
-        f"no package index answers.\nOn Debian and Ubuntu: apt install {version}-venv. "
-        f"Elsewhere: put uv on the PATH."
+        f"make setup: {sys.executable} lacks ensurepip and can make no virtual environment.\n"
+        f"On Debian and Ubuntu: apt install {version}-venv. Elsewhere: put uv on the PATH."
     )
 
 

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ BIN = Path(sys.executable).parent
 REPORTS = ROOT / ".cache" / "test"
 LIMIT = 600  # seconds for one part; each test has its own, shorter limit
 TOO_LONG = 124
+WORDS = ("failed", "passed", "skipped", "xfailed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,7 @@ class Result:
     name: str
     seconds: float
     code: int
-    counts: dict[str, int]
+    counts: Counter[str]
 
 
 STATIC = (
@@ -47,7 +49,7 @@ STATIC = (
     Part("format", ("ruff", "format", "--check")),
     Part("spelling", ("codespell",)),
     Part("types", ("basedpyright",)),
-    Part("layers", ("lint-imports", "--no-cache")),
+    Part("layers", ("lint-imports", "--no-cache", "--no-logo")),
     Part("docs", ("mkdocs", "--quiet", "build", "--strict", "--site-dir", ".cache/site")),
 )
 SLOW = ("tests/simulation", "tests/end_to_end")
@@ -87,17 +89,22 @@ def run(part: Part) -> Result:
     return Result(part.name, time.perf_counter() - start, code, counted(part.report))
 
 
-def counted(report: Path) -> dict[str, int]:
-    """Read from pytest's own report how many tests passed, failed, and were skipped."""
+def counted(report: Path) -> Counter[str]:
+    """Read from pytest's own report how many tests went how; nothing where there is no report."""
     if not report.exists():
-        return {}
-    suites = ET.parse(report).getroot().iter("testsuite")  # noqa: S314 - our own pytest wrote it
-    totals = {"tests": 0, "failures": 0, "errors": 0, "skipped": 0}
-    for suite in suites:
-        totals = {key: number + int(suite.get(key, "0")) for key, number in totals.items()}
-    failed = totals["failures"] + totals["errors"]
-    passed = totals["tests"] - failed - totals["skipped"]
-    return {"failed": failed, "passed": passed, "skipped": totals["skipped"]}
+        return Counter()
+    root = ET.parse(report).getroot()  # noqa: S314 - our own pytest wrote it
+    return Counter(outcome(case) for case in root.iter("testcase"))
+
+
+def outcome(case: ET.Element) -> str:
+    """Return how one test went, in the words of pytest's closing line."""
+    if case.find("failure") is not None or case.find("error") is not None:
+        return "failed"
+    skipped = case.find("skipped")
+    if skipped is None:
+        return "passed"
+    return "xfailed" if skipped.get("type") == "pytest.xfail" else "skipped"
 
 
 def table(results: Iterable[Result]) -> str:
@@ -105,11 +112,8 @@ def table(results: Iterable[Result]) -> str:
     rows = tuple(results)
     lines = [f"\n{'part':<12} {'seconds':>8}  result"]
     lines += [f"{row.name:<12} {row.seconds:>8.1f}  {verdict(row)}" for row in rows]
-    total = {
-        word: sum(row.counts.get(word, 0) for row in rows)
-        for word in ("failed", "passed", "skipped")
-    }
-    words = f"{in_words(total)} in " if any(total.values()) else ""
+    total: Counter[str] = sum((row.counts for row in rows), Counter[str]())
+    words = f"{in_words(total)} in " if total else ""
     wrong = [row.name for row in rows if row.code]
     end = f"not well: {', '.join(wrong)}" if wrong else f"all {len(rows)} parts went well"
     return "\n".join([*lines, f"\n{words}{sum(row.seconds for row in rows):.1f}s; {end}"])
@@ -123,9 +127,9 @@ def verdict(row: Result) -> str:
     return f"{result}, {in_words(row.counts)}" if row.counts else result
 
 
-def in_words(counts: dict[str, int]) -> str:
+def in_words(counts: Counter[str]) -> str:
     """Return the counts that are not nought, in the order of pytest's closing line."""
-    return ", ".join(f"{number} {word}" for word, number in counts.items() if number)
+    return ", ".join(f"{counts[word]} {word}" for word in WORDS if counts[word])
 
 
 if __name__ == "__main__":
