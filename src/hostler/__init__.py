@@ -1,0 +1,1 @@
+"""hostler keeps hosts: a self-healing lifecycle manager for fleets of machines."""

@@ -1,0 +1,54 @@
+"""Allowed: which of the next calls may be made at this moment, and what the others wait for."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from .calls import Call, Effect
+from .machine import Machine
+from .parts import Part
+from .phases import Goal
+from .seen import Seen
+from .sure import sure_from, unsure
+from .ways import Ways
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ready:
+    """Calls that may be made now; or none, with what is waited for and until when if known."""
+
+    calls: tuple[Call, ...] = ()
+    waits: str = ""
+    at: datetime | None = None
+
+
+def allowed(machine: Machine, goal: Goal, parts: tuple[Part, ...], seen: Seen, ways: Ways) -> Ready:
+    """Return the calls to be made now for this machine."""
+    if machine.again is not None and seen.now < machine.again:
+        return Ready(
+            waits=f"another try: {machine.error}" if machine.error else "another try",
+            at=machine.again,
+        )
+    if machine.blind is not None and not _looked_since(machine, machine.blind, seen):
+        return Ready(waits="a look: the outcome of the last call is unknown")
+    calls = ways.next_calls(goal, machine, parts, seen.now)
+    sure = tuple(call for call in calls if not unsure(machine, call))
+    if calls and not sure:
+        return Ready(
+            waits=f"settling: whether {calls[0].kind} had its effect", at=_settles(machine, seen)
+        )
+    return Ready(calls=sure)
+
+
+def _looked_since(machine: Machine, since: datetime, seen: Seen) -> bool:
+    covered = seen.view.covered(machine.offer.zone, seen.traits.main.kind, machine.id)
+    return covered is not None and covered > since
+
+
+def _settles(machine: Machine, seen: Seen) -> datetime | None:
+    opened = [sure_from(a, seen) for a in machine.asked if a.fate == "open"]
+    return max(opened, default=None)
+
+
+def cleans(calls: tuple[Call, ...]) -> bool:
+    """Tell whether these calls only destroy: then one that fails does not stop the others."""
+    return all(call.effect is Effect.DESTROY for call in calls)

@@ -1,0 +1,42 @@
+"""Caps: how much of what nobody asked for may be destroyed, counted durably on the fleet's row."""
+
+from datetime import datetime, timedelta
+
+from .fleet import Fleet, FleetRow, recent
+
+_HOUR = timedelta(hours=1)
+KEPT = timedelta(hours=1)
+"""How long the row remembers times: the longest window of any cap."""
+
+
+def destructions_left(fleet: Fleet, row: FleetRow, now: datetime) -> int:
+    """Return how many machines or suspects may be destroyed now, never below zero."""
+    caps, size = fleet.caps, row.wished(fleet)
+    share = max(1, int(size * caps.share))
+    in_window = len(recent(row.destructions, now, caps.share_window))
+    in_hour = len(recent(row.destructions, now, _HOUR))
+    return max(0, min(share - in_window, caps.per_hour - in_hour, caps.per_sweep))
+
+
+def next_room(fleet: Fleet, row: FleetRow, now: datetime) -> datetime:
+    """Return when the next destruction may be allowed, seen from now."""
+    in_window = recent(row.destructions, now, fleet.caps.share_window)
+    share = max(1, int(row.wished(fleet) * fleet.caps.share))
+    if len(in_window) >= share:
+        return sorted(in_window)[len(in_window) - share] + fleet.caps.share_window
+    in_hour = sorted(recent(row.destructions, now, _HOUR))
+    if len(in_hour) >= fleet.caps.per_hour:
+        return in_hour[len(in_hour) - fleet.caps.per_hour] + _HOUR
+    return now
+
+
+def creations_left(fleet: Fleet, row: FleetRow, now: datetime) -> int:
+    """Return how many machines may still be made in this hour, never below zero."""
+    most = fleet.creates_per_hour(row.wished(fleet))
+    return max(0, most - len(recent(row.creations, now, _HOUR)))
+
+
+def in_wave(fleet: Fleet, row: FleetRow, doubted: int, now: datetime) -> bool:
+    """Tell whether so many machines are lost at once that none is believed without its own proof."""
+    lost = doubted + len(recent(row.losses, now, fleet.timers.wave_window))
+    return lost > max(2, row.wished(fleet) * 0.2)

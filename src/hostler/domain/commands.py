@@ -1,0 +1,108 @@
+"""Commands: the few things that a decision can ask for, as values, each with its reason."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from .fleet import FleetRow
+from .ids import FleetName, InstallationId, MachineId, PartId, TurnId
+from .machine import Machine, Offer
+from .parts import Part, Scope
+from .phases import Goal
+from .seen import Suspect
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """Something that changed, written in the transaction of the change itself."""
+
+    kind: str
+    at: datetime
+    fleet: FleetName
+    turn: TurnId
+    machine: MachineId | None = None
+    reason: str = ""
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Next:
+    """What happens next to a machine: the kind of step, its detail, and when (None: at once)."""
+
+    step: str
+    detail: str = ""
+    at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What decide() says of one machine: the reason for its state, what blocks it, what is next."""
+
+    machine: MachineId
+    reason: str
+    blocker: str = ""
+    next: Next = Next(step="nothing")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tend:
+    """Save this machine's record if it changed, look or probe, and advance it to a goal."""
+
+    machine: Machine
+    changed: bool
+    events: tuple[Event, ...]
+    verdict: Verdict
+    goal: Goal | None = None
+    probe: bool = False
+    close: tuple[Scope, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeepRow:
+    """Save the fleet's row, with events, new machines (one for each offer) and wishes taken.
+
+    `adopted` are records for parts that were foreign or unexplained; the marks of `installations`
+    are ours from then on.
+    """
+
+    row: FleetRow
+    inserts: tuple[Offer, ...] = ()
+    adopted: tuple[Machine, ...] = ()
+    installations: tuple[InstallationId, ...] = ()
+    events: tuple[Event, ...] = ()
+    wishes: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeepLedger:
+    """Write suspects that were seen, and take out those that are gone or explained."""
+
+    suspects: tuple[Suspect, ...] = ()
+    cleared: tuple[PartId, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reclaim:
+    """Remove parts that no record explains: `ghost` stands for the machine that they name."""
+
+    ghost: Machine
+    parts: tuple[Part, ...]
+    suspects: tuple[Suspect, ...]
+
+
+Command = Tend | KeepRow | KeepLedger | Reclaim
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What one turn of one fleet comes to: commands in order, and a word on the fleet as a whole.
+
+    `condition` is empty when all is well; `due` is when the next decision may differ without any
+    new observation (a deadline, a retry); `expecting` says that something is on its way.
+    """
+
+    commands: tuple[Command, ...] = ()
+    condition: str = ""
+    verdicts: tuple[Verdict, ...] = ()
+    due: datetime | None = None
+    expecting: bool = False
+    alarms: tuple[str, ...] = ()

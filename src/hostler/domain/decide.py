@@ -1,0 +1,232 @@
+"""Decide: one look at the world in, commands with their reasons out. Pure.
+
+Asks, in order: adopt, follow, repair, resize, replace, sweep. Everything that a plan or an
+explanation says comes from here.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from . import adopt as adoption
+from .allowed import allowed
+from .caps import KEPT, in_wave
+from .commands import Command, Decision, Event, KeepRow, Next, Tend, Verdict
+from .fleet import FleetRow, recent
+from .follow import bound_of, follow, goal_of
+from .machine import Machine
+from .phases import Goal, Phase
+from .reasons import Reason
+from .repair import repair
+from .replace import replace_one, surge
+from .resize import Sizing, remember, resize
+from .seen import Seen
+from .step import IllegalMove, Step, move, wait
+from .sweep import ledger, reclaims
+from .ways import Ways
+from .wishes import granted
+
+_SETTLED = (Phase.READY, Phase.GONE, Phase.RESTING)
+
+
+def decide(seen: Seen, ways: Ways) -> Decision:
+    """Return what is to be done for this fleet now."""
+    row, machines = granted(seen)
+    steps, row, alarms = _consider(tuple(machines.values()), row, seen)
+    target = row.wished(seen.fleet) + surge(steps, seen)
+    sizing = resize(steps, row, target, seen)
+    steps, row = replace_one(sizing.steps, row, target, seen)
+    steps = tuple(_aim(_end_now(step, row, seen), seen, ways) for step in steps)
+    steps = (*steps, *_reopened(seen))
+    keep = ledger(seen)
+    row_command = _row_command(row, sizing, seen)
+    tends = tuple(t for step in steps if (t := _tend(step, seen)) is not None)
+    commands: list[Command] = [c for c in (row_command,) if c is not None]
+    commands += tends
+    if keep.suspects or keep.cleared:
+        commands.append(keep)
+    commands += reclaims(keep, row, seen)
+    return Decision(
+        commands=tuple(commands),
+        condition=sizing.condition,
+        verdicts=tuple(step.verdict() for step in steps),
+        due=_due(steps, sizing, seen),
+        expecting=bool(sizing.inserts) or any(_expects(step) for step in steps),
+        alarms=alarms,
+    )
+
+
+def _consider(
+    machines: tuple[Machine, ...], row: FleetRow, seen: Seen
+) -> tuple[tuple[Step, ...], FleetRow, tuple[str, ...]]:
+    """Follow and repair each machine that is not in flight; an illegal move is told, not made."""
+    doubted = sum(machine.doubt is not None for machine in machines)
+    wave = in_wave(seen.fleet, row, doubted, seen.now)
+    steps, alarms = list[Step](), list[str]()
+    for machine in machines:
+        if machine.id in seen.moving:
+            steps.append(_in_flight(machine))
+            continue
+        try:
+            step = follow(machine, seen, wave=wave)
+            step, row = repair(step, row, seen)
+        except IllegalMove as illegal:
+            alarms.append(str(illegal))
+            step = Step(before=machine, machine=machine, parts=())
+        row = _count_loss(step, remember(step, row, seen), seen)
+        steps.append(step)
+    return tuple(steps), row, tuple(alarms)
+
+
+def _in_flight(machine: Machine) -> Step:
+    step = Step(before=machine, machine=machine, parts=())
+    return wait(step, "answer", "calls are in flight")
+
+
+def _count_loss(step: Step, row: FleetRow, seen: Seen) -> FleetRow:
+    fell = step.before.phase in {Phase.READY, Phase.DRAINING}
+    if fell and any(
+        e.detail.startswith(f"{step.before.phase}>{Phase.BROKEN}") for e in step.events
+    ):
+        return replace(row, losses=(*row.losses, seen.now))
+    return row
+
+
+def _end_now(step: Step, row: FleetRow, seen: Seen) -> Step:
+    """Carry endings that this very decision made one phase further."""
+    if step.machine.id in seen.moving or step.machine.ending is None:
+        return step
+    if step.before.ending is not None:
+        return step
+    ended, _ = repair(step, row, seen)
+    return ended
+
+
+def _aim(step: Step, seen: Seen, ways: Ways) -> Step:
+    """Say what the machine is advanced to, and what is next for it."""
+    machine = step.machine
+    goal = goal_of(machine)
+    if machine.id in seen.moving or goal is None:
+        return step
+    if step.blocker and goal is Goal.ABSENT:
+        return step
+    ready = allowed(machine, goal, step.parts, seen, ways)
+    if ready.calls:
+        return replace(step, goal=goal, next=Next(step="call", detail=str(ready.calls[0])))
+    if step.next.step != "nothing":
+        return step
+    if ready.waits:
+        return wait(step, "wait", ready.waits, ready.at)
+    return _patience(step, seen)
+
+
+def _patience(step: Step, seen: Seen) -> Step:
+    machine = step.machine
+    bound = bound_of(machine, seen)
+    at = machine.since + bound if bound is not None else None
+    match machine.phase:
+        case Phase.STARTING:
+            said = f"until it is up (now: {machine.observed or 'not seen yet'})"
+            return wait(step, "observe", said, at)
+        case Phase.STOPPING:
+            return wait(step, "observe", "until complete looks show nothing of it", at)
+        case _:
+            return step
+
+
+def _reopened(seen: Seen) -> Iterator[Step]:
+    for machine in seen.late:
+        step = Step(before=machine, machine=machine, parts=())
+        yield move(step, Phase.STOPPING, Reason.TURNED_UP_LATE, seen)
+
+
+def _tend(step: Step, seen: Seen) -> Tend | None:
+    if step.machine.id in seen.moving:
+        return None
+    changed = step.machine != step.before
+    if not (changed or step.goal or step.probe or step.close):
+        return None
+    return Tend(
+        machine=step.machine,
+        changed=changed,
+        events=step.events,
+        verdict=step.verdict(),
+        goal=step.goal,
+        probe=step.probe,
+        close=step.close,
+    )
+
+
+def _row_command(row: FleetRow, sizing: Sizing, seen: Seen) -> KeepRow | None:
+    adopted = adoption.adoptable(seen)
+    creations = (*row.creations, *(seen.now for _ in sizing.inserts))
+    kept = replace(
+        row,
+        creations=_pruned(creations, seen),
+        destructions=_pruned(row.destructions, seen),
+        losses=_pruned(row.losses, seen),
+        condition=sizing.condition,
+    )
+    wishes = tuple(wish.number for wish in seen.wishes)
+    if kept == seen.row and not sizing.inserts and not wishes and not adopted:
+        return None
+    return KeepRow(
+        row=kept,
+        inserts=sizing.inserts,
+        adopted=adoption.records_for(adopted, kept, seen),
+        installations=adoption.adopted_installations(adopted, seen),
+        events=tuple(_row_events(kept, seen)),
+        wishes=wishes,
+    )
+
+
+def _pruned(times: tuple[datetime, ...], seen: Seen) -> tuple[datetime, ...]:
+    return recent(times, seen.now, KEPT)
+
+
+def _row_events(row: FleetRow, seen: Seen) -> Iterator[Event]:
+    def said(kind: str, reason: str, detail: str = "") -> Event:
+        return Event(
+            kind=kind,
+            at=seen.now,
+            fleet=seen.fleet.name,
+            turn=seen.turn,
+            reason=reason,
+            detail=detail,
+        )
+
+    if row.condition != seen.row.condition:
+        yield said("condition", row.condition or "all is well")
+    for wish in seen.wishes:
+        detail = (
+            f"{wish.machine or wish.fleet} {wish.size if wish.size is not None else ''}".strip()
+        )
+        yield said("wish", f"{wish.kind} by {wish.actor}", f"{detail} {wish.why}".strip())
+
+
+def _expects(step: Step) -> bool:
+    return step.machine.phase not in _SETTLED or step.machine.doubt is not None
+
+
+def _due(steps: tuple[Step, ...], sizing: Sizing, seen: Seen) -> datetime | None:
+    times = [step.next.at for step in steps if step.next.at is not None]
+    times += [sizing.due] if sizing.due else []
+    return min((at for at in times if at > seen.now), default=None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explained:
+    """The answer to *why*, and *what next*, for one machine."""
+
+    machine: Machine
+    verdict: Verdict
+    condition: str
+
+
+def verdict_of(machine: Machine, seen: Seen, ways: Ways) -> Explained | None:
+    """Return what decide() says of one machine, or None where it is not of this fleet."""
+    decision = decide(seen, ways)
+    verdict = next((v for v in decision.verdicts if v.machine == machine.id), None)
+    if verdict is None:
+        return None
+    return Explained(machine=machine, verdict=verdict, condition=decision.condition)

@@ -1,0 +1,67 @@
+"""Every way in which hostler can fail, named once; each error says whether to try again."""
+
+
+class HostlerError(Exception):
+    """The root: a sentence for a person, with what to do where something can be done."""
+
+    again = False
+
+
+class ConfigError(HostlerError):
+    """The fleet file is wrong; the message lists every error with its path and the cure."""
+
+
+class StoreError(HostlerError):
+    """The store could not do what was asked; nothing was written in part."""
+
+
+class Conflict(StoreError):
+    """Somebody saved first: the version that was read is no longer the newest. Look again."""
+
+    again = True
+
+
+class Fenced(StoreError):
+    """A newer epoch holds the lease: this process may record nothing more under it."""
+
+
+class AlreadyBound(StoreError):
+    """The part or host is tied to another machine already."""
+
+
+class StoreBusy(StoreError):
+    """The store is locked by somebody for the moment, or has no room; look again later."""
+
+    again = True
+
+
+class StoreHeld(StoreError):
+    """Another engine runs on this store."""
+
+
+class StoreTooNew(StoreError):
+    """The store was written by a newer hostler; this one must not touch it."""
+
+
+class StoreDamaged(StoreError):
+    """The store's file is not a readable store; it was left as it is."""
+
+
+class StoreLost(StoreError):
+    """The store's file went away under a running engine."""
+
+
+class ProviderError(HostlerError):
+    """The provider could not be asked; looks that fail with it are incomplete, never empty."""
+
+    again = True
+
+
+class NotAllowed(ProviderError):
+    """The provider refused our credentials or permissions."""
+
+    again = False
+
+
+class WishRefused(HostlerError):
+    """What a door asked for cannot be wished: the message says the limit and how to change it."""

@@ -1,0 +1,114 @@
+"""Fold: how the outcome of a call changes the record and the parts. Pure."""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from .calls import Call, Done, Effect, Outcome, Refusal, Refused, Unknown
+from .ids import PartId, jitter
+from .machine import Fate, Known, Machine
+from .parts import Condition, Part
+
+_SECOND = timedelta(seconds=1)
+_HALF = timedelta(milliseconds=500)
+_BLIND = (1 * _SECOND, 2 * _SECOND, 5 * _SECOND, 15 * _SECOND)
+_NEVER = frozenset({Refusal.STOCK, Refusal.QUOTA, Refusal.INVALID, Refusal.DENIED})
+
+
+def fold(machine: Machine, call: Call, outcome: Outcome, now: datetime) -> Machine:
+    """Return the record after the outcome of a call: ids bound, facts dated, next try set."""
+    match outcome:
+        case Done():
+            return _done(machine, call, outcome, now)
+        case Refused():
+            return _refused(machine, call, outcome, now)
+        case Unknown():
+            return _unknown(machine, call, outcome, now)
+
+
+def _done(machine: Machine, call: Call, done: Done, now: datetime) -> Machine:
+    after = _closed(machine, call, Fate.DONE, now)
+    for part in done.parts:
+        after = _keep(after, part, call, now)
+    if call.fact:
+        after = after.with_fact(call.fact, now)
+    return replace(after, tries=0, again=None, blind=None, error="")
+
+
+def _keep(machine: Machine, part: Part, call: Call, now: datetime) -> Machine:
+    """Write down a part that an answer named; bind it where its slot is free and it was made now."""
+    place = machine.place(part.slot)
+    if any(known.id == part.id for known in place.known):
+        return machine
+    known = Known(id=part.id, zone=part.zone, since=now, attempt=call.attempt)
+    bound = place.bound
+    if bound is None and call.effect is Effect.MAKE:
+        bound = part.id
+    return machine.with_place(replace(place, bound=bound, known=(*place.known, known)))
+
+
+def _refused(machine: Machine, call: Call, refused: Refused, now: datetime) -> Machine:
+    after = _closed(machine, call, Fate.REFUSED, now)
+    tries = after.tries + 1
+    pause = refused.after or _pause(refused.why, tries)
+    again = now + pause + jitter(f"{machine.id} {call.kind} {tries} {now.timestamp()}", _HALF)
+    fatal = refused.why in _NEVER and call.effect is not Effect.DESTROY
+    return replace(
+        after,
+        tries=tries,
+        again=again,
+        refused=refused.why if fatal else after.refused,
+        error=f"{call.kind}: {refused.text}",
+    )
+
+
+def _pause(why: Refusal, tries: int) -> timedelta:
+    """Return how long to leave a refused call alone: 1 s while it is busy, then patiently longer."""
+    if why in {Refusal.BUSY, Refusal.RATE, Refusal.NOT_SENT}:
+        return _SECOND * min(1 + tries // 8, 15)
+    return _SECOND * min(2**tries, 60)
+
+
+def _unknown(machine: Machine, call: Call, unknown: Unknown, now: datetime) -> Machine:
+    tries = machine.tries + 1
+    pause = _BLIND[min(tries, len(_BLIND)) - 1]
+    return replace(
+        machine,
+        tries=tries,
+        again=now + pause + jitter(f"{machine.id} {call.kind} {tries}", _HALF),
+        blind=now,
+        error=f"{call.kind}: {unknown.text}",
+    )
+
+
+def _closed(machine: Machine, call: Call, fate: Fate, now: datetime) -> Machine:
+    if not call.once:
+        return machine
+    asked = machine.last_asked(call.slot, call.kind)
+    if asked is None:
+        return machine
+    return machine.with_asked(replace(asked, fate=fate, closed=now))
+
+
+def fold_parts(parts: tuple[Part, ...], outcome: Outcome) -> tuple[Part, ...]:
+    """Return the parts as a definite answer leaves them; other outcomes change nothing."""
+    if not isinstance(outcome, Done):
+        return parts
+    news = {part.id: part for part in outcome.parts}
+    kept = [news.pop(part.id, part) for part in parts if part.id not in outcome.gone]
+    return (*kept, *news.values())
+
+
+def planned(call: Call, number: int) -> Done:
+    """Return the answer that a plan assumes: a made part appears under a placeholder's name."""
+    if call.effect is Effect.DESTROY and call.target is not None:
+        return Done(gone=(call.target,))
+    if call.effect is Effect.MAKE:
+        part = Part(
+            id=PartId(f"<{call.slot} {number}>" if number else f"<{call.slot}>"),
+            slot=call.slot,
+            zone=call.zone,
+            status="planned",
+            condition=Condition.OFF if call.slot.kind == "server" else Condition.FREE,
+        )
+        return Done(parts=(part,))
+    return Done()

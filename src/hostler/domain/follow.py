@@ -1,0 +1,162 @@
+"""Follow: what has the world already done? Each machine's record is moved along with it."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+from . import loss, money
+from .calls import Refusal
+from .fleet import ProbeKind
+from .machine import Machine
+from .parts import Condition
+from .phases import PHASES, Goal, Phase
+from .reasons import Reason
+from .seen import Seen
+from .step import Step, event, move, wait
+from .sure import all_gone, parts_of, reconcile
+
+_ON_ITS_WAY = (Phase.STARTING, Phase.READY, Phase.DRAINING)
+
+
+def follow(machine: Machine, seen: Seen, *, wave: bool) -> Step:
+    """Return the machine's step after the world's word: phases that observation decides."""
+    known = reconcile(machine, seen)
+    parts = parts_of(known, seen)
+    price = sum(part.price for part in parts)
+    step = Step(before=machine, machine=money.reprice(known, price, seen.now), parts=parts)
+    step = _note_status(step, seen)
+    match step.machine.phase:
+        case Phase.STARTING:
+            return _starting(step, seen, wave=wave)
+        case Phase.READY | Phase.DRAINING:
+            return _running(step, seen, wave=wave)
+        case Phase.BROKEN:
+            return _broken(step, seen)
+        case Phase.STOPPING:
+            return _stopping(step, seen)
+        case Phase.WANTED | Phase.RESTING | Phase.GONE:
+            return step
+
+
+def _note_status(step: Step, seen: Seen) -> Step:
+    part = step.main(seen)
+    if part is None or part.status == "promised":
+        return step
+    machine = replace(
+        step.machine, observed=part.status, address=part.address or step.machine.address
+    )
+    return replace(step, machine=machine)
+
+
+def _starting(step: Step, seen: Seen, *, wave: bool) -> Step:
+    machine = step.machine
+    if machine.refused in loss.REFUSALS:
+        return _refused(step, machine.refused, seen)
+    step = _lose(step, seen, wave=wave)
+    if step.machine.phase is not Phase.STARTING or step.lost:
+        return step
+    part = step.main(seen)
+    if part is not None and part.condition is Condition.UP and not part.surplus:
+        step = _probe(step, seen)
+    if step.machine.phase is Phase.STARTING:
+        step = _overdue(step, seen)
+    return step
+
+
+def _refused(step: Step, why: Refusal, seen: Seen) -> Step:
+    reason = loss.REFUSALS[why]
+    if why in {Refusal.STOCK, Refusal.QUOTA}:
+        return move(step, Phase.STOPPING, reason, seen, step.machine.error)
+    return move(step, Phase.BROKEN, reason, seen, step.machine.error)
+
+
+def _probe(step: Step, seen: Seen) -> Step:
+    """A machine that is up is ready when its probe passed; ask for a probe where none did."""
+    machine = step.machine
+    if seen.fleet.probe.kind is ProbeKind.API:
+        return move(step, Phase.READY, Reason.UP, seen)
+    probed = seen.probed.get(machine.id)
+    if probed is not None and probed.passed and probed.begun >= machine.since:
+        passed = replace(step, machine=machine.with_fact("probe", probed.begun))
+        return move(passed, Phase.READY, Reason.PROBE_PASSED, seen)
+    every = seen.fleet.timers.probe_every
+    due = probed is None or seen.now - probed.begun >= every
+    said = f"readiness probe ({seen.fleet.probe.kind}) at {machine.address or 'its address'}"
+    at = None if due or probed is None else probed.begun + every
+    return wait(replace(step, probe=due), "probe", said, at)
+
+
+def _overdue(step: Step, seen: Seen) -> Step:
+    """The start bound counts only with a look, and a probe of what is up, since we are steady."""
+    machine, bound = step.machine, seen.fleet.timers.start
+    if machine.held(seen.now) or machine.elapsed(seen.now, seen.jumped) < bound:
+        return step
+    looked = seen.view.covered(machine.offer.zone, seen.traits.main.kind, machine.id)
+    if looked is None or looked < seen.steady:
+        return step
+    part = step.main(seen)
+    if part is not None and part.condition is Condition.UP:
+        probed = seen.probed.get(machine.id)
+        if probed is None or probed.begun < seen.steady:
+            return step
+    return move(step, Phase.BROKEN, Reason.START_OVERDUE, seen)
+
+
+def _running(step: Step, seen: Seen, *, wave: bool) -> Step:
+    return _lose(step, seen, wave=wave)
+
+
+def _lose(step: Step, seen: Seen, *, wave: bool) -> Step:
+    """Move a machine to *broken* once its loss is believed; in a wave, once it is proved too."""
+    step, reason = loss.doubted(step, seen)
+    if reason is None:
+        return step
+    if wave and not loss.proved(step, reason, seen):
+        said = replace(step, blocker="too many machines were lost at once: each needs its own look")
+        return loss.look_close(said, reason, seen)
+    proven = replace(step, machine=step.machine.with_fact("loss_proved", seen.now))
+    return replace(move(proven, Phase.BROKEN, reason, seen), lost=True)
+
+
+def _broken(step: Step, seen: Seen) -> Step:
+    """What was ready and is up again, with no doubt left, recovered."""
+    machine, part = step.machine, step.main(seen)
+    up = part is not None and part.condition is Condition.UP
+    if not up or machine.was_ready is None or machine.ending is not None:
+        return step
+    if loss.suspected(step, seen) is not None:
+        return step
+    return move(step, Phase.READY, Reason.RECOVERED, seen)
+
+
+def _stopping(step: Step, seen: Seen) -> Step:
+    machine = step.machine
+    if all_gone(machine, seen):
+        done = replace(
+            step, machine=replace(machine, price=0.0, spent=money.cost(machine, seen.now))
+        )
+        gone = move(done, Phase.GONE, Reason.ALL_GONE, seen)
+        if machine.was_ready is None:
+            return replace(gone, events=(*gone.events, event("rollback_done", machine, seen)))
+        return gone
+    bound = seen.fleet.timers.stop
+    if machine.stuck or machine.elapsed(seen.now, seen.jumped) < bound:
+        return step
+    stuck = replace(machine, stuck=True)
+    alarm = event("alarm", stuck, seen, str(Reason.STOP_OVERDUE), machine.error)
+    return replace(step, machine=stuck, events=(*step.events, alarm))
+
+
+def bound_of(machine: Machine, seen: Seen) -> timedelta | None:
+    """Return the bound of the machine's phase, as this fleet sets it."""
+    name = PHASES[machine.phase].bound
+    value = getattr(seen.fleet.timers, name) if name else None
+    return value if isinstance(value, timedelta) else None
+
+
+def goal_of(machine: Machine) -> Goal | None:
+    """Return what is to be pursued for a machine in its phase; None: nothing."""
+    if machine.phase is Phase.STOPPING:
+        return Goal.ABSENT
+    if machine.phase in _ON_ITS_WAY:
+        return Goal.PRESENT
+    return None

@@ -1,0 +1,175 @@
+"""Gate: the one table that every call passes, last thing before it is sent.
+
+Each check answers with a sentence where it refuses. A destructive act that no check refuses has
+proved its case; nothing destructive is sent anywhere else in the program.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+
+class Act(StrEnum):
+    """What kind of thing is about to be done."""
+
+    CREATE = "create"
+    CHANGE = "change"
+    ROLLBACK = "rollback"
+    END = "end"
+    REPAIR = "repair"
+    REPLACE = "replace"
+    SWEEP = "sweep"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What is known at the moment of sending; times are the clock's, `boot` times boot seconds.
+
+    `reread` says, for a sweep, that the provider and then the records were read again just now and
+    agree field by field with what was decided on. `proved` says that a loss was shown by a look at
+    this machine alone. `granted` says that the cap's counter was raised for this very act.
+    """
+
+    act: Act
+    now: datetime
+    boot: float
+    lease_until: float
+    deadline: timedelta
+    ours: bool = False
+    looked: datetime | None = None
+    look_limit: timedelta = timedelta(seconds=60)
+    reread: bool = False
+    age: timedelta = timedelta(0)
+    grace: timedelta = timedelta(minutes=15)
+    sightings: int = 0
+    hold: str = ""
+    granted: bool = False
+    world: str = ""
+    paid_until: datetime | None = None
+    floor_allowed: bool = False
+    reclaim: bool = False
+    wave: bool = False
+    proved: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One row of the table: what it asks, of which acts, and how."""
+
+    id: str
+    asks: str
+    acts: frozenset[Act]
+    refuses: Callable[[Evidence], str]
+
+
+def _scope(e: Evidence) -> str:
+    return "" if e.ours else "the part carries no mark of ours and is bound in no record of ours"
+
+
+def _fresh(e: Evidence) -> str:
+    if e.act is Act.SWEEP:
+        return "" if e.reread else "provider and records were not both read again just before"
+    if e.looked is None:
+        return "it was never looked at"
+    age = e.now - e.looked
+    return "" if age <= e.look_limit else f"the look at it is {age.total_seconds():.0f} s old"
+
+
+def _age(e: Evidence) -> str:
+    return "" if e.age >= e.grace else f"it is {e.age} old; the grace period is {e.grace}"
+
+
+def _sightings(e: Evidence) -> str:
+    return "" if e.sightings >= 2 else f"seen in {e.sightings} complete looks; two are needed"
+
+
+def _hold(e: Evidence) -> str:
+    return e.hold
+
+
+def _lease(e: Evidence) -> str:
+    left = e.lease_until - e.boot
+    if left > e.deadline.total_seconds():
+        return ""
+    return f"our lease ends in {left:.0f} s, before the call's deadline"
+
+
+def _cap(e: Evidence) -> str:
+    return "" if e.granted else "the cap on what nobody asked for has no room"
+
+
+def _world(e: Evidence) -> str:
+    return e.world
+
+
+def _money(e: Evidence) -> str:
+    if e.paid_until is None or e.now >= e.paid_until or e.floor_allowed:
+        return ""
+    return f"it is paid for until {e.paid_until:%Y-%m-%d %H:%M}"
+
+
+def _mode(e: Evidence) -> str:
+    return "" if e.reclaim else "report only: `reclaim = true` is not set for this fleet"
+
+
+def _wave(e: Evidence) -> str:
+    return "too many losses at once, and this one is not proved" if e.wave and not e.proved else ""
+
+
+_DESTRUCTIVE = frozenset({Act.ROLLBACK, Act.END, Act.REPAIR, Act.REPLACE, Act.SWEEP})
+_UNASKED = frozenset({Act.SWEEP, Act.REPAIR, Act.REPLACE})
+
+CHECKS: tuple[Check, ...] = (
+    Check(
+        id="G1", asks="scope: our mark, or bound in our record", acts=_DESTRUCTIVE, refuses=_scope
+    ),
+    Check(id="G2", asks="freshness of the look", acts=_DESTRUCTIVE, refuses=_fresh),
+    Check(id="G3", asks="age beyond the grace period", acts=frozenset({Act.SWEEP}), refuses=_age),
+    Check(id="G4", asks="two sightings", acts=frozenset({Act.SWEEP}), refuses=_sightings),
+    Check(
+        id="G5",
+        asks="holds, pauses, protection, running jobs",
+        acts=_DESTRUCTIVE - {Act.ROLLBACK},
+        refuses=_hold,
+    ),
+    Check(id="G6", asks="our lease outlives the call", acts=frozenset(Act), refuses=_lease),
+    Check(id="G7", asks="caps", acts=_UNASKED, refuses=_cap),
+    Check(id="G8", asks="the right world", acts=frozenset({Act.CREATE, Act.SWEEP}), refuses=_world),
+    Check(id="G9", asks="the paid window", acts=frozenset({Act.END}), refuses=_money),
+    Check(id="G10", asks="the mode of sweeps", acts=frozenset({Act.SWEEP}), refuses=_mode),
+    Check(
+        id="G11",
+        asks="loss wave",
+        acts=frozenset({Act.REPAIR, Act.REPLACE}),
+        refuses=_wave,
+    ),
+)
+"""The table of checks × acts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Barred:
+    """A refusal of the gate: which check, and its sentence."""
+
+    check: str
+    text: str
+
+
+def pass_gate(evidence: Evidence) -> tuple[Barred, ...]:
+    """Return every refusal, in the order of the table; an empty tuple lets the act pass."""
+    return tuple(
+        Barred(check=check.id, text=text)
+        for check in CHECKS
+        if evidence.act in check.acts and (text := check.refuses(evidence))
+    )
+
+
+def table() -> str:
+    """Return the table as Markdown, for the docs."""
+    head = "| check | asks | " + " | ".join(Act) + " |"
+    rows = [head, "|---" * (2 + len(Act)) + "|"]
+    for check in CHECKS:
+        cells = ["×" if act in check.acts else "" for act in Act]
+        rows.append(f"| {check.id} | {check.asks} | " + " | ".join(cells) + " |")
+    return "\n".join(rows)

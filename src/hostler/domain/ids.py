@@ -1,0 +1,39 @@
+"""The names of things: each kind of id is a type of its own, so that they cannot be mixed up."""
+
+import hashlib
+from datetime import timedelta
+from typing import NewType
+
+InstallationId = NewType("InstallationId", str)
+FleetName = NewType("FleetName", str)
+AccountName = NewType("AccountName", str)
+MachineId = NewType("MachineId", str)
+HostId = NewType("HostId", str)
+PartId = NewType("PartId", str)
+Zone = NewType("Zone", str)
+TurnId = NewType("TurnId", str)
+Epoch = NewType("Epoch", int)
+
+_BASE32 = "abcdefghijklmnopqrstuvwxyz234567"
+_LENGTH = 10
+
+
+def machine_id(number: int) -> MachineId:
+    """Return `m-` and ten base32 characters made of the low 50 bits of `number`."""
+    letters = (_BASE32[(number >> (5 * place)) & 31] for place in range(_LENGTH))
+    return MachineId("m-" + "".join(letters))
+
+
+def is_machine_id(text: str) -> bool:
+    """Tell whether `text` could be a machine's id: foreign or damaged marks often cannot."""
+    body = text.removeprefix("m-")
+    return text.startswith("m-") and len(body) == _LENGTH and all(c in _BASE32 for c in body)
+
+
+def jitter(key: str, most: timedelta) -> timedelta:
+    """Return a delay from zero to `most` that depends on `key` alone: the same key, the same delay.
+
+    Spreads retries without a random stream, so that a decision can be repeated and explained.
+    """
+    fraction = int.from_bytes(hashlib.sha256(key.encode()).digest()[:4], "big") / 2**32
+    return most * fraction

@@ -1,0 +1,119 @@
+"""Loss: when a machine that should be up is believed not to be, and when it is not.
+
+One look is nothing: a loss is doubted from its first look on, and believed when a look at least
+an absence gap later still shows it. In a wave of losses each one needs a look of its own.
+"""
+
+from dataclasses import replace
+from datetime import datetime
+
+from .calls import Refusal, Shows
+from .machine import Doubt, Fate, Machine
+from .parts import DOWN, Condition, Part, Scope
+from .reasons import Reason
+from .seen import Seen
+from .step import Step
+from .sure import sure_from
+
+_WORDS = {
+    Condition.OFF: Reason.STOPPED,
+    Condition.STANDBY: Reason.STANDBY,
+    Condition.LOCKED: Reason.LOCKED,
+}
+
+REFUSALS = {
+    Refusal.STOCK: Reason.OUT_OF_STOCK,
+    Refusal.QUOTA: Reason.QUOTA,
+    Refusal.INVALID: Reason.REFUSED,
+    Refusal.DENIED: Reason.REFUSED,
+}
+
+
+def switched_on(machine: Machine, seen: Seen) -> bool:
+    """Tell whether the main part was certainly switched on, long enough ago for looks to show it."""
+    bound = machine.bound(seen.traits.main)
+    sighting = seen.view.sightings.get(bound) if bound else None
+    if sighting is None:
+        return False
+    powered = [asked for asked in machine.asked if asked.shows is Shows.POWER]
+    if not powered or powered[-1].fate is not Fate.DONE:
+        return machine.was_ready is not None
+    return sighting.seen >= sure_from(powered[-1], seen)
+
+
+def suspected(step: Step, seen: Seen) -> Reason | None:
+    """Return which loss the newest looks suggest, whether or not it is believed yet."""
+    machine = step.machine
+    main = seen.traits.main
+    for place in machine.places:
+        bound = next((k for k in place.known if k.id == place.bound), None)
+        if bound is not None and bound.absent is not None:
+            return Reason.VANISHED if place.slot == main else Reason.PART_VANISHED
+    part = step.main(seen)
+    if part is not None and part.condition in DOWN and _counts(machine, part, seen):
+        return _WORDS[part.condition]
+    return None
+
+
+def _counts(machine: Machine, part: Part, seen: Seen) -> bool:
+    return part.condition is Condition.LOCKED or switched_on(machine, seen)
+
+
+def doubted(step: Step, seen: Seen) -> tuple[Step, Reason | None]:
+    """Write the doubt into the record, and return the loss once it is believed."""
+    reason = suspected(step, seen)
+    machine = step.machine
+    if reason is None:
+        if machine.doubt is None:
+            return step, None
+        return replace(step, machine=replace(machine, doubt=None)), None
+    looked = _last_look(step, seen)
+    if machine.doubt is None or machine.doubt.what != reason:
+        doubt = Doubt(what=str(reason), since=looked or seen.now)
+        doubtful = replace(step, machine=replace(machine, doubt=doubt))
+        return look_close(doubtful, reason, seen), None
+    if _believed(step, reason, machine.doubt, seen):
+        return step, reason
+    return look_close(step, reason, seen), None
+
+
+def _last_look(step: Step, seen: Seen) -> datetime | None:
+    machine = step.machine
+    return seen.view.covered(machine.offer.zone, seen.traits.main.kind, machine.id)
+
+
+def _believed(step: Step, reason: Reason, doubt: Doubt, seen: Seen) -> bool:
+    machine = step.machine
+    gap = seen.fleet.timers.absence_gap
+    if reason in {Reason.VANISHED, Reason.PART_VANISHED}:
+        return any(
+            known.gone
+            for place in machine.places
+            for known in place.known
+            if known.id == place.bound
+        )
+    looked = _last_look(step, seen)
+    return looked is not None and looked - doubt.since >= gap
+
+
+def look_close(step: Step, reason: Reason, seen: Seen) -> Step:
+    """Ask for looks at the parts in doubt alone: the second sighting, and the id's own answer."""
+    machine = step.machine
+    scopes = tuple(
+        Scope(known.zone, place.slot.kind, machine.id, (known.id,))
+        for place in machine.places
+        for known in place.known
+        if known.id == place.bound and (known.absent is not None or place.slot == seen.traits.main)
+    )
+    detail = f"whether it really {reason}".replace("_", " ")
+    said = replace(step, close=scopes, lost=True)
+    return replace(said, next=replace(said.next, step="look", detail=detail))
+
+
+def proved(step: Step, reason: Reason, seen: Seen) -> bool:
+    """Tell whether a loss was shown by a look at this machine alone since it was first doubted."""
+    machine, doubt = step.machine, step.machine.doubt
+    if reason in {Reason.VANISHED, Reason.PART_VANISHED}:
+        return True
+    close = seen.view.close.get((machine.id, seen.traits.main.kind))
+    return doubt is not None and close is not None and close > doubt.since

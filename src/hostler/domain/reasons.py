@@ -1,0 +1,70 @@
+"""Why a machine moves: every reason, named once, with the sentence that a person reads."""
+
+from enum import StrEnum
+
+
+class Reason(StrEnum):
+    """Why a machine changes its phase; the value is the label in metrics and events."""
+
+    MADE = "made"
+    ADMITTED = "admitted"
+    ADOPTED = "adopted"
+    NOT_ADMITTED = "not_admitted"
+    PROBE_PASSED = "probe_passed"
+    UP = "up"
+    RECOVERED = "recovered"
+    VANISHED = "vanished"
+    PART_VANISHED = "part_vanished"
+    STOPPED = "stopped"
+    STANDBY = "stopped_in_place"
+    LOCKED = "locked"
+    START_OVERDUE = "start_overdue"
+    OUT_OF_STOCK = "out_of_stock"
+    QUOTA = "quota"
+    REFUSED = "refused"
+    ENDED = "ended"
+    SCALED_DOWN = "scaled_down"
+    MAX_AGE = "max_age"
+    OUTDATED = "outdated"
+    DRAINED = "drained"
+    CLEANING = "cleaning"
+    ALL_GONE = "all_gone"
+    NOTHING_MADE = "nothing_made"
+    TURNED_UP_LATE = "turned_up_late"
+    STOP_OVERDUE = "stop_overdue"
+
+
+SENTENCES: dict[Reason, str] = {
+    Reason.MADE: "the fleet's size asks for one more machine",
+    Reason.ADMITTED: "there is room, and its zone was just looked at",
+    Reason.ADOPTED: "it was taken over with its marks",
+    Reason.NOT_ADMITTED: "nothing could be asked of the provider in time",
+    Reason.PROBE_PASSED: "it is up and the readiness probe passed",
+    Reason.UP: "it is up, and the fleet asks for no probe",
+    Reason.RECOVERED: "it is up again",
+    Reason.VANISHED: "its server is not there any more",
+    Reason.PART_VANISHED: "one of its parts is not there any more",
+    Reason.STOPPED: "its server stopped after it had been switched on",
+    Reason.STANDBY: "its server stopped in place (a guest's own shutdown; still billed)",
+    Reason.LOCKED: "the provider locked its server",
+    Reason.START_OVERDUE: "it did not become ready within its start bound",
+    Reason.OUT_OF_STOCK: "the provider has none of this type left in this zone",
+    Reason.QUOTA: "the provider's quota for this type is used up",
+    Reason.REFUSED: "the provider refused what the fleet file asks for",
+    Reason.ENDED: "somebody asked that it goes",
+    Reason.SCALED_DOWN: "the fleet has more machines than its size",
+    Reason.MAX_AGE: "it reached its greatest age",
+    Reason.OUTDATED: "the fleet's template changed since it was made",
+    Reason.DRAINED: "nothing runs on it any more",
+    Reason.CLEANING: "it failed, and its evidence is kept no longer",
+    Reason.ALL_GONE: "complete looks show nothing of it any more",
+    Reason.NOTHING_MADE: "nothing was ever asked of the provider for it",
+    Reason.TURNED_UP_LATE: "a part of it turned up after it had gone",
+    Reason.STOP_OVERDUE: "it could not be removed within its stop bound",
+}
+
+
+def sentence(reason: str) -> str:
+    """Return the sentence for a reason; a reason from elsewhere is its own sentence."""
+    known = {str(entry): text for entry, text in SENTENCES.items()}
+    return known.get(reason, reason)

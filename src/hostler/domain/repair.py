@@ -1,0 +1,83 @@
+"""Repair: what becomes of machines that failed or were asked to end?"""
+
+from dataclasses import replace
+
+from .caps import destructions_left, next_room
+from .fleet import FleetRow
+from .machine import Machine
+from .phases import Phase
+from .reasons import Reason
+from .seen import Seen
+from .step import Step, event, move, wait
+from .wishes import ends_at_once, held_until
+
+
+def repair(step: Step, row: FleetRow, seen: Seen) -> tuple[Step, FleetRow]:
+    """Return the step, and the row that counts what is destroyed unasked."""
+    machine = step.machine
+    if machine.phase is Phase.BROKEN:
+        return _clear_away(step, row, seen)
+    if machine.ending is not None:
+        return _end(step, seen), row
+    return step, row
+
+
+def _clear_away(step: Step, row: FleetRow, seen: Seen) -> tuple[Step, FleetRow]:
+    machine = step.machine
+    kept = seen.fleet.timers.keep_broken
+    if held := _held(machine, row, seen):
+        return replace(step, blocker=held), row
+    if machine.elapsed(seen.now) < kept and machine.ending is None:
+        return wait(
+            step, "move", "stopping: its evidence is kept until then", machine.since + kept
+        ), row
+    if machine.was_ready is None or machine.ending is not None:
+        return _start_cleaning(step, seen), row
+    if destructions_left(seen.fleet, row, seen.now) == 0:
+        blocked = replace(step, blocker="cap: enough was repaired for now")
+        at = next_room(seen.fleet, row, seen.now)
+        return wait(blocked, "move", "stopping: when the cap has room", at), row
+    counted = replace(row, destructions=(*row.destructions, seen.now))
+    allowed = replace(step, machine=step.machine.with_fact("allowed", seen.now))
+    return _start_cleaning(allowed, seen), counted
+
+
+def _start_cleaning(step: Step, seen: Seen) -> Step:
+    moved = move(step, Phase.STOPPING, Reason.CLEANING, seen, f"after: {step.machine.reason}")
+    if step.machine.was_ready is not None:
+        return moved
+    started = event("rollback_started", moved.machine, seen, step.machine.reason)
+    return replace(moved, events=(*moved.events, started))
+
+
+def _held(machine: Machine, row: FleetRow, seen: Seen) -> str:
+    if held := held_until(machine, seen.now):
+        return held
+    if row.pause is not None and seen.now < row.pause.until:
+        return f"the fleet is paused by {row.pause.actor}: {row.pause.why}"
+    return ""
+
+
+def _end(step: Step, seen: Seen) -> Step:
+    machine = step.machine
+    if held := held_until(machine, seen.now):
+        return replace(step, blocker=held)
+    match machine.phase:
+        case Phase.WANTED:
+            return move(step, Phase.GONE, Reason.NOTHING_MADE, seen)
+        case Phase.STARTING | Phase.RESTING:
+            moved = move(step, Phase.STOPPING, Reason.ENDED, seen, _why(machine))
+            return replace(moved, events=(*moved.events, event("rollback_started", machine, seen)))
+        case Phase.READY if ends_at_once(machine):
+            return move(step, Phase.STOPPING, Reason.ENDED, seen, _why(machine))
+        case Phase.READY:
+            return move(step, Phase.DRAINING, Reason.ENDED, seen, _why(machine))
+        case Phase.DRAINING:
+            return move(step, Phase.STOPPING, Reason.DRAINED, seen)
+        case Phase.STOPPING | Phase.BROKEN | Phase.GONE:
+            return step
+
+
+def _why(machine: Machine) -> str:
+    ending = machine.ending
+    return f"{ending.why} ({ending.actor})" if ending else ""

@@ -1,0 +1,49 @@
+"""Replace: which machines are too old or outdated, and may one of them go now?"""
+
+from dataclasses import replace
+
+from .caps import destructions_left
+from .fleet import FleetRow
+from .machine import Ending
+from .phases import Phase
+from .reasons import Reason
+from .seen import Seen
+from .step import Step
+
+REPLACE = "hostler-replace"
+"""The actor of endings that age or a changed template asks for."""
+
+
+def due(step: Step, seen: Seen) -> Reason | None:
+    """Return why this machine should be replaced, or None."""
+    machine, timers = step.machine, seen.fleet.timers
+    if machine.phase is not Phase.READY or machine.ending is not None or machine.was_ready is None:
+        return None
+    if timers.max_age is not None and seen.now - machine.was_ready >= timers.max_age:
+        return Reason.MAX_AGE
+    if seen.fleet.replace_outdated and machine.template != seen.fleet.template:
+        return Reason.OUTDATED
+    return None
+
+
+def surge(steps: tuple[Step, ...], seen: Seen) -> int:
+    """Return by how many machines the fleet may be larger while some are replaced."""
+    return min(seen.fleet.surge, sum(due(step, seen) is not None for step in steps))
+
+
+def replace_one(
+    steps: tuple[Step, ...], row: FleetRow, target: int, seen: Seen
+) -> tuple[tuple[Step, ...], FleetRow]:
+    """End at most one machine that is due, once its replacement is ready and the caps allow it."""
+    ready = sum(s.machine.phase is Phase.READY and s.machine.wanted for s in steps)
+    if ready < target or destructions_left(seen.fleet, row, seen.now) == 0:
+        return steps, row
+    for place, step in enumerate(steps):
+        reason = due(step, seen)
+        if reason is not None and not step.machine.held(seen.now):
+            ending = Ending(at=seen.now, actor=REPLACE, why=str(reason))
+            machine = replace(step.machine, ending=ending).with_fact("allowed", seen.now)
+            changed = replace(step, machine=machine)
+            counted = replace(row, destructions=(*row.destructions, seen.now))
+            return (*steps[:place], changed, *steps[place + 1 :]), counted
+    return steps, row

@@ -1,0 +1,195 @@
+"""Resize: how many machines are wanted, which offers may be tried, and which machines go?"""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from .caps import creations_left
+from .fleet import FleetRow, Setback
+from .machine import Ending, Offer
+from .phases import Phase
+from .reasons import Reason
+from .seen import Seen
+from .step import Step, move, wait
+
+RESIZE = "hostler"
+"""The actor of endings that a size asks for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sizing:
+    """What resizing comes to: offers to insert, steps changed, and what holds it up."""
+
+    inserts: tuple[Offer, ...] = ()
+    steps: tuple[Step, ...] = ()
+    condition: str = ""
+    due: datetime | None = None
+
+
+def resize(steps: tuple[Step, ...], row: FleetRow, target: int, seen: Seen) -> Sizing:
+    """Return what brings the number of wanted machines to the target."""
+    if row.pause is not None and seen.now < row.pause.until:
+        return Sizing(steps=steps, condition=f"paused by {row.pause.actor}: {row.pause.why}")
+    steps = tuple(_admit(step, row, seen) for step in steps)
+    wanted = sum(step.machine.wanted for step in steps)
+    if wanted > target:
+        return Sizing(steps=_shed(steps, wanted - target, seen))
+    if wanted < target:
+        return _grow(_call_back(steps, target - wanted, seen), row, target, seen)
+    return Sizing(steps=steps)
+
+
+def world_is_right(seen: Seen) -> str:
+    """Return why nothing may be created here (G8), or an empty string."""
+    if seen.foreign:
+        whose = sorted({str(p.mark.installation) for p in seen.foreign if p.mark})
+        return (
+            f"{len(seen.foreign)} parts carry this fleet's name and the mark of another "
+            f"installation ({', '.join(whose)}): `hostler adopt FILE --from {whose[0]}` if they are "
+            "yours, else give this fleet another name"
+        )
+    if seen.unexplained:
+        return (
+            f"{len(seen.unexplained)} parts carry our mark and no record explains them: see "
+            "`hostler leaks FILE`, then `hostler adopt FILE` or set `reclaim = true`"
+        )
+    return ""
+
+
+def zone_is_known(seen: Seen, offer: Offer) -> bool:
+    """Tell whether every kind of part in the offer's zone was listed whole, and lately (S3)."""
+    for kind in seen.traits.kinds:
+        whole = seen.view.whole.get((offer.zone, kind))
+        if whole is None or seen.now - whole > seen.fleet.timers.look_limit:
+            return False
+    return True
+
+
+def _admit(step: Step, row: FleetRow, seen: Seen) -> Step:
+    machine = step.machine
+    if machine.phase is not Phase.WANTED or machine.ending is not None:
+        return step
+    if machine.elapsed(seen.now, seen.jumped) >= seen.fleet.timers.admit:
+        return move(step, Phase.GONE, Reason.NOT_ADMITTED, seen)
+    if why := world_is_right(seen):
+        return replace(step, blocker=why)
+    if not zone_is_known(seen, machine.offer):
+        said = replace(step, blocker=f"{machine.offer.zone} could not be looked at whole")
+        return wait(said, "look", f"at all of {machine.offer.zone}")
+    return move(step, Phase.STARTING, Reason.ADMITTED, seen)
+
+
+def _call_back(steps: tuple[Step, ...], missing: int, seen: Seen) -> tuple[Step, ...]:
+    """Take back as many endings of ours as are wanted again, while nothing was done about them."""
+    kept = list(steps)
+    for place, step in enumerate(steps):
+        ending = step.machine.ending
+        ours = ending is not None and ending.actor == RESIZE
+        if missing and ours and step.machine.phase is Phase.DRAINING:
+            again = replace(step, machine=replace(step.machine, ending=None))
+            kept[place] = move(again, Phase.READY, Reason.RECOVERED, seen)
+            missing -= 1
+    return tuple(kept)
+
+
+def _shed(steps: tuple[Step, ...], many: int, seen: Seen) -> tuple[Step, ...]:
+    victims = sorted((s for s in steps if s.machine.wanted), key=lambda s: _worth(s, seen))
+    free = [step.machine.id for step in victims if not step.machine.held(seen.now)]
+    picked = free[:many]
+    ending = Ending(at=seen.now, actor=RESIZE, why=str(Reason.SCALED_DOWN))
+    return tuple(
+        replace(step, machine=replace(step.machine, ending=ending))
+        if step.machine.id in picked
+        else step
+        for step in steps
+    )
+
+
+_LEAST_WORTH = (Phase.WANTED, Phase.STARTING, Phase.READY)
+
+
+def _worth(step: Step, seen: Seen) -> tuple[int, bool, int]:
+    """Order machines by what is lost with them: unborn, then half made, outdated, then youngest."""
+    machine = step.machine
+    current = machine.template == seen.fleet.template
+    return (_LEAST_WORTH.index(machine.phase), current, -machine.serial)
+
+
+def _grow(steps: tuple[Step, ...], row: FleetRow, target: int, seen: Seen) -> Sizing:
+    wanted = sum(step.machine.wanted for step in steps)
+    if why := world_is_right(seen):
+        return Sizing(steps=steps, condition=why)
+    room, short = _room(steps, row, target, seen)
+    many = min(target - wanted, room)
+    if many <= 0:
+        return Sizing(steps=steps, condition=short)
+    chosen = _choose(steps, row, many, seen)
+    condition, due = ("", None) if chosen else _why_no_offer(row, seen)
+    return Sizing(inserts=chosen, steps=steps, condition=condition, due=due)
+
+
+def _room(steps: tuple[Step, ...], row: FleetRow, target: int, seen: Seen) -> tuple[int, str]:
+    most = seen.fleet.most(max(target, row.wished(seen.fleet)))
+    held = sum(step.machine.in_maximum for step in steps)
+    stuck = sum(step.machine.stuck for step in steps)
+    left = most - held - max(0, stuck - seen.fleet.caps.stuck)
+    if left <= 0:
+        return 0, f"the maximum of {most} is reached while {held + stuck} machines still exist"
+    creates = creations_left(seen.fleet, row, seen.now)
+    if creates == 0:
+        return 0, "the bound on creations in an hour is reached"
+    return min(left, creates), ""
+
+
+def _choose(steps: tuple[Step, ...], row: FleetRow, many: int, seen: Seen) -> tuple[Offer, ...]:
+    """Return offers to insert: the first open one; one at a time where it failed before."""
+    for offer in seen.fleet.offers:
+        setback = row.setback(offer)
+        if setback is not None and seen.now < setback.until:
+            continue
+        if not zone_is_known(seen, offer):
+            continue
+        if setback is None:
+            return (offer,) * many
+        trying = any(
+            step.machine.offer == offer and step.machine.phase in {Phase.WANTED, Phase.STARTING}
+            for step in steps
+        )
+        if not trying:
+            return (offer,)
+    return ()
+
+
+def _why_no_offer(row: FleetRow, seen: Seen) -> tuple[str, datetime | None]:
+    blocked = [s for o in seen.fleet.offers if (s := row.setback(o)) and seen.now < s.until]
+    if not blocked:
+        trying = [o for o in seen.fleet.offers if row.setback(o)]
+        if trying:
+            return f"trying {trying[0]} with one machine after it failed", None
+        return "no zone of this fleet could be looked at whole lately", None
+    first = min(blocked, key=lambda s: s.until)
+    word = "waiting for stock" if all(s.stock for s in blocked) else "backing off"
+    offers = "; ".join(f"{s.offer}: {s.why}" for s in blocked)
+    return f"{word} until {first.until:%H:%M:%S} ({offers})", first.until
+
+
+def remember(step: Step, row: FleetRow, seen: Seen) -> FleetRow:
+    """Return the row with what this step teaches of its offer: empty shelves, failures, success."""
+    before, machine = step.before, step.machine
+    if before.phase is not Phase.STARTING or machine.phase is before.phase:
+        return row
+    if machine.phase is Phase.READY:
+        return row.without_setback(machine.offer)
+    if machine.reason in {Reason.OUT_OF_STOCK, Reason.QUOTA}:
+        until = seen.now + seen.fleet.timers.stock_memory
+        return row.with_setback(
+            Setback(offer=machine.offer, why=machine.reason, until=until, stock=True)
+        )
+    if machine.ending is not None or machine.phase not in {Phase.BROKEN, Phase.STOPPING}:
+        return row
+    older = row.setback(machine.offer)
+    count = older.count + 1 if older is not None and not older.stock else 1
+    tries = seen.fleet.timers.tries
+    pause = tries[min(count, len(tries)) - 1]
+    return row.with_setback(
+        Setback(offer=machine.offer, why=machine.reason, until=seen.now + pause, count=count)
+    )

@@ -1,0 +1,116 @@
+"""Seen: one look at the world, the records and the clock, frozen; the only input of decide()."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from .fleet import Fleet, FleetRow
+from .ids import Epoch, FleetName, InstallationId, MachineId, PartId, TurnId, Zone
+from .machine import Machine
+from .parts import Part
+from .traits import Traits
+from .view import View
+
+
+class SuspectClass(StrEnum):
+    """What a part is suspected to be."""
+
+    STRAY = "stray"
+    FOREIGN = "foreign"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suspect:
+    """A part in our scope that no record explains; it stays in the ledger until it is gone.
+
+    `sightings` counts complete looks that showed it, at least a gap apart; `price` is in euros per
+    hour; `cost` is what it has cost so far, from its creation where that is known.
+    """
+
+    part: PartId
+    kind: str
+    zone: Zone
+    fleet: FleetName
+    cls: SuspectClass
+    first: datetime
+    last: datetime
+    sightings: int = 1
+    counted: datetime | None = None
+    created: datetime | None = None
+    owner: str = ""
+    price: float = 0.0
+    cost: float = 0.0
+    blocked: str = ""
+    installation: InstallationId | None = None
+    machine: MachineId | None = None
+
+
+class WishKind(StrEnum):
+    """What a door may ask for."""
+
+    SCALE = "scale"
+    END = "end"
+    HOLD = "hold"
+    UNHOLD = "unhold"
+    PAUSE = "pause"
+    RESUME = "resume"
+    ADOPT = "adopt"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """What a door asks: a size, a machine to go, a hold. `number` orders wishes."""
+
+    number: int
+    kind: WishKind
+    fleet: FleetName
+    at: datetime
+    actor: str
+    machine: MachineId | None = None
+    size: int | None = None
+    until: datetime | None = None
+    why: str = ""
+    now: bool = False
+    installation: InstallationId | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probed:
+    """The newest readiness probe of a machine: when it began, and whether it passed."""
+
+    begun: datetime
+    passed: bool
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """Everything that one turn of one fleet may know.
+
+    `ours` are the installations whose marks are ours (our own first); `foreign` are parts under
+    the fleet's name with other marks; `unexplained` those with our mark that no record and no
+    history explains; `late` those whose machine is in our history. `steady` is when this process
+    started or the clock last jumped, `jumped` the latter alone; `took` is when this epoch began.
+    `moving` are machines with calls in flight: they are not touched.
+    """
+
+    turn: TurnId
+    now: datetime
+    fleet: Fleet
+    row: FleetRow
+    machines: tuple[Machine, ...]
+    view: View
+    traits: Traits
+    epoch: Epoch
+    took: datetime
+    steady: datetime
+    ours: tuple[InstallationId, ...]
+    jumped: datetime | None = None
+    foreign: tuple[Part, ...] = ()
+    unexplained: tuple[Part, ...] = ()
+    late: tuple[Machine, ...] = ()
+    suspects: tuple[Suspect, ...] = ()
+    wishes: tuple[Wish, ...] = ()
+    moving: frozenset[MachineId] = frozenset()
+    probed: Mapping[MachineId, Probed] = field(default_factory=dict[MachineId, Probed])

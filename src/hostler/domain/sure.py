@@ -1,0 +1,215 @@
+"""Sure and unsure: what the record, the definite answers and the looks say together.
+
+A look begun before a definite answer plus settle says nothing against it. An open *once* call is
+unsure until settle has passed and a look begun after that, complete for its slot, shows nothing.
+"""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from .calls import Call, Shows
+from .ids import PartId
+from .machine import Asked, Fate, Known, Machine, Place
+from .parts import Condition, Part
+from .seen import Seen
+from .view import Sighting
+
+
+def parts_of(machine: Machine, seen: Seen) -> tuple[Part, ...]:
+    """Return the machine's parts: what looks show, and what definite answers promised.
+
+    A promised part that no look has had time to show appears with condition *unknown*. Every id
+    that is not the bound one of its slot is marked surplus.
+    """
+    found = dict[PartId, Part]()
+    for place in machine.places:
+        for known in place.known:
+            part = _part(machine, place, known, seen)
+            if part is not None:
+                found[part.id] = part
+    for part_id in seen.view.marked.get(machine.id, ()):
+        if part_id not in found:
+            found[part_id] = seen.view.sightings[part_id].part
+    ordered = sorted(found.values(), key=lambda part: (part.slot, part.id))
+    return tuple(_judged(machine, part) for part in ordered)
+
+
+def _judged(machine: Machine, part: Part) -> Part:
+    bound = machine.bound(part.slot)
+    surplus = bound is not None and part.id != bound
+    return part if part.surplus == surplus else replace(part, surplus=surplus)
+
+
+def _part(machine: Machine, place: Place, known: Known, seen: Seen) -> Part | None:
+    sighting = seen.view.sightings.get(known.id)
+    if sighting is not None:
+        part = sighting.part
+        return part if part.slot == place.slot else replace(part, slot=place.slot)
+    if known.gone or known.absent is not None:
+        return None
+    return Part(
+        id=known.id, slot=place.slot, zone=known.zone, status="promised", name=str(machine.id)
+    )
+
+
+def reconcile(machine: Machine, seen: Seen) -> Machine:
+    """Return the record with everything that the looks prove written into it; no phase moves."""
+    after = _learn(machine, seen)
+    after = _miss(after, seen)
+    after = _close(after, seen)
+    return _bind(after)
+
+
+def _learn(machine: Machine, seen: Seen) -> Machine:
+    """Write down every id that carries the machine's mark, and take back absences of what is seen."""
+    after = machine
+    for part_id in seen.view.marked.get(machine.id, ()):
+        sighting = seen.view.sightings[part_id]
+        slot = sighting.part.slot
+        place = after.place(slot)
+        if all(known.id != part_id for known in place.known):
+            after = after.with_place(_with_known(place, sighting))
+    for place in after.places:
+        changed = tuple(_seen_again(known, seen) for known in place.known)
+        if changed != place.known:
+            after = after.with_place(replace(place, known=changed))
+    return after
+
+
+def _with_known(place: Place, sighting: Sighting) -> Place:
+    part = sighting.part
+    attempt = part.mark.attempt if part.mark else 0
+    known = Known(id=part.id, zone=part.zone, since=sighting.seen, attempt=attempt)
+    return replace(
+        place, attempt=max(place.attempt, attempt), known=tuple(_by_id((*place.known, known)))
+    )
+
+
+def _by_id(known: tuple[Known, ...]) -> list[Known]:
+    return sorted(known, key=lambda entry: (entry.attempt, entry.id))
+
+
+def _seen_again(known: Known, seen: Seen) -> Known:
+    if known.id not in seen.view.sightings or (known.absent is None and not known.gone):
+        return known
+    return replace(known, absent=None, gone=False)
+
+
+def _miss(machine: Machine, seen: Seen) -> Machine:
+    """Write down which known ids the newest complete looks lack, and which are confirmed gone."""
+    after = machine
+    for place in machine.places:
+        changed = tuple(_missed(machine, place, known, seen) for known in place.known)
+        if changed != place.known:
+            after = after.with_place(replace(place, known=changed))
+    return after
+
+
+def _missed(machine: Machine, place: Place, known: Known, seen: Seen) -> Known:
+    if known.gone or known.id in seen.view.sightings:
+        return known
+    covered = seen.view.covered(known.zone, place.slot.kind, machine.id)
+    if covered is None or covered < known.since + seen.traits.settle:
+        return known
+    if known.absent is None:
+        return replace(known, absent=covered)
+    if covered - known.absent < seen.fleet.timers.absence_gap:
+        return known
+    if place.bound == known.id and not _asked_alone(known, seen):
+        return known
+    return replace(known, gone=True)
+
+
+def _asked_alone(known: Known, seen: Seen) -> bool:
+    """A bound id is believed gone only when it was asked for by itself, after it was missed."""
+    alone = seen.view.missing.get(known.id)
+    return alone is not None and known.absent is not None and alone >= known.absent
+
+
+def _close(machine: Machine, seen: Seen) -> Machine:
+    """Close the open *once* calls that a look proves done, or proves to have had no effect."""
+    after = machine
+    for asked in machine.asked:
+        if asked.fate is Fate.OPEN:
+            fate = _fate(after, asked, seen)
+            if fate is not Fate.OPEN:
+                after = after.with_asked(replace(asked, fate=fate, closed=seen.now))
+    return after
+
+
+def sure_from(asked: Asked, seen: Seen) -> datetime:
+    """Return from when on a look can prove that an open call had no effect.
+
+    A call of an older epoch may have been begun as late as the take-over.
+    """
+    begun = asked.at if asked.epoch == seen.epoch else max(asked.at, seen.took)
+    return begun + seen.traits.settle_of(asked.kind)
+
+
+def _fate(machine: Machine, asked: Asked, seen: Seen) -> Fate:
+    place = machine.place(asked.slot)
+    if asked.shows is Shows.POWER:
+        return _power_fate(place, asked, seen)
+    if any(known.attempt == asked.attempt for known in place.known):
+        return Fate.DONE
+    covered = seen.view.covered(machine.offer.zone, asked.slot.kind, machine.id)
+    if covered is not None and covered >= sure_from(asked, seen):
+        return Fate.LAPSED
+    return Fate.OPEN
+
+
+def _power_fate(place: Place, asked: Asked, seen: Seen) -> Fate:
+    sighting = seen.view.sightings.get(place.bound) if place.bound else None
+    if sighting is None or sighting.seen < asked.at:
+        return Fate.OPEN
+    if sighting.part.condition in {Condition.STARTING, Condition.UP}:
+        return Fate.DONE
+    if sighting.part.condition is Condition.OFF and sighting.seen >= sure_from(asked, seen):
+        return Fate.LAPSED
+    return Fate.OPEN
+
+
+def _bind(machine: Machine) -> Machine:
+    """Tie each slot that has none to its lowest living id: the oldest attempt, the lowest id."""
+    after = machine
+    for place in machine.places:
+        if place.bound is None:
+            living = [known for known in place.known if not known.gone and known.absent is None]
+            if living:
+                after = after.with_place(replace(place, bound=_by_id(tuple(living))[0].id))
+    return after
+
+
+def unsure(machine: Machine, call: Call) -> bool:
+    """Tell whether a *once* call must wait: an earlier one for its slot is still open."""
+    return call.once and any(
+        asked.fate is Fate.OPEN and asked.slot == call.slot for asked in machine.asked
+    )
+
+
+def all_gone(machine: Machine, seen: Seen) -> bool:
+    """Tell whether nothing of the tenancy is left: every id confirmed absent, no call unsure.
+
+    Every kind of part must have been looked at, in complete looks begun after settle had passed
+    since the last *once* call; marked parts that a look still shows speak against it.
+    """
+    if seen.view.marked.get(machine.id) or any(
+        not known.gone for place in machine.places for known in place.known
+    ):
+        return False
+    if any(asked.fate is Fate.OPEN for asked in machine.asked):
+        return False
+    if not machine.asked and not machine.places:
+        return True
+    last = max((sure_from(asked, seen) for asked in machine.asked), default=machine.since)
+    return all(_covered_after(machine, kind, seen, last) for kind in seen.traits.kinds)
+
+
+def _covered_after(machine: Machine, kind: str, seen: Seen, last: datetime) -> bool:
+    covered = seen.view.covered(machine.offer.zone, kind, machine.id)
+    return covered is not None and covered >= last
+
+
+def fresh_enough(at: datetime | None, seen: Seen, limit: timedelta) -> bool:
+    """Tell whether a look's beginning is known and young enough."""
+    return at is not None and seen.now - at <= limit

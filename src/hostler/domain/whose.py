@@ -1,0 +1,67 @@
+"""Whose: which parts in a fleet's name are ours, which are late, unexplained, or foreign?"""
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+
+from .ids import FleetName, InstallationId, MachineId, PartId
+from .parts import Part
+from .view import View
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sorted:
+    """The parts under a fleet's name that no living record of it explains.
+
+    `strangers` carry our mark and the id of a machine that is not among the living: the caller
+    asks the history which of them are `late`, and which are unexplained.
+    """
+
+    foreign: tuple[Part, ...] = ()
+    strangers: tuple[Part, ...] = ()
+
+    def machines(self) -> tuple[MachineId, ...]:
+        """Return the machines that strangers name, in order."""
+        return tuple(sorted({part.mark.machine for part in self.strangers if part.mark}))
+
+
+def sort_out(
+    view: View,
+    fleet: FleetName,
+    living: Collection[MachineId],
+    bound: Collection[PartId],
+    ours: Collection[InstallationId],
+) -> Sorted:
+    """Return what in the view carries this fleet's name and is explained by no living record."""
+    foreign, strangers = list[Part](), list[Part]()
+    for part in _marked_for(view, fleet, living):
+        if part.id in bound or part.mark is None:
+            continue
+        (strangers if part.mark.installation in ours else foreign).append(part)
+    key = _by_place
+    return Sorted(
+        foreign=tuple(sorted(foreign, key=key)), strangers=tuple(sorted(strangers, key=key))
+    )
+
+
+def _by_place(part: Part) -> tuple[str, str]:
+    return (str(part.slot), part.id)
+
+
+def _marked_for(view: View, fleet: FleetName, living: Collection[MachineId]) -> Iterator[Part]:
+    for machine, ids in view.marked.items():
+        for part_id in ids:
+            part = _with_owners_mark(view, part_id)
+            mark = part.mark
+            if mark is None or mark.fleet != fleet:
+                continue
+            if machine not in living:
+                yield part
+
+
+def _with_owners_mark(view: View, part_id: PartId) -> Part:
+    part = view.sightings[part_id].part
+    if part.mark is not None or part.owner is None:
+        return part
+    owner = view.part(part.owner)
+    mark = owner.mark if owner is not None else None
+    return replace(part, mark=mark)

@@ -1,0 +1,68 @@
+"""Wishes: what doors asked for is written into the fleet's row and the machines' records."""
+
+from dataclasses import replace
+from datetime import datetime
+
+from .fleet import FleetRow
+from .machine import Ending, Hold, Machine
+from .phases import Phase
+from .seen import Seen, Wish, WishKind
+
+
+def granted(seen: Seen) -> tuple[FleetRow, dict[str, Machine]]:
+    """Return the row and the machines as the wishes of this turn leave them."""
+    row = seen.row
+    machines = {str(machine.id): machine for machine in seen.machines}
+    for wish in seen.wishes:
+        if wish.machine is None:
+            row = _for_fleet(row, wish, seen)
+        elif (machine := machines.get(wish.machine)) is not None:
+            machines[str(machine.id)] = _for_machine(machine, wish, seen)
+    return row, machines
+
+
+def _for_fleet(row: FleetRow, wish: Wish, seen: Seen) -> FleetRow:
+    match wish.kind:
+        case WishKind.SCALE:
+            return replace(row, size=wish.size)
+        case WishKind.PAUSE:
+            return replace(row, pause=_hold(wish, seen))
+        case WishKind.RESUME:
+            return replace(row, pause=None)
+        case WishKind.END | WishKind.HOLD | WishKind.UNHOLD | WishKind.ADOPT:
+            return row
+
+
+def _for_machine(machine: Machine, wish: Wish, seen: Seen) -> Machine:
+    match wish.kind:
+        case WishKind.END:
+            why = wish.why or "asked to end"
+            return replace(
+                machine, ending=Ending(at=wish.at, actor=wish.actor, why=why, now=wish.now)
+            )
+        case WishKind.HOLD:
+            return replace(machine, hold=_hold(wish, seen))
+        case WishKind.UNHOLD:
+            return replace(machine, hold=None)
+        case WishKind.SCALE | WishKind.PAUSE | WishKind.RESUME | WishKind.ADOPT:
+            return machine
+
+
+def _hold(wish: Wish, seen: Seen) -> Hold:
+    longest = wish.at + seen.fleet.timers.longest_hold
+    until = min(wish.until or longest, longest)
+    return Hold(until=until, why=wish.why, actor=wish.actor)
+
+
+def held_until(machine: Machine, now: datetime) -> str:
+    """Return the sentence that says who holds this machine, or an empty one."""
+    if machine.hold is None or not machine.held(now):
+        return ""
+    return f"held until {machine.hold.until:%Y-%m-%d %H:%M} by {machine.hold.actor}: {machine.hold.why}"
+
+
+def ends_at_once(machine: Machine) -> bool:
+    """Tell whether an ending needs no drain: nothing can run on what was never ready."""
+    return machine.phase in {Phase.WANTED, Phase.STARTING, Phase.BROKEN} or (
+        machine.ending is not None and machine.ending.now
+    )

@@ -1,0 +1,1 @@
+"""What the controllers need from the world, as protocols whose docstrings are promises."""

@@ -1,0 +1,58 @@
+"""How adapters speak HTTP: one request, one answer, and an honest word about what is not known.
+
+A request that failed is either *not sent* (it certainly had no effect) or *without an answer*
+(it may have had its effect, may have it later, or never). Nothing in between exists, and an
+adapter that cannot tell says "without an answer".
+"""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One HTTP request, as it goes over the wire; `path` is absolute and unquoted."""
+
+    method: str
+    path: str
+    query: tuple[tuple[str, str], ...] = ()
+    headers: tuple[tuple[str, str], ...] = ()
+    body: bytes = b""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Response:
+    """One HTTP answer, whole: a body that broke off is a `NoAnswer`, never a short `Response`."""
+
+    status: int
+    headers: tuple[tuple[str, str], ...] = ()
+    body: bytes = b""
+
+    def header(self, name: str) -> str | None:
+        """Return the first header of this name, whatever its case, or None."""
+        wanted = name.lower()
+        return next((value for key, value in self.headers if key.lower() == wanted), None)
+
+
+class NotSent(Exception):
+    """The request certainly had no effect: the connection could not be made."""
+
+
+class NoAnswer(Exception):
+    """The request may have had its effect, may have it later, or never: only a look can tell."""
+
+
+class Transport(Protocol):
+    """Sends requests to one endpoint over pooled connections."""
+
+    async def send(self, request: Request, deadline: timedelta) -> Response:
+        """Send once and return the answer within `deadline`; raise `NotSent` or `NoAnswer`.
+
+        Never repeats a request by itself, whatever its method.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Give the connections back; sending afterwards raises `NotSent`."""
+        ...

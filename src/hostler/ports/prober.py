@@ -1,0 +1,21 @@
+"""Prober: asks a machine that is up whether it is also usable."""
+
+from typing import Protocol
+
+from hostler.domain.fleet import Probe
+from hostler.domain.ids import MachineId
+
+from .provider import Connection
+
+
+class Prober(Protocol):
+    """Runs readiness probes."""
+
+    async def probe(
+        self, machine: MachineId, connection: Connection, probe: Probe
+    ) -> tuple[bool, str]:
+        """Probe once, within the probe's timeout; return whether it passed, and what was seen.
+
+        Never raises for what the outside does: a probe that could not run has not passed.
+        """
+        ...

@@ -1,0 +1,57 @@
+"""Provider: where machines come from, as the controllers see it."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from hostler.domain.calls import Call, Outcome
+from hostler.domain.machine import Machine
+from hostler.domain.parts import Look, Part, Scope
+from hostler.domain.traits import Traits
+from hostler.domain.ways import Ways
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Connection:
+    """How to reach a machine that is up; secrets are read from where they are kept, when asked."""
+
+    address: str
+    user: str = "root"
+    port: int = 22
+
+
+class Provider(Ways, Protocol):
+    """One account at a place where machines come from. `next_calls` (see Ways) is its pure half."""
+
+    @property
+    def traits(self) -> Traits:
+        """How its machines behave; constant for the life of the object."""
+        ...
+
+    async def look(self, scopes: tuple[Scope, ...]) -> Look:
+        """Look at these scopes and say for each whether it was seen whole.
+
+        Never raises for what the outside does: a scope that failed is incomplete, with its error,
+        and the others go on. A scope with a machine asks for each of its `known` ids by itself and
+        lists what carries that machine's mark.
+        """
+        ...
+
+    async def do(self, call: Call) -> Outcome:
+        """Make one call, once, within the traits' deadline; never raises for what the outside does.
+
+        `Refused` promises that the call had no effect; `Unknown` promises nothing. A target that is
+        not there any more makes a destructive call `Done`.
+        """
+        ...
+
+    def connection(self, machine: Machine, parts: tuple[Part, ...]) -> Connection | None:
+        """Return how to reach the machine, or None while that is not known. Pure."""
+        ...
+
+    def cost(self, call: Call | Scope) -> int:
+        """Return how many requests this call or look will take at most, for the budget. Pure."""
+        ...
+
+    async def close(self) -> None:
+        """Give back connections."""
+        ...

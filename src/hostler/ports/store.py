@@ -1,0 +1,205 @@
+"""Store: where everything durable is, one object at a time, each save fenced and versioned.
+
+No promise spans two objects: a store without transactions over several objects fits too. New
+machines appear only by a save of their fleet's row.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from hostler.domain.commands import Event
+from hostler.domain.fleet import FleetRow
+from hostler.domain.host import Host
+from hostler.domain.ids import Epoch, FleetName, HostId, InstallationId, MachineId, PartId
+from hostler.domain.machine import Machine
+from hostler.domain.seen import Suspect, Wish
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lease:
+    """Who may write: a name (`fleet/web`, `account/main`), its holder, and the holder's epoch.
+
+    `beat` grows with each renewal. A lease holds no time: who wants it watches `beat` for a whole
+    TTL of its own clock (see `take_lease`).
+    """
+
+    name: str
+    holder: str
+    epoch: Epoch
+    beat: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fence:
+    """Under which lease a save is made: a newer epoch of the same name refuses it."""
+
+    lease: str
+    epoch: Epoch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """An event as it was stored, numbered, with the machine's record after the change."""
+
+    number: int
+    event: Event
+    image: Machine | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """Whose store this is: its own id, born with it, and those that it adopted."""
+
+    own: InstallationId
+    adopted: tuple[InstallationId, ...] = ()
+
+    @property
+    def ours(self) -> tuple[InstallationId, ...]:
+        """Every installation whose marks are ours, our own first."""
+        return (self.own, *self.adopted)
+
+
+class Store(Protocol):
+    """The records of one installation. Every method may raise StoreError; none half-succeeds."""
+
+    async def identity(self) -> Identity:
+        """Return whose store this is."""
+        ...
+
+    async def adopt(self, installations: tuple[InstallationId, ...], fence: Fence) -> None:
+        """Make the marks of these installations ours from now on; repeating it changes nothing."""
+        ...
+
+    async def fleets(self) -> tuple[FleetRow, ...]:
+        """Return all rows, by name."""
+        ...
+
+    async def add_fleet(self, row: FleetRow) -> FleetRow:
+        """Return the row as stored at version 1, or the one that is there under this name already."""
+        ...
+
+    async def save_fleet(
+        self,
+        row: FleetRow,
+        inserts: tuple[Machine, ...],
+        events: tuple[Event, ...],
+        fence: Fence,
+    ) -> FleetRow:
+        """Save the row over the version that it carries, with new machines, all or nothing.
+
+        Returns the row at its next version. Raises Conflict when somebody saved first, Fenced when
+        a newer epoch holds the lease. Machines are stored at version 1.
+        """
+        ...
+
+    async def machines(self, fleet: FleetName) -> tuple[Machine, ...]:
+        """Return the living machines of a fleet, by serial."""
+        ...
+
+    async def machine(self, machine: MachineId) -> Machine | None:
+        """Return one machine, living or in the history, as it is stored now; never from a cache."""
+        ...
+
+    async def history(self, machines: tuple[MachineId, ...]) -> tuple[Machine, ...]:
+        """Return those of these machines that are in the history."""
+        ...
+
+    async def save_machine(
+        self, machine: Machine, events: tuple[Event, ...], fence: Fence
+    ) -> Machine:
+        """Save over the version that the record carries; return it at its next version.
+
+        A machine whose phase is *gone* moves to the history; one that leaves *gone* moves back.
+        Bound and known ids are unique over all machines: AlreadyBound when another has one (ids
+        confirmed gone do not count). Raises Conflict and Fenced as `save_fleet` does.
+        """
+        ...
+
+    async def events(
+        self,
+        fleet: FleetName | None = None,
+        machine: MachineId | None = None,
+        after: int = 0,
+        limit: int = 1000,
+    ) -> tuple[Kept, ...]:
+        """Return stored events in order, those after a number, at most `limit`."""
+        ...
+
+    async def images(self, fleet: FleetName, at: datetime) -> tuple[Machine, ...]:
+        """Return the fleet as of a time: the last image of each machine before it, gone left out."""
+        ...
+
+    async def hosts(self) -> tuple[Host, ...]:
+        """Return all hosts, by id."""
+        ...
+
+    async def save_host(self, host: Host, fence: Fence) -> Host:
+        """Save over the version that it carries (0: new); Conflict and Fenced as above."""
+        ...
+
+    async def bind(self, host: HostId, machine: MachineId, fence: Fence) -> None:
+        """Tie a host to a machine, uniquely and durably; AlreadyBound when either is tied elsewhere.
+
+        Repeating the same bind changes nothing.
+        """
+        ...
+
+    async def unbind(self, host: HostId, machine: MachineId, fence: Fence) -> None:
+        """Loosen this very tie; where it does not exist nothing changes."""
+        ...
+
+    async def suspects(self) -> tuple[Suspect, ...]:
+        """Return the ledger, by part."""
+        ...
+
+    async def save_suspects(
+        self, suspects: tuple[Suspect, ...], cleared: tuple[PartId, ...], fence: Fence
+    ) -> None:
+        """Write these suspects and take those parts out of the ledger, all or nothing."""
+        ...
+
+    async def wish(self, wish: Wish) -> Wish:
+        """Keep a wish (its `number` is given here) until it is taken. Doors write this, unfenced."""
+        ...
+
+    async def wishes(self) -> tuple[Wish, ...]:
+        """Return the wishes that nobody took yet, in order."""
+        ...
+
+    async def take_wishes(self, numbers: tuple[int, ...], fence: Fence) -> None:
+        """Take wishes out; those that are gone already are no error."""
+        ...
+
+    async def revision(self) -> int:
+        """Return a number that changes whenever another writer changed the store; cheap."""
+        ...
+
+    async def leases(self) -> tuple[Lease, ...]:
+        """Return all leases, by name."""
+        ...
+
+    async def take_lease(self, name: str, holder: str, seen: Lease | None) -> Lease | None:
+        """Take a lease under the next epoch, if it still stands as `seen` (None: nobody had it).
+
+        Returns None when it changed meanwhile. The caller watched `seen` unchanged for a whole TTL,
+        or knows that its holder is dead. Epochs of a name only ever grow.
+        """
+        ...
+
+    async def renew_lease(self, lease: Lease) -> Lease | None:
+        """Return the lease with its next beat, or None when it is another's by now."""
+        ...
+
+    async def drop_lease(self, lease: Lease) -> None:
+        """Give the lease back, so that the next may take it at once; another's is left alone."""
+        ...
+
+    @property
+    def exclusive(self) -> bool:
+        """Whether whoever opened this store knows that all former holders are dead."""
+        ...
+
+    async def close(self) -> None:
+        """Finish writing and let go of the store."""
+        ...
