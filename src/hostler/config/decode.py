@@ -1,0 +1,261 @@
+"""Decode: plain TOML values into msgspec Structs, going on past what is wrong.
+
+msgspec stops at the first error; a person wants all of them. So Structs are walked here, field by
+field, and msgspec judges single values.
+"""
+
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
+from enum import StrEnum
+from types import UnionType
+from typing import Annotated, Literal, Union, cast, get_args, get_origin
+
+import msgspec
+
+from .faults import HIDDEN, Fault, Faults, did_you_mean, join
+from .units import A_DURATION, A_SIZE, parse_duration, parse_size
+
+Raw = Mapping[str, object]
+
+SIZE = {"unit": "size"}
+"""The `extra` of a field in bytes that is written as "20GB"."""
+
+POSITIVE = {"positive": "yes"}
+"""The `extra` of a duration that must not be zero."""
+
+
+class _Wrong(Exception):
+    """A value that could not be decoded; its fault is noted already."""
+
+
+def refused(cure: str) -> msgspec.Meta:
+    """Return the mark of a key that must not be used, with what to do instead."""
+    return msgspec.Meta(extra={"refused": cure})
+
+
+def is_table(raw: object) -> bool:
+    """Tell whether a TOML value is a table."""
+    return isinstance(raw, dict)
+
+
+def table(raw: object) -> Raw:
+    """Return a TOML table as what it is; anything else as an empty one."""
+    return cast("Raw", raw) if isinstance(raw, dict) else {}
+
+
+def decode_table(
+    raw: object,
+    kinds: tuple[type[object], ...],
+    path: str,
+    faults: Faults,
+    also: tuple[str, ...] = (),
+) -> tuple[object | None, ...]:
+    """Decode one table whose keys are shared out among several Structs; `also` are other keys.
+
+    Returns an object per Struct, None where a required key is missing or wrong; a wrong optional
+    key counts as left out, so that what follows can still be checked.
+    """
+    if not is_table(raw):
+        faults.add(path, raw, "a table")
+        return tuple(None for _ in kinds)
+    fields = tuple(
+        {f.encode_name: f for f in msgspec.structs.fields(cast("type[msgspec.Struct]", kind))}
+        for kind in kinds
+    )
+    known = {name for names in fields for name, f in names.items() if not _refusal(f.type)}
+    known.update(also)
+    given = table(raw)
+    for key in given:
+        if not any(key in names for names in fields):
+            _unknown(join(path, key), key, known, faults)
+    return tuple(
+        _build(kind, names, given, path, faults) for kind, names in zip(kinds, fields, strict=True)
+    )
+
+
+def known_keys(kind: type[object]) -> frozenset[str]:
+    """Return the keys that a Struct takes."""
+    fields = msgspec.structs.fields(cast("type[msgspec.Struct]", kind))
+    return frozenset(f.encode_name for f in fields)
+
+
+def _unknown(path: str, key: str, known: set[str], faults: Faults) -> None:
+    near = did_you_mean(key, sorted(known))
+    faults.found.append(
+        Fault(path=path, value="", expected="no such key", hint=near or _list_of(known))
+    )
+
+
+def _list_of(known: set[str]) -> str:
+    return f"known keys: {', '.join(sorted(known))}" if known else ""
+
+
+def _build(
+    kind: type[object],
+    fields: Mapping[str, msgspec.structs.FieldInfo],
+    given: Raw,
+    path: str,
+    faults: Faults,
+) -> object | None:
+    values, whole = dict[str, object](), True
+    for key, field in fields.items():
+        try:
+            if key in given:
+                values[field.name] = _value(given[key], field.type, join(path, key), faults)
+            elif field.required:
+                expected = f"{_expected(field.type)}; it is missing"
+                faults.add(join(path, key), None, expected)
+                whole = False
+        except _Wrong:
+            whole = whole and not field.required
+    return kind(**values) if whole else None
+
+
+def _value(raw: object, kind: object, path: str, faults: Faults) -> object:
+    """Return one decoded value; adds faults and raises _Wrong where it is wrong."""
+    if cure := _refusal(kind):
+        faults.found.append(
+            Fault(path=path, value=HIDDEN, expected="not to stand in this file", hint=cure)
+        )
+        raise _Wrong
+    bare = _bare(kind, raw)
+    struct = _struct(bare)
+    if struct is not None:
+        (built,) = decode_table(raw, (struct,), path, faults)
+        if built is None:
+            raise _Wrong
+        return built
+    if get_origin(bare) is tuple and isinstance(raw, list):
+        return _tuple(cast("list[object]", raw), kind, bare, path, faults)
+    return _scalar(raw, kind, bare, path, faults)
+
+
+def _tuple(raw: list[object], kind: object, bare: object, path: str, faults: Faults) -> object:
+    (item, *_) = get_args(bare)
+    before = len(faults.found)
+    values = list[object]()
+    for number, entry in enumerate(raw):
+        try:
+            values.append(_value(entry, item, f"{path}[{number}]", faults))
+        except _Wrong:
+            continue
+    least = next((m.min_length for m in _metas(kind) if m.min_length), 0)
+    if len(raw) < least:
+        faults.add(path, None, f"at least {least} of: {_expected(item)}; it is empty")
+    if len(faults.found) > before:
+        raise _Wrong
+    return tuple(values)
+
+
+def _scalar(raw: object, kind: object, bare: object, path: str, faults: Faults) -> object:
+    try:
+        if bare is timedelta:
+            return _duration(raw, kind)
+        if _is_size(kind):
+            return parse_size(raw if isinstance(raw, str) else "")
+        return msgspec.convert(raw, type=kind)
+    except (ValueError, msgspec.ValidationError) as error:
+        words = _choices(bare)
+        hint = did_you_mean(raw, words) if isinstance(raw, str) else ""
+        faults.add(path, raw, _expected(kind), hint)
+        raise _Wrong from error
+
+
+def _duration(raw: object, kind: object) -> timedelta:
+    time = parse_duration(raw if isinstance(raw, str) else "")
+    if not time and _extra(kind, "positive"):
+        raise ValueError(A_DURATION)
+    return time
+
+
+def _struct(bare: object) -> type[msgspec.Struct] | None:
+    return bare if isinstance(bare, type) and issubclass(bare, msgspec.Struct) else None
+
+
+def _metas(kind: object) -> Iterator[msgspec.Meta]:
+    if get_origin(kind) is Annotated:
+        yield from (m for m in get_args(kind)[1:] if isinstance(m, msgspec.Meta))
+        yield from _metas(get_args(kind)[0])
+    if get_origin(kind) in {Union, UnionType}:
+        for member in get_args(kind):
+            yield from _metas(member)
+
+
+def _extra(kind: object, key: str) -> str:
+    found = (m.extra[key] for m in _metas(kind) if m.extra and key in m.extra)
+    return next((str(value) for value in found), "")
+
+
+def _refusal(kind: object) -> str:
+    return _extra(kind, "refused")
+
+
+def _is_size(kind: object) -> bool:
+    return _extra(kind, "unit") == "size"
+
+
+def _bare(kind: object, raw: object) -> object:
+    """Return the type behind annotations and unions that fits a raw value's shape."""
+    if get_origin(kind) is Annotated:
+        return _bare(get_args(kind)[0], raw)
+    if get_origin(kind) in {Union, UnionType}:
+        members = [_bare(m, raw) for m in get_args(kind) if m is not type(None)]
+        shaped = (m for m in members if _fits(m, raw))
+        return next(shaped, members[0])
+    return kind
+
+
+def _fits(member: object, raw: object) -> bool:
+    struct = _struct(member) is not None
+    listed = get_origin(member) is tuple
+    return struct == isinstance(raw, dict) and listed == isinstance(raw, list)
+
+
+def _choices(bare: object) -> tuple[str, ...]:
+    if get_origin(bare) is Literal:
+        return tuple(str(word) for word in get_args(bare))
+    if isinstance(bare, type) and issubclass(bare, StrEnum):
+        return tuple(str(word) for word in bare)
+    return ()
+
+
+_WORDS: dict[object, str] = {
+    int: "a whole number",
+    float: "a number",
+    str: "text",
+    bool: "true or false",
+    timedelta: A_DURATION,
+}
+
+
+def _expected(kind: object) -> str:
+    """Return what a field takes, in words."""
+    if said := _extra(kind, "expected"):
+        return said
+    if _is_size(kind):
+        return A_SIZE
+    bare = _bare(kind, None)
+    if get_origin(bare) is tuple:
+        return f"a list of: {_expected(get_args(bare)[0])}"
+    if words := _choices(bare):
+        return "one of " + ", ".join(words)
+    said = _WORDS.get(bare, "a table")
+    return said + "".join(_limits(kind))
+
+
+def _limits(kind: object) -> Iterator[str]:
+    if _extra(kind, "positive"):
+        yield ", longer than nothing"
+    for meta in _metas(kind):
+        if meta.ge is not None:
+            yield f" of at least {meta.ge:g}"
+        if meta.gt is not None:
+            yield f" above {meta.gt:g}"
+        if meta.le is not None:
+            yield f" and at most {meta.le:g}"
+        if meta.min_length:
+            yield " that is not empty"
+
+
+expected = _expected
+"""What a field of this type takes, in words: also for the reference of settings."""

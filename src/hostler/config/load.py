@@ -1,0 +1,262 @@
+"""Load: read a fleet file, decode it, check what one key says against another."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import cast
+
+from msgspec import structs
+
+from hostler.controllers.settings import Settings
+from hostler.domain.fleet import Caps, Fleet, Probe, ProbeKind, Timers
+from hostler.domain.ids import AccountName, FleetName
+from hostler.ports.kind import Blueprint, Kind
+
+from .decode import Raw, decode_table, is_table, known_keys, table
+from .faults import Fault, Faults, did_you_mean, join
+from .source import read_toml
+from .tables import EngineTable, FleetTable, MetricsTable, ProviderTable, ReadyTable, TopTable
+from .values import MEMORY, AccountConfig, Config, Listen, WrongFile
+
+TABLES = ("provider", "fleet", "engine", "metrics")
+_NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?", re.ASCII)
+A_NAME = "a name of at most 40 lower-case letters, digits and inner dashes (it is put into tags)"
+
+Kinds = Mapping[str, Callable[[], Kind]]
+"""The kinds of provider by name; each is imported when it is asked for."""
+
+
+def load(path: Path, kinds: Kinds) -> Config:
+    """Return what the file says. Raises ConfigError; WrongFile has every fault in the file."""
+    raw = read_toml(path)
+    reading = Reading(path=path, kinds=kinds)
+    config = reading.read(raw)
+    if config is None or reading.faults.found:
+        raise WrongFile(path, _in_order(reading.faults))
+    return config
+
+
+def _in_order(faults: Faults) -> tuple[Fault, ...]:
+    return tuple(dict.fromkeys(faults.found))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bought:
+    """Where a fleet is bought, as far as it could be read."""
+
+    kind: Kind | None = None
+    account: AccountConfig | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class Reading:
+    """One reading of one file, gathering faults."""
+
+    path: Path
+    kinds: Kinds
+    faults: Faults = field(default_factory=Faults)
+
+    def read(self, raw: Raw) -> Config | None:
+        """Return the file's values, or None where too much of it is wrong to go on."""
+        (top,) = self._top(raw)
+        accounts = self._accounts(raw.get("provider", {}))
+        fleets = self._fleets(raw.get("fleet", {}), accounts)
+        settings, metrics = self._engine(raw), self._metrics(raw)
+        if self.faults.found:
+            return None
+        top = cast("TopTable", top)
+        return Config(
+            path=self.path,
+            store=self._store(top.store),
+            accounts=tuple(b.account for b in accounts.values() if b.account is not None),
+            fleets=tuple(fleet for fleet, _ in fleets),
+            templates={fleet.name: template for fleet, template in fleets},
+            settings=settings,
+            metrics=metrics,
+        )
+
+    def _top(self, raw: Raw) -> tuple[object | None, ...]:
+        own = {key: value for key, value in raw.items() if key not in TABLES}
+        return decode_table(own, (TopTable,), "", self.faults, also=TABLES)
+
+    def _store(self, name: str | None) -> Path:
+        if name == str(MEMORY):
+            return MEMORY
+        return self.path.parent / (name or f"{self.path.stem}.db")
+
+    def _tables(self, raw: object, path: str) -> Raw:
+        """Return named tables whose names are fit to be used."""
+        if not is_table(raw):
+            self.faults.add(path, raw, f"tables such as [{path}.NAME]")
+        for name in table(raw):
+            if not _NAME.fullmatch(name):
+                self.faults.add(join(path, name), None, A_NAME)
+        if is_table(raw) and not table(raw):
+            self.faults.add(path, None, f"at least one table [{path}.NAME]; there is none")
+        return table(raw)
+
+    def _accounts(self, raw: object) -> dict[str, Bought]:
+        tables = self._tables(raw, "provider")
+        return {name: self._account(name, entry) for name, entry in tables.items()}
+
+    def _account(self, name: str, raw: object) -> Bought:
+        path = join("provider", name)
+        if not is_table(raw):
+            self.faults.add(path, raw, "a table")
+            return Bought()
+        word = table(raw).get("kind", name)
+        kind = self._kind(word, path, named="kind" in table(raw))
+        if kind is None:
+            return Bought()
+        common, own = decode_table(raw, (ProviderTable, kind.settings), path, self.faults)
+        if common is None or own is None:
+            return Bought(kind=kind)
+        common = cast("ProviderTable", common)
+        account = AccountConfig(
+            name=AccountName(name),
+            kind=str(word),
+            rate=common.rate,
+            burst=common.burst,
+            settings=own,
+        )
+        return Bought(kind=kind, account=account)
+
+    def _kind(self, word: object, path: str, *, named: bool) -> Kind | None:
+        found = self.kinds.get(word) if isinstance(word, str) else None
+        if found is not None:
+            return found()
+        known = sorted(self.kinds)
+        near = did_you_mean(word, known) if isinstance(word, str) else ""
+        expected = f"one of {', '.join(known)}"
+        if not named:
+            expected += " (the table's name is the kind where `kind` is left out)"
+        self.faults.add(join(path, "kind"), word, expected, near)
+        return None
+
+    def _fleets(self, raw: object, accounts: Mapping[str, Bought]) -> list[tuple[Fleet, object]]:
+        tables = self._tables(raw, "fleet")
+        read = (self._fleet(name, entry, accounts) for name, entry in tables.items())
+        return [entry for entry in read if entry is not None]
+
+    def _fleet(
+        self, name: str, raw: object, accounts: Mapping[str, Bought]
+    ) -> tuple[Fleet, object] | None:
+        path = join("fleet", name)
+        if not is_table(raw):
+            self.faults.add(path, raw, "a table")
+            return None
+        bought = self._bought(table(raw), path, accounts)
+        asked, own = self._halves(raw, bought.kind, path)
+        if asked is not None:
+            self._check_fleet(asked, path)
+        if bought.kind is None or bought.account is None or own is None:
+            return None
+        blueprint = self._blueprint(bought.kind, bought.account, own, path)
+        if asked is None or blueprint is None:
+            return None
+        return _fleet(FleetName(name), bought.account.name, asked, blueprint), own
+
+    def _halves(
+        self, raw: object, kind: Kind | None, path: str
+    ) -> tuple[FleetTable | None, object | None]:
+        """Return the common half of a fleet's table and the kind's own; None where wrong."""
+        if kind is None:
+            known = known_keys(FleetTable)
+            common = {key: value for key, value in table(raw).items() if key in known}
+            (asked,) = decode_table(common, (FleetTable,), path, self.faults)
+            return cast("FleetTable | None", asked), None
+        asked, own = decode_table(raw, (FleetTable, kind.template), path, self.faults)
+        return cast("FleetTable | None", asked), own
+
+    def _bought(self, raw: Raw, path: str, accounts: Mapping[str, Bought]) -> Bought:
+        """Return where a fleet is bought: what it names, or the only one; else a fault is noted."""
+        named = raw.get("provider")
+        if named is None and len(accounts) == 1:
+            return next(iter(accounts.values()))
+        if isinstance(named, str) and named in accounts:
+            return accounts[named]
+        if accounts:
+            expected = f"one of the providers: {', '.join(accounts)}"
+            near = did_you_mean(named, accounts) if isinstance(named, str) else ""
+            self.faults.add(join(path, "provider"), named, expected, near)
+        return Bought()
+
+    def _blueprint(
+        self, kind: Kind, account: AccountConfig, template: object, path: str
+    ) -> Blueprint | None:
+        try:
+            return kind.blueprint(account.settings, template, self.path.parent)
+        except ValueError as error:
+            key, _, said = str(error).rpartition(": expected ")
+            self.faults.found.append(
+                Fault(path=join(path, key) if key else path, value="", expected=said)
+            )
+            return None
+
+    def _check_fleet(self, asked: FleetTable, path: str) -> None:
+        if asked.maximum is not None and asked.maximum < asked.size:
+            expected = f"at least the size, which is {asked.size}"
+            self.faults.add(join(path, "maximum"), asked.maximum, expected)
+        ready = asked.ready
+        if ready is not None and (ready.probe is ProbeKind.COMMAND) != bool(ready.command):
+            expected = 'a command with probe = "command", and with no other probe'
+            self.faults.add(join(path, "ready.command"), list(ready.command) or None, expected)
+
+    def _engine(self, raw: Raw) -> Settings:
+        (decoded,) = decode_table(raw.get("engine", {}), (EngineTable,), "engine", self.faults)
+        asked = cast("EngineTable", decoded) if decoded is not None else EngineTable()
+        if asked.lease_beat * 2 > asked.lease_ttl:
+            self.faults.add("engine.lease_beat", None, "at most half of lease_ttl")
+        if asked.busy_first > asked.busy_last:
+            self.faults.add("engine.busy_first", None, "at most busy_last")
+        return Settings(
+            lease_ttl=asked.lease_ttl,
+            lease_beat=asked.lease_beat,
+            quiet=asked.quiet,
+            busy_first=asked.busy_first,
+            busy_last=asked.busy_last,
+            rare=asked.rare,
+            poll=asked.poll,
+        )
+
+    def _metrics(self, raw: Raw) -> Listen | None:
+        if "metrics" not in raw:
+            return None
+        (decoded,) = decode_table(raw["metrics"], (MetricsTable,), "metrics", self.faults)
+        if decoded is None:
+            return None
+        host, _, port = cast("MetricsTable", decoded).listen.rpartition(":")
+        if int(port) > 65535:
+            self.faults.add("metrics.listen", f"{host}:{port}", "a port of at most 65535")
+        return Listen(host=host.strip("[]"), port=int(port))
+
+
+def _fleet(name: FleetName, account: AccountName, asked: FleetTable, made: Blueprint) -> Fleet:
+    return Fleet(
+        name=name,
+        account=account,
+        size=asked.size,
+        offers=made.offers,
+        template=made.digest,
+        maximum=asked.maximum,
+        surge=asked.surge,
+        reclaim=asked.reclaim,
+        replace_outdated=asked.replace_outdated,
+        protected=asked.protected,
+        probe=_probe(asked.ready),
+        timers=Timers(**structs.asdict(asked.timers)),
+        caps=Caps(**structs.asdict(asked.caps)),
+    )
+
+
+def _probe(ready: ReadyTable | None) -> Probe:
+    if ready is None:
+        return Probe()
+    return Probe(
+        kind=ready.probe,
+        port=ready.port,
+        command=ready.command,
+        timeout=ready.timeout,
+        user=ready.user,
+    )

@@ -1,0 +1,220 @@
+"""Tables: the fleet file as msgspec Structs; the descriptions are the reference of settings."""
+
+from datetime import timedelta
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from hostler.domain.fleet import Caps, ProbeKind, Timers
+
+from .decode import POSITIVE
+
+_TIMERS = Timers()
+_CAPS = Caps()
+_S = timedelta(seconds=1)
+
+Port = Annotated[int, Meta(ge=1, le=65535)]
+Count = Annotated[int, Meta(ge=1, le=100_000)]
+Positive = Annotated[timedelta, Meta(extra=POSITIVE)]
+
+
+class ReadyTable(Struct, frozen=True, kw_only=True):
+    """How it is known that a server that is up is also usable."""
+
+    probe: Annotated[
+        ProbeKind,
+        Meta(
+            description="`api`: up is enough; `tcp`: a port accepts a connection; `command`: a "
+            "local command exits with 0; `ssh`: a login succeeds"
+        ),
+    ]
+    port: Annotated[Port, Meta(description="the port of `tcp` and `ssh`")] = 22
+    command: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="the program and its arguments, run without a shell with HOSTLER_ADDRESS, "
+            "HOSTLER_PORT and HOSTLER_MACHINE set; one that is not done in time is killed"
+        ),
+    ] = ()
+    timeout: Annotated[Positive, Meta(description="how long one probe may take")] = 5 * _S
+    user: Annotated[str, Meta(min_length=1, description="the login of `ssh`")] = "root"
+
+
+class TimersTable(Struct, frozen=True, kw_only=True):
+    """How long things may take."""
+
+    admit: Annotated[
+        Positive, Meta(description="bound of *wanted*: nothing could be asked of the provider")
+    ] = _TIMERS.admit
+    start: Annotated[
+        Positive, Meta(description="bound of *starting*, over all tries; then *broken*")
+    ] = _TIMERS.start
+    stop: Annotated[
+        Positive, Meta(description="bound of *stopping*; then alarm, and the `stuck` allowance")
+    ] = _TIMERS.stop
+    drain: Annotated[
+        timedelta, Meta(description="bound of *draining*: the wait for what runs on it")
+    ] = _TIMERS.drain
+    keep_broken: Annotated[
+        timedelta, Meta(description="how long a *broken* machine is kept for evidence")
+    ] = _TIMERS.keep_broken
+    max_age: Annotated[
+        Positive | None, Meta(description="greatest age of a ready machine; then it is replaced")
+    ] = _TIMERS.max_age
+    absence_gap: Annotated[
+        timedelta, Meta(description="least time between the two looks that confirm an absence")
+    ] = _TIMERS.absence_gap
+    look_limit: Annotated[
+        Positive, Meta(description="how old a look may be that a destructive act rests on")
+    ] = _TIMERS.look_limit
+    grace: Annotated[
+        timedelta, Meta(description="least age of a suspect before it is reclaimed")
+    ] = _TIMERS.grace
+    sighting_gap: Annotated[
+        timedelta, Meta(description="least time between the two sightings of a suspect")
+    ] = _TIMERS.sighting_gap
+    stock_memory: Annotated[
+        timedelta, Meta(description="how long a type that was out of stock in a zone is passed by")
+    ] = _TIMERS.stock_memory
+    wave_window: Annotated[
+        Positive, Meta(description="the window in which losses count as one wave")
+    ] = _TIMERS.wave_window
+    probe_every: Annotated[Positive, Meta(description="time between two readiness probes")] = (
+        _TIMERS.probe_every
+    )
+    longest_hold: Annotated[
+        Positive, Meta(description="the longest hold that may be asked for")
+    ] = _TIMERS.longest_hold
+    tries: Annotated[
+        tuple[Positive, ...],
+        Meta(min_length=1, description="waits between tries; the last one repeats"),
+    ] = _TIMERS.tries
+
+
+class CapsTable(Struct, frozen=True, kw_only=True):
+    """Limits on what nobody asked for; they can be set, and cannot be switched off."""
+
+    per_sweep: Annotated[int, Meta(ge=1, le=1000, description="destroyed in one turn at most")] = (
+        _CAPS.per_sweep
+    )
+    per_hour: Annotated[int, Meta(ge=1, le=10_000, description="destroyed in an hour at most")] = (
+        _CAPS.per_hour
+    )
+    share: Annotated[
+        float,
+        Meta(
+            ge=0.001,
+            le=1,
+            description="part of the fleet, but at least one machine, that may "
+            "be destroyed in `share_window`",
+        ),
+    ] = _CAPS.share
+    share_window: Annotated[Positive, Meta(description="the window of `share`")] = (
+        _CAPS.share_window
+    )
+    creates: Annotated[
+        Annotated[int, Meta(ge=1, le=100_000)] | None,
+        Meta(
+            description="creation attempts in an hour at most, whatever fails; left out: 6 × "
+            "size, at least 30"
+        ),
+    ] = _CAPS.creates
+    stuck: Annotated[
+        int,
+        Meta(ge=0, le=1000, description="machines stuck in their end that are over the maximum"),
+    ] = _CAPS.stuck
+
+
+class FleetTable(Struct, frozen=True, kw_only=True):
+    """What is asked for; the rest of a [fleet.NAME] table belongs to the kind of provider."""
+
+    size: Annotated[int, Meta(ge=0, le=100_000, description="how many machines are to be ready")]
+    provider: Annotated[
+        str | None,
+        Meta(description="the [provider.NAME] that it is bought from; left out: the only one"),
+    ] = None
+    maximum: Annotated[
+        Annotated[int, Meta(ge=0, le=200_000)] | None,
+        Meta(
+            description="machines of all phases at most; left out: size + half of it, at least 5 "
+            "more"
+        ),
+    ] = None
+    surge: Annotated[
+        int, Meta(ge=0, le=1000, description="machines over the size while others are replaced")
+    ] = 1
+    ready: Annotated[
+        ReadyTable | None, Meta(description="the readiness probe; left out: up is enough")
+    ] = None
+    reclaim: Annotated[
+        bool, Meta(description="remove suspects that carry our mark; false: only report them")
+    ] = False
+    protected: Annotated[
+        bool, Meta(description="nothing of this fleet is ended, repaired or replaced")
+    ] = False
+    replace_outdated: Annotated[
+        bool, Meta(description="replace machines that were made from another template")
+    ] = False
+    timers: TimersTable = TimersTable()
+    caps: CapsTable = CapsTable()
+
+
+class ProviderTable(Struct, frozen=True, kw_only=True):
+    """An account; the rest of a [provider.NAME] table belongs to its kind."""
+
+    kind: Annotated[
+        str | None, Meta(description="the kind of provider; left out: the table's own name")
+    ] = None
+    rate: Annotated[
+        float, Meta(ge=0.01, le=10_000, description="calls a second, in the long run")
+    ] = 10.0
+    burst: Annotated[int, Meta(ge=1, le=10_000, description="calls that may be made at once")] = 20
+
+
+class EngineTable(Struct, frozen=True, kw_only=True):
+    """How the engine goes about its turns."""
+
+    lease_ttl: Annotated[
+        Positive, Meta(description="how long a lease is good without being renewed")
+    ] = 60 * _S
+    lease_beat: Annotated[Positive, Meta(description="how often leases are renewed")] = 15 * _S
+    quiet: Annotated[Positive, Meta(description="time between looks when nothing is expected")] = (
+        30 * _S
+    )
+    busy_first: Annotated[
+        Positive, Meta(description="time to the next look when something is expected; it grows")
+    ] = 2 * _S
+    busy_last: Annotated[Positive, Meta(description="the longest that it grows to")] = 15 * _S
+    rare: Annotated[
+        Positive,
+        Meta(description="time between lists of addresses and volumes while something is expected"),
+    ] = 15 * _S
+    poll: Annotated[
+        Positive, Meta(description="how often the store is asked whether a wish was written")
+    ] = timedelta(milliseconds=400)
+
+
+class MetricsTable(Struct, frozen=True, kw_only=True):
+    """Where metrics and health are served."""
+
+    listen: Annotated[
+        str,
+        Meta(
+            pattern=r"^(\[[0-9a-fA-F:.%]+\]|[A-Za-z0-9.-]+):[0-9]{1,5}$",
+            description="address and port for /metrics, /healthz and /readyz; port 0: any",
+            extra={"expected": 'an address and a port, such as "127.0.0.1:9100"'},
+        ),
+    ]
+
+
+class TopTable(Struct, frozen=True, kw_only=True):
+    """The keys at the top of the file that are no tables."""
+
+    store: Annotated[
+        str | None,
+        Meta(
+            min_length=1,
+            description="the SQLite file that holds the records, seen from the fleet file; left "
+            "out: beside it, with the ending .db; `memory`: nothing is kept (for trials)",
+        ),
+    ] = None

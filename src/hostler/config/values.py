@@ -1,0 +1,77 @@
+"""Values: a fleet file once it is read and found right, frozen."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from hostler.controllers.settings import Settings
+from hostler.domain.errors import ConfigError
+from hostler.domain.fleet import Fleet
+from hostler.domain.ids import AccountName, FleetName
+
+from .faults import Fault, did_you_mean
+
+MEMORY = Path("memory")
+"""The store that keeps nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccountConfig:
+    """One [provider.NAME] table: its kind, its budget of calls, and the kind's own settings."""
+
+    name: AccountName
+    kind: str
+    rate: float
+    burst: int
+    settings: object
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listen:
+    """Where something is served."""
+
+    host: str
+    port: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """A fleet file. `templates` are the kinds' own parts of the fleets' tables."""
+
+    path: Path
+    store: Path
+    accounts: tuple[AccountConfig, ...]
+    fleets: tuple[Fleet, ...]
+    templates: Mapping[FleetName, object]
+    settings: Settings
+    metrics: Listen | None = None
+
+    @property
+    def folder(self) -> Path:
+        """Where relative paths in the file begin."""
+        return self.path.parent
+
+    def fleet(self, name: str | None) -> Fleet:
+        """Return the fleet of this name, or the only one; ConfigError lists the names."""
+        names = [str(fleet.name) for fleet in self.fleets]
+        if name is None and len(names) > 1:
+            raise ConfigError(f"{self.path} has several fleets: add --fleet {' or '.join(names)}")
+        found = next((f for f in self.fleets if name in {None, str(f.name)}), None)
+        if found is None:
+            near = did_you_mean(name or "", names) or f"it has {', '.join(names)}"
+            raise ConfigError(f"{self.path} has no fleet {name!r}; {near}")
+        return found
+
+    def chosen(self, name: str | None) -> tuple[Fleet, ...]:
+        """Return the fleet of this name, or all of them."""
+        return self.fleets if name is None else (self.fleet(name),)
+
+
+class WrongFile(ConfigError):
+    """A fleet file with faults; the message has all of them, `faults` each by itself."""
+
+    def __init__(self, path: Path, faults: tuple[Fault, ...]) -> None:
+        self.path, self.faults = path, faults
+        count = f"{len(faults)} error{'s' if len(faults) != 1 else ''}"
+        lines = "\n".join(f"  {fault}" for fault in faults)
+        super().__init__(f"{path}: {count}\n{lines}")

@@ -1,0 +1,71 @@
+"""Kind: what a package of a provider tells of itself: its tables in the fleet file, how to open it.
+
+The entry-point group `hostler.providers` names objects of this protocol; so do the built-in kinds.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from hostler.domain.ids import AccountName, FleetName, InstallationId
+from hostler.domain.machine import Offer
+
+from .clock import Clock
+from .provider import Provider
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Blueprint:
+    """What a fleet's machines are made from: the offers to try in order, and a digest of the rest.
+
+    Machines whose digest differs from their fleet's are outdated; the offers are no part of it.
+    """
+
+    offers: tuple[Offer, ...]
+    digest: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opening:
+    """All that a kind needs to open an account.
+
+    `settings` is the kind's decoded [provider.NAME] table and `templates` its decoded part of each
+    of the account's [fleet.NAME] tables; `folder` is where the fleet file is, for relative paths.
+    """
+
+    name: AccountName
+    settings: object
+    templates: Mapping[FleetName, object]
+    installation: InstallationId
+    folder: Path
+    environment: Mapping[str, str]
+    clock: Clock
+
+
+class Kind(Protocol):
+    """One kind of provider. Its Structs forbid nothing themselves: unknown keys are found for it.
+
+    `msgspec.Meta(description=...)` on a field is what the reference of settings says about it.
+    """
+
+    @property
+    def settings(self) -> type[object]:
+        """The msgspec Struct of its own keys in a [provider.NAME] table."""
+        ...
+
+    @property
+    def template(self) -> type[object]:
+        """The msgspec Struct of its own keys in a [fleet.NAME] table."""
+        ...
+
+    def blueprint(self, settings: object, template: object, folder: Path) -> Blueprint:
+        """Return what machines are made from; ValueError says in a sentence what is wrong.
+
+        Reads files that the template names, and nothing else.
+        """
+        ...
+
+    def open(self, opening: Opening) -> Provider:
+        """Return the account, ready to be asked; ConfigError names a secret that is not there."""
+        ...
