@@ -1,7 +1,7 @@
 """Allowed: which of the next calls may be made at this moment, and what the others wait for."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from .calls import Call, Effect
 from .machine import Machine
@@ -10,6 +10,9 @@ from .phases import Goal
 from .seen import Seen
 from .sure import sure_from, unsure
 from .ways import Ways
+
+LONGEST_PAUSE = timedelta(minutes=10)
+"""A pause that ends later than this was set before the clock jumped back."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +26,7 @@ class Ready:
 
 def allowed(machine: Machine, goal: Goal, parts: tuple[Part, ...], seen: Seen, ways: Ways) -> Ready:
     """Return the calls to be made now for this machine."""
-    if machine.again is not None and seen.now < machine.again:
+    if machine.again is not None and seen.now < machine.again <= seen.now + LONGEST_PAUSE:
         return Ready(
             waits=f"another try: {machine.error}" if machine.error else "another try",
             at=machine.again,

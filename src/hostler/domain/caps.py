@@ -37,6 +37,6 @@ def creations_left(fleet: Fleet, row: FleetRow, now: datetime) -> int:
 
 
 def in_wave(fleet: Fleet, row: FleetRow, doubted: int, now: datetime) -> bool:
-    """Tell whether so many machines are lost at once that none is believed without its own proof."""
+    """Tell whether so many are lost at once that none is believed without its own proof."""
     lost = doubted + len(recent(row.losses, now, fleet.timers.wave_window))
     return lost > max(2, row.wished(fleet) * 0.2)

@@ -39,13 +39,17 @@ def decide(seen: Seen, ways: Ways) -> Decision:
     steps = tuple(_aim(_end_now(step, row, seen), seen, ways) for step in steps)
     steps = (*steps, *_reopened(seen))
     keep = ledger(seen)
+    taken = reclaims(keep, row, seen)
+    row = replace(
+        row, destructions=(*row.destructions, *(seen.now for r in taken for _ in r.parts))
+    )
     row_command = _row_command(row, sizing, seen)
     tends = tuple(t for step in steps if (t := _tend(step, seen)) is not None)
     commands: list[Command] = [c for c in (row_command,) if c is not None]
     commands += tends
     if keep.suspects or keep.cleared:
         commands.append(keep)
-    commands += reclaims(keep, row, seen)
+    commands += taken
     return Decision(
         commands=tuple(commands),
         condition=sizing.condition,

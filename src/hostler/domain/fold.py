@@ -35,7 +35,7 @@ def _done(machine: Machine, call: Call, done: Done, now: datetime) -> Machine:
 
 
 def _keep(machine: Machine, part: Part, call: Call, now: datetime) -> Machine:
-    """Write down a part that an answer named; bind it where its slot is free and it was made now."""
+    """Write down a part that an answer named; bind it where it was made now for a free slot."""
     place = machine.place(part.slot)
     if any(known.id == part.id for known in place.known):
         return machine
@@ -62,7 +62,7 @@ def _refused(machine: Machine, call: Call, refused: Refused, now: datetime) -> M
 
 
 def _pause(why: Refusal, tries: int) -> timedelta:
-    """Return how long to leave a refused call alone: 1 s while it is busy, then patiently longer."""
+    """Return how long to leave a refused call alone: 1 s while it is busy, later longer."""
     if why in {Refusal.BUSY, Refusal.RATE, Refusal.NOT_SENT}:
         return _SECOND * min(1 + tries // 8, 15)
     return _SECOND * min(2**tries, 60)

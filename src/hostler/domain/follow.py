@@ -49,7 +49,7 @@ def _note_status(step: Step, seen: Seen) -> Step:
 
 def _starting(step: Step, seen: Seen, *, wave: bool) -> Step:
     machine = step.machine
-    if machine.refused in loss.REFUSALS:
+    if machine.refused is not None:
         return _refused(step, machine.refused, seen)
     step = _lose(step, seen, wave=wave)
     if step.machine.phase is not Phase.STARTING or step.lost:
@@ -63,7 +63,7 @@ def _starting(step: Step, seen: Seen, *, wave: bool) -> Step:
 
 
 def _refused(step: Step, why: Refusal, seen: Seen) -> Step:
-    reason = loss.REFUSALS[why]
+    reason = loss.REFUSALS.get(why, Reason.REFUSED)
     if why in {Refusal.STOCK, Refusal.QUOTA}:
         return move(step, Phase.STOPPING, reason, seen, step.machine.error)
     return move(step, Phase.BROKEN, reason, seen, step.machine.error)

@@ -30,7 +30,7 @@ REFUSALS = {
 
 
 def switched_on(machine: Machine, seen: Seen) -> bool:
-    """Tell whether the main part was certainly switched on, long enough ago for looks to show it."""
+    """Tell whether the main part was switched on long enough ago for looks to show it."""
     bound = machine.bound(seen.traits.main)
     sighting = seen.view.sightings.get(bound) if bound else None
     if sighting is None:

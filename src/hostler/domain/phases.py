@@ -1,4 +1,4 @@
-"""Where a machine stands: one table of phases, their bounds, their legal moves, and what they count.
+"""Where a machine stands: one table of phases, bounds, legal moves, and what they count.
 
 The diagram in docs/reference/phases.md and the tests are made from this table.
 """

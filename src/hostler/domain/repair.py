@@ -59,9 +59,13 @@ def _held(machine: Machine, row: FleetRow, seen: Seen) -> str:
 
 
 def _end(step: Step, seen: Seen) -> Step:
-    machine = step.machine
-    if held := held_until(machine, seen.now):
+    if held := held_until(step.machine, seen.now):
         return replace(step, blocker=held)
+    return _go(step, seen)
+
+
+def _go(step: Step, seen: Seen) -> Step:
+    machine = step.machine
     match machine.phase:
         case Phase.WANTED:
             return move(step, Phase.GONE, Reason.NOTHING_MADE, seen)

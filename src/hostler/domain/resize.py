@@ -29,7 +29,7 @@ def resize(steps: tuple[Step, ...], row: FleetRow, target: int, seen: Seen) -> S
     """Return what brings the number of wanted machines to the target."""
     if row.pause is not None and seen.now < row.pause.until:
         return Sizing(steps=steps, condition=f"paused by {row.pause.actor}: {row.pause.why}")
-    steps = tuple(_admit(step, row, seen) for step in steps)
+    steps = tuple(_admit(step, seen) for step in steps)
     wanted = sum(step.machine.wanted for step in steps)
     if wanted > target:
         return Sizing(steps=_shed(steps, wanted - target, seen))
@@ -44,8 +44,8 @@ def world_is_right(seen: Seen) -> str:
         whose = sorted({str(p.mark.installation) for p in seen.foreign if p.mark})
         return (
             f"{len(seen.foreign)} parts carry this fleet's name and the mark of another "
-            f"installation ({', '.join(whose)}): `hostler adopt FILE --from {whose[0]}` if they are "
-            "yours, else give this fleet another name"
+            f"installation ({', '.join(whose)}): `hostler adopt FILE --from {whose[0]}` if they "
+            "are yours, else give this fleet another name"
         )
     if seen.unexplained:
         return (
@@ -64,7 +64,7 @@ def zone_is_known(seen: Seen, offer: Offer) -> bool:
     return True
 
 
-def _admit(step: Step, row: FleetRow, seen: Seen) -> Step:
+def _admit(step: Step, seen: Seen) -> Step:
     machine = step.machine
     if machine.phase is not Phase.WANTED or machine.ending is not None:
         return step

@@ -59,7 +59,7 @@ def event(kind: str, machine: Machine, seen: Seen, reason: str = "", detail: str
 
 
 def move(step: Step, phase: Phase, reason: Reason, seen: Seen, detail: str = "") -> Step:
-    """Return the step with its machine in another phase; raise IllegalMove where none leads there."""
+    """Return the step with its machine in another phase; raise IllegalMove if none leads there."""
     before = step.machine
     if not legal(before.phase, phase):
         raise IllegalMove(f"{before.id}: {before.phase} to {phase} ({reason})")

@@ -54,14 +54,32 @@ def _part(machine: Machine, place: Place, known: Known, seen: Seen) -> Part | No
 
 def reconcile(machine: Machine, seen: Seen) -> Machine:
     """Return the record with everything that the looks prove written into it; no phase moves."""
-    after = _learn(machine, seen)
+    after = _learn(_present(machine, seen), seen)
     after = _miss(after, seen)
     after = _close(after, seen)
     return _bind(after)
 
 
+def _present(machine: Machine, seen: Seen) -> Machine:
+    """Bring times that lie in the future back to now: the clock jumped back since they were set."""
+    if seen.jumped is None:
+        return machine
+    now = seen.now
+    asked = tuple(a if a.at <= now else replace(a, at=now) for a in machine.asked)
+    places = tuple(
+        replace(p, known=tuple(k if k.since <= now else replace(k, since=now) for k in p.known))
+        for p in machine.places
+    )
+    return replace(
+        machine,
+        since=min(machine.since, now),
+        asked=asked if asked != machine.asked else machine.asked,
+        places=places if places != machine.places else machine.places,
+    )
+
+
 def _learn(machine: Machine, seen: Seen) -> Machine:
-    """Write down every id that carries the machine's mark, and take back absences of what is seen."""
+    """Write down every id that carries the machine's mark; take back absences of what is seen."""
     after = machine
     for part_id in seen.view.marked.get(machine.id, ()):
         sighting = seen.view.sightings[part_id]
@@ -109,7 +127,7 @@ def _missed(machine: Machine, place: Place, known: Known, seen: Seen) -> Known:
     if known.gone or known.id in seen.view.sightings:
         return known
     covered = seen.view.covered(known.zone, place.slot.kind, machine.id)
-    if covered is None or covered < known.since + seen.traits.settle:
+    if covered is None or covered < _steady(known.since, seen) + seen.traits.settle:
         return known
     if known.absent is None:
         return replace(known, absent=covered)
@@ -143,7 +161,12 @@ def sure_from(asked: Asked, seen: Seen) -> datetime:
     A call of an older epoch may have been begun as late as the take-over.
     """
     begun = asked.at if asked.epoch == seen.epoch else max(asked.at, seen.took)
-    return begun + seen.traits.settle_of(asked.kind)
+    return _steady(begun, seen) + seen.traits.settle_of(asked.kind)
+
+
+def _steady(at: datetime, seen: Seen) -> datetime:
+    """Return a recorded time as it can be used: counted anew where the clock jumped since."""
+    return max(at, seen.jumped) if seen.jumped else at
 
 
 def _fate(machine: Machine, asked: Asked, seen: Seen) -> Fate:

@@ -95,7 +95,7 @@ def blocked(suspect: Suspect, seen: Seen) -> str:
 
 
 def reclaims(keep: KeepLedger, row: FleetRow, seen: Seen) -> tuple[Reclaim, ...]:
-    """Return what may be removed now, grouped by the machine that the marks name, within the caps."""
+    """Return what may be removed now within the caps, grouped by the machine that marks name."""
     current = {s.part: s for s in (*seen.suspects, *keep.suspects)}
     groups = dict[MachineId, list[Part]]()
     left = destructions_left(seen.fleet, row, seen.now)

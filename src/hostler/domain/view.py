@@ -40,7 +40,7 @@ class View:
     )
 
     def covered(self, zone: Zone, kind: str, machine: MachineId) -> datetime | None:
-        """Return when the newest look began that was complete for this machine's slots of a kind."""
+        """Return when the newest look began that was complete for a machine's parts of a kind."""
         whole, close = self.whole.get((zone, kind)), self.close.get((machine, kind))
         if whole is None or close is None:
             return whole or close
@@ -55,7 +55,7 @@ class View:
 def merge(view: View, look: Look) -> View:
     """Return the view after one more look; what a complete scope no longer shows is dropped."""
     begun = {looked.scope: looked for looked in look.looked}
-    sightings = _without_vanished(view, look, begun)
+    sightings = _without_vanished(view, begun)
     for part in look.parts:
         seen = _begun_for(part, look.looked)
         older = sightings.get(part.id)
@@ -112,9 +112,7 @@ def _begun_for(part: Part, looked: tuple[Looked, ...]) -> datetime:
     )
 
 
-def _without_vanished(
-    view: View, look: Look, begun: Mapping[Scope, Looked]
-) -> dict[PartId, Sighting]:
+def _without_vanished(view: View, begun: Mapping[Scope, Looked]) -> dict[PartId, Sighting]:
     """Return the sightings that the complete scopes of this look do not contradict."""
     whole = {
         (scope.zone, scope.kind): looked.begun

@@ -58,7 +58,8 @@ def held_until(machine: Machine, now: datetime) -> str:
     """Return the sentence that says who holds this machine, or an empty one."""
     if machine.hold is None or not machine.held(now):
         return ""
-    return f"held until {machine.hold.until:%Y-%m-%d %H:%M} by {machine.hold.actor}: {machine.hold.why}"
+    hold = machine.hold
+    return f"held until {hold.until:%Y-%m-%d %H:%M} by {hold.actor}: {hold.why}"
 
 
 def ends_at_once(machine: Machine) -> bool:

@@ -39,6 +39,10 @@ class Meters(Protocol):
         """Count a move that the table of phases refused."""
         ...
 
+    def bug(self, where: str) -> None:
+        """Count a failure that nobody foresaw: a bug of ours, told in the log with its trace."""
+        ...
+
     def strange(self, account: AccountName, word: str) -> None:
         """Count a status of the provider that our table does not know."""
         ...

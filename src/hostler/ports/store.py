@@ -76,7 +76,7 @@ class Store(Protocol):
         ...
 
     async def add_fleet(self, row: FleetRow) -> FleetRow:
-        """Return the row as stored at version 1, or the one that is there under this name already."""
+        """Return the row as stored at version 1, or the one that has this name already."""
         ...
 
     async def save_fleet(
@@ -127,7 +127,7 @@ class Store(Protocol):
         ...
 
     async def images(self, fleet: FleetName, at: datetime) -> tuple[Machine, ...]:
-        """Return the fleet as of a time: the last image of each machine before it, gone left out."""
+        """Return the fleet as of a time: each machine's last image before it, gone left out."""
         ...
 
     async def hosts(self) -> tuple[Host, ...]:
@@ -139,7 +139,7 @@ class Store(Protocol):
         ...
 
     async def bind(self, host: HostId, machine: MachineId, fence: Fence) -> None:
-        """Tie a host to a machine, uniquely and durably; AlreadyBound when either is tied elsewhere.
+        """Tie a host to a machine, durably; AlreadyBound when either is tied elsewhere.
 
         Repeating the same bind changes nothing.
         """
@@ -160,7 +160,7 @@ class Store(Protocol):
         ...
 
     async def wish(self, wish: Wish) -> Wish:
-        """Keep a wish (its `number` is given here) until it is taken. Doors write this, unfenced."""
+        """Keep a wish (its `number` is given here) until it is taken. Doors write it unfenced."""
         ...
 
     async def wishes(self) -> tuple[Wish, ...]:

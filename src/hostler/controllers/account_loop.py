@@ -1,0 +1,235 @@
+"""When: one account's loop. Look when it is due, take a turn for each fleet, start the work."""
+
+import asyncio
+import itertools
+from collections.abc import Awaitable
+from datetime import datetime, timedelta
+
+import structlog
+
+from hostler.domain.commands import Reclaim, Tend
+from hostler.domain.errors import Conflict, Fenced, StoreError, StoreLost
+from hostler.domain.ids import TurnId
+from hostler.domain.parts import Scope
+from hostler.domain.phases import Goal
+from hostler.domain.seen import Probed, Seen
+from hostler.domain.sure import parts_of
+from hostler.domain.view import merge
+
+from .advance import Advancer
+from .budget import Budget, Priority
+from .given import Ports
+from .leases import Leases, Tenure
+from .looking import due_scopes, zones_of
+from .seeing import Occasion
+from .settings import Account, Settings
+from .state import AccountState, Steadiness
+from .sweeping import Sweeper
+from .turn import Turned, Turner
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.loop")
+
+
+class AccountLoop:
+    """Looks at one account, at a cadence that follows what is expected, and acts on it."""
+
+    def __init__(
+        self,
+        account: Account,
+        ports: Ports,
+        leases: Leases,
+        settings: Settings,
+        holder: str,
+    ) -> None:
+        self.state = AccountState(account)
+        self.budget = Budget(account.rate, account.burst)
+        self._account, self._ports = account, ports
+        self._leases, self._settings, self._holder = leases, settings, holder
+        self._steadiness = Steadiness(ports.clock, settings.jump)
+        self._turner = Turner(ports, self.state, self._steadiness)
+        self._advancer = Advancer(ports, self.state, self.budget, leases)
+        self._sweeper = Sweeper(ports, self.state, self.budget, leases)
+        self._nudged = asyncio.Event()
+        self._turns = itertools.count(1)
+
+    @property
+    def lease(self) -> str:
+        """The name of the lease under which this account is looked at."""
+        return f"account/{self._account.name}"
+
+    def leases_wanted(self) -> tuple[str, ...]:
+        """Return the leases to hold: the account's, and then those of its fleets."""
+        if self._leases.tenure(self.lease) is None:
+            return (self.lease,)
+        return (self.lease, *(f"fleet/{fleet.name}" for fleet in self._account.fleets))
+
+    def nudge(self) -> None:
+        """Look now: something changed, or may have."""
+        self.state.pace = timedelta(0)
+        self._nudged.set()
+
+    async def run(self) -> None:
+        """Go round until cancelled. One round's failure is told, and never ends the loop."""
+        async with asyncio.TaskGroup() as group:
+            while True:
+                await self._until_due()
+                if self._leases.tenure(self.lease) is not None:
+                    await self._guard("turn", self._round_or_refusal(group))
+
+    async def _round_or_refusal(self, group: asyncio.TaskGroup) -> None:
+        try:
+            await self.round(group)
+        except Fenced as error:
+            log.warning("another engine took over", account=self._account.name, why=str(error))
+            self.state.rows.clear()
+        except Conflict:
+            self.state.rows.clear()
+            self.nudge()
+
+    async def _guard(self, where: str, work: Awaitable[None]) -> None:
+        """Let one piece of work fail alone: the edge of the loop, where anything is caught."""
+        try:
+            await work
+        except StoreLost:
+            raise
+        except StoreError as error:
+            log.warning("the store refused", where=where, error=str(error))
+            self.state.rows.clear()
+        except Exception:
+            log.exception("this is a bug in hostler; the loop goes on", where=where)
+            self._ports.meters.bug(where)
+            self.state.rows.clear()
+
+    async def round(self, group: asyncio.TaskGroup) -> None:
+        """Look at what is due, then take one turn for each fleet that we hold."""
+        if self._steadiness.check():
+            log.warning("the clock jumped", account=self._account.name)
+            self.state.forget_looks()
+        await self._look()
+        identity = await self._ports.store.identity()
+        expecting, due = False, list[datetime]()
+        for fleet in self._account.fleets:
+            tenure = self._leases.tenure(f"fleet/{fleet.name}")
+            if tenure is None:
+                expecting = True
+                continue
+            occasion = Occasion(turn=self._turn_id(), fleet=fleet, tenure=tenure, identity=identity)
+            turned = await self._turner.turn(occasion)
+            self._start(turned, tenure, group)
+            expecting = expecting or turned.decision.expecting
+            due += [turned.decision.due] if turned.decision.due else []
+        self.state.looked_once = True
+        self._set_pace(expecting=expecting, due=min(due, default=None))
+
+    def _turn_id(self) -> TurnId:
+        return TurnId(f"{self._holder}-{next(self._turns)}")
+
+    async def _look(self) -> None:
+        scopes = self._scopes()
+        if not scopes:
+            return
+        provider = self._account.provider
+        await self.budget.take(Priority.LOOK, sum(map(provider.cost, scopes)))
+        look = await provider.look(scopes)
+        self.state.asked = ()
+        for word in look.strange:
+            self._ports.meters.strange(self._account.name, word)
+            log.warning("unknown status: nothing is concluded from it", word=word)
+        for looked in look.looked:
+            if not looked.complete:
+                log.warning("look incomplete", scope=str(looked.scope), error=looked.error)
+        self.state.view = merge(self.state.view, look)
+        whole = self.state.view.whole.values()
+        if whole:
+            self._ports.meters.looked(self._account.name, self._ports.clock.now() - min(whole))
+
+    def _scopes(self) -> tuple[Scope, ...]:
+        provider = self._account.provider
+        fleets = (tuple(o.zone for o in fleet.offers) for fleet in self._account.fleets)
+        machines = {f.name: self.state.living(f.name) for f in self._account.fleets}
+        lived = tuple(m.offer.zone for ms in machines.values() for m in ms)
+        return due_scopes(
+            provider=provider,
+            zones=zones_of(provider.traits, (*fleets, lived), self.state.view),
+            machines=machines,
+            view=self.state.view,
+            now=self._ports.clock.now(),
+            settings=self._settings,
+            asked=self.state.asked,
+        )
+
+    def _start(self, turned: Turned, tenure: Tenure, group: asyncio.TaskGroup) -> None:
+        """Give each machine that needs work a task of its own; the next turn skips it."""
+        for tend in turned.tends:
+            self.state.asked += tend.close
+            if tend.probe and tend.machine.id not in self.state.probing:
+                self.state.probing.add(tend.machine.id)
+                group.create_task(self._guard("probe", self._probe(tend, turned.seen)))
+            if tend.goal is not None:
+                self.state.moving.add(tend.machine.id)
+                work = self._advance(tend, tend.goal, turned.seen, tenure)
+                group.create_task(self._guard("advance", work))
+        for command in turned.reclaims:
+            if command.ghost.id not in self.state.moving:
+                self.state.moving.add(command.ghost.id)
+                sweep = self._reclaim(command, turned.seen, tenure)
+                group.create_task(self._guard("sweep", sweep))
+
+    async def _advance(self, tend: Tend, goal: Goal, seen: Seen, tenure: Tenure) -> None:
+        machine = tend.machine
+        try:
+            parts = parts_of(machine, seen)
+            if await self._advancer.advance(machine, parts, goal, seen, tenure):
+                self.nudge()
+        finally:
+            self.state.moving.discard(machine.id)
+
+    async def _reclaim(self, command: Reclaim, seen: Seen, tenure: Tenure) -> None:
+        try:
+            await self._sweeper.reclaim(command, seen, tenure)
+        finally:
+            self.state.moving.discard(command.ghost.id)
+            self.nudge()
+
+    async def _probe(self, tend: Tend, seen: Seen) -> None:
+        machine = tend.machine
+        begun = self._ports.clock.now()
+        try:
+            connection = self._account.provider.connection(machine, parts_of(machine, seen))
+            if connection is None:
+                return
+            passed, text = await self._ports.prober.probe(machine.id, connection, seen.fleet.probe)
+            self.state.probed[machine.id] = Probed(begun=begun, passed=passed, text=text)
+        finally:
+            self.state.probing.discard(machine.id)
+        if passed:
+            self._nudged.set()
+
+    def _set_pace(self, *, expecting: bool, due: datetime | None) -> None:
+        """Grow the pause from 2 s to 15 s while something is expected; 30 s when all is quiet."""
+        settings = self._settings
+        if not expecting and not self.state.moving:
+            pace = settings.quiet
+        elif self.state.pace in {timedelta(0), settings.quiet}:
+            pace = settings.busy_first
+        else:
+            pace = min(self.state.pace * 1.5, settings.busy_last)
+        self.state.pace = pace
+        now = self._ports.clock.now()
+        wake = now + pace
+        self.state.due = min(wake, due) if due is not None and due > now else wake
+
+    async def _until_due(self) -> None:
+        """Wait for the cadence, a nudge or the lease; rounds are a quarter second apart at least."""
+        await self._ports.clock.sleep(timedelta(milliseconds=250))
+        if self.state.due is None or self._leases.tenure(self.lease) is None:
+            self._nudged.clear()
+            return
+        left = self.state.due - self._ports.clock.now()
+        left = min(max(left, timedelta(0)), self._settings.quiet)
+        try:
+            async with asyncio.timeout(left.total_seconds()):
+                await self._nudged.wait()
+        except TimeoutError:
+            pass
+        self._nudged.clear()

@@ -1,0 +1,96 @@
+"""Engine: one process that keeps leases, notices wishes, and runs a loop for each account."""
+
+import asyncio
+from collections.abc import Sequence
+
+import structlog
+
+from hostler.domain.errors import StoreError, StoreLost
+
+from .account_loop import AccountLoop
+from .given import Ports
+from .leases import Leases
+from .settings import Account, Settings
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.engine")
+
+
+class Engine:
+    """Looks, decides, advances and records, for every account that it is given."""
+
+    def __init__(
+        self, ports: Ports, accounts: Sequence[Account], holder: str, settings: Settings
+    ) -> None:
+        self._ports, self._settings = ports, settings
+        self.leases = Leases(ports.store, ports.clock, holder, settings)
+        self.loops = tuple(
+            AccountLoop(account, ports, self.leases, settings, holder) for account in accounts
+        )
+
+    async def run(self) -> None:
+        """Run until cancelled; leases are given back on the way out, machines stay as they are.
+
+        Raises StoreLost when the store's file goes away: nothing may be done without records.
+        """
+        try:
+            await self._keep_leases()
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._leases_loop())
+                group.create_task(self._wishes_loop())
+                for loop in self.loops:
+                    group.create_task(loop.run())
+        finally:
+            await self._give_back()
+
+    def nudge(self) -> None:
+        """Look now, everywhere."""
+        for loop in self.loops:
+            loop.nudge()
+
+    async def _give_back(self) -> None:
+        try:
+            await self.leases.drop()
+        except StoreError as error:
+            log.warning("leases not given back", error=str(error))
+
+    async def _leases_loop(self) -> None:
+        while True:
+            await self._ports.clock.sleep(self._settings.lease_beat)
+            await self._keep_leases()
+
+    async def _keep_leases(self) -> None:
+        """Renew and take; what cannot be renewed runs out, and with it every right to act."""
+        for _ in range(2):
+            names = tuple(name for loop in self.loops for name in loop.leases_wanted())
+            try:
+                await self.leases.keep(names)
+            except StoreLost:
+                raise
+            except StoreError as error:
+                log.warning("leases not renewed", error=str(error))
+                return
+
+    async def _wishes_loop(self) -> None:
+        """Notice what doors wrote, and look at once."""
+        last = -1
+        while True:
+            try:
+                revision = await self._ports.store.revision()
+                if revision != last:
+                    last = revision
+                    await self._read_wishes()
+            except StoreLost:
+                raise
+            except StoreError as error:
+                log.warning("wishes not read", error=str(error))
+            await self._ports.clock.sleep(self._settings.poll)
+
+    async def _read_wishes(self) -> None:
+        wishes = await self._ports.store.wishes()
+        for loop in self.loops:
+            fleets = {fleet.name for fleet in loop.state.account.fleets}
+            mine = tuple(wish for wish in wishes if wish.fleet in fleets)
+            if mine != loop.state.wishes:
+                loop.state.wishes = mine
+                if mine:
+                    loop.nudge()

@@ -1,0 +1,21 @@
+"""Ports that every controller of one process shares."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from hostler.domain.ids import MachineId
+from hostler.ports.clock import Clock
+from hostler.ports.meters import Meters
+from hostler.ports.prober import Prober
+from hostler.ports.store import Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ports:
+    """The store, the clock, the prober, the meters, and a source of fresh machine ids."""
+
+    store: Store
+    clock: Clock
+    prober: Prober
+    meters: Meters
+    fresh: Callable[[], MachineId]

@@ -1,0 +1,97 @@
+"""Leases: who may write. Lease time is boot time; a taker waits a whole TTL of its own clock."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from hostler.domain.ids import Epoch
+from hostler.ports.clock import Clock
+from hostler.ports.store import Fence, Lease, Store
+
+from .settings import Settings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tenure:
+    """A lease that we hold: until when in boot time, and since when by the wall clock."""
+
+    lease: Lease
+    until: float
+    took: datetime
+
+    @property
+    def epoch(self) -> Epoch:
+        """The epoch under which we write."""
+        return self.lease.epoch
+
+    @property
+    def fence(self) -> Fence:
+        """What every save of ours carries."""
+        return Fence(lease=self.lease.name, epoch=self.lease.epoch)
+
+
+class Leases:
+    """Takes, renews and gives back leases for one process."""
+
+    def __init__(self, store: Store, clock: Clock, holder: str, settings: Settings) -> None:
+        self._store, self._clock, self._holder = store, clock, holder
+        self._ttl = settings.lease_ttl.total_seconds()
+        self._held = dict[str, Tenure]()
+        self._watched = dict[str, tuple[Lease, float]]()
+
+    def tenure(self, name: str) -> Tenure | None:
+        """Return our tenure of this lease while it is valid, else None."""
+        held = self._held.get(name)
+        if held is None or self._clock.boot() >= held.until:
+            return None
+        return held
+
+    def until(self, name: str) -> float:
+        """Return until when, in boot time, we hold this lease; zero where we do not."""
+        held = self._held.get(name)
+        return held.until if held else 0.0
+
+    async def keep(self, names: tuple[str, ...]) -> None:
+        """Renew what we hold of these, and take what is free or was left alone for a whole TTL."""
+        standing = {lease.name: lease for lease in await self._store.leases()}
+        for name in names:
+            if name in self._held:
+                await self._renew(name)
+            else:
+                await self._try(name, standing.get(name))
+
+    async def drop(self) -> None:
+        """Give everything back."""
+        for held in list(self._held.values()):
+            del self._held[held.lease.name]
+            await self._store.drop_lease(held.lease)
+
+    async def _renew(self, name: str) -> None:
+        held, begun = self._held[name], self._clock.boot()
+        renewed = await self._store.renew_lease(held.lease)
+        if renewed is None:
+            del self._held[name]
+            return
+        if begun >= held.until:
+            # It ran out meanwhile: what we were about to do then must not be done now.
+            del self._held[name]
+            await self._store.drop_lease(renewed)
+            return
+        self._held[name] = Tenure(lease=renewed, until=begun + self._ttl, took=held.took)
+
+    async def _try(self, name: str, standing: Lease | None) -> None:
+        begun = self._clock.boot()
+        if not self._is_free(name, standing, begun):
+            return
+        taken = await self._store.take_lease(name, self._holder, standing)
+        if taken is not None:
+            self._watched.pop(name, None)
+            self._held[name] = Tenure(lease=taken, until=begun + self._ttl, took=self._clock.now())
+
+    def _is_free(self, name: str, standing: Lease | None, now: float) -> bool:
+        if standing is None or not standing.holder or self._store.exclusive:
+            return True
+        watched = self._watched.get(name)
+        if watched is None or watched[0] != standing:
+            self._watched[name] = (standing, now)
+            return False
+        return now - watched[1] >= self._ttl

@@ -1,0 +1,98 @@
+"""Looking: which scopes are due, and what all looks so far come to."""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+
+from hostler.domain.ids import FleetName, Zone
+from hostler.domain.machine import Fate, Machine
+from hostler.domain.parts import Scope
+from hostler.domain.phases import Phase
+from hostler.domain.traits import Traits
+from hostler.domain.view import View
+from hostler.ports.provider import Provider
+
+from .settings import Settings
+
+_MOVING = frozenset({Phase.STARTING, Phase.STOPPING, Phase.DRAINING, Phase.BROKEN})
+
+
+def zones_of(traits: Traits, fleets: Iterable[tuple[Zone, ...]], view: View) -> tuple[Zone, ...]:
+    """Return every zone that is configured, or in which something of ours was ever seen."""
+    seen = {zone for zone, _ in view.whole}
+    configured = {zone for zones in fleets for zone in zones}
+    return tuple(sorted({*traits.zones, *configured, *seen}))
+
+
+def due_scopes(  # noqa: PLR0913 - what decides the next look, all of it by name
+    *,
+    provider: Provider,
+    zones: tuple[Zone, ...],
+    machines: Mapping[FleetName, tuple[Machine, ...]],
+    view: View,
+    now: datetime,
+    settings: Settings,
+    asked: tuple[Scope, ...],
+) -> tuple[Scope, ...]:
+    """Return the scopes of the next look.
+
+    Everything whole when it is old; the main kind often while machines move, by single machines
+    when that takes fewer requests than a listing; addresses and volumes rarely.
+    """
+    moving = [m for ms in machines.values() for m in ms if is_moving(m)]
+    scopes = list[Scope]()
+    for zone in zones:
+        for kind in provider.traits.kinds:
+            age = _age(view, zone, kind, now)
+            if age is None or age >= _limit(provider.traits, kind, settings, moving=bool(moving)):
+                scopes.append(Scope(zone, kind))
+            elif kind == provider.traits.main.kind:
+                scopes += _main_scopes(provider, zone, moving, view)
+    whole = {(scope.zone, scope.kind) for scope in scopes if scope.machine is None}
+    close = [s for s in asked if s.machine is not None]
+    return tuple(
+        dict.fromkeys((*scopes, *(s for s in close if (s.zone, s.kind) not in whole or s.known)))
+    )
+
+
+def is_moving(machine: Machine) -> bool:
+    """Tell whether a look at this machine may soon show something new."""
+    return (
+        machine.phase in _MOVING
+        or machine.doubt is not None
+        or any(asked.fate is Fate.OPEN for asked in machine.asked)
+    )
+
+
+def _age(view: View, zone: Zone, kind: str, now: datetime) -> timedelta | None:
+    whole = view.whole.get((zone, kind))
+    return None if whole is None or whole > now else now - whole
+
+
+def _limit(traits: Traits, kind: str, settings: Settings, *, moving: bool) -> timedelta:
+    if not moving:
+        return settings.quiet
+    return settings.quiet if kind == traits.main.kind else settings.rare
+
+
+def _main_scopes(provider: Provider, zone: Zone, moving: list[Machine], view: View) -> list[Scope]:
+    """Return looks at single machines, or one whole listing where that costs less."""
+    close = [scope for m in moving if (scope := close_scope(m, provider.traits, zone))]
+    if not close:
+        return []
+    known = sum(
+        s.part.zone == zone and s.part.slot.kind == provider.traits.main.kind
+        for s in view.sightings.values()
+    )
+    pages = 1 + known // provider.traits.page
+    whole = Scope(zone, provider.traits.main.kind)
+    if sum(provider.cost(scope) for scope in close) < pages * provider.cost(whole):
+        return close
+    return [whole]
+
+
+def close_scope(machine: Machine, traits: Traits, zone: Zone) -> Scope | None:
+    """Return the look at this machine's main part alone, or None where it lives elsewhere."""
+    if machine.offer.zone != zone:
+        return None
+    known = tuple(k.id for k in machine.place(traits.main).known if not k.gone)
+    return Scope(zone, traits.main.kind, machine.id, known)

@@ -1,0 +1,171 @@
+"""Plan and explain: one look and one decision, by the code that acts, and nothing done."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from hostler.domain.allowed import allowed
+from hostler.domain.calls import Call, Done, Effect
+from hostler.domain.commands import Decision, KeepRow, Reclaim, Tend
+from hostler.domain.decide import decide
+from hostler.domain.fleet import Fleet
+from hostler.domain.fold import fold, fold_parts, planned
+from hostler.domain.ids import Epoch, MachineId, TurnId
+from hostler.domain.machine import Machine, Offer, ask
+from hostler.domain.parts import Part, Scope
+from hostler.domain.phases import Goal, Phase
+from hostler.domain.seen import Seen
+from hostler.domain.sure import parts_of
+from hostler.domain.view import merge
+from hostler.domain.ways import Ways
+from hostler.ports.store import Lease
+
+from .given import Ports
+from .leases import Tenure
+from .seeing import Occasion, gather
+from .settings import Account, Settings
+from .state import AccountState, Steadiness
+
+_MOST_CALLS = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planned:
+    """What would be done now for one machine, or for one that would be made (`machine` None)."""
+
+    machine: MachineId | None
+    offer: str
+    phase: str
+    reason: str
+    calls: tuple[Call, ...]
+    waits: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What one turn would come to: the decision, and the very calls that would be made."""
+
+    seen: Seen
+    decision: Decision
+    machines: tuple[Planned, ...]
+
+
+async def plan(ports: Ports, account: Account, fleet: Fleet, settings: Settings) -> Plan:
+    """Look once at everything, decide, and list the calls; nothing is recorded or sent."""
+    seen = await look_once(ports, account, fleet, settings)
+    decision = decide(seen, account.provider)
+    return Plan(seen=seen, decision=decision, machines=tuple(_planned(decision, seen, account)))
+
+
+async def look_once(ports: Ports, account: Account, fleet: Fleet, settings: Settings) -> Seen:
+    """Return what a turn would see now; looking changes nothing."""
+    state, provider = AccountState(account), account.provider
+    zones = sorted({*provider.traits.zones, *(offer.zone for offer in fleet.offers)})
+    lived = sorted({m.offer.zone for m in await ports.store.machines(fleet.name)} - set(zones))
+    scopes = tuple(Scope(zone, kind) for zone in (*zones, *lived) for kind in provider.traits.kinds)
+    state.view = merge(state.view, await provider.look(scopes))
+    state.wishes = await ports.store.wishes()
+    lease = Lease(name=f"fleet/{fleet.name}", holder="plan", epoch=Epoch(0), beat=0)
+    occasion = Occasion(
+        turn=TurnId("plan"),
+        fleet=fleet,
+        tenure=Tenure(lease=lease, until=0.0, took=ports.clock.now()),
+        identity=await ports.store.identity(),
+    )
+    return await gather(ports, state, occasion, Steadiness(ports.clock, settings.jump))
+
+
+def _planned(decision: Decision, seen: Seen, account: Account) -> Iterator[Planned]:
+    for command in decision.commands:
+        match command:
+            case Tend() if command.goal is not None:
+                parts = parts_of(command.machine, seen)
+                yield _of(command.machine, command.goal, parts, seen, account.provider)
+            case Tend() if command.machine.phase is not _phase_before(command, seen):
+                yield _move_only(command)
+            case KeepRow():
+                yield from (
+                    _new(offer, place, command, seen, account.provider)
+                    for place, offer in enumerate(command.inserts)
+                )
+            case Reclaim():
+                calls = account.provider.next_calls(
+                    Goal.ABSENT, command.ghost, command.parts, seen.now
+                )
+                yield Planned(
+                    machine=command.ghost.id,
+                    offer=str(command.ghost.offer),
+                    phase="suspect",
+                    reason="no record explains it",
+                    calls=calls,
+                )
+            case _:
+                pass
+
+
+def _phase_before(tend: Tend, seen: Seen) -> Phase | None:
+    return next((m.phase for m in seen.machines if m.id == tend.machine.id), None)
+
+
+def _move_only(tend: Tend) -> Planned:
+    machine = tend.machine
+    return Planned(
+        machine=machine.id,
+        offer=str(machine.offer),
+        phase=machine.phase,
+        reason=machine.reason,
+        calls=(),
+    )
+
+
+def _new(offer: Offer, place: int, command: KeepRow, seen: Seen, ways: Ways) -> Planned:
+    machine = Machine(
+        id=MachineId(f"<machine {command.row.serial + place + 1}>"),
+        fleet=seen.fleet.name,
+        serial=command.row.serial + place + 1,
+        created=seen.now,
+        since=seen.now,
+        phase=Phase.STARTING,
+        offer=offer,
+    )
+    planned_calls = _of(machine, Goal.PRESENT, (), seen, ways)
+    return replace(planned_calls, machine=None, phase=Phase.WANTED, reason="made")
+
+
+def _of(machine: Machine, goal: Goal, parts: tuple[Part, ...], seen: Seen, ways: Ways) -> Planned:
+    """Return the calls that a step would make if every answer were the expected one."""
+    calls, waits = calls_to(machine, goal, parts, seen, ways)
+    return Planned(
+        machine=machine.id,
+        offer=str(machine.offer),
+        phase=machine.phase,
+        reason=machine.reason,
+        calls=calls,
+        waits=waits,
+    )
+
+
+def calls_to(
+    machine: Machine, goal: Goal, parts: tuple[Part, ...], seen: Seen, ways: Ways
+) -> tuple[tuple[Call, ...], str]:
+    """Return the calls of one step with placeholders for answers, and what it then waits for."""
+    calls = list[Call]()
+    while len(calls) < _MOST_CALLS:
+        ready = allowed(machine, goal, parts, seen, ways)
+        if not ready.calls:
+            return tuple(calls), ready.waits
+        many = (
+            ready.calls if all(c.effect is Effect.DESTROY for c in ready.calls) else ready.calls[:1]
+        )
+        for call in many:
+            calls.append(call)
+            machine, parts = _assume(machine, parts, call, seen)
+    return tuple(calls), ""
+
+
+def _assume(
+    machine: Machine, parts: tuple[Part, ...], call: Call, seen: Seen
+) -> tuple[Machine, tuple[Part, ...]]:
+    answer: Done = planned(call, call.slot.index)
+    if call.once:
+        machine = ask(machine, call, seen.now, seen.epoch)
+    return fold(machine, call, answer, seen.now), fold_parts(parts, answer)

@@ -1,0 +1,91 @@
+"""Seeing: everything that one turn may know, gathered in order: looks first, then the records."""
+
+from dataclasses import dataclass
+
+from hostler.domain.caps import in_wave
+from hostler.domain.fleet import Fleet, FleetRow
+from hostler.domain.ids import TurnId
+from hostler.domain.machine import Machine
+from hostler.domain.seen import Seen, Suspect
+from hostler.domain.whose import sort_out
+from hostler.ports.store import Identity
+
+from .given import Ports
+from .leases import Tenure
+from .state import AccountState, Steadiness
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Occasion:
+    """One turn: its id, its fleet, and by what right it is taken."""
+
+    turn: TurnId
+    fleet: Fleet
+    tenure: Tenure
+    identity: Identity
+
+
+async def gather(
+    ports: Ports, state: AccountState, occasion: Occasion, steadiness: Steadiness
+) -> Seen:
+    """Return what this turn sees. The account's view is older than every record read here."""
+    fleet, tenure, identity = occasion.fleet, occasion.tenure, occasion.identity
+    view = state.view
+    row, machines = await records(ports, state, fleet)
+    living = {machine.id for machine in machines} | state.moving
+    bound = {part for machine in machines for part in machine.ids()}
+    found = sort_out(view, fleet.name, living, bound, identity.ours)
+    late = await ports.store.history(found.machines()) if found.strangers else ()
+    suspects = await _suspects(ports, state, fleet, strange=bool(found.foreign or found.strangers))
+    known = {machine.id for machine in late}
+    now = ports.clock.now()
+    doubted = sum(machine.doubt is not None for machine in machines)
+    state.wave[fleet.name] = in_wave(fleet, row, doubted, now)
+    return Seen(
+        turn=occasion.turn,
+        now=now,
+        fleet=fleet,
+        row=row,
+        machines=machines,
+        view=view,
+        traits=state.account.provider.traits,
+        epoch=tenure.epoch,
+        took=tenure.took,
+        steady=steadiness.steady,
+        jumped=steadiness.jumped,
+        ours=identity.ours,
+        foreign=found.foreign,
+        unexplained=tuple(p for p in found.strangers if p.mark and p.mark.machine not in known),
+        late=late,
+        suspects=suspects,
+        wishes=tuple(
+            w for w in state.wishes if w.fleet == fleet.name and w.machine not in state.moving
+        ),
+        moving=frozenset(state.moving),
+        probed=dict(state.probed),
+    )
+
+
+async def records(
+    ports: Ports, state: AccountState, fleet: Fleet
+) -> tuple[FleetRow, tuple[Machine, ...]]:
+    """Return the fleet's row and living machines; from memory where nobody else can write them."""
+    if not ports.store.exclusive or fleet.name not in state.rows:
+        row = FleetRow(name=fleet.name, created=ports.clock.now())
+        state.rows[fleet.name] = await ports.store.add_fleet(row)
+        stored = await ports.store.machines(fleet.name)
+        if not ports.store.exclusive:
+            rows = {entry.name: entry for entry in await ports.store.fleets()}
+            state.rows[fleet.name] = rows[fleet.name]
+        state.machines[fleet.name] = {machine.id: machine for machine in stored}
+    return state.rows[fleet.name], state.living(fleet.name)
+
+
+async def _suspects(
+    ports: Ports, state: AccountState, fleet: Fleet, *, strange: bool
+) -> tuple[Suspect, ...]:
+    """Return this fleet's suspects; the ledger is read only when there is a reason to."""
+    if strange or state.suspects or not state.looked_once:
+        state.suspects = await ports.store.suspects()
+        ports.meters.suspects(state.suspects)
+    return tuple(suspect for suspect in state.suspects if suspect.fleet == fleet.name)

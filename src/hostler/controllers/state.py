@@ -1,0 +1,96 @@
+"""State: what one process remembers of one account between turns; nothing here is progress."""
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from hostler.domain.fleet import FleetRow
+from hostler.domain.ids import FleetName, MachineId
+from hostler.domain.machine import Machine
+from hostler.domain.parts import Scope
+from hostler.domain.seen import Probed, Suspect, Wish
+from hostler.domain.view import View
+from hostler.ports.clock import Clock
+
+from .settings import Account
+
+
+@dataclass(slots=True)
+class AccountState:
+    """The newest view, caches of records, probes, and what is in flight.
+
+    Losing all of it costs looks, never truth: every turn could be the first.
+    """
+
+    account: Account
+    view: View = field(default_factory=View)
+    rows: dict[FleetName, FleetRow] = field(default_factory=dict[FleetName, FleetRow])
+    machines: dict[FleetName, dict[MachineId, Machine]] = field(
+        default_factory=dict[FleetName, dict[MachineId, Machine]]
+    )
+    suspects: tuple[Suspect, ...] = ()
+    wishes: tuple[Wish, ...] = ()
+    probed: dict[MachineId, Probed] = field(default_factory=dict[MachineId, Probed])
+    probing: set[MachineId] = field(default_factory=set[MachineId])
+    moving: set[MachineId] = field(default_factory=set[MachineId])
+    asked: tuple[Scope, ...] = ()
+    world: dict[FleetName, str] = field(default_factory=dict[FleetName, str])
+    wave: dict[FleetName, bool] = field(default_factory=dict[FleetName, bool])
+    pace: timedelta = timedelta(0)
+    due: datetime | None = None
+    expecting: bool = False
+    looked_once: bool = False
+
+    def keep(self, machine: Machine) -> None:
+        """Remember a record as it was stored; one that is gone is forgotten."""
+        records = self.machines.setdefault(machine.fleet, {})
+        if machine.phase == "gone":
+            records.pop(machine.id, None)
+        else:
+            records[machine.id] = machine
+
+    def living(self, fleet: FleetName) -> tuple[Machine, ...]:
+        """Return the fleet's living machines, by serial."""
+        records = self.machines.get(fleet, {})
+        return tuple(sorted(records.values(), key=lambda m: (m.serial, m.id)))
+
+    def forget_looks(self) -> None:
+        """Throw away everything that was seen: time cannot be trusted across it."""
+        self.view = View()
+        self.probed.clear()
+
+    def held_by_wish(self, machine: Machine) -> str:
+        """Return the hold that somebody wished and that is not yet in the record, if any."""
+        for wish in self.wishes:
+            mine = wish.machine == machine.id or (
+                wish.machine is None and wish.fleet == machine.fleet
+            )
+            if mine and wish.kind in {"hold", "pause"}:
+                return f"{wish.kind} by {wish.actor}: {wish.why}"
+        return ""
+
+
+class Steadiness:
+    """Notices when the wall clock jumps against boot time."""
+
+    def __init__(self, clock: Clock, jump: timedelta) -> None:
+        self._clock, self._jump = clock, jump
+        self._offset = self._now_offset()
+        self.started = clock.now()
+        self.jumped: datetime | None = None
+
+    @property
+    def steady(self) -> datetime:
+        """Since when time can be trusted: our start, or the last jump."""
+        return self.jumped or self.started
+
+    def check(self) -> bool:
+        """Tell whether the clock jumped since the last check, and remember it."""
+        offset = self._now_offset()
+        if abs(offset - self._offset) < self._jump.total_seconds():
+            return False
+        self._offset = offset
+        self.jumped = self._clock.now()
+        return True
+
+    def _now_offset(self) -> float:
+        return self._clock.now().timestamp() - self._clock.boot()

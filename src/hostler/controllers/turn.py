@@ -1,0 +1,161 @@
+"""Turn: one pass for one fleet: gather what was seen, decide, and carry the commands out."""
+
+from dataclasses import dataclass, replace
+from typing import assert_never
+
+import structlog
+
+from hostler.domain.commands import Decision, Event, KeepLedger, KeepRow, Reclaim, Tend
+from hostler.domain.decide import decide
+from hostler.domain.errors import Fenced, StoreError
+from hostler.domain.fleet import FleetRow
+from hostler.domain.ids import MachineId
+from hostler.domain.machine import Machine, Offer
+from hostler.domain.phases import Phase
+from hostler.domain.reasons import Reason
+from hostler.domain.resize import world_is_right
+from hostler.domain.seen import Seen
+
+from .given import Ports
+from .leases import Tenure
+from .seeing import Occasion, gather
+from .state import AccountState, Steadiness
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.turn")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turned:
+    """What came of a turn: what was seen and decided, and the machines to be worked on."""
+
+    seen: Seen
+    decision: Decision
+    tends: tuple[Tend, ...] = ()
+    reclaims: tuple[Reclaim, ...] = ()
+
+
+class Turner:
+    """Takes the turns of one account's fleets."""
+
+    def __init__(self, ports: Ports, state: AccountState, steadiness: Steadiness) -> None:
+        self._ports, self._state, self._steadiness = ports, state, steadiness
+
+    async def turn(self, occasion: Occasion) -> Turned:
+        """Gather, decide, record. A save that fails drops its machine from this turn, no more."""
+        fleet, tenure, number = occasion.fleet, occasion.tenure, occasion.turn
+        seen = await gather(self._ports, self._state, occasion, self._steadiness)
+        self._state.world[fleet.name] = world_is_right(seen)
+        decision = decide(seen, self._state.account.provider)
+        for alarm in decision.alarms:
+            self._ports.meters.illegal()
+            log.error("illegal move", what=alarm, turn=number)
+        turned = await self._apply(seen, decision, tenure)
+        self._ports.meters.machines(fleet.name, self._state.living(fleet.name))
+        return turned
+
+    async def _apply(self, seen: Seen, decision: Decision, tenure: Tenure) -> Turned:
+        """Save the row first, then each machine by itself, then take the wishes that were kept."""
+        tends, reclaims, lost = list[Tend](), list[Reclaim](), set[MachineId]()
+        for command in decision.commands:
+            match command:
+                case KeepRow():
+                    await self._keep_row(command, seen, tenure)
+                case Tend():
+                    kept = await self._keep_machine(command, tenure)
+                    if kept is None:
+                        lost.add(command.machine.id)
+                    elif kept.phase is not Phase.GONE:
+                        tends.append(replace(command, machine=kept))
+                case KeepLedger():
+                    await self._ports.store.save_suspects(
+                        command.suspects, command.cleared, tenure.fence
+                    )
+                case Reclaim():
+                    reclaims.append(command)
+                case _:
+                    assert_never(command)
+        await self._take_wishes(seen, lost, tenure)
+        return Turned(seen=seen, decision=decision, tends=tuple(tends), reclaims=tuple(reclaims))
+
+    async def _keep_row(self, command: KeepRow, seen: Seen, tenure: Tenure) -> None:
+        """Save the fleet's row with its new machines; a conflict ends the turn."""
+        if command.installations:
+            await self._ports.store.adopt(command.installations, tenure.fence)
+        born = tuple(
+            self._born(command.row, offer, place, seen)
+            for place, offer in enumerate(command.inserts, start=1)
+        )
+        adopted = tuple(
+            replace(machine, serial=command.row.serial + len(born) + place)
+            for place, machine in enumerate(command.adopted, start=1)
+        )
+        inserts = (*born, *adopted)
+        row = replace(command.row, serial=command.row.serial + len(inserts))
+        events = (*command.events, *(_made(machine, seen) for machine in inserts))
+        stored = await self._ports.store.save_fleet(row, inserts, events, tenure.fence)
+        self._state.rows[row.name] = stored
+        for machine in inserts:
+            self._state.keep(replace(machine, version=1))
+        for event in events:
+            self._say(event)
+
+    def _born(self, row: FleetRow, offer: Offer, place: int, seen: Seen) -> Machine:
+        return Machine(
+            id=self._ports.fresh(),
+            fleet=row.name,
+            serial=row.serial + place,
+            created=seen.now,
+            since=seen.now,
+            phase=Phase.WANTED,
+            offer=offer,
+            reason=str(Reason.MADE),
+            template=seen.fleet.template,
+        )
+
+    async def _keep_machine(self, tend: Tend, tenure: Tenure) -> Machine | None:
+        """Save one record; None where it could not be saved: somebody was faster, so look again."""
+        if not tend.changed:
+            return tend.machine
+        try:
+            stored = await self._ports.store.save_machine(tend.machine, tend.events, tenure.fence)
+        except Fenced:
+            raise
+        except StoreError as error:
+            log.warning("record not saved", machine=tend.machine.id, error=str(error))
+            return None
+        self._state.keep(stored)
+        for event in tend.events:
+            self._say(event)
+        return stored
+
+    async def _take_wishes(self, seen: Seen, lost: set[MachineId], tenure: Tenure) -> None:
+        taken = tuple(wish.number for wish in seen.wishes if wish.machine not in lost)
+        if taken:
+            await self._ports.store.take_wishes(taken, tenure.fence)
+            self._state.wishes = tuple(w for w in self._state.wishes if w.number not in taken)
+
+    def _say(self, event: Event) -> None:
+        """Log an event, one line per decision, and count moves."""
+        log.info(
+            event.kind,
+            fleet=event.fleet,
+            machine=event.machine,
+            reason=event.reason,
+            detail=event.detail,
+            turn=event.turn,
+        )
+        if event.kind == "moved":
+            before, after = event.detail.split(":", 1)[0].split(">")
+            self._ports.meters.moved(event.fleet, before, after, event.reason)
+
+
+def _made(machine: Machine, seen: Seen) -> Event:
+    return Event(
+        kind="made",
+        at=seen.now,
+        fleet=machine.fleet,
+        turn=seen.turn,
+        machine=machine.id,
+        reason=machine.reason,
+        detail=str(machine.offer),
+    )
