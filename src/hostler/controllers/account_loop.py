@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from hostler.domain.commands import Reclaim, Tend
+from hostler.domain.commands import KeepRow, Reclaim, Tend
 from hostler.domain.errors import Conflict, Fenced, StoreError, StoreLost
 from hostler.domain.ids import TurnId
 from hostler.domain.parts import Scope
@@ -50,6 +50,7 @@ class AccountLoop:
         self._advancer = Advancer(ports, self.state, self.budget, leases)
         self._sweeper = Sweeper(ports, self.state, self.budget, leases)
         self._nudged = asyncio.Event()
+        self._hurried = asyncio.Event()
         self._turns = itertools.count(1)
 
     @property
@@ -67,6 +68,15 @@ class AccountLoop:
         """Look now: something changed, or may have."""
         self.state.pace = timedelta(0)
         self._nudged.set()
+        self._hurried.set()
+
+    def hurry(self) -> None:
+        """Something is under way: look again as soon as the busy cadence begins."""
+        self.state.pace = timedelta(0)
+        soon = self._ports.clock.now() + self._settings.busy_first
+        if self.state.due is None or self.state.due > soon:
+            self.state.due = soon
+            self._hurried.set()
 
     async def run(self) -> None:
         """Go round until cancelled. One round's failure is told, and never ends the loop."""
@@ -117,6 +127,8 @@ class AccountLoop:
             turned = await self._turner.turn(occasion)
             self._start(turned, tenure, group)
             expecting = expecting or turned.decision.expecting
+            if any(isinstance(c, KeepRow) and c.inserts for c in turned.decision.commands):
+                self.nudge()
             due += [turned.decision.due] if turned.decision.due else []
         self.state.looked_once = True
         self._set_pace(expecting=expecting, due=min(due, default=None))
@@ -180,7 +192,7 @@ class AccountLoop:
         try:
             parts = parts_of(machine, seen)
             if await self._advancer.advance(machine, parts, goal, seen, tenure):
-                self.nudge()
+                self.hurry()
         finally:
             self.state.moving.discard(machine.id)
 
@@ -189,7 +201,7 @@ class AccountLoop:
             await self._sweeper.reclaim(command, seen, tenure)
         finally:
             self.state.moving.discard(command.ghost.id)
-            self.nudge()
+            self.hurry()
 
     async def _probe(self, tend: Tend, seen: Seen) -> None:
         machine = tend.machine
@@ -203,7 +215,7 @@ class AccountLoop:
         finally:
             self.state.probing.discard(machine.id)
         if passed:
-            self._nudged.set()
+            self.nudge()
 
     def _set_pace(self, *, expecting: bool, due: datetime | None) -> None:
         """Grow the pause from 2 s to 15 s while something is expected; 30 s when all is quiet."""
@@ -220,16 +232,24 @@ class AccountLoop:
         self.state.due = min(wake, due) if due is not None and due > now else wake
 
     async def _until_due(self) -> None:
-        """Wait for the cadence, a nudge or the lease; rounds are a quarter second apart at least."""
+        """Wait for cadence, nudge or lease; rounds are at least a quarter second apart."""
         await self._ports.clock.sleep(timedelta(milliseconds=250))
         if self.state.due is None or self._leases.tenure(self.lease) is None:
             self._nudged.clear()
             return
-        left = self.state.due - self._ports.clock.now()
-        left = min(max(left, timedelta(0)), self._settings.quiet)
+        while not self._nudged.is_set():
+            left = self.state.due - self._ports.clock.now()
+            left = min(left, self._settings.quiet)
+            if left <= timedelta(0):
+                break
+            await self._wait(left)
+        self._nudged.clear()
+
+    async def _wait(self, time: timedelta) -> None:
+        """Wait this long, or until something makes the next round due earlier."""
+        self._hurried.clear()
         try:
-            async with asyncio.timeout(left.total_seconds()):
-                await self._nudged.wait()
+            async with asyncio.timeout(time.total_seconds()):
+                await self._hurried.wait()
         except TimeoutError:
             pass
-        self._nudged.clear()

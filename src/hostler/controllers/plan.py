@@ -59,6 +59,7 @@ async def plan(ports: Ports, account: Account, fleet: Fleet, settings: Settings)
 async def look_once(ports: Ports, account: Account, fleet: Fleet, settings: Settings) -> Seen:
     """Return what a turn would see now; looking changes nothing."""
     state, provider = AccountState(account), account.provider
+    steadiness = Steadiness(ports.clock, settings.jump)
     zones = sorted({*provider.traits.zones, *(offer.zone for offer in fleet.offers)})
     lived = sorted({m.offer.zone for m in await ports.store.machines(fleet.name)} - set(zones))
     scopes = tuple(Scope(zone, kind) for zone in (*zones, *lived) for kind in provider.traits.kinds)
@@ -71,7 +72,7 @@ async def look_once(ports: Ports, account: Account, fleet: Fleet, settings: Sett
         tenure=Tenure(lease=lease, until=0.0, took=ports.clock.now()),
         identity=await ports.store.identity(),
     )
-    return await gather(ports, state, occasion, Steadiness(ports.clock, settings.jump))
+    return await gather(ports, state, occasion, steadiness)
 
 
 def _planned(decision: Decision, seen: Seen, account: Account) -> Iterator[Planned]:

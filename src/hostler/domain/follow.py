@@ -7,7 +7,7 @@ from . import loss, money
 from .calls import Refusal
 from .fleet import ProbeKind
 from .machine import Machine
-from .parts import Condition
+from .parts import Condition, Scope
 from .phases import PHASES, Goal, Phase
 from .reasons import Reason
 from .seen import Seen
@@ -138,12 +138,25 @@ def _stopping(step: Step, seen: Seen) -> Step:
         if machine.was_ready is None:
             return replace(gone, events=(*gone.events, event("rollback_done", machine, seen)))
         return gone
+    step = replace(step, close=_missed_scopes(machine, seen))
     bound = seen.fleet.timers.stop
     if machine.stuck or machine.elapsed(seen.now, seen.jumped) < bound:
         return step
     stuck = replace(machine, stuck=True)
     alarm = event("alarm", stuck, seen, str(Reason.STOP_OVERDUE), machine.error)
     return replace(step, machine=stuck, events=(*step.events, alarm))
+
+
+def _missed_scopes(machine: Machine, seen: Seen) -> tuple[Scope, ...]:
+    """Return looks at the single ids that listings lack: each one's own answer confirms its end."""
+    return tuple(
+        Scope(known.zone, place.slot.kind, machine.id, (known.id,))
+        for place in machine.places
+        for known in place.known
+        if known.absent is not None
+        and not known.gone
+        and seen.now - known.absent >= seen.fleet.timers.absence_gap
+    )
 
 
 def bound_of(machine: Machine, seen: Seen) -> timedelta | None:

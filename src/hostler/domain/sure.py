@@ -213,24 +213,12 @@ def unsure(machine: Machine, call: Call) -> bool:
 def all_gone(machine: Machine, seen: Seen) -> bool:
     """Tell whether nothing of the tenancy is left: every id confirmed absent, no call unsure.
 
-    Every kind of part must have been looked at, in complete looks begun after settle had passed
-    since the last *once* call; marked parts that a look still shows speak against it.
+    An open call is closed only by a complete look after its settle, so that *gone* waits for it;
+    marked parts that a look still shows speak against it.
     """
-    if seen.view.marked.get(machine.id) or any(
-        not known.gone for place in machine.places for known in place.known
-    ):
+    if seen.view.marked.get(machine.id) or any(a.fate is Fate.OPEN for a in machine.asked):
         return False
-    if any(asked.fate is Fate.OPEN for asked in machine.asked):
-        return False
-    if not machine.asked and not machine.places:
-        return True
-    last = max((sure_from(asked, seen) for asked in machine.asked), default=machine.since)
-    return all(_covered_after(machine, kind, seen, last) for kind in seen.traits.kinds)
-
-
-def _covered_after(machine: Machine, kind: str, seen: Seen, last: datetime) -> bool:
-    covered = seen.view.covered(machine.offer.zone, kind, machine.id)
-    return covered is not None and covered >= last
+    return all(known.gone for place in machine.places for known in place.known)
 
 
 def fresh_enough(at: datetime | None, seen: Seen, limit: timedelta) -> bool:
