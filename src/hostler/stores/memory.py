@@ -1,0 +1,319 @@
+"""MemoryStore: the store port in plain dicts, for simulations, demos and tests."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime
+from typing import TypeVar
+
+import msgspec
+
+from hostler.domain.commands import Event
+from hostler.domain.errors import AlreadyBound, Conflict, Fenced, StoreError
+from hostler.domain.fleet import FleetRow
+from hostler.domain.host import Host
+from hostler.domain.ids import Epoch, FleetName, HostId, InstallationId, MachineId, PartId
+from hostler.domain.machine import Machine
+from hostler.domain.phases import Phase
+from hostler.domain.seen import Suspect, Wish
+from hostler.ports.store import Fence, Identity, Kept, Lease
+
+RecordT = TypeVar("RecordT", bound=FleetRow | Machine | Host | Suspect | Wish | Event)
+
+
+class MemoryStore:
+    """The records of one installation, for as long as the process lives.
+
+    One object may be handed to several engines: then `exclusive` must be False. It is
+    deterministic, and refuses what no store could read back, as the durable ones do.
+    """
+
+    def __init__(self, identity: InstallationId, *, exclusive: bool = True) -> None:
+        self._identity = Identity(own=identity)
+        self._exclusive = exclusive
+        self._fleets = dict[FleetName, FleetRow]()
+        self._machines = dict[FleetName, dict[MachineId, Machine]]()
+        self._living = dict[MachineId, FleetName]()
+        self._history = dict[MachineId, Machine]()
+        self._owners = dict[PartId, MachineId]()
+        self._events = list[Kept]()
+        self._hosts = dict[HostId, Host]()
+        self._ties = dict[HostId, MachineId]()
+        self._suspects = dict[PartId, Suspect]()
+        self._wishes = dict[int, Wish]()
+        self._last_wish = 0
+        self._leases = dict[str, Lease]()
+        self._revision = 0
+
+    @property
+    def exclusive(self) -> bool:
+        return self._exclusive
+
+    # ------------------------------------------------------------ identity and fleets
+
+    async def identity(self) -> Identity:
+        return self._identity
+
+    async def adopt(self, installations: tuple[InstallationId, ...], fence: Fence) -> None:
+        self._check(fence)
+        ours = dict.fromkeys((*self._identity.ours, *installations))
+        self._identity = replace(self._identity, adopted=tuple(ours)[1:])
+        self._revision += 1
+
+    async def fleets(self) -> tuple[FleetRow, ...]:
+        return tuple(self._fleets[name] for name in sorted(self._fleets))
+
+    async def add_fleet(self, row: FleetRow) -> FleetRow:
+        if row.name not in self._fleets:
+            self._fleets[row.name] = _storable(replace(row, version=1))
+            self._revision += 1
+        return self._fleets[row.name]
+
+    async def save_fleet(
+        self,
+        row: FleetRow,
+        inserts: tuple[Machine, ...],
+        events: tuple[Event, ...],
+        fence: Fence,
+    ) -> FleetRow:
+        self._check(fence)
+        stored = self._fleets.get(row.name)
+        if stored is None or stored.version != row.version:
+            raise Conflict(f"fleet {row.name} changed since version {row.version} was read")
+        saved = _storable(replace(row, version=row.version + 1))
+        made = tuple(_storable(replace(machine, version=1)) for machine in inserts)
+        self._check_new(made)
+        kept = self._numbered(events, made)
+        self._fleets[row.name] = saved
+        for machine in made:
+            self._put(machine)
+        self._events += kept
+        self._revision += 1
+        return saved
+
+    # ------------------------------------------------------------ machines
+
+    async def machines(self, fleet: FleetName) -> tuple[Machine, ...]:
+        living = self._machines.get(fleet, {}).values()
+        return tuple(sorted(living, key=lambda machine: (machine.serial, machine.id)))
+
+    async def machine(self, machine: MachineId) -> Machine | None:
+        return self._find(machine)
+
+    async def history(self, machines: tuple[MachineId, ...]) -> tuple[Machine, ...]:
+        asked = dict.fromkeys(machines)
+        return tuple(self._history[machine] for machine in asked if machine in self._history)
+
+    async def save_machine(
+        self, machine: Machine, events: tuple[Event, ...], fence: Fence
+    ) -> Machine:
+        self._check(fence)
+        stored = self._find(machine.id)
+        if stored is None or stored.version != machine.version:
+            raise Conflict(f"machine {machine.id} changed since version {machine.version} was read")
+        saved = _storable(replace(machine, version=machine.version + 1))
+        self._check_claims(saved, self._owners)
+        kept = self._numbered(events, (saved,))
+        self._drop(stored)
+        self._put(saved)
+        self._events += kept
+        self._revision += 1
+        return saved
+
+    # ------------------------------------------------------------ events
+
+    async def events(
+        self,
+        fleet: FleetName | None = None,
+        machine: MachineId | None = None,
+        after: int = 0,
+        limit: int = 1000,
+    ) -> tuple[Kept, ...]:
+        found = (
+            kept
+            for kept in self._events[max(after, 0) :]
+            if fleet in {None, kept.event.fleet} and machine in {None, kept.event.machine}
+        )
+        return tuple(kept for kept, _ in zip(found, range(limit), strict=False))
+
+    async def images(self, fleet: FleetName, at: datetime) -> tuple[Machine, ...]:
+        last = {
+            kept.image.id: kept.image
+            for kept in self._events
+            if kept.image is not None and kept.event.fleet == fleet and kept.event.at < at
+        }
+        there = (machine for machine in last.values() if machine.phase is not Phase.GONE)
+        return tuple(sorted(there, key=lambda machine: (machine.serial, machine.id)))
+
+    # ------------------------------------------------------------ hosts
+
+    async def hosts(self) -> tuple[Host, ...]:
+        return tuple(self._hosts[host] for host in sorted(self._hosts))
+
+    async def save_host(self, host: Host, fence: Fence) -> Host:
+        self._check(fence)
+        stored = self._hosts.get(host.id)
+        if host.version != (stored.version if stored else 0):
+            raise Conflict(f"host {host.id} changed since version {host.version} was read")
+        self._hosts[host.id] = _storable(replace(host, version=host.version + 1))
+        self._revision += 1
+        return self._hosts[host.id]
+
+    async def bind(self, host: HostId, machine: MachineId, fence: Fence) -> None:
+        self._check(fence)
+        if self._ties.get(host, machine) != machine:
+            raise AlreadyBound(f"host {host} is tied to machine {self._ties[host]}")
+        other = next((tied for tied, to in self._ties.items() if to == machine), host)
+        if other != host:
+            raise AlreadyBound(f"machine {machine} is tied to host {other}")
+        self._ties[host] = machine
+        self._revision += 1
+
+    async def unbind(self, host: HostId, machine: MachineId, fence: Fence) -> None:
+        self._check(fence)
+        if self._ties.get(host) == machine:
+            del self._ties[host]
+            self._revision += 1
+
+    # ------------------------------------------------------------ suspects and wishes
+
+    async def suspects(self) -> tuple[Suspect, ...]:
+        return tuple(self._suspects[part] for part in sorted(self._suspects))
+
+    async def save_suspects(
+        self, suspects: tuple[Suspect, ...], cleared: tuple[PartId, ...], fence: Fence
+    ) -> None:
+        self._check(fence)
+        self._suspects |= {suspect.part: _storable(suspect) for suspect in suspects}
+        for part in cleared:
+            self._suspects.pop(part, None)
+        self._revision += 1
+
+    async def wish(self, wish: Wish) -> Wish:
+        kept = _storable(replace(wish, number=self._last_wish + 1))
+        self._last_wish = kept.number
+        self._wishes[kept.number] = kept
+        self._revision += 1
+        return kept
+
+    async def wishes(self) -> tuple[Wish, ...]:
+        return tuple(self._wishes.values())
+
+    async def take_wishes(self, numbers: tuple[int, ...], fence: Fence) -> None:
+        self._check(fence)
+        for number in numbers:
+            self._wishes.pop(number, None)
+        self._revision += 1
+
+    async def revision(self) -> int:
+        return self._revision
+
+    # ------------------------------------------------------------ leases
+
+    async def leases(self) -> tuple[Lease, ...]:
+        return tuple(self._leases[name] for name in sorted(self._leases))
+
+    async def take_lease(self, name: str, holder: str, seen: Lease | None) -> Lease | None:
+        if self._leases.get(name) != seen:
+            return None
+        epoch = Epoch(seen.epoch + 1 if seen else 1)
+        return self._lease(Lease(name=name, holder=holder, epoch=epoch, beat=0))
+
+    async def renew_lease(self, lease: Lease) -> Lease | None:
+        stored = self._own(lease)
+        return self._lease(replace(stored, beat=stored.beat + 1)) if stored else None
+
+    async def drop_lease(self, lease: Lease) -> None:
+        stored = self._own(lease)
+        if stored:
+            self._lease(replace(stored, holder=""))
+
+    async def close(self) -> None:
+        """Only the object's own end: other engines that share it keep it open."""
+
+    # ------------------------------------------------------------ inside
+
+    def _check(self, fence: Fence) -> None:
+        lease = self._leases.get(fence.lease)
+        if lease is not None and lease.epoch > fence.epoch:
+            raise Fenced(f"lease {fence.lease} is at epoch {lease.epoch}; ours was {fence.epoch}")
+
+    def _find(self, machine: MachineId) -> Machine | None:
+        fleet = self._living.get(machine)
+        return self._history.get(machine) if fleet is None else self._machines[fleet][machine]
+
+    def _check_new(self, machines: Iterable[Machine]) -> None:
+        """Refuse ids of machines that exist, and parts that are another's, within these too."""
+        owners = dict(self._owners)
+        fresh = set[MachineId]()
+        for machine in machines:
+            if machine.id in fresh or self._find(machine.id) is not None:
+                raise Conflict(f"there is a machine {machine.id} already")
+            fresh.add(machine.id)
+            self._check_claims(machine, owners)
+            owners |= dict.fromkeys(_claims(machine), machine.id)
+
+    def _check_claims(self, machine: Machine, owners: dict[PartId, MachineId]) -> None:
+        for part in _claims(machine):
+            owner = owners.get(part, machine.id)
+            if owner != machine.id:
+                raise AlreadyBound(f"part {part} is machine {owner}'s, not {machine.id}'s")
+
+    def _drop(self, machine: Machine) -> None:
+        self._history.pop(machine.id, None)
+        if self._living.pop(machine.id, None) is not None:
+            del self._machines[machine.fleet][machine.id]
+        for part in _claims(machine):
+            self._owners.pop(part)
+
+    def _put(self, machine: Machine) -> None:
+        if machine.phase is Phase.GONE:
+            self._history[machine.id] = machine
+            return
+        self._machines.setdefault(machine.fleet, {})[machine.id] = machine
+        self._living[machine.id] = machine.fleet
+        self._owners |= dict.fromkeys(_claims(machine), machine.id)
+
+    def _numbered(self, events: tuple[Event, ...], changed: tuple[Machine, ...]) -> list[Kept]:
+        images = {machine.id: machine for machine in changed}
+        first = len(self._events) + 1
+        return [
+            Kept(
+                number=number,
+                event=_storable(event),
+                image=images.get(event.machine) if event.machine else None,
+            )
+            for number, event in enumerate(events, first)
+        ]
+
+    def _own(self, lease: Lease) -> Lease | None:
+        """Return the stored lease if it is still under this holder and epoch."""
+        stored = self._leases.get(lease.name)
+        if stored is None or (stored.holder, stored.epoch) != (lease.holder, lease.epoch):
+            return None
+        return stored
+
+    def _lease(self, lease: Lease) -> Lease:
+        self._leases[lease.name] = lease
+        self._revision += 1
+        return lease
+
+
+def _claims(machine: Machine) -> tuple[PartId, ...]:
+    """Return the ids that no other living machine may have; what is gone claims nothing."""
+    if machine.phase is Phase.GONE:
+        return ()
+    gone = {known.id for place in machine.places for known in place.known if known.gone}
+    bound = (place.bound for place in machine.places if place.bound is not None)
+    ids = (*machine.ids(), *(part for part in bound if part not in gone))
+    return tuple(dict.fromkeys(ids))
+
+
+def _storable(record: RecordT) -> RecordT:
+    """Return the record if it could be written and read back as it is, else raise StoreError."""
+    try:
+        same = msgspec.json.decode(msgspec.json.encode(record), type=type(record)) == record
+    except (msgspec.MsgspecError, UnicodeEncodeError) as error:
+        raise StoreError(f"a record cannot be stored: {error}") from error
+    if not same:
+        raise StoreError("a record cannot be stored: it would not read back as it is")
+    return record
