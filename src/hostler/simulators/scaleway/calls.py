@@ -1,0 +1,86 @@
+"""One request inside the world: its route and arguments, the faults that struck it, its answer."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from hostler.ports.http import Request
+
+from .errors import invalid
+from .records import Record
+
+Body = dict[str, Any]
+
+
+@dataclass(slots=True, eq=False)
+class Answer:
+    """What a handler answers. `subject` is the resource that it was about, for scripted faults."""
+
+    status: int
+    body: object = None
+    headers: tuple[tuple[str, str], ...] = ()
+    raw: bytes | None = None  # a body that is not JSON
+    content_type: str = "application/json"
+    subject: Record | None = None
+
+
+def ignore(_fault: str) -> None:
+    """Take no note of a fault."""
+
+
+@dataclass(slots=True, eq=False)
+class Call:
+    """One request, read. `place` is its zone or region, `names` the other arguments of its path.
+
+    `key` names its route, for an action of a server with the action; `base` without it.
+    """
+
+    base: str
+    key: str
+    request: Request
+    place: str = ""
+    names: tuple[str, ...] = ()
+    organization: str = ""
+    project: str = ""
+    struck: dict[str, float] = field(default_factory=dict[str, float])  # fault → its spell
+    count: Callable[[str], None] = ignore  # counts a fault in the world
+    noted: Callable[[str], None] = ignore  # writes a fault beside the request in the journal
+    _body: Body | None = None
+
+    @property
+    def body(self) -> Body:
+        """The JSON object that was sent; an empty one for an empty body."""
+        if self._body is None:
+            self._body = decoded(self.request.body)
+        return self._body
+
+    def text(self, name: str) -> str:
+        """Return the first query value of this name, or nothing."""
+        for key, value in self.request.query:
+            if key == name:
+                return value
+        return ""
+
+    def texts(self, name: str) -> list[str]:
+        """Return all query values of this name."""
+        return [value for key, value in self.request.query if key == name and value]
+
+    def takes(self, fault: str) -> bool:
+        """Tell if a fault struck this call, and count that it took effect."""
+        if fault not in self.struck:
+            return False
+        self.count(fault)
+        self.noted(fault)
+        return True
+
+
+def decoded(body: bytes) -> Body:
+    """Decode a JSON object; refuse what is none."""
+    if not body.strip():
+        return {}
+    try:
+        return msgspec.json.decode(body, type=dict[str, Any])
+    except msgspec.DecodeError:
+        raise invalid(("body", "format", "not a JSON object")) from None

@@ -1,0 +1,178 @@
+"""What becomes of a request on its way through the weather: lost, late, refused, or answered."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from . import errors
+from .calls import Answer, Call
+from .errors import Refused
+from .records import Record, Server
+from .replies import Fate
+from .sky import CHANGES, Sky, is_ambient
+
+Serve = Callable[[Call], Answer]
+HTML = b"<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body>502 Bad Gateway</body>\r\n"
+RESOURCES = {
+    "server": "instance_server",
+    "user_data": "instance_server",
+    "nic": "instance_server",
+    "ip": "instance_ip",
+    "volume": "volume",
+    "local_volume": "instance_volume",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """What the client gets. `late` is how many seconds it takes beyond the usual latency."""
+
+    answer: Answer | None
+    fate: Fate = Fate.ANSWERED
+    late: float = 0.0
+
+
+def deliver(sky: Sky, call: Call, serve: Serve) -> Delivery:
+    """Carry a request through the faults that strike it."""
+    if not call.struck:
+        return Delivery(serve(call))
+    for step in (lost, dead, refused_on_the_way):
+        found = step(sky, call, serve)
+        if found is not None:
+            return found
+    answer = served(call, serve)
+    ambient(sky, call, answer)
+    return returned(call, answer)
+
+
+def lost(sky: Sky, call: Call, serve: Serve) -> Delivery | None:
+    """Return what happens to requests that get no answer."""
+    if call.takes("request_lost"):
+        return Delivery(None, Fate.RESET)
+    if call.request.method in CHANGES and call.takes("effect_delayed"):
+        sky.estate.after(call.struck["effect_delayed"], partial(arrive, call, serve))
+        return Delivery(None, sky.rng.choice((Fate.RESET, Fate.HUNG)))
+    if call.takes("hung"):
+        if sky.rng.random() < 0.5:
+            serve(call)
+        return Delivery(None, Fate.HUNG)
+    return None
+
+
+def arrive(call: Call, serve: Serve) -> None:
+    """Process a request that is late; nobody hears of it."""
+    call.struck = {}
+    serve(call)
+
+
+def dead(sky: Sky, call: Call, serve: Serve) -> Delivery | None:
+    """Return what gateways and dead zones answer."""
+    if call.takes("zone_dead"):
+        if sky.rng.random() < 0.3:
+            return Delivery(None, Fate.HUNG)
+        return Delivery(html(503))
+    if call.takes("html_5xx"):
+        if sky.rng.random() < 0.5:
+            serve(call)
+        return Delivery(html(502))
+    if call.takes("rate_limited_429"):
+        return Delivery(refusal(errors.rate_limited()))
+    if call.takes("forbidden_for_rate_limit"):
+        return Delivery(refusal(errors.forbidden("any", call.key.split(".")[0])))
+    return None
+
+
+def html(status: int) -> Answer:
+    """Return a page that no API wrote."""
+    return Answer(status, raw=HTML, content_type="text/html")
+
+
+def refusal(found: Refused) -> Answer:
+    """Return a refusal as an answer."""
+    if found.body is None:
+        kind = "text/plain" if found.text else ""
+        return Answer(found.status, None, found.headers, raw=b"", content_type=kind)
+    return Answer(found.status, found.body, found.headers)
+
+
+def refused_on_the_way(sky: Sky, call: Call, _serve: Serve) -> Delivery | None:
+    """Return the refusals that weather makes up, as far as they can be true."""
+    for refuse in (refused_purchase, refused_change):
+        found = refuse(sky, call)
+        if found is not None:
+            return Delivery(refusal(found))
+    return None
+
+
+def refused_purchase(sky: Sky, call: Call) -> Refused | None:
+    """Refuse what is being made."""
+    estate = sky.estate
+    sort = str(call.body.get("commercial_type")) if call.key == "server.create" else "ips"
+    if call.key == "server.create" and call.takes("out_of_stock_create"):
+        return errors.out_of_stock(estate.generation(), sort)
+    if call.key in ("server.create", "ip.create") and call.takes("quota_exceeded"):
+        current = estate.count(call.organization, sort)
+        name = sort if sort == "ips" else "cp_servers_type_" + sort.replace("-", "_")
+        return errors.quota(estate.generation(), name, current, current, call.organization)
+    return None
+
+
+def refused_change(sky: Sky, call: Call) -> Refused | None:
+    """Refuse what is asked of a resource that exists."""
+    subject = sky.subject(call)
+    if subject is None:
+        return None
+    resource = RESOURCES[call.key.split(".", 1)[0]]
+    if call.takes("not_found_flicker"):
+        return errors.not_found(resource, subject.id)
+    if call.request.method not in CHANGES:
+        return None
+    if call.takes("locked_423"):
+        return errors.locked(resource, subject.id)
+    if call.takes("transient_409"):
+        return errors.transient(resource, subject.id, state_of(subject))
+    return refused_for_state(call)
+
+
+def refused_for_state(call: Call) -> Refused | None:
+    """Refuse with a precondition."""
+    words = "resource is not in the right state"
+    if call.takes("precondition_400"):
+        return errors.precondition("2026", "resource_not_usable", words)
+    if call.takes("precondition_412"):
+        return errors.precondition("2025", "", words)
+    if call.key.endswith("volume.delete") and call.takes("volume_delete_refused"):
+        words = "volume must not be in the in_use status"
+        return errors.precondition("2026", "resource_still_in_use", words)
+    return None
+
+
+def state_of(subject: Record) -> str:
+    """Return the state that a refusal names."""
+    return str(subject.state) if isinstance(subject, Server) else "updating"
+
+
+def served(call: Call, serve: Serve) -> Answer:
+    """Process a request, or twice."""
+    answer = serve(call)
+    if call.request.method in CHANGES and call.takes("duplicate_delivery"):
+        serve(call)
+    return answer
+
+
+def ambient(sky: Sky, call: Call, answer: Answer) -> None:
+    """Let scripted ambient faults happen to what the request was about."""
+    if answer.subject is None:
+        return
+    for fault in [name for name in call.struck if is_ambient(name)]:
+        if sky.happen(fault, answer.subject, call.struck[fault]):
+            call.noted(fault)
+
+
+def returned(call: Call, answer: Answer) -> Delivery:
+    """Return an answer to the client, or a part of it, or late."""
+    if call.takes("reply_lost"):
+        return Delivery(None, Fate.RESET)
+    if answer.status != 204 and answer.body is not None and call.takes("truncated_json"):
+        return Delivery(answer, Fate.TRUNCATED)
+    return Delivery(answer, late=call.struck["slow"] if call.takes("slow") else 0.0)

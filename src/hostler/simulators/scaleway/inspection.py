@@ -1,0 +1,114 @@
+"""What a person or a test sees of the world, and does to it, under `/_sim/`."""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from hostler.ports.http import Request, Response
+
+from .calls import Body
+from .weather import PRESETS, BadWeather, Rule, Weather
+from .world import World
+
+View = Callable[[World, Request], object]
+
+
+def is_view(request: Request) -> bool:
+    """Tell if a request is about the simulator and not one of the API."""
+    return request.path.startswith("/_sim/")
+
+
+def inspect(world: World, request: Request) -> Response:
+    """Answer a request under `/_sim/`; needs no key."""
+    view = VIEWS.get((request.method, request.path.rstrip("/")))
+    if view is None:
+        return encoded(404, {"type": "not_found", "message": "no such view"})
+    world.advance()
+    try:
+        return encoded(200, view(world, request))
+    except (BadWeather, KeyError, TypeError, ValueError) as error:
+        return encoded(400, {"type": "invalid_arguments", "message": str(error)})
+
+
+def encoded(status: int, body: object) -> Response:
+    """Return a JSON answer."""
+    headers = (("Content-Type", "application/json"),)
+    return Response(status=status, headers=headers, body=msgspec.json.encode(body))
+
+
+def body_of(request: Request) -> Body:
+    """Return the JSON object that was sent."""
+    return msgspec.json.decode(request.body, type=dict[str, Any])
+
+
+def leaks(world: World, _request: Request) -> object:
+    """Show every billable resource that exists, and the cost of everything."""
+    found = world.leaks()
+    return {"leaks": found, "count": len(found), "cost": round(world.cost(), 6), "currency": "EUR"}
+
+
+def journal(world: World, request: Request) -> object:
+    """Show the last requests, the newest last."""
+    limit = int(dict(request.query).get("limit", "100"))
+    return {"journal": list(world.journal)[-limit:] if limit > 0 else []}
+
+
+def state(world: World, _request: Request) -> object:
+    """Show a summary: the clock, how many of what, requests by route, faults so far."""
+    estate = world.estate
+    servers = list(estate.servers)
+    states: dict[str, int] = {}
+    for server in servers:
+        states[server.state] = states.get(server.state, 0) + 1
+    return {
+        "now": estate.now,
+        "date": estate.date(estate.now),
+        "servers": states,
+        "addresses": len(estate.addresses),
+        "volumes": len(estate.volumes) + len(estate.locals),
+        "guests": len(estate.guests),
+        "calls": world.calls,
+        "faults": world.faults,
+        "cost": round(world.cost(), 6),
+    }
+
+
+def faults(world: World, _request: Request) -> object:
+    """Show how often each fault took effect, and the present rates."""
+    return {"faults": world.faults, "rates": world.weather.rates}
+
+
+def set_faults(world: World, request: Request) -> object:
+    """Script a fault (`rule`), set `rates` and `spells`, name a `preset`, or `clear`."""
+    body = body_of(request)
+    unknown = set(body) - {"rule", "rates", "spells", "preset", "clear"}
+    if unknown or not body:
+        raise ValueError(f"expected rule, rates, spells, preset or clear, not {sorted(unknown)}")
+    if body.get("clear"):
+        world.clear_weather()
+    if "preset" in body:
+        world.set_weather(PRESETS[body["preset"]])
+    if "rates" in body or "spells" in body:
+        spells = {name: (low, high) for name, (low, high) in body.get("spells", {}).items()}
+        world.set_weather(Weather(body.get("rates", {}), spells))
+    if "rule" in body:
+        world.script(Rule(**body["rule"]))
+    return faults(world, request)
+
+
+def act(world: World, request: Request) -> object:
+    """Do something by hand: `act` is the name of an ambient fault, `id` whom it happens to."""
+    body = body_of(request)
+    done = world.act(str(body["act"]), str(body["id"]), float(body.get("spell", 60.0)))
+    return {"done": done}
+
+
+VIEWS: dict[tuple[str, str], View] = {
+    ("GET", "/_sim/leaks"): leaks,
+    ("GET", "/_sim/journal"): journal,
+    ("GET", "/_sim/state"): state,
+    ("GET", "/_sim/faults"): faults,
+    ("POST", "/_sim/faults"): set_faults,
+    ("POST", "/_sim/act"): act,
+}

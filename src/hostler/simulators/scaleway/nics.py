@@ -1,0 +1,155 @@
+"""Private network cards of servers, and their addresses in IPAM, which come a little later."""
+
+from functools import partial
+
+from . import errors
+from .bodies import nic_body
+from .calls import Answer, Call
+from .checks import tags_of, text_of
+from .estate import Estate, touch
+from .pages import INSTANCE, NEWER, page_of
+from .records import Nic, Server
+from .route import Route
+
+PATH = "/instance/v1/zones/*/servers/*/private_nics"
+MOST = 8
+
+
+def create(estate: Estate, call: Call) -> Answer:
+    """Give a server a card in a private network; it is available at once."""
+    server, network = estate.server(call), text_of(call.body, "private_network_id")
+    if not network:
+        raise errors.invalid(("private_network_id", "required", ""))
+    if len(server.nics) >= MOST:
+        raise errors.quota(estate.generation(), "private_nics", MOST, MOST, server.organization)
+    if any(nic.network_id == network for nic in server.nics.values()):
+        words = "the server has a card in this private network"
+        raise errors.invalid(("private_network_id", "constraint", words))
+    nic = new_nic(estate, server, network)
+    nic.tags = tags_of(call.body)
+    server.nics[nic.id] = nic
+    touch(estate, server)
+    return Answer(201, {"private_nic": nic_body(estate, nic)}, subject=nic)
+
+
+def new_nic(estate: Estate, server: Server, network: str) -> Nic:
+    """Make a card."""
+    mac = estate.networks.card("02:00:00")
+    lag = estate.dice.uniform(0.0, estate.options.ipam_lag)
+    nic = Nic(
+        id=estate.new_id(),
+        zone=server.zone,
+        name="",
+        organization=server.organization,
+        project=server.project,
+        created=estate.now,
+        modified=estate.now,
+        server=server,
+        network_id=network,
+        mac=mac,
+        ipam_from=estate.now + lag,
+        ipam_ids=(estate.new_id(), estate.new_id()),
+        addresses=estate.networks.private(),
+    )
+    estate.nics.put(nic)
+    estate.ledger.open("private_nic", nic, 0.0, estate.now)
+    return nic
+
+
+def find(estate: Estate, call: Call) -> Nic:
+    """Return the card that a path names."""
+    nic = estate.server(call).nics.get(call.names[1])
+    if nic is None:
+        raise errors.not_found("instance_private_nic", call.names[1])
+    return nic
+
+
+def list_all(estate: Estate, call: Call) -> Answer:
+    """List the cards of a server."""
+    wire = partial(nic_body, estate)
+    items = list(estate.server(call).nics.values())
+    return page_of(estate, call, items, wire, INSTANCE.of("private_nics"))
+
+
+def get(estate: Estate, call: Call) -> Answer:
+    """Show a card."""
+    nic = find(estate, call)
+    return Answer(200, {"private_nic": nic_body(estate, nic)}, subject=nic)
+
+
+def update(estate: Estate, call: Call) -> Answer:
+    """Change the tags of a card."""
+    nic = find(estate, call)
+    if call.body.get("tags") is not None:
+        nic.tags = tags_of(call.body)
+    touch(estate, nic.server)
+    return Answer(200, {"private_nic": nic_body(estate, nic)}, subject=nic)
+
+
+def delete(estate: Estate, call: Call) -> Answer:
+    """Take a card from its server."""
+    nic = find(estate, call)
+    del nic.server.nics[nic.id]
+    estate.nics.drop(nic, estate.now)
+    touch(estate, nic.server)
+    return Answer(204, subject=nic)
+
+
+def ipam_list(estate: Estate, call: Call) -> Answer:
+    """List the private addresses of a region, without those that are too new to be known."""
+    wanted, kind = call.text("resource_id"), call.text("resource_type")
+    network, ipv6 = call.text("private_network_id"), call.text("is_ipv6").lower()
+    cards = [
+        nic
+        for nic in estate.nics
+        if nic.zone.startswith(call.place + "-")
+        and nic.organization == call.organization
+        and nic.ipam_from <= estate.now
+        and wanted in ("", nic.id)
+        and kind in ("", "unknown_type", "instance_private_nic")
+        and network in ("", nic.network_id)
+    ]
+    items = [(nic, six) for nic in cards for six in (0, 1) if ipv6 in ("", ("false", "true")[six])]
+    return ipam_page(estate, call, items)
+
+
+def ipam_page(estate: Estate, call: Call, items: list[tuple[Nic, int]]) -> Answer:
+    """Answer with a page of private addresses."""
+
+    def wire(number: int) -> object:
+        return ipam_body(estate, call.place, *items[number])
+
+    return page_of(estate, call, list(range(len(items))), wire, NEWER.of("ips"))
+
+
+def ipam_body(estate: Estate, region: str, nic: Nic, six: int) -> dict[str, object]:
+    """Return the body of a private address: a CIDR string."""
+    return {
+        "id": nic.ipam_ids[six],
+        "address": nic.addresses[six],
+        "project_id": nic.project,
+        "is_ipv6": bool(six),
+        "created_at": estate.zulu(nic.created),
+        "updated_at": estate.zulu(nic.modified),
+        "source": {"private_network_id": nic.network_id},
+        "resource": {
+            "type": "instance_private_nic",
+            "id": nic.id,
+            "mac_address": nic.mac,
+            "name": nic.server.name,
+        },
+        "tags": nic.tags,
+        "reverses": [],
+        "region": region,
+        "zone": None,
+    }
+
+
+ROUTES = (
+    Route("nic.list", "GET", PATH, list_all),
+    Route("nic.create", "POST", PATH, create),
+    Route("nic.get", "GET", PATH + "/*", get),
+    Route("nic.update", "PATCH", PATH + "/*", update),
+    Route("nic.delete", "DELETE", PATH + "/*", delete),
+    Route("ipam.list", "GET", "/ipam/v1/regions/*/ips", ipam_list),
+)

@@ -1,0 +1,80 @@
+"""Every endpoint of the world, and how a path is matched to one."""
+
+from dataclasses import dataclass, field
+
+from . import (
+    actions,
+    addresses,
+    groups,
+    images,
+    keys,
+    local_volumes,
+    nics,
+    placement,
+    products,
+    servers,
+    updates,
+    user_data,
+    volumes,
+)
+from .route import Route
+
+TABLE: tuple[Route, ...] = (
+    *servers.ROUTES,
+    *actions.ROUTES,
+    *updates.ROUTES,
+    *user_data.ROUTES,
+    *addresses.ROUTES,
+    *volumes.ROUTES,
+    *local_volumes.ROUTES,
+    *nics.ROUTES,
+    *groups.ROUTES,
+    *placement.ROUTES,
+    *images.ROUTES,
+    *products.ROUTES,
+    *keys.ROUTES,
+)
+ACTIONS = tuple(f"server.action.{name}" for name in actions.DOERS)
+ROUTES: tuple[str, ...] = tuple(dict.fromkeys((*(route.key for route in TABLE), *ACTIONS)))
+
+
+@dataclass(slots=True, eq=False)
+class Branch:
+    """What can follow a part of a path."""
+
+    routes: dict[str, Route] = field(default_factory=dict[str, Route])
+    named: "dict[str, Branch]" = field(default_factory=dict)
+    any: "Branch | None" = None
+
+
+def grown(table: tuple[Route, ...]) -> Branch:
+    """Return the tree of all paths."""
+    root = Branch()
+    for route in table:
+        branch = root
+        for part in route.path.split("/")[1:]:
+            if part == "*":
+                branch.any = branch.any or Branch()
+                branch = branch.any
+            else:
+                branch = branch.named.setdefault(part, Branch())
+        branch.routes[route.method] = route
+    return root
+
+
+TREE = grown(TABLE)
+
+
+def match(method: str, path: str) -> tuple[Route, list[str]] | None:
+    """Return the route of a request and the arguments of its path, or None."""
+    branch, found = TREE, list[str]()
+    for part in path.split("/")[1:]:
+        following = branch.named.get(part)
+        if following is None:
+            following = branch.any
+            if following is None or not part:
+                return None
+            found.append(part)
+        branch = following
+    route = branch.routes.get(method)
+    return (route, found) if route else None

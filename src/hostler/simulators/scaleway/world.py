@@ -1,0 +1,213 @@
+"""One simulated Scaleway: requests in, replies out, under any clock, and without waiting."""
+
+import re
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+from random import Random
+
+import msgspec
+
+from hostler.ports.http import Request, Response
+
+from . import errors
+from .calls import Answer, Call
+from .delivery import Delivery, deliver, refusal
+from .errors import Refused
+from .estate import Estate, uuid_of
+from .ledger import Leak, Line
+from .limits import Bucket, Doorman
+from .options import Options
+from .replies import Fate, Reply
+from .route import Route
+from .routes import ACTIONS, match
+from .sky import Sky
+from .timing import GATEWAY_LATENCY, Spread, latency_of
+from .weather import CALM, Rule, Weather
+
+DEFAULTS = Options()
+JSON = "application/json"
+ENCODER = msgspec.json.Encoder()
+ZONED = re.compile(r"[a-z]{2}-[a-z]{3}(-\d)?")
+
+
+class World:
+    """A Scaleway of one's own.
+
+    `clock` tells the present in seconds and never goes back. What is due happens when somebody
+    asks: at each request and each inspection, in the same order in every run with the same `rng`.
+    """
+
+    def __init__(
+        self,
+        clock: Callable[[], float],
+        rng: Random,
+        options: Options = DEFAULTS,
+        weather: Weather = CALM,
+    ) -> None:
+        self._clock = clock
+        self.options = options
+        self.estate = Estate(options, rng, clock())
+        self._sky = Sky(self.estate, Random(rng.getrandbits(64)), weather)
+        self._request_ids = Random(rng.getrandbits(64))
+        self._bucket = Bucket(options.rate, options.burst)
+        self._doorman = Doorman(options)
+
+    def handle(self, request: Request, source: str = "") -> Reply:
+        """Process one request; `source` says whose it is, for the journal.
+
+        Never raises for anything that a client can send.
+        """
+        self.advance()
+        taken: list[str] = []
+        key, latency, delivery = self._carry(request, taken.append)
+        self._journal(request, delivery, (key, "+".join(taken), source))
+        return self._reply(delivery, latency.draw(self.estate.dice))
+
+    def advance(self) -> None:
+        """Let everything happen that is due."""
+        self.estate.timeline.advance(self._clock())
+        self._expect_newborn()
+
+    def script(self, rule: Rule) -> None:
+        """Add a scripted fault."""
+        self._sky.script(rule)
+
+    def set_weather(self, weather: Weather) -> None:
+        """Change the weather; scripted faults and spells that have begun go on."""
+        self.advance()
+        self._sky.change(weather)
+
+    def clear_weather(self) -> None:
+        """Let faults cease and spells end, for good weather at the end of a simulation."""
+        self.advance()
+        self._sky.clear()
+        self.advance()
+
+    def act(self, fault: str, resource_id: str, spell: float = 60.0) -> bool:
+        """Do by hand what an ambient fault does, to one resource; tell if it could be done.
+
+        Raises KeyError where no such ambient fault or resource is.
+        """
+        self.advance()
+        estate = self.estate
+        record = estate.servers.get(resource_id) or estate.addresses.get(resource_id)
+        if record is None:
+            raise KeyError(resource_id)
+        return self._sky.happen(fault, record, spell)
+
+    @property
+    def weather(self) -> Weather:
+        """The present weather."""
+        return self._sky.weather
+
+    @property
+    def faults(self) -> dict[str, int]:
+        """How often each fault took effect."""
+        return self._sky.counts
+
+    @property
+    def journal(self) -> deque[Line]:
+        """The last requests, the oldest first."""
+        return self.estate.ledger.journal
+
+    @property
+    def calls(self) -> dict[str, int]:
+        """How many requests each route has had."""
+        return self.estate.ledger.calls
+
+    @property
+    def guests(self) -> dict[str, str]:
+        """The addresses at which a guest is up, each with the id of its server."""
+        return self.estate.guests
+
+    def leaks(self) -> tuple[Leak, ...]:
+        """Return every billable resource that exists, the oldest first."""
+        self.advance()
+        return self.estate.ledger.leaks(self.estate.now)
+
+    def cost(self) -> float:
+        """Return what everything that ever was has cost so far, in EUR."""
+        self.advance()
+        return self.estate.ledger.cost(self.estate.now)
+
+    @property
+    def next_due(self) -> float | None:
+        """When the next planned effect is due on the world's clock, or None."""
+        return self.estate.timeline.next_due
+
+    def _carry(
+        self, request: Request, noted: Callable[[str], None]
+    ) -> tuple[str, Spread, Delivery]:
+        found = match(request.method, request.path)
+        if found is None:
+            return "", GATEWAY_LATENCY, Delivery(refusal(errors.no_route()))
+        route, names = found
+        zoned = bool(names) and ZONED.fullmatch(names[0]) is not None
+        call = Call(route.key, route.key, request, noted=noted, count=self._sky.count)
+        call.place, call.names = (names[0], tuple(names[1:])) if zoned else ("", tuple(names))
+        try:
+            self._bucket.take(self.estate.now)
+            self._doorman.let_in(route, call)
+            call.key = key_of(call)
+        except Refused as refused:
+            return call.key, GATEWAY_LATENCY, Delivery(refusal(refused))
+        call.struck = self._sky.strikes(call)
+        delivery = deliver(self._sky, call, partial(self._serve, route))
+        return call.key, latency_of(call.key), delivery
+
+    def _serve(self, route: Route, call: Call) -> Answer:
+        try:
+            answer = route.handler(self.estate, call)
+        except Refused as refused:
+            answer = refusal(refused)
+        self._expect_newborn()
+        return answer
+
+    def _expect_newborn(self) -> None:
+        newborn = self.estate.newborn
+        if newborn:
+            for record in newborn:
+                self._sky.expect(record)
+            newborn.clear()
+
+    def _reply(self, delivery: Delivery, delay: float) -> Reply:
+        response = delivery.answer and self._response(delivery.answer)
+        return Reply(response, delay * self.options.latency + delivery.late, delivery.fate)
+
+    def _response(self, answer: Answer) -> Response:
+        body = answer.raw
+        if body is None:
+            body = b"" if answer.body is None else ENCODER.encode(answer.body)
+        kind = answer.content_type if body or answer.content_type != JSON else ""
+        headers = (
+            *((("Content-Type", kind),) if kind else ()),
+            ("Server", "Scaleway API Gateway (fr-par-3;edge01)"),
+            ("X-Request-Id", uuid_of(self._request_ids)),
+            *answer.headers,
+        )
+        return Response(status=answer.status, headers=headers, body=body)
+
+    def _journal(self, request: Request, delivery: Delivery, about: tuple[str, str, str]) -> None:
+        key, fault, source = about
+        answer = delivery.answer
+        status = answer.status if answer and delivery.fate is Fate.ANSWERED else 0
+        line = Line(
+            self.estate.now,
+            request.method,
+            request.path,
+            status,
+            delivery.fate.value,
+            fault,
+            key,
+            source,
+        )
+        self.estate.ledger.note(line)
+
+
+def key_of(call: Call) -> str:
+    """Return the key of a request's route, for an action of a server with the action."""
+    if call.base != "server.action":
+        return call.base
+    key = f"{call.base}.{call.body.get('action')}"
+    return key if key in ACTIONS else call.base
