@@ -1,0 +1,61 @@
+"""Events in SQL: written beside the change itself, and read for stories and time travel."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from sqlite3 import Connection
+
+from hostler.domain.commands import Event
+from hostler.domain.ids import FleetName, MachineId
+from hostler.domain.machine import Machine
+from hostler.domain.phases import Phase
+from hostler.ports.store import Kept
+
+from .queries import SQL
+from .records import EVENT, MACHINE, microseconds
+
+Images = dict[MachineId, str]
+"""The documents of machines as this change leaves them."""
+
+_BY = {
+    (False, False): "events",
+    (True, False): "events_of_fleet",
+    (False, True): "events_of_machine",
+    (True, True): "events_of_both",
+}
+
+
+def add(db: Connection, events: Iterable[Event], images: Images) -> None:
+    """Write events in order, each with the image of the machine that it names."""
+    for event in events:
+        columns = {
+            "at": microseconds(event.at),
+            "fleet": event.fleet,
+            "machine": event.machine,
+            "doc": EVENT.write(event),
+            "image": images.get(event.machine) if event.machine else None,
+        }
+        db.execute(SQL["add_event"], columns)
+
+
+def kept(
+    db: Connection, fleet: FleetName | None, machine: MachineId | None, after: int, limit: int
+) -> tuple[Kept, ...]:
+    """Return events after a number, in order, of a fleet or a machine where one is named."""
+    query = SQL[_BY[fleet is not None, machine is not None]]
+    columns = {"fleet": fleet, "machine": machine, "after": after, "limit": max(limit, 0)}
+    return tuple(_kept(*row) for row in db.execute(query, columns))
+
+
+def images(db: Connection, fleet: FleetName, at: datetime) -> tuple[Machine, ...]:
+    """Return each machine's last image before a time, gone left out, by serial."""
+    rows = db.execute(SQL["images"], {"fleet": fleet, "at": microseconds(at)})
+    there = (m for m in MACHINE.read_all(rows) if m.phase is not Phase.GONE)
+    return tuple(sorted(there, key=lambda m: (m.serial, m.id)))
+
+
+def _kept(number: int, document: str, image: str | None) -> Kept:
+    return Kept(
+        number=number,
+        event=EVENT.read(document),
+        image=None if image is None else MACHINE.read(image),
+    )

@@ -1,0 +1,59 @@
+"""Fleets in SQL: their rows, whose saves alone let machines appear, and whose store it is."""
+
+from dataclasses import replace
+from sqlite3 import Connection
+
+from hostler.domain.commands import Event
+from hostler.domain.errors import Conflict
+from hostler.domain.fleet import FleetRow
+from hostler.domain.ids import InstallationId
+from hostler.domain.machine import Machine
+from hostler.ports.store import Fence, Identity
+
+from . import events as story
+from . import leases, machines
+from .queries import SQL
+from .records import FLEET
+
+
+def identity(db: Connection) -> Identity:
+    """Return whose store this is."""
+    own, *adopted = (InstallationId(row[0]) for row in db.execute(SQL["installations"]))
+    return Identity(own=own, adopted=tuple(adopted))
+
+
+def adopt(db: Connection, installations: tuple[InstallationId, ...], fence: Fence) -> None:
+    """Add these installations to ours."""
+    leases.check(db, fence)
+    for installation in installations:
+        db.execute(SQL["add_installation"], {"id": installation})
+
+
+def rows(db: Connection) -> tuple[FleetRow, ...]:
+    """Return all rows, by name."""
+    return FLEET.read_all(db.execute(SQL["fleets"]))
+
+
+def add(db: Connection, row: FleetRow) -> FleetRow:
+    """Add a row at version 1 unless there is one of its name; return the one that is there."""
+    document = FLEET.write(replace(row, version=1))
+    db.execute(SQL["add_fleet"], {"name": row.name, "doc": document})
+    return FLEET.read_all(db.execute(SQL["fleet"], {"name": row.name}))[0]
+
+
+def save(
+    db: Connection,
+    row: FleetRow,
+    inserts: tuple[Machine, ...],
+    events: tuple[Event, ...],
+    fence: Fence,
+) -> FleetRow:
+    """Save a row over the version that it carries, with its new machines."""
+    leases.check(db, fence)
+    saved = replace(row, version=row.version + 1)
+    columns = {"name": row.name, "version": row.version, "doc": FLEET.write(saved)}
+    if not db.execute(SQL["save_fleet"], columns).rowcount:
+        raise Conflict(f"fleet {row.name} changed since version {row.version} was read")
+    images = {machine.id: machines.insert(db, machine) for machine in inserts}
+    story.add(db, events, images)
+    return saved

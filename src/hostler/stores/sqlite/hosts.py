@@ -1,0 +1,46 @@
+"""Hosts in SQL: their records, and the ties between hosts and machines."""
+
+from dataclasses import replace
+from sqlite3 import Connection
+
+from hostler.domain.errors import AlreadyBound, Conflict
+from hostler.domain.host import Host
+from hostler.domain.ids import HostId, MachineId
+from hostler.ports.store import Fence
+
+from . import leases
+from .queries import SQL
+from .records import HOST
+
+
+def records(db: Connection) -> tuple[Host, ...]:
+    """Return all hosts, by id."""
+    return HOST.read_all(db.execute(SQL["hosts"]))
+
+
+def save(db: Connection, host: Host, fence: Fence) -> Host:
+    """Save over the version that the record carries; 0 is a host that nobody saved yet."""
+    leases.check(db, fence)
+    saved = replace(host, version=host.version + 1)
+    query = "save_host" if host.version else "add_host"
+    columns = {"id": host.id, "version": host.version, "doc": HOST.write(saved)}
+    if not db.execute(SQL[query], columns).rowcount:
+        raise Conflict(f"host {host.id} changed since version {host.version} was read")
+    return saved
+
+
+def bind(db: Connection, host: HostId, machine: MachineId, fence: Fence) -> None:
+    """Tie a host to a machine; AlreadyBound when either is tied elsewhere."""
+    leases.check(db, fence)
+    columns = {"host": host, "machine": machine}
+    db.execute(SQL["tie"], columns)
+    ties: list[tuple[str, str]] = db.execute(SQL["ties"], columns).fetchall()
+    for tied_host, tied_machine in ties:
+        if (tied_host, tied_machine) != (host, machine):
+            raise AlreadyBound(f"host {tied_host} is tied to machine {tied_machine}")
+
+
+def unbind(db: Connection, host: HostId, machine: MachineId, fence: Fence) -> None:
+    """Loosen this very tie."""
+    leases.check(db, fence)
+    db.execute(SQL["untie"], {"host": host, "machine": machine})

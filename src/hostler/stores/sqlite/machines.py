@@ -1,0 +1,98 @@
+"""Machines in SQL: the living, the history, and which part is whose."""
+
+from dataclasses import replace
+from sqlite3 import Connection
+
+from hostler.domain.commands import Event
+from hostler.domain.errors import AlreadyBound, Conflict
+from hostler.domain.ids import FleetName, MachineId, PartId
+from hostler.domain.machine import Machine
+from hostler.domain.phases import Phase
+from hostler.ports.store import Fence
+
+from . import events as story
+from . import leases
+from .queries import SQL
+from .records import MACHINE
+
+
+def living(db: Connection, fleet: FleetName) -> tuple[Machine, ...]:
+    """Return the living machines of a fleet, by serial."""
+    return MACHINE.read_all(db.execute(SQL["machines"], {"fleet": fleet}))
+
+
+def one(db: Connection, machine: MachineId) -> Machine | None:
+    """Return a machine, living or not."""
+    found = MACHINE.read_all(db.execute(SQL["machine"], {"id": machine}))
+    return found[0] if found else None
+
+
+def old(db: Connection, machines: tuple[MachineId, ...]) -> tuple[Machine, ...]:
+    """Return those of these machines that are in the history, in the order asked."""
+    asked = dict.fromkeys(machines)
+    found = (MACHINE.read_all(db.execute(SQL["old_machine"], {"id": one})) for one in asked)
+    return tuple(machine for machines in found for machine in machines)
+
+
+def save(db: Connection, machine: Machine, events: tuple[Event, ...], fence: Fence) -> Machine:
+    """Save over the version that the record carries, in the table where its phase belongs."""
+    leases.check(db, fence)
+    saved = replace(machine, version=machine.version + 1)
+    document = MACHINE.write(saved)
+    columns = _columns(machine, document)
+    here, there = ("gone", "living") if machine.phase is Phase.GONE else ("living", "gone")
+    if not db.execute(SQL[f"save_{here}"], columns).rowcount:
+        if not db.execute(SQL[f"leave_{there}"], columns).rowcount:
+            raise Conflict(f"machine {machine.id} changed since version {machine.version} was read")
+        db.execute(SQL[f"enter_{here}"], columns)
+    _claim(db, saved)
+    story.add(db, events, {machine.id: document})
+    return saved
+
+
+def insert(db: Connection, machine: Machine) -> str:
+    """Add a new machine at version 1; return its document."""
+    if one(db, machine.id) is not None:
+        raise Conflict(f"there is a machine {machine.id} already")
+    document = MACHINE.write(replace(machine, version=1))
+    table = "gone" if machine.phase is Phase.GONE else "living"
+    db.execute(SQL[f"enter_{table}"], _columns(replace(machine, version=0), document))
+    _claim(db, machine)
+    return document
+
+
+def _columns(machine: Machine, document: str) -> dict[str, str | int]:
+    return {
+        "id": machine.id,
+        "fleet": machine.fleet,
+        "serial": machine.serial,
+        "version": machine.version,
+        "doc": document,
+    }
+
+
+def _claim(db: Connection, machine: Machine) -> None:
+    """Bring the machine's claims in line with its record; AlreadyBound when one is another's."""
+    if machine.phase is Phase.GONE:
+        return  # its claims went with its row
+    had = {part for (part,) in db.execute(SQL["claims"], {"machine": machine.id})}
+    wanted = _claims(machine)
+    for part in had.difference(wanted):
+        db.execute(SQL["disclaim"], {"part": part, "machine": machine.id})
+    for part in wanted:
+        if part not in had:
+            _claim_one(db, part, machine.id)
+
+
+def _claim_one(db: Connection, part: PartId, machine: MachineId) -> None:
+    columns = {"part": part, "machine": machine}
+    if not db.execute(SQL["claim"], columns).rowcount:
+        owner: tuple[str] = db.execute(SQL["claimed_by"], columns).fetchone()
+        raise AlreadyBound(f"part {part} is machine {owner[0]}'s, not {machine}'s")
+
+
+def _claims(machine: Machine) -> dict[PartId, None]:
+    """Return the ids that no other living machine may have: all but those confirmed gone."""
+    gone = {known.id for place in machine.places for known in place.known if known.gone}
+    bound = (place.bound for place in machine.places if place.bound is not None)
+    return dict.fromkeys((*machine.ids(), *(part for part in bound if part not in gone)))

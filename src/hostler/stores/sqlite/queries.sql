@@ -1,0 +1,154 @@
+-- Every query, under its name. Names are used in Python as SQL["name"]; see queries.py.
+
+-- name: installations
+SELECT id FROM installations ORDER BY position;
+
+-- name: add_installation
+INSERT INTO installations (id) VALUES (:id) ON CONFLICT DO NOTHING;
+
+-- name: found
+INSERT INTO installations (position, id) VALUES (0, :id);
+
+-- name: epoch
+SELECT epoch FROM leases WHERE name = :name;
+
+-- name: leases
+SELECT name, holder, epoch, beat FROM leases ORDER BY name;
+
+-- name: first_lease
+INSERT INTO leases (name, holder, epoch, beat) VALUES (:name, :holder, 1, 0)
+ON CONFLICT DO NOTHING
+RETURNING name, holder, epoch, beat;
+
+-- name: take_lease
+UPDATE leases SET holder = :taker, epoch = epoch + 1, beat = 0
+WHERE name = :name AND holder = :holder AND epoch = :epoch AND beat = :beat
+RETURNING name, holder, epoch, beat;
+
+-- name: renew_lease
+UPDATE leases SET beat = beat + 1
+WHERE name = :name AND holder = :holder AND epoch = :epoch
+RETURNING name, holder, epoch, beat;
+
+-- name: drop_lease
+UPDATE leases SET holder = '' WHERE name = :name AND holder = :holder AND epoch = :epoch;
+
+-- name: fleets
+SELECT doc FROM fleets ORDER BY name;
+
+-- name: fleet
+SELECT doc FROM fleets WHERE name = :name;
+
+-- name: add_fleet
+INSERT INTO fleets (name, version, doc) VALUES (:name, 1, :doc) ON CONFLICT DO NOTHING;
+
+-- name: save_fleet
+UPDATE fleets SET version = version + 1, doc = :doc WHERE name = :name AND version = :version;
+
+-- name: machines
+SELECT doc FROM machines WHERE fleet = :fleet ORDER BY serial, id;
+
+-- name: machine
+SELECT doc FROM machines WHERE id = :id UNION ALL SELECT doc FROM history WHERE id = :id;
+
+-- name: old_machine
+SELECT doc FROM history WHERE id = :id;
+
+-- name: save_living
+UPDATE machines SET fleet = :fleet, serial = :serial, version = version + 1, doc = :doc
+WHERE id = :id AND version = :version;
+
+-- name: save_gone
+UPDATE history SET fleet = :fleet, serial = :serial, version = version + 1, doc = :doc
+WHERE id = :id AND version = :version;
+
+-- name: leave_living
+DELETE FROM machines WHERE id = :id AND version = :version;
+
+-- name: leave_gone
+DELETE FROM history WHERE id = :id AND version = :version;
+
+-- name: enter_living
+INSERT INTO machines (id, fleet, serial, version, doc)
+VALUES (:id, :fleet, :serial, :version + 1, :doc);
+
+-- name: enter_gone
+INSERT INTO history (id, fleet, serial, version, doc)
+VALUES (:id, :fleet, :serial, :version + 1, :doc);
+
+-- name: claims
+SELECT part FROM claims WHERE machine = :machine;
+
+-- name: claim
+INSERT INTO claims (part, machine) VALUES (:part, :machine) ON CONFLICT DO NOTHING;
+
+-- name: claimed_by
+SELECT machine FROM claims WHERE part = :part;
+
+-- name: disclaim
+DELETE FROM claims WHERE part = :part AND machine = :machine;
+
+-- name: add_event
+INSERT INTO events (at, fleet, machine, doc, image)
+VALUES (:at, :fleet, :machine, :doc, :image);
+
+-- name: events
+SELECT number, doc, image FROM events WHERE number > :after ORDER BY number LIMIT :limit;
+
+-- name: events_of_fleet
+SELECT number, doc, image FROM events WHERE fleet = :fleet AND number > :after
+ORDER BY number LIMIT :limit;
+
+-- name: events_of_machine
+SELECT number, doc, image FROM events WHERE machine = :machine AND number > :after
+ORDER BY number LIMIT :limit;
+
+-- name: events_of_both
+SELECT number, doc, image FROM events
+WHERE machine = :machine AND +fleet = :fleet AND number > :after ORDER BY number LIMIT :limit;
+
+-- name: images
+SELECT image FROM events WHERE number IN (
+    SELECT max(number) FROM events
+    WHERE fleet = :fleet AND at < :at AND image IS NOT NULL GROUP BY machine
+);
+
+-- name: hosts
+SELECT doc FROM hosts ORDER BY id;
+
+-- name: add_host
+INSERT INTO hosts (id, version, doc) VALUES (:id, 1, :doc) ON CONFLICT DO NOTHING;
+
+-- name: save_host
+UPDATE hosts SET version = version + 1, doc = :doc WHERE id = :id AND version = :version;
+
+-- name: tie
+INSERT INTO ties (host, machine) VALUES (:host, :machine) ON CONFLICT DO NOTHING;
+
+-- name: ties
+SELECT host, machine FROM ties WHERE host = :host OR machine = :machine;
+
+-- name: untie
+DELETE FROM ties WHERE host = :host AND machine = :machine;
+
+-- name: suspects
+SELECT doc FROM suspects ORDER BY part;
+
+-- name: save_suspect
+INSERT INTO suspects (part, doc) VALUES (:part, :doc)
+ON CONFLICT (part) DO UPDATE SET doc = excluded.doc;
+
+-- name: clear_suspect
+DELETE FROM suspects WHERE part = :part;
+
+-- name: add_wish
+INSERT INTO wishes (doc) VALUES (:doc);
+
+-- name: wishes
+SELECT number, doc FROM wishes ORDER BY number;
+
+-- name: take_wish
+DELETE FROM wishes WHERE number = :number;
+
+-- name: data_version
+PRAGMA data_version;

@@ -1,0 +1,151 @@
+"""SqliteStore: the store port in one SQLite file; each method is one transaction."""
+
+from collections.abc import Callable
+from datetime import datetime
+from sqlite3 import Connection
+from typing import TypeVar
+
+from hostler.domain.commands import Event
+from hostler.domain.fleet import FleetRow
+from hostler.domain.host import Host
+from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId, PartId
+from hostler.domain.machine import Machine
+from hostler.domain.seen import Suspect, Wish
+from hostler.ports.store import Fence, Identity, Kept, Lease
+
+from . import events as story
+from . import fleets, hosts, leases, ledger
+from . import machines as records
+from .queries import SQL
+from .runner import Runner
+
+ResultT = TypeVar("ResultT")
+
+
+def _nothing() -> None:
+    """Let go of nothing: there was no lock."""
+
+
+class SqliteStore:
+    """The records of one installation in a file; opened by the functions of `opening`."""
+
+    def __init__(
+        self, runner: Runner, *, exclusive: bool, let_go: Callable[[], None] = _nothing
+    ) -> None:
+        self._runner = runner
+        self._exclusive = exclusive
+        self._let_go = let_go
+        self._wished = 0
+
+    @property
+    def exclusive(self) -> bool:
+        return self._exclusive
+
+    async def identity(self) -> Identity:
+        return await self._read(fleets.identity)
+
+    async def adopt(self, installations: tuple[InstallationId, ...], fence: Fence) -> None:
+        await self._write(lambda db: fleets.adopt(db, installations, fence))
+
+    async def fleets(self) -> tuple[FleetRow, ...]:
+        return await self._read(fleets.rows)
+
+    async def add_fleet(self, row: FleetRow) -> FleetRow:
+        return await self._write(lambda db: fleets.add(db, row))
+
+    async def save_fleet(
+        self,
+        row: FleetRow,
+        inserts: tuple[Machine, ...],
+        events: tuple[Event, ...],
+        fence: Fence,
+    ) -> FleetRow:
+        return await self._write(lambda db: fleets.save(db, row, inserts, events, fence))
+
+    async def machines(self, fleet: FleetName) -> tuple[Machine, ...]:
+        return await self._read(lambda db: records.living(db, fleet))
+
+    async def machine(self, machine: MachineId) -> Machine | None:
+        return await self._read(lambda db: records.one(db, machine))
+
+    async def history(self, machines: tuple[MachineId, ...]) -> tuple[Machine, ...]:
+        return await self._read(lambda db: records.old(db, machines))
+
+    async def save_machine(
+        self, machine: Machine, events: tuple[Event, ...], fence: Fence
+    ) -> Machine:
+        return await self._write(lambda db: records.save(db, machine, events, fence))
+
+    async def events(
+        self,
+        fleet: FleetName | None = None,
+        machine: MachineId | None = None,
+        after: int = 0,
+        limit: int = 1000,
+    ) -> tuple[Kept, ...]:
+        return await self._read(lambda db: story.kept(db, fleet, machine, after, limit))
+
+    async def images(self, fleet: FleetName, at: datetime) -> tuple[Machine, ...]:
+        return await self._read(lambda db: story.images(db, fleet, at))
+
+    async def hosts(self) -> tuple[Host, ...]:
+        return await self._read(hosts.records)
+
+    async def save_host(self, host: Host, fence: Fence) -> Host:
+        return await self._write(lambda db: hosts.save(db, host, fence))
+
+    async def bind(self, host: HostId, machine: MachineId, fence: Fence) -> None:
+        await self._write(lambda db: hosts.bind(db, host, machine, fence))
+
+    async def unbind(self, host: HostId, machine: MachineId, fence: Fence) -> None:
+        await self._write(lambda db: hosts.unbind(db, host, machine, fence))
+
+    async def suspects(self) -> tuple[Suspect, ...]:
+        return await self._read(ledger.suspects)
+
+    async def save_suspects(
+        self, suspects: tuple[Suspect, ...], cleared: tuple[PartId, ...], fence: Fence
+    ) -> None:
+        await self._write(lambda db: ledger.save_suspects(db, suspects, cleared, fence))
+
+    async def wish(self, wish: Wish) -> Wish:
+        kept = await self._write(lambda db: ledger.wish(db, wish))
+        self._wished += 1
+        return kept
+
+    async def wishes(self) -> tuple[Wish, ...]:
+        return await self._read(ledger.wishes)
+
+    async def take_wishes(self, numbers: tuple[int, ...], fence: Fence) -> None:
+        await self._write(lambda db: ledger.take_wishes(db, numbers, fence))
+
+    async def revision(self) -> int:
+        """SQLite counts what others commit; wishes of doors in this process are added to it."""
+        return self._wished + await self._read(_version)
+
+    async def leases(self) -> tuple[Lease, ...]:
+        return await self._read(leases.standing)
+
+    async def take_lease(self, name: str, holder: str, seen: Lease | None) -> Lease | None:
+        return await self._write(lambda db: leases.take(db, name, holder, seen))
+
+    async def renew_lease(self, lease: Lease) -> Lease | None:
+        return await self._write(lambda db: leases.renew(db, lease))
+
+    async def drop_lease(self, lease: Lease) -> None:
+        await self._write(lambda db: leases.drop(db, lease))
+
+    async def close(self) -> None:
+        await self._runner.close()
+        self._let_go()
+
+    async def _read(self, work: Callable[[Connection], ResultT]) -> ResultT:
+        return await self._runner.run(work, writes=False)
+
+    async def _write(self, work: Callable[[Connection], ResultT]) -> ResultT:
+        return await self._runner.run(work, writes=True)
+
+
+def _version(db: Connection) -> int:
+    row: tuple[int] = db.execute(SQL["data_version"]).fetchone()
+    return row[0]
