@@ -1,0 +1,1 @@
+"""Scaleway: Instances, spoken to by a thin client of our own."""

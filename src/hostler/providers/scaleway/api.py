@@ -1,0 +1,208 @@
+"""API: the endpoints that we use, each a method that says what it sends and what it reads."""
+
+from typing import TypeVar
+
+from hostler.domain.ids import Zone
+from hostler.ports.http import Response
+
+from .client import Client, Query
+from .errors import Garbled
+from .pages import Listing, Named, Paged, list_all
+from .wire import (
+    ADDRESSES,
+    BLOCKS,
+    IMAGES,
+    LOCAL_IMAGES,
+    SERVERS,
+    STOCKS,
+    TYPES,
+    VOLUMES,
+    BlockVolume,
+    Image,
+    Ip,
+    LocalImage,
+    Server,
+    ServerType,
+    Shape,
+    Stock,
+    Unreadable,
+    Volume,
+)
+
+N = TypeVar("N", bound=Named)
+
+WITHOUT_BLOCK = frozenset({Zone("it-mil-1")})
+"""Zones that have no block API: volumes are local there."""
+
+
+class Api:
+    """The API of one account. Listings never raise; everything else raises errors.TROUBLE."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self.project = client.account.project
+
+    async def servers(self, zone: Zone, tag: str = "") -> Listing[Server]:
+        """List the project's servers, or those that carry a tag, eldest first.
+
+        Eldest first, so that what is made while pages are read comes at the end.
+        """
+        query = (("project", self.project), ("order", "creation_date_asc"), *_tag(tag))
+        return await list_all(
+            self.client, Paged(_zone(zone, "servers"), SERVERS, "per_page", query)
+        )
+
+    async def server(self, zone: Zone, server: str) -> Server:
+        """Read one server."""
+        return single(SERVERS, await self.client.get(_zone(zone, f"servers/{server}")))
+
+    async def create_server(self, zone: Zone, body: dict[str, object]) -> Server:
+        """Make a server; it is off, its volumes and addresses are attached."""
+        path = _zone(zone, "servers")
+        return single(SERVERS, await self.client.post(path, {**body, "project": self.project}))
+
+    async def act(self, zone: Zone, server: str, action: str) -> None:
+        """Ask a server for an action; the answer's task tells nothing (it is a placeholder)."""
+        await self.client.post(_zone(zone, f"servers/{server}/action"), {"action": action})
+
+    async def change_server(self, zone: Zone, server: str, body: dict[str, object]) -> Server:
+        """Change a server's own fields."""
+        return single(SERVERS, await self.client.patch(_zone(zone, f"servers/{server}"), body))
+
+    async def delete_server(self, zone: Zone, server: str) -> None:
+        """Delete a server that is off; its volumes stay."""
+        await self.client.delete(_zone(zone, f"servers/{server}"))
+
+    async def set_cloud_init(self, zone: Zone, server: str, text: str) -> None:
+        """Write the user data that the first boot reads."""
+        path = _zone(zone, f"servers/{server}/user_data/cloud-init")
+        await self.client.patch_text(path, text)
+
+    async def attach_network(self, zone: Zone, server: str, network: str) -> None:
+        """Give a server a card in a private network."""
+        path = _zone(zone, f"servers/{server}/private_nics")
+        await self.client.post(path, {"private_network_id": network})
+
+    async def addresses(self, zone: Zone, tag: str = "") -> Listing[Ip]:
+        """List the project's flexible addresses, or those that carry a tag."""
+        query = (("project", self.project), *_tag(tag))
+        return await list_all(self.client, Paged(_zone(zone, "ips"), ADDRESSES, "per_page", query))
+
+    async def address(self, zone: Zone, address: str) -> Ip:
+        """Read one address by its id."""
+        return single(ADDRESSES, await self.client.get(_zone(zone, f"ips/{address}")))
+
+    async def create_address(self, zone: Zone, family: str, tags: tuple[str, ...]) -> Ip:
+        """Make a `routed_ipv4` or `routed_ipv6` address that is attached to nothing."""
+        body = {"project": self.project, "type": family, "tags": list(tags)}
+        return single(ADDRESSES, await self.client.post(_zone(zone, "ips"), body))
+
+    async def change_address(self, zone: Zone, address: str, body: dict[str, object]) -> Ip:
+        """Attach (`server`: an id), detach (`server`: null) or tag an address."""
+        return single(ADDRESSES, await self.client.patch(_zone(zone, f"ips/{address}"), body))
+
+    async def delete_address(self, zone: Zone, address: str) -> None:
+        """Delete an address, attached or not."""
+        await self.client.delete(_zone(zone, f"ips/{address}"))
+
+    async def volumes(self, zone: Zone, tag: str = "") -> Listing[Volume]:
+        """List the project's local volumes, or those that carry a tag."""
+        query = (("project", self.project), *_tag(tag))
+        return await list_all(
+            self.client, Paged(_zone(zone, "volumes"), VOLUMES, "per_page", query)
+        )
+
+    async def volume(self, zone: Zone, volume: str) -> Volume:
+        """Read one local volume."""
+        return single(VOLUMES, await self.client.get(_zone(zone, f"volumes/{volume}")))
+
+    async def tag_volume(self, zone: Zone, volume: str, tags: tuple[str, ...]) -> Volume:
+        """Tag a local volume."""
+        path = _zone(zone, f"volumes/{volume}")
+        return single(VOLUMES, await self.client.patch(path, {"tags": list(tags)}))
+
+    async def delete_volume(self, zone: Zone, volume: str) -> None:
+        """Delete a local volume that is attached to nothing."""
+        await self.client.delete(_zone(zone, f"volumes/{volume}"))
+
+    async def blocks(self, zone: Zone, query: Query = ()) -> Listing[BlockVolume]:
+        """List the project's block volumes; a zone without the block API has none."""
+        if zone in WITHOUT_BLOCK:
+            return Listing()
+        query = (("project_id", self.project), ("order_by", "created_at_asc"), *query)
+        return await list_all(
+            self.client, Paged(_block(zone, "volumes"), BLOCKS, "page_size", query)
+        )
+
+    async def block(self, zone: Zone, volume: str) -> BlockVolume:
+        """Read one block volume."""
+        return bare(BLOCKS, await self.client.get(_block(zone, f"volumes/{volume}")))
+
+    async def change_block(self, zone: Zone, volume: str, body: dict[str, object]) -> BlockVolume:
+        """Tag a block volume or change its I/O rate; it may be in use."""
+        return bare(BLOCKS, await self.client.patch(_block(zone, f"volumes/{volume}"), body))
+
+    async def delete_block(self, zone: Zone, volume: str) -> None:
+        """Delete a block volume that is available."""
+        await self.client.delete(_block(zone, f"volumes/{volume}"))
+
+    async def local_images(self, zone: Zone, label: str, kind: str) -> Listing[LocalImage]:
+        """List the images of a label: of `instance_sbs` or `instance_local` kind."""
+        query = (("image_label", label), ("zone", zone), ("type", kind))
+        path = "/marketplace/v2/local-images"
+        return await list_all(self.client, Paged(path, LOCAL_IMAGES, "page_size", query))
+
+    async def image(self, zone: Zone, image: str) -> Image:
+        """Read one image by its id."""
+        return single(IMAGES, await self.client.get(_zone(zone, f"images/{image}")))
+
+    async def types(self, zone: Zone, page: int) -> dict[str, ServerType]:
+        """Read one page of the types that the zone sells; empty beyond the last."""
+        return mapping(TYPES, await self._products(zone, "products/servers", page))
+
+    async def stocks(self, zone: Zone, page: int) -> dict[str, Stock]:
+        """Read one page of whether the types can be had; empty beyond the last."""
+        return mapping(STOCKS, await self._products(zone, "products/servers/availability", page))
+
+    async def _products(self, zone: Zone, path: str, page: int) -> Response:
+        query = (("page", str(page)), ("per_page", "100"))
+        return await self.client.get(_zone(zone, path), query)
+
+
+def single(shape: Shape[N], response: Response) -> N:
+    """Return the object under its key; a success that cannot be read is Garbled."""
+    try:
+        return shape.single(response.body)
+    except Unreadable as error:
+        raise Garbled(str(error)) from None
+
+
+def bare(shape: Shape[N], response: Response) -> N:
+    """Return the object that is the whole body; a success that cannot be read is Garbled."""
+    try:
+        return shape.bare(response.body)
+    except Unreadable as error:
+        raise Garbled(str(error)) from None
+
+
+T = TypeVar("T")
+
+
+def mapping(shape: Shape[T], response: Response) -> dict[str, T]:
+    """Return a map from names; a success that cannot be read is Garbled."""
+    try:
+        return shape.mapping(response.body)
+    except Unreadable as error:
+        raise Garbled(str(error)) from None
+
+
+def _zone(zone: Zone, path: str) -> str:
+    return f"/instance/v1/zones/{zone}/{path}"
+
+
+def _block(zone: Zone, path: str) -> str:
+    return f"/block/v1/zones/{zone}/{path}"
+
+
+def _tag(tag: str) -> Query:
+    return (("tags", tag),) if tag else ()

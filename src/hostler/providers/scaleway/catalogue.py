@@ -1,0 +1,107 @@
+"""Catalogue: what a zone sells, at which price, and from which images; kept for a while.
+
+Not knowing prices costs nothing but the figures: it never stops or fails anything.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+
+from hostler.domain.ids import Zone
+from hostler.ports.clock import Clock
+
+from .api import Api
+from .errors import TROUBLE, Failed, Garbled, Trouble
+from .settings import Prices
+
+KEPT = timedelta(hours=6)
+AGAIN = timedelta(minutes=10)
+_MOST_PAGES = 20
+
+
+class NoImage(Exception):
+    """The image cannot be used for this type in this zone; a sentence says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Learnt:
+    until: float
+    prices: Mapping[str, float]
+
+
+class Catalogue:
+    """Prices and images of one account's zones. Times are counted in boot time."""
+
+    def __init__(self, api: Api, clock: Clock, prices: Prices) -> None:
+        self.prices = prices
+        self._api, self._clock = api, clock
+        self._types = dict[Zone, _Learnt]()
+        self._images = dict[tuple[Zone, str, str, str], tuple[float, str]]()
+
+    def types(self, zone: Zone) -> Mapping[str, float]:
+        """Return euros per hour by type, as far as they were learnt."""
+        learnt = self._types.get(zone)
+        return learnt.prices if learnt else {}
+
+    async def refresh(self, zone: Zone) -> None:
+        """Learn a zone's prices, if they were not learnt of late. Never raises."""
+        learnt = self._types.get(zone)
+        now = self._clock.boot()
+        if learnt is not None and now < learnt.until:
+            return
+        old = self.types(zone)
+        self._types[zone] = _Learnt(now + AGAIN.total_seconds(), old)
+        try:
+            prices = await self._prices(zone)
+        except TROUBLE:
+            return
+        self._types[zone] = _Learnt(now + KEPT.total_seconds(), prices)
+
+    async def _prices(self, zone: Zone) -> dict[str, float]:
+        prices = dict[str, float]()
+        for page in range(1, _MOST_PAGES + 1):
+            types = await self._api.types(zone, page)
+            new = {name: t.hourly_price or 0.0 for name, t in types.items() if name not in prices}
+            prices.update(new)
+            if len(types) < 100 or not new:
+                break
+        return prices
+
+    async def image(self, zone: Zone, label: str, kind: str, type_: str) -> str:
+        """Return the id of the image that a label means for a type.
+
+        `kind` is `instance_sbs` or `instance_local`. Raises NoImage, or what asking raises.
+        """
+        key = (zone, label, kind, type_)
+        kept = self._images.get(key)
+        now = self._clock.boot()
+        if kept is not None and now < kept[0]:
+            return kept[1]
+        image = await self._resolve(zone, label, kind, type_)
+        self._images[key] = (now + KEPT.total_seconds(), image)
+        return image
+
+    def forget_images(self, zone: Zone) -> None:
+        """Forget what labels mean in a zone: an image that was found is not there any more."""
+        self._images = {key: value for key, value in self._images.items() if key[0] != zone}
+
+    async def _resolve(self, zone: Zone, label: str, kind: str, type_: str) -> str:
+        listing = await self._api.local_images(zone, label, kind)
+        if listing.trouble is not None:
+            raise _no_image(listing.trouble, label, zone)
+        if listing.error:
+            raise Garbled(listing.error)
+        fits = [
+            image
+            for image in listing.found.values()
+            if type_.upper() in (t.upper() for t in image.compatible_commercial_types or ())
+        ]
+        if not fits:
+            raise NoImage(f"image {label!r} has no {kind} version for {type_} in {zone}")
+        return fits[0].id
+
+
+def _no_image(trouble: Trouble, label: str, zone: Zone) -> Exception:
+    if isinstance(trouble, Failed) and trouble.problem.missing:
+        return NoImage(f"there is no image called {label!r} in {zone}")
+    return trouble

@@ -1,0 +1,82 @@
+"""Clean: from the parts that exist to none, by what each part allows now. Pure.
+
+Never a fixed sequence: an address goes at once (that stops its cost), a server by `terminate` where
+the API allows that and by deletion when it is off, a volume once nothing holds it. Whatever is on
+its way somewhere is waited for.
+"""
+
+from collections.abc import Iterable
+
+from hostler.domain.calls import Call, Effect
+from hostler.domain.machine import Machine
+from hostler.domain.parts import Condition, Part
+
+from .calls import DELETE_ADDRESS, DELETE_SERVER, DELETE_VOLUME, TERMINATE, UNPROTECT, whose
+
+_SETTLED = frozenset({"planned"})
+
+
+def clear(
+    machine: Machine, parts: Iterable[Part], servers: Iterable[Part], *, unprotect: bool
+) -> tuple[Call, ...]:
+    """Return the calls that remove these parts, as far as they may be made now.
+
+    `servers` are all servers of the machine: a volume that one of them holds is waited for.
+    `unprotect` says that a server's protection is ours to lift.
+    """
+    holders = {server.id for server in servers}
+    ordered = sorted(parts, key=lambda part: (_ORDER[part.slot.kind], part.slot, part.id))
+    calls = list[Call | None]()
+    for part in ordered:
+        match part.slot.kind:
+            case "address":
+                calls.append(_call(machine, part, DELETE_ADDRESS))
+            case "server":
+                calls.append(_server(machine, part, unprotect=unprotect))
+            case _:
+                calls.append(_volume(machine, part, held=part.owner in holders))
+    return tuple(call for call in calls if call is not None)
+
+
+_ORDER = {"address": 0, "server": 1, "volume": 2}
+
+
+def _server(machine: Machine, server: Part, *, unprotect: bool) -> Call | None:
+    if server.note("protected"):
+        # Somebody protected it by hand: that is a word to us. It shows as stuck, not as removed.
+        return _change(machine, server) if unprotect else None
+    if "terminate" in server.allowed:
+        return _call(machine, server, TERMINATE)
+    if server.condition is Condition.OFF and (server.allowed or server.status in _SETTLED):
+        return _call(machine, server, DELETE_SERVER)
+    return None
+
+
+def _volume(machine: Machine, volume: Part, *, held: bool) -> Call | None:
+    if held or volume.condition is not Condition.FREE:
+        return None
+    return _call(machine, volume, DELETE_VOLUME)
+
+
+def _call(machine: Machine, part: Part, kind: str) -> Call:
+    type_ = part.note("type")
+    return Call(
+        kind=kind,
+        slot=part.slot,
+        zone=part.zone,
+        effect=Effect.DESTROY,
+        target=part.id,
+        attempt=part.mark.attempt if part.mark else 0,
+        args=(*whose(machine), *((("type", type_),) if type_ else ())),
+    )
+
+
+def _change(machine: Machine, server: Part) -> Call:
+    return Call(
+        kind=UNPROTECT,
+        slot=server.slot,
+        zone=server.zone,
+        effect=Effect.CHANGE,
+        target=server.id,
+        args=whose(machine),
+    )

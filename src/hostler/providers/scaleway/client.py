@@ -1,0 +1,113 @@
+"""Client: one request to the API, its answer or a typed trouble, logged, with the secret hidden."""
+
+import asyncio
+from datetime import timedelta
+
+import msgspec
+import structlog
+
+from hostler.ports.clock import Clock
+from hostler.ports.http import NoAnswer, NotSent, Request, Response, Transport
+
+from .errors import Failed, read_problem
+from .settings import Account
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.scaleway")
+
+DEADLINE = timedelta(seconds=20)
+_AT_ONCE = 16
+
+Query = tuple[tuple[str, str], ...]
+
+
+class Client:
+    """Sends requests with the account's key; at most sixteen at once, each once."""
+
+    def __init__(
+        self, transport: Transport, account: Account, clock: Clock, deadline: timedelta = DEADLINE
+    ) -> None:
+        self.account = account
+        self.deadline = deadline
+        self._transport, self._clock = transport, clock
+        self._room = asyncio.Semaphore(_AT_ONCE)
+
+    async def get(self, path: str, query: Query = ()) -> Response:
+        """Read something; raise Failed, NotSent or NoAnswer."""
+        return await self._send("GET", path, query, b"", "")
+
+    async def post(self, path: str, body: object) -> Response:
+        """Make something; raise Failed, NotSent or NoAnswer."""
+        return await self._send("POST", path, (), msgspec.json.encode(body), "application/json")
+
+    async def patch(self, path: str, body: object) -> Response:
+        """Change something; raise Failed, NotSent or NoAnswer."""
+        return await self._send("PATCH", path, (), msgspec.json.encode(body), "application/json")
+
+    async def patch_text(self, path: str, text: str) -> Response:
+        """Write a text as it is; raise Failed, NotSent or NoAnswer."""
+        return await self._send("PATCH", path, (), text.encode(), "text/plain")
+
+    async def delete(self, path: str) -> Response:
+        """Delete something; raise Failed, NotSent or NoAnswer."""
+        return await self._send("DELETE", path, (), b"", "")
+
+    async def close(self) -> None:
+        """Give back connections."""
+        await self._transport.close()
+
+    async def _send(
+        self, method: str, path: str, query: Query, body: bytes, content_type: str
+    ) -> Response:
+        headers = [("X-Auth-Token", self.account.secret_key.reveal()), ("Accept", "*/*")]
+        if content_type:
+            headers.append(("Content-Type", content_type))
+        request = Request(method=method, path=path, query=query, headers=tuple(headers), body=body)
+        async with self._room:
+            response = await self._answer(request)
+        if 200 <= response.status < 300:
+            return response
+        raise self._failed(request, response)
+
+    async def _answer(self, request: Request) -> Response:
+        begun = self._clock.boot()
+        try:
+            response = await self._transport.send(request, self.deadline)
+        except (NotSent, NoAnswer) as error:
+            text = self._hide(str(error)) or type(error).__name__
+            log.warning("no answer", method=request.method, path=request.path, error=text)
+            raise type(error)(text) from None
+        log.debug(
+            "called",
+            method=request.method,
+            path=request.path,
+            status=response.status,
+            seconds=round(self._clock.boot() - begun, 3),
+            request=self._hide(response.header("X-Request-Id") or ""),
+        )
+        return response
+
+    def _failed(self, request: Request, response: Response) -> Failed:
+        """Return the trouble that an answer means; an echoed secret is blotted out first."""
+        problem = read_problem(self._clean(response))
+        event = log.debug if problem.status == 404 and request.method == "GET" else log.warning
+        event(
+            "refused",
+            method=request.method,
+            path=request.path,
+            status=problem.status,
+            type=problem.type,
+            message=problem.message,
+            request=problem.request,
+        )
+        return Failed(problem)
+
+    def _clean(self, response: Response) -> Response:
+        secret = self.account.secret_key.reveal().encode()
+        if not secret:
+            return response
+        headers = tuple((key, self._hide(value)) for key, value in response.headers)
+        body = response.body.replace(secret, b"***")
+        return Response(status=response.status, headers=headers, body=body)
+
+    def _hide(self, text: str) -> str:
+        return self.account.secret_key.hidden_in(text)

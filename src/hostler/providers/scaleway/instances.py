@@ -1,0 +1,139 @@
+"""Instances: Scaleway servers with their addresses and volumes, as the engine's provider port."""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+
+from hostler.domain.calls import Call, Outcome
+from hostler.domain.errors import ConfigError
+from hostler.domain.ids import FleetName, InstallationId, Zone
+from hostler.domain.machine import Machine, Origin
+from hostler.domain.parts import Condition, Look, Part, Scope, Slot
+from hostler.domain.phases import Goal
+from hostler.domain.traits import Traits
+from hostler.ports.clock import Clock
+from hostler.ports.provider import Connection
+
+from .api import Api
+from .calls import ATTACH_NETWORK, MAKE_SERVER, SERVER
+from .catalogue import Catalogue
+from .clean import clear
+from .client import Client
+from .deeds import Deeds
+from .look import Looker
+from .make import Site, build
+from .marks import writable
+from .settings import Prices, Template
+
+SETTLE = timedelta(seconds=60)
+_NO_PARTS: Mapping[Slot, Part] = {}
+
+
+class Instances:
+    """One account's servers in some zones. `installation` is written into every mark."""
+
+    def __init__(  # noqa: PLR0913 - all that an account is made of, by name
+        self,
+        client: Client,
+        clock: Clock,
+        *,
+        installation: InstallationId,
+        zones: tuple[Zone, ...],
+        templates: Mapping[FleetName, Template],
+        settle: timedelta = SETTLE,
+        prices: Prices | None = None,
+    ) -> None:
+        """Raise ConfigError where a fleet's name could not be read back from a mark."""
+        for fleet in templates:
+            if not writable(installation, fleet):
+                raise ConfigError(f"fleet {fleet!r} cannot be written into a mark")
+        self._client, self._installation = client, installation
+        self._templates = dict(templates)
+        self._traits = Traits(
+            main=SERVER,
+            kinds=("server", "address", "volume"),
+            settle=settle,
+            deadline=client.deadline,
+            zones=zones,
+        )
+        api = Api(client)
+        catalogue = Catalogue(api, clock, prices or Prices())
+        self._looker = Looker(api, clock, catalogue)
+        self._deeds = Deeds(api, catalogue, installation, self._templates)
+
+    @property
+    def traits(self) -> Traits:
+        return self._traits
+
+    async def look(self, scopes: tuple[Scope, ...]) -> Look:
+        return await self._looker.look(scopes)
+
+    async def do(self, call: Call) -> Outcome:
+        return await self._deeds.do(call)
+
+    def next_calls(
+        self,
+        goal: Goal,
+        machine: Machine,
+        parts: tuple[Part, ...],
+        now: datetime,  # noqa: ARG002 - nothing here waits for a time
+    ) -> tuple[Call, ...]:
+        ours = tuple(part for part in parts if self._touchable(machine, part))
+        match goal:
+            case Goal.PRESENT:
+                return self._present(machine, ours)
+            case Goal.ABSENT:
+                return self._clear(machine, ours, ours)
+            case Goal.RESTING:
+                return ()
+
+    def _present(self, machine: Machine, parts: tuple[Part, ...]) -> tuple[Call, ...]:
+        """Remove what is too much, and go on with what is there.
+
+        Removal goes first, unless the last call failed: then they take turns, so that a part that
+        cannot be removed keeps no machine from being made, nor the other way round.
+        """
+        zone = machine.offer.zone
+        wrong = [part for part in parts if part.surplus or part.zone != zone]
+        removal = self._clear(machine, tuple(wrong), parts)
+        template = self._templates.get(machine.fleet)
+        if template is None:
+            return removal
+        used = {part.slot: part for part in reversed(parts) if part not in wrong}
+        forward = build(Site(machine, template, used))
+        return (*forward, *removal) if machine.tries % 2 else (*removal, *forward)
+
+    def _clear(
+        self, machine: Machine, wrong: tuple[Part, ...], parts: tuple[Part, ...]
+    ) -> tuple[Call, ...]:
+        template = self._templates.get(machine.fleet)
+        servers = tuple(part for part in parts if part.slot.kind == "server")
+        unprotect = template is not None and template.protected
+        return clear(machine, wrong, servers, unprotect=unprotect)
+
+    def _touchable(self, machine: Machine, part: Part) -> bool:
+        """Tell whether a part may be this machine's: a mark that says otherwise is believed."""
+        mark = part.mark
+        if mark is None:
+            return True
+        ours = mark.installation == self._installation or machine.origin is Origin.ADOPTED
+        return ours and mark.machine == machine.id
+
+    def connection(self, machine: Machine, parts: tuple[Part, ...]) -> Connection | None:
+        bound = machine.bound(SERVER)
+        server = next((part for part in parts if part.id == bound), None)
+        if server is None or server.condition is not Condition.UP or not server.address:
+            return None
+        template = self._templates.get(machine.fleet)
+        return Connection(address=server.address, user=template.user if template else "root")
+
+    def cost(self, call: Call | Scope) -> int:
+        if isinstance(call, Call):
+            return 2 if call.kind in {MAKE_SERVER, ATTACH_NETWORK} else 1
+        generations = 2 if call.kind == "volume" else 1
+        if call.machine is None:
+            return generations
+        hanging = 1 if call.kind == "volume" else 0
+        return generations * (1 + len(call.known)) + hanging
+
+    async def close(self) -> None:
+        await self._client.close()

@@ -1,0 +1,105 @@
+"""Settings: what an account and a fleet of Scaleway Instances are made of, as plain values."""
+
+from dataclasses import dataclass, field
+
+GIGABYTE = 1_000_000_000
+"""Scaleway counts disks in decimal gigabytes."""
+
+
+class Secret:
+    """A text that never shows itself: not in a repr, a log, or an exception."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def reveal(self) -> str:
+        """Return the text, for the one place that sends it."""
+        return self._text
+
+    def hidden_in(self, text: str) -> str:
+        """Return `text` with every occurrence of the secret blotted out."""
+        return text.replace(self._text, "***") if self._text else text
+
+    def __repr__(self) -> str:
+        return "Secret(***)"
+
+    __str__ = __repr__
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account:
+    """Whose money it is: the endpoint (no trailing slash), the project, and the secret key."""
+
+    project: str
+    secret_key: Secret
+    organization: str = ""
+    endpoint: str = "https://api.scaleway.com"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Disk:
+    """One volume of a server: `size` in decimal gigabytes, and the I/O rate of block volumes.
+
+    `type` is `sbs_volume` (network block storage) or `l_ssd` (on the hypervisor; it has no
+    `iops` and goes with the server when that is terminated).
+    """
+
+    size: int = 20
+    type: str = "sbs_volume"
+    iops: int = 5000
+
+    def __str__(self) -> str:
+        """Return the disk in a line of a plan."""
+        rate = f" {self.iops} IOPS" if self.type == "sbs_volume" else ""
+        return f"{self.size} GB {self.type}{rate}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Template:
+    """What the machines of one fleet are made of.
+
+    `image` is a label of the marketplace (`ubuntu_noble`) or an id, and is used where the offer
+    names none. IPv4 is on by default because most networks still need it; IPv6 is off, because an
+    address that nobody asked for is a door that nobody watches. `pool` is the tag of addresses that
+    exist already and are to be used, and given back, instead of being made and deleted.
+    """
+
+    image: str = "ubuntu_noble"
+    cloud_init: str = field(default="", repr=False)
+    root: Disk = Disk()
+    disks: tuple[Disk, ...] = ()
+    ipv4: bool = True
+    ipv6: bool = False
+    networks: tuple[str, ...] = ()
+    security_group: str = ""
+    placement_group: str = ""
+    tags: tuple[str, ...] = ()
+    pool: str = ""
+    protected: bool = False
+    user: str = "root"
+
+    @property
+    def volumes(self) -> tuple[Disk, ...]:
+        """All disks, the root first: the place in this tuple is the volume's index."""
+        return (self.root, *self.disks)
+
+    @property
+    def addresses(self) -> tuple[int, ...]:
+        """The indexes of the address slots to fill: 0 is IPv4, 1 is IPv6."""
+        return (*((0,) if self.ipv4 else ()), *((1,) if self.ipv6 else ()))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prices:
+    """Euros per hour of what no listing of the API prices: our assumption, from the price list.
+
+    Server types are learnt from the API (`hourly_price`). An IPv6 address is free of charge.
+    """
+
+    ipv4: float = 0.004
+    ipv6: float = 0.0
+    sbs_5k_gb: float = 0.000118
+    sbs_15k_gb: float = 0.000176
+    l_ssd_gb: float = 0.000055

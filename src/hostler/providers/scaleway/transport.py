@@ -1,0 +1,122 @@
+"""Transport: HTTP over pooled connections, each request once, with an honest word on failures."""
+
+import asyncio
+import ssl
+from datetime import timedelta
+from pathlib import Path
+
+import aiohttp
+from yarl import URL
+
+from hostler.ports.http import NoAnswer, NotSent, Request, Response
+
+CONNECT = timedelta(seconds=5)
+_POOL = 32
+
+
+class AiohttpTransport:
+    """Speaks to one endpoint. Honours HTTPS_PROXY and NO_PROXY, and a file of own authorities.
+
+    `authorities` is a file of certificates in PEM that are trusted instead of the system's.
+    """
+
+    def __init__(
+        self, endpoint: str, authorities: Path | None = None, connect: timedelta = CONNECT
+    ) -> None:
+        self._base = URL(endpoint)
+        self._authorities, self._connect = authorities, connect
+        self._session: aiohttp.ClientSession | None = None
+        self._closed = False
+
+    async def send(self, request: Request, deadline: timedelta) -> Response:
+        seconds = deadline.total_seconds()
+        if seconds <= 0:
+            raise NotSent("the deadline had passed before the request was sent")
+        session = self._open()
+        progress = _Progress()
+        try:
+            async with asyncio.timeout(seconds):
+                return await self._exchange(session, request, progress)
+        except TimeoutError:
+            raise _judged(progress, f"no answer within {seconds:g} s") from None
+        except (aiohttp.ClientConnectorError, aiohttp.ClientHttpProxyError) as error:
+            raise NotSent(_text(error)) from None
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            raise _judged(progress, _text(error)) from None
+
+    async def close(self) -> None:
+        self._closed = True
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    def _open(self) -> aiohttp.ClientSession:
+        if self._closed:
+            raise NotSent("the connections were closed")
+        if self._session is None:
+            self._session = self._new_session()
+        return self._session
+
+    def _new_session(self) -> aiohttp.ClientSession:
+        verify: ssl.SSLContext | bool = True
+        if self._authorities is not None:
+            verify = ssl.create_default_context(cafile=str(self._authorities))
+        session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=_POOL, ssl=verify),
+            timeout=aiohttp.ClientTimeout(total=None, connect=self._connect.total_seconds()),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            trust_env=True,
+            trace_configs=[_trace()],
+        )
+        # aiohttp repeats some requests on a connection that turns out dead: we never repeat.
+        session._retry_connection = False  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+        return session
+
+    async def _exchange(
+        self, session: aiohttp.ClientSession, request: Request, progress: "_Progress"
+    ) -> Response:
+        url = self._base.with_path(self._base.path.rstrip("/") + request.path)
+        async with session.request(
+            request.method,
+            url.with_query(list(request.query)) if request.query else url,
+            headers=list(request.headers),
+            data=request.body or None,
+            allow_redirects=False,
+            trace_request_ctx=progress,
+        ) as answer:
+            body = await answer.read()
+        headers = tuple((key, value) for key, value in answer.headers.items())
+        return Response(status=answer.status, headers=headers, body=body)
+
+
+class _Progress:
+    """How far a request came: with a connection in hand it may have been sent."""
+
+    __slots__ = ("connected",)
+
+    def __init__(self) -> None:
+        self.connected = False
+
+
+def _judged(progress: _Progress, text: str) -> NotSent | NoAnswer:
+    return NoAnswer(text) if progress.connected else NotSent(text)
+
+
+def _text(error: BaseException) -> str:
+    """Return what went wrong, without what was sent: a request's headers hold a secret."""
+    if isinstance(error, aiohttp.ClientResponseError):
+        return f"{type(error).__name__}: {error.status} {error.message}"
+    return f"{type(error).__name__}: {error}"
+
+
+def _trace() -> aiohttp.TraceConfig:
+    trace = aiohttp.TraceConfig()
+    trace.on_connection_create_end.append(_connected)
+    trace.on_connection_reuseconn.append(_connected)
+    return trace
+
+
+async def _connected(_: object, context: object, __: object) -> None:
+    progress = getattr(context, "trace_request_ctx", None)
+    if isinstance(progress, _Progress):
+        progress.connected = True

@@ -1,0 +1,425 @@
+"""The pure half of the provider: which calls come next, from every prefix, and in which order."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from hostler.domain.calls import Call, Done, Effect, Outcome, Refusal, Refused
+from hostler.domain.fold import fold, fold_parts, planned
+from hostler.domain.ids import Epoch, InstallationId, MachineId, PartId, Zone
+from hostler.domain.machine import Machine, Origin, ask
+from hostler.domain.parts import Condition, Part, Slot
+from hostler.domain.phases import Goal
+from hostler.providers.scaleway.instances import Instances
+from hostler.providers.scaleway.settings import Disk, Template
+from scaleway_kit import MACHINE, NOW, ZONE, claim, machine, provider
+
+FULL = Template(
+    cloud_init="#cloud-config",
+    ipv6=True,
+    disks=(Disk(size=50, iops=15000), Disk(size=10, type="l_ssd")),
+    networks=("net-1",),
+)
+RUNNING = ("poweroff", "terminate", "reboot", "stop_in_place", "backup")
+STOPPED = ("poweron", "backup")
+
+
+def answered(call: Call, template: Template) -> Done:
+    """Answer a call as the API would: parts with ids, marked, on their servers."""
+    match call.kind:
+        case "ip.create":
+            return Done(parts=(part(call.slot, f"ip-{call.slot.index}", Condition.FREE),))
+        case "server.create":
+            volumes = (
+                part(Slot("volume", i), f"vol-{i}", Condition.BUSY, owner=PartId("srv-1"))
+                for i in range(len(template.volumes))
+            )
+            addresses = (
+                part(Slot("address", i), f"ip-{i}", Condition.BUSY, owner=PartId("srv-1"))
+                for i in template.addresses
+            )
+            return Done(parts=(server(Condition.OFF, STOPPED), *volumes, *addresses))
+        case "server.poweron":
+            return Done(parts=(server(Condition.STARTING, ()),))
+        case _:
+            return (
+                Done(gone=(call.target,))
+                if call.effect is Effect.DESTROY and call.target
+                else Done()
+            )
+
+
+def part(slot: Slot, id_: str, condition: Condition, **fields: object) -> Part:
+    base = Part(
+        id=PartId(id_), slot=slot, zone=ZONE, mark=claim(slot).mark, condition=condition,
+        notes=(("type", "sbs_volume"),),
+    )  # fmt: skip
+    return replace(base, **fields)  # pyright: ignore[reportArgumentType]
+
+
+def server(condition: Condition, allowed: tuple[str, ...], **fields: object) -> Part:
+    return part(Slot("server"), "srv-1", condition, allowed=allowed, notes=(), **fields)
+
+
+def take(record: Machine, parts: tuple[Part, ...], call: Call, outcome: Outcome, step: int):
+    """Fold one call and its outcome, as the engine does."""
+    now = NOW + timedelta(seconds=step)
+    if call.once:
+        record = ask(record, call, now, Epoch(1))
+    return fold(record, call, outcome, now), fold_parts(parts, outcome)
+
+
+def made(template: Template, record: Machine | None = None):
+    """Yield every prefix of a creation: the record and parts before each call, and the call."""
+    source = provider(template=template)
+    record, parts = record or machine(), ()
+    prefixes = []
+    for step in range(40):
+        calls = source.next_calls(Goal.PRESENT, record, parts, NOW)
+        prefixes.append((record, parts, calls))
+        if not calls:
+            return prefixes
+        record, parts = take(record, parts, calls[0], answered(calls[0], template), step + 1)
+    raise AssertionError("the creation never ends")
+
+
+def first_calls(template: Template) -> list[str]:
+    return [str(calls[0]) for _, _, calls in made(template) if calls]
+
+
+def test_a_server_is_made_in_the_order_that_leaves_nothing_unmarked():
+    assert first_calls(FULL) == [
+        "ip.create for address 0",
+        "ip.create for address 1",
+        "server.create for server",
+        "volume.mark vol-0",
+        "volume.mark vol-1",
+        "volume.mark vol-2",
+        "server.user_data srv-1",
+        "server.nic srv-1",
+        "server.poweron srv-1",
+    ]
+
+
+def test_the_least_template_makes_the_least_calls():
+    assert first_calls(Template(ipv4=False)) == [
+        "server.create for server",
+        "volume.mark vol-0",
+        "server.poweron srv-1",
+    ]
+
+
+def test_the_plan_on_placeholders_lists_the_same_calls():
+    source, record, parts, kinds = provider(template=FULL), machine(), (), []
+    while calls := source.next_calls(Goal.PRESENT, record, parts, NOW):
+        kinds.append(calls[0].kind)
+        record, parts = take(record, parts, calls[0], planned(calls[0], 0), len(kinds))
+    assert kinds == [line.split()[0] for line in first_calls(FULL)]
+
+
+def test_once_calls_are_the_creations_and_the_power_and_carry_the_next_attempt():
+    once = {
+        calls[0].kind: (calls[0].attempt, calls[0].shows)
+        for _, _, calls in made(FULL)
+        if calls and calls[0].once
+    }
+    assert once == {
+        "ip.create": (1, "part"),
+        "server.create": (1, "part"),
+        "server.poweron": (1, "power"),
+    }
+
+
+def test_a_second_attempt_is_numbered_per_slot():
+    record = machine()
+    call = provider().next_calls(Goal.PRESENT, record, (), NOW)[0]
+    record, _ = take(record, (), call, Refused(why=Refusal.BUSY, text="busy"), 1)
+    again = provider().next_calls(Goal.PRESENT, record, (), NOW)[0]
+    assert (again.kind, again.attempt) == ("ip.create", 2)
+    assert record.place(Slot("server")).attempt == 0
+
+
+def test_the_servers_call_names_what_it_is_made_of_and_no_cloud_init():
+    call = next(c[0] for _, _, c in made(FULL) if c and c[0].kind == "server.create")
+    assert call.arg("addresses") == ("ip-0", "ip-1")
+    assert call.arg("volumes") == (
+        "20 GB sbs_volume 5000 IOPS",
+        "50 GB sbs_volume 15000 IOPS",
+        "10 GB l_ssd",
+    )
+    assert call.arg("type") == "DEV1-S"
+    assert call.arg("image") == "ubuntu_noble"
+    assert "#cloud-config" not in str([c for _, _, calls in made(FULL) for c in calls])
+
+
+def test_resuming_from_every_prefix_goes_on_where_it_stopped():
+    """A restart loses nothing but the answers' parts: a look brings them back."""
+    for record, parts, calls in made(FULL):
+        looked = tuple(reversed(parts))
+        assert provider(template=FULL).next_calls(Goal.PRESENT, record, looked, NOW) == calls
+
+
+def test_the_same_arguments_give_the_same_calls():
+    source = provider(template=FULL)
+    for record, parts, calls in made(FULL):
+        assert source.next_calls(Goal.PRESENT, record, parts, NOW + timedelta(hours=1)) == calls
+
+
+def test_power_is_given_only_when_every_slot_is_bound():
+    record, parts, calls = made(FULL)[-2]
+    assert calls[0].kind == "server.poweron"
+    for place in record.places:
+        loose = record.with_place(replace(place, bound=None))
+        next_ = provider(template=FULL).next_calls(Goal.PRESENT, loose, parts, NOW)
+        assert all(call.kind != "server.poweron" for call in next_), place.slot
+
+
+def test_power_is_given_only_when_every_fact_is_there():
+    record, parts, _ = made(FULL)[-2]
+    for fact in record.facts:
+        less = replace(record, facts=tuple(f for f in record.facts if f != fact))
+        next_ = provider(template=FULL).next_calls(Goal.PRESENT, less, parts, NOW)
+        assert next_, fact
+        assert all(call.kind != "server.poweron" for call in next_), fact
+
+
+@pytest.mark.parametrize("allowed", [(), ("backup",)])
+def test_power_is_given_only_when_the_api_allows_it(allowed: tuple[str, ...]):
+    record, parts, _ = made(FULL)[-2]
+    parts = fold_parts(parts, Done(parts=(server(Condition.OFF, allowed),)))
+    assert provider(template=FULL).next_calls(Goal.PRESENT, record, parts, NOW) == ()
+
+
+@pytest.mark.parametrize("condition", list(Condition))
+def test_a_server_that_was_switched_on_is_never_switched_on_again(condition: Condition):
+    record, parts, _ = made(FULL)[-1]
+    parts = fold_parts(parts, Done(parts=(server(condition, STOPPED),)))
+    assert provider(template=FULL).next_calls(Goal.PRESENT, record, parts, NOW) == ()
+
+
+def test_a_refused_power_on_may_be_tried_again():
+    record, parts, calls = made(FULL)[-2]
+    record, parts = take(record, parts, calls[0], Refused(why=Refusal.BUSY, text="busy"), 50)
+    again = provider(template=FULL).next_calls(Goal.PRESENT, record, parts, NOW)
+    assert [call.kind for call in again] == ["server.poweron"]
+
+
+def test_facts_of_an_earlier_server_do_not_count_for_the_next():
+    record, parts, _ = made(FULL)[-2]
+    place = record.place(Slot("server"))
+    later = replace(place.known[0], since=NOW + timedelta(minutes=5))
+    record = record.with_place(replace(place, known=(later,)))
+    kinds = [c.kind for c in provider(template=FULL).next_calls(Goal.PRESENT, record, parts, NOW)]
+    assert kinds == ["volume.mark"] * 3 + ["server.user_data", "server.nic"]
+
+
+def test_a_promised_server_is_waited_for():
+    record, parts, _ = made(FULL)[4]
+    promised = part(Slot("server"), "srv-1", Condition.UNKNOWN, status="promised", notes=())
+    parts = fold_parts(parts, Done(parts=(promised,)))
+    assert provider(template=FULL).next_calls(Goal.PRESENT, record, parts, NOW) == ()
+
+
+def test_a_slot_whose_bound_part_is_not_seen_is_not_filled_again():
+    record, parts, _ = made(FULL)[-1]
+    for gone in parts:
+        left = tuple(p for p in parts if p != gone)
+        for call in provider(template=FULL).next_calls(Goal.PRESENT, record, left, NOW):
+            assert call.effect is not Effect.MAKE, gone.slot
+
+
+def test_an_address_that_hangs_on_nothing_is_attached_before_the_start():
+    record, parts, _ = made(FULL)[-2]
+    parts = fold_parts(parts, Done(parts=(part(Slot("address", 0), "ip-0", Condition.FREE),)))
+    calls = provider(template=FULL).next_calls(Goal.PRESENT, record, parts, NOW)
+    assert [(c.kind, c.target, c.arg("server")) for c in calls] == [("ip.attach", "ip-0", "srv-1")]
+
+
+def test_a_network_that_the_servers_body_shows_is_not_joined_again():
+    record, parts, calls = made(FULL)[7]
+    assert calls[0].kind == "server.nic"
+    joined = replace(server(Condition.OFF, STOPPED), notes=(("nics", "net-0,net-1"),))
+    parts = fold_parts(parts, Done(parts=(joined,)))
+    kinds = [c.kind for c in provider(template=FULL).next_calls(Goal.PRESENT, record, parts, NOW)]
+    assert kinds == ["server.poweron"]
+
+
+# ------------------------------------------------------------------ what is too much
+
+
+def extra(slot: Slot, id_: str, condition: Condition, **fields: object) -> Part:
+    return part(slot, id_, condition, surplus=True, **fields)
+
+
+def test_surplus_is_removed_first_and_nothing_else():
+    record, parts, calls = made(FULL)[-2]
+    parts = (
+        *parts,
+        extra(Slot("address", 0), "ip-9", Condition.FREE),
+        extra(Slot("server"), "srv-9", Condition.UP, allowed=RUNNING, notes=()),
+        extra(Slot("volume", 0), "vol-9", Condition.BUSY, owner=PartId("srv-9")),
+        extra(Slot("volume", 1), "vol-8", Condition.FREE),
+    )
+    found = provider(template=FULL).next_calls(Goal.PRESENT, record, parts, NOW)
+    assert [str(c) for c in found] == [
+        "ip.delete ip-9",
+        "server.terminate srv-9",
+        "volume.delete vol-8",
+        *map(str, calls),
+    ]
+
+
+def test_surplus_that_cannot_be_removed_takes_turns_with_what_goes_on():
+    record, parts, calls = made(FULL)[-2]
+    parts = (*parts, extra(Slot("address", 0), "ip-9", Condition.FREE))
+    failed = replace(record, tries=1)
+    found = provider(template=FULL).next_calls(Goal.PRESENT, failed, parts, NOW)
+    assert [str(c) for c in found] == [*map(str, calls), "ip.delete ip-9"]
+
+
+def test_a_part_in_another_zone_is_removed_and_its_slot_is_filled_here():
+    away = part(Slot("address", 0), "ip-9", Condition.FREE, zone=Zone("nl-ams-1"))
+    found = provider().next_calls(Goal.PRESENT, machine(), (away,), NOW)
+    assert [(str(c), c.zone) for c in found] == [
+        ("ip.delete ip-9", "nl-ams-1"),
+        ("ip.create for address 0", ZONE),
+    ]
+
+
+@pytest.mark.parametrize("goal", [Goal.PRESENT, Goal.ABSENT])
+@pytest.mark.parametrize(
+    "mark",
+    [
+        claim(Slot("server"), machine=MachineId("m-zzzzzzzzzz")).mark,
+        claim(Slot("server"), home="elsewhere").mark,
+    ],
+)
+def test_a_part_with_somebody_elses_mark_is_never_touched(goal: Goal, mark: object):
+    record, parts, _ = made(Template())[-1]
+    wrong = tuple(
+        replace(p, mark=mark, surplus=surplus)  # pyright: ignore[reportArgumentType]
+        for p in parts
+        for surplus in (False, True)
+    )
+    touched = {c.target for c in provider().next_calls(goal, record, wrong, NOW) if c.target}
+    assert touched == set()
+
+
+def test_an_adopted_machine_keeps_the_marks_of_its_old_installation():
+    record = replace(machine(), origin=Origin.ADOPTED)
+    old = replace(server(Condition.UP, RUNNING), mark=claim(Slot("server"), home="elsewhere").mark)
+    assert [c.kind for c in provider().next_calls(Goal.ABSENT, record, (old,), NOW)] == [
+        "server.terminate"
+    ]
+
+
+# ------------------------------------------------------------------ clearing
+
+
+def kinds(source: Instances, record: Machine, parts: tuple[Part, ...]) -> list[str]:
+    return [str(c) for c in source.next_calls(Goal.ABSENT, record, parts, NOW)]
+
+
+@pytest.mark.parametrize(
+    ("condition", "allowed", "expected"),
+    [
+        (Condition.OFF, STOPPED, ["server.delete srv-1"]),
+        (Condition.OFF, (), []),
+        (Condition.STARTING, ("stop_in_place", "backup"), []),
+        (Condition.STARTING, (), []),
+        (Condition.UP, RUNNING, ["server.terminate srv-1"]),
+        (Condition.UP, ("backup",), []),
+        (Condition.STOPPING, ("stop_in_place", "backup"), []),
+        (Condition.STANDBY, ("poweron", "terminate"), ["server.terminate srv-1"]),
+        (Condition.LOCKED, (), []),
+        (Condition.UNKNOWN, (), []),
+    ],
+)
+def test_a_server_goes_by_what_it_allows(
+    condition: Condition, allowed: tuple[str, ...], expected: list[str]
+):
+    assert kinds(provider(), machine(), (server(condition, allowed),)) == expected
+
+
+@pytest.mark.parametrize("condition", list(Condition))
+def test_an_address_goes_at_once(condition: Condition):
+    ip = part(Slot("address", 0), "ip-0", condition, owner=PartId("srv-1"))
+    assert kinds(provider(), machine(), (ip,)) == ["ip.delete ip-0"]
+
+
+@pytest.mark.parametrize("condition", list(Condition))
+def test_a_volume_goes_only_when_it_is_free(condition: Condition):
+    volume = part(Slot("volume", 0), "vol-0", condition)
+    expected = ["volume.delete vol-0"] if condition is Condition.FREE else []
+    assert kinds(provider(), machine(), (volume,)) == expected
+
+
+def test_a_volume_waits_for_the_server_that_holds_it_and_no_other():
+    stopping = server(Condition.STOPPING, ())
+    held = part(Slot("volume", 0), "vol-0", Condition.FREE, owner=PartId("srv-1"))
+    free = part(Slot("volume", 1), "vol-1", Condition.FREE)
+    assert kinds(provider(), machine(), (stopping, held, free)) == ["volume.delete vol-1"]
+    assert kinds(provider(), machine(), (held, free)) == [
+        "volume.delete vol-0",
+        "volume.delete vol-1",
+    ]
+
+
+def test_protection_by_hand_is_respected_and_ours_is_lifted():
+    protected = replace(server(Condition.UP, RUNNING), notes=(("protected", "yes"),))
+    assert kinds(provider(), machine(), (protected,)) == []
+    ours = provider(template=Template(protected=True))
+    assert kinds(ours, machine(), (protected,)) == ["server.unprotect srv-1"]
+
+
+def test_clearing_works_without_a_template():
+    record = replace(machine(), fleet=type(machine().fleet)("other"))
+    mark = replace(claim(Slot("server")).mark, fleet=record.fleet)
+    off = replace(server(Condition.OFF, STOPPED), mark=mark)
+    assert kinds(provider(), record, (off,)) == ["server.delete srv-1"]
+    assert provider().next_calls(Goal.PRESENT, record, (), NOW) == ()
+
+
+@pytest.mark.parametrize(
+    ("condition", "allowed"),
+    [
+        (Condition.OFF, STOPPED),
+        (Condition.UP, RUNNING),
+        (Condition.STANDBY, ("poweron", "terminate")),
+    ],
+)
+def test_every_prefix_can_be_cleared_and_clearing_twice_does_nothing(
+    condition: Condition, allowed: tuple[str, ...]
+):
+    for record, before, _ in made(FULL):
+        parts = tuple(server(condition, allowed) if p.slot.kind == "server" else p for p in before)
+        record_, left = cleared(record, parts)
+        assert left == ()
+        assert kinds(provider(template=FULL), record_, left) == []
+
+
+def cleared(record: Machine, parts: tuple[Part, ...]) -> tuple[Machine, tuple[Part, ...]]:
+    """Clear as the engine does; a look after each round shows what has gone meanwhile."""
+    source = provider(template=FULL)
+    for step in range(20):
+        calls = source.next_calls(Goal.ABSENT, record, parts, NOW)
+        assert all(call.effect is Effect.DESTROY for call in calls)
+        for call in calls:
+            record, parts = take(record, parts, call, Done(gone=(PartId(call.target or ""),)), step)
+        if not any(p.slot.kind == "server" for p in parts):
+            parts = tuple(replace(p, condition=Condition.FREE, owner=None) for p in parts)
+        if not parts:
+            break
+    return record, parts
+
+
+def test_resting_asks_for_nothing():
+    record, parts, _ = made(FULL)[-1]
+    assert provider().next_calls(Goal.RESTING, record, parts, NOW) == ()
+    assert not provider().traits.rests
+
+
+def test_the_machine_of_these_tests_is_the_one_that_is_marked():
+    assert machine().id == MACHINE
+    assert InstallationId("home1234") == claim(Slot("server")).mark.installation
