@@ -26,12 +26,29 @@ def fold(machine: Machine, call: Call, outcome: Outcome, now: datetime) -> Machi
 
 
 def _done(machine: Machine, call: Call, done: Done, now: datetime) -> Machine:
-    after = _closed(machine, call, Fate.DONE, now)
+    after = _removed(_closed(machine, call, Fate.DONE, now), done.gone, now)
     for part in done.parts:
         after = _keep(after, part, call, now)
     if call.fact:
         after = after.with_fact(call.fact, now)
     return replace(after, tries=0, again=None, blind=None, error="")
+
+
+def _removed(machine: Machine, gone: tuple[PartId, ...], now: datetime) -> Machine:
+    """Write down the definite answer that these ids are no more."""
+    if not gone:
+        return machine
+    places = tuple(
+        replace(
+            place,
+            known=tuple(
+                replace(known, removed=known.removed or now) if known.id in gone else known
+                for known in place.known
+            ),
+        )
+        for place in machine.places
+    )
+    return replace(machine, places=places)
 
 
 def _keep(machine: Machine, part: Part, call: Call, now: datetime) -> Machine:

@@ -28,14 +28,17 @@ class Known:
     """An id that was ours in a slot: since when, and since when complete looks lack it.
 
     `since` is the time of the definite answer, or of the look that first showed it; a look begun
-    before `since` + settle says nothing against it. `absent` is the beginning of the first look
-    that could have shown it and did not; `gone` says that its absence is confirmed.
+    before `since` + settle says nothing against it. `removed` is the time of a definite answer
+    that it is no more; a look begun before that + settle says nothing against that either.
+    `absent` is the beginning of the first look that could have shown it and did not; `gone` says
+    that its absence is confirmed.
     """
 
     id: PartId
     zone: Zone
     since: datetime
     attempt: int = 0
+    removed: datetime | None = None
     absent: datetime | None = None
     gone: bool = False
 

@@ -27,8 +27,9 @@ def parts_of(machine: Machine, seen: Seen) -> tuple[Part, ...]:
             part = _part(machine, place, known, seen)
             if part is not None:
                 found[part.id] = part
+    written = {known.id for place in machine.places for known in place.known}
     for part_id in seen.view.marked.get(machine.id, ()):
-        if part_id not in found:
+        if part_id not in written:
             found[part_id] = seen.view.sightings[part_id].part
     ordered = sorted(found.values(), key=lambda part: (part.slot, part.id))
     return tuple(_judged(machine, part) for part in ordered)
@@ -42,6 +43,8 @@ def _judged(machine: Machine, part: Part) -> Part:
 
 def _part(machine: Machine, place: Place, known: Known, seen: Seen) -> Part | None:
     sighting = seen.view.sightings.get(known.id)
+    if known.removed is not None and not _outlived(known, sighting, seen):
+        return None
     if sighting is not None:
         part = sighting.part
         return part if part.slot == place.slot else replace(part, slot=place.slot)
@@ -50,6 +53,13 @@ def _part(machine: Machine, place: Place, known: Known, seen: Seen) -> Part | No
     return Part(
         id=known.id, slot=place.slot, zone=known.zone, status="promised", name=str(machine.id)
     )
+
+
+def _outlived(known: Known, sighting: Sighting | None, seen: Seen) -> bool:
+    """Tell whether a look that had to know better still shows what was answered to be no more."""
+    if sighting is None or known.removed is None:
+        return False
+    return sighting.seen >= _steady(known.removed, seen) + seen.traits.settle
 
 
 def reconcile(machine: Machine, seen: Seen) -> Machine:
@@ -127,7 +137,7 @@ def _missed(machine: Machine, place: Place, known: Known, seen: Seen) -> Known:
     if known.gone or known.id in seen.view.sightings:
         return known
     covered = seen.view.covered(known.zone, place.slot.kind, machine.id)
-    if covered is None or covered < _steady(known.since, seen) + seen.traits.settle:
+    if covered is None or covered < _lacked_from(known, seen):
         return known
     if known.absent is None:
         return replace(known, absent=covered)
@@ -136,6 +146,13 @@ def _missed(machine: Machine, place: Place, known: Known, seen: Seen) -> Known:
     if place.bound == known.id and not _asked_alone(known, seen):
         return known
     return replace(known, gone=True)
+
+
+def _lacked_from(known: Known, seen: Seen) -> datetime:
+    """Return from when on a look that lacks this id speaks against it."""
+    if known.removed is not None:
+        return known.removed
+    return _steady(known.since, seen) + seen.traits.settle
 
 
 def _asked_alone(known: Known, seen: Seen) -> bool:
