@@ -1,0 +1,161 @@
+"""Checks of events: numbered, filtered, with images; and the fleet as of a time."""
+
+from dataclasses import replace
+
+from hostler.domain.ids import MachineId
+from hostler.domain.phases import Phase
+
+from .records import (
+    CI,
+    HOSTILE,
+    OPEN,
+    WEB,
+    ended,
+    event,
+    filled,
+    machine,
+    minutes,
+    row,
+    stored,
+)
+from .stores import Stores
+
+
+async def events_are_numbered_in_order(stores: Stores) -> None:
+    """Numbers grow, and every handle reads the same."""
+    store = await stores.fresh()
+    again = await stores.again(store)
+    read = await filled(store, machine(1))
+    one = await stored(store, machine(1).id)
+    await store.save_machine(one, (event(one, kind="a"), event(one, kind="b")), OPEN)
+    await again.save_fleet(read, (), (event(kind="c"),), OPEN)
+    kept = await again.events()
+    assert [entry.event.kind for entry in kept] == ["a", "b", "c"]
+    numbers = [entry.number for entry in kept]
+    assert numbers == sorted(set(numbers))
+    assert numbers[0] > 0
+    assert await store.events() == kept
+
+
+async def every_field_of_an_event_comes_back(stores: Stores) -> None:
+    """Hostile text too."""
+    store = await stores.fresh()
+    read = await store.add_fleet(row())
+    full = replace(event(machine(1)), at=minutes(0.000001), reason=HOSTILE, detail="é" * 100_000)
+    await store.save_fleet(read, (), (full,), OPEN)
+    assert [kept.event for kept in await store.events()] == [full]
+
+
+async def an_event_carries_its_machine_as_saved(stores: Stores) -> None:
+    """Events of the fleet carry none; each new machine's event carries its own."""
+    store = await stores.fresh()
+    read = await store.add_fleet(row())
+    told = (event(machine(2)), event(), event(machine(1)))
+    await store.save_fleet(read, (machine(1), machine(2)), told, OPEN)
+    one, two = await store.machines(WEB)
+    saved = await store.save_machine(replace(one, reason="x"), (event(one),), OPEN)
+    images = [kept.image for kept in await (await stores.again(store)).events()]
+    assert images == [two, None, one, saved]
+
+
+async def an_event_about_another_machine_carries_no_image(stores: Stores) -> None:
+    """Only what this very save changed is its image."""
+    store = await stores.fresh()
+    await filled(store, machine(1), machine(2))
+    one, two = await store.machines(WEB)
+    await store.save_machine(one, (event(two), event(one)), OPEN)
+    images = [kept.image for kept in await store.events()]
+    assert images == [None, replace(one, version=2)]
+
+
+async def events_are_filtered(stores: Stores) -> None:
+    """By fleet, by machine, by both."""
+    store = await stores.fresh()
+    read = await store.add_fleet(row())
+    other = await store.add_fleet(row(CI))
+    ours = (event(kind="fleet"), event(machine(1), kind="one"), event(machine(2), kind="two"))
+    await store.save_fleet(read, (machine(1), machine(2)), ours, OPEN)
+    theirs = (event(machine(3, CI), kind="ci"),)
+    await store.save_fleet(other, (machine(3, CI),), theirs, OPEN)
+
+    async def kinds(fleet: str | None, of: MachineId | None) -> list[str]:
+        name = {"web": WEB, "ci": CI}.get(fleet or "")
+        return [kept.event.kind for kept in await store.events(name, of)]
+
+    assert await kinds(None, None) == ["fleet", "one", "two", "ci"]
+    assert await kinds("web", None) == ["fleet", "one", "two"]
+    assert await kinds("ci", None) == ["ci"]
+    assert await kinds(None, machine(2).id) == ["two"]
+    assert await kinds("web", machine(1).id) == ["one"]
+    assert await kinds("ci", machine(1).id) == []
+
+
+async def events_are_read_in_pages(stores: Stores) -> None:
+    """Those after a number, at most so many; each filter pages alike."""
+    store = await stores.fresh()
+    await filled(store, machine(1))
+    one = await stored(store, machine(1).id)
+    told = tuple(event(one, kind=str(number)) for number in range(7))
+    await store.save_machine(one, told, OPEN)
+    for fleet, of in ((None, None), (WEB, None), (None, one.id), (WEB, one.id)):
+        seen, after = list[str](), 0
+        while page := await store.events(fleet, of, after=after, limit=3):
+            assert len(page) <= 3
+            for kept in page:
+                seen.append(kept.event.kind)
+                after = kept.number
+        assert seen == [str(number) for number in range(7)]
+    assert await store.events(limit=0) == ()
+
+
+async def the_past_is_each_machines_last_image_before_it(stores: Stores) -> None:
+    """An image at that very time is not before it; by serial; other fleets are left out."""
+    store = await stores.fresh()
+    read = await store.add_fleet(row())
+    new = (machine(2), machine(1))
+    await store.save_fleet(read, new, tuple(event(one, minutes(0)) for one in new), OPEN)
+    one, two = await store.machines(WEB)
+    starting = replace(one, phase=Phase.STARTING)
+    saved = await store.save_machine(starting, (event(one, minutes(5)),), OPEN)
+    other = await store.add_fleet(row(CI))
+    theirs = machine(3, CI)
+    await store.save_fleet(other, (theirs,), (event(theirs, minutes(1)),), OPEN)
+    again = await stores.again(store)
+    assert await again.images(WEB, minutes(0)) == ()
+    assert await again.images(WEB, minutes(1)) == (one, two)
+    assert await again.images(WEB, minutes(5)) == (one, two)
+    assert await again.images(WEB, minutes(5.1)) == (saved, two)
+    assert await again.images(CI, minutes(5.1)) == (replace(theirs, version=1),)
+
+
+async def the_past_leaves_out_what_was_gone_then(stores: Stores) -> None:
+    """Before its end it is there, after it not, and after its reopening again."""
+    store = await stores.fresh()
+    read = await store.add_fleet(row())
+    await store.save_fleet(read, (machine(1),), (event(machine(1), minutes(0)),), OPEN)
+    born = await stored(store, machine(1).id)
+    gone = await store.save_machine(ended(born), (event(born, minutes(5)),), OPEN)
+    back = replace(gone, phase=Phase.STOPPING)
+    back = await store.save_machine(back, (event(born, minutes(9)),), OPEN)
+    found = [await store.images(WEB, minutes(at)) for at in (1, 6, 10)]
+    assert found == [(born,), (), (back,)]
+
+
+async def the_past_goes_by_the_order_of_saves(stores: Stores) -> None:
+    """When the clock jumped back between two saves, the later save is the last image."""
+    store = await stores.fresh()
+    await filled(store, machine(1))
+    one = await stored(store, machine(1).id)
+    first = await store.save_machine(one, (event(one, minutes(8)),), OPEN)
+    second = await store.save_machine(first, (event(one, minutes(3)),), OPEN)
+    assert await store.images(WEB, minutes(9)) == (second,)
+
+
+async def several_events_of_one_save_make_one_image(stores: Stores) -> None:
+    """A machine is in the past once."""
+    store = await stores.fresh()
+    await filled(store, machine(1))
+    one = await stored(store, machine(1).id)
+    told = tuple(event(one, minutes(number)) for number in range(3))
+    saved = await store.save_machine(one, told, OPEN)
+    assert await store.images(WEB, minutes(9)) == (saved,)

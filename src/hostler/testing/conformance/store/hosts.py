@@ -1,0 +1,121 @@
+"""Checks of hosts: versions, and ties that are unique on both ends."""
+
+import asyncio
+from dataclasses import replace
+from datetime import timedelta
+
+from hostler.domain.errors import AlreadyBound, Conflict, Fenced
+from hostler.domain.host import HostCondition, HostGoal
+from hostler.domain.ids import HostId, machine_id
+
+from .records import OPEN, filled, host, machine, minutes, refused, stored
+from .stores import Stores, stale_fence
+
+H1, H2 = HostId("h-1"), HostId("h-2")
+M1, M2 = machine_id(1), machine_id(2)
+
+
+async def hosts_come_by_id(stores: Stores) -> None:
+    """Each at version 1 after its first save."""
+    store = await stores.fresh()
+    for name in ("h-2", "h-10", "h-1"):
+        assert await store.save_host(host(name), OPEN) == replace(host(name), version=1)
+    found = await (await stores.again(store)).hosts()
+    assert [one.id for one in found] == ["h-1", "h-10", "h-2"]
+
+
+async def every_field_of_a_host_comes_back(stores: Stores) -> None:
+    """Spans of time too, to the microsecond."""
+    store = await stores.fresh()
+    first = await store.save_host(host("h-1"), OPEN)
+    full = replace(
+        first,
+        condition=HostCondition.QUARANTINED,
+        machine=M1,
+        goal=HostGoal.WIPED,
+        strikes=2,
+        quarantined_until=minutes(1),
+        wiped=minutes(2),
+        paid_until=minutes(3),
+        least_on=timedelta(hours=24, microseconds=1),
+        least_off=timedelta(days=400),
+    )
+    saved = await store.save_host(full, OPEN)
+    assert saved == replace(full, version=2)
+    assert await (await stores.again(store)).hosts() == (saved,)
+
+
+async def the_second_save_of_a_hosts_version_loses(stores: Stores) -> None:
+    """New or not; a host that nobody saved has no version but 0."""
+    store = await stores.fresh()
+    again = await stores.again(store)
+    await refused(Conflict, store.save_host(replace(host("h-1"), version=1), OPEN))
+    first = await store.save_host(host("h-1"), OPEN)
+    await refused(Conflict, again.save_host(replace(host("h-1"), strikes=1), OPEN))
+    second = await again.save_host(first, OPEN)
+    await refused(Conflict, store.save_host(replace(first, strikes=1), OPEN))
+    assert await store.hosts() == (second,)
+
+
+async def hosts_are_fenced(stores: Stores) -> None:
+    """A stale epoch saves no host, and ties and loosens nothing."""
+    store = await stores.fresh()
+    await store.bind(H1, M1, OPEN)
+    stale = await stale_fence(store)
+    current = replace(stale, epoch=stale.epoch + 1)
+    await refused(Fenced, store.save_host(host("h-1"), stale))
+    await refused(Fenced, store.bind(H2, M2, stale))
+    await refused(Fenced, store.unbind(H1, M1, stale))
+    assert await store.hosts() == ()
+    await refused(AlreadyBound, store.bind(H1, M2, current))
+    await store.bind(H2, M2, current)
+
+
+async def a_tie_is_unique_on_both_ends(stores: Stores) -> None:
+    """A host has one machine and a machine one host; the same bind again changes nothing."""
+    store = await stores.fresh()
+    again = await stores.again(store)
+    await store.bind(H1, M1, OPEN)
+    await again.bind(H1, M1, OPEN)
+    await refused(AlreadyBound, again.bind(H1, M2, OPEN))
+    await refused(AlreadyBound, again.bind(H2, M1, OPEN))
+    await again.bind(H2, M2, OPEN)
+
+
+async def one_of_many_racing_machines_gets_the_host(stores: Stores) -> None:
+    """Exactly one bind succeeds, and it stays."""
+    store = await stores.fresh()
+    handles = [store, await stores.again(store), await stores.again(store)]
+    machines = [machine_id(number) for number in range(9)]
+    results = await asyncio.gather(
+        *(handles[n % 3].bind(H1, one, OPEN) for n, one in enumerate(machines)),
+        return_exceptions=True,
+    )
+    winners = [one for one, result in zip(machines, results, strict=True) if result is None]
+    assert len(winners) == 1
+    assert sum(isinstance(result, AlreadyBound) for result in results) == 8
+    await store.bind(H1, winners[0], OPEN)
+
+
+async def only_this_very_tie_is_loosened(stores: Stores) -> None:
+    """Loosening what is not tied, or tied otherwise, changes nothing."""
+    store = await stores.fresh()
+    await store.bind(H1, M1, OPEN)
+    await store.unbind(H1, M2, OPEN)
+    await store.unbind(H2, M1, OPEN)
+    await refused(AlreadyBound, store.bind(H1, M2, OPEN))
+    await store.unbind(H1, M1, OPEN)
+    await store.unbind(H1, M1, OPEN)
+    await store.bind(H1, M2, OPEN)
+    await store.bind(H2, M1, OPEN)
+
+
+async def a_tie_changes_no_record(stores: Stores) -> None:
+    """Host and machine keep their versions: who ties them saves them too."""
+    store = await stores.fresh()
+    before = await store.save_host(host("h-1"), OPEN)
+    await filled(store, machine(1))
+    read = await stored(store, M1)
+    await store.bind(H1, M1, OPEN)
+    assert await store.hosts() == (before,)
+    assert await store.machine(M1) == read

@@ -1,0 +1,139 @@
+"""Records for the store's suite: small ones made by number, and hostile ones."""
+
+from collections.abc import Awaitable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+from hostler.domain.commands import Event
+from hostler.domain.errors import StoreError
+from hostler.domain.fleet import FleetRow
+from hostler.domain.host import Host
+from hostler.domain.ids import (
+    AccountName,
+    Epoch,
+    FleetName,
+    HostId,
+    InstallationId,
+    MachineId,
+    PartId,
+    TurnId,
+    Zone,
+    machine_id,
+)
+from hostler.domain.machine import Known, Machine, Offer, Place
+from hostler.domain.parts import Slot
+from hostler.domain.phases import Phase
+from hostler.domain.seen import Suspect, SuspectClass, Wish, WishKind
+from hostler.ports.store import Fence, Lease, Store
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+WEB, CI = FleetName("web"), FleetName("ci")
+ZONE = Zone("zone-1")
+SERVER = Slot("server")
+OPEN = Fence(lease="fleet/web", epoch=Epoch(1))
+"""The fence of a lease that nobody took: nothing newer holds it."""
+
+HOSTILE = "'; DROP TABLE machines; -- \x00\n\r\t\"\\ {}[]%s $1 \u202e\ufeff é 漢字 🐎 </script>"
+"""Text that has broken stores before; all of it must come back as it is."""
+
+
+def minutes(count: float) -> datetime:
+    """Return a time so many minutes after noon."""
+    return NOON + timedelta(minutes=count)
+
+
+def row(name: FleetName = WEB) -> FleetRow:
+    """Return a fleet's row that was never saved."""
+    return FleetRow(name=name, created=NOON)
+
+
+def machine(number: int, fleet: FleetName = WEB, part: str | None = None) -> Machine:
+    """Return a new machine with that serial, and perhaps with a known, bound part."""
+    plain = Machine(
+        id=machine_id(number),
+        fleet=fleet,
+        serial=number,
+        created=NOON,
+        phase=Phase.WANTED,
+        since=NOON,
+        offer=Offer("small", ZONE),
+    )
+    return plain if part is None else knowing(plain, part)
+
+
+def knowing(record: Machine, part: str, *, gone: bool = False, bound: bool = True) -> Machine:
+    """Return the machine with this part as the only one that its server's slot knows."""
+    known = Known(id=PartId(part), zone=ZONE, since=NOON, gone=gone)
+    return record.with_place(
+        Place(slot=SERVER, bound=PartId(part) if bound else None, known=(known,))
+    )
+
+
+def ended(record: Machine) -> Machine:
+    """Return the machine in phase gone; what it knows is left as it is."""
+    return replace(record, phase=Phase.GONE)
+
+
+def event(about: Machine | None = None, at: datetime = NOON, kind: str = "phase") -> Event:
+    """Return an event about a machine, or about the fleet."""
+    fleet, of = (about.fleet, about.id) if about else (WEB, None)
+    return Event(kind=kind, at=at, fleet=fleet, turn=TurnId("t-1"), machine=of, reason="why")
+
+
+def host(name: str) -> Host:
+    """Return a host that was never saved."""
+    return Host(id=HostId(name), account=AccountName("main"), zone=ZONE)
+
+
+def suspect(part: str, sightings: int = 1) -> Suspect:
+    """Return a suspect part."""
+    return Suspect(
+        part=PartId(part),
+        kind="server",
+        zone=ZONE,
+        fleet=WEB,
+        cls=SuspectClass.STRAY,
+        first=NOON,
+        last=NOON,
+        sightings=sightings,
+    )
+
+
+def wish(size: int = 1) -> Wish:
+    """Return a wish for a size, not yet numbered."""
+    return Wish(number=0, kind=WishKind.SCALE, fleet=WEB, at=NOON, actor="test", size=size)
+
+
+OTHER = InstallationId("another-installation")
+
+
+async def filled(store: Store, *machines: Machine, fleet: FleetName = WEB) -> FleetRow:
+    """Add these machines by a save of their fleet's row, without events; return the row."""
+    stored = await store.add_fleet(row(fleet))
+    return await store.save_fleet(stored, machines, (), OPEN)
+
+
+async def stored(store: Store, of: MachineId) -> Machine:
+    """Return a machine that must be there."""
+    found = await store.machine(of)
+    assert found is not None, f"{of} is not in the store"
+    return found
+
+
+async def taken(store: Store, name: str, holder: str, seen: Lease | None = None) -> Lease:
+    """Take a lease that must be free."""
+    lease = await store.take_lease(name, holder, seen)
+    assert lease is not None, f"{name} could not be taken"
+    return lease
+
+
+async def refused(error: type[StoreError], asked: Awaitable[object]) -> None:
+    """Demand that this was refused with this error, no kinder and no worse."""
+    caught: StoreError | None = None
+    answer: object = "nothing"
+    try:
+        answer = await asked
+    except StoreError as raised:
+        caught = raised
+    expected = f"expected {error.__name__}, but it raised {caught!r} and answered {answer!r}"
+    assert type(caught) is error, expected
