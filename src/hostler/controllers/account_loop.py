@@ -19,8 +19,9 @@ from hostler.domain.view import merge
 from .advance import Advancer
 from .budget import Budget, Priority
 from .given import Ports
+from .lag import LagWatch
 from .leases import Leases, Tenure
-from .looking import due_scopes, zones_of
+from .looking import due_scopes, is_moving, zones_of
 from .seeing import Occasion
 from .settings import Account, Settings
 from .state import AccountState, Steadiness
@@ -49,6 +50,7 @@ class AccountLoop:
         self._turner = Turner(ports, self.state, self._steadiness)
         self._advancer = Advancer(ports, self.state, self.budget, leases)
         self._sweeper = Sweeper(ports, self.state, self.budget, leases)
+        self._lag = LagWatch(account.name, account.provider.traits, ports.meters)
         self._nudged = asyncio.Event()
         self._hurried = asyncio.Event()
         self._turns = itertools.count(1)
@@ -151,6 +153,9 @@ class AccountLoop:
             if not looked.complete:
                 log.warning("look incomplete", scope=str(looked.scope), error=looked.error)
         self.state.view = merge(self.state.view, look)
+        for fleet in self._account.fleets:
+            records = self.state.machines.get(fleet.name, {})
+            self._lag.watch(filter(is_moving, records.values()), self.state.view)
         whole = self.state.view.whole.values()
         if whole:
             self._ports.meters.looked(self._account.name, self._ports.clock.now() - min(whole))
