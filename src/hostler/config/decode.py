@@ -17,20 +17,9 @@ from .units import A_DURATION, A_SIZE, parse_duration, parse_size
 
 Raw = Mapping[str, object]
 
-SIZE = {"unit": "size"}
-"""The `extra` of a field in bytes that is written as "20GB"."""
-
-POSITIVE = {"positive": "yes"}
-"""The `extra` of a duration that must not be zero."""
-
 
 class _Wrong(Exception):
     """A value that could not be decoded; its fault is noted already."""
-
-
-def refused(cure: str) -> msgspec.Meta:
-    """Return the mark of a key that must not be used, with what to do instead."""
-    return msgspec.Meta(extra={"refused": cure})
 
 
 def is_table(raw: object) -> bool:

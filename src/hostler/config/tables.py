@@ -6,8 +6,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from hostler.domain.fleet import Caps, ProbeKind, Timers
-
-from .decode import POSITIVE
+from hostler.ports.kind import POSITIVE
 
 _TIMERS = Timers()
 _CAPS = Caps()
@@ -211,9 +210,8 @@ class TopTable(Struct, frozen=True, kw_only=True):
     """The keys at the top of the file that are no tables."""
 
     store: Annotated[
-        str | None,
+        Annotated[str, Meta(min_length=1)] | None,
         Meta(
-            min_length=1,
             description="the SQLite file that holds the records, seen from the fleet file; left "
             "out: beside it, with the ending .db; `memory`: nothing is kept (for trials)",
         ),

@@ -1,6 +1,8 @@
 """Kind: what a package of a provider tells of itself: its tables in the fleet file, how to open it.
 
-The entry-point group `hostler.providers` names objects of this protocol; so do the built-in kinds.
+The entry-point group `hostler.providers` names classes of this protocol that take no arguments.
+Its tables are msgspec Structs: `Meta(description=...)` on a field is what the reference of settings
+says about it, and the `extra` marks below say what msgspec has no words for.
 """
 
 from collections.abc import Mapping
@@ -8,11 +10,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from msgspec import Meta
+
 from hostler.domain.ids import AccountName, FleetName, InstallationId
 from hostler.domain.machine import Offer
 
 from .clock import Clock
 from .provider import Provider
+
+SIZE = {"unit": "size"}
+"""`Meta(extra=SIZE)`: a whole number of bytes that is written as "20GB"."""
+
+POSITIVE = {"positive": "yes"}
+"""`Meta(extra=POSITIVE)`: a duration that must not be zero."""
+
+
+def refused(cure: str) -> Meta:
+    """Return the mark of a key that must not stand in a file, with what to do instead."""
+    return Meta(extra={"refused": cure})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,10 +59,7 @@ class Opening:
 
 
 class Kind(Protocol):
-    """One kind of provider. Its Structs forbid nothing themselves: unknown keys are found for it.
-
-    `msgspec.Meta(description=...)` on a field is what the reference of settings says about it.
-    """
+    """One kind of provider. Its Structs need not forbid unknown keys: those are found for it."""
 
     @property
     def settings(self) -> type[object]:

@@ -43,15 +43,29 @@ class ScalewayKind:
 
     def open(self, opening: Opening) -> Provider:
         """Return the account, with the secret from its file or the environment."""
-        raise NotImplementedError
+        # Only who opens an account pays for the HTTP client: checking a file must be quick.
+        from .client import Client  # noqa: PLC0415
+        from .instances import Instances  # noqa: PLC0415
+        from .transport import AiohttpTransport  # noqa: PLC0415
+
+        account, table = account_of(opening), _account_table(opening)
+        authorities = opening.folder / table.ca_file if table.ca_file else None
+        if authorities is not None and not authorities.is_file():
+            raise ConfigError(f"provider.{opening.name}.ca_file: there is no file {authorities}")
+        machines = {name: _machines(template) for name, template in opening.templates.items()}
+        return Instances(
+            Client(AiohttpTransport(account.endpoint, authorities), account, opening.clock),
+            opening.clock,
+            installation=opening.installation,
+            zones=tuple(sorted({Zone(z) for table in machines.values() for z in table.zones})),
+            templates={name: _template(t, opening.folder) for name, t in machines.items()},
+            settle=table.settle,
+        )
 
 
 def account_of(opening: Opening) -> Account:
     """Return whose money it is; ConfigError says which secret or project is missing."""
-    table = opening.settings
-    if not isinstance(table, AccountTable):
-        raise TypeError(type(table))
-    path = f"provider.{opening.name}"
+    table, path = _account_table(opening), f"provider.{opening.name}"
     return Account(
         project=_project(table, opening.environment, path),
         secret_key=_secret(table, opening, path),
@@ -59,9 +73,11 @@ def account_of(opening: Opening) -> Account:
     )
 
 
-def template_of(template: object, folder: Path) -> Template:
-    """Return a fleet's template, with its cloud-init read."""
-    return _template(_machines(template), folder)
+def _account_table(opening: Opening) -> AccountTable:
+    table = opening.settings
+    if not isinstance(table, AccountTable):
+        raise TypeError(type(table))
+    return table
 
 
 def _machines(template: object) -> MachineTable:

@@ -42,6 +42,7 @@ Tag = Annotated[
         extra={"expected": "a tag: no comma, and not beginning with hostler"},
     ),
 ]
+Text = Annotated[str, Meta(min_length=1)]
 Bytes = Annotated[int, Meta(extra=SIZE)]
 
 
@@ -72,9 +73,8 @@ class AccountTable(Struct, frozen=True, kw_only=True):
         ),
     ] = "SCW_SECRET_KEY"  # noqa: S105 - a name, not a secret
     secret_key_file: Annotated[
-        str | None,
+        Text | None,
         Meta(
-            min_length=1,
             description="a file that holds the secret key and nothing else; it comes before the "
             "environment",
         ),
@@ -89,8 +89,8 @@ class AccountTable(Struct, frozen=True, kw_only=True):
         ),
     ] = timedelta(seconds=60)
     ca_file: Annotated[
-        str | None,
-        Meta(min_length=1, description="certificates (PEM) to trust instead of the system's"),
+        Text | None,
+        Meta(description="certificates (PEM) to trust instead of the system's"),
     ] = None
 
 
@@ -132,7 +132,7 @@ class MachineTable(Struct, frozen=True, kw_only=True):
         str | None, Meta(description="user data for cloud-init; no place for secrets")
     ] = None
     cloud_init_file: Annotated[
-        str | None, Meta(min_length=1, description="a file that holds it, seen from the fleet file")
+        Text | None, Meta(description="a file that holds it, seen from the fleet file")
     ] = None
     volume: Annotated[
         VolumeTable | None, Meta(description="the root disk; left out: 20 GB of block storage")

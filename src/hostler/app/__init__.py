@@ -1,0 +1,1 @@
+"""The executables: the one room that knows every adapter."""

@@ -1,0 +1,185 @@
+"""Compose: the one place where adapters are chosen; each is imported where it is needed."""
+
+import getpass
+import os
+import secrets
+import socket
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from importlib.metadata import entry_points
+from pathlib import Path
+
+from hostler.config.load import Kinds, load
+from hostler.config.values import MEMORY, AccountConfig, Config
+from hostler.controllers.engine import Engine
+from hostler.controllers.given import Ports
+from hostler.controllers.settings import Account
+from hostler.domain.errors import ConfigError
+from hostler.domain.ids import InstallationId, machine_id
+from hostler.doors.cli.outside import Purpose
+from hostler.ports.clock import Clock
+from hostler.ports.kind import Kind, Opening
+from hostler.ports.meters import Meters
+from hostler.ports.store import Store
+
+from .clock import SystemClock
+
+PROVIDERS = "hostler.providers"
+"""The entry-point group by which packages add kinds of provider."""
+
+
+def kinds() -> Kinds:
+    """Return every kind of provider: the built-in ones, and those of installed packages."""
+    found: dict[str, Callable[[], Kind]] = {
+        point.name: _from_package(point.name) for point in entry_points(group=PROVIDERS)
+    }
+    return found | {"scaleway": _scaleway}
+
+
+def _scaleway() -> Kind:
+    from hostler.providers.scaleway.kind import ScalewayKind
+
+    return ScalewayKind()
+
+
+def _from_package(name: str) -> Callable[[], Kind]:
+    def imported() -> Kind:
+        (point,) = entry_points(group=PROVIDERS, name=name)
+        try:
+            made: Kind = point.load()()
+        except Exception as error:
+            raise ConfigError(
+                f"the provider kind {name!r} of the package {point.value} cannot be used: {error}"
+            ) from error
+        return made
+
+    return imported
+
+
+def fresh_installation() -> str:
+    """Return a new installation's id: random, and fit for a tag."""
+    return f"h{secrets.token_hex(6)}"
+
+
+class Composed:
+    """The real adapters, as the command line asks for them."""
+
+    def __init__(self, clock: Clock | None = None) -> None:
+        """Use the system's clock unless another one is given."""
+        self._clock = clock or SystemClock()
+
+    def load(self, path: Path) -> Config:
+        """Return the fleet file's values."""
+        return load(path, kinds())
+
+    def clock(self) -> Clock:
+        """Return the clock."""
+        return self._clock
+
+    def actor(self) -> str:
+        """Return the user and host of this process."""
+        try:
+            user = getpass.getuser()
+        except (KeyError, OSError):
+            user = f"user {os.getuid()}"
+        return f"{user}@{socket.gethostname()}"
+
+    @asynccontextmanager
+    async def store(self, config: Config, purpose: Purpose) -> AsyncGenerator[Store]:
+        """Open the store, and close it at the end."""
+        opened = open_store(config, purpose)
+        try:
+            yield opened
+        finally:
+            await opened.close()
+
+    def engine_runs(self, config: Config) -> bool:
+        """Tell whether an engine holds the store now."""
+        if config.store == MEMORY:
+            return False
+        from .held import is_held
+
+        return is_held(config.store)
+
+    @asynccontextmanager
+    async def accounts(self, config: Config, store: Store) -> AsyncGenerator[tuple[Account, ...]]:
+        """Open every account that a fleet lives in, and close them at the end."""
+        identity = await store.identity()
+        async with AsyncExitStack() as stack:
+            opened = list[Account]()
+            for account in config.accounts:
+                made = self._account(config, account, identity.own)
+                stack.push_async_callback(made.provider.close)
+                opened.append(made)
+            yield tuple(account for account in opened if account.fleets)
+
+    def _account(
+        self, config: Config, account: AccountConfig, installation: InstallationId
+    ) -> Account:
+        fleets = tuple(fleet for fleet in config.fleets if fleet.account == account.name)
+        opening = Opening(
+            name=account.name,
+            settings=account.settings,
+            templates={fleet.name: config.templates[fleet.name] for fleet in fleets},
+            installation=installation,
+            folder=config.folder,
+            environment=os.environ,
+            clock=self._clock,
+        )
+        return Account(
+            name=account.name,
+            provider=kinds()[account.kind]().open(opening),
+            fleets=fleets,
+            rate=account.rate,
+            burst=account.burst,
+        )
+
+    @asynccontextmanager
+    async def meters(self, config: Config) -> AsyncGenerator[Meters]:
+        """Give Prometheus meters, served where the file says so."""
+        from hostler.doors.metrics.meters import PrometheusMeters
+        from hostler.doors.metrics.serve import serving
+
+        meters = PrometheusMeters(self._clock)
+        if config.metrics is None:
+            yield meters
+            return
+        fleets = tuple(fleet.name for fleet in config.fleets)
+        async with serving(config.metrics, meters, fleets):
+            yield meters
+
+    def engine(self, config: Config, ports: Ports, accounts: tuple[Account, ...]) -> Engine:
+        """Return the engine, under a name of its own."""
+        holder = f"{self.actor()}-{os.getpid()}-{secrets.token_hex(3)}"
+        return Engine(ports, accounts, holder, config.settings)
+
+    def ports(self, store: Store, meters: Meters) -> Ports:
+        """Return what controllers share."""
+        from .prober import SystemProber
+
+        return Ports(
+            store=store,
+            clock=self._clock,
+            prober=SystemProber(),
+            meters=meters,
+            fresh=lambda: machine_id(secrets.randbits(50)),
+        )
+
+
+def open_store(config: Config, purpose: Purpose) -> Store:
+    """Open the store for a purpose; see the purposes for what happens where there is none."""
+    from hostler.stores.memory import MemoryStore
+
+    if config.store == MEMORY:
+        if purpose is not Purpose.ENGINE:
+            raise ConfigError(
+                f'{config.path}: store = "memory" is known only to the engine itself: name a file'
+            )
+        return MemoryStore(InstallationId(fresh_installation()))
+    if purpose is Purpose.READ and not config.store.exists():
+        return MemoryStore(InstallationId(fresh_installation()), exclusive=False)
+    from hostler.stores.sqlite.opening import open_beside, open_engine
+
+    if purpose is Purpose.ENGINE:
+        return open_engine(config.store, fresh_installation())
+    return open_beside(config.store)

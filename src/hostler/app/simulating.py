@@ -1,0 +1,61 @@
+"""Simulating: the simulated Scaleway in the foreground, with what a client needs to reach it."""
+
+import asyncio
+import signal
+import sys
+from typing import TypedDict, Unpack
+
+from hostler.doors.cli.exits import Exit
+from hostler.doors.cli.logs import log_to
+from hostler.simulators.scaleway.http import Settings, SimulatorServer, run_simulator
+from hostler.simulators.scaleway.weather import BadWeather
+
+SECRET = "11111111-1111-1111-1111-111111111111"  # noqa: S105 - the simulator takes any UUID
+PROJECT = "22222222-2222-2222-2222-222222222222"
+
+
+class Options(TypedDict):
+    """The options of the command, as the simulator's own settings name them."""
+
+    host: str
+    port: int
+    speed: float
+    seed: int
+    weather: str
+    guest_port: int | None
+    rate: float
+
+
+def main(**options: Unpack[Options]) -> int:
+    """Serve until a signal comes, and return the exit code."""
+    log_to(sys.stderr, json=not sys.stderr.isatty(), level="info")
+    try:
+        return asyncio.run(_serve(Settings(**options)))
+    except BadWeather as error:
+        sys.stderr.write(f"hostler: weather: {error}\n")
+    except (ValueError, OSError) as error:
+        said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        where = f"{options['host']}:{options['port']}"
+        sys.stderr.write(f"hostler: cannot serve on {where}: {said}\n")
+    except KeyboardInterrupt:
+        return int(Exit.OK)
+    return int(Exit.USAGE)
+
+
+async def _serve(settings: Settings) -> int:
+    loop = asyncio.get_running_loop()
+    async with asyncio.TaskGroup() as group:
+        serving = group.create_task(run_simulator(settings, _hello))
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, serving.cancel)
+    return int(Exit.OK)
+
+
+def _hello(server: SimulatorServer) -> None:
+    """Say how to reach it, as lines that a shell can take."""
+    sys.stdout.write(
+        f"export SCW_API_URL={server.url}\n"
+        f"export SCW_SECRET_KEY={SECRET}\n"
+        f"export SCW_DEFAULT_PROJECT_ID={PROJECT}\n"
+    )
+    sys.stdout.flush()

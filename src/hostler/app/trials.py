@@ -1,0 +1,100 @@
+"""Trials: the commands that need no account: demo, simulator and simulate."""
+
+from collections.abc import Callable, Mapping
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
+
+Json = Annotated[bool, Parameter(name="--json", negative=(), help="end with one JSON object")]
+
+
+def trials() -> Mapping[str, Callable[..., int]]:
+    """Return the commands by name."""
+    return {"demo": demo, "simulator": simulator, "simulate": simulate}
+
+
+def demo(
+    *,
+    seconds: Annotated[
+        float, Parameter(help="how long to keep the fleet", validator=Number(gte=5, lte=3600))
+    ] = 60.0,
+    seed: Annotated[int, Parameter(help="of the weather")] = 1,
+    json: Json = False,
+) -> int:
+    """Keep five simulated servers through a bad day, and leave nothing behind."""
+    from hostler.lab.demo import main
+
+    return main(seconds=seconds, seed=seed, json=json)
+
+
+def simulator(  # noqa: PLR0913 - options of one command
+    provider: Annotated[Literal["scaleway"], Parameter(help="whose API is imitated")] = "scaleway",
+    *,
+    port: Annotated[
+        int, Parameter(help="where it listens; 0: any", validator=Number(gte=0, lte=65535))
+    ] = 8100,
+    host: Annotated[str, Parameter(help="a loopback address")] = "127.0.0.1",
+    speed: Annotated[
+        float, Parameter(help="how many times faster than life", validator=Number(gt=0, lte=10_000))
+    ] = 1.0,
+    seed: Annotated[int, Parameter(help="of the weather and all delays")] = 1,
+    weather: Annotated[str, Parameter(help="calm, lively, storm, or a TOML file")] = "calm",
+    guest_port: Annotated[
+        int | None,
+        Parameter(
+            help="let a listener stand at this port of each server's address while its guest is up",
+            validator=Number(gte=1, lte=65535),
+        ),
+    ] = None,
+    rate: Annotated[
+        float, Parameter(help="requests a second that it lets in; 0: all", validator=Number(gte=0))
+    ] = 0.0,
+) -> int:
+    """Serve a simulated Scaleway over HTTP, until Ctrl-C."""
+    from .simulating import main
+
+    del provider
+    return main(
+        host=host,
+        port=port,
+        speed=speed,
+        seed=seed,
+        weather=weather,
+        guest_port=guest_port,
+        rate=rate,
+    )
+
+
+def simulate(  # noqa: PLR0913 - options of one command
+    *,
+    provider: Annotated[
+        Literal["instances"], Parameter(help="whose world is simulated")
+    ] = "instances",
+    seeds: Annotated[int, Parameter(help="how many disasters", validator=Number(gte=1))] = 100,
+    seed: Annotated[
+        int | None, Parameter(help="replay this one, or begin with it", validator=Number(gte=0))
+    ] = None,
+    machines: Annotated[
+        int | None, Parameter(help="machines in each fleet", validator=Number(gte=1))
+    ] = None,
+    days: Annotated[
+        float | None, Parameter(help="simulated days of each seed", validator=Number(gt=0))
+    ] = None,
+    jobs: Annotated[
+        int | None, Parameter(help="processes; left out: one a core", validator=Number(gte=1))
+    ] = None,
+    json: Json = False,
+) -> int:
+    """Run the whole program through seeded disasters in simulated time; exit 1 if any failed."""
+    from hostler.lab.simulate import main
+
+    return main(
+        provider=provider,
+        seeds=seeds,
+        seed=seed,
+        machines=machines,
+        days=days,
+        jobs=jobs,
+        json=json,
+    )

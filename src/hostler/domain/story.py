@@ -1,0 +1,95 @@
+"""Story: what happened to a machine or a fleet, told from its events, a sentence for each."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from .commands import Event
+from .ids import MachineId, TurnId
+from .reasons import sentence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One line of a story: when, of whom (None: the fleet), what, and the turn that did it."""
+
+    at: datetime
+    machine: MachineId | None
+    kind: str
+    text: str
+    turn: TurnId
+
+
+def tell(event: Event) -> Line:
+    """Return the event as a line; a kind that is not known here is told as it stands."""
+    teller = _TELLERS.get(event.kind, _plainly)
+    return Line(
+        at=event.at,
+        machine=event.machine,
+        kind=event.kind,
+        text=teller(event),
+        turn=event.turn,
+    )
+
+
+def _made(event: Event) -> str:
+    return f"recorded as wanted: {sentence(event.reason)} ({event.detail})"
+
+
+def _moved(event: Event) -> str:
+    way, _, detail = event.detail.partition(": ")
+    before, _, after = way.partition(">")
+    said = sentence(event.reason)
+    more = f" ({detail})" if detail and detail != said else ""
+    return f"{before} → {after}: {said}{more}"
+
+
+def _asked(event: Event) -> str:
+    return f"about to ask the provider: {event.detail or event.reason}"
+
+
+def _done(event: Event) -> str:
+    return f"done: {event.detail or event.reason}"
+
+
+def _removed(event: Event) -> str:
+    return f"removed: {event.detail or event.reason}"
+
+
+def _refused(event: Event) -> str:
+    return f"the provider refused {event.reason}: {event.detail}".removesuffix(": ")
+
+
+def _unknown(event: Event) -> str:
+    return f"nobody can say whether {event.reason} had its effect: {event.detail}"
+
+
+def _barred(event: Event) -> str:
+    return f"our own gate refused ({event.reason}): {event.detail}"
+
+
+def _condition(event: Event) -> str:
+    return f"the fleet: {event.reason}"
+
+
+def _wish(event: Event) -> str:
+    return f"asked: {event.reason} ({event.detail})".removesuffix(" ()")
+
+
+def _plainly(event: Event) -> str:
+    words = (event.kind.replace("_", " "), event.reason, event.detail)
+    return ": ".join(word for word in words if word)
+
+
+_TELLERS: dict[str, Callable[[Event], str]] = {
+    "made": _made,
+    "moved": _moved,
+    "asked": _asked,
+    "done": _done,
+    "part_removed": _removed,
+    "refused": _refused,
+    "unknown": _unknown,
+    "barred": _barred,
+    "condition": _condition,
+    "wish": _wish,
+}

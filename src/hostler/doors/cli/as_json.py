@@ -1,0 +1,122 @@
+"""As JSON: records as the objects that programs read; keys are a promise. Pure."""
+
+from datetime import datetime
+
+from hostler.domain.calls import Call
+from hostler.domain.machine import Machine
+from hostler.domain.money import cost
+from hostler.domain.seen import Suspect, Wish
+from hostler.domain.story import Line
+
+from .standing import Standing, outlook
+
+Json = dict[str, object]
+
+
+def standing(seen: Standing) -> Json:
+    """Return a fleet and its machines."""
+    return {
+        "name": seen.fleet.name,
+        "account": seen.fleet.account,
+        "size": seen.wished,
+        "ready": seen.ready,
+        "phases": dict(sorted(seen.counts.items())),
+        "condition": seen.row.condition if seen.row else "",
+        "paused": seen.pause,
+        "engine": seen.runs,
+        "cost": round(seen.cost, 6),
+        "suspects": len(seen.suspects),
+        "wishes": [wish(entry) for entry in seen.wishes],
+        "machines": [machine(entry, seen) for entry in seen.machines],
+    }
+
+
+def machine(entry: Machine, seen: Standing) -> Json:
+    """Return one machine."""
+    return {
+        "id": entry.id,
+        "serial": entry.serial,
+        "phase": entry.phase,
+        "goal": entry.goal,
+        "since": entry.since,
+        "reason": entry.reason,
+        "observed": entry.observed,
+        "type": entry.offer.type,
+        "zone": entry.offer.zone,
+        "image": entry.offer.image,
+        "address": entry.address,
+        "price": entry.price,
+        "cost": round(cost(entry, seen.at), 6),
+        "tries": entry.tries,
+        "again": entry.again,
+        "error": entry.error,
+        "held": entry.held(seen.at),
+        "ending": entry.ending is not None,
+        "stuck": entry.stuck,
+        "next": outlook(entry, seen.fleet, seen.at),
+        "parts": {str(p.slot): p.bound for p in entry.places if p.bound},
+    }
+
+
+def wish(entry: Wish) -> Json:
+    """Return a wish that nobody took yet."""
+    return {
+        "number": entry.number,
+        "kind": entry.kind,
+        "fleet": entry.fleet,
+        "machine": entry.machine,
+        "size": entry.size,
+        "actor": entry.actor,
+        "at": entry.at,
+        "why": entry.why,
+    }
+
+
+def suspect(entry: Suspect, now: datetime) -> Json:
+    """Return one suspect."""
+    return {
+        "part": entry.part,
+        "kind": entry.kind,
+        "zone": entry.zone,
+        "fleet": entry.fleet,
+        "class": entry.cls,
+        "first": entry.first,
+        "last": entry.last,
+        "created": entry.created,
+        "age_seconds": round((now - (entry.created or entry.first)).total_seconds()),
+        "sightings": entry.sightings,
+        "owner": entry.owner,
+        "price": entry.price,
+        "cost": round(cost_of(entry, now), 6),
+        "blocked": entry.blocked,
+    }
+
+
+def cost_of(entry: Suspect, now: datetime) -> float:
+    """Return what a suspect has cost up to now: the ledger is written when something changes."""
+    hours = (now - (entry.created or entry.first)).total_seconds() / 3600
+    return max(entry.cost, entry.price * hours)
+
+
+def line(entry: Line) -> Json:
+    """Return one line of a story."""
+    return {
+        "at": entry.at,
+        "machine": entry.machine,
+        "kind": entry.kind,
+        "text": entry.text,
+        "turn": entry.turn,
+    }
+
+
+def call(entry: Call) -> Json:
+    """Return one call of a plan."""
+    return {
+        "kind": entry.kind,
+        "slot": str(entry.slot),
+        "zone": entry.zone,
+        "effect": entry.effect,
+        "target": entry.target,
+        "attempt": entry.attempt,
+        "args": dict(entry.args),
+    }

@@ -1,0 +1,273 @@
+"""Asking: plan, explain and check look, decide with the code that acts, and stop."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Annotated
+
+from cyclopts import Parameter
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from hostler.config.values import Config
+from hostler.controllers.plan import Plan, Planned, look_once, plan
+from hostler.controllers.settings import Account
+from hostler.domain.calls import Effect
+from hostler.domain.decide import Explained, verdict_of
+from hostler.domain.errors import ProviderError
+from hostler.domain.fleet import Fleet
+from hostler.domain.phases import PHASES, Phase
+from hostler.domain.reasons import sentence
+from hostler.domain.seen import Seen
+from hostler.ports.store import Store
+
+from . import as_json, pictures
+from .exits import Exit
+from .guard import Guard
+from .options import About, File, Json, Name, find_machine
+from .outside import Outside, Purpose
+from .screen import Screen
+from .silent import SilentMeters
+from .standing import bound_of
+from .words import clock_time, euros, span, until
+
+_SIGNS = {Effect.MAKE: ("+", "green"), Effect.CHANGE: ("~", "yellow"), Effect.DESTROY: ("-", "red")}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The commands that ask what would be done, and why."""
+
+    outside: Outside
+    guard: Guard
+
+    def plan(self, file: File, /, *, about: About | None = None) -> int:
+        """Show the very calls that one turn would make now; nothing is changed anywhere."""
+        asked = about or About()
+        return self.guard(asked.json, lambda screen: self._plan(file, asked, screen))
+
+    async def _plan(self, file: File, asked: About, screen: Screen) -> int:
+        config = self.outside.load(file)
+        plans = list[Plan]()
+        async with (
+            self.outside.store(config, Purpose.READ) as store,
+            self.outside.accounts(config, store) as accounts,
+        ):
+            ports = self.outside.ports(store, SilentMeters())
+            for fleet in config.chosen(asked.fleet):
+                with screen.waiting(f"looking at {fleet.account}"):
+                    account = _account(accounts, fleet)
+                    plans.append(await plan(ports, account, fleet, config.settings))
+        for made in plans:
+            _whole(made.seen)
+        screen.show(
+            Group(*(part for made in plans for part in _pictured(made))),
+            {"fleets": [_plan_json(made) for made in plans]},
+        )
+        return Exit.OK
+
+    def explain(self, file: File, machine: Name, /, *, about: About | None = None) -> int:
+        """Say why a machine stands as it does, what blocks it, and what happens next."""
+        asked = about or About()
+        return self.guard(asked.json, lambda screen: self._explain(file, machine, asked, screen))
+
+    async def _explain(self, file: File, name: str, asked: About, screen: Screen) -> int:
+        config = self.outside.load(file)
+        async with self.outside.store(config, Purpose.READ) as store:
+            fleet, machine = await find_machine(store, config, asked.fleet, name)
+            async with self.outside.accounts(config, store) as accounts:
+                ports = self.outside.ports(store, SilentMeters())
+                with screen.waiting(f"looking at {fleet.account}"):
+                    account = _account(accounts, fleet)
+                    seen = await look_once(ports, account, fleet, config.settings)
+        explained = verdict_of(machine, seen, account.provider)
+        if explained is None:
+            raise ProviderError(f"{machine.id} changed while it was looked at; ask again")
+        screen.show(explained_picture(explained, seen), explained_json(explained, seen))
+        return Exit.OK
+
+    def check(
+        self,
+        file: File,
+        /,
+        *,
+        online: Annotated[
+            bool, Parameter(negative=(), help="also ask the provider, changing nothing")
+        ] = False,
+        json: Json = False,
+    ) -> int:
+        """Check the fleet file; with --online the credentials and the provider's answers too."""
+        return self.guard(json, lambda screen: self._check(file, screen, online=online))
+
+    async def _check(self, file: File, screen: Screen, *, online: bool) -> int:
+        config = self.outside.load(file)
+        checks = [_fleet_said(fleet) for fleet in config.fleets]
+        if online:
+            async with self.outside.store(config, Purpose.READ) as store:
+                checks += await self._online(config, store, screen)
+        picture = Group(
+            Text(f"{config.path}: in order", "green"), pictures.facts((n, t) for n, t in checks)
+        )
+        value = {"file": str(config.path), "store": str(config.store), "checks": dict(checks)}
+        screen.show(picture, value)
+        return Exit.OK
+
+    async def _online(self, config: Config, store: Store, screen: Screen) -> list[tuple[str, str]]:
+        said = list[tuple[str, str]]()
+        async with self.outside.accounts(config, store) as accounts:
+            ports = self.outside.ports(store, SilentMeters())
+            for account in accounts:
+                for fleet in account.fleets:
+                    with screen.waiting(f"looking at {account.name}"):
+                        seen = await look_once(ports, account, fleet, config.settings)
+                    _whole(seen)
+                    said.append((f"provider {account.name}", _answered(seen)))
+        return said
+
+
+def _answered(seen: Seen) -> str:
+    foreign = f", {len(seen.foreign)} with foreign marks in its name" if seen.foreign else ""
+    count = len(seen.view.sightings)
+    return f"answers; {count} parts seen for {seen.fleet.name}{foreign}"
+
+
+def _fleet_said(fleet: Fleet) -> tuple[str, str]:
+    offers = ", then ".join(str(offer) for offer in fleet.offers[:4])
+    more = f" and {len(fleet.offers) - 4} more" if len(fleet.offers) > 4 else ""
+    return f"fleet {fleet.name}", f"{fleet.size} of {offers}{more}; template {fleet.template}"
+
+
+def _account(accounts: Iterable[Account], fleet: Fleet) -> Account:
+    return next(account for account in accounts if fleet in account.fleets)
+
+
+def _whole(seen: Seen) -> None:
+    """Raise ProviderError where nothing could be looked at whole: then nothing can be said."""
+    if seen.view.failed and not seen.view.whole:
+        errors = dict.fromkeys(looked.error for looked in seen.view.failed.values())
+        raise ProviderError("the provider could not be looked at: " + "; ".join(errors))
+
+
+def _plan_json(made: Plan) -> Mapping[str, object]:
+    return {
+        "fleet": made.seen.fleet.name,
+        "condition": made.decision.condition,
+        "calls": sum(len(entry.calls) for entry in made.machines),
+        "machines": [
+            {
+                "machine": entry.machine,
+                "offer": entry.offer,
+                "phase": entry.phase,
+                "reason": entry.reason,
+                "waits": entry.waits,
+                "calls": [as_json.call(call) for call in entry.calls],
+            }
+            for entry in made.machines
+        ],
+        "incomplete": [
+            {"zone": zone, "kind": kind, "error": looked.error}
+            for (zone, kind), looked in sorted(made.seen.view.failed.items())
+        ],
+    }
+
+
+def _pictured(made: Plan) -> Iterable[RenderableType]:
+    calls = sum(len(entry.calls) for entry in made.machines)
+    name = str(made.seen.fleet.name)
+    if not made.machines:
+        yield Text.assemble((name, "bold"), "  nothing to do")
+    else:
+        yield Text.assemble((name, "bold"), f"  {calls} calls now")
+    if made.decision.condition:
+        yield Text(f"  {made.decision.condition}", "yellow")
+    for (zone, kind), looked in sorted(made.seen.view.failed.items()):
+        yield Text(f"  could not look at {kind}s in {zone}: {looked.error}", "red")
+    for entry in made.machines:
+        yield from _machine_plan(entry)
+
+
+def _machine_plan(entry: Planned) -> Iterable[Text]:
+    who = str(entry.machine) if entry.machine else "a new machine"
+    yield Text.assemble("  ", (who, "bold"), f"  {entry.offer}: {sentence(entry.reason)}")
+    for call in entry.calls:
+        sign, style = _SIGNS[call.effect]
+        args = ", ".join(f"{key}={_value(value)}" for key, value in call.args)
+        yield Text(f"    {sign} {call}  {args}".rstrip(), style)
+    if entry.waits:
+        yield Text(f"    … {entry.waits}", "dim")
+
+
+def _value(value: object) -> str:
+    text = ",".join(value) if isinstance(value, tuple) else str(value)  # pyright: ignore[reportUnknownArgumentType] - an Argument's tuple is of texts
+    return text if len(text) <= 48 else f"{text[:48]}…"
+
+
+def explained_picture(explained: Explained, seen: Seen) -> RenderableType:
+    """Return why a machine stands as it does, as a person reads it."""
+    machine, verdict = explained.machine, explained.verdict
+    title = Text.assemble(
+        (machine.id, "bold"), "  ", (machine.phase, pictures.STYLES[machine.phase])
+    )
+    bound = bound_of(machine, seen.fleet)
+    due = f"until {clock_time(machine.since + bound, seen.now)}" if bound else ""
+    next_said = f"{verdict.next.step}: {verdict.next.detail}".removesuffix(": ")
+    when = f", {until(verdict.next.at, seen.now)}" if verdict.next.at else ""
+    return Group(
+        title,
+        pictures.facts(
+            (
+                ("because", sentence(verdict.reason)),
+                ("since", clock_time(machine.since, seen.now)),
+                ("bound", f"{PHASES[machine.phase].bound} {span(bound)}, {due}" if bound else ""),
+                ("observed", machine.observed),
+                ("offer", str(machine.offer)),
+                ("price", f"{euros(machine.price)} an hour" if machine.price else ""),
+                ("blocked by", verdict.blocker),
+                ("next", f"{next_said}{when}"),
+                ("last error", machine.error),
+                ("the fleet", explained.condition),
+            )
+        ),
+        Text("moves", "dim"),
+        pictures.facts((f"  {name}", said) for name, said in moves(explained)),
+    )
+
+
+def moves(explained: Explained) -> list[tuple[str, str]]:
+    """Return every phase with whether the machine may move there, and why not."""
+    machine = explained.machine
+    open_now = PHASES[machine.phase].moves
+    said = list[tuple[str, str]]()
+    for phase in Phase:
+        if phase is machine.phase:
+            said.append((phase, "is here"))
+        elif phase in open_now:
+            held = f"; not now: {explained.verdict.blocker}" if explained.verdict.blocker else ""
+            said.append((phase, f"open{held}"))
+        else:
+            said.append((phase, f"no way leads there from {machine.phase}"))
+    return said
+
+
+def explained_json(explained: Explained, seen: Seen) -> Mapping[str, object]:
+    """Return the same for a program."""
+    machine, verdict = explained.machine, explained.verdict
+    bound = bound_of(machine, seen.fleet)
+    return {
+        "machine": machine.id,
+        "fleet": machine.fleet,
+        "phase": machine.phase,
+        "since": machine.since,
+        "bound": machine.since + bound if bound else None,
+        "observed": machine.observed,
+        "reason": verdict.reason,
+        "because": sentence(verdict.reason),
+        "blocker": verdict.blocker,
+        "next": {
+            "step": verdict.next.step,
+            "detail": verdict.next.detail,
+            "at": verdict.next.at,
+        },
+        "error": machine.error,
+        "condition": explained.condition,
+        "moves": dict(moves(explained)),
+    }

@@ -1,0 +1,52 @@
+"""Events: all of a machine's, or the newest of a fleet's, read page by page."""
+
+from hostler.domain.ids import FleetName, MachineId
+from hostler.ports.store import Kept, Store
+
+_PAGE = 1000
+
+
+async def of_machine(store: Store, machine: MachineId) -> tuple[Kept, ...]:
+    """Return every event of a machine, in order."""
+    return await _from(store, None, machine, 0)
+
+
+async def newest(store: Store, fleet: FleetName, count: int) -> tuple[Kept, ...]:
+    """Return a fleet's newest events, at most `count`, in order; old ones are not read."""
+    last = await _last_number(store, fleet)
+    step = count
+    while step < last:
+        found = await _from(store, fleet, None, last - step)
+        if len(found) >= count:
+            return found[-count:]
+        step *= 4
+    return (await _from(store, fleet, None, 0))[-count:]
+
+
+async def _from(
+    store: Store, fleet: FleetName | None, machine: MachineId | None, after: int
+) -> tuple[Kept, ...]:
+    found = list[Kept]()
+    while page := await store.events(fleet, machine, after, _PAGE):
+        found += page
+        after = page[-1].number
+    return tuple(found)
+
+
+async def _last_number(store: Store, fleet: FleetName) -> int:
+    """Return the number of the fleet's newest event (0: none), in a few small reads."""
+
+    async def is_after(number: int) -> bool:
+        return bool(await store.events(fleet, None, number, 1))
+
+    high = 1
+    while await is_after(high):
+        high *= 2
+    low = high // 2
+    while low < high:
+        middle = (low + high) // 2
+        if await is_after(middle):
+            low = middle + 1
+        else:
+            high = middle
+    return high

@@ -1,0 +1,54 @@
+"""Exits: the one table of exit codes."""
+
+from enum import IntEnum
+
+from hostler.domain.errors import (
+    ConfigError,
+    HostlerError,
+    ProviderError,
+    StoreError,
+    StoreHeld,
+    WishRefused,
+)
+
+
+class Exit(IntEnum):
+    """How a command ended."""
+
+    OK = 0
+    FAILED = 1
+    USAGE = 2
+    SUSPECTS = 3
+    HELD = 4
+    NOT_TAKEN = 5
+    STORE = 6
+    PROVIDER = 7
+    INTERRUPTED = 130
+
+
+MEANINGS: dict[Exit, str] = {
+    Exit.OK: "it did what was asked",
+    Exit.FAILED: "it could not do what was asked; the message says why",
+    Exit.USAGE: "the command or the fleet file is wrong; nothing was done",
+    Exit.SUSPECTS: "`leaks` only: there are suspects",
+    Exit.HELD: "another engine runs on this store",
+    Exit.NOT_TAKEN: "the wish is written, but no engine has taken it yet",
+    Exit.STORE: "the store cannot be used: damaged, too new, lost, locked or full",
+    Exit.PROVIDER: "the provider could not be asked: credentials, permissions or the network",
+    Exit.INTERRUPTED: "it was interrupted (Ctrl-C); machines stay as they are",
+}
+
+
+def exit_of(error: HostlerError) -> Exit:
+    """Return the code that an error ends with."""
+    match error:
+        case ConfigError() | WishRefused():
+            return Exit.USAGE
+        case StoreHeld():
+            return Exit.HELD
+        case StoreError():
+            return Exit.STORE
+        case ProviderError():
+            return Exit.PROVIDER
+        case _:
+            return Exit.FAILED

@@ -1,0 +1,61 @@
+"""Guard: runs a command's work, and turns every foreseeable error into a line and an exit code."""
+
+import asyncio
+import os
+import sys
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Protocol
+
+from hostler.domain.errors import HostlerError
+
+from .exits import Exit
+from .screen import Screen
+
+Work = Callable[[Screen], Awaitable[int]]
+
+
+class Guard(Protocol):
+    """Runs work and returns its exit code."""
+
+    def __call__(self, json: bool, work: Work) -> int:
+        """Run it with a screen; foreseeable errors are told on it."""
+        ...
+
+
+def guarded(json: bool, work: Work) -> int:
+    """Run a command to its end and return its exit code; never a traceback for what is foreseen."""
+    screen = Screen(json=json)
+
+    async def whole() -> int:
+        return await work(screen)
+
+    try:
+        return asyncio.run(whole())
+    except HostlerError as error:
+        return screen.fail(error)
+    except BaseExceptionGroup as group:
+        foreseen = next(foreseen_in(group), None)
+        if foreseen is None:
+            raise
+        return screen.fail(foreseen)
+    except KeyboardInterrupt:
+        return int(Exit.INTERRUPTED)
+    except BrokenPipeError:
+        # Whoever read our output has gone (a pager, head): that is no failure of ours.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return int(Exit.OK)
+
+
+def foreseen_in(group: BaseExceptionGroup[BaseException]) -> Iterator[HostlerError]:
+    """Return the errors of ours in a group, where it holds no others."""
+    errors = list(_leaves(group))
+    if all(isinstance(error, HostlerError | asyncio.CancelledError) for error in errors):
+        yield from (error for error in errors if isinstance(error, HostlerError))
+
+
+def _leaves(group: BaseExceptionGroup[BaseException]) -> Iterator[BaseException]:
+    for error in group.exceptions:
+        if isinstance(error, BaseExceptionGroup):
+            yield from _leaves(error)
+        else:
+            yield error

@@ -1,0 +1,65 @@
+"""Options: what several commands take, with their help."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from hostler.config.values import Config
+from hostler.domain.errors import WishRefused
+from hostler.domain.fleet import Fleet
+from hostler.domain.ids import MachineId
+from hostler.domain.machine import Machine
+from hostler.ports.store import Store
+
+File = Annotated[Path, Parameter(help="the fleet file")]
+Name = Annotated[str, Parameter(help="a machine's id, or its beginning")]
+Json = Annotated[bool, Parameter(name="--json", negative=(), help="print one JSON object")]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class About:
+    """Which fleet, and how to print."""
+
+    fleet: Annotated[
+        str | None, Parameter(help="the fleet's name; needed where the file has several")
+    ] = None
+    json: Json = False
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asking:
+    """Which fleet, how to print, and whether to wait until an engine has taken the wish."""
+
+    fleet: Annotated[
+        str | None, Parameter(help="the fleet's name; needed where the file has several")
+    ] = None
+    why: Annotated[str, Parameter(help="the reason, for the records")] = ""
+    wait: Annotated[
+        bool, Parameter(help="wait up to 5 s until a running engine has taken the wish")
+    ] = True
+    json: Json = False
+
+
+async def find_machine(
+    store: Store, config: Config, fleet: str | None, name: str
+) -> tuple[Fleet, Machine]:
+    """Return a living machine by the beginning of its id, and its fleet, or raise WishRefused."""
+    found = [
+        (chosen, machine)
+        for chosen in config.chosen(fleet)
+        for machine in await store.machines(chosen.name)
+        if machine.id.startswith(name) and name
+    ]
+    exact = [entry for entry in found if entry[1].id == name]
+    if len(exact or found) == 1:
+        return (exact or found)[0]
+    if found:
+        ids = ", ".join(machine.id for _, machine in found[:5])
+        raise WishRefused(f"{name} could be {ids}: write more of the id")
+    if await store.machine(MachineId(name)) is not None:
+        raise WishRefused(f"{name} is gone; hostler story tells its life")
+    raise WishRefused(f"no machine {name} lives here; hostler status lists those that do")

@@ -1,0 +1,191 @@
+"""Reading: status, story and leaks, told from the records."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
+
+from hostler.config.values import Config
+from hostler.controllers.plan import look_once
+from hostler.domain.fleet import Fleet
+from hostler.domain.ids import MachineId
+from hostler.domain.seen import Suspect
+from hostler.domain.story import Line, tell
+from hostler.domain.sweep import ledger
+from hostler.ports.store import Store
+
+from . import as_json, pictures
+from .events import newest, of_machine
+from .exits import Exit
+from .guard import Guard
+from .options import About, File, find_machine
+from .outside import Outside, Purpose
+from .screen import Screen
+from .silent import SilentMeters
+from .standing import Standing
+from .words import parse_time, span
+
+_LATEST = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The commands that read."""
+
+    outside: Outside
+    guard: Guard
+
+    def status(
+        self,
+        file: File,
+        /,
+        *,
+        at: Annotated[
+            str | None,
+            Parameter(help="show the fleet as of a time: 2026-03-01T14:30, or 10m for ago"),
+        ] = None,
+        about: About | None = None,
+    ) -> int:
+        """Show how each fleet and each of its machines stands."""
+        asked = about or About()
+        return self.guard(asked.json, lambda screen: self._status(file, at, asked, screen))
+
+    async def _status(self, file: File, at: str | None, asked: About, screen: Screen) -> int:
+        config = self.outside.load(file)
+        now = self.outside.clock().now()
+        time = parse_time(at, now) if at else None
+        async with self.outside.store(config, Purpose.READ) as store:
+            fleets = config.chosen(asked.fleet)
+            seen = [await standing_of(self.outside, store, config, fleet, time) for fleet in fleets]
+        value = {"at": time or now, "fleets": [as_json.standing(entry) for entry in seen]}
+        screen.show(pictures.status(seen), value)
+        return Exit.OK
+
+    def story(
+        self,
+        file: File,
+        machine: Annotated[
+            str | None, Parameter(help="a machine's id; left out: the fleet's latest events")
+        ] = None,
+        /,
+        *,
+        last: Annotated[
+            int, Parameter(help="how many events of a fleet to show", validator=Number(gte=1))
+        ] = _LATEST,
+        about: About | None = None,
+    ) -> int:
+        """Tell what happened to a machine, from its first day, or to a fleet of late."""
+        asked = about or About()
+        if machine is None:
+            return self.guard(asked.json, lambda screen: self._lately(file, last, asked, screen))
+        return self.guard(asked.json, lambda screen: self._life(file, machine, asked, screen))
+
+    async def _life(self, file: File, machine: str, asked: About, screen: Screen) -> int:
+        config = self.outside.load(file)
+        async with self.outside.store(config, Purpose.READ) as store:
+            name = MachineId(machine)
+            if await store.machine(name) is None:
+                name = (await find_machine(store, config, asked.fleet, machine))[1].id
+            lines = tuple(tell(kept.event) for kept in await of_machine(store, name))
+        self._tell(lines, screen, names=False)
+        return Exit.OK
+
+    async def _lately(self, file: File, last: int, asked: About, screen: Screen) -> int:
+        config = self.outside.load(file)
+        fleet = config.fleet(asked.fleet)
+        async with self.outside.store(config, Purpose.READ) as store:
+            lines = tuple(tell(kept.event) for kept in await newest(store, fleet.name, last))
+        self._tell(lines, screen, names=True)
+        return Exit.OK
+
+    def _tell(self, lines: tuple[Line, ...], screen: Screen, *, names: bool) -> None:
+        now = self.outside.clock().now()
+        if not lines and not screen.json:
+            screen.note("nothing has happened yet")
+            return
+        value = {"events": [as_json.line(line) for line in lines]}
+        screen.show(pictures.story(lines, now, names=names), value)
+
+    def leaks(
+        self,
+        file: File,
+        /,
+        *,
+        look: Annotated[
+            bool,
+            Parameter(negative=(), help="look at the provider now, not only into the ledger"),
+        ] = False,
+        about: About | None = None,
+    ) -> int:
+        """List the parts that no record explains, and what they cost; exit 3 if there are any."""
+        asked = about or About()
+        return self.guard(asked.json, lambda screen: self._leaks(file, asked, screen, look=look))
+
+    async def _leaks(self, file: File, asked: About, screen: Screen, *, look: bool) -> int:
+        config = self.outside.load(file)
+        fleets = config.chosen(asked.fleet)
+        async with self.outside.store(config, Purpose.READ) as store:
+            names = {fleet.name for fleet in fleets}
+            found = {s.part: s for s in await store.suspects() if s.fleet in names}
+            if look:
+                with screen.waiting("looking at the provider"):
+                    found = await self._looked(config, store, fleets)
+        note = self._as_of(config, look=look)
+        now = self.outside.clock().now()
+        suspects = tuple(found.values())
+        value = {
+            "at": now,
+            "looked": look,
+            "note": note,
+            "suspects": [as_json.suspect(entry, now) for entry in suspects],
+            "price": sum(entry.price for entry in suspects),
+            "cost": sum(as_json.cost_of(entry, now) for entry in suspects),
+        }
+        screen.show(pictures.leaks(suspects, now, note), value)
+        return Exit.SUSPECTS if suspects else Exit.OK
+
+    async def _looked(
+        self, config: Config, store: Store, fleets: tuple[Fleet, ...]
+    ) -> dict[str, Suspect]:
+        """Return what a look at the provider shows now, without writing it down."""
+        found = dict[str, Suspect]()
+        async with self.outside.accounts(config, store) as accounts:
+            ports = self.outside.ports(store, SilentMeters())
+            for account in accounts:
+                for fleet in account.fleets:
+                    if fleet in fleets:
+                        seen = await look_once(ports, account, fleet, config.settings)
+                        kept = ledger(seen)
+                        current = {s.part: s for s in seen.suspects if s.part not in kept.cleared}
+                        found |= current | {s.part: s for s in kept.suspects}
+        return {str(part): suspect for part, suspect in found.items()}
+
+    def _as_of(self, config: Config, *, look: bool) -> str:
+        """Return a sentence that says how old this answer is."""
+        if look:
+            return "as of a look just now"
+        if self.outside.engine_runs(config):
+            quiet = span(config.settings.quiet)
+            return f"from the ledger of the running engine, which looks at least every {quiet}"
+        return "from the ledger as the last engine left it; none is running (--look looks now)"
+
+
+async def standing_of(
+    outside: Outside, store: Store, config: Config, fleet: Fleet, at: datetime | None = None
+) -> Standing:
+    """Return how a fleet stands now, or stood at a time."""
+    if at is not None:
+        machines = await store.images(fleet.name, at)
+        return Standing(fleet=fleet, row=None, machines=machines, at=at, past=True)
+    rows = {row.name: row for row in await store.fleets()}
+    return Standing(
+        fleet=fleet,
+        row=rows.get(fleet.name),
+        machines=await store.machines(fleet.name),
+        at=outside.clock().now(),
+        suspects=tuple(s for s in await store.suspects() if s.fleet == fleet.name),
+        wishes=tuple(w for w in await store.wishes() if w.fleet == fleet.name),
+        runs=outside.engine_runs(config),
+    )

@@ -1,0 +1,41 @@
+"""Silent meters: for commands that look once and are gone before anybody could ask."""
+
+from datetime import timedelta
+
+from hostler.domain.ids import AccountName, FleetName
+from hostler.domain.machine import Machine
+from hostler.domain.seen import Suspect
+
+
+class SilentMeters:
+    """Counts nothing."""
+
+    def machines(self, fleet: FleetName, machines: tuple[Machine, ...]) -> None:
+        """Do nothing."""
+
+    def moved(self, fleet: FleetName, before: str, after: str, reason: str) -> None:
+        """Do nothing."""
+
+    def called(self, account: AccountName, call: str, outcome: str) -> None:
+        """Do nothing."""
+
+    def looked(self, account: AccountName, age: timedelta) -> None:
+        """Do nothing."""
+
+    def suspects(self, suspects: tuple[Suspect, ...]) -> None:
+        """Do nothing."""
+
+    def barred(self, check: str) -> None:
+        """Do nothing."""
+
+    def illegal(self) -> None:
+        """Do nothing."""
+
+    def bug(self, where: str) -> None:
+        """Do nothing."""
+
+    def strange(self, account: AccountName, word: str) -> None:
+        """Do nothing."""
+
+    def settled(self, account: AccountName, kind: str, lag: timedelta) -> None:
+        """Do nothing."""

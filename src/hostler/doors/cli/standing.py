@@ -1,0 +1,97 @@
+"""Standing: how a fleet stands, read from its records, and what is next for a machine. Pure."""
+
+from collections import Counter
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from hostler.domain.fleet import Fleet, FleetRow
+from hostler.domain.machine import Machine
+from hostler.domain.money import cost
+from hostler.domain.phases import PHASES, Phase
+from hostler.domain.seen import Suspect, Wish
+
+from .words import clock_time, until
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """One fleet as its records have it at a time; `row` is None before the first engine."""
+
+    fleet: Fleet
+    row: FleetRow | None
+    machines: tuple[Machine, ...]
+    at: datetime
+    suspects: tuple[Suspect, ...] = ()
+    wishes: tuple[Wish, ...] = ()
+    runs: bool = False
+    past: bool = False
+
+    @property
+    def wished(self) -> int:
+        """The size in force."""
+        return self.row.wished(self.fleet) if self.row else self.fleet.size
+
+    @property
+    def counts(self) -> Counter[str]:
+        """How many machines are in which phase."""
+        return Counter(str(machine.phase) for machine in self.machines)
+
+    @property
+    def ready(self) -> int:
+        """How many are up and usable."""
+        return self.counts[Phase.READY]
+
+    @property
+    def cost(self) -> float:
+        """What the living machines have cost so far."""
+        return sum(cost(machine, self.at) for machine in self.machines)
+
+    @property
+    def pause(self) -> str:
+        """Who paused the fleet, why and until when; empty where nobody did."""
+        hold = self.row.pause if self.row else None
+        if hold is None or hold.until <= self.at:
+            return ""
+        why = f": {hold.why}" if hold.why else ""
+        return f"paused by {hold.actor} until {clock_time(hold.until, self.at)}{why}"
+
+
+_BOUNDS = {
+    "admit": "at the latest",
+    "start": "broken otherwise",
+    "stop": "alarm otherwise",
+    "drain": "ended anyhow",
+    "max_age": "replaced",
+}
+
+
+def outlook(machine: Machine, fleet: Fleet, now: datetime) -> str:
+    """Return what is next for a machine as far as its record says; `explain` asks decide()."""
+    if machine.hold is not None and machine.held(now):
+        hold = machine.hold
+        return f"held by {hold.actor} until {clock_time(hold.until, now)}"
+    if machine.again is not None and machine.again > now:
+        return f"next try {until(machine.again, now)}"
+    if machine.doubt is not None:
+        return f"to be confirmed: {machine.doubt.what}"
+    bound = bound_of(machine, fleet)
+    if bound is None:
+        return ""
+    word = _BOUNDS.get(PHASES[machine.phase].bound or "", "")
+    return f"{word} {until(machine.since + bound, now)}".strip()
+
+
+def bound_of(machine: Machine, fleet: Fleet) -> timedelta | None:
+    """Return how long the machine may be in its phase, or None where that is not bounded."""
+    name = PHASES[machine.phase].bound
+    value: object = getattr(fleet.timers, name) if name else None
+    return value if isinstance(value, timedelta) else None
+
+
+def trouble(machine: Machine) -> str:
+    """Return what is wrong with a machine, or an empty string."""
+    if machine.stuck:
+        return f"stuck: {machine.error}".removesuffix(": ")
+    if machine.error:
+        return machine.error
+    return machine.reason if machine.phase in {Phase.BROKEN, Phase.STOPPING} else ""

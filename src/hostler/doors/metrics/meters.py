@@ -1,0 +1,184 @@
+"""Prometheus meters: the port's counts and gauges in a registry of their own."""
+
+from collections import Counter as Tally
+from dataclasses import dataclass
+from datetime import timedelta
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, generate_latest
+
+from hostler.domain.ids import AccountName, FleetName
+from hostler.domain.machine import Machine
+from hostler.domain.phases import Phase
+from hostler.domain.seen import Suspect
+from hostler.ports.clock import Clock
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metric:
+    """One metric as the reference lists it."""
+
+    name: str
+    kind: str
+    labels: tuple[str, ...]
+    help: str
+
+
+METRICS = (
+    Metric(
+        name="hostler_machines",
+        kind="gauge",
+        labels=("fleet", "phase"),
+        help="Living machines by phase, as of the last turn",
+    ),
+    Metric(
+        name="hostler_transitions_total",
+        kind="counter",
+        labels=("fleet", "from", "to", "reason"),
+        help="Moves of machines from one phase to another",
+    ),
+    Metric(
+        name="hostler_calls_total",
+        kind="counter",
+        labels=("provider", "call", "outcome"),
+        help="Calls to a provider: done, unknown, or refused_ with the class of the refusal",
+    ),
+    Metric(
+        name="hostler_look_age_seconds",
+        kind="gauge",
+        labels=("provider",),
+        help="Age of the oldest whole look that decisions rest on",
+    ),
+    Metric(
+        name="hostler_suspects",
+        kind="gauge",
+        labels=("fleet", "zone", "class"),
+        help="Parts that no record explains",
+    ),
+    Metric(
+        name="hostler_suspects_euros_per_hour",
+        kind="gauge",
+        labels=("fleet", "zone", "class"),
+        help="What those parts cost",
+    ),
+    Metric(
+        name="hostler_gate_refusals_total",
+        kind="counter",
+        labels=("check",),
+        help="Calls that the gate refused, by check",
+    ),
+    Metric(
+        name="hostler_illegal_moves_total",
+        kind="counter",
+        labels=(),
+        help="Moves that the table of phases refused: a defect of hostler's, please report it",
+    ),
+    Metric(
+        name="hostler_bugs_total",
+        kind="counter",
+        labels=("where",),
+        help="Failures that nobody foresaw: the log has their traces, please report them",
+    ),
+    Metric(
+        name="hostler_unknown_statuses_total",
+        kind="counter",
+        labels=("provider", "status"),
+        help="Words of the provider's that hostler does not know",
+    ),
+    Metric(
+        name="hostler_settle_seconds_max",
+        kind="gauge",
+        labels=("provider", "call"),
+        help="Longest time that an effect took to show in a look; beyond `settle` it is an alarm",
+    ),
+)
+"""Every metric there is."""
+
+
+class PrometheusMeters:
+    """Counts into its own registry; remembers which fleets have had a turn."""
+
+    def __init__(self, clock: Clock) -> None:
+        """Make every metric, so that they are there, at zero, before anything happens."""
+        self.registry = CollectorRegistry()
+        self._gauges = dict[str, Gauge]()
+        self._counters = dict[str, Counter]()
+        for metric in METRICS:
+            made = {"gauge": self._gauge, "counter": self._counter}[metric.kind]
+            made(metric)
+        self._clock = clock
+        self._longest = dict[tuple[AccountName, str], float]()
+        self._turned = set[FleetName]()
+
+    def _gauge(self, metric: Metric) -> None:
+        self._gauges[metric.name] = Gauge(
+            metric.name, metric.help, metric.labels, registry=self.registry
+        )
+
+    def _counter(self, metric: Metric) -> None:
+        self._counters[metric.name] = Counter(
+            metric.name, metric.help, metric.labels, registry=self.registry
+        )
+
+    def page(self) -> bytes:
+        """Return all metrics in Prometheus' text format."""
+        return generate_latest(self.registry)
+
+    def turned(self) -> frozenset[FleetName]:
+        """Return the fleets that have had a turn, which comes after a look."""
+        return frozenset(self._turned)
+
+    def machines(self, fleet: FleetName, machines: tuple[Machine, ...]) -> None:
+        """Note the living machines of a fleet, after a turn."""
+        self._turned.add(fleet)
+        counts = Tally(machine.phase for machine in machines)
+        for phase in Phase:
+            if phase is not Phase.GONE:
+                self._gauges["hostler_machines"].labels(fleet, phase).set(counts[phase])
+
+    def moved(self, fleet: FleetName, before: str, after: str, reason: str) -> None:
+        """Count a move."""
+        self._counters["hostler_transitions_total"].labels(fleet, before, after, reason).inc()
+
+    def called(self, account: AccountName, call: str, outcome: str) -> None:
+        """Count a call."""
+        self._counters["hostler_calls_total"].labels(account, call, outcome).inc()
+
+    def looked(self, account: AccountName, age: timedelta) -> None:
+        """Note the age of the oldest whole look; it goes on growing until the next one."""
+        begun = self._clock.boot() - age.total_seconds()
+        gauge = self._gauges["hostler_look_age_seconds"].labels(account)
+        gauge.set_function(lambda: self._clock.boot() - begun)
+
+    def suspects(self, suspects: tuple[Suspect, ...]) -> None:
+        """Note the ledger: what is not in it any more counts nothing."""
+        places = Tally((s.fleet, s.zone, s.cls) for s in suspects)
+        counts, prices = (self._gauges[f"hostler_suspects{end}"] for end in ("", "_euros_per_hour"))
+        counts.clear()
+        prices.clear()
+        for place, count in places.items():
+            counts.labels(*place).set(count)
+        for suspect in suspects:
+            prices.labels(suspect.fleet, suspect.zone, suspect.cls).inc(suspect.price)
+
+    def barred(self, check: str) -> None:
+        """Count a refusal of the gate."""
+        self._counters["hostler_gate_refusals_total"].labels(check).inc()
+
+    def illegal(self) -> None:
+        """Count an illegal move."""
+        self._counters["hostler_illegal_moves_total"].inc()
+
+    def bug(self, where: str) -> None:
+        """Count a bug of ours."""
+        self._counters["hostler_bugs_total"].labels(where).inc()
+
+    def strange(self, account: AccountName, word: str) -> None:
+        """Count an unknown status."""
+        self._counters["hostler_unknown_statuses_total"].labels(account, word[:64]).inc()
+
+    def settled(self, account: AccountName, kind: str, lag: timedelta) -> None:
+        """Keep the longest lag."""
+        gauge = self._gauges["hostler_settle_seconds_max"].labels(account, kind)
+        seconds = max(lag.total_seconds(), self._longest.get((account, kind), 0.0))
+        self._longest[account, kind] = seconds
+        gauge.set(seconds)

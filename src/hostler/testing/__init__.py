@@ -1,0 +1,1 @@
+"""Kits: the fakes of ports and the suites that third parties run against their adapters."""

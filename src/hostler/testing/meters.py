@@ -1,0 +1,74 @@
+"""Meters that count into plain dictionaries, for tests and experiments."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from hostler.domain.ids import AccountName, FleetName
+from hostler.domain.machine import Machine
+from hostler.domain.seen import Suspect
+
+
+@dataclass(slots=True)
+class CountingMeters:
+    """Remembers everything that it was told; `calls` by kind and outcome, `moves` by from and to.
+
+    It promises what every adapter of the port does: it never raises.
+    """
+
+    living: dict[FleetName, tuple[Machine, ...]] = field(
+        default_factory=dict[FleetName, tuple[Machine, ...]]
+    )
+    moves: Counter[tuple[str, str, str]] = field(default_factory=Counter[tuple[str, str, str]])
+    calls: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
+    ages: dict[AccountName, timedelta] = field(default_factory=dict[AccountName, timedelta])
+    ledger: tuple[Suspect, ...] = ()
+    refusals: Counter[str] = field(default_factory=Counter[str])
+    illegal_moves: int = 0
+    bugs: Counter[str] = field(default_factory=Counter[str])
+    words: Counter[str] = field(default_factory=Counter[str])
+    longest: dict[str, timedelta] = field(default_factory=dict[str, timedelta])
+
+    def machines(self, fleet: FleetName, machines: tuple[Machine, ...]) -> None:
+        """Note the living machines of a fleet, after a turn."""
+        self.living[fleet] = machines
+
+    def moved(self, fleet: FleetName, before: str, after: str, reason: str) -> None:
+        """Count a move."""
+        del fleet
+        self.moves[before, after, reason] += 1
+
+    def called(self, account: AccountName, call: str, outcome: str) -> None:
+        """Count a call."""
+        del account
+        self.calls[call, outcome] += 1
+
+    def looked(self, account: AccountName, age: timedelta) -> None:
+        """Note the age of the oldest whole look."""
+        self.ages[account] = age
+
+    def suspects(self, suspects: tuple[Suspect, ...]) -> None:
+        """Note the ledger."""
+        self.ledger = suspects
+
+    def barred(self, check: str) -> None:
+        """Count a refusal of the gate."""
+        self.refusals[check] += 1
+
+    def illegal(self) -> None:
+        """Count an illegal move."""
+        self.illegal_moves += 1
+
+    def bug(self, where: str) -> None:
+        """Count a bug."""
+        self.bugs[where] += 1
+
+    def strange(self, account: AccountName, word: str) -> None:
+        """Count an unknown status."""
+        del account
+        self.words[word] += 1
+
+    def settled(self, account: AccountName, kind: str, lag: timedelta) -> None:
+        """Keep the longest lag."""
+        del account
+        self.longest[kind] = max(lag, self.longest.get(kind, lag))
