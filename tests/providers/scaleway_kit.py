@@ -1,4 +1,4 @@
-"""What the tests of the Scaleway provider share: names, bodies, and a clock that is moved by hand."""
+"""What the tests of the Scaleway provider share: names, bodies, and a clock moved by hand."""
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta

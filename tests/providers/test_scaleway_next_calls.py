@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from scaleway_kit import MACHINE, NOW, ZONE, claim, machine, provider
 
 from hostler.domain.calls import Call, Done, Effect, Outcome, Refusal, Refused
 from hostler.domain.fold import fold, fold_parts, planned
@@ -13,7 +14,6 @@ from hostler.domain.parts import Condition, Part, Slot
 from hostler.domain.phases import Goal
 from hostler.providers.scaleway.instances import Instances
 from hostler.providers.scaleway.settings import Disk, Template
-from scaleway_kit import MACHINE, NOW, ZONE, claim, machine, provider
 
 FULL = Template(
     cloud_init="#cloud-config",
@@ -52,17 +52,27 @@ def answered(call: Call, template: Template) -> Done:
 
 def part(slot: Slot, id_: str, condition: Condition, **fields: object) -> Part:
     base = Part(
-        id=PartId(id_), slot=slot, zone=ZONE, mark=claim(slot).mark, condition=condition,
+        id=PartId(id_),
+        slot=slot,
+        zone=ZONE,
+        mark=claim(slot).mark,
+        condition=condition,
         notes=(("type", "sbs_volume"),),
-    )  # fmt: skip
-    return replace(base, **fields)  # pyright: ignore[reportArgumentType]
+    )
+    return replace(base, **fields)
 
 
 def server(condition: Condition, allowed: tuple[str, ...], **fields: object) -> Part:
-    return part(Slot("server"), "srv-1", condition, allowed=allowed, notes=(), **fields)
+    return part(Slot("server"), "srv-1", condition, **{"allowed": allowed, "notes": (), **fields})
 
 
-def take(record: Machine, parts: tuple[Part, ...], call: Call, outcome: Outcome, step: int):
+State = tuple[Machine, tuple[Part, ...]]
+Prefix = tuple[Machine, tuple[Part, ...], tuple[Call, ...]]
+
+
+def take(
+    record: Machine, parts: tuple[Part, ...], call: Call, outcome: Outcome, step: int
+) -> State:
     """Fold one call and its outcome, as the engine does."""
     now = NOW + timedelta(seconds=step)
     if call.once:
@@ -70,11 +80,11 @@ def take(record: Machine, parts: tuple[Part, ...], call: Call, outcome: Outcome,
     return fold(record, call, outcome, now), fold_parts(parts, outcome)
 
 
-def made(template: Template, record: Machine | None = None):
-    """Yield every prefix of a creation: the record and parts before each call, and the call."""
+def made(template: Template) -> list[Prefix]:
+    """Return every prefix of a creation: the record and parts before each call, and the call."""
     source = provider(template=template)
-    record, parts = record or machine(), ()
-    prefixes = []
+    record, parts = machine(), tuple[Part, ...]()
+    prefixes = list[Prefix]()
     for step in range(40):
         calls = source.next_calls(Goal.PRESENT, record, parts, NOW)
         prefixes.append((record, parts, calls))
@@ -111,7 +121,8 @@ def test_the_least_template_makes_the_least_calls():
 
 
 def test_the_plan_on_placeholders_lists_the_same_calls():
-    source, record, parts, kinds = provider(template=FULL), machine(), (), []
+    source, record = provider(template=FULL), machine()
+    parts, kinds = tuple[Part, ...](), list[str]()
     while calls := source.next_calls(Goal.PRESENT, record, parts, NOW):
         kinds.append(calls[0].kind)
         record, parts = take(record, parts, calls[0], planned(calls[0], 0), len(kinds))
@@ -298,9 +309,7 @@ def test_a_part_in_another_zone_is_removed_and_its_slot_is_filled_here():
 def test_a_part_with_somebody_elses_mark_is_never_touched(goal: Goal, mark: object):
     record, parts, _ = made(Template())[-1]
     wrong = tuple(
-        replace(p, mark=mark, surplus=surplus)  # pyright: ignore[reportArgumentType]
-        for p in parts
-        for surplus in (False, True)
+        replace(p, mark=mark, surplus=surplus) for p in parts for surplus in (False, True)
     )
     touched = {c.target for c in provider().next_calls(goal, record, wrong, NOW) if c.target}
     assert touched == set()
@@ -315,6 +324,22 @@ def test_an_adopted_machine_keeps_the_marks_of_its_old_installation():
 
 
 # ------------------------------------------------------------------ clearing
+
+
+def test_volumes_that_nobody_knows_yet_are_written_down_before_their_server_goes():
+    notes = (("volumes", "0:vol-7:sbs_volume,1:vol-8:l_ssd"),)
+    running = replace(server(Condition.UP, RUNNING), notes=notes)
+    ip = part(Slot("address", 0), "ip-0", Condition.BUSY)
+    calls = provider().next_calls(Goal.ABSENT, machine(), (running, ip), NOW)
+    assert [(c.kind, c.target, c.effect) for c in calls] == [
+        ("server.volumes", "srv-1", Effect.CHANGE)
+    ]
+    seven = part(Slot("volume", 0), "vol-7", Condition.UNKNOWN, status="promised")
+    eight = part(Slot("volume", 1), "vol-8", Condition.UNKNOWN, status="promised")
+    assert kinds(provider(), machine(), (running, ip, seven, eight)) == [
+        "ip.delete ip-0",
+        "server.terminate srv-1",
+    ]
 
 
 def kinds(source: Instances, record: Machine, parts: tuple[Part, ...]) -> list[str]:
@@ -399,7 +424,7 @@ def test_every_prefix_can_be_cleared_and_clearing_twice_does_nothing(
         assert kinds(provider(template=FULL), record_, left) == []
 
 
-def cleared(record: Machine, parts: tuple[Part, ...]) -> tuple[Machine, tuple[Part, ...]]:
+def cleared(record: Machine, parts: tuple[Part, ...]) -> State:
     """Clear as the engine does; a look after each round shows what has gone meanwhile."""
     source = provider(template=FULL)
     for step in range(20):

@@ -11,7 +11,16 @@ from hostler.domain.calls import Call, Effect
 from hostler.domain.machine import Machine
 from hostler.domain.parts import Condition, Part
 
-from .calls import DELETE_ADDRESS, DELETE_SERVER, DELETE_VOLUME, TERMINATE, UNPROTECT, whose
+from .calls import (
+    DELETE_ADDRESS,
+    DELETE_SERVER,
+    DELETE_VOLUME,
+    NOTE_VOLUMES,
+    TERMINATE,
+    UNPROTECT,
+    Arguments,
+    whose,
+)
 
 _SETTLED = frozenset({"planned"})
 
@@ -26,6 +35,8 @@ def clear(
     """
     holders = {server.id for server in servers}
     ordered = sorted(parts, key=lambda part: (_ORDER[part.slot.kind], part.slot, part.id))
+    if unnoted := _unnoted(machine, ordered):
+        return unnoted
     calls = list[Call | None]()
     for part in ordered:
         match part.slot.kind:
@@ -38,13 +49,29 @@ def clear(
     return tuple(call for call in calls if call is not None)
 
 
+def _unnoted(machine: Machine, parts: list[Part]) -> tuple[Call, ...]:
+    """Return calls that write down the volumes of servers, where the record has them not yet.
+
+    Once a server is gone nothing tells any more which unmarked volumes it had.
+    """
+    known = {str(part.id) for part in parts}
+    known |= {str(entry.id) for place in machine.places for entry in place.known}
+    calls = list[Call]()
+    for server in parts:
+        held = [entry for entry in server.note("volumes").split(",") if entry]
+        new = tuple(entry for entry in held if entry.split(":")[1] not in known)
+        if new and server.slot.kind == "server":
+            calls.append(_change(machine, server, NOTE_VOLUMES, (("volumes", new),)))
+    return tuple(calls)
+
+
 _ORDER = {"address": 0, "server": 1, "volume": 2}
 
 
 def _server(machine: Machine, server: Part, *, unprotect: bool) -> Call | None:
     if server.note("protected"):
         # Somebody protected it by hand: that is a word to us. It shows as stuck, not as removed.
-        return _change(machine, server) if unprotect else None
+        return _change(machine, server, UNPROTECT) if unprotect else None
     if "terminate" in server.allowed:
         return _call(machine, server, TERMINATE)
     if server.condition is Condition.OFF and (server.allowed or server.status in _SETTLED):
@@ -71,12 +98,13 @@ def _call(machine: Machine, part: Part, kind: str) -> Call:
     )
 
 
-def _change(machine: Machine, server: Part) -> Call:
+def _change(machine: Machine, server: Part, kind: str, args: Arguments = ()) -> Call:
     return Call(
-        kind=UNPROTECT,
+        kind=kind,
         slot=server.slot,
         zone=server.zone,
         effect=Effect.CHANGE,
         target=server.id,
-        args=whose(machine),
+        attempt=server.mark.attempt if server.mark else 0,
+        args=(*whose(machine), *args),
     )

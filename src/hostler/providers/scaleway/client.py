@@ -1,6 +1,7 @@
 """Client: one request to the API, its answer or a typed trouble, logged, with the secret hidden."""
 
 import asyncio
+import re
 from datetime import timedelta
 
 import msgspec
@@ -16,6 +17,7 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.scaleway")
 
 DEADLINE = timedelta(seconds=20)
 _AT_ONCE = 16
+_PLAIN = re.compile(r"/[A-Za-z0-9/_.-]+")
 
 Query = tuple[tuple[str, str], ...]
 
@@ -62,6 +64,8 @@ class Client:
         if content_type:
             headers.append(("Content-Type", content_type))
         request = Request(method=method, path=path, query=query, headers=tuple(headers), body=body)
+        if not _PLAIN.fullmatch(path) or ".." in path:
+            raise NotSent(f"{self._hide(path)!r} is no path of the API: an id in it is damaged")
         async with self._room:
             response = await self._answer(request)
         if 200 <= response.status < 300:

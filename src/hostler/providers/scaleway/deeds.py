@@ -40,6 +40,7 @@ class Deeds:
             calls.ATTACH_NETWORK: self._attach_network,
             calls.POWER_ON: self._power_on,
             calls.TERMINATE: self._terminate,
+            calls.NOTE_VOLUMES: self._note_volumes,
             calls.UNPROTECT: self._unprotect,
             calls.DELETE_SERVER: self._delete_server,
             calls.MARK_VOLUME: self._mark_volume,
@@ -199,6 +200,27 @@ class Deeds:
     async def _terminate(self, call: Call, target: PartId) -> Outcome:
         await self._api.act(call.zone, target, "terminate")
         return Done(parts=(self._moving(call, target, Condition.STOPPING),))
+
+    async def _note_volumes(self, call: Call, target: PartId) -> Outcome:
+        """Return the volumes that the server's body named; nothing is asked, nothing can fail."""
+        entries = [entry.split(":") for entry in texts(call, "volumes")]
+        return Done(
+            parts=tuple(
+                self._held(call, Slot("volume", int(place)), PartId(volume), type_, target)
+                for place, volume, type_ in entries
+            )
+        )
+
+    def _held(self, call: Call, slot: Slot, volume: PartId, type_: str, owner: PartId) -> Part:
+        return Part(
+            id=volume,
+            slot=slot,
+            zone=call.zone,
+            mark=claim_for(call, slot, self._installation).mark,
+            status="promised",
+            owner=owner,
+            notes=(("type", type_),),
+        )
 
     async def _unprotect(self, call: Call, target: PartId) -> Outcome:
         server = await self._api.change_server(call.zone, target, {"protected": False})

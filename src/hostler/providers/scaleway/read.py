@@ -184,9 +184,18 @@ def _rank(ip: PublicIp) -> int:
 
 
 def _server_notes(server: Server) -> tuple[tuple[str, str], ...]:
-    volumes = ",".join(f"{place}:{v.id}:{v.volume_type}" for place, v in server_volumes(server))
+    volumes = ",".join(
+        f"{place}:{v.id}:{v.volume_type or 'sbs_volume'}"
+        for place, v in server_volumes(server)
+        if _plain(v.id) and _plain(v.volume_type or "sbs_volume")
+    )
     nics = ",".join(n.private_network_id or "" for n in server.private_nics or ())
     notes = [("type", server.commercial_type or ""), ("volumes", volumes), ("nics", nics)]
     if server.protected:
         notes.append(("protected", "yes"))
     return tuple((key, value) for key, value in notes if value)
+
+
+def _plain(text: str | None) -> bool:
+    """Tell whether a text may stand in a list with commas and colons: ids and types do."""
+    return text is not None and text.replace("-", "").replace("_", "").isalnum()
