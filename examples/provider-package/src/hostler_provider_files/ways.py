@@ -1,0 +1,76 @@
+"""Ways: the pure half: from the parts that exist to a goal."""
+
+from hostler.domain.calls import Call, Effect
+from hostler.domain.machine import Machine
+from hostler.domain.parts import Condition, Part, Slot
+from hostler.domain.phases import Goal
+from hostler_provider_files.words import ADDRESS, SERVER
+
+_DELETE = {SERVER: "server.delete", ADDRESS: "address.delete"}
+
+
+def next_calls(goal: Goal, machine: Machine, parts: tuple[Part, ...]) -> tuple[Call, ...]:
+    """Return the calls that may be made now; creation, resumption and clean-up are all in here."""
+    if goal is Goal.ABSENT:
+        return _away(parts)
+    surplus = tuple(part for part in parts if part.surplus)
+    return _away(surplus) if surplus else _up(machine, parts)
+
+
+def _up(machine: Machine, parts: tuple[Part, ...]) -> tuple[Call, ...]:
+    server, address = _in(SERVER, parts), _in(ADDRESS, parts)
+    if address is None:
+        return (_make(machine, ADDRESS, "address.create"),)
+    if server is None:
+        return (_make(machine, SERVER, "server.create", address.id),)
+    if server.condition is Condition.OFF:
+        call = Call(
+            kind="server.start",
+            slot=SERVER,
+            zone=server.zone,
+            effect=Effect.CHANGE,
+            target=server.id,
+        )
+        return (call,)
+    return ()
+
+
+def _in(slot: Slot, parts: tuple[Part, ...]) -> Part | None:
+    return next((part for part in parts if part.slot == slot), None)
+
+
+def _make(machine: Machine, slot: Slot, kind: str, address: str = "") -> Call:
+    """A creation is *once*, and carries the next number of its slot into the mark."""
+    return Call(
+        kind=kind,
+        slot=slot,
+        zone=machine.offer.zone,
+        effect=Effect.MAKE,
+        attempt=machine.place(slot).attempt + 1,
+        once=True,
+        args=(
+            ("fleet", machine.fleet),
+            ("machine", machine.id),
+            *((("address", address),) if address else ()),
+        ),
+    )
+
+
+def _away(parts: tuple[Part, ...]) -> tuple[Call, ...]:
+    """Return one removal for each part: they are independent, so one that fails stops no other."""
+    return tuple(
+        Call(
+            kind=_DELETE[part.slot],
+            slot=part.slot,
+            zone=part.zone,
+            effect=Effect.DESTROY,
+            target=part.id,
+        )
+        for part in parts
+        if part.slot in _DELETE and not _strange(part)
+    )
+
+
+def _strange(part: Part) -> bool:
+    """A state that we do not know neither blocks nor kills: wait, and let a person look."""
+    return part.condition is Condition.UNKNOWN and part.status != "promised"

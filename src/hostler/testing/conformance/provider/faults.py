@@ -1,0 +1,124 @@
+"""Faults: what a provider says of a call whose request or answer was hurt on its way."""
+
+from hostler.domain.calls import Call, Done, Effect, Outcome, Refusal, Refused
+from hostler.domain.fold import fold
+from hostler.domain.machine import ask
+from hostler.domain.phases import Goal
+
+from .hand import Hand, end, made_hand, new_hand
+from .rig import Ability, Fault, Rig, need
+
+_PASSING = frozenset({Refusal.BUSY, Refusal.RATE, Refusal.WRONG_STATE, Refusal.NOT_SENT})
+
+
+async def a_lost_answer_is_not_refused(rig: Rig) -> None:
+    """A call that had its effect, and whose answer is lost, is never Refused."""
+    need(rig, Fault.AFTER)
+    await _not_refused(rig, Fault.AFTER)
+
+
+async def a_nonsense_answer_is_not_refused(rig: Rig) -> None:
+    """A call that had its effect, and whose answer makes no sense, is never Refused."""
+    need(rig, Fault.GARBAGE)
+    await _not_refused(rig, Fault.GARBAGE)
+
+
+async def _not_refused(rig: Rig, fault: Fault) -> None:
+    hand = await new_hand(rig)
+    call, before = await _first_make(hand), await rig.things()
+    outcome = await _struck(hand, call, fault)
+    had_effect = await rig.things() != before
+    assert not (had_effect and isinstance(outcome, Refused)), (
+        f"{call} had its effect, its answer was hurt ({fault}), and yet it is Refused: {outcome}"
+    )
+    await _goes_on(hand, call, outcome)
+
+
+async def a_lost_request_is_not_done(rig: Rig) -> None:
+    """A call that was lost on its way is never Done."""
+    need(rig, Fault.BEFORE)
+    hand = await new_hand(rig)
+    call, before = await _first_make(hand), await rig.things()
+    outcome = await _struck(hand, call, Fault.BEFORE)
+    had_effect = await rig.things() != before
+    assert had_effect or not isinstance(outcome, Done), (
+        f"{call} never arrived, and yet it is Done: {outcome}"
+    )
+    await _goes_on(hand, call, outcome)
+
+
+async def busy_passes_by_itself(rig: Rig) -> None:
+    """What is refused for the moment is Refused, in a class that time heals, without effect."""
+    need(rig, Fault.BUSY)
+    hand = await new_hand(rig)
+    call, before = await _first_make(hand), await rig.things()
+    outcome = await _struck(hand, call, Fault.BUSY)
+    assert isinstance(outcome, Refused), f"{call} was refused, and yet the outcome is {outcome}"
+    assert outcome.why in _PASSING, f"{call} was only busy, and is refused for good: {outcome.why}"
+    assert await rig.things() == before, f"{call} is Refused, and had its effect"
+    await _goes_on(hand, call, outcome)
+
+
+async def busy_removals_pass_by_themselves(rig: Rig) -> None:
+    """A removal that is refused for the moment is Refused, and done when asked again."""
+    need(rig, Fault.BUSY)
+    hand = await made_hand(rig)
+    before = await rig.things()
+    call = next((c for c in hand.ask(Goal.ABSENT) if c.effect is Effect.DESTROY), None)
+    assert call is not None, "a machine that is up gives the goal absent nothing to destroy"
+    outcome = await _struck(hand, call, Fault.BUSY)
+    assert isinstance(outcome, Refused), f"{call} was refused, and yet the outcome is {outcome}"
+    assert outcome.why in _PASSING, f"{call} was only busy, and is refused for good: {outcome.why}"
+    assert await rig.things() == before, f"{call} is Refused, and had its effect"
+    await end(hand)
+
+
+async def _first_make(hand: Hand) -> Call:
+    """Lead the machine up to the first call that makes something, and return that call."""
+    await hand.look()
+    for _ in range(64):
+        call = next(iter(hand.ask(Goal.PRESENT)), None)
+        assert call is not None, "no creating call was ever asked for"
+        if call.effect is Effect.MAKE:
+            return call
+        await hand.make(call)
+    raise AssertionError("no creating call was ever asked for")
+
+
+async def _struck(hand: Hand, call: Call, fault: Fault) -> Outcome:
+    await hand.rig.strike(fault)
+    if call.once:
+        hand.machine = ask(hand.machine, call, hand.rig.clock.now(), hand.epoch)
+    hand.saved = hand.machine
+    return await hand.provider.do(call)
+
+
+async def _goes_on(hand: Hand, call: Call, outcome: Outcome) -> None:
+    """Check that the machine still gets up after the hurt call, once, and then away."""
+    hand.machine = fold(hand.machine, call, outcome, hand.rig.clock.now())
+    hand.saved = hand.machine
+    await hand.reach(Goal.PRESENT)
+    things = await hand.things()
+    fresh = await made_hand(hand.rig, 77)
+    expected = await fresh.things()
+    assert things == expected, f"after a hurt {call} there are {things} things, not {expected}"
+    await end(hand)
+    await end(fresh)
+    left = [thing.id for thing in await hand.rig.things()]
+    assert not left, f"after a hurt {call} the world still has {left}"
+
+
+async def a_dead_outside_raises_nothing(rig: Rig) -> None:
+    """Where nothing answers, looks are incomplete and say why, and no call is Done."""
+    need(rig, Ability.DEATH)
+    hand = await made_hand(rig)
+    creation = hand.journal.calls()
+    cleaning = hand.ask(Goal.ABSENT)
+    await rig.die()
+    look = await hand.look()
+    for looked in look.looked:
+        assert not looked.complete, f"nothing answers, and {looked.scope} was seen whole"
+        assert looked.error, f"{looked.scope} is incomplete, and no error says why"
+    for call in (*creation, *cleaning):
+        outcome = await hand.provider.do(call)
+        assert not isinstance(outcome, Done), f"nothing answers, and {call} is Done"

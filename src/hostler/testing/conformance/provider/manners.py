@@ -1,0 +1,66 @@
+"""Manners: traits that make sense, costs, connections, and secrets that stay secret."""
+
+from datetime import timedelta
+
+from hostler.domain.phases import Goal
+
+from .hand import end, made_hand, new_hand
+from .rig import Rig
+
+
+async def traits_are_sane(rig: Rig) -> None:
+    """The traits can be reckoned with, and stay what they are."""
+    provider = await rig.open()
+    traits = provider.traits
+    zero = timedelta(0)
+    assert traits.kinds, "no kind of part is named"
+    assert traits.main.kind in traits.kinds, f"the main kind {traits.main.kind} is not in `kinds`"
+    assert len(set(traits.kinds)) == len(traits.kinds), f"a kind is named twice: {traits.kinds}"
+    assert traits.settle > zero, "settle must be longer than nothing"
+    assert all(time > zero for _, time in traits.settles), "each settle must be longer than nothing"
+    assert traits.deadline > zero, "the deadline of a call must be longer than nothing"
+    assert traits.floor >= zero, "the least paid time cannot be negative"
+    assert traits.page >= 1, "a page shows at least one part"
+    assert rig.offer.zone in traits.zones, f"the zone {rig.offer.zone} is not in `zones`"
+    assert provider.traits == traits, "the traits changed"
+
+
+async def costs_are_positive(rig: Rig) -> None:
+    """Every call and every look takes at least one request."""
+    hand = await made_hand(rig)
+    await end(hand)
+    for asked in (*hand.journal.calls(), *hand.journal.scopes):
+        cost = hand.provider.cost(asked)
+        assert cost >= 1, f"{asked} is said to take {cost} requests"
+
+
+async def an_address_before_a_connection(rig: Rig) -> None:
+    """There is no connection before an address is known, and one when the machine is up."""
+    hand = await new_hand(rig)
+    early = hand.provider.connection(hand.machine, ())
+    assert early is None, f"nothing exists, and yet there is a connection: {early}"
+    await hand.reach(Goal.PRESENT)
+    connection = hand.provider.connection(hand.machine, hand.parts)
+    assert connection is not None, "the machine is up, and there is no connection to it"
+    assert connection.address, "the machine is up, and its connection has no address"
+    assert 0 < connection.port < 65536, f"the connection's port is {connection.port}"
+
+
+async def secrets_stay_secret(rig: Rig) -> None:
+    """No call, look or outcome of a whole life shows a secret."""
+    hand = await made_hand(rig)
+    await end(hand)
+    journal = hand.journal
+    shown = [*journal.made, *journal.asked, *journal.looks, hand.provider.traits]
+    for thing in shown:
+        for text in (repr(thing), str(thing)):
+            for secret in rig.secrets:
+                assert secret not in text, f"a secret is shown by a {type(thing).__name__}"
+    assert rig.secrets, "the rig names no secret to look for"
+
+
+async def closing_twice_is_fine(rig: Rig) -> None:
+    """A provider can be closed, used or not, and closed again."""
+    provider = await rig.open()
+    await provider.close()
+    await provider.close()

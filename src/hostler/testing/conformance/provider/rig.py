@@ -1,0 +1,166 @@
+"""Rig: the world behind one provider, as the checks look into it and disturb it.
+
+A provider's author writes one. What it tells and does goes to the world itself, never through the
+provider's code, so that a misunderstanding cannot be on both sides.
+"""
+
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
+from typing import Protocol
+
+from hostler.domain.ids import FleetName, InstallationId, MachineId, PartId
+from hostler.domain.machine import Offer
+from hostler.domain.parts import Mark
+from hostler.ports.clock import Clock
+from hostler.ports.provider import Provider
+
+
+class Fault(StrEnum):
+    """What can befall the next request that would change something.
+
+    BEFORE: it is lost on its way. AFTER: it has its effect, and its answer is lost. GARBAGE: it has
+    its effect, and its answer makes no sense. BUSY: it is refused, as what passes by itself is.
+    """
+
+    BEFORE = "before"
+    AFTER = "after"
+    GARBAGE = "garbage"
+    BUSY = "busy"
+
+
+class Ability(StrEnum):
+    """What a rig may be unable to do, because its world knows no such thing.
+
+    A rig without pages has pages of one part. SEVERAL says that a machine has several parts.
+    """
+
+    BEFORE = "before"
+    AFTER = "after"
+    GARBAGE = "garbage"
+    BUSY = "busy"
+    WORDS = "words"
+    REMOVE = "remove"
+    PLANT = "plant"
+    PAGES = "pages"
+    REFUSE = "refuse"
+    DEATH = "death"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thing:
+    """One thing that exists and costs or is taken: its id in the world, and whose it says it is."""
+
+    id: str
+    machine: MachineId | None
+
+
+class Rig(Protocol):
+    """One world with one account in it, fresh for each check, and one fleet's marks.
+
+    A method of an ability that is named in `lacks` is never called.
+    """
+
+    @property
+    def installation(self) -> InstallationId:
+        """Whose marks the provider writes."""
+        ...
+
+    @property
+    def fleet(self) -> FleetName:
+        """The fleet whose machines are made; the provider is opened with its template."""
+        ...
+
+    @property
+    def offer(self) -> Offer:
+        """Something that can be had at least twice, and `3 × page + 1` times by planting."""
+        ...
+
+    @property
+    def clock(self) -> Clock:
+        """The clock that the provider was opened with."""
+        ...
+
+    @property
+    def page(self) -> int:
+        """How many parts one page of a listing shows at most."""
+        ...
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """Texts that nobody may ever print: keys, tokens, user data."""
+        ...
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Every status that the provider's documents name for the main part."""
+        ...
+
+    @property
+    def lacks(self) -> Mapping[Ability, str]:
+        """What this rig cannot do, each with the reason; it is shown beside the checks left out."""
+        ...
+
+    async def open(self) -> Provider:
+        """Return a fresh provider over this world, as after a restart of the process.
+
+        What is still open when the check is over is closed with the world.
+        """
+        ...
+
+    async def things(self) -> tuple[Thing, ...]:
+        """Return everything that exists in the account, by the world's own account of itself."""
+        ...
+
+    async def wait(self, time: timedelta) -> None:
+        """Let time pass on the clock and in the world."""
+        ...
+
+    async def strike(self, fault: Fault) -> None:
+        """Let this befall the next request that would change something; once."""
+        ...
+
+    async def say(self, part: PartId, word: str) -> None:
+        """Let the world show this word as the main part's status from now on."""
+        ...
+
+    async def remove(self, part: PartId) -> None:
+        """Take the main part away, as a person with a console does."""
+        ...
+
+    async def plant(self, mark: Mark) -> PartId:
+        """Put a main part there in the offer's zone that carries this mark; return the part's id.
+
+        The mark may be another installation's. The part costs and is listed like any other.
+        """
+        ...
+
+    async def fail_page(self, number: int) -> None:
+        """Let the listing of main parts fail from page `number` on (1 is the first)."""
+        ...
+
+    async def refuse(self, part: PartId | None) -> None:
+        """Refuse whatever would change this part, until called with None."""
+        ...
+
+    async def die(self) -> None:
+        """Let nothing in the world answer from now on."""
+        ...
+
+
+Worlds = AbstractAsyncContextManager[Rig]
+"""What a function that makes rigs returns: the world is torn down when the check is over."""
+
+
+class NotApplicable(Exception):
+    """A check does not apply to this provider; the message says why."""
+
+
+def need(rig: Rig, *abilities: Ability | Fault) -> None:
+    """Raise NotApplicable where the rig lacks one of these."""
+    for ability in abilities:
+        reason = rig.lacks.get(Ability(ability))
+        if reason is not None:
+            raise NotApplicable(reason)

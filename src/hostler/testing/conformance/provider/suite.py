@@ -1,0 +1,102 @@
+"""Suite: the named checks, and running them all."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from . import cuts, faults, life, looks, manners
+from .rig import NotApplicable, Rig, Worlds
+
+Run = Callable[[Rig], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One named promise of a provider; `run` raises AssertionError with what was found instead."""
+
+    name: str
+    promise: str
+    run: Run
+
+
+def _check(run: Run) -> Check:
+    name = getattr(run, "__name__", "")
+    return Check(name=name, promise=str(run.__doc__).strip(), run=run)
+
+
+CHECKS: tuple[Check, ...] = tuple(
+    _check(run)
+    for run in (
+        manners.traits_are_sane,
+        manners.costs_are_positive,
+        manners.an_address_before_a_connection,
+        manners.secrets_stay_secret,
+        manners.closing_twice_is_fine,
+        life.creation_reaches_up,
+        life.creating_calls_are_once_and_numbered,
+        life.nothing_is_left,
+        life.absent_again_asks_nothing,
+        life.present_again_asks_nothing,
+        life.destroying_twice_is_done,
+        life.next_calls_are_pure,
+        life.surplus_goes_and_the_bound_stays,
+        looks.all_pages_are_seen,
+        looks.a_failed_page_keeps_the_rest,
+        looks.a_machine_is_seen_alone,
+        looks.foreign_parts_are_seen_and_left,
+        looks.every_status_has_a_meaning,
+        looks.a_strange_status_changes_nothing,
+        faults.a_lost_answer_is_not_refused,
+        faults.a_nonsense_answer_is_not_refused,
+        faults.a_lost_request_is_not_done,
+        faults.busy_passes_by_itself,
+        faults.busy_removals_pass_by_themselves,
+        faults.a_dead_outside_raises_nothing,
+        cuts.creation_goes_on_after_a_death,
+        cuts.rollback_leaves_nothing,
+        cuts.cleaning_goes_on_after_a_death,
+        cuts.cleaning_passes_a_refused_part,
+        cuts.a_vanished_machine_is_cleaned,
+    )
+)
+"""The checks, the cheapest first."""
+
+
+class Verdict(StrEnum):
+    """How a check went."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    LEFT_OUT = "does not apply"
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """How one check went, and why it failed or does not apply."""
+
+    check: str
+    verdict: Verdict
+    why: str = ""
+
+    def __str__(self) -> str:
+        """Return the result in a line."""
+        return f"{self.check}: {self.verdict}" + (f": {self.why}" if self.why else "")
+
+
+async def run_check(check: Check, worlds: Callable[[], Worlds]) -> Result:
+    """Run one check in a world of its own. An error of any other kind is the provider's failure."""
+    try:
+        async with worlds() as rig:
+            await check.run(rig)
+    except NotApplicable as reason:
+        return Result(check.name, Verdict.LEFT_OUT, str(reason))
+    except AssertionError as error:
+        return Result(check.name, Verdict.FAILED, str(error) or "an assertion without a sentence")
+    except Exception as error:  # noqa: BLE001 - a provider never raises for what the outside does
+        return Result(check.name, Verdict.FAILED, f"raised {type(error).__name__}: {error}")
+    return Result(check.name, Verdict.PASSED)
+
+
+async def run_all(worlds: Callable[[], Worlds]) -> tuple[Result, ...]:
+    """Run every check, each in a world of its own, and return how each went, in order."""
+    return tuple([await run_check(check, worlds) for check in CHECKS])
