@@ -1,0 +1,264 @@
+"""Opening a file: what is made, what is refused, and that a refused file is left as it is."""
+
+import os
+import sqlite3
+import tempfile
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from hostler.domain.errors import StoreDamaged, StoreError, StoreTooNew
+from hostler.stores.sqlite.opening import open_beside, open_engine, open_shared
+from hostler.stores.sqlite.runner import Inline
+from hostler.stores.sqlite.store import SqliteStore
+from hostler.testing.conformance.store.records import WEB, filled, machine
+
+Opener = Callable[[Path], SqliteStore]
+
+
+def engine(path: Path) -> SqliteStore:
+    return open_engine(path, "i-1", runner=Inline)
+
+
+def beside(path: Path) -> SqliteStore:
+    return open_beside(path, runner=Inline)
+
+
+def shared(path: Path) -> SqliteStore:
+    return open_shared(path, "i-1")
+
+
+every_opener = pytest.mark.parametrize("opener", [engine, beside, shared])
+
+
+async def written(path: Path, count: int = 100) -> None:
+    """Leave a store with some machines, closed, so that all of it is in the one file."""
+    store = engine(path)
+    await filled(store, *(machine(number) for number in range(count)))
+    await store.close()
+
+
+def sql(path: Path, *statements: str) -> None:
+    connection = sqlite3.connect(path)
+    for statement in statements:
+        connection.execute(statement)
+    connection.commit()
+    connection.close()
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(file.name for file in folder.iterdir())
+
+
+def let_read_only(path: Path) -> None:
+    path.parent.chmod(0o777)
+    path.chmod(0o444)
+    path.with_name(f"{path.name}.lock").chmod(0o666)
+
+
+@contextmanager
+def as_nobody() -> Generator[None]:
+    """Put off the rights of root, for whom nothing is read-only."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+async def test_a_new_file_is_born_with_the_fresh_id_and_keeps_it(tmp_path: Path):
+    for fresh in ("i-1", "i-2"):
+        store = open_engine(tmp_path / "hostler.db", fresh, runner=Inline)
+        assert (await store.identity()).own == "i-1"
+        await store.close()
+
+
+async def test_only_the_engine_knows_that_former_holders_are_dead(tmp_path: Path):
+    path = tmp_path / "hostler.db"
+    opened = [engine(path), beside(path), shared(path)]
+    assert [store.exclusive for store in opened] == [True, False, False]
+    for store in opened:
+        await store.close()
+
+
+async def test_a_closed_store_leaves_one_file_and_its_lock(tmp_path: Path):
+    await written(tmp_path / "hostler.db")
+    assert names(tmp_path) == ["hostler.db", "hostler.db.lock"]
+
+
+async def test_paths_may_have_any_character(tmp_path: Path):
+    folder = tmp_path / "größe 100% #1?mode=ro&x ☃"
+    folder.mkdir()
+    await written(folder / "ställe;'\".db")
+    store = beside(folder / "ställe;'\".db")
+    assert len(await store.machines(WEB)) == 100
+    await store.close()
+    assert len(names(folder)) == 2
+
+
+async def test_an_empty_file_becomes_a_store(tmp_path: Path):
+    path = tmp_path / "hostler.db"
+    path.touch()
+    await written(path)
+
+
+def test_beside_makes_nothing(tmp_path: Path):
+    path = tmp_path / "hostler.db"
+    with pytest.raises(StoreError, match=r"there is no store at .*hostler run"):
+        beside(path)
+    assert names(tmp_path) == []
+    path.touch()
+    with pytest.raises(StoreError, match="holds no store yet"):
+        beside(path)
+    assert path.read_bytes() == b""
+
+
+@every_opener
+def test_a_folder_is_no_store(opener: Opener, tmp_path: Path):
+    with pytest.raises(StoreError, match=f"{tmp_path} is a folder; name a file in it"):
+        opener(tmp_path)
+
+
+@every_opener
+def test_a_missing_folder_is_named(opener: Opener, tmp_path: Path):
+    with pytest.raises(StoreError, match=r"not/there is no folder|no store at .*/not/there"):
+        opener(tmp_path / "not/there/hostler.db")
+
+
+@every_opener
+async def test_a_newer_store_is_left_untouched(opener: Opener, tmp_path: Path):
+    path = tmp_path / "hostler.db"
+    await written(path)
+    sql(path, "PRAGMA user_version = 99", "DROP TABLE fleets", "CREATE TABLE later (x)")
+    before = path.read_bytes()
+    with pytest.raises(StoreTooNew, match=rf"{path} was written by a newer hostler \(schema 99"):
+        opener(path)
+    assert path.read_bytes() == before
+
+
+def text(path: Path) -> None:
+    path.write_text("size = 3\n" * 200)
+
+
+def short_text(path: Path) -> None:
+    path.write_text("x\n")
+
+
+def noise(path: Path) -> None:
+    path.write_bytes(bytes(range(256)) * 64)
+
+
+def truncated(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2 // 4096 * 4096])
+
+
+def header_only(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:100])
+
+
+def torn_schema(path: Path) -> None:
+    whole = path.read_bytes()
+    path.write_bytes(whole[:100] + b"\xff" * 3996 + whole[4096:])
+
+
+def another_program(path: Path) -> None:
+    path.unlink()
+    sql(path, "CREATE TABLE bookmarks (url)")
+
+
+def another_kind(path: Path) -> None:
+    path.unlink()
+    sql(path, "PRAGMA application_id = 7")
+
+
+@every_opener
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        text,
+        short_text,
+        noise,
+        truncated,
+        header_only,
+        torn_schema,
+        another_program,
+        another_kind,
+    ],
+)
+async def test_a_damaged_file_is_left_as_it_is(
+    opener: Opener, spoil: Callable[[Path], None], tmp_path: Path
+):
+    path = tmp_path / "hostler.db"
+    await written(path)
+    spoil(path)
+    before = path.read_bytes()
+    with pytest.raises(StoreDamaged, match=str(path)) as raised:
+        opener(path)
+    assert "backup" in str(raised.value)
+    assert path.read_bytes() == before
+
+
+async def test_damage_in_the_middle_is_told_when_it_is_read(tmp_path: Path):
+    path = tmp_path / "hostler.db"
+    await written(path, 1000)
+    whole = bytearray(path.read_bytes())
+    whole[10 * 4096 :] = b"\xff" * (len(whole) - 10 * 4096)
+    path.write_bytes(whole)
+    store = engine(path)
+    with pytest.raises(StoreDamaged, match=str(path)):
+        await store.machines(WEB)
+    await store.close()
+
+
+@pytest.mark.parametrize("document", ["{", "{}", '{"name": 1}', "\x00", "null"])
+async def test_a_record_that_is_none_is_damage(document: str, tmp_path: Path):
+    path = tmp_path / "hostler.db"
+    await written(path)
+    connection = sqlite3.connect(path)
+    connection.execute("UPDATE fleets SET doc = ?", (document,))
+    connection.commit()
+    connection.close()
+    store = engine(path)
+    with pytest.raises(StoreDamaged, match="a record in it cannot be read"):
+        await store.fleets()
+    await store.close()
+
+
+@every_opener
+def test_a_read_only_folder_is_told(opener: Opener):
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name) / "hostler.db"
+        sql(path, "PRAGMA journal_mode = WAL", "PRAGMA application_id = 1752134516")
+        path.chmod(0o444)
+        Path(name).chmod(0o555)
+        with as_nobody(), pytest.raises(StoreError, match="must be writable") as raised:
+            opener(path)
+        assert name in str(raised.value)
+        Path(name).chmod(0o755)
+
+
+async def test_a_read_only_file_is_told():
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name) / "hostler.db"
+        await written(path)
+        let_read_only(path)
+        with as_nobody():
+            store = engine(path)
+            with pytest.raises(StoreError, match="must be writable"):
+                await filled(store)
+            await store.close()
+
+
+async def test_the_lock_is_free_again_when_opening_failed(tmp_path: Path):
+    path = tmp_path / "hostler.db"
+    text(path)
+    for _ in range(2):
+        with pytest.raises(StoreDamaged):
+            engine(path)
+    path.unlink()
+    await written(path)

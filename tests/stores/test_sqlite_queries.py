@@ -1,0 +1,111 @@
+"""The SQL files: every query is used and understood, hot ones use an index, steps go forward."""
+
+import re
+import sqlite3
+from collections.abc import Iterator
+from importlib import resources
+from pathlib import Path
+
+import pytest
+
+from hostler.domain.errors import StoreError, StoreTooNew
+from hostler.domain.ids import InstallationId
+from hostler.stores.sqlite import migrate
+from hostler.stores.sqlite.opening import open_beside, open_engine
+from hostler.stores.sqlite.queries import SQL, named, statements
+from hostler.stores.sqlite.runner import Inline
+
+FRESH = InstallationId("i-1")
+PACKAGE = resources.files("hostler.stores.sqlite")
+SOURCE = "".join(file.read_text() for file in PACKAGE.iterdir() if file.name.endswith(".py"))
+
+
+@pytest.fixture
+def db() -> Iterator[sqlite3.Connection]:
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    migrate.migrate(connection, Path("hostler.db"), FRESH)
+    yield connection
+    connection.close()
+
+
+def plan(db: sqlite3.Connection, name: str) -> str:
+    columns = dict.fromkeys(re.findall(r":(\w+)", SQL[name]))
+    rows = db.execute(f"EXPLAIN QUERY PLAN {SQL[name]}", columns).fetchall()
+    return "; ".join(row[3] for row in rows)
+
+
+@pytest.mark.parametrize("name", sorted(SQL))
+def test_query_is_understood(name: str, db: sqlite3.Connection):
+    plan(db, name)
+
+
+@pytest.mark.parametrize("name", sorted(SQL))
+def test_query_is_used(name: str):
+    stems = (name, *(name.removesuffix(end) for end in ("living", "gone")))
+    assert any(f'"{stem}"' in SOURCE or f'"{stem}{{' in SOURCE for stem in stems)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "epoch",
+        "machines",
+        "machine",
+        "save_living",
+        "leave_living",
+        "claims",
+        "claimed_by",
+        "events",
+        "events_of_fleet",
+        "events_of_machine",
+        "events_of_both",
+        "images",
+        "ties",
+    ],
+)
+def test_query_uses_an_index(name: str, db: sqlite3.Connection):
+    found = plan(db, name)
+    assert "SEARCH" in found
+    assert "SCAN" not in found.replace("SCAN 2", "")
+    if name.startswith(("machines", "events")):
+        assert "TEMP B-TREE" not in found
+
+
+def test_names_and_statements_are_read_from_a_script():
+    script = "-- about\n\n-- name: one\nSELECT 1;\n\n-- name: two\nSELECT ';'\n;\n"
+    assert dict(named(script)) == {"one": "SELECT 1", "two": "SELECT ';'\n"}
+    trigger = "CREATE TABLE a (b);\nCREATE TRIGGER t AFTER INSERT ON a BEGIN\nSELECT 1;\nEND;\n"
+    assert [line[:10] for line in statements(trigger)] == ["CREATE TAB", "CREATE TRI"]
+
+
+def test_an_older_file_goes_forward_and_keeps_its_records(
+    db: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+):
+    scripts = {"second.sql": "ALTER TABLE wishes ADD COLUMN colour TEXT DEFAULT 'red';\n"}
+    monkeypatch.setattr(migrate, "text", scripts.__getitem__)
+    db.execute("INSERT INTO wishes (doc) VALUES ('{}')")
+    migrate.migrate(db, Path("hostler.db"), InstallationId("i-2"), ("schema.sql", "second.sql"))
+    assert db.execute("SELECT doc, colour FROM wishes").fetchall() == [("{}", "red")]
+    assert db.execute("PRAGMA user_version").fetchone() == (2,)
+    assert db.execute("SELECT id FROM installations").fetchall() == [("i-1",)]
+    with pytest.raises(StoreTooNew):
+        migrate.migrate(db, Path("hostler.db"), FRESH)
+
+
+def test_a_step_that_fails_changes_nothing(db: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch):
+    scripts = {"second.sql": "CREATE TABLE extra (a);\nALTER TABLE nothing ADD COLUMN b;\n"}
+    monkeypatch.setattr(migrate, "text", scripts.__getitem__)
+    with pytest.raises(sqlite3.OperationalError):
+        migrate.migrate(db, Path("hostler.db"), FRESH, ("schema.sql", "second.sql"))
+    assert db.execute("PRAGMA user_version").fetchone() == (1,)
+    assert db.execute("SELECT 1 FROM sqlite_master WHERE name = 'extra'").fetchone() is None
+
+
+async def test_beside_an_older_file_asks_for_its_engine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    path = tmp_path / "hostler.db"
+    await open_engine(path, "i-1", runner=Inline).close()
+    monkeypatch.setattr(migrate, "STEPS", ("schema.sql", "second.sql"))
+    with pytest.raises(StoreError, match=r"older hostler .*start the engine of this version once"):
+        open_beside(path, runner=Inline)
