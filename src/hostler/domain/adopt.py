@@ -10,7 +10,7 @@ from dataclasses import replace
 from .fleet import FleetRow
 from .ids import InstallationId, MachineId
 from .machine import Known, Machine, Offer, Origin, Place
-from .parts import Part
+from .parts import Condition, Part
 from .phases import Goal, Phase
 from .reasons import Reason
 from .seen import Seen, WishKind
@@ -73,10 +73,11 @@ def _record(machine: MachineId, parts: tuple[Part, ...], serial: int, seen: Seen
         reason=str(Reason.ADOPTED),
         template=seen.fleet.template,
         origin=Origin.ADOPTED,
+        was_ready=seen.now if main is not None and main.condition is Condition.UP else None,
     )
     for part in sorted(parts, key=lambda part: part.id):
         record = record.with_place(_place(record.place(part.slot), part, seen))
-    return replace(record, facts=())
+    return record
 
 
 def _place(place: Place, part: Part, seen: Seen) -> Place:

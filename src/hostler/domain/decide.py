@@ -38,18 +38,15 @@ def decide(seen: Seen, ways: Ways) -> Decision:
     steps, row = replace_one(sizing.steps, row, target, seen)
     steps = tuple(_aim(_end_now(step, row, seen), seen, ways) for step in steps)
     steps = (*steps, *_reopened(seen))
-    keep = ledger(seen)
-    taken = reclaims(keep, row, seen)
-    row = replace(
-        row, destructions=(*row.destructions, *(seen.now for r in taken for _ in r.parts))
-    )
+    swept = reclaims(ledger(seen), row, seen, ways)
+    row = replace(row, destructions=(*row.destructions, *(seen.now,) * swept.counted))
     row_command = _row_command(row, sizing, seen)
     tends = tuple(t for step in steps if (t := _tend(step, seen)) is not None)
     commands: list[Command] = [c for c in (row_command,) if c is not None]
     commands += tends
-    if keep.suspects or keep.cleared:
-        commands.append(keep)
-    commands += taken
+    if swept.ledger.suspects or swept.ledger.cleared:
+        commands.append(swept.ledger)
+    commands += swept.reclaims
     return Decision(
         commands=tuple(commands),
         condition=sizing.condition,
@@ -67,19 +64,28 @@ def _consider(
     doubted = sum(machine.doubt is not None for machine in machines)
     wave = in_wave(seen.fleet, row, doubted, seen.now)
     steps, alarms = list[Step](), list[str]()
-    for machine in machines:
+    for before, machine in zip(seen.machines, machines, strict=True):
         if machine.id in seen.moving:
             steps.append(_in_flight(machine))
             continue
         try:
-            step = follow(machine, seen, wave=wave)
-            step, row = repair(step, row, seen)
+            step, row = _one(before, machine, row, seen, wave=wave)
         except IllegalMove as illegal:
             alarms.append(str(illegal))
-            step = Step(before=machine, machine=machine, parts=())
-        row = _count_loss(step, remember(step, row, seen), seen)
+            step = Step(before=before, machine=machine, parts=())
         steps.append(step)
     return tuple(steps), row, tuple(alarms)
+
+
+def _one(
+    before: Machine, machine: Machine, row: FleetRow, seen: Seen, *, wave: bool
+) -> tuple[Step, FleetRow]:
+    """Follow and repair one machine; `before` is its record without the wishes of this turn."""
+    step = follow(machine, seen, wave=wave)
+    if before is not machine:
+        step = replace(step, before=before)
+    row = _count_loss(step, remember(step, row, seen), seen)
+    return repair(step, row, seen)
 
 
 def _in_flight(machine: Machine) -> Step:
@@ -88,19 +94,18 @@ def _in_flight(machine: Machine) -> Step:
 
 
 def _count_loss(step: Step, row: FleetRow, seen: Seen) -> FleetRow:
-    fell = step.before.phase in {Phase.READY, Phase.DRAINING}
-    if fell and any(
-        e.detail.startswith(f"{step.before.phase}>{Phase.BROKEN}") for e in step.events
-    ):
+    """Count what was lost, or became overdue; a refusal is nobody's loss."""
+    fell = step.before.phase in {Phase.STARTING, Phase.READY, Phase.DRAINING}
+    if fell and step.machine.phase is Phase.BROKEN and step.machine.reason != Reason.REFUSED:
         return replace(row, losses=(*row.losses, seen.now))
     return row
 
 
 def _end_now(step: Step, row: FleetRow, seen: Seen) -> Step:
-    """Carry endings that this very decision made one phase further."""
+    """Carry endings that resizing or replacing just made one phase further."""
     if step.machine.id in seen.moving or step.machine.ending is None:
         return step
-    if step.before.ending is not None:
+    if step.before.ending is not None or step.machine.phase is not step.before.phase:
         return step
     ended, _ = repair(step, row, seen)
     return ended
@@ -112,7 +117,7 @@ def _aim(step: Step, seen: Seen, ways: Ways) -> Step:
     goal = goal_of(machine)
     if machine.id in seen.moving or goal is None:
         return step
-    if step.blocker and goal is Goal.ABSENT:
+    if (step.blocker and goal is Goal.ABSENT) or (step.lost and goal is Goal.PRESENT):
         return step
     ready = allowed(machine, goal, step.parts, seen, ways)
     if ready.calls:
@@ -140,6 +145,8 @@ def _patience(step: Step, seen: Seen) -> Step:
 
 def _reopened(seen: Seen) -> Iterator[Step]:
     for machine in seen.late:
+        if machine.phase is not Phase.GONE:
+            continue
         step = Step(before=machine, machine=machine, parts=())
         yield move(step, Phase.STOPPING, Reason.TURNED_UP_LATE, seen)
 
@@ -185,7 +192,8 @@ def _row_command(row: FleetRow, sizing: Sizing, seen: Seen) -> KeepRow | None:
 
 
 def _pruned(times: tuple[datetime, ...], seen: Seen) -> tuple[datetime, ...]:
-    return recent(times, seen.now, KEPT)
+    """Return the times that still count; the clock jumped back since those of the future."""
+    return tuple(min(at, seen.now) for at in recent(times, seen.now, KEPT))
 
 
 def _row_events(row: FleetRow, seen: Seen) -> Iterator[Event]:

@@ -42,8 +42,7 @@ def _removed(machine: Machine, gone: tuple[PartId, ...], now: datetime) -> Machi
         replace(
             place,
             known=tuple(
-                replace(known, removed=known.removed or now) if known.id in gone else known
-                for known in place.known
+                replace(known, removed=now) if known.id in gone else known for known in place.known
             ),
         )
         for place in machine.places
@@ -89,12 +88,18 @@ def _unknown(machine: Machine, call: Call, unknown: Unknown, now: datetime) -> M
     tries = machine.tries + 1
     pause = _BLIND[min(tries, len(_BLIND)) - 1]
     return replace(
-        machine,
+        _given_up(machine, call, now),
         tries=tries,
         again=now + pause + jitter(f"{machine.id} {call.kind} {tries}", _HALF),
         blind=now,
         error=f"{call.kind}: {unknown.text}",
     )
+
+
+def _given_up(machine: Machine, call: Call, now: datetime) -> Machine:
+    """Let settle count from when the answer was given up: until then the call was under way."""
+    asked = machine.last_asked(call.slot, call.kind) if call.once else None
+    return machine if asked is None else machine.with_asked(replace(asked, at=now))
 
 
 def _closed(machine: Machine, call: Call, fate: Fate, now: datetime) -> Machine:

@@ -7,12 +7,13 @@ from . import loss, money
 from .calls import Refusal
 from .fleet import ProbeKind
 from .machine import Machine
-from .parts import Condition, Scope
+from .parts import Condition, Part, Scope
 from .phases import PHASES, Goal, Phase
 from .reasons import Reason
 from .seen import Seen
 from .step import Step, event, move, wait
 from .sure import all_gone, parts_of, reconcile
+from .wishes import protection
 
 _ON_ITS_WAY = (Phase.STARTING, Phase.READY, Phase.DRAINING)
 
@@ -21,8 +22,7 @@ def follow(machine: Machine, seen: Seen, *, wave: bool) -> Step:
     """Return the machine's step after the world's word: phases that observation decides."""
     known = reconcile(machine, seen)
     parts = parts_of(known, seen)
-    price = sum(part.price for part in parts)
-    step = Step(before=machine, machine=money.reprice(known, price, seen.now), parts=parts)
+    step = Step(before=machine, machine=_priced(known, parts, seen), parts=parts)
     step = _note_status(step, seen)
     match step.machine.phase:
         case Phase.STARTING:
@@ -35,6 +35,13 @@ def follow(machine: Machine, seen: Seen, *, wave: bool) -> Step:
             return _stopping(step, seen)
         case Phase.WANTED | Phase.RESTING | Phase.GONE:
             return step
+
+
+def _priced(machine: Machine, parts: tuple[Part, ...], seen: Seen) -> Machine:
+    """Return the record with the price of what is seen; what was not looked at keeps its price."""
+    if any(part.status == "promised" for part in parts):
+        return machine
+    return money.reprice(machine, sum(part.price for part in parts), seen.now)
 
 
 def _note_status(step: Step, seen: Seen) -> Step:
@@ -52,10 +59,9 @@ def _starting(step: Step, seen: Seen, *, wave: bool) -> Step:
     if machine.refused is not None:
         return _refused(step, machine.refused, seen)
     step = _lose(step, seen, wave=wave)
-    if step.machine.phase is not Phase.STARTING or step.lost:
-        return step
     part = step.main(seen)
-    if part is not None and part.condition is Condition.UP and not part.surplus:
+    up = part is not None and part.condition is Condition.UP
+    if step.machine.phase is Phase.STARTING and up and not step.lost:
         step = _probe(step, seen)
     if step.machine.phase is Phase.STARTING:
         step = _overdue(step, seen)
@@ -65,7 +71,9 @@ def _starting(step: Step, seen: Seen, *, wave: bool) -> Step:
 def _refused(step: Step, why: Refusal, seen: Seen) -> Step:
     reason = loss.REFUSALS.get(why, Reason.REFUSED)
     if why in {Refusal.STOCK, Refusal.QUOTA}:
-        return move(step, Phase.STOPPING, reason, seen, step.machine.error)
+        moved = move(step, Phase.STOPPING, reason, seen, step.machine.error)
+        started = event("rollback_started", moved.machine, seen, str(reason))
+        return replace(moved, events=(*moved.events, started))
     return move(step, Phase.BROKEN, reason, seen, step.machine.error)
 
 
@@ -86,18 +94,20 @@ def _probe(step: Step, seen: Seen) -> Step:
 
 
 def _overdue(step: Step, seen: Seen) -> Step:
-    """The start bound counts only with a look, and a probe of what is up, since we are steady."""
-    machine, bound = step.machine, seen.fleet.timers.start
-    if machine.held(seen.now) or machine.elapsed(seen.now, seen.jumped) < bound:
+    """The start bound counts only with a look, and a probe of what is up, begun after it."""
+    machine = step.machine
+    due = max(machine.since, seen.jumped or machine.since) + seen.fleet.timers.start
+    if machine.held(seen.now) or seen.now < due:
         return step
+    due = max(due, seen.steady)
     looked = seen.view.covered(machine.offer.zone, seen.traits.main.kind, machine.id)
-    if looked is None or looked < seen.steady:
+    if looked is None or looked < due:
         return step
     part = step.main(seen)
     if part is not None and part.condition is Condition.UP:
         probed = seen.probed.get(machine.id)
-        if probed is None or probed.begun < seen.steady:
-            return step
+        if probed is None or probed.begun < due:
+            return replace(step, probe=step.probe or step.lost)
     return move(step, Phase.BROKEN, Reason.START_OVERDUE, seen)
 
 
@@ -139,6 +149,8 @@ def _stopping(step: Step, seen: Seen) -> Step:
             return replace(gone, events=(*gone.events, event("rollback_done", machine, seen)))
         return gone
     step = replace(step, close=_missed_scopes(machine, seen))
+    if held := protection(machine, seen.row, seen):
+        return replace(step, blocker=held)
     bound = seen.fleet.timers.stop
     if machine.stuck or machine.elapsed(seen.now, seen.jumped) < bound:
         return step
@@ -154,6 +166,7 @@ def _missed_scopes(machine: Machine, seen: Seen) -> tuple[Scope, ...]:
         for place in machine.places
         for known in place.known
         if known.absent is not None
+        and known.removed is None
         and not known.gone
         and seen.now - known.absent >= seen.fleet.timers.absence_gap
     )

@@ -93,7 +93,7 @@ def _believed(step: Step, reason: Reason, doubt: Doubt, seen: Seen) -> bool:
             if known.id == place.bound
         )
     looked = _last_look(step, seen)
-    return looked is not None and looked - doubt.since >= gap
+    return looked is not None and looked - max(doubt.since, seen.jumped or doubt.since) >= gap
 
 
 def look_close(step: Step, reason: Reason, seen: Seen) -> Step:

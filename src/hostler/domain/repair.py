@@ -9,7 +9,7 @@ from .phases import Phase
 from .reasons import Reason
 from .seen import Seen
 from .step import Step, event, move, wait
-from .wishes import ends_at_once, held_until
+from .wishes import ends_at_once, protection
 
 
 def repair(step: Step, row: FleetRow, seen: Seen) -> tuple[Step, FleetRow]:
@@ -18,16 +18,16 @@ def repair(step: Step, row: FleetRow, seen: Seen) -> tuple[Step, FleetRow]:
     if machine.phase is Phase.BROKEN:
         return _clear_away(step, row, seen)
     if machine.ending is not None:
-        return _end(step, seen), row
+        return _end(step, row, seen), row
     return step, row
 
 
 def _clear_away(step: Step, row: FleetRow, seen: Seen) -> tuple[Step, FleetRow]:
     machine = step.machine
     kept = seen.fleet.timers.keep_broken
-    if held := _held(machine, row, seen):
+    if held := protection(machine, row, seen):
         return replace(step, blocker=held), row
-    if machine.elapsed(seen.now) < kept and machine.ending is None:
+    if machine.elapsed(seen.now, seen.jumped) < kept and machine.ending is None:
         return wait(
             step, "move", "stopping: its evidence is kept until then", machine.since + kept
         ), row
@@ -50,16 +50,8 @@ def _start_cleaning(step: Step, seen: Seen) -> Step:
     return replace(moved, events=(*moved.events, started))
 
 
-def _held(machine: Machine, row: FleetRow, seen: Seen) -> str:
-    if held := held_until(machine, seen.now):
-        return held
-    if row.pause is not None and seen.now < row.pause.until:
-        return f"the fleet is paused by {row.pause.actor}: {row.pause.why}"
-    return ""
-
-
-def _end(step: Step, seen: Seen) -> Step:
-    if held := held_until(step.machine, seen.now):
+def _end(step: Step, row: FleetRow, seen: Seen) -> Step:
+    if held := protection(step.machine, row, seen):
         return replace(step, blocker=held)
     return _go(step, seen)
 

@@ -10,6 +10,7 @@ from .phases import Phase
 from .reasons import Reason
 from .seen import Seen
 from .step import Step, move, wait
+from .wishes import paused
 
 RESIZE = "hostler"
 """The actor of endings that a size asks for."""
@@ -27,10 +28,12 @@ class Sizing:
 
 def resize(steps: tuple[Step, ...], row: FleetRow, target: int, seen: Seen) -> Sizing:
     """Return what brings the number of wanted machines to the target."""
-    if row.pause is not None and seen.now < row.pause.until:
-        return Sizing(steps=steps, condition=f"paused by {row.pause.actor}: {row.pause.why}")
+    if why := paused(row, seen.now):
+        return Sizing(steps=steps, condition=why)
     steps = tuple(_admit(step, seen) for step in steps)
     wanted = sum(step.machine.wanted for step in steps)
+    if wanted > target and seen.fleet.protected:
+        return Sizing(steps=steps, condition=f"{wanted - target} too many: the fleet is protected")
     if wanted > target:
         return Sizing(steps=_shed(steps, wanted - target, seen))
     if wanted < target:
@@ -94,7 +97,7 @@ def _call_back(steps: tuple[Step, ...], missing: int, seen: Seen) -> tuple[Step,
 def _shed(steps: tuple[Step, ...], many: int, seen: Seen) -> tuple[Step, ...]:
     victims = sorted((s for s in steps if s.machine.wanted), key=lambda s: _worth(s, seen))
     free = [step.machine.id for step in victims if not step.machine.held(seen.now)]
-    picked = free[:many]
+    picked = frozenset(free[:many])
     ending = Ending(at=seen.now, actor=RESIZE, why=str(Reason.SCALED_DOWN))
     return tuple(
         replace(step, machine=replace(step.machine, ending=ending))
@@ -187,9 +190,16 @@ def remember(step: Step, row: FleetRow, seen: Seen) -> FleetRow:
     if machine.ending is not None or machine.phase not in {Phase.BROKEN, Phase.STOPPING}:
         return row
     older = row.setback(machine.offer)
-    count = older.count + 1 if older is not None and not older.stock else 1
+    count = _failures(older, seen.now)
     tries = seen.fleet.timers.tries
     pause = tries[min(count, len(tries)) - 1]
     return row.with_setback(
         Setback(offer=machine.offer, why=machine.reason, until=seen.now + pause, count=count)
     )
+
+
+def _failures(older: Setback | None, now: datetime) -> int:
+    """Return how many tries in a row failed; those that were under way together count as one."""
+    if older is None or older.stock:
+        return 1
+    return older.count if now < older.until else older.count + 1

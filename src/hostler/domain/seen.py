@@ -25,7 +25,8 @@ class Suspect:
     """A part in our scope that no record explains; it stays in the ledger until it is gone.
 
     `sightings` counts complete looks that showed it, at least a gap apart; `price` is in euros per
-    hour; `cost` is what it has cost so far, from its creation where that is known.
+    hour; `cost` is what it has cost so far, from its creation where that is known; `tried` is when
+    its removal was last tried.
     """
 
     part: PartId
@@ -37,6 +38,7 @@ class Suspect:
     last: datetime
     sightings: int = 1
     counted: datetime | None = None
+    tried: datetime | None = None
     created: datetime | None = None
     owner: str = ""
     price: float = 0.0

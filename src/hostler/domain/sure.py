@@ -4,6 +4,7 @@ A look begun before a definite answer plus settle says nothing against it. An op
 unsure until settle has passed and a look begun after that, complete for its slot, shows nothing.
 """
 
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -64,28 +65,55 @@ def _outlived(known: Known, sighting: Sighting | None, seen: Seen) -> bool:
 
 def reconcile(machine: Machine, seen: Seen) -> Machine:
     """Return the record with everything that the looks prove written into it; no phase moves."""
-    after = _learn(_present(machine, seen), seen)
+    after = _learn(_present(machine, seen.now), seen)
     after = _miss(after, seen)
     after = _close(after, seen)
     return _bind(after)
 
 
-def _present(machine: Machine, seen: Seen) -> Machine:
+def _present(machine: Machine, now: datetime) -> Machine:
     """Bring times that lie in the future back to now: the clock jumped back since they were set."""
-    if seen.jumped is None:
+    if not any(at is not None and at > now for at in _times(machine)):
         return machine
-    now = seen.now
-    asked = tuple(a if a.at <= now else replace(a, at=now) for a in machine.asked)
-    places = tuple(
-        replace(p, known=tuple(k if k.since <= now else replace(k, since=now) for k in p.known))
-        for p in machine.places
-    )
+    doubt = machine.doubt
     return replace(
         machine,
         since=min(machine.since, now),
-        asked=asked if asked != machine.asked else machine.asked,
-        places=places if places != machine.places else machine.places,
+        blind=_no_later(machine.blind, now),
+        doubt=replace(doubt, since=min(doubt.since, now)) if doubt else None,
+        asked=tuple(replace(a, at=min(a.at, now)) for a in machine.asked),
+        places=tuple(
+            replace(place, known=tuple(_known_by(known, now) for known in place.known))
+            for place in machine.places
+        ),
     )
+
+
+def _times(machine: Machine) -> Iterator[datetime | None]:
+    yield machine.since
+    yield machine.blind
+    if machine.doubt is not None:
+        yield machine.doubt.since
+    for asked in machine.asked:
+        yield asked.at
+    for place in machine.places:
+        for known in place.known:
+            yield known.since
+            yield known.absent
+            yield known.removed
+
+
+def _known_by(known: Known, now: datetime) -> Known:
+    return replace(
+        known,
+        since=min(known.since, now),
+        absent=_no_later(known.absent, now),
+        removed=_no_later(known.removed, now),
+    )
+
+
+def _no_later(at: datetime | None, now: datetime) -> datetime | None:
+    return None if at is None else min(at, now)
 
 
 def _learn(machine: Machine, seen: Seen) -> Machine:
@@ -118,9 +146,13 @@ def _by_id(known: tuple[Known, ...]) -> list[Known]:
 
 
 def _seen_again(known: Known, seen: Seen) -> Known:
-    if known.id not in seen.view.sightings or (known.absent is None and not known.gone):
+    sighting = seen.view.sightings.get(known.id)
+    if sighting is None:
         return known
-    return replace(known, absent=None, gone=False)
+    outlived = _outlived(known, sighting, seen)
+    if known.absent is None and not known.gone and not outlived:
+        return known
+    return replace(known, absent=None, gone=False, removed=None if outlived else known.removed)
 
 
 def _miss(machine: Machine, seen: Seen) -> Machine:
@@ -141,7 +173,7 @@ def _missed(machine: Machine, place: Place, known: Known, seen: Seen) -> Known:
         return known
     if known.absent is None:
         return replace(known, absent=covered)
-    if covered - known.absent < seen.fleet.timers.absence_gap:
+    if covered - _steady(known.absent, seen) < seen.fleet.timers.absence_gap:
         return known
     if place.bound == known.id and not _asked_alone(known, seen):
         return known
@@ -156,7 +188,9 @@ def _lacked_from(known: Known, seen: Seen) -> datetime:
 
 
 def _asked_alone(known: Known, seen: Seen) -> bool:
-    """A bound id is believed gone only when it was asked for by itself, after it was missed."""
+    """A bound id is believed gone only when a look at it alone, or a call, was answered so."""
+    if known.removed is not None:
+        return True
     alone = seen.view.missing.get(known.id)
     return alone is not None and known.absent is not None and alone >= known.absent
 
@@ -199,7 +233,10 @@ def _fate(machine: Machine, asked: Asked, seen: Seen) -> Fate:
 
 
 def _power_fate(place: Place, asked: Asked, seen: Seen) -> Fate:
-    sighting = seen.view.sightings.get(place.bound) if place.bound else None
+    bound = next((known for known in place.known if known.id == place.bound), None)
+    if bound is None or bound.gone:
+        return Fate.LAPSED
+    sighting = seen.view.sightings.get(bound.id)
     if sighting is None or sighting.seen < asked.at:
         return Fate.OPEN
     if sighting.part.condition in {Condition.STARTING, Condition.UP}:

@@ -1,17 +1,20 @@
 """Sweep: which parts does no record explain, what do they cost, and may one be removed?"""
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from .caps import destructions_left
 from .commands import KeepLedger, Reclaim
 from .fleet import FleetRow
-from .ids import MachineId
+from .ids import MachineId, PartId
 from .machine import Known, Machine, Offer, Place
 from .money import cost_between
 from .parts import Part
 from .phases import Goal, Phase
 from .seen import Seen, Suspect, SuspectClass
+from .ways import Ways
+from .wishes import paused
 
 
 def ledger(seen: Seen) -> KeepLedger:
@@ -22,7 +25,11 @@ def ledger(seen: Seen) -> KeepLedger:
     now = tuple(_suspect(part, cls, older.get(part.id), seen) for part, cls in parts)
     current = {suspect.part for suspect in now}
     changed = tuple(suspect for suspect in now if _differs(suspect, older.get(suspect.part)))
-    cleared = tuple(s.part for s in seen.suspects if s.part not in current and _is_over(s, seen))
+    cleared = tuple(
+        s.part
+        for s in seen.suspects
+        if s.part not in current and s.machine not in seen.moving and _is_over(s, seen)
+    )
     return KeepLedger(suspects=changed, cleared=cleared)
 
 
@@ -43,7 +50,7 @@ def _is_over(suspect: Suspect, seen: Seen) -> bool:
 
 
 def _suspect(part: Part, cls: SuspectClass, older: Suspect | None, seen: Seen) -> Suspect:
-    looked = seen.view.sightings[part.id].seen
+    looked = _looked(part, older, seen)
     first = older.first if older else seen.now
     created = part.created or first
     suspect = Suspect(
@@ -53,9 +60,10 @@ def _suspect(part: Part, cls: SuspectClass, older: Suspect | None, seen: Seen) -
         fleet=seen.fleet.name,
         cls=cls,
         first=first,
-        last=looked,
+        last=seen.view.sightings[part.id].seen,
         sightings=_sightings(older, looked, seen),
         counted=_counted(older, looked, seen),
+        tried=older.tried if older else None,
         created=part.created,
         owner=f"{part.mark.machine} of {part.mark.installation}" if part.mark else "",
         price=part.price,
@@ -66,11 +74,21 @@ def _suspect(part: Part, cls: SuspectClass, older: Suspect | None, seen: Seen) -
     return replace(suspect, blocked=blocked(suspect, seen))
 
 
+def _looked(part: Part, older: Suspect | None, seen: Seen) -> datetime:
+    """Return when the newest complete look began that showed the part."""
+    sighting = seen.view.sightings[part.id].seen
+    whole = seen.view.whole.get((part.zone, part.slot.kind))
+    if older is None or older.counted is None or sighting == whole:
+        return sighting
+    return older.counted
+
+
 def _counted(older: Suspect | None, looked: datetime, seen: Seen) -> datetime:
     if older is None or older.counted is None:
         return looked
     gap = seen.fleet.timers.sighting_gap
-    return looked if looked - older.counted >= gap else older.counted
+    since = max(older.counted, seen.jumped or older.counted)
+    return looked if looked - since >= gap else older.counted
 
 
 def _sightings(older: Suspect | None, looked: datetime, seen: Seen) -> int:
@@ -82,37 +100,70 @@ def _sightings(older: Suspect | None, looked: datetime, seen: Seen) -> int:
 def blocked(suspect: Suspect, seen: Seen) -> str:
     """Return what keeps this suspect from being reclaimed, or an empty string."""
     timers = seen.fleet.timers
-    since = suspect.created or suspect.first
+    since = max(suspect.created or suspect.first, seen.jumped or suspect.first)
     if suspect.cls is SuspectClass.FOREIGN:
         return "it carries the mark of another installation"
     if seen.now - since < timers.grace:
         return f"younger than the grace period of {timers.grace}"
     if suspect.sightings < 2:
         return f"seen once; a second complete look at least {timers.sighting_gap} later is needed"
+    return _forbidden(suspect, seen)
+
+
+def _forbidden(suspect: Suspect, seen: Seen) -> str:
+    if seen.foreign:
+        return "parts in this fleet's name carry the mark of another installation"
+    if why := paused(seen.row, seen.now):
+        return why
     if not seen.fleet.reclaim:
         return "report only: set `reclaim = true` for this fleet"
+    if suspect.tried is not None and seen.now - suspect.tried < seen.fleet.timers.sighting_gap:
+        return f"its removal was tried at {suspect.tried:%H:%M:%S}"
     return ""
 
 
-def reclaims(keep: KeepLedger, row: FleetRow, seen: Seen) -> tuple[Reclaim, ...]:
-    """Return what may be removed now within the caps, grouped by the machine that marks name."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Swept:
+    """What a sweep comes to: removals, the ledger that must be kept first, and how many are new."""
+
+    reclaims: tuple[Reclaim, ...] = ()
+    ledger: KeepLedger = KeepLedger()
+    counted: int = 0
+
+
+def reclaims(keep: KeepLedger, row: FleetRow, seen: Seen, ways: Ways) -> Swept:
+    """Return what may be removed now within the caps, grouped by the machine that marks name.
+
+    Trying again what was counted once takes no more of the caps; what has no call now waits.
+    """
     current = {s.part: s for s in (*seen.suspects, *keep.suspects)}
-    groups = dict[MachineId, list[Part]]()
     left = destructions_left(seen.fleet, row, seen.now)
+    found, tried, counted = list[Reclaim](), dict[PartId, Suspect](), 0
+    for machine, parts in _groups(current, seen).items():
+        record = ghost(machine, parts, seen)
+        calls = ways.next_calls(Goal.ABSENT, record, parts, seen.now)
+        aims = [part for part in parts if part.id in {call.target for call in calls}]
+        fresh = [part for part in aims if current[part.id].tried is None][: left - counted]
+        may = [part for part in aims if current[part.id].tried is not None or part in fresh]
+        if not may:
+            continue
+        counted += len(fresh)
+        suspects = tuple(replace(current[part.id], tried=seen.now) for part in may)
+        tried |= {suspect.part: suspect for suspect in suspects}
+        found.append(Reclaim(ghost=record, parts=tuple(may), suspects=suspects))
+    kept = {suspect.part: suspect for suspect in keep.suspects} | tried
+    book = replace(keep, suspects=tuple(kept.values()))
+    return Swept(reclaims=tuple(found), ledger=book, counted=counted)
+
+
+def _groups(current: Mapping[PartId, Suspect], seen: Seen) -> dict[MachineId, tuple[Part, ...]]:
+    """Return the parts that nothing keeps from being reclaimed, by the machine they name."""
+    groups = dict[MachineId, tuple[Part, ...]]()
     for part in seen.unexplained:
         suspect = current.get(part.id)
-        if suspect is None or blocked(suspect, seen) or part.mark is None or left == 0:
-            continue
-        left -= 1
-        groups.setdefault(part.mark.machine, []).append(part)
-    return tuple(
-        Reclaim(
-            ghost=ghost(machine, tuple(parts), seen),
-            parts=tuple(parts),
-            suspects=tuple(current[part.id] for part in parts),
-        )
-        for machine, parts in groups.items()
-    )
+        if suspect is not None and part.mark is not None and not blocked(suspect, seen):
+            groups[part.mark.machine] = (*groups.get(part.mark.machine, ()), part)
+    return groups
 
 
 def ghost(machine: MachineId, parts: tuple[Part, ...], seen: Seen) -> Machine:

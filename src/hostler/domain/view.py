@@ -1,11 +1,13 @@
 """View: what is known of an account from all looks so far, each fact with the time of its look."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 
 from .ids import MachineId, PartId, Zone
 from .parts import Look, Looked, Part, Scope
+
+_NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +58,9 @@ def merge(view: View, look: Look) -> View:
     """Return the view after one more look; what a complete scope no longer shows is dropped."""
     begun = {looked.scope: looked for looked in look.looked}
     sightings = _without_vanished(view, begun)
+    begun_for = _beginnings(look.looked)
     for part in look.parts:
-        seen = _begun_for(part, look.looked)
+        seen = begun_for(part)
         older = sightings.get(part.id)
         if older is None or older.seen <= seen:
             sightings[part.id] = Sighting(part, seen)
@@ -103,13 +106,30 @@ def _note_scope(looked: Looked, times: _Times, shown: set[PartId]) -> None:
                 missing[part] = looked.begun
 
 
-def _begun_for(part: Part, looked: tuple[Looked, ...]) -> datetime:
-    """Return when the look began that showed this part: the latest scope that it fits."""
-    return max(
-        entry.begun
-        for entry in looked
-        if entry.scope.zone == part.zone and entry.scope.kind == part.slot.kind
-    )
+def _beginnings(looked: tuple[Looked, ...]) -> Callable[[Part], datetime]:
+    """Return what tells when the look began that showed a part: the earliest scope that fits it.
+
+    A part that came along with other kinds was seen when the whole look began.
+    """
+    whole, close = dict[tuple[Zone, str], datetime](), dict[tuple[MachineId, str], datetime]()
+    alone = dict[PartId, datetime]()
+    for entry in looked:
+        scope = entry.scope
+        if scope.machine is None:
+            whole.setdefault((scope.zone, scope.kind), entry.begun)
+            continue
+        close.setdefault((scope.machine, scope.kind), entry.begun)
+        for part in scope.known:
+            alone.setdefault(part, entry.begun)
+    first = min((entry.begun for entry in looked), default=_NEVER)
+
+    def begun(part: Part) -> datetime:
+        kind = part.slot.kind
+        times = [whole.get((part.zone, kind)), alone.get(part.id)]
+        times += [close.get((part.mark.machine, kind))] if part.mark is not None else []
+        return min((at for at in times if at is not None), default=first)
+
+    return begun
 
 
 def _without_vanished(view: View, begun: Mapping[Scope, Looked]) -> dict[PartId, Sighting]:

@@ -62,6 +62,27 @@ def held_until(machine: Machine, now: datetime) -> str:
     return f"held until {hold.until:%Y-%m-%d %H:%M} by {hold.actor}: {hold.why}"
 
 
+def paused(row: FleetRow, now: datetime) -> str:
+    """Return the sentence that says who paused the fleet, or an empty one."""
+    if row.pause is None or now >= row.pause.until:
+        return ""
+    return f"the fleet is paused by {row.pause.actor}: {row.pause.why}"
+
+
+def protection(machine: Machine, row: FleetRow, seen: Seen) -> str:
+    """Return why what was once ready may not be destroyed now, or an empty string (G5).
+
+    A rollback of what was never ready is kept from it by a hold of the machine alone.
+    """
+    if held := held_until(machine, seen.now):
+        return held
+    if machine.was_ready is None:
+        return ""
+    if seen.fleet.protected:
+        return "the fleet is protected: set `protected = false` to let its machines end"
+    return paused(row, seen.now)
+
+
 def ends_at_once(machine: Machine) -> bool:
     """Tell whether an ending needs no drain: nothing can run on what was never ready."""
     return machine.phase in {Phase.WANTED, Phase.STARTING, Phase.BROKEN} or (
