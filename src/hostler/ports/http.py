@@ -5,19 +5,22 @@ A request that failed is either *not sent* (it certainly had no effect) or *with
 adapter that cannot tell says "without an answer".
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Protocol
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """One HTTP request, as it goes over the wire; `path` is absolute and unquoted."""
+    """One HTTP request, as it goes over the wire; `path` is absolute and unquoted.
+
+    The headers, which hold secrets, are left out of its repr.
+    """
 
     method: str
     path: str
     query: tuple[tuple[str, str], ...] = ()
-    headers: tuple[tuple[str, str], ...] = ()
+    headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     body: bytes = b""
 
 

@@ -17,7 +17,7 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.scaleway")
 
 DEADLINE = timedelta(seconds=20)
 _AT_ONCE = 16
-_PLAIN = re.compile(r"/[A-Za-z0-9/_.-]+")
+_PLAIN = re.compile(r"(/[A-Za-z0-9_.-]+)+")
 
 Query = tuple[tuple[str, str], ...]
 

@@ -1,0 +1,506 @@
+"""Looks at an account: what is shown, what is complete, and what is asked for."""
+
+from dataclasses import replace
+
+import pytest
+from scaleway_kit import (
+    BLOCK,
+    INSTANCE,
+    MACHINE,
+    NOW,
+    PROJECT,
+    ZONE,
+    HandClock,
+    block_body,
+    block_page,
+    claim,
+    get,
+    ip_body,
+    no_prices,
+    page,
+    provider,
+    server_body,
+    tags,
+)
+
+from hostler.domain.ids import MachineId, PartId, Zone
+from hostler.domain.parts import Condition, Look, Part, Scope, Slot
+from hostler.domain.view import View, merge
+from hostler.ports.http import NoAnswer, NotSent, Response
+from hostler.providers.scaleway.marks import name_of
+from hostler.testing.exchanges import Exchange, Script, answer
+
+SERVERS, IPS, VOLUMES = f"{INSTANCE}/servers", f"{INSTANCE}/ips", f"{INSTANCE}/volumes"
+ALL = (Scope(ZONE, "server"), Scope(ZONE, "address"), Scope(ZONE, "volume"))
+TAG = ("tags", f"hostler-machine={MACHINE}")
+MISSING = answer({"type": "not_found", "message": "resource is not found"}, 404)
+
+
+async def seen(scopes: tuple[Scope, ...], *exchanges: Exchange) -> Look:
+    script = Script(list(exchanges))
+    look = await provider(script).look(scopes)
+    script.finish()
+    return look
+
+
+def ids(look: Look) -> list[str]:
+    return sorted(part.id for part in look.parts)
+
+
+def only(look: Look) -> Part:
+    (part,) = look.parts
+    return part
+
+
+async def test_a_server_is_read_whole():
+    body = server_body(
+        state="running",
+        public_ips=[
+            {"id": "ip-6", "address": "2001:db8::1", "family": "inet6", "state": "attached"},
+            {"id": "ip-4", "address": "51.15.0.1", "family": "inet", "state": "attached"},
+        ],
+        private_nics=[{"id": "nic-1", "private_network_id": "net-1"}],
+        protected=True,
+    )
+    look = await seen(ALL[:1], no_prices(), page(SERVERS, "servers", body))
+    part = only(look)
+    assert part.slot == Slot("server")
+    assert part.mark == claim(Slot("server")).mark
+    assert (part.status, part.condition) == ("running", Condition.UP)
+    assert "terminate" in part.allowed
+    assert part.address == "51.15.0.1"
+    assert part.price == 0.01368
+    assert part.created is not None
+    assert part.created.isoformat() == "2026-07-30T12:54:36.209806+00:00"
+    assert part.note("volumes") == "0:vol-1:sbs_volume"
+    assert part.note("nics") == "net-1"
+    assert part.note("protected") == "yes"
+    assert look.looked[0].complete
+    assert look.looked[0].begun == NOW
+
+
+async def test_an_ipv6_address_is_used_where_there_is_no_other_and_else_the_private_one():
+    six = {"id": "ip-6", "address": "2001:db8::1", "family": "inet6"}
+    look = await seen(
+        ALL[:1],
+        no_prices(),
+        page(
+            SERVERS,
+            "servers",
+            server_body("srv-1", public_ips=[{"id": "x", "address": None}, six]),
+            server_body("srv-2", private_ip="10.0.0.2", public_ips=None),
+        ),
+    )
+    assert [part.address for part in look.parts] == ["2001:db8::1", "10.0.0.2"]
+
+
+async def test_addresses_and_volumes_are_read_whole():
+    local = {
+        "id": "vol-2",
+        "name": "data",
+        "volume_type": "l_ssd",
+        "size": 10_000_000_000,
+        "state": "available",
+        "server": {"id": "srv-1", "name": "web-1"},
+        "project": PROJECT,
+        "tags": tags(Slot("volume", 1)),
+        "creation_date": "2026-07-30T12:54:36.209806+00:00",
+    }
+    look = await seen(
+        ALL,
+        no_prices(),
+        page(SERVERS, "servers"),
+        page(IPS, "ips", ip_body(server={"id": "srv-1"}, state="attached")),
+        page(VOLUMES, "volumes", local),
+        block_page(block_body(size=50_000_000_000, specs={"perf_iops": 15000})),
+    )
+    address, ssd, block = look.parts
+    assert (address.slot, address.owner, address.price) == (Slot("address", 0), "srv-1", 0.004)
+    assert address.address == "51.15.0.1"
+    assert address.condition is Condition.BUSY
+    assert (ssd.slot, ssd.owner, ssd.condition) == (Slot("volume", 1), "srv-1", Condition.BUSY)
+    assert (ssd.note("type"), ssd.note("size")) == ("l_ssd", "10")
+    assert (block.slot, block.owner, block.condition) == (
+        Slot("volume", 0),
+        "srv-1",
+        Condition.BUSY,
+    )
+    assert (block.note("size"), block.note("iops")) == ("50", "15000")
+    assert block.price == pytest.approx(50 * 0.000176)
+    assert all(looked.complete for looked in look.looked)
+
+
+async def test_a_detached_local_volume_is_free():
+    local = {"id": "v", "volume_type": "l_ssd", "state": "available", "tags": tags(Slot("volume"))}
+    look = await seen(
+        (ALL[2],), page(SERVERS, "servers"), page(VOLUMES, "volumes", local), block_page()
+    )
+    assert only(look).condition is Condition.FREE
+
+
+async def test_listings_ask_for_the_project_unfiltered_by_tag():
+    script = Script(
+        [
+            no_prices(),
+            page(SERVERS, "servers"),
+            page(IPS, "ips"),
+            page(VOLUMES, "volumes"),
+            block_page(),
+        ]
+    )
+    await provider(script).look(ALL)
+    script.finish()
+    for request in script.asked:
+        if "products" not in request.path:
+            assert {("project", PROJECT), ("project_id", PROJECT)} & set(request.query)
+        assert all(key != "tags" for key, _ in request.query)
+
+
+async def test_only_what_carries_a_mark_or_hangs_on_what_does_is_shown():
+    foreign = tags(Slot("server"), home="elsewhere")
+    look = await seen(
+        ALL,
+        no_prices(),
+        page(
+            SERVERS,
+            "servers",
+            server_body("srv-1"),
+            server_body("srv-2", tags=foreign, volumes={}),
+            server_body("srv-3", tags=["team=a"]),
+            server_body("srv-4", tags=tags(Slot("server"))[:2]),
+            server_body("srv-5", project="other"),
+        ),
+        page(
+            IPS,
+            "ips",
+            ip_body("ip-1", tags=[], server={"id": "srv-1"}),
+            ip_body("ip-2", tags=[]),
+            ip_body("ip-3", tags=[], server={"id": "srv-3"}),
+            ip_body("ip-4", tags=[], server={"id": "srv-1"}, type="routed_ipv6"),
+        ),
+        page(VOLUMES, "volumes"),
+        block_page(
+            block_body("vol-1", tags=[]),
+            block_body("vol-2", tags=[], references=[]),
+            block_body("vol-3", tags=[], name=name_of(claim(Slot("volume", 2))), references=[]),
+            block_body("vol-4", tags=[], name="hostler-root", references=[]),
+        ),
+    )
+    assert ids(look) == ["ip-1", "ip-4", "srv-1", "srv-2", "vol-1", "vol-3"]
+    by_id = {part.id: part for part in look.parts}
+    assert by_id[PartId("vol-1")].slot == Slot("volume", 0)
+    assert by_id[PartId("vol-1")].mark is None
+    assert by_id[PartId("vol-3")].mark == claim(Slot("volume", 2)).mark
+    assert by_id[PartId("ip-4")].slot == Slot("address", 1)
+    mark = by_id[PartId("srv-2")].mark
+    assert mark is not None
+    assert mark.installation == "elsewhere"
+
+
+async def test_the_view_takes_what_hangs_on_a_server_for_its_machines():
+    look = await seen(
+        ALL,
+        no_prices(),
+        page(SERVERS, "servers", server_body()),
+        page(IPS, "ips"),
+        page(VOLUMES, "volumes"),
+        block_page(block_body(tags=[])),
+    )
+    assert merge(View(), look).marked == {MACHINE: ("srv-1", "vol-1")}
+
+
+async def test_a_look_at_one_machine_asks_for_known_ids_and_lists_its_tag():
+    scope = Scope(ZONE, "server", MACHINE, (PartId("srv-1"), PartId("srv-9"), PartId("srv-2")))
+    look = await seen(
+        (scope,),
+        page(SERVERS, "servers", server_body("srv-3"), server_body("srv-2")),
+        get(f"{SERVERS}/srv-1", {"server": server_body("srv-1", tags=[])}),
+        get(f"{SERVERS}/srv-9", {"server": server_body("srv-9", state="running")}),
+        Exchange(method="GET", path=f"{SERVERS}/srv-2", answer=MISSING),
+    )
+    assert ids(look) == ["srv-1", "srv-3", "srv-9"]
+    assert look.looked[0].complete
+    assert merge(View(), look).missing == {"srv-2": NOW}
+
+
+async def test_a_look_at_one_machine_filters_again_on_our_side():
+    other = tags(Slot("server"), machine=MachineId("m-zzzzzzzzzz"))
+    look = await seen(
+        (Scope(ZONE, "server", MACHINE),),
+        page(SERVERS, "servers", server_body("srv-1"), server_body("srv-2", tags=other)),
+    )
+    assert ids(look) == ["srv-1"]
+
+
+async def test_an_id_that_cannot_be_asked_for_makes_the_look_incomplete():
+    scope = Scope(ZONE, "server", MACHINE, (PartId("srv-1"),))
+    look = await seen(
+        (scope,),
+        page(SERVERS, "servers", server_body("srv-3")),
+        Exchange(method="GET", path=f"{SERVERS}/srv-1", answer=answer(b"<html>", 404)),
+    )
+    assert ids(look) == ["srv-3"]
+    assert not look.looked[0].complete
+    assert "srv-1: 404" in look.looked[0].error
+
+
+async def test_the_volumes_of_a_machine_are_found_by_tag_server_body_and_id():
+    volumes = {
+        "0": {"id": "vol-1", "volume_type": "sbs_volume"},
+        "1": {"id": "vol-2", "volume_type": "l_ssd"},
+    }
+    scopes = (
+        Scope(ZONE, "server", MACHINE, (PartId("srv-1"),)),
+        Scope(ZONE, "volume", MACHINE, (PartId("vol-5"),)),
+    )
+    body = server_body("srv-1", volumes=volumes)
+    local = {"id": "vol-2", "volume_type": "l_ssd", "state": "available", "server": {"id": "srv-1"}}
+    look = await seen(
+        scopes,
+        page(SERVERS, "servers", body),
+        page(SERVERS, "servers", body),
+        get(f"{SERVERS}/srv-1", {"server": body}),
+        page(VOLUMES, "volumes"),
+        block_page(block_body("vol-4"), query=(TAG,)),
+        block_page(block_body("vol-1", tags=[]), query=(("product_resource_id", "srv-1"),)),
+        Exchange(method="GET", path=f"{BLOCK}/volumes/vol-2", answer=MISSING),
+        get(f"{VOLUMES}/vol-2", {"volume": local}),
+        Exchange(method="GET", path=f"{BLOCK}/volumes/vol-5", answer=MISSING),
+        Exchange(method="GET", path=f"{VOLUMES}/vol-5", answer=MISSING),
+    )
+    assert ids(look) == ["srv-1", "vol-1", "vol-2", "vol-4"]
+    assert [part.slot.index for part in look.parts if part.id in {"vol-1", "vol-2"}] == [1, 0]
+    assert all(looked.complete for looked in look.looked)
+
+
+async def test_a_zone_without_block_storage_lists_local_volumes_alone():
+    zone = Zone("it-mil-1")
+    base = f"/instance/v1/zones/{zone}"
+    look = await seen(
+        (Scope(zone, "volume"),),
+        page(f"{base}/servers", "servers"),
+        page(f"{base}/volumes", "volumes"),
+    )
+    assert look.looked[0].complete
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        NotSent("refused"),
+        NoAnswer("hung"),
+        answer(b"<html>502</html>", 502),
+        answer(None, 429),
+        answer({"type": "permissions_denied", "message": "no"}, 403),
+        answer(b'{"servers": [{"id"'),
+        answer(b"[]"),
+        answer(b'"text"'),
+        answer({"something": []}),
+        answer({"servers": {"a": 1}}),
+        answer(b""),
+    ],
+)
+async def test_a_dead_zone_costs_the_others_nothing(trouble: Response | NotSent | NoAnswer):
+    there = Zone("nl-ams-1")
+    base = f"/instance/v1/zones/{there}"
+    look = await seen(
+        (Scope(ZONE, "server"), Scope(there, "server")),
+        Exchange(method="GET", path=f"{INSTANCE}/products/servers", answer=trouble),
+        Exchange(method="GET", path=SERVERS, answer=trouble),
+        get(f"{base}/products/servers", {"servers": {}}),
+        page(f"{base}/servers", "servers", server_body("srv-1")),
+    )
+    dead, alive = look.looked
+    assert (dead.scope.zone, dead.complete) == (ZONE, False)
+    assert dead.error
+    assert alive.complete
+    assert ids(look) == ["srv-1"]
+
+
+async def test_one_generation_of_volumes_that_fails_makes_volumes_incomplete():
+    look = await seen(
+        ALL[2:],
+        page(SERVERS, "servers", server_body()),
+        page(VOLUMES, "volumes"),
+        Exchange(method="GET", path=f"{BLOCK}/volumes", answer=NoAnswer("reset")),
+    )
+    assert not look.looked[0].complete
+
+
+async def test_unmarked_parts_cannot_be_judged_without_the_servers():
+    look = await seen(
+        ALL[1:2],
+        Exchange(method="GET", path=SERVERS, answer=NoAnswer("reset")),
+        page(IPS, "ips", ip_body()),
+    )
+    assert ids(look) == ["ip-1"]
+    assert not look.looked[0].complete
+    assert look.looked[0].error == "servers: page 1: reset"
+
+
+async def test_strange_words_are_reported_and_change_nothing():
+    look = await seen(
+        ALL[:1],
+        no_prices(),
+        page(SERVERS, "servers", server_body(state="melting", allowed_actions=["dance"])),
+    )
+    assert only(look).condition is Condition.UNKNOWN
+    assert look.strange == ("server state 'melting'",)
+    assert look.looked[0].complete
+
+
+async def test_a_kind_that_does_not_exist_is_incomplete():
+    look = await seen((Scope(ZONE, "unicorn"),))
+    assert not look.looked[0].complete
+
+
+# ------------------------------------------------------------------ pages
+
+
+def many(first: int, last: int) -> list[dict[str, object]]:
+    return [server_body(f"srv-{number}") for number in range(first, last)]
+
+
+async def whole(*pages: Exchange) -> Look:
+    return await seen(ALL[:1], no_prices(), *pages)
+
+
+def untold(number: int, *bodies: object) -> Exchange:
+    return Exchange(
+        method="GET",
+        path=SERVERS,
+        query=(("page", str(number)), ("per_page", "100")),
+        answer=answer({"servers": list(bodies)}),
+    )
+
+
+async def test_pages_are_read_up_to_the_total():
+    look = await whole(
+        page(SERVERS, "servers", *many(0, 100), total=150),
+        page(SERVERS, "servers", *many(100, 150), total=150, number=2),
+    )
+    assert len(look.parts) == 150
+    assert look.looked[0].complete
+
+
+async def test_a_full_last_page_needs_no_further_one():
+    look = await whole(page(SERVERS, "servers", *many(0, 100), total=100))
+    assert look.looked[0].complete
+
+
+async def test_without_a_total_a_page_that_is_not_full_is_the_last():
+    look = await whole(untold(1, *many(0, 100)), untold(2, *many(100, 103)))
+    assert (len(look.parts), look.looked[0].complete) == (103, True)
+    look = await whole(untold(1, *many(0, 100)), untold(2))
+    assert (len(look.parts), look.looked[0].complete) == (100, True)
+
+
+async def test_a_truncated_page_makes_the_listing_incomplete():
+    look = await whole(
+        page(SERVERS, "servers", *many(0, 60), total=100),
+        page(SERVERS, "servers", total=100, number=2),
+    )
+    assert (len(look.parts), look.looked[0].complete) == (60, False)
+    assert look.looked[0].error == "60 of 100 entries were listed"
+
+
+async def test_a_page_that_fails_keeps_what_was_seen():
+    failing = Exchange(method="GET", path=SERVERS, query=(("page", "2"),), answer=NoAnswer("reset"))
+    look = await whole(page(SERVERS, "servers", *many(0, 100), total=150), failing)
+    assert (len(look.parts), look.looked[0].complete) == (100, False)
+    assert look.looked[0].error == "page 2: reset"
+
+
+async def test_pages_that_shift_count_each_id_once():
+    look = await whole(
+        page(SERVERS, "servers", *many(0, 100), total=101),
+        page(SERVERS, "servers", *many(99, 102), total=102, number=2),
+    )
+    assert (len(look.parts), look.looked[0].complete) == (102, True)
+
+
+async def test_what_vanishes_while_pages_are_read_does_not_spoil_the_look():
+    look = await whole(
+        page(SERVERS, "servers", *many(0, 100), total=150),
+        page(SERVERS, "servers", *many(101, 150), total=149, number=2),
+    )
+    assert (len(look.parts), look.looked[0].complete) == (149, True)
+
+
+async def test_a_server_that_ignores_pages_does_not_turn_for_ever():
+    same = many(0, 100)
+    look = await whole(untold(1, *same), untold(2, *same))
+    assert (len(look.parts), look.looked[0].complete) == (100, True)
+    look = await whole(
+        page(SERVERS, "servers", *same, total=300),
+        page(SERVERS, "servers", *same, total=300, number=2),
+    )
+    assert (len(look.parts), look.looked[0].complete) == (100, False)
+
+
+async def test_an_entry_that_cannot_be_read_costs_the_others_nothing():
+    look = await whole(
+        page(
+            SERVERS,
+            "servers",
+            server_body("srv-1"),
+            {"id": 5},
+            None,
+            server_body("srv-2", tags=[1, 2]),
+            server_body("srv-3"),
+        )
+    )
+    assert (ids(look), look.looked[0].complete) == (["srv-1", "srv-3"], False)
+    assert look.looked[0].error == "3 entries of page 1 cannot be read"
+
+
+async def test_missing_and_null_fields_are_no_trouble():
+    bare = {"id": "srv-1", "tags": tags(Slot("server"))}
+    nulls = dict.fromkeys(server_body()) | bare | {"id": "srv-2"}
+    look = await whole(page(SERVERS, "servers", bare, nulls, total=2))
+    assert [replace(p, id=PartId("x")) for p in look.parts] == [
+        Part(id=PartId("x"), slot=Slot("server"), zone=ZONE, mark=claim(Slot("server")).mark)
+    ] * 2
+    assert look.looked[0].complete
+
+
+@pytest.mark.parametrize("total", ["", "-1", "many", "1e9", "٣"])
+async def test_a_total_that_is_no_number_is_ignored(total: str):
+    body = answer({"servers": many(0, 3)}, headers=(("X-Total-Count", total),))
+    look = await whole(Exchange(method="GET", path=SERVERS, answer=body))
+    assert (len(look.parts), look.looked[0].complete) == (3, True)
+
+
+@pytest.mark.parametrize("date", ["", "yesterday", "2026-13-01T00:00:00Z", "9" * 400])
+async def test_a_date_that_is_none_is_ignored(date: str):
+    look = await whole(page(SERVERS, "servers", server_body(creation_date=date)))
+    assert only(look).created is None
+
+
+# ------------------------------------------------------------------ prices and memory
+
+
+async def test_prices_are_learnt_once_and_failing_to_learn_them_stops_nothing():
+    clock = HandClock()
+    failing = Exchange(method="GET", path=f"{INSTANCE}/products/servers", answer=NoAnswer("hung"))
+    script = Script([failing, page(SERVERS, "servers", server_body())])
+    source = provider(script, clock=clock)
+    look = await source.look(ALL[:1])
+    assert (only(look).price, look.looked[0].complete) == (0.0, True)
+    for minutes, learns in ((1, False), (11, True), (12, False)):
+        clock.at = NOW.replace(minute=minutes)
+        script.exchanges += [no_prices()] if learns else []
+        script.exchanges.append(page(SERVERS, "servers", server_body()))
+        look = await source.look(ALL[:1])
+        script.finish()
+    assert only(look).price == 0.01368
+
+
+async def test_servers_are_remembered_for_later_looks_at_volumes():
+    script = Script([no_prices(), page(SERVERS, "servers", server_body())])
+    source = provider(script)
+    await source.look(ALL[:1])
+    script.exchanges += [page(VOLUMES, "volumes"), block_page(block_body(tags=[]))]
+    look = await source.look(ALL[2:])
+    script.finish()
+    assert ids(look) == ["vol-1"]
