@@ -6,6 +6,8 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
+from .compose import Composed
+
 Json = Annotated[bool, Parameter(name="--json", negative=(), help="end with one JSON object")]
 
 
@@ -25,7 +27,7 @@ def demo(
     """Keep five simulated servers through a bad day, and leave nothing behind."""
     from hostler.lab.demo import main
 
-    return main(seconds=seconds, seed=seed, json=json)
+    return main(Composed(), seconds=seconds, seed=seed, json=json)
 
 
 def simulator(  # noqa: PLR0913 - options of one command

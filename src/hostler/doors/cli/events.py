@@ -11,6 +11,11 @@ async def of_machine(store: Store, machine: MachineId) -> tuple[Kept, ...]:
     return await _from(store, None, machine, 0)
 
 
+async def of_fleet(store: Store, fleet: FleetName, after: int) -> tuple[Kept, ...]:
+    """Return a fleet's events after a number, in order."""
+    return await _from(store, fleet, None, after)
+
+
 async def newest(store: Store, fleet: FleetName, count: int) -> tuple[Kept, ...]:
     """Return a fleet's newest events, at most `count`, in order; old ones are not read."""
     last = await _last_number(store, fleet)

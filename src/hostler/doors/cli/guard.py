@@ -53,9 +53,10 @@ def foreseen_in(group: BaseExceptionGroup[BaseException]) -> Iterator[HostlerErr
         yield from (error for error in errors if isinstance(error, HostlerError))
 
 
-def _leaves(group: BaseExceptionGroup[BaseException]) -> Iterator[BaseException]:
-    for error in group.exceptions:
-        if isinstance(error, BaseExceptionGroup):
-            yield from _leaves(error)
-        else:
-            yield error
+def _leaves(error: BaseException) -> Iterator[BaseException]:
+    if not isinstance(error, BaseExceptionGroup):
+        yield error
+        return
+    inner: tuple[BaseException, ...] = error.exceptions
+    for one in inner:
+        yield from _leaves(one)

@@ -1,0 +1,202 @@
+"""Demo: five simulated servers, a bad day, and nothing left behind; watched in the terminal.
+
+Everything is real but the cloud: the engine, the SQLite store, the provider with its HTTP client,
+and the readiness probes. The simulated Scaleway listens on loopback and lives faster than life.
+"""
+
+import asyncio
+import socket
+import tempfile
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from pathlib import Path
+
+import msgspec
+
+from hostler.config.values import AccountConfig, Config
+from hostler.controllers.engine import Engine
+from hostler.domain.commands import Event
+from hostler.domain.fleet import Fleet
+from hostler.domain.seen import Wish, WishKind
+from hostler.doors.cli.events import of_fleet
+from hostler.doors.cli.guard import guarded
+from hostler.doors.cli.outside import Outside, Purpose
+from hostler.doors.cli.reading import standing_of
+from hostler.doors.cli.screen import Screen
+from hostler.doors.cli.standing import Standing
+from hostler.ports.store import Store
+from hostler.providers.scaleway.tables import AccountTable
+from hostler.simulators.scaleway.http import Settings, SimulatorServer, serve, world_of
+from hostler.testing.meters import CountingMeters
+
+from .script import Script
+from .stage import Stage
+from .tally import Tally, count_healed, count_made
+
+SPEED = 10.0
+"""How many times faster than life the simulated cloud is."""
+
+ENDING = timedelta(seconds=17)
+"""How long the fleet may take to be gone: with all the rest, twenty seconds."""
+
+_LOOK = timedelta(milliseconds=200)
+_BY_HAND, _CLEAR = 0.4, 0.65
+"""When, as parts of the whole, a server is deleted at the latest, and the weather clears."""
+
+
+def main(outside: Outside, *, seconds: float, seed: int, json: bool) -> int:
+    """Give the demo and return its exit code: 0 only if the fleet stood and nothing is left."""
+
+    async def work(screen: Screen) -> int:
+        with tempfile.TemporaryDirectory(prefix="hostler-demo-") as folder:
+            return await _demo(outside, Path(folder), seconds, seed, screen)
+
+    return guarded(json, work)
+
+
+def example() -> Path:
+    """Return the fleet file of the demo: beside this module when installed, else in examples/."""
+    packaged = Path(__file__).with_name("web.toml")
+    return packaged if packaged.exists() else Path(__file__).parents[3] / "examples" / "web.toml"
+
+
+@dataclass(slots=True)
+class Demo:
+    """A demo under way."""
+
+    outside: Outside
+    config: Config
+    store: Store
+    server: SimulatorServer
+    stage: Stage
+    script: Script
+    seconds: float
+    shown: int = 0
+    events: list[Event] = field(default_factory=list[Event])
+
+    @property
+    def fleet(self) -> Fleet:
+        """The only fleet."""
+        return self.config.fleets[0]
+
+    async def keep(self) -> Standing:
+        """Keep the fleet for as long as was asked, and return how it stood at the end."""
+        clock = self.outside.clock()
+        self.script.begin()
+        while (passed := self.stage.passed()) < self.seconds:
+            seen = await self.show()
+            whole = seen.ready == seen.wished
+            if (whole and passed > self.seconds * 0.2) or passed > self.seconds * _BY_HAND:
+                self.script.delete_one()
+            if passed > self.seconds * _CLEAR:
+                self.script.clear()
+            await clock.sleep(_LOOK)
+        return await self.show()
+
+    async def end(self) -> bool:
+        """Scale to zero and wait until nothing is left, at the simulator too; tell whether so."""
+        clock = self.outside.clock()
+        self.stage.say("scaling to zero")
+        await self.store.wish(
+            Wish(
+                number=0,
+                kind=WishKind.SCALE,
+                fleet=self.fleet.name,
+                at=clock.now(),
+                actor="demo",
+                size=0,
+            )
+        )
+        end = clock.boot() + ENDING.total_seconds()
+        while clock.boot() < end:
+            seen = await self.show()
+            if seen.wished == 0 and not seen.machines and not self.server.world.leaks():
+                return True
+            await clock.sleep(_LOOK)
+        return False
+
+    async def show(self) -> Standing:
+        """Show how the fleet stands, and what happened since the last time."""
+        seen = await standing_of(self.outside, self.store, self.config, self.fleet)
+        kept = await of_fleet(self.store, self.fleet.name, self.shown)
+        self.shown = kept[-1].number if kept else self.shown
+        events = [entry.event for entry in kept]
+        self.events += events
+        self.stage.show(replace(seen, runs=True), events, self.server.world.faults)
+        return seen
+
+    def tally(self, before: Standing) -> Tally:
+        """Return what came of it; `before` is how the fleet stood before it was scaled down."""
+        world = self.server.world
+        return Tally(
+            wanted=before.wished,
+            ready=before.ready,
+            made=count_made(self.events),
+            healed=count_healed(self.events, before.wished, before.ready),
+            faults={name: count for name, count in world.faults.items() if count},
+            calls=sum(world.calls.values()),
+            leaks=len(world.leaks()),
+            cost=world.cost(),
+        )
+
+
+async def _demo(outside: Outside, folder: Path, seconds: float, seed: int, screen: Screen) -> int:
+    guest_port = free_port()
+    world = world_of(Settings(speed=SPEED, seed=seed, guest_port=guest_port))
+    async with AsyncExitStack() as stack:
+        server = await stack.enter_async_context(serve(world, "127.0.0.1", 0, SPEED, guest_port))
+        config = at_simulator(outside.load(example()), server.url, guest_port, folder)
+        store = await stack.enter_async_context(outside.store(config, Purpose.ENGINE))
+        accounts = await stack.enter_async_context(outside.accounts(config, store))
+        engine = outside.engine(config, outside.ports(store, CountingMeters()), accounts)
+        stage = stack.enter_context(Stage(screen, outside.clock(), seconds))
+        demo = Demo(
+            outside=outside,
+            config=config,
+            store=store,
+            server=server,
+            stage=stage,
+            script=Script(world, stage.weather),
+            seconds=seconds,
+        )
+        before, gone = await _beside(engine, demo)
+        tally = demo.tally(before)
+    stage.conclude(tally, gone=gone)
+    return 0 if gone and not tally.leaks and tally.ready == tally.wanted else 1
+
+
+async def _beside(engine: Engine, demo: Demo) -> tuple[Standing, bool]:
+    """Run the engine for as long as the demo goes on."""
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(engine.run())
+        before = await demo.keep()
+        gone = await demo.end()
+        running.cancel()
+    return before, gone
+
+
+def at_simulator(config: Config, url: str, guest_port: int, folder: Path) -> Config:
+    """Return the example's fleet, at this simulator, with its store in a folder of its own."""
+    return replace(
+        config,
+        store=folder / "demo.db",
+        accounts=tuple(_moved(account, url) for account in config.accounts),
+        fleets=tuple(
+            replace(fleet, probe=replace(fleet.probe, port=guest_port)) for fleet in config.fleets
+        ),
+    )
+
+
+def _moved(account: AccountConfig, url: str) -> AccountConfig:
+    if not isinstance(account.settings, AccountTable):
+        raise TypeError(type(account.settings))
+    return replace(account, settings=msgspec.structs.replace(account.settings, endpoint=url))
+
+
+def free_port() -> int:
+    """Return a port that nobody listens on just now, on any loopback address."""
+    with socket.socket() as probe:
+        probe.bind(("", 0))
+        port: int = probe.getsockname()[1]
+        return port

@@ -1,0 +1,63 @@
+"""Script: the troubles that surely occur in a demo, besides those of its weather."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from hostler.simulators.scaleway.weather import CALM, LIVELY, Rule
+from hostler.simulators.scaleway.world import World
+
+RULES: tuple[tuple[str, Rule], ...] = (
+    (
+        "the answer to the first server's creation will be lost, after its effect",
+        Rule(fault="reply_lost", route="server.create", after=1),
+    ),
+    (
+        "the second server's start will fall back to stopped",
+        Rule(fault="start_falls_back", route="server.action.poweron", after=2),
+    ),
+    (
+        "the fourth server will find its type out of stock",
+        Rule(fault="out_of_stock_create", route="server.create", after=4),
+    ),
+    (
+        "one server will be locked when it is switched on",
+        Rule(fault="locked_423", route="server.action.poweron", after=4, spell=8.0),
+    ),
+)
+BY_HAND = "server_deleted_by_hand"
+
+SCRIPTED = (*(rule.fault for _, rule in RULES), BY_HAND)
+"""The faults that every demo meets."""
+
+Say = Callable[[str], None]
+
+
+@dataclass(slots=True)
+class Script:
+    """Lets troubles happen to a world as a demo goes on."""
+
+    world: World
+    say: Say
+    deleted: bool = False
+    calm: bool = field(default=False)
+
+    def begin(self) -> None:
+        """Script what strikes while the fleet is made, and let lively weather come up."""
+        self.world.set_weather(LIVELY)
+        for words, rule in RULES:
+            self.world.script(rule)
+            self.say(words)
+
+    def delete_one(self) -> None:
+        """Delete a server that is up, as a person would in the console; once."""
+        server = next(iter(self.world.guests.values()), None)
+        if not self.deleted and server is not None and self.world.act(BY_HAND, server):
+            self.deleted = True
+            self.say(f"somebody deletes the server {server} by hand")
+
+    def clear(self) -> None:
+        """Let the weather clear; scripted troubles that did not strike yet still will."""
+        if not self.calm:
+            self.calm = True
+            self.world.set_weather(CALM)
+            self.say("the weather clears: what is broken now is healed, and nothing new breaks")

@@ -1,0 +1,131 @@
+"""Stage: where a demo is seen, as a live picture in a terminal or as plain lines elsewhere."""
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Self
+
+from rich.console import Group, RenderableType
+from rich.live import Live
+from rich.text import Text
+
+from hostler.domain.commands import Event
+from hostler.domain.story import tell
+from hostler.doors.cli import pictures
+from hostler.doors.cli.screen import Screen
+from hostler.doors.cli.standing import Standing
+from hostler.ports.clock import Clock
+
+from .tally import Tally
+
+TOLD = frozenset({"made", "moved", "refused", "unknown", "condition", "wish", "barred"})
+"""The kinds of event that are told; the calls in between are not."""
+
+_LINES = 14
+
+
+class Stage:
+    """Shows a demo; entered once, for its length."""
+
+    def __init__(self, screen: Screen, clock: Clock, seconds: float) -> None:
+        """Show on this screen, with times counted from now."""
+        self._screen, self._clock, self._seconds = screen, clock, seconds
+        self._start = clock.boot()
+        self._lines = deque[Text](maxlen=_LINES)
+        self._live: Live | None = None
+        self._last = ""
+
+    def __enter__(self) -> Self:
+        if self._screen.live:
+            self._live = Live(console=self._screen.out, auto_refresh=False, transient=True)
+            self._live.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+
+    def passed(self) -> float:
+        """Return the seconds since the beginning."""
+        return self._clock.boot() - self._start
+
+    def say(self, text: str) -> None:
+        """Tell something that the demo itself does."""
+        self._line(text, "bold")
+
+    def weather(self, text: str) -> None:
+        """Tell a trouble."""
+        self._line(f"trouble: {text}", "magenta")
+
+    def show(self, seen: Standing, events: Sequence[Event], faults: Mapping[str, int]) -> None:
+        """Show how the fleet stands, and tell what happened."""
+        for event in events:
+            if event.kind in TOLD:
+                line = tell(event)
+                self._line(f"{line.machine or seen.fleet.name}  {line.text}", "")
+        if self._live is not None:
+            self._live.update(self._picture(seen, faults), refresh=True)
+            return
+        counts = ", ".join(f"{number} {phase}" for phase, number in sorted(seen.counts.items()))
+        said = f"{seen.ready} of {seen.wished} ready" + (f" ({counts})" if counts else "")
+        if said != self._last:
+            self._last = said
+            self._line(said, "")
+
+    def conclude(self, tally: Tally, *, gone: bool) -> None:
+        """Print what came of it all, as the last thing."""
+        if self._screen.json:
+            self._screen.line(tally.as_json())
+            return
+        self._screen.out.print(conclusion(tally, gone=gone))
+
+    def _line(self, text: str, style: str) -> None:
+        line = Text(f"{self.passed():5.1f}s  {text}", style)
+        if self._live is not None:
+            line.truncate(max(20, self._screen.out.width - 2), overflow="ellipsis")
+            self._lines.append(line)
+        elif self._screen.json:
+            print(line.plain, flush=True)
+        else:
+            self._screen.out.print(line)
+
+    def _picture(self, seen: Standing, faults: Mapping[str, int]) -> RenderableType:
+        left = max(0.0, self._seconds - self.passed())
+        phase = f"{left:.0f} s to go" if left else "scaling to zero"
+        return Group(
+            Text(f"hostler demo: a simulated Scaleway in lively weather; {phase}", "bold"),
+            pictures.status([seen]),
+            Text("faults met: " + (said(faults) or "none yet"), "magenta"),
+            *self._lines,
+        )
+
+
+def said(faults: Mapping[str, int]) -> str:
+    """Return faults and their counts in a line."""
+    met = sorted((name, count) for name, count in faults.items() if count)
+    return ", ".join(f"{name} {count}" for name, count in met)
+
+
+def conclusion(tally: Tally, *, gone: bool) -> RenderableType:
+    """Return the last words of a demo. Pure."""
+    good = gone and not tally.leaks
+    facts = pictures.facts(
+        (
+            ("asked for", f"{tally.wanted} servers"),
+            ("ready", f"{tally.ready} of them, just before scaling down"),
+            ("made", f"{tally.made} machines"),
+            ("healed", f"{tally.healed} losses made good"),
+            ("faults met", said(tally.faults)),
+            ("calls", f"{tally.calls} requests"),
+            ("cost", f"€{tally.cost:.4f}, had it been real"),
+            ("left", "nothing" if good else f"{tally.leaks} parts on the bill"),
+        )
+    )
+    word = Text("nothing is left behind", "green") if good else Text("something is left", "red")
+    return Group(Text(""), word, facts)
