@@ -1,9 +1,10 @@
 """Looking: which scopes are due, and what all looks so far come to."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 
-from hostler.domain.ids import FleetName, Zone
+from hostler.domain.ids import FleetName, PartId, Zone
 from hostler.domain.machine import Fate, Machine
 from hostler.domain.parts import Scope
 from hostler.domain.phases import Phase
@@ -44,13 +45,26 @@ def due_scopes(  # noqa: PLR0913 - what decides the next look, all of it by name
         for kind in provider.traits.kinds:
             age = _age(view, zone, kind, now)
             if age is None or age >= _limit(provider.traits, kind, settings, moving=bool(moving)):
-                scopes.append(Scope(zone, kind))
+                scopes.append(Scope(zone, kind, None, _unmarked(view, zone, kind)))
             elif kind == provider.traits.main.kind:
                 scopes += _main_scopes(provider, zone, moving, view)
     whole = {(scope.zone, scope.kind) for scope in scopes if scope.machine is None}
     close = [s for s in asked if s.machine is not None]
     return tuple(
         dict.fromkeys((*scopes, *(s for s in close if (s.zone, s.kind) not in whole or s.known)))
+    )
+
+
+def _unmarked(view: View, zone: Zone, kind: str) -> tuple[PartId, ...]:
+    """Return the ids that only our records know as ours: somebody took their marks away."""
+    return tuple(
+        sorted(
+            part_id
+            for part_id, sighting in view.sightings.items()
+            if sighting.part.mark is None
+            and sighting.part.owner is None
+            and (sighting.part.zone, sighting.part.slot.kind) == (zone, kind)
+        )
     )
 
 
@@ -87,7 +101,7 @@ def _main_scopes(provider: Provider, zone: Zone, moving: list[Machine], view: Vi
     whole = Scope(zone, provider.traits.main.kind)
     if sum(provider.cost(scope) for scope in close) < pages * provider.cost(whole):
         return close
-    return [whole]
+    return [replace(whole, known=_unmarked(view, zone, whole.kind))]
 
 
 def close_scope(machine: Machine, traits: Traits, zone: Zone) -> Scope | None:
