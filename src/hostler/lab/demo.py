@@ -41,8 +41,9 @@ ENDING = timedelta(seconds=17)
 """How long the fleet may take to be gone: with all the rest, twenty seconds."""
 
 _LOOK = timedelta(milliseconds=200)
-_BY_HAND, _CLEAR = 0.4, 0.65
-"""When, as parts of the whole, a server is deleted at the latest, and the weather clears."""
+_LIVELY, _BY_HAND, _CLEAR = 0.2, 0.4, 0.65
+"""When, as parts of the whole, lively weather comes up at the latest, a server is deleted by hand
+at the latest, and the weather clears."""
 
 
 def main(outside: Outside, *, seconds: float, seed: int, json: bool) -> int:
@@ -85,14 +86,20 @@ class Demo:
         clock = self.outside.clock()
         self.script.begin()
         while (passed := self.stage.passed()) < self.seconds:
-            seen = await self.show()
-            whole = seen.ready == seen.wished
-            if (whole and passed > self.seconds * 0.2) or passed > self.seconds * _BY_HAND:
-                self.script.delete_one()
-            if passed > self.seconds * _CLEAR:
-                self.script.clear()
+            self._trouble(await self.show(), passed / self.seconds)
             await clock.sleep(_LOOK)
         return await self.show()
+
+    def _trouble(self, seen: Standing, part: float) -> None:
+        """Let happen what belongs to this part of the whole."""
+        whole = seen.ready == seen.wished
+        if not self.script.missed() or part > _LIVELY:
+            self.script.rouse()
+        if (whole and part > _LIVELY) or part > _BY_HAND:
+            self.script.insist()
+            self.script.delete_one()
+        if part > _CLEAR:
+            self.script.clear()
 
     async def end(self) -> bool:
         """Scale to zero and wait until nothing is left, at the simulator too; tell whether so."""

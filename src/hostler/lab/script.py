@@ -1,7 +1,7 @@
 """Script: the troubles that surely occur in a demo, besides those of its weather."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
 from hostler.simulators.scaleway.weather import CALM, LIVELY, Rule
 from hostler.simulators.scaleway.world import World
@@ -38,15 +38,34 @@ class Script:
 
     world: World
     say: Say
+    lively: bool = False
     deleted: bool = False
-    calm: bool = field(default=False)
+    again: bool = False
+    calm: bool = False
 
     def begin(self) -> None:
-        """Script what strikes while the fleet is made, and let lively weather come up."""
-        self.world.set_weather(LIVELY)
+        """Script what strikes while the fleet is made."""
         for words, rule in RULES:
             self.world.script(rule)
             self.say(words)
+
+    def missed(self) -> tuple[Rule, ...]:
+        """Return the scripted troubles that have not struck yet."""
+        return tuple(rule for _, rule in RULES if not self.world.faults.get(rule.fault))
+
+    def rouse(self) -> None:
+        """Let lively weather come up."""
+        if not self.lively:
+            self.lively = True
+            self.world.set_weather(LIVELY)
+            self.say("lively weather comes up: anything may happen now")
+
+    def insist(self) -> None:
+        """Script once more what has not struck: the next request that it fits meets it."""
+        if not self.again:
+            self.again = True
+            for rule in self.missed():
+                self.world.script(replace(rule, after=1))
 
     def delete_one(self) -> None:
         """Delete a server that is up, as a person would in the console; once."""

@@ -4,7 +4,7 @@ import asyncio
 import os
 import sys
 from collections.abc import Awaitable, Callable, Iterator
-from typing import Protocol
+from typing import Protocol, cast
 
 from hostler.domain.errors import HostlerError
 
@@ -57,6 +57,5 @@ def _leaves(error: BaseException) -> Iterator[BaseException]:
     if not isinstance(error, BaseExceptionGroup):
         yield error
         return
-    inner: tuple[BaseException, ...] = error.exceptions
-    for one in inner:
+    for one in cast("tuple[BaseException, ...]", error.exceptions):
         yield from _leaves(one)
