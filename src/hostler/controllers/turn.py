@@ -54,12 +54,19 @@ class Turner:
         return turned
 
     async def _apply(self, seen: Seen, decision: Decision, tenure: Tenure) -> Turned:
-        """Save the row first, then each machine by itself, then take the wishes that were kept."""
+        """Save the row, then each machine by itself, then new machines, then take the wishes.
+
+        New machines come last, and only if every save before them stands: so at no moment do the
+        records hold more than is wanted.
+        """
         tends, reclaims, lost = list[Tend](), list[Reclaim](), set[MachineId]()
+        late: KeepRow | None = None
         for command in decision.commands:
             match command:
                 case KeepRow():
-                    await self._keep_row(command, seen, tenure)
+                    late = _inserts_alone(command, decision)
+                    now = replace(command, inserts=()) if late else command
+                    await self._keep_row(now, seen, tenure)
                 case Tend():
                     kept = await self._keep_machine(command, tenure)
                     if kept is None:
@@ -74,6 +81,9 @@ class Turner:
                     reclaims.append(command)
                 case _:
                     assert_never(command)
+        if late is not None and not lost:
+            row = self._state.rows[late.row.name]
+            await self._keep_row(replace(late, row=row), seen, tenure)
         await self._take_wishes(seen, lost, tenure)
         return Turned(seen=seen, decision=decision, tends=tuple(tends), reclaims=tuple(reclaims))
 
@@ -147,6 +157,14 @@ class Turner:
         if event.kind == "moved":
             before, after = event.detail.split(":", 1)[0].split(">")
             self._ports.meters.moved(event.fleet, before, after, event.reason)
+
+
+def _inserts_alone(command: KeepRow, decision: Decision) -> KeepRow | None:
+    """Return the inserts to be saved after the machines; None where no machine is saved."""
+    changed = any(isinstance(other, Tend) and other.changed for other in decision.commands)
+    if not command.inserts or not changed:
+        return None
+    return replace(command, adopted=(), installations=(), events=(), wishes=())
 
 
 def _made(machine: Machine, seen: Seen) -> Event:

@@ -17,6 +17,10 @@ from .ways import Ways
 from .wishes import paused
 
 
+ENOUGH = 2
+"""How many complete looks must have shown a suspect; more are not counted, or it never rests."""
+
+
 def ledger(seen: Seen) -> KeepLedger:
     """Return the suspects of this turn: new and old ones as they stand, and those to take out."""
     older = {suspect.part: suspect for suspect in seen.suspects}
@@ -86,6 +90,8 @@ def _looked(part: Part, older: Suspect | None, seen: Seen) -> datetime:
 def _counted(older: Suspect | None, looked: datetime, seen: Seen) -> datetime:
     if older is None or older.counted is None:
         return looked
+    if older.sightings >= ENOUGH:
+        return older.counted
     gap = seen.fleet.timers.sighting_gap
     since = max(older.counted, seen.jumped or older.counted)
     return looked if looked - since >= gap else older.counted
@@ -105,7 +111,7 @@ def blocked(suspect: Suspect, seen: Seen) -> str:
         return "it carries the mark of another installation"
     if seen.now - since < timers.grace:
         return f"younger than the grace period of {timers.grace}"
-    if suspect.sightings < 2:
+    if suspect.sightings < ENOUGH:
         return f"seen once; a second complete look at least {timers.sighting_gap} later is needed"
     return _forbidden(suspect, seen)
 
