@@ -109,7 +109,7 @@ async def surplus_goes_and_the_bound_stays(rig: Rig) -> None:
     planted = await rig.plant(replace(main.mark, attempt=main.mark.attempt + 3))
     await hand.look()
     assert planted in {part.id for part in hand.parts}, "a late part with our mark is not seen"
-    for _ in range(40):
+    for _ in range(24):
         await hand.step(Goal.PRESENT)
         await rig.wait(PAUSE)
     shown = {part.id for part in hand.parts if part.slot == main.slot}

@@ -1,0 +1,73 @@
+"""Claims: the mark of a static host, a line in a file on it, and the part that it stands for.
+
+The part is the claim, not the host: a host that is claimed again is another part, so that nothing
+that is asked about one tenancy can ever mean the next.
+"""
+
+import re
+from dataclasses import dataclass
+
+from hostler.domain.ids import FleetName, InstallationId, MachineId, PartId
+from hostler.domain.parts import Mark, Slot
+
+SERVER = Slot("server")
+
+_WORD = r"[A-Za-z0-9._-]{1,64}"
+_MACHINE = r"m-[a-z2-7]{10}"
+_ATTEMPT = r"[1-9][0-9]{0,5}"
+_LINE = re.compile(
+    rf"hostler-claim installation=({_WORD}) fleet=({_WORD}) "
+    rf"machine=({_MACHINE}) attempt=({_ATTEMPT})"
+)
+_ID = re.compile(rf"(?P<host>[A-Za-z0-9._:-]+)#(?P<machine>{_MACHINE})\.(?P<attempt>{_ATTEMPT})")
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One machine's claim of one host, as a part's id names it."""
+
+    host: str
+    machine: MachineId
+    attempt: int
+
+    @property
+    def tag(self) -> str:
+        """What tells this claim from all others on its host."""
+        return f"{self.machine}.{self.attempt}"
+
+    @property
+    def id(self) -> PartId:
+        """The part's id."""
+        return PartId(f"{self.host}#{self.tag}")
+
+
+def line_of(mark: Mark) -> str:
+    """Return the line that is written at the host; ValueError where it could not be read back."""
+    line = (
+        f"hostler-claim installation={mark.installation} fleet={mark.fleet} "
+        f"machine={mark.machine} attempt={mark.attempt}"
+    )
+    if mark_of(line) != mark:
+        raise ValueError(f"no mark can be made of {mark}")
+    return line
+
+
+def mark_of(line: str) -> Mark | None:
+    """Return the mark that a claim's line makes, or None: strict, and never raises."""
+    found = _LINE.fullmatch(line)
+    if found is None:
+        return None
+    return Mark(
+        installation=InstallationId(found[1]),
+        fleet=FleetName(found[2]),
+        machine=MachineId(found[3]),
+        attempt=int(found[4]),
+    )
+
+
+def claim_of(part: PartId | None) -> Claim | None:
+    """Return the claim that a part's id names, or None where it names none."""
+    found = _ID.fullmatch(part or "")
+    if found is None:
+        return None
+    return Claim(found["host"], MachineId(found["machine"]), int(found["attempt"]))

@@ -1,0 +1,66 @@
+"""Kind: how the fleet file's tables become a list of static hosts."""
+
+import hashlib
+from collections import Counter
+from pathlib import Path
+
+from hostler.domain.ids import Zone
+from hostler.domain.machine import Offer
+from hostler.ports.kind import Blueprint, Opening
+from hostler.ports.provider import Provider
+
+from .pins import Pins
+from .provider import Site, StaticHosts
+from .settings import StaticTable, StaticTemplate, hosts_of
+from .ssh import SshShell
+
+
+class StaticKind:
+    """Hosts that exist anyway."""
+
+    settings = StaticTable
+    template = StaticTemplate
+
+    def blueprint(self, settings: object, template: object, folder: Path) -> Blueprint:
+        """Return the groups as offers; the digest is of how a host is cleaned."""
+        table, asked = _settings(settings), _template(template)
+        names = Counter(host.name for host in hosts_of(table, folder))
+        if twice := [name for name, count in names.items() if count > 1]:
+            raise ValueError(f"hosts: expected each name once, and {', '.join(twice)} is not")
+        known = {entry.group for entry in table.hosts}
+        if unknown := [group for group in asked.groups if group not in known]:
+            raise ValueError(
+                f"groups: expected groups of hosts ({', '.join(sorted(known))}); "
+                f"{', '.join(unknown)} has none"
+            )
+        return Blueprint(
+            offers=tuple(Offer(type="host", zone=Zone(g)) for g in dict.fromkeys(asked.groups)),
+            digest=hashlib.sha256(asked.release.encode()).hexdigest()[:16],
+        )
+
+    def open(self, opening: Opening) -> Provider:
+        """Return the hosts; keys are read when they are used, so that a new one needs no restart.
+
+        First-seen host keys are written to NAME.hostkeys beside the fleet file.
+        """
+        table = _settings(opening.settings)
+        site = Site(
+            hosts=hosts_of(table, opening.folder),
+            templates={name: _template(t) for name, t in opening.templates.items()},
+            installation=opening.installation,
+            patience=table.patience,
+        )
+        pins = Pins(opening.folder / f"{opening.name}.hostkeys")
+        return StaticHosts(site, SshShell(pins), opening.clock)
+
+
+def _settings(settings: object) -> StaticTable:
+    if not isinstance(settings, StaticTable):
+        raise TypeError(type(settings))
+    return settings
+
+
+def _template(template: object) -> StaticTemplate:
+    if not isinstance(template, StaticTemplate):
+        raise TypeError(type(template))
+    return template

@@ -1,0 +1,81 @@
+"""Reading: what one host says of itself, as a part or as nothing. Pure."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from hostler.domain.ids import PartId
+from hostler.domain.parts import Condition, Part
+
+from .claims import SERVER, Claim, mark_of
+from .settings import Host
+from .ways import CLEANED, CLEANING, FAILED
+
+CLAIMED, UNREADABLE, SILENT = "claimed", "unreadable claim", "silent"
+
+
+class Senseless(Exception):
+    """A host's answer is no answer: nothing is concluded from it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """How the look at one host went: its claim as a part, None where it is free, or an error."""
+
+    host: Host
+    begun: datetime
+    part: Part | None = None
+    error: str = ""
+
+
+def part_of(host: Host, said: tuple[str, ...]) -> Part | None:
+    """Return the claim that a host told of, or None where it is free; Senseless where neither."""
+    if said == ("free",):
+        return None
+    first, last = (said[0], said[-1]) if said else ("", "")
+    if not first.startswith("claim") or last != "end":
+        raise Senseless(first[:100] or "it said nothing")
+    mark = mark_of(first.removeprefix("claim").strip())
+    if mark is None:
+        return _at(host, PartId(f"{host.name}#unreadable"), UNREADABLE)
+    claim = Claim(host.name, mark.machine, mark.attempt)
+    status = _status(claim.tag, said[1:-1])
+    condition = Condition.UP if status == CLAIMED else Condition.STOPPING
+    return replace(_at(host, claim.id, status), mark=mark, condition=condition)
+
+
+def _at(host: Host, part: PartId, status: str) -> Part:
+    return Part(
+        id=part,
+        slot=SERVER,
+        zone=host.zone,
+        status=status,
+        name=host.name,
+        address=host.address,
+        notes=(("type", "host"), ("host", host.name)),
+    )
+
+
+def _status(tag: str, said: tuple[str, ...]) -> str:
+    """Return how far the cleaning of a claim is; a reboot in its midst counts as its end."""
+    facts = {key: value for key, _, value in (line.partition(" ") for line in said)}
+    code = facts.get(f"cleaned.{tag}")
+    if code is not None:
+        return CLEANED if code == "0" else FAILED
+    words = {"running": CLEANING, "rebooted": CLEANED, "ended": FAILED}
+    return words.get(facts.get(f"clean.{tag}", ""), CLAIMED)
+
+
+def claimed(host: Host, claim: Claim) -> Part:
+    """Return the part of a claim whose host cannot be asked."""
+    return _at(host, claim.id, SILENT)
+
+
+def in_cleaning(host: Host, claim: Claim) -> Part:
+    """Return the part of a claim whose host has begun to clean itself."""
+    return replace(_at(host, claim.id, CLEANING), condition=Condition.STOPPING)
+
+
+def silent(part: Part, *, off: bool) -> Part:
+    """Return a part as it stands while its host is silent: unknown at first, then off."""
+    condition = Condition.OFF if off else Condition.UNKNOWN
+    return replace(part, status=SILENT, condition=condition)
