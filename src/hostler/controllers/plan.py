@@ -26,6 +26,8 @@ from .settings import Account, Settings
 from .state import AccountState, Steadiness
 
 _MOST_CALLS = 64
+SEE = "its answer"
+"""What a step waits for whose next call depends on an answer that no plan can assume."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,6 +159,8 @@ def calls_to(
         many = (
             ready.calls if all(c.effect is Effect.DESTROY for c in ready.calls) else ready.calls[:1]
         )
+        if many[0] in calls:
+            return tuple(calls), SEE
         for call in many:
             calls.append(call)
             machine, parts = _assume(machine, parts, call, seen)
@@ -166,7 +170,7 @@ def calls_to(
 def _assume(
     machine: Machine, parts: tuple[Part, ...], call: Call, seen: Seen
 ) -> tuple[Machine, tuple[Part, ...]]:
-    answer: Done = planned(call, call.slot.index)
+    answer: Done = planned(call, call.slot.index, parts)
     if call.once:
         machine = ask(machine, call, seen.now, seen.epoch)
     return fold(machine, call, answer, seen.now), fold_parts(parts, answer)

@@ -120,8 +120,11 @@ def fold_parts(parts: tuple[Part, ...], outcome: Outcome) -> tuple[Part, ...]:
     return (*kept, *news.values())
 
 
-def planned(call: Call, number: int) -> Done:
-    """Return the answer that a plan assumes: a made part appears under a placeholder's name."""
+def planned(call: Call, number: int, parts: tuple[Part, ...]) -> Done:
+    """Return the answer that a plan assumes: a made part appears under a placeholder's name.
+
+    A change that names a server hangs its target on that server.
+    """
     if call.effect is Effect.DESTROY and call.target is not None:
         return Done(gone=(call.target,))
     if call.effect is Effect.MAKE:
@@ -133,4 +136,9 @@ def planned(call: Call, number: int) -> Done:
             condition=Condition.OFF if call.slot.kind == "server" else Condition.FREE,
         )
         return Done(parts=(part,))
+    server = call.arg("server")
+    if isinstance(server, str):
+        hung = (part for part in parts if part.id == call.target)
+        busy = Condition.BUSY
+        return Done(parts=tuple(replace(p, owner=PartId(server), condition=busy) for p in hung))
     return Done()
