@@ -20,14 +20,16 @@ def destructions_left(fleet: Fleet, row: FleetRow, now: datetime) -> int:
 
 def next_room(fleet: Fleet, row: FleetRow, now: datetime) -> datetime:
     """Return when the next destruction may be allowed, seen from now."""
-    in_window = recent(row.destructions, now, fleet.caps.share_window)
-    share = max(1, int(row.wished(fleet) * fleet.caps.share))
-    if len(in_window) >= share:
-        return sorted(in_window)[len(in_window) - share] + fleet.caps.share_window
-    in_hour = sorted(recent(row.destructions, now, _HOUR))
-    if len(in_hour) >= fleet.caps.per_hour:
-        return in_hour[len(in_hour) - fleet.caps.per_hour] + _HOUR
-    return now
+    caps = fleet.caps
+    share = max(1, int(row.wished(fleet) * caps.share))
+    in_window = _frees(row, now, caps.share_window, share)
+    return max(in_window, _frees(row, now, _HOUR, caps.per_hour))
+
+
+def _frees(row: FleetRow, now: datetime, window: timedelta, most: int) -> datetime:
+    """Return from when on fewer than so many destructions lie in the window."""
+    times = sorted(recent(row.destructions, now, window))
+    return now if len(times) < most else times[len(times) - most] + window
 
 
 def creations_left(fleet: Fleet, row: FleetRow, now: datetime) -> int:

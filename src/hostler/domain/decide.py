@@ -17,7 +17,7 @@ from .follow import bound_of, follow, goal_of
 from .machine import Machine
 from .phases import Goal, Phase
 from .reasons import Reason
-from .repair import repair
+from .repair import end, repair
 from .replace import replace_one, surge
 from .resize import Sizing, remember, resize
 from .seen import Seen
@@ -102,13 +102,10 @@ def _count_loss(step: Step, row: FleetRow, seen: Seen) -> FleetRow:
 
 
 def _end_now(step: Step, row: FleetRow, seen: Seen) -> Step:
-    """Carry endings that resizing or replacing just made one phase further."""
+    """Carry endings one phase further, after resizing had the chance to call them back."""
     if step.machine.id in seen.moving or step.machine.ending is None:
         return step
-    if step.before.ending is not None or step.machine.phase is not step.before.phase:
-        return step
-    ended, _ = repair(step, row, seen)
-    return ended
+    return end(step, row, seen) if step.machine.phase is step.before.phase else step
 
 
 def _aim(step: Step, seen: Seen, ways: Ways) -> Step:

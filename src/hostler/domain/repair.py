@@ -1,4 +1,4 @@
-"""Repair: what becomes of machines that failed or were asked to end?"""
+"""Repair: what becomes of machines that failed, and of those that were asked to end?"""
 
 from dataclasses import replace
 
@@ -14,11 +14,8 @@ from .wishes import ends_at_once, protection
 
 def repair(step: Step, row: FleetRow, seen: Seen) -> tuple[Step, FleetRow]:
     """Return the step, and the row that counts what is destroyed unasked."""
-    machine = step.machine
-    if machine.phase is Phase.BROKEN:
+    if step.machine.phase is Phase.BROKEN:
         return _clear_away(step, row, seen)
-    if machine.ending is not None:
-        return _end(step, row, seen), row
     return step, row
 
 
@@ -50,7 +47,8 @@ def _start_cleaning(step: Step, seen: Seen) -> Step:
     return replace(moved, events=(*moved.events, started))
 
 
-def _end(step: Step, row: FleetRow, seen: Seen) -> Step:
+def end(step: Step, row: FleetRow, seen: Seen) -> Step:
+    """Return the step one phase further to its end, where somebody asked that it goes."""
     if held := protection(step.machine, row, seen):
         return replace(step, blocker=held)
     return _go(step, seen)

@@ -16,7 +16,6 @@ from .seen import Seen, Suspect, SuspectClass
 from .ways import Ways
 from .wishes import paused
 
-
 ENOUGH = 2
 """How many complete looks must have shown a suspect; more are not counted, or it never rests."""
 

@@ -1,0 +1,263 @@
+"""Repair and replace: what is destroyed unasked, how much of it, and with what surge."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+from hostler.domain.caps import creations_left, destructions_left, in_wave, next_room
+from hostler.domain.fleet import Caps, FleetRow
+from hostler.domain.machine import Hold
+from hostler.domain.parts import Condition, Scope
+from hostler.domain.phases import Phase
+from hostler.domain.replace import REPLACE
+from hostler.testing.scene import BEGIN, FLEET, MIN, ZONE, S, Scene, machine, server
+
+HOUR = timedelta(hours=1)
+
+
+def row(**changes: object) -> FleetRow:
+    return replace(FleetRow(name=FLEET.name, created=BEGIN), **changes)
+
+
+def phases(scene: Scene) -> list[Phase]:
+    return [m.phase for m in sorted(scene.machines.values(), key=lambda m: m.serial)]
+
+
+def broken(many: int, size: int) -> Scene:
+    scene = Scene(fleet=replace(FLEET, size=size))
+    scene.furnish(*(machine(number) for number in range(1, size + 1)))
+    for number in range(1, many + 1):
+        lost = replace(scene.the(number), phase=Phase.BROKEN).with_fact("loss_proved", scene.now)
+        scene.keep(lost)
+        scene.exist(server(lost, Condition.OFF))
+    scene.look()
+    return scene
+
+
+# ---------------------------------------------------------------- caps
+
+
+def test_caps_count_the_share_in_its_window_the_hour_and_the_sweep() -> None:
+    fleet = replace(FLEET, size=50, caps=Caps(per_sweep=9, per_hour=8, share=0.1))
+    assert destructions_left(fleet, row(), BEGIN) == 5
+    assert destructions_left(fleet, row(destructions=(BEGIN,) * 3), BEGIN) == 2
+    assert destructions_left(fleet, row(destructions=(BEGIN,) * 3), BEGIN + 1 * MIN) == 5
+    assert destructions_left(fleet, row(destructions=(BEGIN,) * 6), BEGIN + 1 * MIN) == 2
+    assert destructions_left(fleet, row(destructions=(BEGIN,) * 6), BEGIN + HOUR) == 5
+    assert destructions_left(fleet, row(destructions=(BEGIN,) * 99), BEGIN) == 0
+    assert destructions_left(replace(fleet, caps=Caps(per_sweep=2)), row(), BEGIN) == 2
+
+
+def test_share_of_a_small_fleet_is_one() -> None:
+    assert destructions_left(FLEET, row(), BEGIN) == 1
+
+
+def test_next_room_is_when_there_is_room() -> None:
+    fleet = replace(FLEET, size=20, caps=Caps(per_hour=3))
+    for times in (
+        (),
+        (BEGIN,),
+        (BEGIN, BEGIN + 10 * S),
+        (BEGIN, BEGIN + 10 * S, BEGIN + 20 * S),
+        (BEGIN, BEGIN + 10 * S, BEGIN + 20 * S, BEGIN + 20 * S),
+    ):
+        full = row(destructions=times)
+        at = next_room(fleet, full, BEGIN + 30 * S)
+        assert destructions_left(fleet, full, at) > 0
+        if at > BEGIN + 30 * S:
+            assert destructions_left(fleet, full, at - timedelta(microseconds=1)) == 0
+
+
+def test_creations_are_bounded_by_default_too() -> None:
+    assert creations_left(FLEET, row(), BEGIN) == 30
+    assert creations_left(replace(FLEET, size=100), row(), BEGIN) == 600
+    assert creations_left(FLEET, row(creations=(BEGIN,) * 31), BEGIN + 59 * MIN) == 0
+    assert creations_left(FLEET, row(creations=(BEGIN,) * 31), BEGIN + HOUR) == 30
+
+
+def test_cap_holds_over_turns_and_restarts_because_it_is_in_the_row() -> None:
+    scene = broken(5, 10)
+    scene.turn()
+    assert phases(scene)[:5].count(Phase.STOPPING) == 1
+    again = Scene(fleet=scene.fleet, now=scene.now + 1 * S, row=scene.row)
+    again.machines, again.parts = dict(scene.machines), dict(scene.parts)
+    again.look()
+    again.turn()
+    assert phases(again)[:5].count(Phase.STOPPING) == 1
+    again.later(1 * MIN)
+    again.look()
+    again.turn()
+    assert phases(again)[:5].count(Phase.STOPPING) == 2
+
+
+def test_rollback_of_what_was_never_ready_needs_no_room() -> None:
+    scene = broken(5, 10)
+    for number in range(1, 6):
+        scene.keep(replace(scene.the(number), was_ready=None))
+    scene.turn()
+    assert phases(scene)[:5] == [Phase.STOPPING] * 5
+    assert scene.row.destructions == ()
+
+
+def test_what_is_repaired_says_that_the_cap_was_counted_for_it() -> None:
+    scene = broken(1, 1)
+    assert scene.the().fact("allowed") is None
+    scene.turn()
+    assert scene.the().fact("allowed") == scene.now
+    assert scene.row.destructions == (scene.now,)
+
+
+def test_machine_without_room_says_when_there_will_be() -> None:
+    scene = broken(2, 2)
+    scene.turn()
+    scene.later(10 * S)
+    scene.look()
+    verdict = scene.decide().verdicts[1]
+    assert "cap" in verdict.blocker
+    assert verdict.next.at == scene.now + 50 * S
+
+
+# ---------------------------------------------------------------- loss wave (G11)
+
+
+def test_wave_begins_above_two_and_above_a_fifth() -> None:
+    fleet = replace(FLEET, size=20)
+    assert not in_wave(fleet, row(), 4, BEGIN)
+    assert in_wave(fleet, row(), 5, BEGIN)
+    assert in_wave(fleet, row(losses=(BEGIN,) * 3), 2, BEGIN)
+    assert not in_wave(fleet, row(losses=(BEGIN,) * 3), 2, BEGIN + FLEET.timers.wave_window)
+    assert not in_wave(FLEET, row(), 2, BEGIN)
+    assert in_wave(FLEET, row(), 3, BEGIN)
+
+
+def test_in_a_wave_each_loss_needs_a_look_of_its_own() -> None:
+    scene = Scene(fleet=replace(FLEET, size=5))
+    scene.furnish(*(machine(number) for number in range(1, 6)))
+    for number in range(1, 6):
+        scene.exist(server(machine(number), Condition.OFF))
+    for _ in range(40):
+        scene.look()
+        scene.turn()
+        scene.later(2 * S)
+    assert phases(scene) == [Phase.READY] * 5
+    one = scene.the(3)
+    scene.look_at(Scope(ZONE, "server", one.id, (server(one).id,)))
+    scene.turn()
+    assert [m.serial for m in scene.machines.values() if not m.wanted] == [3]
+
+
+def test_losses_of_the_window_are_counted_by_every_kind() -> None:
+    scene = Scene(fleet=replace(FLEET, size=1))
+    scene.furnish(machine(1))
+    scene.exist(server(machine(1), Condition.OFF))
+    scene.rounds(15, 2 * S)
+    assert len(scene.row.losses) == 1
+    late = Scene()
+    late.add(replace(machine(1, Phase.STARTING), asked=()))
+    late.exist(server(machine(1), Condition.STARTING))
+    late.look()
+    late.turn()
+    assert len(late.row.losses) == 1
+
+
+# ---------------------------------------------------------------- replace
+
+
+def outdated(size: int, surge: int = 1) -> Scene:
+    scene = Scene(
+        fleet=replace(FLEET, size=size, template="new", replace_outdated=True, surge=surge)
+    )
+    scene.furnish(*(machine(number) for number in range(1, size + 1)))
+    scene.look()
+    return scene
+
+
+def heal(scene: Scene) -> None:
+    """Let what starts be up, and what stops be gone."""
+    for entry in tuple(scene.machines.values()):
+        if entry.phase is Phase.STARTING:
+            scene.furnish(replace(machine(entry.serial), template=entry.template))
+        if entry.phase is Phase.STOPPING:
+            scene.keep(replace(entry, phase=Phase.GONE))
+            scene.vanish(*(p.id for p in scene.parts.values() if entry.id in p.id))
+    scene.look()
+
+
+def test_outdated_machines_are_replaced_one_after_the_other_never_below_the_size() -> None:
+    scene, most = outdated(3), 0
+    for _ in range(200):
+        scene.turn()
+        heal(scene)
+        there = [m for m in scene.machines.values() if m.phase is Phase.READY]
+        assert len(there) >= 3
+        most = max(most, len(scene.machines))
+        scene.later(10 * S)
+        scene.look()
+    assert {m.template for m in scene.machines.values()} == {"new"}
+    assert len(scene.machines) == 3
+    assert most <= 5
+
+
+def test_nothing_goes_before_its_replacement_is_ready() -> None:
+    scene = outdated(1)
+    scene.turn()
+    scene.turn()
+    assert phases(scene) == [Phase.READY, Phase.STARTING]
+    heal(scene)
+    scene.turn()
+    assert phases(scene) == [Phase.DRAINING, Phase.READY]
+    ending = scene.the(1).ending
+    assert ending is not None
+    assert ending.actor == REPLACE
+
+
+def test_without_surge_the_old_one_goes_first() -> None:
+    scene = outdated(2, surge=0)
+    scene.turn()
+    assert phases(scene)[:2] == [Phase.DRAINING, Phase.READY]
+    assert len(scene.machines) <= 3
+
+
+def test_replacing_takes_room_of_the_cap() -> None:
+    scene = outdated(1, surge=0)
+    scene.row = replace(scene.row, destructions=(scene.now,))
+    scene.turn()
+    assert phases(scene) == [Phase.READY]
+    scene.later(1 * MIN)
+    scene.look()
+    scene.turn()
+    assert phases(scene)[0] is Phase.DRAINING
+    assert scene.row.destructions[-1] == scene.now
+    assert scene.the(1).fact("allowed") == scene.now
+
+
+def test_machine_past_its_greatest_age_is_replaced() -> None:
+    scene = Scene(fleet=replace(FLEET, timers=replace(FLEET.timers, max_age=HOUR)))
+    scene.furnish(machine(1))
+    scene.now = BEGIN + HOUR - 1 * S
+    scene.look()
+    scene.turn()
+    assert len(scene.machines) == 1
+    scene.later(1 * S)
+    scene.look()
+    scene.turn()
+    assert len(scene.machines) == 2
+
+
+def test_outdated_machine_stays_where_nobody_asked_for_replacing() -> None:
+    scene = outdated(1)
+    scene.fleet = replace(scene.fleet, replace_outdated=False)
+    assert scene.decide().commands == ()
+
+
+def test_held_machine_is_not_replaced_and_needs_no_surge() -> None:
+    scene = outdated(1)
+    scene.keep(replace(scene.the(), hold=Hold(until=BEGIN + HOUR, why="", actor="")))
+    scene.turn()
+    assert phases(scene) == [Phase.READY]
+
+
+def test_machine_in_flight_takes_no_room_of_the_cap() -> None:
+    scene = outdated(1, surge=0)
+    scene.moving.add(scene.the().id)
+    scene.turn()
+    assert scene.row.destructions == ()
