@@ -48,6 +48,8 @@ class FakeHost:
     home: Path
     port: int = 0
     fault: Fault | None = None
+    hangs: bool = False
+    cuts: bool = False
     commands: list[str] = field(default_factory=list[str])
     host_key: str = "host"
     server: asyncssh.SSHAcceptor | None = None
@@ -85,7 +87,11 @@ class FakeHost:
         if fault is Fault.BEFORE:
             process.channel.get_connection().abort()
             return
+        if self.hangs:
+            await asyncio.sleep(30)
         output = await self._shell(command)
+        if self.cuts:
+            output = output.replace("hostler: end", "hostl")
         if fault is Fault.AFTER:
             process.channel.get_connection().abort()
             return

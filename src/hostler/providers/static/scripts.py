@@ -39,7 +39,8 @@ _CLAIM = """
 mkdir -p "$d" || { say failed to make "$d"; exit 0; }
 t="$d/new.$$"
 printf '%s\\n' "$1" > "$t" || { rm -f "$t"; say failed to write "$t"; exit 0; }
-if ln "$t" "$c" 2>/dev/null || cmp -s "$t" "$c"; then word=claimed
+if [ -d "$c" ]; then word=taken
+elif ln "$t" "$c" 2>/dev/null || cmp -s "$t" "$c"; then word=claimed
 elif [ -e "$c" ]; then word=taken
 else word="failed to link $c"; fi
 rm -f "$t"; say "$word"
