@@ -105,7 +105,8 @@ def _sightings(older: Suspect | None, looked: datetime, seen: Seen) -> int:
 def blocked(suspect: Suspect, seen: Seen) -> str:
     """Return what keeps this suspect from being reclaimed, or an empty string."""
     timers = seen.fleet.timers
-    since = max(suspect.created or suspect.first, seen.jumped or suspect.first)
+    since = suspect.created or suspect.first
+    since = max(since, seen.jumped or since)
     if suspect.cls is SuspectClass.FOREIGN:
         return "it carries the mark of another installation"
     if seen.now - since < timers.grace:

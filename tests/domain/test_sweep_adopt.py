@@ -1,0 +1,382 @@
+"""Sweep and adopt: the ledger of suspects, what may be reclaimed, and taking over what stands."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from hostler.domain.commands import Decision, KeepLedger, KeepRow, Reclaim
+from hostler.domain.fleet import Caps
+from hostler.domain.ids import PartId
+from hostler.domain.machine import Hold, Origin
+from hostler.domain.parts import Condition, Part, Slot
+from hostler.domain.phases import Goal, Phase
+from hostler.domain.seen import SuspectClass, WishKind
+from hostler.testing.fakeways import ADDRESS, SERVER
+from hostler.testing.scene import (
+    ABROAD,
+    BEGIN,
+    FLEET,
+    HOME,
+    MIN,
+    ZONE,
+    S,
+    Scene,
+    address,
+    machine,
+    server,
+)
+
+GRACE, GAP = FLEET.timers.grace, FLEET.timers.sighting_gap
+STRAY = server(machine(50))
+
+
+def littered(*parts: Part, reclaim: bool = True, size: int = 30) -> Scene:
+    scene = Scene(fleet=replace(FLEET, size=size, reclaim=reclaim), now=BEGIN + GRACE)
+    scene.furnish(*(machine(n) for n in range(1, size + 1)))
+    scene.exist(*(parts or (STRAY,)))
+    scene.look()
+    return scene
+
+
+def reclaimed(decision: Decision) -> list[PartId]:
+    return [p.id for c in decision.commands if isinstance(c, Reclaim) for p in c.parts]
+
+
+def sighted(scene: Scene) -> Decision:
+    """Return what is decided once everything was seen a second time, a gap later."""
+    scene.turn()
+    scene.later(GAP)
+    scene.look()
+    return scene.turn()
+
+
+# ---------------------------------------------------------------- the ledger
+
+
+def test_part_that_no_record_explains_is_in_the_ledger_within_one_pass() -> None:
+    scene = littered(reclaim=False)
+    scene.later(2 * timedelta(hours=1))
+    scene.look()
+    scene.turn()
+    suspect = scene.suspects[STRAY.id]
+    assert suspect.cls is SuspectClass.STRAY
+    assert suspect.first == scene.now
+    assert suspect.owner == f"{machine(50).id} of home"
+    assert suspect.cost == pytest.approx(0.01 * 2.25)
+    assert "younger" not in suspect.blocked
+
+
+def test_foreign_part_is_in_the_ledger_as_foreign() -> None:
+    scene = littered(server(machine(50), installation=ABROAD))
+    sighted(scene)
+    suspect = next(iter(scene.suspects.values()))
+    assert suspect.cls is SuspectClass.FOREIGN
+    assert suspect.installation == ABROAD
+    assert "another installation" in suspect.blocked
+
+
+def test_part_of_ours_is_no_suspect_in_any_phase() -> None:
+    scene = littered()
+    scene.vanish(STRAY.id)
+    for number, phase in enumerate(Phase, start=1):
+        if phase is not Phase.GONE:
+            scene.keep(replace(scene.the(number), phase=phase))
+    scene.look()
+    scene.turn()
+    assert not scene.suspects
+
+
+def test_suspect_leaves_the_ledger_when_a_complete_look_lacks_it_for_a_while() -> None:
+    scene = littered(reclaim=False)
+    scene.turn()
+    scene.vanish(STRAY.id)
+    scene.later(1 * S)
+    scene.look(complete=False)
+    scene.turn()
+    assert scene.suspects
+    scene.look()
+    scene.turn()
+    assert scene.suspects, "one look is nothing"
+    scene.later(FLEET.timers.absence_gap)
+    scene.look()
+    scene.turn()
+    assert not scene.suspects
+
+
+def test_suspect_leaves_the_ledger_when_a_record_explains_it() -> None:
+    scene = littered(reclaim=False)
+    scene.turn()
+    scene.add(machine(50))
+    scene.turn()
+    assert not scene.suspects
+
+
+def test_suspect_stays_in_the_ledger_while_it_is_being_reclaimed() -> None:
+    """Otherwise a removal that fails begins again as something never seen before."""
+    scene = littered()
+    sighted(scene)
+    before = scene.suspects[STRAY.id]
+    scene.moving.add(machine(50).id)
+    scene.turn()
+    assert scene.suspects[STRAY.id] == before
+
+
+def test_ledger_is_written_only_when_more_than_time_changed() -> None:
+    scene = littered(reclaim=False)
+    sighted(scene)
+    scene.later(1 * S)
+    scene.look()
+    assert not any(isinstance(c, KeepLedger) for c in scene.decide().commands)
+
+
+def test_part_without_a_mark_is_a_suspect_by_its_owner() -> None:
+    disk = Part(id=PartId("disk"), slot=Slot("volume", 0), zone=ZONE, owner=STRAY.id, price=1.0)
+    scene = littered(STRAY, disk)
+    scene.turn()
+    assert {STRAY.id, disk.id} == set(scene.suspects)
+
+
+# ---------------------------------------------------------------- may it be removed?
+
+
+def test_stray_is_reclaimed_after_grace_and_two_sightings() -> None:
+    assert reclaimed(sighted(littered())) == [STRAY.id]
+
+
+def test_nothing_is_reclaimed_on_one_sighting() -> None:
+    scene = littered()
+    for _ in range(5):
+        assert reclaimed(scene.turn()) == []
+        scene.later(GAP)
+    scene = littered()
+    for _ in range(59):
+        assert reclaimed(scene.turn()) == []
+        scene.later(1 * S)
+        scene.look()
+
+
+def test_nothing_is_reclaimed_by_incomplete_sightings() -> None:
+    scene = littered()
+    scene.turn()
+    for _ in range(5):
+        scene.later(GAP)
+        scene.look(complete=False)
+        assert reclaimed(scene.turn()) == []
+
+
+def test_nothing_is_reclaimed_within_the_grace_period() -> None:
+    young = replace(STRAY, created=BEGIN + GRACE)
+    scene = littered(young)
+    assert reclaimed(sighted(scene)) == []
+    scene.later(GRACE)
+    scene.look()
+    assert reclaimed(scene.turn()) == [STRAY.id]
+
+
+def test_part_without_a_date_is_as_old_as_its_first_sight() -> None:
+    scene = littered(replace(STRAY, created=None))
+    assert reclaimed(sighted(scene)) == []
+    scene.later(GRACE - GAP)
+    scene.look()
+    assert reclaimed(scene.turn()) == [STRAY.id]
+
+
+def test_nothing_is_reclaimed_where_nobody_asked_for_it() -> None:
+    scene = littered(reclaim=False)
+    assert reclaimed(sighted(scene)) == []
+    assert "report only" in scene.suspects[STRAY.id].blocked
+
+
+def test_nothing_is_reclaimed_beside_foreign_parts() -> None:
+    scene = littered(STRAY, server(machine(51), installation=ABROAD))
+    assert reclaimed(sighted(scene)) == []
+    assert scene.row.destructions == ()
+
+
+def test_nothing_is_reclaimed_while_the_fleet_is_paused() -> None:
+    scene = littered()
+    pause = Hold(until=scene.now + timedelta(hours=1), why="", actor="ann")
+    scene.row = replace(scene.row, pause=pause)
+    assert reclaimed(sighted(scene)) == []
+    scene.later(timedelta(hours=1))
+    scene.look()
+    assert reclaimed(scene.turn()) == [STRAY.id]
+
+
+def test_clock_that_jumps_forward_makes_nothing_old() -> None:
+    scene = littered(replace(STRAY, created=BEGIN + GRACE))
+    scene.turn()
+    scene.later(timedelta(days=1))
+    scene.jumped = scene.now
+    scene.look()
+    assert reclaimed(scene.turn()) == []
+    scene.later(GAP)
+    scene.look()
+    assert reclaimed(scene.turn()) == []
+
+
+def test_lost_store_is_not_swept() -> None:
+    """A new store is another installation: what stands is foreign to it, for ever."""
+    scene = littered()
+    for entry in tuple(scene.machines):
+        del scene.machines[entry]
+    scene.ours = (ABROAD,)
+    scene.look()
+    for _ in range(20):
+        decision = scene.turn()
+        assert reclaimed(decision) == []
+        assert not any(c.inserts for c in decision.commands if isinstance(c, KeepRow))
+        scene.later(5 * MIN)
+        scene.look()
+
+
+def test_caps_bound_a_sweep_and_are_taken_once_for_each_part() -> None:
+    strays = [server(machine(50 + n)) for n in range(8)]
+    scene = littered(*strays)
+    first = reclaimed(sighted(scene))
+    assert len(first) == 3, "a tenth of thirty"
+    assert len(scene.row.destructions) == 3
+    scene.later(GAP)
+    scene.look()
+    second = reclaimed(scene.turn())
+    assert set(first) < set(second), "what did not go is tried again, and is not counted again"
+    assert len(second) == 6
+    assert len(scene.row.destructions) == 6
+
+
+def test_removal_is_tried_once_in_a_while_and_eats_no_room_while_it_cannot_be_made() -> None:
+    scene = littered(replace(STRAY, condition=Condition.STOPPING, allowed=()))
+    assert reclaimed(sighted(scene)) == []
+    assert scene.row.destructions == ()
+    scene.exist(STRAY)
+    scene.look()
+    assert reclaimed(scene.turn()) == [STRAY.id]
+    scene.later(GAP - 1 * S)
+    scene.look()
+    assert reclaimed(scene.turn()) == []
+    assert scene.row.destructions == (BEGIN + GRACE + GAP,)
+
+
+def test_reclaim_stands_for_the_machine_that_the_marks_name() -> None:
+    owned = address(machine(50), owner=STRAY.id)
+    decision = sighted(littered(STRAY, owned))
+    command = next(c for c in decision.commands if isinstance(c, Reclaim))
+    assert command.ghost.id == machine(50).id
+    assert command.ghost.goal is Goal.ABSENT
+    assert {place.slot: place.bound for place in command.ghost.places} == {
+        SERVER: STRAY.id,
+        ADDRESS: owned.id,
+    }
+
+
+def test_cap_of_one_sweep_holds() -> None:
+    strays = [server(machine(50 + n)) for n in range(8)]
+    scene = littered(*strays)
+    scene.fleet = replace(scene.fleet, caps=Caps(share=1.0, per_sweep=2))
+    assert len(reclaimed(sighted(scene))) == 2
+
+
+# ---------------------------------------------------------------- late parts
+
+
+def test_part_of_a_machine_in_the_history_opens_its_record_again() -> None:
+    scene = Scene(fleet=replace(FLEET, size=0))
+    gone = machine(1, Phase.GONE)
+    scene.history[gone.id] = gone
+    scene.exist(server(gone))
+    scene.look()
+    scene.turn()
+    assert scene.the().phase is Phase.STOPPING
+    assert scene.the().reason == "turned_up_late"
+    assert not scene.suspects
+    tend = scene.tend()
+    assert tend is not None
+    assert tend.goal is Goal.ABSENT
+
+
+# ---------------------------------------------------------------- adopt
+
+
+def strange(condition: Condition = Condition.UP) -> Scene:
+    scene = Scene(fleet=replace(FLEET, size=1))
+    up = server(machine(7), condition, installation=ABROAD, attempt=3)
+    scene.exist(up, address(machine(7), owner=up.id, installation=ABROAD))
+    scene.look()
+    return scene
+
+
+def adopt(scene: Scene) -> None:
+    wish = scene.wish(WishKind.ADOPT)
+    scene.wishes[-1] = replace(wish, installation=ABROAD)
+    scene.turn()
+
+
+def test_nothing_of_theirs_is_touched_until_somebody_adopts_it() -> None:
+    scene = strange()
+    for _ in range(10):
+        assert not any(isinstance(c, Reclaim) for c in scene.turn().commands)
+        scene.later(GRACE)
+        scene.look()
+    assert not scene.machines
+
+
+def test_adopted_machine_goes_on_with_every_part_bound_and_becomes_ready() -> None:
+    scene = strange()
+    adopt(scene)
+    entry = scene.the(7)
+    assert (entry.phase, entry.origin) == (Phase.STARTING, Origin.ADOPTED)
+    assert entry.bound(SERVER) == server(machine(7)).id
+    assert entry.bound(ADDRESS) == address(machine(7)).id
+    assert entry.place(SERVER).attempt == 3
+    assert scene.ours == (HOME, ABROAD)
+    scene.turn()
+    assert scene.the(7).phase is Phase.READY
+    assert len(scene.machines) == 1, "it counts: nothing is bought twice"
+
+
+def test_adopting_another_installation_adopts_nothing() -> None:
+    scene = strange()
+    wish = scene.wish(WishKind.ADOPT)
+    scene.wishes[-1] = replace(wish, installation=HOME)
+    scene.turn()
+    assert not scene.machines
+    assert scene.ours == (HOME,)
+
+
+def test_unexplained_parts_of_ours_are_adopted_without_a_name() -> None:
+    scene = Scene()
+    scene.exist(server(machine(7)))
+    scene.look()
+    scene.wish(WishKind.ADOPT)
+    scene.turn()
+    assert scene.the(7).phase is Phase.STARTING
+    assert scene.ours == (HOME,)
+
+
+def test_leftovers_without_a_server_are_cleaned_up() -> None:
+    scene = Scene(fleet=replace(FLEET, size=0))
+    scene.exist(address(machine(7)))
+    scene.look()
+    scene.wish(WishKind.ADOPT)
+    scene.turn()
+    assert scene.the(7).phase is Phase.STOPPING
+
+
+def test_what_was_up_when_it_was_adopted_is_no_mere_rollback_if_it_fails() -> None:
+    """Adopting a fleet with a wrong probe must not destroy it, past holds and caps."""
+    scene = strange()
+    adopt(scene)
+    assert scene.the(7).was_ready is not None
+    other = strange(Condition.OFF)
+    adopt(other)
+    assert other.the(7).was_ready is None
+
+
+def test_adopted_machine_may_be_of_a_type_that_the_fleet_does_not_know() -> None:
+    scene = strange()
+    odd = replace(server(machine(7), installation=ABROAD), notes=(("type", "huge"),))
+    scene.exist(odd)
+    scene.look()
+    adopt(scene)
+    assert scene.the(7).offer.type == "huge"
