@@ -190,7 +190,7 @@ class Reading:
         except ValueError as error:
             key, _, said = str(error).rpartition(": expected ")
             self.faults.found.append(
-                Fault(path=join(path, key) if key else path, value="", expected=said)
+                Fault(path=f"{path}.{key}" if key else path, value="", expected=said)
             )
             return None
 
@@ -201,7 +201,7 @@ class Reading:
         ready = asked.ready
         if ready is not None and (ready.probe is ProbeKind.COMMAND) != bool(ready.command):
             expected = 'a command with probe = "command", and with no other probe'
-            self.faults.add(join(path, "ready.command"), list(ready.command) or None, expected)
+            self.faults.add(f"{path}.ready.command", list(ready.command) or None, expected)
 
     def _engine(self, raw: Raw) -> Settings:
         (decoded,) = decode_table(raw.get("engine", {}), (EngineTable,), "engine", self.faults)

@@ -72,7 +72,7 @@ class Kind(Protocol):
         ...
 
     def blueprint(self, settings: object, template: object, folder: Path) -> Blueprint:
-        """Return what machines are made from; ValueError says in a sentence what is wrong.
+        """Return what machines are made from; ValueError says what is wrong, as "key: expected …".
 
         Reads files that the template names, and nothing else.
         """

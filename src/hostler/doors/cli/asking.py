@@ -18,6 +18,7 @@ from hostler.domain.fleet import Fleet
 from hostler.domain.phases import PHASES, Phase
 from hostler.domain.reasons import sentence
 from hostler.domain.seen import Seen
+from hostler.domain.wishes import held_until
 from hostler.ports.store import Store
 
 from . import as_json, pictures
@@ -221,6 +222,7 @@ def explained_picture(explained: Explained, seen: Seen) -> RenderableType:
                 ("observed", machine.observed),
                 ("offer", str(machine.offer)),
                 ("price", f"{euros(machine.price)} an hour" if machine.price else ""),
+                ("held", held_until(machine, seen.now)),
                 ("blocked by", verdict.blocker),
                 ("next", f"{next_said}{when}"),
                 ("last error", machine.error),

@@ -30,7 +30,8 @@ def guarded(json: bool, work: Work) -> int:
         return await work(screen)
 
     try:
-        return asyncio.run(whole())
+        with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
+            return runner.run(whole())
     except HostlerError as error:
         return screen.fail(error)
     except BaseExceptionGroup as group:

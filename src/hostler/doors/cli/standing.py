@@ -8,6 +8,7 @@ from hostler.domain.fleet import Fleet, FleetRow
 from hostler.domain.machine import Machine
 from hostler.domain.money import cost
 from hostler.domain.phases import PHASES, Phase
+from hostler.domain.reasons import sentence
 from hostler.domain.seen import Suspect, Wish
 
 from .words import clock_time, until
@@ -94,4 +95,4 @@ def trouble(machine: Machine) -> str:
         return f"stuck: {machine.error}".removesuffix(": ")
     if machine.error:
         return machine.error
-    return machine.reason if machine.phase in {Phase.BROKEN, Phase.STOPPING} else ""
+    return sentence(machine.reason) if machine.phase in {Phase.BROKEN, Phase.STOPPING} else ""

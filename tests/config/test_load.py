@@ -1,0 +1,405 @@
+import os
+import sys
+from datetime import timedelta
+from pathlib import Path
+from typing import cast
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hostler.app.compose import kinds
+from hostler.config.load import load
+from hostler.config.values import MEMORY, Config, WrongFile
+from hostler.domain.errors import ConfigError
+from hostler.domain.fleet import Caps, ProbeKind, Timers
+
+UUID = "22222222-2222-2222-2222-222222222222"
+SECRET = "5ec5ec5e-0000-4000-8000-5ec5ec5ec5ec"
+SMALL = """
+[provider.scaleway]
+[fleet.web]
+size = 2
+types = ["DEV1-S"]
+"""
+
+
+def read(folder: Path, text: str | bytes, name: str = "web.toml") -> Config:
+    file = folder / name
+    file.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return load(file, kinds())
+
+
+def faults(folder: Path, text: str) -> dict[str, str]:
+    """Return every fault of a file by its path, as it is printed."""
+    with pytest.raises(WrongFile) as caught:
+        read(folder, text)
+    return {fault.path: str(fault) for fault in caught.value.faults}
+
+
+# ------------------------------------------------------------------ what is right
+
+
+def test_a_small_file_has_the_defaults_of_the_domain(tmp_path: Path) -> None:
+    config = read(tmp_path, SMALL)
+    (fleet,) = config.fleets
+    assert (fleet.name, fleet.size, fleet.account) == ("web", 2, "scaleway")
+    assert (fleet.timers, fleet.caps) == (Timers(), Caps())
+    assert config.store == tmp_path / "web.db"
+    assert config.metrics is None
+    assert config.accounts[0].rate == 10
+
+
+def test_every_common_key_reaches_its_value(tmp_path: Path) -> None:
+    config = read(
+        tmp_path,
+        """
+        store = "records.db"
+        [provider.main]
+        kind = "scaleway"
+        rate = 3
+        burst = 4
+        [fleet.web]
+        provider = "main"
+        size = 3
+        maximum = 9
+        surge = 2
+        types = ["DEV1-S"]
+        reclaim = true
+        protected = true
+        replace_outdated = true
+        ready = { probe = "command", command = ["./up", "--now"], port = 80, timeout = "3s" }
+        [fleet.web.timers]
+        start = "4m"
+        max_age = "1d"
+        tries = ["1s", "1m"]
+        [fleet.web.caps]
+        per_sweep = 1
+        share = 0.5
+        creates = 7
+        [engine]
+        lease_ttl = "40s"
+        quiet = "9s"
+        [metrics]
+        listen = "[::1]:9100"
+        """,
+    )
+    (fleet,) = config.fleets
+    assert config.store == tmp_path / "records.db"
+    assert (config.accounts[0].rate, config.accounts[0].burst) == (3, 4)
+    assert (fleet.maximum, fleet.surge, fleet.reclaim) == (9, 2, True)
+    assert fleet.protected
+    assert fleet.replace_outdated
+    assert (fleet.probe.kind, fleet.probe.command) == (ProbeKind.COMMAND, ("./up", "--now"))
+    assert (fleet.probe.port, fleet.probe.timeout) == (80, timedelta(seconds=3))
+    assert fleet.timers.start == timedelta(minutes=4)
+    assert fleet.timers.max_age == timedelta(days=1)
+    assert fleet.timers.tries == (timedelta(seconds=1), timedelta(minutes=1))
+    assert (fleet.caps.per_sweep, fleet.caps.share, fleet.caps.creates) == (1, 0.5, 7)
+    assert config.settings.lease_ttl == timedelta(seconds=40)
+    assert config.settings.quiet == timedelta(seconds=9)
+    assert config.metrics is not None
+    assert (config.metrics.host, config.metrics.port) == ("::1", 9100)
+
+
+def test_offers_go_type_by_type_through_all_zones(tmp_path: Path) -> None:
+    zones = SMALL.replace(
+        '["DEV1-S"]', '["DEV1-S", "PLAY2-PICO"]\nzones = ["fr-par-1", "nl-ams-1"]'
+    )
+    (fleet,) = read(tmp_path, zones).fleets
+    assert [(offer.type, offer.zone) for offer in fleet.offers] == [
+        ("DEV1-S", "fr-par-1"),
+        ("DEV1-S", "nl-ams-1"),
+        ("PLAY2-PICO", "fr-par-1"),
+        ("PLAY2-PICO", "nl-ams-1"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'cloud_init = "#cloud-config"',
+        'volume = { size = "30GB" }',
+        "public_ipv6 = true",
+        'image = "debian_bookworm"',
+        'tags = ["mine"]',
+    ],
+)
+def test_the_digest_follows_what_machines_are_made_from(tmp_path: Path, line: str) -> None:
+    assert (
+        read(tmp_path, SMALL).fleets[0].template != read(tmp_path, SMALL + line).fleets[0].template
+    )
+
+
+@pytest.mark.parametrize("line", ["reclaim = true", 'zones = ["nl-ams-1"]', "surge = 3"])
+def test_the_digest_ignores_everything_else(tmp_path: Path, line: str) -> None:
+    assert (
+        read(tmp_path, SMALL).fleets[0].template == read(tmp_path, SMALL + line).fleets[0].template
+    )
+
+
+def test_the_digest_follows_the_text_in_a_file_of_cloud_init(tmp_path: Path) -> None:
+    text = SMALL + 'cloud_init_file = "init.yaml"'
+    (tmp_path / "init.yaml").write_text("one")
+    one = read(tmp_path, text).fleets[0].template
+    (tmp_path / "init.yaml").write_text("two")
+    assert read(tmp_path, text).fleets[0].template != one
+
+
+def test_memory_is_a_store(tmp_path: Path) -> None:
+    assert read(tmp_path, f'store = "memory"\n{SMALL}').store == MEMORY
+
+
+def test_the_only_fleet_needs_no_name_and_several_do(tmp_path: Path) -> None:
+    config = read(tmp_path, SMALL)
+    assert config.fleet(None) is config.fleets[0]
+    several = read(tmp_path, SMALL + '[fleet.ci]\nsize = 1\ntypes = ["DEV1-S"]')
+    with pytest.raises(ConfigError, match="--fleet web or ci"):
+        several.fleet(None)
+    with pytest.raises(ConfigError, match="did you mean web"):
+        several.fleet("wep")
+    assert several.fleet("ci").size == 1
+
+
+def test_examples_are_right() -> None:
+    folder = Path(__file__).parents[2] / "examples"
+    files = sorted(folder.glob("*.toml"))
+    assert files
+    for file in files:
+        assert load(file, kinds()).fleets
+
+
+# ------------------------------------------------------------------ what is wrong
+
+
+def test_all_errors_are_shown_at_once_each_with_path_value_and_expectation(tmp_path: Path) -> None:
+    found = faults(
+        tmp_path,
+        """
+        stor = "x"
+        [provider.scaleway]
+        rate = "fast"
+        settel = "1s"
+        [fleet.web]
+        size = "5"
+        types = ["DEV1-S", 7]
+        zones = ["fr-par-1", "paris"]
+        maximim = 3
+        ready = { probe = "tcpp", port = 99999 }
+        [fleet.web.timers]
+        start = 5
+        tries = ["30s", "soon"]
+        [fleet.web.caps]
+        share = nan
+        [fleet.Web_Two]
+        size = 1
+        types = []
+        [engine]
+        lease_ttl = "0s"
+        [metrics]
+        listen = "everywhere"
+        """,
+    )
+    assert set(found) == {
+        "stor",
+        "provider.scaleway.rate",
+        "provider.scaleway.settel",
+        "fleet.web.size",
+        "fleet.web.types[1]",
+        "fleet.web.zones[1]",
+        "fleet.web.maximim",
+        "fleet.web.ready.probe",
+        "fleet.web.ready.port",
+        "fleet.web.timers.start",
+        "fleet.web.timers.tries[1]",
+        "fleet.web.caps.share",
+        "fleet.Web_Two",
+        "fleet.Web_Two.types",
+        "engine.lease_ttl",
+        "metrics.listen",
+    }
+    assert '"5"' in found["fleet.web.size"]
+    assert "a whole number" in found["fleet.web.size"]
+    assert "did you mean maximum?" in found["fleet.web.maximim"]
+    assert "did you mean store?" in found["stor"]
+    assert "did you mean settle?" in found["provider.scaleway.settel"]
+    assert "did you mean tcp?" in found["fleet.web.ready.probe"]
+    assert 'such as "fr-par-1"' in found["fleet.web.zones[1]"]
+
+
+def test_a_fleet_is_checked_even_where_its_provider_is_wrong(tmp_path: Path) -> None:
+    found = faults(
+        tmp_path, '[provider.x]\nkind = "scalewai"\n[fleet.web]\nsize = -1\ntypes = ["DEV1-S"]'
+    )
+    assert set(found) == {"provider.x.kind", "fleet.web.size"}
+    assert "did you mean scaleway?" in found["provider.x.kind"]
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("", "provider"),
+        ("[provider.scaleway]", "fleet"),
+        ("provider = 5", "provider"),
+        ("provider = []", "provider"),
+        ("[provider]\nscaleway = 5", "provider.scaleway"),
+        ("[provider.scaleway]\n[[fleet.web]]\nsize = 1", "fleet.web"),
+        (f"engine = 5\n{SMALL}", "engine"),
+        (f"metrics = []\n{SMALL}", "metrics"),
+        (f"{SMALL}[metrics]", "metrics.listen"),
+        (f"{SMALL}provider = 'scalewey'", "fleet.web.provider"),
+        (f"{SMALL}maximum = 1", "fleet.web.maximum"),
+        (f"{SMALL}ready = {{ probe = 'command' }}", "fleet.web.ready.command"),
+        (f"{SMALL}ready = {{ probe = 'tcp', command = ['x'] }}", "fleet.web.ready.command"),
+        (f"{SMALL}ready = 'tcp'", "fleet.web.ready"),
+        (f"{SMALL}volume = {{ size = '20' }}", "fleet.web.volume.size"),
+        (f"{SMALL}volume = {{ size = '1500MB' }}", "fleet.web.volume.size"),
+        (f"{SMALL}volumes = [{{ size = '1GB' }}, {{}}]", "fleet.web.volumes[1].size"),
+        (f"{SMALL}volume = {{ size = '1GB', iops = 7 }}", "fleet.web.volume.iops"),
+        (f"{SMALL}private_networks = ['x']", "fleet.web.private_networks[0]"),
+        (f"{SMALL}tags = ['hostler=mine']", "fleet.web.tags[0]"),
+        (f"{SMALL}tags = ['a,b']", "fleet.web.tags[0]"),
+        (f"{SMALL}cloud_init_file = 'missing'", "fleet.web.cloud_init_file"),
+        (f"{SMALL}cloud_init_file = '.'", "fleet.web.cloud_init_file"),
+        (f"{SMALL}cloud_init_file = 'x'\ncloud_init = ''", "fleet.web.cloud_init"),
+        (f"{SMALL}reclaim = 1", "fleet.web.reclaim"),
+        (f"{SMALL}size.x = 1".replace("size = 2", ""), "fleet.web.size"),
+        (f"{SMALL}[fleet.web.timers]\ntries = []", "fleet.web.timers.tries"),
+        (f"{SMALL}[fleet.web.timers]\nlook_limit = '0s'", "fleet.web.timers.look_limit"),
+        (f"{SMALL}[fleet.web.caps]\nshare = 0", "fleet.web.caps.share"),
+        (f"{SMALL}[fleet.web.caps]\nper_sweep = 0", "fleet.web.caps.per_sweep"),
+        (f"{SMALL}[engine]\nlease_beat = '50s'", "engine.lease_beat"),
+        (f"{SMALL}[engine]\nbusy_first = '1m'", "engine.busy_first"),
+        (f"{SMALL}[metrics]\nlisten = 'localhost:99999'", "metrics.listen"),
+        (f"{SMALL}[fleet.'we b']\nsize = 1\ntypes = ['DEV1-S']", 'fleet."we b"'),
+        (f"{SMALL}[fleet.'']\nsize = 1\ntypes = ['DEV1-S']", 'fleet.""'),
+        (f"{SMALL}[fleet.'🐎']\nsize = 1\ntypes = ['DEV1-S']", 'fleet."🐎"'),
+        (f"{SMALL}[fleet.{'a' * 41}]\nsize = 1\ntypes = ['DEV1-S']", f"fleet.{'a' * 41}"),
+    ],
+)
+def test_one_wrong_thing_is_named_by_its_path(tmp_path: Path, text: str, path: str) -> None:
+    found = faults(tmp_path, text)
+    assert path in found
+    assert len(found) <= 2
+
+
+def test_two_providers_must_be_told_apart(tmp_path: Path) -> None:
+    found = faults(tmp_path, SMALL + "[provider.second]\nkind = 'scaleway'")
+    assert "one of the providers: scaleway, second" in found["fleet.web.provider"]
+
+
+# ------------------------------------------------------------------ secrets
+
+
+def test_a_literal_secret_is_refused_with_the_cure_and_never_shown(tmp_path: Path) -> None:
+    found = faults(tmp_path, SMALL.replace("[fleet", f'secret_key = "{SECRET}"\n[fleet'))
+    said = found["provider.scaleway.secret_key"]
+    assert "secret_key_file" in said
+    assert SECRET not in said
+
+
+@pytest.mark.parametrize("key", ["secret_key_env", "secret_key_fil", "kind", "rate", "endpoint"])
+def test_a_secret_in_a_wrong_place_is_not_shown(tmp_path: Path, key: str) -> None:
+    found = faults(tmp_path, SMALL.replace("[fleet", f'{key} = "{SECRET}"\n[fleet'))
+    assert found
+    assert SECRET not in "".join(found.values())
+
+
+# ------------------------------------------------------------------ hostile files
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"\xff\xfe", "not UTF-8"),
+        (b"[provider", "not valid TOML"),
+        (b"a = 1\na = 2", "not valid TOML"),
+        (b"a = " + b"[" * 5000, "nested too deeply|not valid TOML"),
+        (b"a = " + b"9" * 5000, "not valid TOML"),
+        (b"#" * 1_000_001, "larger than"),
+        (b"\x00", "not valid TOML"),
+        (SMALL.encode()[:-4], "not valid TOML"),
+    ],
+)
+def test_a_hostile_file_is_a_clear_error(tmp_path: Path, content: bytes, said: str) -> None:
+    with pytest.raises(ConfigError, match=said) as caught:
+        read(tmp_path, content)
+    assert len(str(caught.value)) < 400
+
+
+def test_a_huge_value_is_shown_in_short(tmp_path: Path) -> None:
+    assert len(faults(tmp_path, SMALL + f"image = ['{'x' * 9000}']")["fleet.web.image"]) < 300
+    huge = SMALL.replace("size = 2", f"size = {10**300}")
+    assert "a huge number" in faults(tmp_path, huge)["fleet.web.size"]
+
+
+def test_control_characters_are_not_printed(tmp_path: Path) -> None:
+    said = faults(tmp_path, SMALL + 'provider = "\\u001b[31m\\u202e"')["fleet.web.provider"]
+    assert said.isprintable() or "\x1b" not in said
+    assert "\u202e" not in said
+
+
+def test_missing_files_and_directories_are_clear_errors(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="there is no such file"):
+        load(tmp_path / "none.toml", kinds())
+    with pytest.raises(ConfigError, match="is a directory"):
+        load(tmp_path, kinds())
+    with pytest.raises(ConfigError, match="cannot be"):
+        load(Path("a\0b"), kinds())
+
+
+@pytest.mark.skipif(os.geteuid() == 0 or sys.platform == "win32", reason="root may read everything")
+def test_a_file_that_must_not_be_read_is_a_clear_error(tmp_path: Path) -> None:
+    file = tmp_path / "web.toml"
+    file.write_text(SMALL)
+    file.chmod(0)
+    with pytest.raises(ConfigError, match="cannot be read"):
+        load(file, kinds())
+
+
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150)
+@given(
+    st.sampled_from(
+        ["size", "types", "ready", "volume", "volumes", "timers", "caps", "provider", "tags"]
+    ),
+    _VALUES,
+)
+def test_no_value_of_any_key_is_more_than_a_clear_error(
+    tmp_path: Path, key: str, value: object
+) -> None:
+    base = SMALL.replace("size = 2\n", "") if key == "size" else SMALL
+    base = base.replace('types = ["DEV1-S"]\n', "") if key == "types" else base
+    try:
+        config = read(tmp_path, f"{base}{key} = {_toml(value)}")
+    except ConfigError:
+        return
+    assert config.fleets
+
+
+def _toml(value: object) -> str:
+    if value is None:
+        return "1979-05-27T07:32:00Z"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, list):
+        return f"[{', '.join(_toml(entry) for entry in cast('list[object]', value))}]"
+    if isinstance(value, dict):
+        pairs = cast("dict[str, object]", value).items()
+        return f"{{{', '.join(f'{_text(key)} = {_toml(entry)}' for key, entry in pairs)}}}"
+    return str(value)
+
+
+def _text(value: str) -> str:
+    fit = (c for c in value if not 0xD800 <= ord(c) <= 0xDFFF)
+    return '"' + "".join(f"\\U{ord(c):08x}" for c in fit) + '"'

@@ -1,0 +1,87 @@
+import pytest
+from cli_kit import FILE, HOME, OFFER, WEB, InMemory, cli, fill, made, run
+
+from hostler.domain.ids import PartId, Zone, machine_id
+from hostler.domain.machine import Known, Place
+from hostler.domain.parts import Condition, Mark, Part, Slot
+from hostler.domain.phases import Phase
+
+Out = pytest.CaptureFixture[str]
+FIRST = machine_id(1)
+
+
+def with_server(outside: InMemory, condition: Condition) -> None:
+    """Let the first machine have a server, in the record and in the world."""
+    part = Part(
+        id=PartId("server-1"),
+        slot=Slot("server"),
+        zone=OFFER.zone,
+        mark=Mark(installation=HOME, fleet=WEB, machine=FIRST, attempt=1),
+        condition=condition,
+        status=str(condition),
+        created=outside.clock_.at,
+    )
+    outside.cloud().world.add(part)
+    known = Known(id=part.id, zone=part.zone, since=made(1).created, attempt=1)
+    place = Place(slot=part.slot, attempt=1, bound=part.id, known=(known,))
+    machine = made(1, places=(place,), was_ready=made(1).since)
+    run(fill(outside.store_, machine))
+
+
+def test_a_plan_lists_the_calls_and_changes_nothing(capsys: Out) -> None:
+    outside = InMemory()
+    run(fill(outside.store_))
+    result = cli(outside, capsys, "plan", str(FILE))
+    assert result.code == 0
+    assert "a new machine  small in z-1" in result.out
+    assert "<machine 1>" in result.out
+    assert outside.cloud().world.parts == {}
+    assert run(outside.store_.machines(WEB)) == ()
+
+
+def test_a_plan_as_json_has_every_call(capsys: Out) -> None:
+    outside = InMemory()
+    run(fill(outside.store_))
+    (fleet,) = cli(outside, capsys, "plan", str(FILE), "--json").json["fleets"]
+    assert len(fleet["machines"]) == 2
+    kinds = [call["kind"] for call in fleet["machines"][0]["calls"]]
+    assert fleet["calls"] == 2 * len(kinds) > 0
+    assert {call["effect"] for call in fleet["machines"][0]["calls"]} <= {"make", "change"}
+
+
+def test_a_plan_without_any_look_is_an_error_of_the_provider(capsys: Out) -> None:
+    outside = InMemory()
+    run(fill(outside.store_))
+    outside.cloud().dead.add(Zone("z-1"))
+    result = cli(outside, capsys, "plan", str(FILE))
+    assert result.code == 7
+    assert "the zone does not answer" in result.err
+
+
+def test_explain_says_why_and_what_next_and_which_moves_are_open(capsys: Out) -> None:
+    outside = InMemory()
+    with_server(outside, Condition.UP)
+    said = cli(outside, capsys, "explain", str(FILE), FIRST).out
+    for words in ("ready", "small in z-1", "is here", "no way leads there from ready", "open"):
+        assert words in said
+    value = cli(outside, capsys, "explain", str(FILE), FIRST[:4], "--json").json
+    assert (value["machine"], value["phase"]) == (FIRST, "ready")
+    assert value["moves"]["starting"] == "no way leads there from ready"
+    assert set(value["next"]) == {"step", "detail", "at"}
+
+
+def test_explain_of_nobody_is_an_error_of_usage(capsys: Out) -> None:
+    outside = InMemory()
+    run(fill(outside.store_, made(1, Phase.WANTED)))
+    assert cli(outside, capsys, "explain", str(FILE), "m-zzz").code == 2
+
+
+def test_check_says_what_the_file_asks_for_and_online_asks_the_provider(capsys: Out) -> None:
+    outside = InMemory()
+    run(fill(outside.store_))
+    assert "in order" in cli(outside, capsys, "check", str(FILE)).out
+    assert outside.provider is None
+    said = cli(outside, capsys, "check", str(FILE), "--online", "--json").json["checks"]
+    assert said["provider main"].startswith("answers; 0 parts seen")
+    outside.cloud().dead.add(Zone("z-1"))
+    assert cli(outside, capsys, "check", str(FILE), "--online").code == 7
