@@ -144,6 +144,14 @@ def test_the_plugin_creates_lists_and_removes(simulator: Running, plugin: Plugin
     assert requests.get(f"{simulator.url}/_sim/leaks", timeout=15).json()["leaks"] == []
 
 
+def test_what_the_go_client_leaves_unset_is_not_taken_for_a_value(plugin: Plugin) -> None:
+    query = "image_label=debian_trixie&type=unknown_type&arch=unknown_arch&zone=fr-par-1"
+    found = plugin.good("GET", f"/marketplace/v2/local-images?{query}")["local_images"]
+    assert [one["type"] for one in found] == ["instance_local"] * 2 + ["instance_sbs"] * 2
+    made = plugin.good("POST", f"{ZONE}/ips", {"type": "unknown_iptype"})["ip"]
+    assert made["type"] == "routed_ipv4"
+
+
 def test_the_sequence_fails_on_a_half_made_server_as_it_does_in_earnest(plugin: Plugin) -> None:
     body = {"name": "half", "commercial_type": "DEV1-S", "image": image(plugin), "project": PROJECT}
     server = plugin.good("POST", f"{ZONE}/servers", body)["server"]

@@ -6,7 +6,7 @@ from functools import partial
 from . import errors
 from .calls import Answer, Call
 from .catalogue import IPV4_PER_HOUR
-from .checks import check_quota, owner, tags_of, text_of
+from .checks import check_quota, choice_of, owner, tags_of, text_of
 from .estate import Estate, touch
 from .pages import INSTANCE, listing, matching, page_of
 from .records import Address, Owner, Server, State
@@ -40,7 +40,7 @@ def address_body(address: Address) -> dict[str, object]:
 def create(estate: Estate, call: Call) -> Answer:
     """Make an address, attached if a server is named."""
     body = call.body
-    kind = text_of(body, "type") or "routed_ipv4"
+    kind = choice_of(body, "type") or "routed_ipv4"
     if kind not in KINDS:
         raise errors.invalid(("type", "constraint", "must be one of routed_ipv4, routed_ipv6"))
     whose = owner(call)
@@ -99,7 +99,7 @@ def get(estate: Estate, call: Call) -> Answer:
 def list_all(estate: Estate, call: Call) -> Answer:
     """List addresses; `name` is a part of the address."""
     keep = matching(call)
-    part, kind = call.text("name"), call.text("type")
+    part, kind = call.text("name"), call.choice("type")
 
     def wanted(address: Address) -> bool:
         return (not part or part in address.ip) and (not kind or address.kind == kind)

@@ -4,7 +4,17 @@ import msgspec
 
 from .estate import Estate
 from .networks import slaac
-from .records import Address, BlockVolume, Image, LocalVolume, Nic, Server, State, Volume
+from .records import (
+    Address,
+    BlockVolume,
+    Image,
+    LocalVolume,
+    Nic,
+    PlacementGroup,
+    Server,
+    State,
+    Volume,
+)
 
 ACTIONS: dict[str, tuple[str, ...]] = {
     State.STOPPED: ("poweron", "backup"),
@@ -78,7 +88,7 @@ def server_body(estate: Estate, server: Server) -> dict[str, object]:
         "location": server.location,
         "maintenances": [],
         "allowed_actions": allowed_actions(server),
-        "placement_group": server.placement_group and placement_body(server),
+        "placement_group": server.placement_group and placement_body(server.placement_group),
         "private_nics": [nic_body(estate, nic) for nic in server.nics.values()],
         "zone": server.zone,
         "filesystems": [],
@@ -88,10 +98,8 @@ def server_body(estate: Estate, server: Server) -> dict[str, object]:
     }
 
 
-def placement_body(server: Server) -> dict[str, object]:
-    """Return the body of a server's placement group."""
-    group = server.placement_group
-    assert group is not None  # noqa: S101 - the caller looked
+def placement_body(group: PlacementGroup) -> dict[str, object]:
+    """Return the body of a placement group."""
     return {
         "id": group.id,
         "name": group.name,

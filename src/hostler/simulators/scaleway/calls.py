@@ -63,6 +63,11 @@ class Call:
                 return value
         return ""
 
+    def choice(self, name: str) -> str:
+        """Return a value of an enumeration; the Go client says unknown_… for what is not set."""
+        value = self.text(name)
+        return "" if value.startswith("unknown_") else value
+
     def texts(self, name: str) -> list[str]:
         """Return all query values of this name."""
         return [value for key, value in self.request.query if key == name and value]

@@ -19,6 +19,12 @@ def text_of(body: Body, name: str) -> str:
     return value
 
 
+def choice_of(body: Body, name: str) -> str:
+    """Return a value of an enumeration; the Go client says unknown_… for what is not set."""
+    value = text_of(body, name)
+    return "" if value.startswith("unknown_") else value
+
+
 def flag_of(body: Body, name: str, *, default: bool) -> bool:
     """Return a boolean; refuse what is none."""
     value = body.get(name)

@@ -6,7 +6,7 @@ from functools import partial
 from . import errors, local_volumes, volumes
 from .calls import Body, Call
 from .catalogue import GB, ServerType
-from .checks import flag_of, object_of, size_of, text_of
+from .checks import choice_of, flag_of, object_of, size_of, text_of
 from .estate import Estate
 from .records import Image, LocalVolume, Server, Volume
 
@@ -46,7 +46,7 @@ def disk_of(estate: Estate, call: Call, slot: str, template: Body, image: Image 
     if volume_id := text_of(template, "id"):
         return Disk(slot=slot, boot=boot, found=free_volume(estate, call, volume_id))
     root = image if slot == "0" else None
-    kind = text_of(template, "volume_type") or kind_of(root)
+    kind = choice_of(template, "volume_type") or kind_of(root)
     check_kind(kind, root)
     label = image.name if image else "volume"
     return Disk(

@@ -49,7 +49,7 @@ def image_get(estate: Estate, call: Call) -> Answer:
 
 def image_list(estate: Estate, call: Call) -> Answer:
     """List the public images of a zone and one's own."""
-    keep, arch = matching(call), call.text("arch")
+    keep, arch = matching(call), call.choice("arch")
     visible = (call.organization, SCALEWAY)
     items = [
         image
@@ -228,8 +228,8 @@ def local_images(_estate: Estate, call: Call) -> Answer:
     label, zone = call.text("image_label"), call.text("zone") or "fr-par-1"
     if label and label not in {public.label for public in PUBLIC_IMAGES}:
         raise errors.not_found("MarketplaceImage", label)
-    kinds = [call.text("type")] if call.text("type") else ["instance_local", "instance_sbs"]
-    archs = [call.text("arch")] if call.text("arch") else list(ARCHS)
+    kinds = [call.choice("type")] if call.choice("type") else ["instance_local", "instance_sbs"]
+    archs = [call.choice("arch")] if call.choice("arch") else list(ARCHS)
     found = [
         local_image(zone, public.label, arch, kind)
         for public in PUBLIC_IMAGES

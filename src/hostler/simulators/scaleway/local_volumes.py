@@ -6,7 +6,7 @@ from . import errors
 from .bodies import local_volume_body
 from .calls import Answer, Call
 from .catalogue import GB, LOCAL_GB_PER_HOUR
-from .checks import owner, size_of, tags_of, text_of
+from .checks import choice_of, owner, size_of, tags_of, text_of
 from .estate import Estate, touch
 from .pages import INSTANCE_VOLUMES, listing, matching, page_of
 from .records import LocalVolume, Owner, Server
@@ -65,7 +65,7 @@ def remove(estate: Estate, volume: LocalVolume) -> None:
 def create(estate: Estate, call: Call) -> Answer:
     """Make a volume."""
     body = call.body
-    kind = text_of(body, "volume_type") or "l_ssd"
+    kind = choice_of(body, "volume_type") or "l_ssd"
     if kind not in KINDS:
         raise errors.invalid(("volume_type", "constraint", "must be l_ssd or scratch"))
     size = size_of(body)
@@ -91,7 +91,7 @@ def get(estate: Estate, call: Call) -> Answer:
 
 def list_all(estate: Estate, call: Call) -> Answer:
     """List volumes."""
-    keep, kind = matching(call), call.text("volume_type")
+    keep, kind = matching(call), call.choice("volume_type")
 
     def kept(volume: LocalVolume) -> bool:
         return keep(volume) and (not kind or volume.kind == kind)

@@ -97,7 +97,7 @@ def delete(estate: Estate, call: Call) -> Answer:
 
 def ipam_list(estate: Estate, call: Call) -> Answer:
     """List the private addresses of a region, without those that are too new to be known."""
-    wanted, kind = call.text("resource_id"), call.text("resource_type")
+    wanted, kind = call.text("resource_id"), call.choice("resource_type")
     network, ipv6 = call.text("private_network_id"), call.text("is_ipv6").lower()
     cards = [
         nic
@@ -106,7 +106,7 @@ def ipam_list(estate: Estate, call: Call) -> Answer:
         and nic.organization == call.organization
         and nic.ipam_from <= estate.now
         and wanted in ("", nic.id)
-        and kind in ("", "unknown_type", "instance_private_nic")
+        and kind in ("", "instance_private_nic")
         and network in ("", nic.network_id)
     ]
     items = [(nic, six) for nic in cards for six in (0, 1) if ipv6 in ("", ("false", "true")[six])]

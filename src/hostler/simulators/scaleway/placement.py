@@ -1,8 +1,7 @@
 """Placement groups."""
 
-from functools import partial
-
 from . import errors
+from .bodies import placement_body
 from .calls import Answer, Body, Call
 from .checks import owner, tags_of, text_of
 from .estate import Estate, touch
@@ -19,21 +18,6 @@ KINDS = ("max_availability", "low_latency")
 def group_of(estate: Estate, call: Call, group_id: str) -> PlacementGroup | None:
     """Return the group that a server's body names, or None where it names none."""
     return estate.find(estate.placements, call, group_id, RESOURCE) if group_id else None
-
-
-def body_of(_estate: Estate, group: PlacementGroup) -> dict[str, object]:
-    """Return the body of a group."""
-    return {
-        "id": group.id,
-        "name": group.name,
-        "organization": group.organization,
-        "project": group.project,
-        "tags": group.tags,
-        "policy_mode": group.mode,
-        "policy_type": group.kind,
-        "policy_respected": True,
-        "zone": group.zone,
-    }
 
 
 def fill(group: PlacementGroup, body: Body) -> None:
@@ -64,7 +48,7 @@ def create(estate: Estate, call: Call) -> Answer:
     fill(group, call.body)
     estate.placements.put(group)
     estate.ledger.open("placement_group", group, 0.0, estate.now)
-    return Answer(201, {"placement_group": body_of(estate, group)}, subject=group)
+    return Answer(201, {"placement_group": placement_body(group)}, subject=group)
 
 
 def find(estate: Estate, call: Call) -> PlacementGroup:
@@ -75,13 +59,13 @@ def find(estate: Estate, call: Call) -> PlacementGroup:
 def get(estate: Estate, call: Call) -> Answer:
     """Show a group."""
     group = find(estate, call)
-    return Answer(200, {"placement_group": body_of(estate, group)}, subject=group)
+    return Answer(200, {"placement_group": placement_body(group)}, subject=group)
 
 
 def list_all(estate: Estate, call: Call) -> Answer:
     """List groups."""
     items = listing(estate, call, estate.placements, matching(call))
-    return page_of(estate, call, items, partial(body_of, estate), INSTANCE.of("placement_groups"))
+    return page_of(estate, call, items, placement_body, INSTANCE.of("placement_groups"))
 
 
 def update(estate: Estate, call: Call) -> Answer:
@@ -91,7 +75,7 @@ def update(estate: Estate, call: Call) -> Answer:
     for server in estate.servers.within(call.place):
         if server.placement_group is group:
             touch(estate, server)
-    return Answer(200, {"placement_group": body_of(estate, group)}, subject=group)
+    return Answer(200, {"placement_group": placement_body(group)}, subject=group)
 
 
 def delete(estate: Estate, call: Call) -> Answer:

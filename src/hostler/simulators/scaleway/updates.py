@@ -21,7 +21,7 @@ def shown(estate: Estate, server: Server) -> Answer:
 
 
 def update(estate: Estate, call: Call) -> Answer:
-    """Change what a body names; everything is checked before anything is changed."""
+    """Change what a body names; other resources that it names must exist, or nothing is changed."""
     server, body = estate.server(call), call.body
     ips = wanted_addresses(estate, call, server)
     group = group_of(estate, call, text_of(body, "placement_group"))
