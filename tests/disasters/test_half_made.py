@@ -1,0 +1,159 @@
+"""A failure at any call of a creation, before or after its effect, leaves nothing behind."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from hostler.domain.fleet import Timers
+from hostler.domain.ids import PartId
+from hostler.domain.machine import Machine
+from hostler.domain.parts import Slot
+from hostler.domain.phases import Phase
+from hostler.lab.stand import ALL_PARTS, FLEET, Hostler, Stand, play
+from hostler.ports.http import Request, Response
+from hostler.simulators.scaleway.weather import Rule
+
+MINUTE = timedelta(minutes=1)
+CREATION = (
+    ("ip.create", 1),
+    ("ip.create", 2),
+    ("server.create", 1),
+    ("volume.update", 1),
+    ("volume.update", 2),
+    ("user_data.set", 1),
+    ("nic.create", 1),
+    ("server.action.poweron", 1),
+)
+HARM = (
+    "request_lost",
+    "reply_lost",
+    "truncated_json",
+    "html_5xx",
+    "hung",
+    "effect_delayed",
+    "rate_limited_429",
+    "forbidden_for_rate_limit",
+)
+WITHOUT_A_BODY = {("user_data.set", "truncated_json")}
+"""A 204 has no body that could break off."""
+PARTS = 1 + 2 + 2
+
+
+@pytest.mark.parametrize("harm", HARM)
+@pytest.mark.parametrize(("route", "nth"), CREATION)
+def test_one_failure_at_each_call_makes_nothing_double(route: str, nth: int, harm: str) -> None:
+    """Struck once at this call, the machine is made all the same, once, and goes without a rest."""
+
+    async def scene(stand: Stand) -> None:
+        stand.world.script(Rule(fault=harm, route=route, after=nth))
+        hostler = stand.hostler(template=ALL_PARTS)
+        await hostler.rests(1, 15 * MINUTE)
+        assert stand.world.faults.get(harm) == 1 or (route, harm) in WITHOUT_A_BODY
+        assert len(stand.world.leaks()) == PARTS
+        await hostler.leaves_nothing(10 * MINUTE)
+
+    play(scene)
+
+
+@pytest.mark.parametrize("harm", ["request_lost", "rate_limited_429"])
+@pytest.mark.parametrize("route", sorted({route for route, _ in CREATION}))
+def test_a_failure_that_lasts_is_rolled_back_whole(route: str, harm: str) -> None:
+    """Struck at every try, the machine is given up at its start bound; nothing of it stays."""
+
+    async def scene(stand: Stand) -> None:
+        stand.world.script(Rule(fault=harm, route=route, count=100_000))
+        patient = replace(FLEET, timers=Timers(start=2 * MINUTE))
+        hostler = stand.hostler(patient, template=ALL_PARTS)
+        first = await _first(hostler)
+        await hostler.scale(1)
+        while (await hostler.store.machine(first.id)).phase is not Phase.GONE:
+            await stand.clock.sleep(timedelta(seconds=5))
+            assert stand.clock.boot() < 3600
+        kinds = [
+            kept.event.kind for kept in await hostler.events() if kept.event.machine == first.id
+        ]
+        assert kinds.count("rollback_started") == 1
+        assert kinds.count("rollback_done") == 1
+        await hostler.leaves_nothing(15 * MINUTE)
+
+    play(scene)
+
+
+def test_power_on_answers_500_and_everything_goes() -> None:
+    """The record holds the server's id before the failure; all parts go after it."""
+
+    async def scene(stand: Stand) -> None:
+        stand.world.script(Rule(fault="html_5xx", route="server.action.poweron", count=100_000))
+        hostler = stand.hostler(replace(FLEET, timers=Timers(start=2 * MINUTE)))
+        first = await _first(hostler)
+        known = await _bound_when_switched_on(hostler, first)
+        assert known == [PartId(stand.servers()[0].id)]
+        assert {leak.kind for leak in stand.world.leaks()} == {"server", "address", "volume"}
+        while (await hostler.store.machine(first.id)).phase is not Phase.GONE:
+            await stand.clock.sleep(timedelta(seconds=5))
+        removed = [
+            kept.event.reason
+            for kept in await hostler.events()
+            if kept.event.kind == "part_removed" and kept.event.machine == first.id
+        ]
+        assert {"ip.delete", "volume.delete"} <= set(removed)
+        await hostler.leaves_nothing(15 * MINUTE)
+
+    play(scene)
+
+
+@pytest.mark.parametrize("harm", ["locked_423", "transient_409", "volume_delete_refused"])
+@pytest.mark.parametrize("route", ["server.action.terminate", "ip.delete", "volume.delete"])
+def test_a_busy_part_does_not_keep_the_others(route: str, harm: str) -> None:
+    """Cleaning goes on past a part that refuses, and comes back to it until it goes too."""
+
+    async def scene(stand: Stand) -> None:
+        hostler = stand.hostler()
+        await hostler.rests(1, 5 * MINUTE)
+        if harm == "volume_delete_refused" and route != "volume.delete":
+            return
+        stand.world.script(Rule(fault=harm, route=route, count=3, spell=20.0))
+        await hostler.leaves_nothing(15 * MINUTE)
+        assert stand.world.faults.get(harm, 0) >= 1
+
+    play(scene)
+
+
+def test_cleaning_twice_makes_no_further_call() -> None:
+    """Each part of a machine is asked to go exactly once when nothing fails."""
+
+    async def scene(stand: Stand) -> None:
+        hostler = stand.hostler()
+        await hostler.rests(1, 5 * MINUTE)
+        await hostler.leaves_nothing(10 * MINUTE)
+        ends = {
+            kind: n
+            for (kind, _), n in stand.meters.calls.items()
+            if "delete" in kind or "terminate" in kind
+        }
+        assert ends == {"ip.delete": 1, "server.terminate": 1, "volume.delete": 1}
+
+    play(scene)
+
+
+async def _bound_when_switched_on(hostler: Hostler, machine: Machine) -> list[PartId | None]:
+    """Return which server the stored record held at the moment when power-on was sent."""
+    known, send = list[PartId | None](), hostler.wire.send
+
+    async def watched(request: Request, deadline: timedelta) -> Response:
+        if request.path.endswith("/action") and not known:
+            stored = await hostler.store.machine(machine.id)
+            known.append(stored.bound(Slot("server")))
+        return await send(request, deadline)
+
+    hostler.wire.send = watched
+    while not known:
+        await hostler.stand.clock.sleep(timedelta(milliseconds=10))
+    return known
+
+
+async def _first(hostler: Hostler) -> Machine:
+    while not (living := await hostler.machines()):
+        await hostler.stand.clock.sleep(timedelta(milliseconds=100))
+    return living[0]
