@@ -12,6 +12,7 @@ from rich.text import Text
 from hostler.domain.commands import Event
 from hostler.domain.story import tell
 from hostler.doors.cli import pictures
+from hostler.doors.cli.pictures import ink
 from hostler.doors.cli.screen import Screen
 from hostler.doors.cli.standing import Standing
 from hostler.ports.clock import Clock
@@ -86,7 +87,7 @@ class Stage:
         self._screen.out.print(conclusion(tally, gone=gone))
 
     def _line(self, text: str, style: str) -> None:
-        line = Text(f"{self.passed():5.1f}s  {text}", style)
+        line = ink(f"{self.passed():5.1f}s  {text}", style)
         if self._live is not None:
             line.truncate(max(20, self._screen.out.width - 2), overflow="ellipsis")
             self._lines.append(line)
@@ -99,9 +100,9 @@ class Stage:
         left = max(0.0, self._seconds - self.passed())
         phase = f"{left:.0f} s to go" if left else "scaling to zero"
         return Group(
-            Text(f"hostler demo: a simulated Scaleway in lively weather; {phase}", "bold"),
+            ink(f"hostler demo: a simulated Scaleway in lively weather; {phase}", "bold"),
             pictures.status([seen]),
-            Text("faults met: " + (said(faults) or "none yet"), "magenta"),
+            ink("faults met: " + (said(faults) or "none yet"), "magenta"),
             *self._lines,
         )
 
@@ -127,5 +128,5 @@ def conclusion(tally: Tally, *, gone: bool) -> RenderableType:
             ("left", "nothing" if good else f"{tally.leaks} parts on the bill"),
         )
     )
-    word = Text("nothing is left behind", "green") if good else Text("something is left", "red")
-    return Group(Text(""), word, facts)
+    word = ink("nothing is left behind", "green") if good else ink("something is left", "red")
+    return Group(ink(""), word, facts)

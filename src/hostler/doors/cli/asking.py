@@ -26,6 +26,7 @@ from .exits import Exit
 from .guard import Guard
 from .options import About, File, Json, Name, find_machine
 from .outside import Outside, Purpose
+from .pictures import ink
 from .screen import Screen
 from .silent import SilentMeters
 from .standing import bound_of
@@ -106,7 +107,7 @@ class Asked:
             async with self.outside.store(config, Purpose.READ) as store:
                 checks += await self._online(config, store, screen)
         picture = Group(
-            Text(f"{config.path}: in order", "green"), pictures.facts((n, t) for n, t in checks)
+            ink(f"{config.path}: in order", "green"), pictures.facts((n, t) for n, t in checks)
         )
         value = {"file": str(config.path), "store": str(config.store), "checks": dict(checks)}
         screen.show(picture, value)
@@ -179,9 +180,9 @@ def _pictured(made: Plan) -> Iterable[RenderableType]:
     else:
         yield Text.assemble((name, "bold"), f"  {calls} calls now")
     if made.decision.condition:
-        yield Text(f"  {made.decision.condition}", "yellow")
+        yield ink(f"  {made.decision.condition}", "yellow")
     for (zone, kind), looked in sorted(made.seen.view.failed.items()):
-        yield Text(f"  could not look at {kind}s in {zone}: {looked.error}", "red")
+        yield ink(f"  could not look at {kind}s in {zone}: {looked.error}", "red")
     for entry in made.machines:
         yield from _machine_plan(entry)
 
@@ -192,9 +193,9 @@ def _machine_plan(entry: Planned) -> Iterable[Text]:
     for call in entry.calls:
         sign, style = _SIGNS[call.effect]
         args = ", ".join(f"{key}={_value(value)}" for key, value in call.args)
-        yield Text(f"    {sign} {call}  {args}".rstrip(), style)
+        yield ink(f"    {sign} {call}  {args}".rstrip(), style)
     if entry.waits:
-        yield Text(f"    … {entry.waits}", "dim")
+        yield ink(f"    … {entry.waits}", "dim")
 
 
 def _value(value: object) -> str:
@@ -229,7 +230,7 @@ def explained_picture(explained: Explained, seen: Seen) -> RenderableType:
                 ("the fleet", explained.condition),
             )
         ),
-        Text("moves", "dim"),
+        ink("moves", "dim"),
         pictures.facts((f"  {name}", said) for name, said in moves(explained)),
     )
 

@@ -5,6 +5,8 @@ from typing import TextIO
 
 import structlog
 
+from .words import clean
+
 LEVELS = ("debug", "info", "warning", "error")
 _NUMBERS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 
@@ -25,12 +27,21 @@ def log_to(stream: TextIO, *, json: bool, level: str = "info") -> None:
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso" if json else "%H:%M:%S", utc=json),
             *traces,
+            *([] if json else [_printable]),
             last,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(_NUMBERS[level]),
         logger_factory=structlog.PrintLoggerFactory(stream),
         cache_logger_on_first_use=False,
     )
+
+
+def _printable(_: object, __: str, event: structlog.types.EventDict) -> structlog.types.EventDict:
+    """Let no text from outside steer the terminal."""
+    for key, value in event.items():
+        if isinstance(value, str) and key != "exception":
+            event[key] = clean(value)
+    return event
 
 
 def log_nothing_below(level: str) -> None:

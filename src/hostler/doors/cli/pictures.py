@@ -16,7 +16,7 @@ from hostler.domain.story import Line
 
 from .as_json import cost_of
 from .standing import Standing, outlook, trouble
-from .words import ago, clock_time, euros
+from .words import ago, clean, clock_time, euros
 
 STYLES: Mapping[str, str] = {
     Phase.WANTED: "dim",
@@ -28,6 +28,11 @@ STYLES: Mapping[str, str] = {
     Phase.BROKEN: "red bold",
     Phase.GONE: "dim",
 }
+
+
+def ink(content: str, style: str = "") -> Text:
+    """Return a text in a style; what came from outside can neither style nor steer."""
+    return Text(clean(content), style)
 
 
 def table(*columns: str, title: str = "") -> Table:
@@ -90,12 +95,12 @@ def machines(seen: Standing) -> Table:
     made = table("machine", "phase", "since", "observed", "offer", "address", "cost", "next")
     for entry in seen.machines:
         made.add_row(
-            Text(entry.id),
-            Text(entry.phase, STYLES[entry.phase]),
+            ink(entry.id),
+            ink(entry.phase, STYLES[entry.phase]),
             ago(seen.at - entry.since),
-            Text(entry.observed),
-            Text(str(entry.offer)),
-            Text(entry.address),
+            ink(entry.observed),
+            ink(str(entry.offer)),
+            ink(entry.address),
             euros(cost(entry, seen.at)),
             _next(entry, seen),
         )
@@ -103,7 +108,7 @@ def machines(seen: Standing) -> Table:
 
 
 def _next(entry: Machine, seen: Standing) -> Text:
-    said = Text(outlook(entry, seen.fleet, seen.at))
+    said = ink(outlook(entry, seen.fleet, seen.at))
     wrong = trouble(entry)
     if wrong:
         said.append("; " if said else "")
@@ -114,36 +119,36 @@ def _next(entry: Machine, seen: Standing) -> Text:
 def leaks(suspects: tuple[Suspect, ...], now: datetime, note: str) -> RenderableType:
     """Return the ledger of suspects, dearest first, with what they come to."""
     if not suspects:
-        return Group(Text("no suspects", "green"), Text(note, "dim"))
+        return Group(ink("no suspects", "green"), ink(note, "dim"))
     made = table(
         "part", "kind", "zone", "fleet", "class", "age", "owner", "€/h", "so far", "blocked"
     )
     for entry in sorted(suspects, key=lambda s: (-cost_of(s, now), s.part)):
         made.add_row(
-            Text(entry.part),
+            ink(entry.part),
             entry.kind,
             entry.zone,
-            Text(entry.fleet),
-            Text(entry.cls, "red" if entry.cls is SuspectClass.STRAY else "yellow"),
+            ink(entry.fleet),
+            ink(entry.cls, "red" if entry.cls is SuspectClass.STRAY else "yellow"),
             ago(now - (entry.created or entry.first)),
-            Text(entry.owner),
+            ink(entry.owner),
             euros(entry.price),
             euros(cost_of(entry, now)),
-            Text(entry.blocked or "nothing: it goes next"),
+            ink(entry.blocked or "nothing: it goes next"),
         )
     price = sum(suspect.price for suspect in suspects)
     so_far = sum(cost_of(suspect, now) for suspect in suspects)
     total = f"{_many(len(suspects), 'suspect')}: {euros(price)} an hour, {euros(so_far)} so far"
-    return Group(made, Text(total, "bold"), Text(note, "dim"))
+    return Group(made, ink(total, "bold"), ink(note, "dim"))
 
 
 def story(lines: Iterable[Line], now: datetime, *, names: bool) -> RenderableType:
     """Return events as sentences; the machines' names where the story is a fleet's."""
     made = Table.grid(padding=(0, 2))
     for entry in lines:
-        cells = [Text(clock_time(entry.at, now), "dim")]
-        cells += [Text(entry.machine or "", "bold")] if names else []
-        made.add_row(*cells, Text(entry.text), Text(entry.turn, "dim"))
+        cells = [ink(clock_time(entry.at, now), "dim")]
+        cells += [ink(entry.machine or "", "bold")] if names else []
+        made.add_row(*cells, ink(entry.text), ink(entry.turn, "dim"))
     return made
 
 
@@ -152,5 +157,5 @@ def facts(pairs: Iterable[tuple[str, str]]) -> Table:
     made = Table.grid(padding=(0, 2))
     for name, value in pairs:
         if value:
-            made.add_row(Text(name, "dim"), Text(value))
+            made.add_row(ink(name, "dim"), ink(value))
     return made

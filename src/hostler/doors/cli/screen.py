@@ -11,6 +11,7 @@ from hostler.config.values import WrongFile
 from hostler.domain.errors import HostlerError
 
 from .exits import exit_of
+from .words import clean
 
 WIDE = 240
 """Columns where the output is no terminal: nothing is cut."""
@@ -43,7 +44,7 @@ class Screen:
     def note(self, text: str) -> None:
         """Say something beside the result; not where a program reads."""
         if not self.json:
-            self.err.print(text)
+            self.err.print(clean(text))
 
     def fail(self, error: HostlerError) -> int:
         """Say what is wrong and return the exit code."""
@@ -51,7 +52,7 @@ class Screen:
         if self.json:
             self.line({"error": _error(error, code)})
         else:
-            self.err.print(f"hostler: {error}")
+            self.err.print(clean(f"hostler: {error}"))
         return int(code)
 
     @contextmanager

@@ -12,7 +12,6 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 from rich.console import Group, RenderableType
 from rich.live import Live
-from rich.text import Text
 
 from hostler.config.values import Config
 from hostler.domain.story import Line, tell
@@ -24,6 +23,7 @@ from .exits import Exit
 from .guard import Guard
 from .options import About, File
 from .outside import Outside, Purpose
+from .pictures import ink
 from .reading import standing_of
 from .screen import Screen
 from .standing import Standing
@@ -119,5 +119,5 @@ def frame(seen: Sequence[Standing], lines: Sequence[Line]) -> RenderableType:
     """Return one picture: the fleets, and what happened of late. Pure."""
     parts = [pictures.status(seen)]
     if lines:
-        parts += [Text("\nof late", "dim"), pictures.story(lines, seen[0].at, names=True)]
+        parts += [ink("\nof late", "dim"), pictures.story(lines, seen[0].at, names=True)]
     return Group(*parts)

@@ -6,7 +6,6 @@ from typing import Annotated
 
 from cyclopts import Parameter
 from cyclopts.validators import Number
-from rich.text import Text
 
 from hostler.config.values import Config
 from hostler.domain.errors import WishRefused
@@ -21,6 +20,7 @@ from .exits import Exit
 from .guard import Guard
 from .options import Asking, File, Name, find_machine
 from .outside import Outside, Purpose
+from .pictures import ink
 from .screen import Screen
 from .words import parse_span, span
 
@@ -196,7 +196,7 @@ class Wishing:
             with screen.waiting("waiting for the engine"):
                 taken = runs and asked.wait and await self._taken(store, kept.number)
         value = {"wish": as_json.wish(kept), "engine": runs, "taken": taken}
-        screen.show(Text(_said(kept, runs=runs, taken=taken, waited=asked.wait)), value)
+        screen.show(ink(_said(kept, runs=runs, taken=taken, waited=asked.wait)), value)
         return Exit.OK if taken or not asked.wait else Exit.NOT_TAKEN
 
     async def _taken(self, store: Store, number: int) -> bool:

@@ -9,6 +9,13 @@ _S = timedelta(seconds=1)
 _STEPS = ((timedelta(days=2), 86400, "d"), (timedelta(hours=2), 3600, "h"), (2 * 60 * _S, 60, "m"))
 
 
+def clean(text: str) -> str:
+    """Return a text that cannot steer a terminal: what does not print is shown as a point."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c == "\n" else "·" for c in text)
+
+
 def ago(span: timedelta) -> str:
     """Return a span in its largest whole unit: "45s", "12m", "3h", "8d"."""
     for least, size, unit in _STEPS:
