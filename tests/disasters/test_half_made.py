@@ -67,7 +67,7 @@ def test_a_failure_that_lasts_is_rolled_back_whole(route: str, harm: str) -> Non
         hostler = stand.hostler(patient, template=ALL_PARTS)
         first = await _first(hostler)
         await hostler.scale(1)
-        while (await hostler.store.machine(first.id)).phase is not Phase.GONE:
+        while (await hostler.machine(first.id)).phase is not Phase.GONE:
             await stand.clock.sleep(timedelta(seconds=5))
             assert stand.clock.boot() < 3600
         kinds = [
@@ -90,7 +90,7 @@ def test_power_on_answers_500_and_everything_goes() -> None:
         known = await _bound_when_switched_on(hostler, first)
         assert known == [PartId(stand.servers()[0].id)]
         assert {leak.kind for leak in stand.world.leaks()} == {"server", "address", "volume"}
-        while (await hostler.store.machine(first.id)).phase is not Phase.GONE:
+        while (await hostler.machine(first.id)).phase is not Phase.GONE:
             await stand.clock.sleep(timedelta(seconds=5))
         removed = [
             kept.event.reason
@@ -143,7 +143,7 @@ async def _bound_when_switched_on(hostler: Hostler, machine: Machine) -> list[Pa
 
     async def watched(request: Request, deadline: timedelta) -> Response:
         if request.path.endswith("/action") and not known:
-            stored = await hostler.store.machine(machine.id)
+            stored = await hostler.machine(machine.id)
             known.append(stored.bound(Slot("server")))
         return await send(request, deadline)
 

@@ -143,7 +143,7 @@ class Advancer:
         work.parts = fold_parts(work.parts, outcome)
         match outcome:
             case Done():
-                kind = "part_removed" if call.effect is Effect.DESTROY else "done"
+                kind = "part_removed" if outcome.gone else "done"
                 work.note(kind, call.kind, str(call))
             case Refused():
                 work.note("refused", f"{call.kind} {outcome.why}", outcome.text)

@@ -1,10 +1,12 @@
 """Follow: what has the world already done? Each machine's record is moved along with it."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 
 from . import loss, money
 from .calls import Refusal
+from .commands import Event
 from .fleet import ProbeKind
 from .machine import Machine
 from .parts import Condition, Part, Scope
@@ -140,6 +142,7 @@ def _broken(step: Step, seen: Seen) -> Step:
 
 def _stopping(step: Step, seen: Seen) -> Step:
     machine = step.machine
+    step = replace(step, events=(*step.events, *_ended(step, seen)))
     if all_gone(machine, seen):
         done = replace(
             step, machine=replace(machine, price=0.0, spent=money.cost(machine, seen.now))
@@ -157,6 +160,15 @@ def _stopping(step: Step, seen: Seen) -> Step:
     stuck = replace(machine, stuck=True)
     alarm = event("alarm", stuck, seen, str(Reason.STOP_OVERDUE), machine.error)
     return replace(step, machine=stuck, events=(*step.events, alarm))
+
+
+def _ended(step: Step, seen: Seen) -> Iterator[Event]:
+    """Tell of parts whose end no answer told, but looks confirm: a server after its termination."""
+    earlier = {k.id for place in step.before.places for k in place.known if k.gone or k.removed}
+    for place in step.machine.places:
+        for known in place.known:
+            if known.gone and known.id not in earlier:
+                yield event("part_removed", step.machine, seen, f"{place.slot} gone", known.id)
 
 
 def _missed_scopes(machine: Machine, seen: Seen) -> tuple[Scope, ...]:

@@ -18,6 +18,7 @@ from hostler.domain.ids import AccountName, FleetName, InstallationId, MachineId
 from hostler.domain.machine import Machine, Offer
 from hostler.domain.phases import Phase
 from hostler.domain.seen import Wish, WishKind
+from hostler.ports.provider import Connection
 from hostler.ports.store import Kept
 from hostler.providers.scaleway import settings as words
 from hostler.providers.scaleway.client import Client
@@ -60,8 +61,11 @@ ORDINARY = Options()
 class Willing:
     """A prober that every machine passes."""
 
-    async def probe(self, *_: object) -> tuple[bool, str]:
+    async def probe(
+        self, machine: MachineId, connection: Connection, probe: Probe
+    ) -> tuple[bool, str]:
         """Pass."""
+        del machine, connection, probe
         return True, "ok"
 
 
@@ -145,6 +149,13 @@ class Hostler:
     async def machines(self) -> tuple[Machine, ...]:
         """Return the living machines as recorded."""
         return await self.store.machines(self.fleet.name)
+
+    async def machine(self, machine: MachineId) -> Machine:
+        """Return one machine that was recorded, living or gone."""
+        stored = await self.store.machine(machine)
+        if stored is None:
+            raise KeyError(machine)
+        return stored
 
     async def ready(self) -> int:
         """Return how many machines are ready."""
