@@ -183,6 +183,14 @@ class RemovesTheBound(Mutant):
         return super().ways(goal, machine, turned)
 
 
+class FillsAgain(Mutant):
+    """Makes what is not there, whatever was bound."""
+
+    def ways(self, goal: Goal, machine: Machine, parts: tuple[Part, ...]) -> tuple[Call, ...]:
+        free = tuple(replace(place, bound=None) for place in machine.places)
+        return super().ways(goal, replace(machine, places=free), parts)
+
+
 class FirstPageOnly(Mutant):
     async def look(self, scopes: tuple[Scope, ...]) -> Look:
         look = await super().look(scopes)
@@ -389,6 +397,7 @@ CASES = (
     Case("next_calls_are_pure", Counts, "asked again"),
     Case("surplus_goes_and_the_bound_stays", KeepsSurplus, "left standing"),
     Case("surplus_goes_and_the_bound_stays", RemovesTheBound, "was "),
+    Case("a_bound_slot_is_not_filled_again", FillsAgain, "its slot was filled again"),
     Case("all_pages_are_seen", FirstPageOnly, "are not seen"),
     Case("a_failed_page_keeps_the_rest", BrokenPageIsTheLast, "counts as seen whole"),
     Case("a_failed_page_keeps_the_rest", BrokenPageLosesAll, "only 0 were kept"),

@@ -227,16 +227,23 @@ class TestCleaning:
         return [call.kind for call in calls]
 
     async def test_a_host_is_cleaned_then_released(self, hosts: Park) -> None:
-        provider, part = await self.claimed(hosts, "echo done >> log; sleep 0.2")
+        provider, part = await self.claimed(
+            hosts, "echo done >> log; until [ -e go ]; do sleep 0.02; done"
+        )
         assert self.next_calls(hosts, provider, part) == ["host.clean"]
         for _ in range(3):
             assert isinstance(await provider.do(ending("host.clean", part.id)), Done)
-        part = the_part(await provider.look((WHOLE,)))
-        assert self.next_calls(hosts, provider, part) in ([], ["host.clean"])
+
+        async def cleaning() -> bool:
+            return await self.status(provider) == "cleaning"
 
         async def cleaned() -> bool:
             return await self.status(provider) == "cleaned"
 
+        await eventually(cleaning)
+        part = the_part(await provider.look((WHOLE,)))
+        assert not self.next_calls(hosts, provider, part)
+        (hosts.hosts[0].home / "go").touch()
         await eventually(cleaned)
         part = the_part(await provider.look((WHOLE,)))
         assert self.next_calls(hosts, provider, part) == ["host.release"]

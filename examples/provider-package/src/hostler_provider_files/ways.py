@@ -20,9 +20,9 @@ def next_calls(goal: Goal, machine: Machine, parts: tuple[Part, ...]) -> tuple[C
 def _up(machine: Machine, parts: tuple[Part, ...]) -> tuple[Call, ...]:
     server, address = _in(SERVER, parts), _in(ADDRESS, parts)
     if address is None:
-        return (_make(machine, ADDRESS, "address.create"),)
+        return _make(machine, ADDRESS, "address.create")
     if server is None:
-        return (_make(machine, SERVER, "server.create", address.id),)
+        return _make(machine, SERVER, "server.create", address.id)
     if server.condition is Condition.OFF:
         call = Call(
             kind="server.start",
@@ -39,9 +39,14 @@ def _in(slot: Slot, parts: tuple[Part, ...]) -> Part | None:
     return next((part for part in parts if part.slot == slot), None)
 
 
-def _make(machine: Machine, slot: Slot, kind: str, address: str = "") -> Call:
-    """A creation is *once*, and carries the next number of its slot into the mark."""
-    return Call(
+def _make(machine: Machine, slot: Slot, kind: str, address: str = "") -> tuple[Call, ...]:
+    """A creation is *once*, and carries the next number of its slot into the mark.
+
+    What vanished from a bound slot is not made anew: the machine is broken, and will be replaced.
+    """
+    if machine.bound(slot) is not None:
+        return ()
+    call = Call(
         kind=kind,
         slot=slot,
         zone=machine.offer.zone,
@@ -54,6 +59,7 @@ def _make(machine: Machine, slot: Slot, kind: str, address: str = "") -> Call:
             *((("address", address),) if address else ()),
         ),
     )
+    return (call,)
 
 
 def _away(parts: tuple[Part, ...]) -> tuple[Call, ...]:

@@ -22,7 +22,8 @@ def next_calls(
             surplus = tuple(part for part in parts if part.surplus)
             if surplus:
                 return tuple(_away(machine, surplus, cleans=False))
-            return () if parts else (_claim(machine),)
+            filled = bool(parts) or machine.bound(SERVER) is not None
+            return () if filled else (_claim(machine),)
         case Goal.ABSENT:
             return tuple(_away(machine, parts, cleans=cleans))
         case Goal.RESTING:

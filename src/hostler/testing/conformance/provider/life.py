@@ -118,3 +118,18 @@ async def surplus_goes_and_the_bound_stays(rig: Rig) -> None:
     after = hand.main
     assert after is not None
     assert after.condition is Condition.UP, f"removing the surplus left it {after.status}"
+
+
+async def a_bound_slot_is_not_filled_again(rig: Rig) -> None:
+    """Where the main part was taken away by hand, no other is made in its place: it is broken."""
+    need(rig, Ability.REMOVE)
+    hand = await made_hand(rig)
+    main = hand.main
+    assert main is not None
+    await rig.remove(main.id)
+    count = len(hand.journal.calls(Effect.MAKE))
+    for _ in range(24):
+        await rig.wait(PAUSE)
+        await hand.step(Goal.PRESENT)
+    made = [str(call) for call in hand.journal.calls(Effect.MAKE)[count:]]
+    assert not made, f"the bound {main.slot} is gone, and its slot was filled again: {made[0]}"

@@ -141,12 +141,14 @@ async def a_strange_status_changes_nothing(rig: Rig) -> None:
         assert part.condition is Condition.UNKNOWN, f"{word[:40]!r} was taken for {part.condition}"
         assert look.strange, f"the unknown status {word[:40]!r} is not reported in Look.strange"
         for goal in Goal:
-            _leaves_alone(hand.ask(goal), part, word)
+            _leaves_alone(hand.ask(goal), goal, part, word)
 
 
-def _leaves_alone(calls: tuple[Call, ...], part: Part, word: str) -> None:
+def _leaves_alone(calls: tuple[Call, ...], goal: Goal, part: Part, word: str) -> None:
+    """Where it is to go anyway, the provider's own word that it may be asked is enough."""
+    permitted = goal is Goal.ABSENT and bool(part.allowed)
     for call in calls:
-        aimed = call.target == part.id and call.effect is Effect.DESTROY
+        aimed = call.target == part.id and call.effect is Effect.DESTROY and not permitted
         made = call.slot == part.slot and call.effect is Effect.MAKE
         harmless = not aimed and not made
         assert harmless, f"on the unknown status {word[:40]!r} next_calls wants {call}"

@@ -5,7 +5,7 @@ from datetime import timedelta
 from hostler.domain.phases import Goal
 
 from .hand import end, made_hand, new_hand
-from .rig import Rig
+from .rig import Ability, Rig, need
 
 
 async def traits_are_sane(rig: Rig) -> None:
@@ -48,6 +48,8 @@ async def an_address_before_a_connection(rig: Rig) -> None:
 
 async def secrets_stay_secret(rig: Rig) -> None:
     """No call, look or outcome of a whole life shows a secret."""
+    need(rig, Ability.SECRETS)
+    assert rig.secrets, "the rig names no secret to look for"
     hand = await made_hand(rig)
     await end(hand)
     journal = hand.journal
@@ -56,7 +58,6 @@ async def secrets_stay_secret(rig: Rig) -> None:
         for text in (repr(thing), str(thing)):
             for secret in rig.secrets:
                 assert secret not in text, f"a secret is shown by a {type(thing).__name__}"
-    assert rig.secrets, "the rig names no secret to look for"
 
 
 async def closing_twice_is_fine(rig: Rig) -> None:

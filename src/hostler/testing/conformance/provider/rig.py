@@ -34,7 +34,7 @@ class Fault(StrEnum):
 class Ability(StrEnum):
     """What a rig may be unable to do, because its world knows no such thing.
 
-    A rig without pages has pages of one part. SEVERAL says that a machine has several parts.
+    The first four are the faults; the others are the methods of a rig, and that there are secrets.
     """
 
     BEFORE = "before"
@@ -47,6 +47,7 @@ class Ability(StrEnum):
     PAGES = "pages"
     REFUSE = "refuse"
     DEATH = "death"
+    SECRETS = "secrets"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -40,6 +40,7 @@ CHECKS: tuple[Check, ...] = tuple(
         life.destroying_twice_is_done,
         life.next_calls_are_pure,
         life.surplus_goes_and_the_bound_stays,
+        life.a_bound_slot_is_not_filled_again,
         looks.all_pages_are_seen,
         looks.a_failed_page_keeps_the_rest,
         looks.a_machine_is_seen_alone,

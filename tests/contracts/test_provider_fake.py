@@ -1,0 +1,144 @@
+"""The fake that other tests rest on keeps the promises of the provider kit."""
+
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+
+import pytest
+
+from hostler.domain.calls import Call, Outcome, Refusal, Refused
+from hostler.domain.ids import FleetName, InstallationId, PartId, Zone
+from hostler.domain.machine import Offer
+from hostler.domain.parts import Condition, Mark, Part, Slot
+from hostler.domain.traits import Traits
+from hostler.ports.provider import Provider
+from hostler.testing.conformance.provider.clock import RigClock
+from hostler.testing.conformance.provider.rig import Ability, Fault, Rig, Thing
+from hostler.testing.conformance.provider.suite import CHECKS, Check, Verdict, run_check
+from hostler.testing.fake import FakeProvider, FakeWorld, Lost, Pace
+
+HOME = InstallationId("home1234")
+ZONE = Zone("z-1")
+SERVER = Slot("server")
+NOW = timedelta(0)
+BUSY = Refused(why=Refusal.BUSY, text="come again")
+
+LEFT_OUT = {
+    "every_status_has_a_meaning",
+    "a_strange_status_changes_nothing",
+    "a_nonsense_answer_is_not_refused",
+    "a_failed_page_keeps_the_rest",
+    "secrets_stay_secret",
+}
+
+
+@dataclass(slots=True)
+class Mood:
+    """What befalls the next call."""
+
+    fault: Fault | None = None
+    refused: PartId | None = None
+    dead: bool = False
+
+
+class Moody(FakeProvider):
+    """The fake, with its script written by a rig."""
+
+    mood: Mood
+
+    async def do(self, call: Call) -> Outcome:
+        fault, self.mood.fault = self.mood.fault, None
+        if self.mood.dead or fault is Fault.BEFORE:
+            self.befall(call.kind, Lost.BEFORE)
+        elif fault is Fault.BUSY or (call.target and call.target == self.mood.refused):
+            self.befall(call.kind, BUSY)
+        elif fault is Fault.AFTER:
+            self.befall(call.kind, Lost.AFTER)
+        return await super().do(call)
+
+
+class FakeRig:
+    """One fake world."""
+
+    installation = HOME
+    fleet = FleetName("web")
+    offer = Offer(type="small", zone=ZONE)
+    page = 100
+    secrets = ()
+    words = ()
+    lacks: Mapping[Ability, str] = {
+        Ability.WORDS: "the fake speaks in our own words",
+        Ability.GARBAGE: "the fake answers in values, which are never nonsense",
+        Ability.PAGES: "the fake has no pages",
+        Ability.SECRETS: "the fake has no secrets",
+    }
+
+    def __init__(self) -> None:
+        self.clock, self.mood = RigClock(), Mood()
+        self.world = FakeWorld(self.clock, Pace(answer=NOW))
+        self.opened = list[FakeProvider]()
+
+    async def open(self) -> Provider:
+        traits = Traits(main=SERVER, kinds=("server", "address"), zones=(ZONE,))
+        provider = Moody(self.world, HOME, traits)
+        provider.mood = self.mood
+        self.opened.append(provider)
+        return provider
+
+    async def things(self) -> tuple[Thing, ...]:
+        self.world.settle()
+        return tuple(
+            Thing(id=part.id, machine=part.mark.machine if part.mark else None)
+            for part in self.world.parts.values()
+        )
+
+    async def wait(self, time: timedelta) -> None:
+        self.clock.pass_by(time)
+
+    async def strike(self, fault: Fault) -> None:
+        self.mood.fault = fault
+
+    async def remove(self, part: PartId) -> None:
+        self.world.remove(part)
+
+    async def plant(self, mark: Mark) -> PartId:
+        part = Part(
+            id=self.world.name("planted"),
+            slot=SERVER,
+            zone=ZONE,
+            mark=mark,
+            status="off",
+            condition=Condition.OFF,
+            allowed=("poweron", "delete"),
+        )
+        return self.world.add(part).id
+
+    async def refuse(self, part: PartId | None) -> None:
+        self.mood.refused = part
+
+    async def die(self) -> None:
+        self.mood.dead = True
+        for provider in self.opened:
+            provider.dead.add(ZONE)
+
+    async def say(self, part: PartId, word: str) -> None:
+        raise NotImplementedError
+
+    async def fail_page(self, number: int) -> None:
+        raise NotImplementedError
+
+
+@asynccontextmanager
+async def fake_world() -> AsyncGenerator[Rig]:
+    yield FakeRig()
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
+async def test_the_fake_keeps_the_promise(check: Check) -> None:
+    result = await run_check(check, fake_world)
+    if check.name in LEFT_OUT:
+        assert result.verdict is Verdict.LEFT_OUT
+        assert result.why in FakeRig.lacks.values()
+    else:
+        assert result.verdict is Verdict.PASSED, str(result)
