@@ -1,0 +1,230 @@
+"""The store in memory and the one in a file answer the same, whatever is asked in any order."""
+
+import tempfile
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hostler.domain.errors import StoreError
+from hostler.domain.ids import (
+    Epoch,
+    FleetName,
+    HostId,
+    InstallationId,
+    MachineId,
+    PartId,
+    machine_id,
+)
+from hostler.domain.machine import Machine
+from hostler.domain.phases import Phase
+from hostler.ports.store import Fence, Store
+from hostler.stores.memory import MemoryStore
+from hostler.stores.sqlite.opening import open_shared
+from hostler.testing.conformance.store.records import (
+    CI,
+    NOON,
+    WEB,
+    event,
+    host,
+    knowing,
+    machine,
+    row,
+    suspect,
+    wish,
+)
+
+NUMBERS = range(5)
+MACHINES = tuple(machine_id(number) for number in NUMBERS)
+HOSTS = (HostId("h-1"), HostId("h-2"))
+PARTS = ("p-1", "p-2", "p-3")
+FLEETS = (WEB, CI)
+TIMES = tuple(NOON + timedelta(hours=hours) for hours in range(4))
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One thing asked of a store. Each act uses what it needs; `old` is a version behind."""
+
+    act: str
+    fleet: FleetName
+    number: int
+    other: int
+    part: str | None
+    gone: bool
+    phase: Phase
+    at: datetime
+    lease: str
+    holder: str
+    epoch: Epoch
+    old: int
+
+    @property
+    def fence(self) -> Fence:
+        return Fence(lease=self.lease, epoch=self.epoch)
+
+    def knowing(self, record: Machine) -> Machine:
+        return record if self.part is None else knowing(record, self.part, gone=self.gone)
+
+
+ASKS = st.builds(
+    Ask,
+    act=st.sampled_from(
+        [
+            *["add_fleet", "save_fleet", "save_machine"] * 3,
+            *["adopt", "save_host", "bind", "unbind", "save_suspects", "wish", "take_wishes"],
+            *["take_lease", "renew_lease", "drop_lease"],
+        ]
+    ),
+    fleet=st.sampled_from(FLEETS),
+    number=st.sampled_from(NUMBERS),
+    other=st.sampled_from(NUMBERS),
+    part=st.none() | st.sampled_from(PARTS),
+    phase=st.sampled_from([Phase.READY, Phase.STOPPING, Phase.GONE]),
+    at=st.sampled_from(TIMES),
+    lease=st.sampled_from(["fleet/web", "account/main"]),
+    holder=st.sampled_from(["a", "b"]),
+    epoch=st.sampled_from([Epoch(2), Epoch(1), Epoch(3)]),
+    old=st.sampled_from([0, 0, 0, 1]),
+)
+
+
+async def add_fleet(store: Store, ask: Ask) -> object:
+    return await store.add_fleet(replace(row(ask.fleet), size=ask.number))
+
+
+async def save_fleet(store: Store, ask: Ask) -> object:
+    rows = {found.name: found for found in await store.fleets()}
+    read = rows.get(ask.fleet, row(ask.fleet))
+    new = ask.knowing(machine(ask.number, ask.fleet))
+    inserts = (replace(new, phase=ask.phase), machine(ask.other, ask.fleet))
+    told = (event(new, ask.at), event(at=ask.at))
+    saved = replace(read, version=read.version - ask.old, serial=ask.number)
+    return await store.save_fleet(saved, inserts[: ask.other], told, ask.fence)
+
+
+async def save_machine(store: Store, ask: Ask) -> object:
+    read = await store.machine(MACHINES[ask.number]) or machine(ask.number, ask.fleet)
+    changed = replace(ask.knowing(read), phase=ask.phase, version=read.version - ask.old)
+    return await store.save_machine(changed, (event(changed, ask.at),), ask.fence)
+
+
+async def adopt(store: Store, ask: Ask) -> object:
+    await store.adopt((InstallationId(f"i-{ask.number}"), InstallationId("i-0")), ask.fence)
+    return await store.identity()
+
+
+async def save_host(store: Store, ask: Ask) -> object:
+    name = HOSTS[ask.number % 2]
+    read = next((one for one in await store.hosts() if one.id == name), host(name))
+    changed = replace(read, version=read.version - ask.old, strikes=ask.other)
+    return await store.save_host(changed, ask.fence)
+
+
+async def bind(store: Store, ask: Ask) -> object:
+    return await store.bind(HOSTS[ask.number % 2], MACHINES[ask.other % 3], ask.fence)
+
+
+async def unbind(store: Store, ask: Ask) -> object:
+    return await store.unbind(HOSTS[ask.number % 2], MACHINES[ask.other % 3], ask.fence)
+
+
+async def save_suspects(store: Store, ask: Ask) -> object:
+    seen = (suspect(f"p-{ask.number}", ask.other), suspect("p-1"))
+    return await store.save_suspects(seen, (PartId(f"p-{ask.other}"),), ask.fence)
+
+
+async def wish_for(store: Store, ask: Ask) -> object:
+    return await store.wish(replace(wish(ask.number), fleet=ask.fleet))
+
+
+async def take_wishes(store: Store, ask: Ask) -> object:
+    return await store.take_wishes((ask.number, ask.other), ask.fence)
+
+
+async def take_lease(store: Store, ask: Ask) -> object:
+    seen = {lease.name: lease for lease in await store.leases()}.get(ask.lease)
+    if ask.old and seen is not None:
+        seen = replace(seen, beat=seen.beat + 1)
+    return await store.take_lease(ask.lease, ask.holder, seen)
+
+
+async def renew_lease(store: Store, ask: Ask) -> object:
+    return [
+        await store.renew_lease(replace(lease, holder=ask.holder))
+        for lease in await store.leases()
+        if lease.name == ask.lease
+    ]
+
+
+async def drop_lease(store: Store, ask: Ask) -> object:
+    for lease in await store.leases():
+        await store.drop_lease(replace(lease, holder=ask.holder))
+    return await store.leases()
+
+
+ACTS: dict[str, Callable[[Store, Ask], Awaitable[object]]] = {
+    "add_fleet": add_fleet,
+    "save_fleet": save_fleet,
+    "save_machine": save_machine,
+    "adopt": adopt,
+    "save_host": save_host,
+    "bind": bind,
+    "unbind": unbind,
+    "save_suspects": save_suspects,
+    "wish": wish_for,
+    "take_wishes": take_wishes,
+    "take_lease": take_lease,
+    "renew_lease": renew_lease,
+    "drop_lease": drop_lease,
+}
+
+
+async def answer(store: Store, ask: Ask) -> object:
+    try:
+        return await ACTS[ask.act](store, ask)
+    except StoreError as error:
+        return type(error)
+
+
+async def everything(store: Store) -> list[object]:
+    """Read all that can be read."""
+    found: list[object] = [
+        await store.identity(),
+        await store.fleets(),
+        await store.history(MACHINES),
+        await store.hosts(),
+        await store.suspects(),
+        await store.wishes(),
+        await store.leases(),
+    ]
+    found += [await store.machines(fleet) for fleet in FLEETS]
+    found += [await store.machine(one) for one in MACHINES]
+    found += [await store.images(fleet, at) for fleet in FLEETS for at in TIMES]
+    filters: list[tuple[FleetName | None, MachineId | None]] = [(None, None), (WEB, None)]
+    filters += [(None, MACHINES[0]), (CI, MACHINES[1])]
+    found += [await store.events(fleet, one, after=2, limit=9) for fleet, one in filters]
+    return found
+
+
+def at_once(coroutine: Coroutine[object, object, object]) -> object:
+    """Return what a coroutine returns: neither of these stores ever waits."""
+    try:
+        coroutine.send(None)
+    except StopIteration as end:
+        return end.value
+    raise AssertionError("it waited")
+
+
+@given(st.lists(ASKS, min_size=10, max_size=50))
+def test_both_stores_answer_the_same(asks: list[Ask]):
+    with tempfile.TemporaryDirectory() as folder:
+        memory = MemoryStore(InstallationId("i-own"), exclusive=False)
+        file = open_shared(Path(folder) / "hostler.db", "i-own")
+        for ask in asks:
+            assert at_once(answer(file, ask)) == at_once(answer(memory, ask)), ask
+        assert at_once(everything(file)) == at_once(everything(memory))
+        at_once(file.close())
