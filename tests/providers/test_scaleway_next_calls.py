@@ -125,7 +125,7 @@ def test_the_plan_on_placeholders_lists_the_same_calls():
     parts, kinds = tuple[Part, ...](), list[str]()
     while calls := source.next_calls(Goal.PRESENT, record, parts, NOW):
         kinds.append(calls[0].kind)
-        record, parts = take(record, parts, calls[0], planned(calls[0], 0), len(kinds))
+        record, parts = take(record, parts, calls[0], planned(calls[0], 0, parts), len(kinds))
     assert kinds == [line.split()[0] for line in first_calls(FULL)]
 
 

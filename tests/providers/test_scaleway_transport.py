@@ -24,17 +24,27 @@ GET = Request(method="GET", path="/instance/v1/x")
 async def serving(behaviour: Behaviour, tls: ssl.SSLContext | None = None) -> AsyncGenerator[int]:
     """Serve each connection as `behaviour` says, on a free port."""
 
+    tasks = set[asyncio.Task[object]]()
+
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        tasks.add(task)
         try:
             await behaviour(reader, writer)
         except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
             pass
         finally:
             writer.close()
+            with contextlib.suppress(ConnectionError, ssl.SSLError):
+                await writer.wait_closed()
 
     server = await asyncio.start_server(handle, "127.0.0.1", 0, ssl=tls)
     async with server:
         yield server.sockets[0].getsockname()[1]
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 @contextlib.asynccontextmanager
