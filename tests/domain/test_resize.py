@@ -290,13 +290,13 @@ def test_after_out_of_stock_the_next_offer_is_tried_and_the_empty_one_remembered
 def test_waiting_for_stock_is_told_apart_from_broken() -> None:
     scene = empty(1, LARGE, OFFER)
     scene.row = replace(
-        scene.row, setbacks=(setback(LARGE, 60 * MIN, stock=True), setback(OFFER, 60 * MIN))
+        scene.row, setbacks=(setback(LARGE, 15 * MIN, stock=True), setback(OFFER, 15 * MIN))
     )
     assert scene.decide().condition.startswith("backing off until")
-    scene.row = scene.row.with_setback(setback(OFFER, 50 * MIN, stock=True))
+    scene.row = scene.row.with_setback(setback(OFFER, 14 * MIN, stock=True))
     decision = scene.decide()
-    assert decision.condition.startswith("waiting for stock until 00:50")
-    assert decision.due == BEGIN + 50 * MIN
+    assert decision.condition.startswith("waiting for stock until 00:14")
+    assert decision.due == BEGIN + 14 * MIN
 
 
 @pytest.mark.parametrize("refusal", [Refusal.STOCK, Refusal.QUOTA])

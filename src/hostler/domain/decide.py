@@ -19,7 +19,7 @@ from .phases import Goal, Phase
 from .reasons import Reason
 from .repair import end, repair
 from .replace import replace_one, surge
-from .resize import Sizing, remember, resize
+from .resize import Sizing, in_present, remember, resize
 from .seen import Seen
 from .step import IllegalMove, Step, move, wait
 from .sweep import ledger, reclaims
@@ -32,7 +32,7 @@ _SETTLED = (Phase.READY, Phase.GONE, Phase.RESTING)
 def decide(seen: Seen, ways: Ways) -> Decision:
     """Return what is to be done for this fleet now."""
     row, machines = granted(seen)
-    steps, row, alarms = _consider(tuple(machines.values()), row, seen)
+    steps, row, alarms = _consider(tuple(machines.values()), in_present(row, seen), seen)
     target = row.wished(seen.fleet) + surge(steps, seen)
     sizing = resize(steps, row, target, seen)
     steps, row = replace_one(sizing.steps, row, target, seen)

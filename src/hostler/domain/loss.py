@@ -13,7 +13,6 @@ from .parts import DOWN, Condition, Part, Scope
 from .reasons import Reason
 from .seen import Seen
 from .step import Step
-from .sure import sure_from
 
 _WORDS = {
     Condition.OFF: Reason.STOPPED,
@@ -38,7 +37,10 @@ def switched_on(machine: Machine, seen: Seen) -> bool:
     powered = [asked for asked in machine.asked if asked.shows is Shows.POWER]
     if not powered or powered[-1].fate is not Fate.DONE:
         return machine.was_ready is not None
-    return sighting.seen >= sure_from(powered[-1], seen)
+    done = powered[-1].closed or powered[-1].at
+    if machine.was_ready is None and seen.jumped is not None:
+        done = max(done, seen.jumped)
+    return sighting.seen >= done + seen.traits.settle_of(powered[-1].kind)
 
 
 def suspected(step: Step, seen: Seen) -> Reason | None:
@@ -63,11 +65,11 @@ def doubted(step: Step, seen: Seen) -> tuple[Step, Reason | None]:
     """Write the doubt into the record, and return the loss once it is believed."""
     reason = suspected(step, seen)
     machine = step.machine
+    looked = _last_look(step, seen)
     if reason is None:
-        if machine.doubt is None:
+        if machine.doubt is None or looked is None or looked <= machine.doubt.since:
             return step, None
         return replace(step, machine=replace(machine, doubt=None)), None
-    looked = _last_look(step, seen)
     if machine.doubt is None or machine.doubt.what != reason:
         doubt = Doubt(what=str(reason), since=looked or seen.now)
         doubtful = replace(step, machine=replace(machine, doubt=doubt))

@@ -175,6 +175,15 @@ def _why_no_offer(row: FleetRow, seen: Seen) -> tuple[str, datetime | None]:
     return f"{word} until {first.until:%H:%M:%S} ({offers})", first.until
 
 
+def in_present(row: FleetRow, seen: Seen) -> FleetRow:
+    """Return the row without pauses longer than any: the clock jumped back since they were set."""
+    timers = seen.fleet.timers
+    last = seen.now + max(timers.stock_memory, *timers.tries)
+    if all(setback.until <= last for setback in row.setbacks):
+        return row
+    return replace(row, setbacks=tuple(replace(s, until=min(s.until, last)) for s in row.setbacks))
+
+
 def remember(step: Step, row: FleetRow, seen: Seen) -> FleetRow:
     """Return the row with what this step teaches of its offer: empty shelves, failures, success."""
     before, machine = step.before, step.machine

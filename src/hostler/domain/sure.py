@@ -81,7 +81,9 @@ def _present(machine: Machine, now: datetime) -> Machine:
         since=min(machine.since, now),
         blind=_no_later(machine.blind, now),
         doubt=replace(doubt, since=min(doubt.since, now)) if doubt else None,
-        asked=tuple(replace(a, at=min(a.at, now)) for a in machine.asked),
+        asked=tuple(
+            replace(a, at=min(a.at, now), closed=_no_later(a.closed, now)) for a in machine.asked
+        ),
         places=tuple(
             replace(place, known=tuple(_known_by(known, now) for known in place.known))
             for place in machine.places
@@ -96,6 +98,7 @@ def _times(machine: Machine) -> Iterator[datetime | None]:
         yield machine.doubt.since
     for asked in machine.asked:
         yield asked.at
+        yield asked.closed
     for place in machine.places:
         for known in place.known:
             yield known.since

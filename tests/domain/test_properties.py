@@ -1,0 +1,246 @@
+"""Properties of decide, over worlds and histories that nobody thought of."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hostler.domain.calls import Effect
+from hostler.domain.commands import Decision, KeepRow, Reclaim, Tend
+from hostler.domain.decide import decide
+from hostler.domain.ids import PartId, is_machine_id, jitter, machine_id
+from hostler.domain.machine import Machine
+from hostler.domain.money import cost, cost_between, reprice
+from hostler.domain.parts import Condition, Part
+from hostler.domain.phases import Phase, legal
+from hostler.domain.seen import WishKind
+from hostler.domain.sure import parts_of, reconcile
+from hostler.testing.scene import ABROAD, BEGIN, FLEET, HOME, S, Scene, address, machine, server
+
+PHASES = [phase for phase in Phase if phase is not Phase.GONE]
+CONDITIONS = list(Condition)
+
+
+@st.composite
+def scenes(draw: st.DrawFn) -> Scene:
+    """Draw a fleet of up to six machines in any phases, whose parts stand, or not, somehow."""
+    scene = Scene(fleet=replace(FLEET, size=draw(st.integers(0, 6))))
+    for number in range(1, draw(st.integers(0, 6)) + 1):
+        _people(scene, number, draw)
+    if draw(st.booleans()):
+        whose = draw(st.sampled_from([HOME, ABROAD]))
+        scene.exist(server(machine(90), draw(st.sampled_from(CONDITIONS)), installation=whose))
+    scene.look(complete=draw(st.booleans()))
+    scene.later(draw(st.integers(0, 200)) * S)
+    scene.look(complete=draw(st.booleans()))
+    return scene
+
+
+def _people(scene: Scene, number: int, draw: st.DrawFn) -> None:
+    entry = machine(number, draw(st.sampled_from(PHASES)), BEGIN + draw(st.integers(0, 600)) * S)
+    if draw(st.booleans()):
+        entry = replace(entry, was_ready=None)
+    scene.add(entry)
+    if draw(st.integers(0, 4)):
+        up = server(entry, draw(st.sampled_from(CONDITIONS)))
+        scene.exist(up)
+        if draw(st.booleans()):
+            scene.exist(address(entry, owner=up.id))
+    if not draw(st.integers(0, 3)):
+        scene.exist(server(entry, attempt=2, name=f"other-{entry.id}"))
+
+
+def tends(decision: Decision) -> list[Tend]:
+    return [c for c in decision.commands if isinstance(c, Tend)]
+
+
+@given(scenes())
+def test_deciding_is_pure_and_does_not_depend_on_the_order_of_parts(scene: Scene) -> None:
+    seen = scene.seen()
+    first, second = decide(seen, scene.ways), decide(seen, scene.ways)
+    assert first == second
+    shuffled = Scene(fleet=scene.fleet, now=scene.now, row=scene.row, machines=scene.machines)
+    shuffled.view = replace(
+        scene.view, sightings=dict(reversed(list(scene.view.sightings.items())))
+    )
+    assert decide(shuffled.seen(), scene.ways) == decide(scene.seen(), scene.ways)
+
+
+@given(scenes())
+def test_every_move_is_in_the_table(scene: Scene) -> None:
+    before = {m.id: m.phase for m in scene.machines.values()}
+    decision = scene.decide()
+    assert not decision.alarms
+    for tend in tends(decision):
+        phase = before[tend.machine.id]
+        for event in tend.events:
+            if event.kind == "moved":
+                start, end = event.detail.split(":")[0].split(">")
+                assert start == phase
+                assert legal(phase, Phase(end))
+                phase = Phase(end)
+        assert tend.machine.phase is phase
+
+
+@given(scenes())
+def test_count_never_exceeds_what_is_wanted_nor_the_maximum(scene: Scene) -> None:
+    decision = scene.turn()
+    made = sum(len(c.inserts) for c in decision.commands if isinstance(c, KeepRow))
+    if made:
+        assert sum(m.wanted for m in scene.machines.values()) <= scene.fleet.size
+        assert sum(m.in_maximum for m in scene.machines.values()) <= scene.fleet.most(
+            scene.fleet.size
+        )
+
+
+@given(scenes())
+def test_no_call_is_for_a_part_that_a_wanted_record_is_bound_to(scene: Scene) -> None:
+    decision = scene.turn()
+    bound = {
+        place.bound
+        for m in scene.machines.values()
+        if m.wanted
+        for place in m.places
+        if place.bound
+    }
+    for tend in tends(decision):
+        if tend.goal is None:
+            continue
+        parts = parts_of(tend.machine, scene.seen())
+        calls = scene.ways.next_calls(tend.goal, tend.machine, parts, scene.now)
+        destroyed = {call.target for call in calls if call.effect is Effect.DESTROY}
+        assert not destroyed & bound
+    reclaimed = {p.id for c in decision.commands if isinstance(c, Reclaim) for p in c.parts}
+    assert not reclaimed & bound
+
+
+@given(scenes())
+def test_foreign_parts_are_in_no_command(scene: Scene) -> None:
+    foreign = server(machine(90), installation=ABROAD)
+    for command in scene.decide().commands:
+        if isinstance(command, Reclaim):
+            assert all(p.mark and p.mark.installation == HOME for p in command.parts)
+        if isinstance(command, Tend):
+            assert foreign.id not in command.machine.ids()
+        if isinstance(command, KeepRow) and foreign.id in scene.view.sightings:
+            mark = scene.view.sightings[foreign.id].part.mark
+            assert mark
+            assert not command.inserts
+
+
+@given(scenes())
+def test_every_machine_is_spoken_of_once(scene: Scene) -> None:
+    decision = scene.decide()
+    spoken = [verdict.machine for verdict in decision.verdicts]
+    assert sorted(spoken) == sorted(scene.machines)
+
+
+@given(scenes(), st.sampled_from(list(WishKind)), st.integers(1, 7), st.integers(0, 9))
+def test_no_wish_raises_or_is_passed_over(
+    scene: Scene, kind: WishKind, number: int, size: int
+) -> None:
+    whole = kind in {WishKind.SCALE, WishKind.PAUSE, WishKind.RESUME, WishKind.ADOPT}
+    wish = scene.wish(kind, None if whole else machine_id(number), size)
+    rows = [c for c in scene.turn().commands if isinstance(c, KeepRow)]
+    assert rows
+    assert wish.number in rows[0].wishes
+
+
+@given(scenes())
+def test_reconciling_twice_changes_nothing_more(scene: Scene) -> None:
+    seen = scene.seen()
+    for entry in seen.machines:
+        once = reconcile(entry, seen)
+        assert reconcile(once, seen) == once
+
+
+@given(scenes())
+def test_machines_in_flight_are_left_alone(scene: Scene) -> None:
+    scene.moving = set(scene.machines)
+    assert not tends(scene.decide())
+
+
+@settings(max_examples=25)
+@given(scenes(), st.integers(1, 60))
+def test_world_that_obeys_comes_to_rest_where_it_was_asked_to(scene: Scene, seed: int) -> None:
+    """L1: when faults cease and wishes stop, the fleet is what was wished, and decides nothing."""
+    scene.wishes.clear()
+    if scene.seen().foreign or scene.seen().unexplained:
+        return
+    scene.fleet = replace(scene.fleet, size=seed % 4)
+    for _ in range(200):
+        scene.look()
+        decision = scene.turn()
+        for tend in tends(decision):
+            scene.look_at(*tend.close)
+        for entry in tuple(scene.machines.values()):
+            obey(scene, entry)
+        scene.later(10 * S)
+    assert [m.phase for m in scene.machines.values() if m.phase is not Phase.RESTING] == [
+        Phase.READY
+    ] * (seed % 4)
+    scene.look()
+    assert not scene.decide().commands
+
+
+def obey(scene: Scene, entry: Machine) -> None:
+    """Let the world do for a machine what its phase asks for, without calls."""
+    mine = [p for p in scene.parts.values() if p.mark and p.mark.machine == entry.id]
+    if entry.phase is Phase.STOPPING:
+        scene.vanish(*(p.id for p in mine))
+    if entry.phase is Phase.STARTING:
+        bound = {place.bound for place in entry.places}
+        for part in mine:
+            if bound and part.id not in bound:
+                scene.vanish(part.id)
+        _stand(scene, entry, mine)
+    if entry.phase is Phase.READY:
+        surplus = [p.id for p in mine if entry.bound(p.slot) not in {None, p.id}]
+        scene.vanish(*surplus)
+
+
+def _stand(scene: Scene, entry: Machine, mine: list[Part]) -> None:
+    up = server(entry, name=entry.bound(server(entry).slot) or server(entry).id)
+    if not entry.places or any(p.slot.kind == "server" for p in mine):
+        scene.exist(up)
+        scene.exist(address(entry, owner=up.id))
+
+
+# ---------------------------------------------------------------- small values
+
+
+@given(st.integers(0, 2**50 - 1))
+def test_machine_ids_are_what_they_look_like(number: int) -> None:
+    assert is_machine_id(machine_id(number))
+    assert machine_id(number + 2**50) == machine_id(number)
+
+
+@given(st.text())
+def test_nothing_else_passes_for_a_machine_id(text: str) -> None:
+    assert is_machine_id(text) == (
+        text.startswith("m-")
+        and len(text) == 12
+        and set(text[2:]) <= set("abcdefghijklmnopqrstuvwxyz234567")
+    )
+
+
+@given(st.text(), st.integers(0, 10_000))
+def test_jitter_is_fixed_and_within_its_bounds(key: str, most: int) -> None:
+    limit = timedelta(milliseconds=most)
+    assert timedelta(0) <= jitter(key, limit) <= limit
+    assert jitter(key, limit) == jitter(key, limit)
+
+
+@given(st.lists(st.tuples(st.integers(0, 3600), st.floats(0, 10)), max_size=8))
+def test_cost_is_the_sum_over_all_prices(changes: list[tuple[int, float]]) -> None:
+    entry = replace(machine(), price=0.0, spent=0.0, billed_from=None)
+    now, price, expected = BEGIN, 0.0, 0.0
+    for seconds, after in changes:
+        expected += cost_between(price, now, now + seconds * S)
+        now += seconds * S
+        entry, price = reprice(entry, after, now), after
+    assert abs(cost(entry, now) - expected) < 1e-6
+    assert cost_between(5.0, None, now) == 0.0
+    assert cost_between(5.0, now, BEGIN) == 0.0
+    assert PartId("x") == "x"
