@@ -32,7 +32,6 @@ class Budget:
 
     def __init__(self, rate: float, burst: float) -> None:
         self._rate, self._burst = rate, burst
-        self._own_rate = rate
         self._tokens = burst * (1 - LOOKS_SHARE)
         self._look_tokens = burst * LOOKS_SHARE
         self._filled: float | None = None
@@ -49,10 +48,6 @@ class Budget:
         heapq.heappush(self._waiting, (priority, next(self._numbers), cost, granted))
         self._pump()
         await granted
-
-    def share(self, replicas: int) -> None:
-        """Divide the rate among this many live replicas of ours."""
-        self._rate = self._own_rate / max(1, replicas)
 
     def refused(self, after: timedelta | None) -> None:
         """The provider said *too many*: ask nothing for as long as it says, else ever longer."""
