@@ -29,6 +29,7 @@ from hostler.testing.conformance.store.records import (
     NOON,
     WEB,
     event,
+    filled,
     host,
     knowing,
     machine,
@@ -37,7 +38,8 @@ from hostler.testing.conformance.store.records import (
     wish,
 )
 
-NUMBERS = range(5)
+NUMBERS = range(8)
+FIRST = 5  # machines that are there from the beginning
 MACHINES = tuple(machine_id(number) for number in NUMBERS)
 HOSTS = (HostId("h-1"), HostId("h-2"))
 PARTS = ("p-1", "p-2", "p-3")
@@ -74,7 +76,8 @@ ASKS = st.builds(
     Ask,
     act=st.sampled_from(
         [
-            *["add_fleet", "save_fleet", "save_machine"] * 3,
+            *["save_machine"] * 10,
+            *["add_fleet", "save_fleet", "save_fleet"],
             *["adopt", "save_host", "bind", "unbind", "save_suspects", "wish", "take_wishes"],
             *["take_lease", "renew_lease", "drop_lease"],
         ]
@@ -87,8 +90,8 @@ ASKS = st.builds(
     at=st.sampled_from(TIMES),
     lease=st.sampled_from(["fleet/web", "account/main"]),
     holder=st.sampled_from(["a", "b"]),
-    epoch=st.sampled_from([Epoch(2), Epoch(1), Epoch(3)]),
-    old=st.sampled_from([0, 0, 0, 1]),
+    epoch=st.sampled_from([Epoch(9), Epoch(9), Epoch(9), Epoch(1)]),
+    old=st.sampled_from([0, 0, 0, 0, 0, 1]),
 )
 
 
@@ -103,7 +106,7 @@ async def save_fleet(store: Store, ask: Ask) -> object:
     inserts = (replace(new, phase=ask.phase), machine(ask.other, ask.fleet))
     told = (event(new, ask.at), event(at=ask.at))
     saved = replace(read, version=read.version - ask.old, serial=ask.number)
-    return await store.save_fleet(saved, inserts[: ask.other], told, ask.fence)
+    return await store.save_fleet(saved, inserts[: 1 + ask.other % 2], told, ask.fence)
 
 
 async def save_machine(store: Store, ask: Ask) -> object:
@@ -219,11 +222,14 @@ def at_once(coroutine: Coroutine[object, object, object]) -> object:
     raise AssertionError("it waited")
 
 
-@given(st.lists(ASKS, min_size=10, max_size=50))
+@given(st.lists(ASKS, min_size=30, max_size=60))
 def test_both_stores_answer_the_same(asks: list[Ask]):
     with tempfile.TemporaryDirectory() as folder:
         memory = MemoryStore(InstallationId("i-own"), exclusive=False)
         file = open_shared(Path(folder) / "hostler.db", "i-own")
+        for store in (memory, file):
+            at_once(filled(store, *(machine(number) for number in range(FIRST))))
+            at_once(store.add_fleet(row(CI)))
         for ask in asks:
             assert at_once(answer(file, ask)) == at_once(answer(memory, ask)), ask
         assert at_once(everything(file)) == at_once(everything(memory))
