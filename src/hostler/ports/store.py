@@ -21,7 +21,7 @@ class Lease:
     """Who may write: a name (`fleet/web`, `account/main`), its holder, and the holder's epoch.
 
     `beat` grows with each renewal. A lease holds no time: who wants it watches `beat` for a whole
-    TTL of its own clock (see `take_lease`).
+    TTL of its own clock (see `take_lease`). One that was given back stands with an empty holder.
     """
 
     name: str
@@ -40,7 +40,10 @@ class Fence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
-    """An event as it was stored, numbered, with the machine's record after the change."""
+    """An event as it was stored, numbered, with the machine's record after the change.
+
+    `image` is None where the save did not change the machine that the event names.
+    """
 
     number: int
     event: Event
@@ -61,7 +64,11 @@ class Identity:
 
 
 class Store(Protocol):
-    """The records of one installation. Every method may raise StoreError; none half-succeeds."""
+    """The records of one installation. Every method may raise StoreError; none half-succeeds.
+
+    A record that would not read back as it is (a price that is no number, half a character) is
+    refused with a StoreError.
+    """
 
     async def identity(self) -> Identity:
         """Return whose store this is."""
@@ -102,7 +109,7 @@ class Store(Protocol):
         ...
 
     async def history(self, machines: tuple[MachineId, ...]) -> tuple[Machine, ...]:
-        """Return those of these machines that are in the history."""
+        """Return those of these machines that are in the history, in the order asked."""
         ...
 
     async def save_machine(
@@ -141,7 +148,8 @@ class Store(Protocol):
     async def bind(self, host: HostId, machine: MachineId, fence: Fence) -> None:
         """Tie a host to a machine, durably; AlreadyBound when either is tied elsewhere.
 
-        Repeating the same bind changes nothing.
+        Repeating the same bind changes nothing. The tie is a record of its own: neither host nor
+        machine is changed by it.
         """
         ...
 
@@ -156,7 +164,7 @@ class Store(Protocol):
     async def save_suspects(
         self, suspects: tuple[Suspect, ...], cleared: tuple[PartId, ...], fence: Fence
     ) -> None:
-        """Write these suspects and take those parts out of the ledger, all or nothing."""
+        """Write these suspects, then take those parts out of the ledger, all or nothing."""
         ...
 
     async def wish(self, wish: Wish) -> Wish:
@@ -172,11 +180,14 @@ class Store(Protocol):
         ...
 
     async def revision(self) -> int:
-        """Return a number that changes whenever another writer changed the store; cheap."""
+        """Return a number that changes whenever another writer changed the store; cheap.
+
+        A wish through this very handle changes it too: a door may live in the engine's process.
+        """
         ...
 
     async def leases(self) -> tuple[Lease, ...]:
-        """Return all leases, by name."""
+        """Return all leases, by name, those given back too: they are what `seen` must be."""
         ...
 
     async def take_lease(self, name: str, holder: str, seen: Lease | None) -> Lease | None:
