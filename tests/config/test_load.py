@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hostler.app.compose import kinds
+from hostler.app.kinds import Kinds
 from hostler.config.load import load
 from hostler.config.values import MEMORY, Config, WrongFile
 from hostler.domain.errors import ConfigError
@@ -27,7 +27,7 @@ types = ["DEV1-S"]
 def read(folder: Path, text: str | bytes, name: str = "web.toml") -> Config:
     file = folder / name
     file.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return load(file, kinds())
+    return load(file, Kinds())
 
 
 def faults(folder: Path, text: str) -> dict[str, str]:
@@ -166,7 +166,7 @@ def test_examples_are_right() -> None:
     files = sorted(folder.glob("*.toml"))
     assert files
     for file in files:
-        assert load(file, kinds()).fleets
+        assert load(file, Kinds()).fleets
 
 
 # ------------------------------------------------------------------ what is wrong
@@ -341,11 +341,11 @@ def test_control_characters_are_not_printed(tmp_path: Path) -> None:
 
 def test_missing_files_and_directories_are_clear_errors(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="there is no such file"):
-        load(tmp_path / "none.toml", kinds())
+        load(tmp_path / "none.toml", Kinds())
     with pytest.raises(ConfigError, match="is a directory"):
-        load(tmp_path, kinds())
+        load(tmp_path, Kinds())
     with pytest.raises(ConfigError, match="cannot be"):
-        load(Path("a\0b"), kinds())
+        load(Path("a\0b"), Kinds())
 
 
 @pytest.mark.skipif(os.geteuid() == 0 or sys.platform == "win32", reason="root may read everything")
@@ -354,7 +354,7 @@ def test_a_file_that_must_not_be_read_is_a_clear_error(tmp_path: Path) -> None:
     file.write_text(SMALL)
     file.chmod(0)
     with pytest.raises(ConfigError, match="cannot be read"):
-        load(file, kinds())
+        load(file, Kinds())
 
 
 _VALUES = st.recursive(

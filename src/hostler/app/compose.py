@@ -4,56 +4,34 @@ import getpass
 import os
 import secrets
 import socket
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
-from importlib.metadata import entry_points
 from pathlib import Path
 
-from hostler.config.load import Kinds, load
+from hostler.config.load import load
 from hostler.config.values import MEMORY, AccountConfig, Config
-from hostler.controllers.engine import Engine
 from hostler.controllers.given import Ports
 from hostler.controllers.settings import Account
 from hostler.domain.errors import ConfigError
 from hostler.domain.ids import InstallationId, machine_id
-from hostler.doors.cli.outside import Purpose
+from hostler.doors.cli.outside import Purpose, Turning
 from hostler.ports.clock import Clock
-from hostler.ports.kind import Kind, Opening
+from hostler.ports.kind import Opening
 from hostler.ports.meters import Meters
 from hostler.ports.store import Store
 
 from .clock import SystemClock
-
-PROVIDERS = "hostler.providers"
-"""The entry-point group by which packages add kinds of provider."""
+from .kinds import Kinds
 
 
-def kinds() -> Kinds:
-    """Return every kind of provider: the built-in ones, and those of installed packages."""
-    found: dict[str, Callable[[], Kind]] = {
-        point.name: _from_package(point.name) for point in entry_points(group=PROVIDERS)
-    }
-    return found | {"scaleway": _scaleway}
+def _quiet() -> None:
+    """Let adapters that log tell only of errors, unless a command chose otherwise."""
+    import structlog
 
+    from hostler.doors.cli.logs import log_nothing_below
 
-def _scaleway() -> Kind:
-    from hostler.providers.scaleway.kind import ScalewayKind
-
-    return ScalewayKind()
-
-
-def _from_package(name: str) -> Callable[[], Kind]:
-    def imported() -> Kind:
-        (point,) = entry_points(group=PROVIDERS, name=name)
-        try:
-            made: Kind = point.load()()
-        except Exception as error:
-            raise ConfigError(
-                f"the provider kind {name!r} of the package {point.value} cannot be used: {error}"
-            ) from error
-        return made
-
-    return imported
+    if not structlog.is_configured():
+        log_nothing_below("error")
 
 
 def fresh_installation() -> str:
@@ -70,7 +48,7 @@ class Composed:
 
     def load(self, path: Path) -> Config:
         """Return the fleet file's values."""
-        return load(path, kinds())
+        return load(path, Kinds())
 
     def clock(self) -> Clock:
         """Return the clock."""
@@ -104,6 +82,7 @@ class Composed:
     @asynccontextmanager
     async def accounts(self, config: Config, store: Store) -> AsyncGenerator[tuple[Account, ...]]:
         """Open every account that a fleet lives in, and close them at the end."""
+        _quiet()
         identity = await store.identity()
         async with AsyncExitStack() as stack:
             opened = list[Account]()
@@ -128,7 +107,7 @@ class Composed:
         )
         return Account(
             name=account.name,
-            provider=kinds()[account.kind]().open(opening),
+            provider=Kinds()[account.kind]().open(opening),
             fleets=fleets,
             rate=account.rate,
             burst=account.burst,
@@ -148,8 +127,10 @@ class Composed:
         async with serving(config.metrics, meters, fleets):
             yield meters
 
-    def engine(self, config: Config, ports: Ports, accounts: tuple[Account, ...]) -> Engine:
+    def engine(self, config: Config, ports: Ports, accounts: tuple[Account, ...]) -> Turning:
         """Return the engine, under a name of its own."""
+        from hostler.controllers.engine import Engine
+
         holder = f"{self.actor()}-{os.getpid()}-{secrets.token_hex(3)}"
         return Engine(ports, accounts, holder, config.settings)
 

@@ -1,20 +1,24 @@
 """The executable `hostler`."""
 
 import sys
-from collections.abc import Callable, Mapping
 
-from hostler.doors.cli.main import application, commands
+from hostler.doors.cli.main import Groups, application, commands
 from hostler.doors.cli.main import main as run_command
 
 from .compose import Composed
 from .trials import trials
 
 
-def groups() -> Mapping[str, Mapping[str, Callable[..., int]]]:
-    """Return every command, by group and name."""
-    return {**commands(Composed()), "Try": trials()}
+def groups(verb: str = "") -> Groups:
+    """Return the command of this name, or every command where it names none."""
+    tried = trials()
+    if verb in tried:
+        return {"Try": {verb: tried[verb]}}
+    return {**commands(Composed(), verb), "Try": tried}
 
 
 def main() -> None:
     """Run the command line of this process, and exit."""
-    sys.exit(run_command(application(groups()), sys.argv[1:]))
+    argv = sys.argv[1:]
+    verb = argv[0] if argv and not argv[0].startswith("-") else ""
+    sys.exit(run_command(application(groups(verb)), argv))

@@ -73,7 +73,12 @@ def simulate(  # noqa: PLR0913 - options of one command
     provider: Annotated[
         Literal["instances"], Parameter(help="whose world is simulated")
     ] = "instances",
-    seeds: Annotated[int, Parameter(help="how many disasters", validator=Number(gte=1))] = 100,
+    seeds: Annotated[
+        int | None,
+        Parameter(
+            help="how many disasters; left out: 100, or --seed alone", validator=Number(gte=1)
+        ),
+    ] = None,
     seed: Annotated[
         int | None, Parameter(help="replay this one, or begin with it", validator=Number(gte=0))
     ] = None,
@@ -93,7 +98,7 @@ def simulate(  # noqa: PLR0913 - options of one command
 
     return main(
         provider=provider,
-        seeds=seeds,
+        seeds=seeds or (100 if seed is None else 1),
         seed=seed,
         machines=machines,
         days=days,

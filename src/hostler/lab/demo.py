@@ -15,13 +15,12 @@ from pathlib import Path
 import msgspec
 
 from hostler.config.values import AccountConfig, Config
-from hostler.controllers.engine import Engine
 from hostler.domain.commands import Event
 from hostler.domain.fleet import Fleet
 from hostler.domain.seen import Wish, WishKind
 from hostler.doors.cli.events import of_fleet
 from hostler.doors.cli.guard import guarded
-from hostler.doors.cli.outside import Outside, Purpose
+from hostler.doors.cli.outside import Outside, Purpose, Turning
 from hostler.doors.cli.reading import standing_of
 from hostler.doors.cli.screen import Screen
 from hostler.doors.cli.standing import Standing
@@ -173,7 +172,7 @@ async def _demo(outside: Outside, folder: Path, seconds: float, seed: int, scree
     return 0 if gone and not tally.leaks and tally.ready == tally.wanted else 1
 
 
-async def _beside(engine: Engine, demo: Demo) -> tuple[Standing, bool]:
+async def _beside(engine: Turning, demo: Demo) -> tuple[Standing, bool]:
     """Run the engine for as long as the demo goes on."""
     async with asyncio.TaskGroup() as group:
         running = group.create_task(engine.run())

@@ -1,56 +1,65 @@
 """Main: the commands put together, the command line read, and the exit code returned."""
 
 from collections.abc import Callable, Mapping, Sequence
-from importlib.metadata import version
 
 import cyclopts
 from cyclopts import App, CycloptsError, Group
 
-from .asking import Asked
 from .exits import Exit
 from .guard import guarded
-from .logs import log_nothing_below
 from .outside import Outside
-from .reading import Reading
-from .running import Running
-from .watching import Watching
-from .wishing import Wishing
 
 Command = Callable[..., int]
+Groups = Mapping[str, Mapping[str, Command]]
+
+GROUPS: Mapping[str, tuple[str, ...]] = {
+    "Keep a fleet": ("run", "check"),
+    "See": ("status", "top", "plan", "explain", "story", "leaks"),
+    "Ask": ("scale", "end", "hold", "unhold", "pause", "resume", "adopt"),
+}
+"""Every command of this door, in the order of the help."""
 
 
-def commands(outside: Outside) -> Mapping[str, Mapping[str, Command]]:
-    """Return every command of this door, by group and name."""
-    reading, wishing = Reading(outside, guarded), Wishing(outside, guarded)
-    asked, running = Asked(outside, guarded), Running(outside, guarded)
+def commands(outside: Outside, verb: str = "") -> Groups:
+    """Return the command of this name, or all of them where it names none of ours."""
+    chosen = {name for names in GROUPS.values() for name in names if verb in {"", name}}
+    if not chosen:
+        return commands(outside)
     return {
-        "Keep a fleet": {"run": running.run, "check": asked.check},
-        "See": {
-            "status": reading.status,
-            "top": Watching(outside, guarded).top,
-            "plan": asked.plan,
-            "explain": asked.explain,
-            "story": reading.story,
-            "leaks": reading.leaks,
-        },
-        "Ask": {
-            "scale": wishing.scale,
-            "end": wishing.end,
-            "hold": wishing.hold,
-            "unhold": wishing.unhold,
-            "pause": wishing.pause,
-            "resume": wishing.resume,
-            "adopt": wishing.adopt,
-        },
+        title: {name: _command(name, outside) for name in names if name in chosen}
+        for title, names in GROUPS.items()
     }
 
 
-def application(groups: Mapping[str, Mapping[str, Command]]) -> App:
+def _command(name: str, outside: Outside) -> Command:
+    """Import one command: nobody should wait for what the others need."""
+    match name:
+        case "run":
+            from .running import Running as Room
+        case "top":
+            from .watching import Watching as Room
+        case "plan" | "explain" | "check":
+            from .asking import Asked as Room
+        case "status" | "story" | "leaks":
+            from .reading import Reading as Room
+        case _:
+            from .wishing import Wishing as Room
+    command: Command = getattr(Room(outside, guarded), name)
+    return command
+
+
+def _version() -> str:
+    from importlib.metadata import version
+
+    return version("hostler")
+
+
+def application(groups: Groups) -> App:
     """Return the command line with these commands."""
     app = App(
         name="hostler",
         help="Keep hosts: machines that are there when they are wanted, and off the bill when not.",
-        version=lambda: version("hostler"),
+        version=_version,
         help_format="plaintext",
         default_parameter=cyclopts.Parameter(negative_iterable=()),
     )
@@ -63,7 +72,6 @@ def application(groups: Mapping[str, Mapping[str, Command]]) -> App:
 
 def main(app: App, argv: Sequence[str]) -> int:
     """Run one command line and return its exit code."""
-    log_nothing_below("error")
     try:
         code: object = app(list(argv), exit_on_error=False, result_action="return_value")
     except CycloptsError:

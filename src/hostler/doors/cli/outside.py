@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Protocol
 
 from hostler.config.values import Config
-from hostler.controllers.engine import Engine
 from hostler.controllers.given import Ports
 from hostler.controllers.settings import Account
 from hostler.ports.clock import Clock
@@ -23,6 +22,14 @@ class Purpose(StrEnum):
     """Wishes are written, beside a running engine or before the first."""
     ENGINE = "engine"
     """This process is the engine; StoreHeld where another one is."""
+
+
+class Turning(Protocol):
+    """An engine, as far as a door has to do with it."""
+
+    async def run(self) -> None:
+        """Run until cancelled; leases are given back on the way out."""
+        ...
 
 
 class Outside(Protocol):
@@ -58,7 +65,7 @@ class Outside(Protocol):
         """Give meters, and serve them where the file says, until the end."""
         ...
 
-    def engine(self, config: Config, ports: Ports, accounts: tuple[Account, ...]) -> Engine:
+    def engine(self, config: Config, ports: Ports, accounts: tuple[Account, ...]) -> Turning:
         """Return the engine, not yet running."""
         ...
 

@@ -11,13 +11,12 @@ import structlog
 from cyclopts import Parameter
 
 from hostler.config.values import Config
-from hostler.controllers.engine import Engine
 
 from .exits import Exit
 from .guard import Guard
 from .logs import log_to
 from .options import File, Json
-from .outside import Outside, Purpose
+from .outside import Outside, Purpose, Turning
 from .screen import Screen
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler")
@@ -70,7 +69,7 @@ def _about(config: Config) -> dict[str, object]:
     }
 
 
-async def until_stopped(engine: Engine) -> None:
+async def until_stopped(engine: Turning) -> None:
     """Run until SIGINT or SIGTERM, then let the engine give back its leases.
 
     A second signal ends the process at once: nothing is lost by that, only leases stay.
