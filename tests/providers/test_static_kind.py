@@ -87,7 +87,7 @@ def test_another_release_command_makes_machines_outdated(tmp_path: Path) -> None
         ('name = "big"', 'name = "a#b"', "hosts[1].name"),
         ('name = "big"', 'fingerprint = "MD5:00"', 'a fingerprint such as "SHA256:'),
         ("port = 2222", "port = 0", "hosts[1].port"),
-        ('group = "large"', 'gruop = "large"', "gruop"),
+        ('group = "large"', 'kroup = "large"', "kroup"),
     ],
 )
 def test_what_is_wrong_is_said(tmp_path: Path, old: str, new: str, said: str) -> None:

@@ -1,0 +1,83 @@
+"""Static hosts under the real program: SSH servers on loopback are claimed, and given back."""
+
+import asyncio
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "providers"))
+
+from static_hosts import Park, park
+
+HOSTLER = Path(sys.executable).parent / "hostler"
+
+FLEET = """
+[provider.lab]
+kind = "static"
+user = "builder"
+key = "key"
+hosts = [{hosts}]
+
+[fleet.builders]
+size = 2
+release = "touch cleaned"
+ready = {{ probe = "tcp", port = {port} }}
+
+[fleet.builders.timers]
+drain = "0s"
+
+[engine]
+quiet = "1s"
+busy_first = "300ms"
+busy_last = "1s"
+rare = "500ms"
+"""
+
+
+def fleet_file(hosts: Park) -> Path:
+    entries = (
+        f'{{ name = "{host.name}", address = "127.0.0.1", port = {host.port} }}'
+        for host in hosts.hosts
+    )
+    file = hosts.folder / "lab.toml"
+    file.write_text(FLEET.format(hosts=", ".join(entries), port=hosts.hosts[0].port))
+    return file
+
+
+async def run(*words: str) -> tuple[int | None, str]:
+    process = await asyncio.create_subprocess_exec(
+        str(HOSTLER), *words, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
+    )
+    output, _ = await process.communicate()
+    return process.returncode, output.decode()
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(30):
+        while not holds():  # noqa: ASYNC110 - files of other processes are watched
+            await asyncio.sleep(0.1)
+
+
+async def test_hosts_are_claimed_cleaned_and_given_back() -> None:
+    async with park(3) as hosts:
+        file = fleet_file(hosts)
+
+        def claims() -> int:
+            return sum(host.claim.exists() for host in hosts.hosts)
+
+        code, said = await run("check", str(file))
+        assert code == 0, said
+        with (hosts.folder / "log").open("wb") as log:
+            engine = await asyncio.create_subprocess_exec(
+                str(HOSTLER), "run", str(file), stdout=log, stderr=log
+            )
+            try:
+                await until(lambda: claims() == 2)
+                await until(lambda: '"probe_passed"' in (hosts.folder / "log").read_text())
+                code, said = await run("scale", str(file), "0")
+                assert code == 0, said
+                await until(lambda: claims() == 0)
+            finally:
+                engine.terminate()
+                await engine.wait()
+        assert sum((host.home / "cleaned").exists() for host in hosts.hosts) == 2
