@@ -13,7 +13,7 @@ from hostler.domain.errors import StoreDamaged, StoreError, StoreTooNew
 from hostler.stores.sqlite.opening import open_beside, open_engine, open_shared
 from hostler.stores.sqlite.runner import Inline
 from hostler.stores.sqlite.store import SqliteStore
-from hostler.testing.conformance.store.records import WEB, filled, machine
+from hostler.testing.conformance.store.records import WEB, filled, machine, wish
 
 Opener = Callable[[Path], SqliteStore]
 
@@ -105,6 +105,18 @@ async def test_an_empty_file_becomes_a_store(tmp_path: Path):
     path = tmp_path / "hostler.db"
     path.touch()
     await written(path)
+
+
+@every_opener
+async def test_a_backup_without_a_log_can_be_opened_and_written(opener: Opener, tmp_path: Path):
+    path, backup = tmp_path / "hostler.db", tmp_path / "backup.db"
+    await written(path)
+    sql(path, f"VACUUM INTO '{backup}'")
+    store = opener(backup)
+    for size in range(3):
+        await store.wish(wish(size))
+    assert len(await store.wishes()) == 3
+    await store.close()
 
 
 def test_beside_makes_nothing(tmp_path: Path):

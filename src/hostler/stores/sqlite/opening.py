@@ -114,6 +114,8 @@ def _prepare(connection: sqlite3.Connection, path: Path, *, durable: bool) -> No
             f"{path} lies on a file system without shared memory (a network share?); put it on a "
             "local disk"
         )
+    # The first read opens the log, so that its witness finds it.
+    connection.execute("SELECT 1 FROM sqlite_master").fetchone()
 
 
 @contextmanager

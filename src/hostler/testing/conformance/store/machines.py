@@ -2,7 +2,7 @@
 
 import asyncio
 from dataclasses import replace
-from datetime import timedelta
+from datetime import timedelta, timezone
 
 from hostler.domain.calls import Refusal, Shows
 from hostler.domain.errors import AlreadyBound, Conflict, Fenced, StoreError
@@ -30,11 +30,11 @@ from .stores import Stores, stale_fence
 
 
 async def machines_come_by_serial(stores: Stores) -> None:
-    """Those of one fleet, the living alone."""
+    """Those of one fleet, the living alone; the order of ids is another."""
     store = await stores.fresh()
-    await filled(store, machine(10), machine(9), ended(machine(3)), machine(2))
+    await filled(store, machine(32), machine(9), ended(machine(3)), machine(2))
     await filled(store, machine(1, CI), fleet=CI)
-    assert [found.serial for found in await store.machines(WEB)] == [2, 9, 10]
+    assert [found.serial for found in await store.machines(WEB)] == [2, 9, 32]
     assert [found.serial for found in await store.machines(CI)] == [1]
 
 
@@ -118,11 +118,13 @@ async def a_huge_record_comes_back(stores: Stores) -> None:
 
 
 async def what_could_not_be_read_back_is_not_stored(stores: Stores) -> None:
-    """Half a character, or a price that is no number, is refused; the record stays as it was."""
+    """A price that is no number, half a character, an odd zone; the record stays as it was."""
     store = await stores.fresh()
     await filled(store, machine(1))
     before = await stored(store, machine(1).id)
-    for spoilt in (replace(before, error="\ud800"), replace(before, price=float("nan"))):
+    odd = NOON.astimezone(timezone(timedelta(seconds=30)))
+    changes = ({"error": "\ud800"}, {"price": float("nan")}, {"since": odd})
+    for spoilt in (replace(before, **change) for change in changes):
         await refused(StoreError, store.save_machine(spoilt, (event(before),), OPEN))
     assert await store.machine(before.id) == before
     assert await store.events() == ()
