@@ -28,6 +28,9 @@ from .state import AccountState, Steadiness
 from .sweeping import Sweeper
 from .turn import Turned, Turner
 
+_CLOSE_AT_ONCE = 20
+"""How many single looks go with one look at most; the others come with the next ones."""
+
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.loop")
 
 
@@ -86,6 +89,8 @@ class AccountLoop:
             while True:
                 await self._until_due()
                 if self._leases.tenure(self.lease) is not None:
+                    # A round that fails sets no pace of its own.
+                    self.state.due = self._ports.clock.now() + self._settings.busy_first
                     await self._guard("turn", self._round_or_refusal(group))
 
     async def _round_or_refusal(self, group: asyncio.TaskGroup) -> None:
@@ -93,9 +98,9 @@ class AccountLoop:
             await self.round(group)
         except Fenced as error:
             log.warning("another engine took over", account=self._account.name, why=str(error))
-            self.state.rows.clear()
+            self.state.distrust()
         except Conflict:
-            self.state.rows.clear()
+            self.state.distrust()
             self.nudge()
 
     async def _guard(self, where: str, work: Awaitable[None]) -> None:
@@ -106,18 +111,19 @@ class AccountLoop:
             raise
         except StoreError as error:
             log.warning("the store refused", where=where, error=str(error))
-            self.state.rows.clear()
+            self.state.distrust()
         except Exception:
             log.exception("this is a bug in hostler; the loop goes on", where=where)
             self._ports.meters.bug(where)
-            self.state.rows.clear()
+            self.state.distrust()
 
     async def round(self, group: asyncio.TaskGroup) -> None:
         """Look at what is due, then take one turn for each fleet that we hold."""
-        if self._steadiness.check():
-            log.warning("the clock jumped", account=self._account.name)
-            self.state.forget_looks()
+        self._check_clock()
         await self._look()
+        if self._check_clock():
+            self.nudge()
+            return
         identity = await self._ports.store.identity()
         expecting, due = False, list[datetime]()
         for fleet in self._account.fleets:
@@ -135,6 +141,14 @@ class AccountLoop:
         self.state.looked_once = True
         self._set_pace(expecting=expecting, due=min(due, default=None))
 
+    def _check_clock(self) -> bool:
+        """Tell whether the clock jumped; then what was seen before it is forgotten."""
+        if not self._steadiness.check():
+            return False
+        log.warning("the clock jumped", account=self._account.name)
+        self.state.forget_looks()
+        return True
+
     def _turn_id(self) -> TurnId:
         return TurnId(f"{self._holder}-{next(self._turns)}")
 
@@ -145,7 +159,7 @@ class AccountLoop:
         provider = self._account.provider
         await self.budget.take(Priority.LOOK, sum(map(provider.cost, scopes)))
         look = await provider.look(scopes)
-        self.state.asked = ()
+        self.state.asked = self.state.asked[_CLOSE_AT_ONCE:]
         for word in look.strange:
             self._ports.meters.strange(self._account.name, word)
             log.warning("unknown status: nothing is concluded from it", word=word)
@@ -164,21 +178,22 @@ class AccountLoop:
         provider = self._account.provider
         fleets = (tuple(o.zone for o in fleet.offers) for fleet in self._account.fleets)
         machines = {f.name: self.state.living(f.name) for f in self._account.fleets}
-        lived = tuple(m.offer.zone for ms in machines.values() for m in ms)
+        lived = tuple({m.offer.zone for ms in machines.values() for m in ms})
+        suspected = tuple(suspect.zone for suspect in self.state.suspects)
         return due_scopes(
             provider=provider,
-            zones=zones_of(provider.traits, (*fleets, lived), self.state.view),
+            zones=zones_of(provider.traits, (*fleets, lived, suspected), self.state.view),
             machines=machines,
             view=self.state.view,
             now=self._ports.clock.now(),
             settings=self._settings,
-            asked=self.state.asked,
+            asked=self.state.asked[:_CLOSE_AT_ONCE],
         )
 
     def _start(self, turned: Turned, tenure: Tenure, group: asyncio.TaskGroup) -> None:
         """Give each machine that needs work a task of its own; the next turn skips it."""
         for tend in turned.tends:
-            self.state.asked += tend.close
+            self.state.asked = tuple(dict.fromkeys((*self.state.asked, *tend.close)))
             if tend.probe and tend.machine.id not in self.state.probing:
                 self.state.probing.add(tend.machine.id)
                 group.create_task(self._guard("probe", self._probe(tend, turned.seen)))
@@ -210,14 +225,16 @@ class AccountLoop:
 
     async def _probe(self, tend: Tend, seen: Seen) -> None:
         machine = tend.machine
-        begun = self._ports.clock.now()
+        begun, passed, text = self._ports.clock.now(), False, "it has no address yet"
         try:
             connection = self._account.provider.connection(machine, parts_of(machine, seen))
-            if connection is None:
-                return
-            passed, text = await self._ports.prober.probe(machine.id, connection, seen.fleet.probe)
-            self.state.probed[machine.id] = Probed(begun=begun, passed=passed, text=text)
+            if connection is not None:
+                passed, text = await self._ports.prober.probe(
+                    machine.id, connection, seen.fleet.probe
+                )
         finally:
+            # Also what could not be probed was tried: without that its bound would never count.
+            self.state.probed[machine.id] = Probed(begun=begun, passed=passed, text=text)
             self.state.probing.discard(machine.id)
         if passed:
             self.nudge()

@@ -13,7 +13,7 @@ from hostler.domain.allowed import allowed, cleans
 from hostler.domain.calls import Call, Done, Effect, Outcome, Refusal, Refused, Unknown
 from hostler.domain.commands import Event
 from hostler.domain.errors import StoreError
-from hostler.domain.fold import fold, fold_parts
+from hostler.domain.fold import fold, fold_parts, with_failures
 from hostler.domain.gate import Barred, pass_gate
 from hostler.domain.machine import Machine, ask
 from hostler.domain.parts import Part
@@ -83,31 +83,34 @@ class Advancer:
             await self._save(work, tenure)
         except StoreError as error:
             log.warning("record not saved", machine=machine.id, error=str(error), turn=seen.turn)
+            self._state.stale.add(machine.fleet)
         return made
 
     async def _round(self, work: Work, calls: tuple[Call, ...], tenure: Tenure) -> bool:
         """Make these calls; tell whether the step goes on. Cleaning goes past a call that fails."""
         if not cleans(calls):
             return await self._one(work, calls[0], tenure)
-        errors = list[str]()
-        refused = list[bool]()
+        failed = list[Machine]()
         for call in calls:
-            refused.append(not await self._one(work, call, tenure))
-            if work.machine.error and refused[-1]:
-                errors.append(work.machine.error)
-        if errors:
-            work.machine = replace(work.machine, error="; ".join(dict.fromkeys(errors)))
-        return not any(refused)
+            if not await self._one(work, call, tenure):
+                failed.append(work.machine)
+        work.machine = with_failures(work.machine, failed)
+        return not failed
 
     async def _one(self, work: Work, call: Call, tenure: Tenure) -> bool:
-        """Record, gate and make one call; tell whether its outcome was definite and good."""
+        """Record, gate and make one call; tell whether its outcome was definite and good.
+
+        The budget's wait comes first: what is recorded and judged is the moment of sending.
+        """
+        await self._budget.take(_priority(call), self._provider.cost(call))
+        if call.effect is not Effect.DESTROY and self._state.is_recalled(work.machine):
+            return False
         if call.once:
             work.machine = ask(work.machine, call, self._ports.clock.now(), tenure.epoch)
             work.note("asked", call.kind, str(call))
             await self._save(work, tenure)
         elif call.effect is Effect.DESTROY:
             await self._save(work, tenure)
-        await self._budget.take(_priority(call))
         barred = self._gate(work, call, tenure)
         if barred:
             self._bar(work, call, barred)
@@ -131,9 +134,12 @@ class Advancer:
         for bar in barred:
             self._ports.meters.barred(bar.check)
         log.info("gate refused", call=str(call), machine=work.machine.id, why=text)
-        refused = Refused(why=Refusal.NOT_SENT, text=f"gate: {text}", after=timedelta(seconds=5))
+        checks = ",".join(bar.check for bar in barred)
+        said = f"gate {checks}: "
+        if said not in work.machine.error:
+            work.note("barred", checks, f"{call}: {text}")
+        refused = Refused(why=Refusal.NOT_SENT, text=said + text, after=timedelta(seconds=5))
         work.machine = fold(work.machine, call, refused, self._ports.clock.now())
-        work.note("barred", ",".join(bar.check for bar in barred), f"{call}: {text}")
 
     def _take_in(self, work: Work, call: Call, outcome: Outcome) -> None:
         """Fold an outcome into the record and the parts, and note it."""

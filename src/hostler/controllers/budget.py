@@ -52,6 +52,8 @@ class Budget:
     def refused(self, after: timedelta | None) -> None:
         """The provider said *too many*: ask nothing for as long as it says, else ever longer."""
         now = asyncio.get_running_loop().time()
+        if now < self._frozen and after is None:
+            return  # the answer to a call sent before the pause: it says nothing new
         pause = after.total_seconds() if after else _FREEZES[min(self._strikes, 5)]
         self._strikes += 1
         self._frozen = max(self._frozen, now + min(pause, 120.0))
@@ -92,8 +94,7 @@ class Budget:
             return True
         for place, entry in enumerate(self._waiting):
             if entry[0] is Priority.LOOK and self._look_tokens > 0:
-                self._look_tokens -= entry[2]
-                return self._let_go(place)
+                return self._serve(entry, place)
         return False
 
     def _serve(self, entry: tuple[Priority, int, float, asyncio.Future[None]], place: int) -> bool:

@@ -89,7 +89,9 @@ class Engine:
         wishes = await self._ports.store.wishes()
         for loop in self.loops:
             fleets = {fleet.name for fleet in loop.state.account.fleets}
-            mine = tuple(wish for wish in wishes if wish.fleet in fleets)
+            taken = loop.state.taken
+            mine = tuple(w for w in wishes if w.fleet in fleets and w.number not in taken)
+            loop.state.taken = taken & {wish.number for wish in wishes}
             if mine != loop.state.wishes:
                 loop.state.wishes = mine
                 if mine:

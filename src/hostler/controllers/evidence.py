@@ -1,6 +1,6 @@
 """Evidence: what is known of a call at the very moment of sending it, for the gate."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from hostler.domain.calls import Call, Effect
@@ -8,7 +8,7 @@ from hostler.domain.gate import Act, Evidence
 from hostler.domain.machine import Machine
 from hostler.domain.replace import REPLACE
 from hostler.domain.seen import Seen
-from hostler.domain.wishes import held_until
+from hostler.domain.wishes import protection
 from hostler.ports.clock import Clock
 
 from .state import AccountState
@@ -51,7 +51,7 @@ def evidence_for(asking: Asking, state: AccountState, clock: Clock) -> Evidence:
         ours=_is_ours(call, machine, state, seen),
         looked=_looked(call, machine, state),
         look_limit=fleet.timers.look_limit,
-        hold=_hold(machine, state, seen),
+        hold=_hold(machine, state, replace(seen, now=clock.now())),
         granted=machine.fact("allowed") is not None,
         world=state.world.get(fleet.name, ""),
         wave=state.wave.get(fleet.name, False),
@@ -80,13 +80,7 @@ def _looked(call: Call, machine: Machine, state: AccountState) -> datetime | Non
 
 
 def _hold(machine: Machine, state: AccountState, seen: Seen) -> str:
-    if held := held_until(machine, seen.now):
-        return held
+    """Return what holds the machine by the newest record, row and wishes, not by the turn's."""
     if held := state.held_by_wish(machine):
         return held
-    if seen.fleet.protected:
-        return "the fleet is protected: set `protected = false` to let its machines end"
-    pause = seen.row.pause
-    if pause is not None and seen.now < pause.until:
-        return f"the fleet is paused by {pause.actor}: {pause.why}"
-    return ""
+    return protection(machine, state.rows.get(seen.fleet.name, seen.row), seen)

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from hostler.domain.caps import in_wave
 from hostler.domain.fleet import Fleet, FleetRow
-from hostler.domain.ids import TurnId
+from hostler.domain.ids import MachineId, TurnId
 from hostler.domain.machine import Machine
-from hostler.domain.seen import Seen, Suspect
+from hostler.domain.seen import Probed, Seen, Suspect
 from hostler.domain.whose import sort_out
 from hostler.ports.store import Identity
 
@@ -62,7 +62,7 @@ async def gather(
             w for w in state.wishes if w.fleet == fleet.name and w.machine not in state.moving
         ),
         moving=frozenset(state.moving),
-        probed=dict(state.probed),
+        probed=_living(state, machines),
     )
 
 
@@ -70,15 +70,29 @@ async def records(
     ports: Ports, state: AccountState, fleet: Fleet
 ) -> tuple[FleetRow, tuple[Machine, ...]]:
     """Return the fleet's row and living machines; from memory where nobody else can write them."""
-    if not ports.store.exclusive or fleet.name not in state.rows:
+    known = fleet.name in state.rows and fleet.name not in state.stale
+    if not ports.store.exclusive or not known:
+        state.stale.discard(fleet.name)
         row = FleetRow(name=fleet.name, created=ports.clock.now())
         state.rows[fleet.name] = await ports.store.add_fleet(row)
         stored = await ports.store.machines(fleet.name)
         if not ports.store.exclusive:
             rows = {entry.name: entry for entry in await ports.store.fleets()}
             state.rows[fleet.name] = rows[fleet.name]
-        state.machines[fleet.name] = {machine.id: machine for machine in stored}
+        cached = state.machines.get(fleet.name, {})
+        state.machines[fleet.name] = {m.id: _newer(m, cached.get(m.id)) for m in stored}
     return state.rows[fleet.name], state.living(fleet.name)
+
+
+def _living(state: AccountState, machines: tuple[Machine, ...]) -> dict[MachineId, Probed]:
+    """Return the newest probes of these machines."""
+    probed = state.probed
+    return {m.id: probed[m.id] for m in machines if m.id in probed} if probed else {}
+
+
+def _newer(stored: Machine, cached: Machine | None) -> Machine:
+    """Return the newer of two: what is in flight may have been saved while we were reading."""
+    return cached if cached is not None and cached.version > stored.version else stored
 
 
 async def _suspects(

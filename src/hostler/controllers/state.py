@@ -7,7 +7,8 @@ from hostler.domain.fleet import FleetRow
 from hostler.domain.ids import FleetName, MachineId
 from hostler.domain.machine import Machine
 from hostler.domain.parts import Scope
-from hostler.domain.seen import Probed, Suspect, Wish
+from hostler.domain.phases import Goal
+from hostler.domain.seen import Probed, Suspect, Wish, WishKind
 from hostler.domain.view import View
 from hostler.ports.clock import Clock
 
@@ -18,7 +19,9 @@ from .settings import Account
 class AccountState:
     """The newest view, caches of records, probes, and what is in flight.
 
-    Losing all of it costs looks, never truth: every turn could be the first.
+    Losing all of it costs looks, never truth: every turn could be the first. The records of `stale`
+    fleets must be read again; `recalled` machines are in flight and wanted no longer; `taken` are
+    numbers of wishes that a reading under way may still bring.
     """
 
     account: Account
@@ -39,6 +42,9 @@ class AccountState:
     due: datetime | None = None
     expecting: bool = False
     looked_once: bool = False
+    stale: set[FleetName] = field(default_factory=set[FleetName])
+    recalled: set[MachineId] = field(default_factory=set[MachineId])
+    taken: frozenset[int] = frozenset()
 
     def keep(self, machine: Machine) -> None:
         """Remember a record as it was stored; one that is gone is forgotten."""
@@ -52,6 +58,18 @@ class AccountState:
         """Return the fleet's living machines, by serial."""
         records = self.machines.get(fleet, {})
         return tuple(sorted(records.values(), key=lambda m: (m.serial, m.id)))
+
+    def distrust(self) -> None:
+        """Read all records again before the next turn: a save of ours failed, or somebody's won."""
+        self.stale.update(fleet.name for fleet in self.account.fleets)
+
+    def is_recalled(self, machine: Machine) -> bool:
+        """Tell whether a machine in flight should get no further."""
+        if machine.goal is not Goal.PRESENT:
+            return False
+        return machine.id in self.recalled or any(
+            wish.machine == machine.id and wish.kind is WishKind.END for wish in self.wishes
+        )
 
     def forget_looks(self) -> None:
         """Throw away everything that was seen: time cannot be trusted across it."""

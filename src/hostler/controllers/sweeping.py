@@ -5,6 +5,7 @@ no act.
 """
 
 from dataclasses import replace
+from datetime import datetime, timedelta
 
 import structlog
 
@@ -14,11 +15,15 @@ from hostler.domain.gate import Act, Evidence, pass_gate
 from hostler.domain.parts import Part, Scope
 from hostler.domain.phases import Goal
 from hostler.domain.seen import Seen, Suspect
+from hostler.domain.wishes import paused
 
 from .budget import Budget, Priority
 from .given import Ports
 from .leases import Leases, Tenure
 from .state import AccountState
+
+_JUST = timedelta(seconds=10)
+"""How long what was read again counts as read just before the call."""
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.sweep")
 
@@ -34,14 +39,29 @@ class Sweeper:
     async def reclaim(self, command: Reclaim, seen: Seen, tenure: Tenure) -> None:
         """Remove the command's parts as far as they can go now; the ledger keeps the rest."""
         suspects = {suspect.part: suspect for suspect in command.suspects}
+        await self._budget.take(Priority.CLEAN, len(command.parts))
         parts = await self._reread(command)
         if parts is None:
             return
+        read = self._ports.clock.now()
         calls = self._provider.next_calls(Goal.ABSENT, command.ghost, parts, seen.now)
         for call in calls:
             suspect = suspects.get(call.target) if call.target else None
-            if suspect is not None and not await self._remove(call, suspect, seen, tenure):
+            if suspect is None:
+                continue
+            evidence = replace(self._evidence(suspect, seen, tenure), reread=self._is_just(read))
+            if not await self._remove(call, suspect, seen, evidence):
                 return
+
+    def _is_just(self, read: datetime) -> bool:
+        """Tell whether what was read is still the state of just before a call."""
+        return timedelta(0) <= self._ports.clock.now() - read <= _JUST
+
+    def _hold(self, seen: Seen) -> str:
+        row = self._state.rows.get(seen.fleet.name, seen.row)
+        wished = (w for w in self._state.wishes if w.fleet == row.name and w.kind == "pause")
+        held = next(wished, None)
+        return f"paused by {held.actor}" if held else paused(row, self._ports.clock.now())
 
     async def _reread(self, command: Reclaim) -> tuple[Part, ...] | None:
         """Read the provider, then the records; None unless both say what was decided on."""
@@ -60,9 +80,8 @@ class Sweeper:
         same = all(_same(part, decided[part.id]) for part in found)
         return found if same else None
 
-    async def _remove(self, call: Call, suspect: Suspect, seen: Seen, tenure: Tenure) -> bool:
-        await self._budget.take(Priority.CLEAN)
-        barred = pass_gate(self._evidence(suspect, seen, tenure))
+    async def _remove(self, call: Call, suspect: Suspect, seen: Seen, evidence: Evidence) -> bool:
+        barred = pass_gate(evidence)
         for bar in barred:
             self._ports.meters.barred(bar.check)
         if barred:
@@ -75,6 +94,7 @@ class Sweeper:
 
     def _evidence(self, suspect: Suspect, seen: Seen, tenure: Tenure) -> Evidence:
         clock, timers = self._ports.clock, seen.fleet.timers
+        since = suspect.created or suspect.first
         return Evidence(
             act=Act.SWEEP,
             now=clock.now(),
@@ -82,11 +102,10 @@ class Sweeper:
             lease_until=self._leases.until(tenure.lease.name),
             deadline=seen.traits.deadline,
             ours=suspect.installation in seen.ours,
-            reread=True,
-            age=clock.now() - (suspect.created or suspect.first),
+            age=clock.now() - max(since, seen.jumped or since),
             grace=timers.grace,
             sightings=suspect.sightings,
-            hold="the fleet is paused" if seen.row.pause else "",
+            hold=self._hold(seen),
             granted=True,
             world="foreign parts carry this fleet's name" if seen.foreign else "",
             reclaim=seen.fleet.reclaim,
@@ -94,5 +113,9 @@ class Sweeper:
 
 
 def _same(now: Part, decided: Part) -> bool:
-    """Tell whether a part is what was decided on, field by field; its price may be learnt later."""
-    return replace(now, price=0.0, surplus=False) == replace(decided, price=0.0, surplus=False)
+    """Tell whether a part is what was decided on, field by field; its price may be learnt later.
+
+    Where a part has no mark of its own, its owner's was decided on.
+    """
+    mark = decided.mark if now.mark is None else now.mark
+    return replace(now, price=0.0, mark=mark) == replace(decided, price=0.0)

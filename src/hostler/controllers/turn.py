@@ -46,6 +46,8 @@ class Turner:
         seen = await gather(self._ports, self._state, occasion, self._steadiness)
         self._state.world[fleet.name] = world_is_right(seen)
         decision = decide(seen, self._state.account.provider)
+        self._state.recalled -= {machine.id for machine in seen.machines}
+        self._state.recalled |= set(decision.recalled)
         for alarm in decision.alarms:
             self._ports.meters.illegal()
             log.error("illegal move", what=alarm, turn=number)
@@ -132,6 +134,7 @@ class Turner:
             raise
         except StoreError as error:
             log.warning("record not saved", machine=tend.machine.id, error=str(error))
+            self._state.stale.add(tend.machine.fleet)
             return None
         self._state.keep(stored)
         for event in tend.events:
@@ -141,6 +144,7 @@ class Turner:
     async def _take_wishes(self, seen: Seen, lost: set[MachineId], tenure: Tenure) -> None:
         taken = tuple(wish.number for wish in seen.wishes if wish.machine not in lost)
         if taken:
+            self._state.taken |= frozenset(taken)
             await self._ports.store.take_wishes(taken, tenure.fence)
             self._state.wishes = tuple(w for w in self._state.wishes if w.number not in taken)
 

@@ -96,6 +96,7 @@ Command = Tend | KeepRow | KeepLedger | Reclaim
 class Decision:
     """What one turn of one fleet comes to: commands in order, and a word on the fleet as a whole.
 
+    `recalled` are machines in flight that are wanted no longer: nothing more is made for them.
     `condition` is empty when all is well; `due` is when the next decision may differ without any
     new observation (a deadline, a retry); `expecting` says that something is on its way.
     """
@@ -106,3 +107,4 @@ class Decision:
     due: datetime | None = None
     expecting: bool = False
     alarms: tuple[str, ...] = ()
+    recalled: tuple[MachineId, ...] = ()

@@ -54,7 +54,12 @@ def decide(seen: Seen, ways: Ways) -> Decision:
         due=_due(steps, sizing, seen),
         expecting=bool(sizing.inserts) or any(_expects(step) for step in steps),
         alarms=alarms,
+        recalled=tuple(s.machine.id for s in steps if s.machine.id in seen.moving and _ends(s)),
     )
+
+
+def _ends(step: Step) -> bool:
+    return step.machine.ending is not None
 
 
 def _consider(

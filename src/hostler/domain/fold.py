@@ -111,6 +111,22 @@ def _closed(machine: Machine, call: Call, fate: Fate, now: datetime) -> Machine:
     return machine.with_asked(replace(asked, fate=fate, closed=now))
 
 
+def with_failures(machine: Machine, failed: list[Machine]) -> Machine:
+    """Return the record with every failure of a clean-up told, after calls that went well or not.
+
+    `failed` is the record as each failure left it: the longest pause stands, and all errors.
+    """
+    if not failed:
+        return machine
+    return replace(
+        machine,
+        tries=max(one.tries for one in failed),
+        again=max((one.again for one in failed if one.again), default=None),
+        blind=max((one.blind for one in failed if one.blind), default=None),
+        error="; ".join(dict.fromkeys(one.error for one in failed)),
+    )
+
+
 def fold_parts(parts: tuple[Part, ...], outcome: Outcome) -> tuple[Part, ...]:
     """Return the parts as a definite answer leaves them; other outcomes change nothing."""
     if not isinstance(outcome, Done):
