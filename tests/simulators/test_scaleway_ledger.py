@@ -79,3 +79,12 @@ def test_a_person_can_look_and_act_by_http(start: Start) -> None:
     assert (state["servers"], state["volumes"]) == ({}, 1)
     assert state["faults"] == {"server_deleted_by_hand": 1}
     assert requests.get(f"{sim}/nonsense", timeout=10).status_code == 404
+
+
+def test_what_has_ended_costs_no_more(bench: Bench) -> None:
+    ip = bench.json("POST", f"{ZONE}/ips", {"type": "routed_ipv4"})["ip"]
+    bench.now = HOUR
+    bench.ask("DELETE", f"{ZONE}/ips/{ip['id']}")
+    bench.now = 5 * HOUR
+    assert bench.world.cost() == pytest.approx(0.004)
+    assert bench.world.leaks() == ()

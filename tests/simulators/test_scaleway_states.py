@@ -351,3 +351,12 @@ def test_what_is_kept_encoded_is_always_what_is_true() -> None:
             for one in ids[:20]:
                 bench.world.act("server_deleted_by_hand", one)
     assert len(bench.world.faults) > 20
+
+
+def test_what_was_due_long_ago_happened_when_it_was_due(bench: Bench) -> None:
+    server = bench.server()
+    bench.act(server["id"], "poweron")
+    bench.now = 3600.0
+    shown = bench.shown(server["id"])
+    assert shown["state"] == "running"
+    assert "2026-01-01T00:00:01" < shown["modification_date"] < "2026-01-01T00:00:36"
