@@ -65,6 +65,7 @@ def machine(zone: Zone = ZONE) -> Machine:
         serial=1,
         created=NOW,
         phase=Phase.STARTING,
+        version=1,
         since=NOW,
         offer=Offer("DEV1-S", zone, "ubuntu_noble"),
     )

@@ -10,6 +10,8 @@ from .marks import Claim
 SERVER = Slot("server")
 
 MAKE_ADDRESS = "ip.create"
+TAKE_ADDRESS = "ip.take"
+RELEASE_ADDRESS = "ip.release"
 ATTACH_ADDRESS = "ip.attach"
 DELETE_ADDRESS = "ip.delete"
 MAKE_SERVER = "server.create"

@@ -3,20 +3,31 @@
 Not knowing prices costs nothing but the figures: it never stops or fails anything.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import TypeVar
 
 from hostler.domain.ids import Zone
 from hostler.ports.clock import Clock
 
 from .api import Api
 from .errors import TROUBLE, Failed, Garbled, Trouble
+from .pages import PER_PAGE
 from .settings import Prices
+
+T = TypeVar("T")
 
 KEPT = timedelta(hours=6)
 AGAIN = timedelta(minutes=10)
 _MOST_PAGES = 20
+_UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+
+
+def is_id(image: str) -> bool:
+    """Tell whether an image is named by its id and not by a label."""
+    return _UUID.fullmatch(image) is not None
 
 
 class NoImage(Exception):
@@ -58,14 +69,8 @@ class Catalogue:
         self._types[zone] = _Learnt(now + KEPT.total_seconds(), prices)
 
     async def _prices(self, zone: Zone) -> dict[str, float]:
-        prices = dict[str, float]()
-        for page in range(1, _MOST_PAGES + 1):
-            types = await self._api.types(zone, page)
-            new = {name: t.hourly_price or 0.0 for name, t in types.items() if name not in prices}
-            prices.update(new)
-            if len(types) < 100 or not new:
-                break
-        return prices
+        types = await every_page(zone, self._api.types)
+        return {name: one.hourly_price or 0.0 for name, one in types.items()}
 
     async def image(self, zone: Zone, label: str, kind: str, type_: str) -> str:
         """Return the id of the image that a label means for a type.
@@ -99,6 +104,20 @@ class Catalogue:
         if not fits:
             raise NoImage(f"image {label!r} has no {kind} version for {type_} in {zone}")
         return fits[0].id
+
+
+async def every_page(
+    zone: Zone, read: Callable[[Zone, int], Awaitable[dict[str, T]]]
+) -> dict[str, T]:
+    """Return a paged map whole; raises what asking raises."""
+    found = dict[str, T]()
+    for page in range(1, _MOST_PAGES + 1):
+        shown = await read(zone, page)
+        before = len(found)
+        found |= shown
+        if len(shown) < PER_PAGE or len(found) == before:
+            break
+    return found
 
 
 def _no_image(trouble: Trouble, label: str, zone: Zone) -> Exception:

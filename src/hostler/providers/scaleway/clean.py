@@ -16,11 +16,13 @@ from .calls import (
     DELETE_SERVER,
     DELETE_VOLUME,
     NOTE_VOLUMES,
+    RELEASE_ADDRESS,
     TERMINATE,
     UNPROTECT,
     Arguments,
     whose,
 )
+from .marks import pooled
 
 _SETTLED = frozenset({"planned"})
 
@@ -35,13 +37,12 @@ def clear(
     """
     holders = {server.id for server in servers}
     ordered = sorted(parts, key=lambda part: (_ORDER[part.slot.kind], part.slot, part.id))
-    if unnoted := _unnoted(machine, ordered):
-        return unnoted
-    calls = list[Call | None]()
+    calls = list[Call | None](_unnoted(machine, ordered))
     for part in ordered:
         match part.slot.kind:
             case "address":
-                calls.append(_call(machine, part, DELETE_ADDRESS))
+                kind = RELEASE_ADDRESS if pooled(part.id) else DELETE_ADDRESS
+                calls.append(_call(machine, part, kind))
             case "server":
                 calls.append(_server(machine, part, unprotect=unprotect))
             case _:
@@ -52,16 +53,18 @@ def clear(
 def _unnoted(machine: Machine, parts: list[Part]) -> tuple[Call, ...]:
     """Return calls that write down the volumes of servers, where the record has them not yet.
 
-    Once a server is gone nothing tells any more which unmarked volumes it had.
+    Once a server is gone nothing tells any more which unmarked volumes it had. A machine that has
+    no record, as in a sweep, has nowhere to write them down.
     """
     known = {str(part.id) for part in parts}
     known |= {str(entry.id) for place in machine.places for entry in place.known}
     calls = list[Call]()
-    for server in parts:
+    for server in (part for part in parts if part.slot.kind == "server" and machine.version):
+        fact = f"volumes of {server.id} noted"
         held = [entry for entry in server.note("volumes").split(",") if entry]
         new = tuple(entry for entry in held if entry.split(":")[1] not in known)
-        if new and server.slot.kind == "server":
-            calls.append(_change(machine, server, NOTE_VOLUMES, (("volumes", new),)))
+        if new and machine.fact(fact) is None:
+            calls.append(_change(machine, server, NOTE_VOLUMES, (("volumes", new),), fact))
     return tuple(calls)
 
 
@@ -98,9 +101,12 @@ def _call(machine: Machine, part: Part, kind: str) -> Call:
     )
 
 
-def _change(machine: Machine, server: Part, kind: str, args: Arguments = ()) -> Call:
+def _change(
+    machine: Machine, server: Part, kind: str, args: Arguments = (), fact: str = ""
+) -> Call:
     return Call(
         kind=kind,
+        fact=fact,
         slot=server.slot,
         zone=server.zone,
         effect=Effect.CHANGE,

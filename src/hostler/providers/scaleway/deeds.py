@@ -1,6 +1,5 @@
 """Deeds: one call each, sent once, and what its answer says in the engine's words."""
 
-import re
 from collections.abc import Awaitable, Callable, Mapping
 
 from hostler.domain.calls import Call, Done, Outcome, Refusal, Refused
@@ -10,14 +9,14 @@ from hostler.domain.parts import Condition, Part, Slot
 from . import calls
 from .api import Api
 from .calls import claim_for, fleet_of, text, texts
-from .catalogue import Catalogue, NoImage
-from .errors import TROUBLE, Failed, NotSent, Trouble, outcome_of, refusal_of
-from .marks import name_of, tags_of
+from .catalogue import Catalogue, NoImage, is_id
+from .errors import TROUBLE, Failed, outcome_of, unread
+from .marks import address_id, name_of, tags_of
+from .pool import Pool
 from .read import Reader, server_volumes
 from .settings import GIGABYTE, Disk, Template
 from .wire import Server
 
-_UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _FAMILIES = {"inet": 0, "inet6": 1}
 
 
@@ -28,13 +27,15 @@ class Deeds:
         self,
         api: Api,
         catalogue: Catalogue,
+        pool: Pool,
         installation: InstallationId,
         templates: Mapping[FleetName, Template],
     ) -> None:
-        self._api, self._catalogue = api, catalogue
+        self._api, self._catalogue, self._pool = api, catalogue, pool
         self._installation, self._templates = installation, templates
         self._ways: Mapping[str, Callable[[Call, PartId], Awaitable[Outcome]]] = {
             calls.ATTACH_ADDRESS: self._attach_address,
+            calls.RELEASE_ADDRESS: self._release_address,
             calls.DELETE_ADDRESS: self._delete_address,
             calls.SET_USER_DATA: self._set_user_data,
             calls.ATTACH_NETWORK: self._attach_network,
@@ -57,6 +58,9 @@ class Deeds:
     async def _do(self, call: Call) -> Outcome:
         if call.kind == calls.MAKE_ADDRESS:
             return await self._make_address(call)
+        if call.kind == calls.TAKE_ADDRESS:
+            marks = tags_of(claim_for(call, call.slot, self._installation))
+            return await self._pool.take(call, marks, self._reader(call))
         if call.kind == calls.MAKE_SERVER:
             return await self._make_server(call)
         way = self._ways.get(call.kind)
@@ -71,8 +75,11 @@ class Deeds:
 
     async def _attach_address(self, call: Call, target: PartId) -> Outcome:
         body: dict[str, object] = {"server": text(call, "server")}
-        ip = await self._api.change_address(call.zone, target, body)
+        ip = await self._api.change_address(call.zone, address_id(target), body)
         return Done(parts=(self._reader(call).address(ip),))
+
+    async def _release_address(self, call: Call, target: PartId) -> Outcome:
+        return await self._pool.release(call, target)
 
     async def _delete_address(self, call: Call, target: PartId) -> Outcome:
         await self._api.delete_address(call.zone, target)
@@ -87,7 +94,7 @@ class Deeds:
         except NoImage as error:
             return _invalid(str(error))
         except TROUBLE as trouble:
-            return _unresolved(trouble)
+            return unread(trouble, "image")
         try:
             server = await self._api.create_server(call.zone, self._body(call, template, image))
         except Failed as failed:
@@ -96,9 +103,9 @@ class Deeds:
 
     async def _image(self, call: Call, template: Template) -> str:
         image = text(call, "image")
-        if _UUID.fullmatch(image):
+        if is_id(image):
             return image
-        kind = "instance_local" if template.root.type == "l_ssd" else "instance_sbs"
+        kind = template.image_kind
         return await self._catalogue.image(call.zone, image, kind, text(call, "type"))
 
     def _body(self, call: Call, template: Template, image: str) -> dict[str, object]:
@@ -108,7 +115,7 @@ class Deeds:
             "image": image,
             "tags": list(self._tags(call, call.slot)),
             "dynamic_ip_required": False,
-            "public_ips": list(texts(call, "addresses")),
+            "public_ips": [address_id(part) for part in texts(call, "addresses")],
             "volumes": {
                 str(index): self._disk(call, index, disk)
                 for index, disk in enumerate(template.volumes)
@@ -140,7 +147,12 @@ class Deeds:
             for place, volume in server_volumes(server)
             if volume.id
         )
-        addresses = (reader.attached(ip, owner) for ip in server.public_ips or () if ip.id)
+        asked = {address_id(part): PartId(part) for part in texts(call, "addresses")}
+        addresses = (
+            reader.attached(ip, asked[ip.id], owner)
+            for ip in server.public_ips or ()
+            if ip.id in asked
+        )
         return (reader.server(server), *volumes, *addresses)
 
     def _volume(
@@ -163,7 +175,7 @@ class Deeds:
     def _not_made(self, failed: Failed, call: Call) -> Outcome:
         """Return why no server was made; what a label meant may have been withdrawn."""
         problem = failed.problem
-        labelled = not _UUID.fullmatch(text(call, "image"))
+        labelled = not is_id(text(call, "image"))
         if problem.missing and "image" in problem.resource.lower() and labelled:
             self._catalogue.forget_images(call.zone)
             return Refused(why=Refusal.WRONG_STATE, text=str(problem))
@@ -269,15 +281,3 @@ class Deeds:
 
 def _invalid(why: str) -> Refused:
     return Refused(why=Refusal.INVALID, text=why)
-
-
-def _unresolved(trouble: Trouble) -> Refused:
-    """Return why an image could not be looked up: whatever it was, nothing was made."""
-    why = Refusal.BUSY
-    after = None
-    if isinstance(trouble, NotSent):
-        why = Refusal.NOT_SENT
-    elif isinstance(trouble, Failed):
-        why = refusal_of(trouble.problem) or Refusal.BUSY
-        after = trouble.problem.after
-    return Refused(why=why, text=f"image: {trouble}", after=after)

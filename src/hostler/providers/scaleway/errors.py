@@ -241,6 +241,17 @@ def outcome_of(trouble: Trouble, call: Call) -> Outcome:
             return _outcome(trouble.problem, call)
 
 
+def unread(trouble: Trouble, what: str) -> Refused:
+    """Return why something could not be read that a call needs first: nothing was changed."""
+    why, after = Refusal.BUSY, None
+    if isinstance(trouble, NotSent):
+        why = Refusal.NOT_SENT
+    elif isinstance(trouble, Failed):
+        why = refusal_of(trouble.problem) or Refusal.BUSY
+        after = trouble.problem.after
+    return Refused(why=why, text=f"{what}: {trouble}", after=after)
+
+
 def _outcome(problem: Problem, call: Call) -> Outcome:
     if call.effect is Effect.DESTROY and call.target and is_missing(problem, call.target):
         return Done(gone=(call.target,))

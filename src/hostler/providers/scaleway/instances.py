@@ -6,15 +6,15 @@ from datetime import datetime, timedelta
 from hostler.domain.calls import Call, Outcome
 from hostler.domain.errors import ConfigError
 from hostler.domain.ids import FleetName, InstallationId, Zone
-from hostler.domain.machine import Machine, Origin
-from hostler.domain.parts import Condition, Look, Part, Scope, Slot
+from hostler.domain.machine import Machine, Offer, Origin
+from hostler.domain.parts import Condition, Look, Part, Scope
 from hostler.domain.phases import Goal
 from hostler.domain.traits import Traits
 from hostler.ports.clock import Clock
 from hostler.ports.provider import Connection
 
 from .api import Api
-from .calls import ATTACH_NETWORK, MAKE_SERVER, SERVER
+from .calls import ATTACH_NETWORK, MAKE_SERVER, RELEASE_ADDRESS, SERVER, TAKE_ADDRESS
 from .catalogue import Catalogue
 from .clean import clear
 from .client import Client
@@ -22,10 +22,13 @@ from .deeds import Deeds
 from .look import Looker
 from .make import Site, build
 from .marks import writable
+from .online import Finding, Online
+from .pool import Pool
 from .settings import Prices, Template
 
 SETTLE = timedelta(seconds=60)
-_NO_PARTS: Mapping[Slot, Part] = {}
+_COSTS = {MAKE_SERVER: 2, ATTACH_NETWORK: 2, TAKE_ADDRESS: 3, RELEASE_ADDRESS: 2}
+"""The most requests that a call takes; the others take one."""
 
 
 class Instances:
@@ -57,8 +60,10 @@ class Instances:
         )
         api = Api(client)
         catalogue = Catalogue(api, clock, prices or Prices())
-        self._looker = Looker(api, clock, catalogue)
-        self._deeds = Deeds(api, catalogue, installation, self._templates)
+        pools = frozenset(template.pool for template in templates.values() if template.pool)
+        self._online = Online(api, catalogue)
+        self._looker = Looker(api, clock, catalogue, pools)
+        self._deeds = Deeds(api, catalogue, Pool(api, clock), installation, self._templates)
 
     @property
     def traits(self) -> Traits:
@@ -128,12 +133,18 @@ class Instances:
 
     def cost(self, call: Call | Scope) -> int:
         if isinstance(call, Call):
-            return 2 if call.kind in {MAKE_SERVER, ATTACH_NETWORK} else 1
+            return _COSTS.get(call.kind, 1)
         generations = 2 if call.kind == "volume" else 1
         if call.machine is None:
             return generations
         hanging = 1 if call.kind == "volume" else 0
         return generations * (1 + len(call.known)) + hanging
+
+    async def check_online(
+        self, offers: Mapping[FleetName, tuple[Offer, ...]]
+    ) -> tuple[Finding, ...]:
+        """Ask the API whether the key, the zones, types and images are in order; change nothing."""
+        return await self._online.check(offers, self._templates)
 
     async def close(self) -> None:
         await self._client.close()

@@ -11,9 +11,10 @@ from hostler.ports.clock import Clock
 from . import scan
 from .api import Api
 from .catalogue import Catalogue
+from .marks import from_tags, pool_of
 from .pages import Listing
 from .read import Kin, Reader, kin_of
-from .wire import Server
+from .wire import Ip, Server
 from .words import strange
 
 Sight = tuple[Looked, tuple[Part, ...]]
@@ -26,8 +27,8 @@ class Looker:
     is missing, servers are listed first.
     """
 
-    def __init__(self, api: Api, clock: Clock, catalogue: Catalogue) -> None:
-        self._api, self._clock, self._catalogue = api, clock, catalogue
+    def __init__(self, api: Api, clock: Clock, catalogue: Catalogue, pools: frozenset[str]) -> None:
+        self._api, self._clock, self._catalogue, self._pools = api, clock, catalogue, pools
         self._kin = dict[Zone, dict[PartId, Kin]]()
 
     async def look(self, scopes: tuple[Scope, ...]) -> Look:
@@ -81,7 +82,11 @@ class Looker:
         listing = await scan.addresses(self._api, scope)
         listing.also(error)
         reader = self._reader(scope.zone)
-        parts = (reader.address(ip) for ip in listing.found.values() if self._ours(ip.project))
+        parts = (
+            reader.address(ip)
+            for ip in listing.found.values()
+            if self._ours(ip.project) and not self._at_rest(ip)
+        )
         return _sight(scope, begun, _wanted(scope, parts, owners), listing.error)
 
     async def _volumes(self, scope: Scope, begun: datetime) -> Sight:
@@ -104,6 +109,12 @@ class Looker:
     def _ours(self, project: str | None) -> bool:
         """Filter again on our side: a thing of another project is never a part."""
         return project is None or project == self._api.project
+
+    def _at_rest(self, ip: Ip) -> bool:
+        """Tell whether an address is a pool's and no machine's: whatever it hangs on, not ours."""
+        tags = ip.tags or []
+        pool = pool_of(tags) or not self._pools.isdisjoint(tags)
+        return bool(pool) and from_tags(tags, "address") is None
 
     def _remember(self, scope: Scope, listing: Listing[Server]) -> None:
         """A whole listing replaces what was remembered of a zone; anything less only adds."""

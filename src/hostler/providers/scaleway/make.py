@@ -23,6 +23,7 @@ from .calls import (
     POWER_ON,
     SERVER,
     SET_USER_DATA,
+    TAKE_ADDRESS,
     Arguments,
     whose,
 )
@@ -104,7 +105,10 @@ def build(site: Site) -> tuple[Call, ...]:
 
 
 def _make_address(site: Site, slot: Slot) -> Call:
-    call = site.call(MAKE_ADDRESS, slot, Effect.MAKE, (("type", FAMILIES[slot.index]),))
+    kind, args = MAKE_ADDRESS, (("type", FAMILIES[slot.index]),)
+    if site.template.pool and slot.index == 0:
+        kind, args = TAKE_ADDRESS, (("pool", site.template.pool),)
+    call = site.call(kind, slot, Effect.MAKE, args)
     return _once(call, site.machine.place(slot).attempt + 1, Shows.PART)
 
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hostler.domain.ids import FleetName, InstallationId, MachineId, is_machine_id
+from hostler.domain.ids import FleetName, InstallationId, MachineId, PartId, is_machine_id
 from hostler.domain.parts import Mark, Slot
 
 _INSTALLATION = r"[A-Za-z0-9_-]{1,64}"
@@ -128,3 +128,28 @@ def _check(installation: str, body: str) -> str:
 def claim_of(tags: Sequence[str], name: str, kind: str) -> Claim | None:
     """Return the mark of a part: its tags, or else its name."""
     return from_tags(tags, kind) or from_name(name, kind)
+
+
+POOL_TAG = "hostler-pool"
+"""On an address of a pool while it is taken, with the pool's own tag as its value."""
+
+
+def pool_of(tags: Sequence[str]) -> str:
+    """Return the pool that a taken address goes back to, or an empty string."""
+    prefix = f"{POOL_TAG}="
+    return next((tag.removeprefix(prefix) for tag in tags if tag.startswith(prefix)), "")
+
+
+def taken_id(address: str, machine: MachineId) -> PartId:
+    """Return the id of a pool's address for one tenancy: the next tenant's is another part."""
+    return PartId(f"{address}@{machine}")
+
+
+def pooled(part: PartId) -> bool:
+    """Tell whether an id is that of a pool's address: it is given back, never deleted."""
+    return "@" in part
+
+
+def address_id(part: str) -> str:
+    """Return the provider's id of an address, whether it is a pool's or not."""
+    return part.partition("@")[0]

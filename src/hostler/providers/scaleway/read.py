@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from hostler.domain.ids import MachineId, PartId, Zone
 from hostler.domain.parts import Condition, Part, Slot
 
-from .marks import Claim, claim_of
+from .marks import Claim, claim_of, pool_of, taken_id
 from .settings import GIGABYTE, Prices
 from .wire import BlockVolume, Ip, PublicIp, Server, ServerVolume, Volume
 from .words import condition
@@ -57,10 +57,12 @@ class Reader:
 
     def address(self, ip: Ip) -> Part:
         """Return an address as a part; its family says its slot where no mark does."""
-        claim = claim_of(ip.tags or _NO_TAGS, "", "address")
+        tags = ip.tags or _NO_TAGS
+        claim = claim_of(tags, "", "address")
         status, index = ip.state or "", _FAMILIES.get(ip.type or "", 0)
+        taken = claim is not None and pool_of(tags)
         return Part(
-            id=PartId(ip.id),
+            id=taken_id(ip.id, claim.mark.machine) if claim and taken else PartId(ip.id),
             slot=claim.slot if claim else Slot("address", index),
             zone=self.zone,
             mark=claim.mark if claim else None,
@@ -71,12 +73,12 @@ class Reader:
             address=ip.address or "",
         )
 
-    def attached(self, ip: PublicIp, server: PartId) -> Part:
-        """Return an address as its server's body shows it, as a part."""
+    def attached(self, ip: PublicIp, part: PartId, server: PartId) -> Part:
+        """Return an address that was asked for, as its server's body shows it, as a part."""
         claim = claim_of(ip.tags or _NO_TAGS, "", "address")
         status, index = ip.state or "", _FAMILIES.get(ip.family or "", 0)
         return Part(
-            id=PartId(ip.id or ""),
+            id=part,
             slot=claim.slot if claim else Slot("address", index),
             zone=self.zone,
             mark=claim.mark if claim else None,

@@ -13,7 +13,7 @@ from hostler.domain.parts import Scope
 
 from .api import WITHOUT_BLOCK, Api
 from .errors import TROUBLE, Failed, is_missing
-from .marks import machine_tag
+from .marks import address_id, machine_tag
 from .pages import Listing, Named
 from .wire import BlockVolume, Ip, Server, Volume
 
@@ -61,7 +61,8 @@ async def servers(api: Api, scope: Scope) -> Listing[Server]:
 async def addresses(api: Api, scope: Scope) -> Listing[Ip]:
     """Return the addresses of a scope."""
     listing = await api.addresses(scope.zone, _tag(scope))
-    return _joined(listing, await ask_each(scope.zone, scope.known, api.address))
+    ids = dict.fromkeys(address_id(part) for part in scope.known)
+    return _joined(listing, await ask_each(scope.zone, ids, api.address))
 
 
 def _joined(listing: Listing[N], answers: Answers[N]) -> Listing[N]:

@@ -86,6 +86,11 @@ class Template:
         return (self.root, *self.disks)
 
     @property
+    def image_kind(self) -> str:
+        """The marketplace's word for the images that this root disk can start from."""
+        return "instance_local" if self.root.type == "l_ssd" else "instance_sbs"
+
+    @property
     def addresses(self) -> tuple[int, ...]:
         """The indexes of the address slots to fill: 0 is IPv4, 1 is IPv6."""
         return (*((0,) if self.ipv4 else ()), *((1,) if self.ipv6 else ()))

@@ -1,0 +1,231 @@
+"""Addresses of a pool: taken and given back, by one tenancy after another, and never deleted."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from scaleway_kit import (
+    INSTANCE,
+    MACHINE,
+    NOW,
+    ZONE,
+    HandClock,
+    get,
+    ip_body,
+    machine,
+    no_prices,
+    page,
+    provider,
+    server_body,
+    tags,
+)
+
+from hostler.domain.calls import Call, Done, Effect, Outcome, Refusal, Refused, Unknown
+from hostler.domain.ids import MachineId, PartId
+from hostler.domain.parts import Condition, Part, Scope, Slot
+from hostler.domain.phases import Goal
+from hostler.ports.http import NoAnswer, NotSent, Response
+from hostler.providers.scaleway.instances import Instances
+from hostler.providers.scaleway.settings import Template
+from hostler.testing.exchanges import Exchange, Script, answer
+
+TEMPLATE = Template(pool="spare", tags=("team=a",))
+IPS = f"{INSTANCE}/ips"
+MINE = PartId(f"ip-1@{MACHINE}")
+SLOT = Slot("address", 0)
+OTHER = MachineId("m-zzzzzzzzzz")
+
+
+def spare(ip: str, **fields: object) -> dict[str, object]:
+    return ip_body(ip, **{"tags": ["spare", "dns"], **fields})
+
+
+def taken(ip: str = "ip-1", by: MachineId = MACHINE, **fields: object) -> dict[str, object]:
+    marks = ["spare", "dns", "hostler-pool=spare", *tags(SLOT, machine=by)]
+    return ip_body(ip, **{"tags": marks, **fields})
+
+
+def source(script: Script, clock: HandClock | None = None) -> Instances:
+    return provider(script, TEMPLATE, clock)
+
+
+def take() -> Call:
+    return source(Script([])).next_calls(Goal.PRESENT, machine(), (), NOW)[0]
+
+
+def release() -> Call:
+    held = Part(id=MINE, slot=SLOT, zone=ZONE, condition=Condition.UNKNOWN, status="promised")
+    (call,) = source(Script([])).next_calls(Goal.ABSENT, machine(), (held,), NOW)
+    return call
+
+
+def patch(came: Response | NotSent | NoAnswer, ip: str = "ip-1", sent: object = None) -> Exchange:
+    return Exchange(method="PATCH", path=f"{IPS}/{ip}", sent=sent, answer=came)
+
+
+async def done(call: Call, *exchanges: Exchange) -> Outcome:
+    script = Script(list(exchanges))
+    outcome = await source(script).do(call)
+    script.finish()
+    return outcome
+
+
+def why(outcome: Outcome) -> Refusal:
+    assert isinstance(outcome, Refused)
+    return outcome.why
+
+
+def test_taking_is_a_creation_that_is_never_repeated_and_giving_back_a_destruction():
+    call = take()
+    assert (call.kind, call.effect, call.once, call.attempt) == ("ip.take", Effect.MAKE, True, 1)
+    back = release()
+    assert (back.kind, back.effect, back.target) == ("ip.release", Effect.DESTROY, MINE)
+
+
+async def test_a_free_address_is_taken_by_writing_our_mark_beside_the_pools():
+    listing = page(
+        IPS,
+        "ips",
+        spare("ip-0", server={"id": "srv-9"}, state="attached"),
+        spare("ip-00", tags=["other"]),
+        spare("ip-01", type="routed_ipv6"),
+        spare("ip-02", state="error"),
+        spare("ip-03", project="another"),
+        taken("ip-04", OTHER),
+        spare("ip-05", tags=["spare", "hostler=damaged"]),
+        spare("ip-2"),
+        spare("ip-1"),
+    )
+    marks = ["spare", "dns", "hostler-pool=spare", *tags(SLOT)]
+    outcome = await done(take(), listing, patch(answer({"ip": taken()}), sent={"tags": marks}))
+    assert isinstance(outcome, Done)
+    (part,) = outcome.parts
+    assert (part.id, part.slot, part.condition) == (MINE, SLOT, Condition.FREE)
+    assert part.mark is not None
+    assert part.mark.machine == MACHINE
+
+
+async def test_an_empty_pool_is_told_as_a_quota():
+    outcome = await done(take(), page(IPS, "ips"))
+    assert why(outcome) is Refusal.QUOTA
+    assert isinstance(outcome, Refused)
+    assert outcome.text == "no free address with the tag 'spare' in fr-par-1"
+
+
+async def test_a_pool_that_cannot_be_read_had_nothing_taken():
+    dead = Exchange(method="GET", path=IPS, answer=NoAnswer("hung"))
+    assert why(await done(take(), dead)) is Refusal.BUSY
+
+
+async def test_an_address_that_was_just_taken_is_not_taken_again_from_a_listing_that_lags():
+    clock = HandClock()
+    listing = page(IPS, "ips", spare("ip-1"), spare("ip-2"))
+    script = Script([listing, patch(answer({"ip": taken()}))])
+    place = source(script, clock)
+    await place.do(take())
+    script.exchanges += [listing, patch(NoAnswer("reset"), "ip-2")]
+    assert isinstance(await place.do(take()), Unknown)
+    script.exchanges += [listing]
+    assert why(await place.do(take())) is Refusal.QUOTA
+    clock.at = NOW.replace(minute=6)
+    script.exchanges += [listing, patch(answer({"ip": taken()}))]
+    assert isinstance(await place.do(take()), Done)
+    script.finish()
+
+
+async def test_an_address_whose_taking_was_refused_may_be_taken_by_the_next():
+    listing = page(IPS, "ips", spare("ip-1"))
+    refused = answer({"type": "locked", "message": "m"}, 423)
+    script = Script([listing, patch(refused), listing, patch(answer({"ip": taken()}))])
+    place = source(script)
+    assert why(await place.do(take())) is Refusal.BUSY
+    assert isinstance(await place.do(take()), Done)
+    script.finish()
+
+
+@pytest.mark.parametrize("came", [NoAnswer("x"), answer(b"{", 200), answer(b"<html>", 502)])
+async def test_an_address_whose_taking_is_unknown_is_left_alone(came: Response | NoAnswer):
+    listing = page(IPS, "ips", spare("ip-1"))
+    script = Script([listing, patch(came), listing])
+    place = source(script)
+    assert isinstance(await place.do(take()), Unknown)
+    assert why(await place.do(take())) is Refusal.QUOTA
+
+
+async def test_an_address_is_given_back_detached_and_without_our_marks():
+    body = {"tags": ["spare", "dns"], "server": None}
+    attached = taken(server={"id": "srv-1"}, state="attached")
+    outcome = await done(
+        release(),
+        get(f"{IPS}/ip-1", {"ip": attached}),
+        patch(answer({"ip": spare("ip-1")}), sent=body),
+    )
+    assert outcome == Done(gone=(MINE,))
+
+
+@pytest.mark.parametrize("body", [taken(by=OTHER), spare("ip-1")])
+async def test_an_address_that_is_anothers_by_now_is_not_touched(body: dict[str, object]):
+    assert await done(release(), get(f"{IPS}/ip-1", {"ip": body})) == Done(gone=(MINE,))
+
+
+async def test_an_address_that_is_no_more_is_gone_and_one_that_cannot_be_read_is_not():
+    missing = answer({"type": "not_found", "message": "m"}, 404)
+    for came, expected in ((missing, None), (answer(b"", 502), Refusal.BUSY)):
+        outcome = await done(release(), Exchange(method="GET", path=f"{IPS}/ip-1", answer=came))
+        if expected is None:
+            assert outcome == Done(gone=(MINE,))
+        else:
+            assert why(outcome) is expected
+
+
+async def test_an_address_of_a_pool_is_one_part_for_each_tenancy():
+    """The next tenant's address is another part: the last tenant's is seen to be gone."""
+    known = Scope(ZONE, "address", MACHINE, (MINE,))
+    for body, expected in ((taken(), [MINE]), (taken(by=OTHER), []), (spare("ip-1"), [])):
+        script = Script(
+            [
+                page(f"{INSTANCE}/servers", "servers"),
+                page(IPS, "ips"),
+                get(f"{IPS}/ip-1", {"ip": body}),
+            ]
+        )
+        look = await source(script).look((known,))
+        script.finish()
+        assert [part.id for part in look.parts] == expected
+        assert look.looked[0].complete
+
+
+async def test_a_pools_address_without_a_mark_is_never_a_part_whatever_it_hangs_on():
+    script = Script(
+        [
+            no_prices(),
+            page(f"{INSTANCE}/servers", "servers", server_body()),
+            page(
+                IPS,
+                "ips",
+                spare("ip-1", server={"id": "srv-1"}),
+                ip_body("ip-2", tags=["hostler-pool=old"], server={"id": "srv-1"}),
+                ip_body("ip-3", tags=[], server={"id": "srv-1"}),
+            ),
+        ]
+    )
+    look = await source(script).look((Scope(ZONE, "server"), Scope(ZONE, "address")))
+    assert [part.id for part in look.parts] == ["srv-1", "ip-3"]
+
+
+async def test_a_server_gets_the_address_itself_and_the_record_keeps_the_tenancys():
+    part = Part(id=MINE, slot=SLOT, zone=ZONE, condition=Condition.FREE)
+    (call,) = source(Script([])).next_calls(Goal.PRESENT, machine(), (part,), NOW)
+    assert call.arg("addresses") == (MINE,)
+    call = replace(call, args=(*(a for a in call.args if a[0] != "image"), ("image", UUID)))
+    shown = {"id": "ip-1", "family": "inet", "state": "attached", "tags": None}
+    made = answer({"server": server_body(public_ips=[shown, {"id": "ip-9"}])}, 201)
+    script = Script([Exchange(method="POST", path=f"{INSTANCE}/servers", answer=made)])
+    outcome = await source(script).do(call)
+    assert json.loads(script.asked[0].body)["public_ips"] == ["ip-1"]
+    assert isinstance(outcome, Done)
+    addresses = [p for p in outcome.parts if p.slot.kind == "address"]
+    assert [(p.id, p.slot, p.owner) for p in addresses] == [(MINE, SLOT, "srv-1")]
+
+
+UUID = "aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee"
