@@ -184,7 +184,7 @@ def test_all_errors_are_shown_at_once_each_with_path_value_and_expectation(tmp_p
         size = "5"
         types = ["DEV1-S", 7]
         zones = ["fr-par-1", "paris"]
-        maximim = 3
+        surg = 3
         ready = { probe = "tcpp", port = 99999 }
         [fleet.web.timers]
         start = 5
@@ -207,7 +207,7 @@ def test_all_errors_are_shown_at_once_each_with_path_value_and_expectation(tmp_p
         "fleet.web.size",
         "fleet.web.types[1]",
         "fleet.web.zones[1]",
-        "fleet.web.maximim",
+        "fleet.web.surg",
         "fleet.web.ready.probe",
         "fleet.web.ready.port",
         "fleet.web.timers.start",
@@ -220,7 +220,7 @@ def test_all_errors_are_shown_at_once_each_with_path_value_and_expectation(tmp_p
     }
     assert '"5"' in found["fleet.web.size"]
     assert "a whole number" in found["fleet.web.size"]
-    assert "did you mean maximum?" in found["fleet.web.maximim"]
+    assert "did you mean surge?" in found["fleet.web.surg"]
     assert "did you mean store?" in found["stor"]
     assert "did you mean settle?" in found["provider.scaleway.settel"]
     assert "did you mean tcp?" in found["fleet.web.ready.probe"]

@@ -221,5 +221,5 @@ def test_status_shows_all_fleets_and_one_by_name(capsys: Out) -> None:
     assert [fleet["name"] for fleet in everything] == ["web", "build"]
     one = cli(outside, capsys, "status", str(FILE), "--fleet", "build", "--json").json["fleets"]
     assert [fleet["name"] for fleet in one] == ["build"]
-    wrong = cli(outside, capsys, "status", str(FILE), "--fleet", "buidl")
+    wrong = cli(outside, capsys, "status", str(FILE), "--fleet", "buil")
     assert (wrong.code, "did you mean build" in wrong.err) == (2, True)

@@ -1,0 +1,297 @@
+"""Write the pages of docs/reference/ that are made from code; "check" only tells whether they fit.
+
+.venv/bin/python tools/docs.py          write them
+.venv/bin/python tools/docs.py check    exit with 1 and a list where one has drifted
+"""
+
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated, cast, get_args, get_origin
+
+import msgspec
+from cyclopts import App
+
+from hostler.app.kinds import BUILT_IN
+from hostler.app.main import groups
+from hostler.config.decode import expected
+from hostler.config.tables import (
+    CapsTable,
+    EngineTable,
+    FleetTable,
+    MetricsTable,
+    ProviderTable,
+    ReadyTable,
+    TimersTable,
+    TopTable,
+)
+from hostler.config.units import A_DURATION, format_duration
+from hostler.domain import gate, phases
+from hostler.doors.cli.exits import MEANINGS
+from hostler.doors.cli.main import application
+from hostler.doors.metrics.meters import METRICS
+
+FOLDER = Path(__file__).resolve().parent.parent / "docs" / "reference"
+MADE = "<!-- made by tools/docs.py: change the code, then run it -->\n"
+
+
+SETTINGS = """\
+# Settings
+
+One TOML file says it all. An unknown key is an error, and all errors of a file are shown at once.
+Durations are written `30s`, `10m`, `1h30m`, `24h`; sizes `20GB`. Paths are seen from the file's own
+folder. `hostler check FILE` reads it and does nothing.
+"""
+PROVIDERS = "An account. At least one; a fleet names it where there are several."
+FLEETS = """\
+The name goes into tags: at most 40 lower-case letters, digits and inner dashes."""
+EXAMPLES = A_DURATION.removeprefix("a duration")
+"""Said once, at the top of the page."""
+METRICS_PAGE = """\
+# Metrics
+
+`[metrics] listen = "127.0.0.1:9100"` serves `/metrics` for Prometheus, `/healthz` (the process
+answers) and `/readyz` (503 until every fleet has been looked at and decided on once).
+
+| metric | kind | labels | meaning |
+|---|---|---|---|
+"""
+PHASES_PAGE = """\
+# Phases
+
+Where a machine stands in hostler's own table; the provider's status is kept beside it as
+*observed*. A move that is not in the table is refused, logged and counted.
+
+{table}
+
+The bounds are settings of `[fleet.NAME.timers]`, see [Settings](settings.md). *wanted* and
+*maximum* say whether a machine counts towards the size, and towards the most that there may be.
+
+The moves, as a state diagram in Mermaid's words:
+
+```text
+{diagram}
+```
+"""
+GATE_PAGE = """\
+# The gate
+
+Every call passes this table, last thing before it is sent. A check that refuses says why: in the
+log, in the story of the machine, and in `hostler_gate_refusals_total`.
+
+{table}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One key of a table in the fleet file."""
+
+    name: str
+    takes: str
+    default: str
+    meaning: str
+
+    def __str__(self) -> str:
+        """Return it as a row."""
+        return f"| `{self.name}` | {self.takes} | {self.default} | {self.meaning} |"
+
+
+def main() -> None:
+    """Write the pages, or with "check" compare them, and exit."""
+    made = pages()
+    if sys.argv[1:] == ["check"]:
+        drifted = [name for name, text in made.items() if not fits(name, text)]
+        sys.exit(f"drifted: {', '.join(drifted)}; run tools/docs.py" if drifted else 0)
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for name, text in made.items():
+        (FOLDER / name).write_text(text, encoding="utf-8")
+        print(f"docs/reference/{name}")
+
+
+def fits(name: str, text: str) -> bool:
+    """Tell whether a page stands as the code makes it."""
+    page = FOLDER / name
+    return page.exists() and page.read_text(encoding="utf-8") == text
+
+
+def pages() -> Mapping[str, str]:
+    """Return every page by its name."""
+    makers: Mapping[str, Callable[[], str]] = {
+        "commands.md": commands,
+        "exit-codes.md": exit_codes,
+        "gate.md": gate_page,
+        "metrics.md": metrics,
+        "phases.md": phases_page,
+        "settings.md": settings,
+    }
+    return {name: MADE + maker() for name, maker in makers.items()}
+
+
+# ---------------------------------------------------------------- settings
+
+
+def settings() -> str:
+    """Return the reference of the fleet file."""
+    parts = [
+        SETTINGS,
+        section("At the top", (TopTable,)),
+        f"## `[provider.NAME]`\n\n{PROVIDERS}\n\n{table((ProviderTable,))}",
+        *(kind_section(name, "settings") for name in BUILT_IN),
+        f"## `[fleet.NAME]`\n\n{FLEETS}\n\n{table((FleetTable,))}",
+        *(kind_section(name, "template") for name in BUILT_IN),
+        section("`ready`", (ReadyTable,)),
+        section("`[fleet.NAME.timers]`", (TimersTable,)),
+        section("`[fleet.NAME.caps]`", (CapsTable,)),
+        section("`[engine]`", (EngineTable,)),
+        section("`[metrics]`", (MetricsTable,)),
+    ]
+    return "\n".join(parts)
+
+
+def kind_section(name: str, half: str) -> str:
+    """Return what one kind of provider adds to the tables of accounts or of fleets."""
+    kind = BUILT_IN[name]()
+    struct = kind.settings if half == "settings" else kind.template
+    where = "its accounts take" if half == "settings" else "fleets that are bought there take"
+    nested = "".join(f"\n{inner}" for inner in inner_tables(struct))
+    return f"### kind `{name}`: {where}\n\n{table((struct,))}{nested}"
+
+
+def section(title: str, structs: tuple[type[object], ...]) -> str:
+    """Return a heading, the Struct's own sentence, and its keys."""
+    said = (structs[0].__doc__ or "").splitlines()[0]
+    return f"## {title}\n\n{said}\n\n{table(structs)}"
+
+
+def table(structs: tuple[type[object], ...]) -> str:
+    """Return the keys of Structs as a table."""
+    rows = [str(key) for struct in structs for key in keys(struct)]
+    return "\n".join(["| key | takes | default | meaning |", "|---|---|---|---|", *rows, ""])
+
+
+def keys(struct: type[object]) -> Iterable[Key]:
+    """Return the keys of a Struct that have a meaning to tell of."""
+    for field in fields(struct):
+        meaning = described(field.type)
+        if meaning:
+            takes = expected(field.type).replace(EXAMPLES, "").replace("|", "\\|")
+            yield Key(field.encode_name, takes, default(field), meaning.replace("|", "\\|"))
+
+
+def fields(struct: type[object]) -> tuple[msgspec.structs.FieldInfo, ...]:
+    """Return a Struct's fields."""
+    if not issubclass(struct, msgspec.Struct):
+        raise TypeError(struct)
+    return msgspec.structs.fields(struct)
+
+
+def described(kind: object) -> str:
+    """Return the description of a field's type, or an empty string."""
+    if get_origin(kind) is not Annotated:
+        return ""
+    metas = (meta for meta in get_args(kind)[1:] if isinstance(meta, msgspec.Meta))
+    return next((meta.description for meta in metas if meta.description), "")
+
+
+def default(field: msgspec.structs.FieldInfo) -> str:
+    """Return a default as the file would write it."""
+    if field.required:
+        return "needed"
+    value: object = field.default
+    if value is None or value in {(), ""}:
+        return "-"
+    if isinstance(value, tuple):
+        entries = cast("tuple[object, ...]", value)
+        return f"`{', '.join(written(entry) for entry in entries)}`"
+    return f"`{written(value)}`"
+
+
+def written(value: object) -> str:
+    """Return a value without quotes."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return format_duration(value) if isinstance(value, timedelta) else str(value)
+
+
+def inner_tables(struct: type[object]) -> Iterable[str]:
+    """Return the tables inside a kind's table, such as `volume`, each once."""
+    seen = dict[type[object], list[str]]()
+    for field in fields(struct):
+        for inner in structs_in(field.type):
+            seen.setdefault(inner, []).append(field.encode_name)
+    for inner, names in seen.items():
+        title = " and ".join(f"`{name}`" for name in names)
+        yield f"In {title}:\n\n{table((inner,))}"
+
+
+def structs_in(kind: object) -> Iterable[type[object]]:
+    """Return the Structs that a type is made of."""
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+        yield kind
+    for part in get_args(kind):
+        yield from structs_in(part)
+
+
+# ---------------------------------------------------------------- the others
+
+
+def commands() -> str:
+    """Return every command with its options, from the help of the program itself."""
+    app = application(groups())
+    parts = ["# Commands\n", "`hostler COMMAND --help` shows the same in a terminal.\n"]
+    for title, found in groups().items():
+        parts.append(f"## {title}\n")
+        parts += [command(app, name, run.__doc__ or "") for name, run in found.items()]
+    return "\n".join(parts)
+
+
+def command(app: App, name: str, said: str) -> str:
+    """Return one command: usage, what it does, and its parameters."""
+    rows = list[str]()
+    needed = list[str]()
+    for argument in app[name].assemble_argument_collection(parse_docstring=False):
+        if not argument.show:
+            continue
+        names = ", ".join(f"`{word}`" for word in argument.names)
+        help_ = (argument.parameter.help or "").replace("|", "\\|")
+        if argument.field_info.is_positional:
+            word = argument.names[0].lstrip("-").upper()
+            needed.append(word if argument.required else f"[{word}]")
+            names = f"`{word}`"
+        rows.append(f"| {names} | {help_} |")
+    usage = " ".join(["hostler", name, *needed])
+    head = f"### {name}\n\n```text\n{usage}\n```\n\n{said.strip().splitlines()[0]}\n"
+    return "\n".join([head, "| parameter | meaning |", "|---|---|", *rows, ""])
+
+
+def exit_codes() -> str:
+    """Return the table of exit codes."""
+    rows = [f"| {int(code)} | {meaning} |" for code, meaning in MEANINGS.items()]
+    return "\n".join(["# Exit codes\n", "| code | meaning |", "|---|---|", *rows, ""])
+
+
+def metrics() -> str:
+    """Return the table of metrics."""
+    rows = (
+        f"| `{m.name}` | {m.kind} | {', '.join(f'`{label}`' for label in m.labels) or '-'} "
+        f"| {m.help} |\n"
+        for m in METRICS
+    )
+    return METRICS_PAGE + "".join(rows)
+
+
+def phases_page() -> str:
+    """Return the table of phases and its diagram."""
+    return PHASES_PAGE.format(table=phases.table(), diagram=phases.diagram())
+
+
+def gate_page() -> str:
+    """Return the table of the gate."""
+    return GATE_PAGE.format(table=gate.table())
+
+
+if __name__ == "__main__":
+    main()
