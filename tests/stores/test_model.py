@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hostler.domain.errors import StoreError
@@ -222,6 +222,7 @@ def at_once(coroutine: Coroutine[object, object, object]) -> object:
     raise AssertionError("it waited")
 
 
+@settings(max_examples=60)
 @given(st.lists(ASKS, min_size=30, max_size=60))
 def test_both_stores_answer_the_same(asks: list[Ask]):
     with tempfile.TemporaryDirectory() as folder:
