@@ -110,9 +110,12 @@ class Budget:
 
     def _let_go(self, place: int) -> bool:
         granted = self._waiting[place][3]
-        self._waiting[place] = self._waiting[-1]
-        self._waiting.pop()
-        heapq.heapify(self._waiting)
+        if place == 0:
+            heapq.heappop(self._waiting)
+        else:
+            self._waiting[place] = self._waiting[-1]
+            self._waiting.pop()
+            heapq.heapify(self._waiting)
         if not granted.done():
             granted.set_result(None)
         return True

@@ -16,14 +16,18 @@ from .settings import Account
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.scaleway")
 
 DEADLINE = timedelta(seconds=20)
-_AT_ONCE = 16
+_AT_ONCE = 128
+"""How many requests may be on their way: the budget sets the pace, and this only bounds a pile-up.
+
+A server takes a second or two to be made: at a hundred calls a second that many are under way.
+"""
 _PLAIN = re.compile(r"(/[A-Za-z0-9_.-]+)+")
 
 Query = tuple[tuple[str, str], ...]
 
 
 class Client:
-    """Sends requests with the account's key; at most sixteen at once, each once."""
+    """Sends requests with the account's key; at most 128 at once, each once."""
 
     def __init__(
         self, transport: Transport, account: Account, clock: Clock, deadline: timedelta = DEADLINE

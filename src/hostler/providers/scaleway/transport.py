@@ -11,7 +11,7 @@ from yarl import URL
 from hostler.ports.http import NoAnswer, NotSent, Request, Response
 
 CONNECT = timedelta(seconds=5)
-_POOL = 32
+_POOL = 128  # not fewer than a client sends at once: waiting for a connection costs its deadline
 
 
 class AiohttpTransport:
