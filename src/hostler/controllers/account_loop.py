@@ -259,9 +259,11 @@ class AccountLoop:
         if self.state.due is None or self._leases.tenure(self.lease) is None:
             self._nudged.clear()
             return
+        # Whatever the wall clock says, no pause is longer than the quiet one.
+        last = self._ports.clock.boot() + self._settings.quiet.total_seconds()
         while not self._nudged.is_set():
-            left = self.state.due - self._ports.clock.now()
-            left = min(left, self._settings.quiet)
+            longest = timedelta(seconds=last - self._ports.clock.boot())
+            left = min(self.state.due - self._ports.clock.now(), longest)
             if left <= timedelta(0):
                 break
             await self._wait(left)

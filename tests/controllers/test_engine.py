@@ -1,0 +1,467 @@
+"""Whole engines over the fake world: fleets are reached, heal, rest, and survive bad days."""
+
+import itertools
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from hostler.domain.calls import Refusal, Refused
+from hostler.domain.fleet import Caps, Probe, ProbeKind
+from hostler.domain.ids import Zone
+from hostler.domain.machine import Offer
+from hostler.domain.parts import Condition, Look, Scope
+from hostler.domain.phases import Phase
+from hostler.domain.seen import WishKind
+from hostler.lab.yard import Yard
+from hostler.testing.fake import Lost
+from hostler.testing.fakeways import (
+    MAKE_ADDRESS,
+    MAKE_SERVER,
+    POWER_ON,
+    REMOVE_ADDRESS,
+    REMOVE_SERVER,
+    TERMINATE,
+)
+from hostler.testing.scene import ABROAD, FLEET, MIN, OFFER, S
+
+pytestmark = pytest.mark.looptime
+
+READY = Phase.READY
+BUSY = Refused(why=Refusal.BUSY, text="transient state")
+EAGER = Caps(share=1.0, per_hour=1000, per_sweep=1000)
+
+
+def sized(size: int, **changes: object) -> Yard:
+    return Yard(replace(FLEET, size=size, caps=EAGER, **changes))
+
+
+# ---------------------------------------------------------------- the main job
+
+
+async def test_fleet_is_reached_and_then_rests() -> None:
+    yard = sized(5)
+    async with yard.running():
+        took = await yard.until([READY] * 5, 60 * S)
+        assert took < 20 * S, "a boot takes ten"
+        await yard.pass_by(1 * MIN)
+        calls, version = yard.calls(), [m.version for m in await yard.machines()]
+        await yard.pass_by(20 * MIN)
+        assert yard.calls() == calls
+        assert [m.version for m in await yard.machines()] == version
+    assert sorted(calls) == sorted([MAKE_ADDRESS, MAKE_SERVER, POWER_ON] * 5)
+    assert len(yard.world.parts) == 10
+
+
+async def test_fleet_scaled_to_nothing_leaves_nothing() -> None:
+    yard = sized(3)
+    async with yard.running():
+        await yard.until([READY] * 3, 60 * S)
+        await yard.wish(WishKind.SCALE, size=0)
+        took = await yard.until([], 10 * MIN)
+    assert yard.world.parts == {}
+    assert took < 2 * MIN
+    assert await yard.events("part_removed")
+
+
+async def test_wish_is_noticed_within_half_a_second() -> None:
+    yard = sized(0)
+    async with yard.running():
+        await yard.pass_by(45 * S)
+        await yard.wish(WishKind.SCALE, size=1)
+        took = await yard.until([Phase.STARTING], 10 * S)
+    assert took < 1 * S
+
+
+async def test_fleet_that_grows_and_shrinks_again_at_once_makes_no_more_than_it_must() -> None:
+    yard = sized(0)
+    yard.rate, yard.burst = 2.0, 2.0
+    async with yard.running():
+        await yard.wish(WishKind.SCALE, size=30)
+        await yard.until([Phase.STARTING] * 30, 30 * S)
+        await yard.wish(WishKind.SCALE, size=0)
+        await yard.until([], 15 * MIN)
+    assert len(yard.calls(MAKE_SERVER)) < 3, "machines in flight are called back"
+    assert yard.world.parts == {}
+
+
+# ---------------------------------------------------------------- healing
+
+
+@pytest.mark.parametrize("condition", [Condition.OFF, Condition.STANDBY])
+async def test_server_that_stops_is_removed_and_replaced(condition: Condition) -> None:
+    yard = sized(2)
+    async with yard.running():
+        await yard.until([READY] * 2, 60 * S)
+        first = (await yard.machines())[0]
+        server = yard.world.servers()[0]
+        await yard.pass_by(5 * MIN)
+        yard.world.become(server.id, condition)
+        await yard.until([READY, READY], 5 * MIN)
+        while first.id in {m.id for m in await yard.machines()}:
+            await yard.pass_by(1 * S)
+        await yard.until([READY, READY], 5 * MIN)
+    assert len(yard.calls(POWER_ON)) == 3
+    assert server.id not in yard.world.parts
+    assert len(yard.world.parts) == 4
+
+
+@pytest.mark.parametrize("condition", [Condition.OFF, Condition.STANDBY])
+async def test_nine_machines_with_seven_that_fall_back_to_stopped_heal(
+    condition: Condition,
+) -> None:
+    """Instance_count 9, pending 7, reserved 7, and no clean-up ever."""
+    yard = sized(2)
+    async with yard.running():
+        await yard.until([READY] * 2, 60 * S)
+        good = {server.id for server in yard.world.servers()}
+        yard.world.pace = replace(yard.world.pace, boot=timedelta(days=1))
+        await yard.wish(WishKind.SCALE, size=9)
+        await yard.until([READY] * 2 + [Phase.STARTING] * 7, 60 * S)
+        await yard.pass_by(10 * S)
+        bad = [server for server in yard.world.servers() if server.id not in good]
+        assert len(bad) == 7
+        for server in bad:
+            yard.world.become(server.id, condition)
+        yard.world.pace = replace(yard.world.pace, boot=10 * S)
+        await yard.until([READY] * 9, 15 * MIN)
+        there = {server.id for server in yard.world.servers()}
+        await yard.pass_by(5 * MIN)
+    assert good <= there
+    assert not {server.id for server in bad} & there
+    assert len(yard.world.parts) == 18
+
+
+async def test_server_deleted_by_hand_is_replaced_and_its_address_removed() -> None:
+    yard = sized(1)
+    async with yard.running():
+        await yard.until([READY], 60 * S)
+        await yard.pass_by(2 * MIN)
+        yard.world.remove(yard.world.servers()[0].id)
+        await yard.pass_by(5 * MIN)
+        assert await yard.phases() == [READY]
+    assert len(yard.world.parts) == 2
+
+
+async def test_machine_that_never_becomes_ready_is_replaced_and_backs_off() -> None:
+    yard = sized(1, probe=Probe(kind=ProbeKind.TCP))
+    yard.prober.all_unwilling = True
+    async with yard.running():
+        await yard.pass_by(20 * MIN)
+        made = len(yard.calls(MAKE_SERVER))
+        assert made == 2
+        yard.prober.all_unwilling = False
+        await yard.until([READY], 15 * MIN)
+        await yard.pass_by(5 * MIN)
+    assert len(yard.world.parts) == 2
+
+
+async def test_machine_whose_address_is_never_known_still_becomes_overdue() -> None:
+    yard = sized(1, probe=Probe(kind=ProbeKind.TCP))
+    yard.provider.connection = lambda machine, parts: None  # noqa: ARG005
+    async with yard.running():
+        await yard.pass_by(15 * MIN)
+    assert len(yard.calls(MAKE_SERVER)) > 1
+
+
+# ---------------------------------------------------------------- faults at calls
+
+
+KINDS = [MAKE_ADDRESS, MAKE_SERVER, POWER_ON, TERMINATE, REMOVE_ADDRESS]
+
+
+@pytest.mark.parametrize("lost", Lost)
+@pytest.mark.parametrize("kind", KINDS)
+async def test_lost_answer_at_any_call_leaves_one_of_everything_and_then_nothing(
+    kind: str, lost: Lost
+) -> None:
+    yard = sized(1)
+    yard.provider.befall(kind, lost)
+    async with yard.running():
+        await yard.until([READY], 10 * MIN)
+        await yard.pass_by(5 * MIN)
+        assert await yard.phases() == [READY]
+        assert len(yard.world.parts) == 2
+        await yard.wish(WishKind.SCALE, size=0)
+        await yard.until([], 10 * MIN)
+        await yard.pass_by(2 * MIN)
+    assert yard.world.parts == {}
+
+
+@pytest.mark.parametrize("kind", [MAKE_ADDRESS, MAKE_SERVER, POWER_ON, TERMINATE, REMOVE_ADDRESS])
+async def test_busy_part_ends_the_step_and_is_tried_again_after_a_second_and_some_jitter(
+    kind: str,
+) -> None:
+    yard = sized(1)
+    yard.provider.befall(kind, BUSY)
+    async with yard.running():
+        await yard.until([READY], 60 * S)
+        await yard.pass_by(2 * MIN)
+        await yard.wish(WishKind.SCALE, size=0)
+        await yard.until([], 5 * MIN)
+    times = [at for at, called, _ in yard.world.journal if called == kind]
+    assert len(times) == 2
+    assert 1 * S <= times[1] - times[0] <= 4 * S
+
+
+async def test_pause_of_a_part_that_cannot_be_removed_is_kept_though_others_go() -> None:
+    """A removal that went well once made the next one hammer on the part that did not."""
+    yard = sized(1)
+    async with yard.running():
+        await yard.until([READY], 60 * S)
+        server = yard.world.servers()[0]
+        for part in list(yard.world.parts.values()):
+            yard.world.parts[part.id] = replace(part, owner=None)
+        yard.provider.befall(TERMINATE, *([BUSY] * 8))
+        await yard.wish(WishKind.SCALE, size=0)
+        await yard.until([], 5 * MIN)
+    times = [at for at, _, aim in yard.world.journal if aim == server.id]
+    gaps = [later - earlier for earlier, later in itertools.pairwise(times)]
+    assert min(gaps[1:]) >= 1 * S
+    assert len(yard.calls(REMOVE_ADDRESS)) == 1
+
+
+async def test_cleaning_goes_on_past_a_failing_part_and_tells_all_errors_together() -> None:
+    yard = Yard(replace(FLEET, size=1), addresses=2)
+    always = Refused(why=Refusal.INVALID, text="the address is cursed")
+    locked = Refused(why=Refusal.BUSY, text="the server is locked")
+    yard.provider.befall(POWER_ON, Refused(why=Refusal.INVALID, text="500, then no"))
+    yard.provider.befall(REMOVE_SERVER, *([locked] * 4))
+    yard.provider.befall(REMOVE_ADDRESS, *([always] * 4))
+    yard.fleet = replace(yard.fleet, size=1)
+    async with yard.running():
+        await yard.until([Phase.STOPPING], 2 * MIN)
+        for part in list(yard.world.parts.values()):
+            yard.world.parts[part.id] = replace(part, owner=None)
+        await yard.wish(WishKind.SCALE, size=0)
+        errors = set[str]()
+        while machines := await yard.machines():
+            errors |= {machine.error for machine in machines}
+            await yard.pass_by(1 * S)
+    assert any("cursed" in error and "locked" in error for error in errors)
+    assert yard.world.parts == {}
+
+
+async def test_cleaning_twice_makes_no_further_call() -> None:
+    yard = sized(2)
+    yard.world.pace = replace(yard.world.pace, lag=20 * S)
+    async with yard.running():
+        await yard.until([READY] * 2, 3 * MIN)
+        await yard.wish(WishKind.SCALE, size=0)
+        await yard.until([], 10 * MIN)
+    assert len(yard.calls(TERMINATE)) == 2
+    assert len(yard.calls(REMOVE_ADDRESS)) == 2
+
+
+async def test_failed_creation_is_rolled_back_and_says_so() -> None:
+    yard = sized(1)
+    yard.provider.befall(POWER_ON, Refused(why=Refusal.INVALID, text="internal error"))
+    async with yard.running():
+        await yard.until([Phase.STOPPING], 60 * S)
+        failed = (await yard.machines())[0]
+        assert failed.ids(), "the record held the ids before the failure"
+        while failed.id in {m.id for m in await yard.machines()}:
+            await yard.pass_by(1 * S)
+    kinds = [k.event.kind for k in await yard.store.events(machine=failed.id)]
+    order = ["rollback_started", "part_removed", "part_removed", "rollback_done"]
+    assert [kind for kind in kinds if kind in order] == order
+    assert all(p.mark is None or p.mark.machine != failed.id for p in yard.world.parts.values())
+
+
+async def test_after_out_of_stock_the_next_zone_is_tried_and_the_empty_one_left_alone() -> None:
+    other = Offer(type="small", zone=Zone("z-2"))
+    yard = sized(2, offers=(OFFER, other))
+    yard.provider.out_of_stock.add((OFFER.type, OFFER.zone))
+    async with yard.running():
+        await yard.pass_by(3 * MIN)
+        assert await yard.phases() == [READY] * 2
+        assert {m.offer for m in await yard.machines()} == {other}
+        assert len(yard.calls(MAKE_SERVER)) == 4, "two were refused, and none tried again"
+    assert {part.zone for part in yard.world.parts.values()} == {other.zone}
+
+
+async def test_fleet_waits_for_stock_and_goes_on_when_there_is_some() -> None:
+    yard = sized(1)
+    yard.provider.out_of_stock.add((OFFER.type, OFFER.zone))
+    async with yard.running():
+        await yard.pass_by(20 * MIN)
+        row = (await yard.store.fleets())[0]
+        assert row.condition.startswith("waiting for stock")
+        assert len(yard.calls(MAKE_SERVER)) <= 7
+        assert yard.world.parts == {}
+        yard.provider.out_of_stock.clear()
+        await yard.until([READY], 10 * MIN)
+
+
+# ---------------------------------------------------------------- nothing healthy is touched
+
+
+async def unharmed(yard: Yard, calls: list[str], servers: set[str]) -> None:
+    assert {server.id for server in yard.world.servers()} == servers
+    assert yard.calls() == calls
+
+
+async def test_sixty_seconds_of_empty_lists_touch_nothing() -> None:
+    yard = sized(3)
+    async with yard.running():
+        await yard.until([READY] * 3, 60 * S)
+        await yard.pass_by(5 * MIN)
+        calls, servers = yard.calls(), {str(s.id) for s in yard.world.servers()}
+        yard.provider.empty = True
+        await yard.pass_by(60 * S)
+        yard.provider.empty = False
+        await yard.pass_by(10 * MIN)
+        await unharmed(yard, calls, servers)
+        assert await yard.phases() == [READY] * 3
+
+
+async def test_dead_zone_touches_nothing_and_others_go_on() -> None:
+    other = Offer(type="small", zone=Zone("z-2"))
+    yard = sized(2, offers=(OFFER, other))
+    async with yard.running():
+        await yard.until([READY] * 2, 60 * S)
+        calls, servers = yard.calls(), {str(s.id) for s in yard.world.servers()}
+        yard.provider.dead.add(OFFER.zone)
+        await yard.pass_by(20 * MIN)
+        await unharmed(yard, calls, servers)
+        await yard.wish(WishKind.SCALE, size=3)
+        await yard.until([READY] * 3, 2 * MIN)
+        assert {m.offer.zone for m in await yard.machines()} == {OFFER.zone, other.zone}
+
+
+async def test_own_network_down_touches_nothing_and_passes() -> None:
+    yard = sized(3)
+    async with yard.running():
+        await yard.until([READY] * 3, 60 * S)
+        calls, servers = yard.calls(), {str(s.id) for s in yard.world.servers()}
+        yard.provider.dead.add(OFFER.zone)
+        yard.prober.all_unwilling = True
+        await yard.pass_by(25 * MIN)
+        yard.provider.dead.clear()
+        yard.prober.all_unwilling = False
+        await yard.pass_by(10 * MIN)
+        await unharmed(yard, calls, servers)
+
+
+@pytest.mark.parametrize("by", [timedelta(days=1), timedelta(days=-1), timedelta(minutes=7)])
+async def test_clock_that_jumps_touches_nothing_and_wedges_nothing(by: timedelta) -> None:
+    yard = sized(3)
+    async with yard.running():
+        await yard.until([READY] * 3, 60 * S)
+        await yard.pass_by(5 * MIN)
+        calls, servers = yard.calls(), {str(s.id) for s in yard.world.servers()}
+        yard.clock.jump(by)
+        await yard.pass_by(5 * MIN)
+        await unharmed(yard, calls, servers)
+        await yard.wish(WishKind.SCALE, size=4)
+        await yard.until([READY] * 4, 3 * MIN)
+        await yard.wish(WishKind.SCALE, size=0)
+        await yard.until([], 5 * MIN)
+    assert yard.world.parts == {}
+
+
+@pytest.mark.parametrize("by", [timedelta(days=1), timedelta(days=-1)])
+@pytest.mark.parametrize("after", [1, 3, 12])
+async def test_clock_that_jumps_while_machines_start_breaks_none_of_them(
+    by: timedelta, after: int
+) -> None:
+    yard = sized(3)
+    yard.world.pace = replace(yard.world.pace, boot=60 * S)
+    async with yard.running():
+        await yard.pass_by(after * S)
+        yard.clock.jump(by)
+        yard.world.planned = [(at + by, n, what) for at, n, what in yard.world.planned]
+        yard.world.born = {part: at + by for part, at in yard.world.born.items()}
+        await yard.until([READY] * 3, 5 * MIN)
+    assert len(yard.calls(MAKE_SERVER)) == 3
+
+
+async def test_machine_is_not_overdue_by_a_jump_in_the_middle_of_a_look() -> None:
+    yard = sized(1)
+    yard.world.pace = replace(yard.world.pace, boot=60 * S)
+    look = yard.provider.look
+
+    async def jumping(scopes: tuple[Scope, ...]) -> Look:
+        seen = await look(scopes)
+        if len(yard.provider.looks) == 8:
+            yard.clock.jump(timedelta(days=1))
+            yard.world.planned = [
+                (at + timedelta(days=1), n, what) for at, n, what in yard.world.planned
+            ]
+        return seen
+
+    yard.provider.look = jumping
+    async with yard.running():
+        await yard.until([READY], 5 * MIN)
+    assert len(yard.calls(MAKE_SERVER)) == 1
+
+
+# ---------------------------------------------------------------- two stores, lost stores
+
+
+async def test_two_machines_with_one_configuration_do_not_fight() -> None:
+    yard = sized(3)
+    other = yard.neighbour(ABROAD)
+    async with yard.running():
+        await yard.until([READY] * 3, 60 * S)
+        calls, servers = yard.calls(), {str(s.id) for s in yard.world.servers()}
+        async with other.running("b"):
+            await yard.pass_by(20 * MIN)
+            await unharmed(yard, calls, servers)
+            assert await other.machines() == ()
+            row = (await other.store.fleets())[0]
+            assert "another installation (home)" in row.condition
+        assert await yard.phases() == [READY] * 3
+
+
+async def test_lost_store_buys_nothing_and_touches_nothing_until_somebody_adopts() -> None:
+    yard = sized(3)
+    async with yard.running():
+        await yard.until([READY] * 3, 60 * S)
+    lost = yard.neighbour(ABROAD)
+    calls, servers = yard.calls(), {str(s.id) for s in yard.world.servers()}
+    async with lost.running("b"):
+        await yard.pass_by(20 * MIN)
+        await unharmed(yard, calls, servers)
+        assert len(await lost.store.suspects()) == 6
+        await lost.wish(WishKind.ADOPT, source=yard.installation)
+        await lost.until([READY] * 3, 2 * MIN)
+        await unharmed(yard, calls, servers)
+        await lost.pass_by(2 * MIN)
+        assert await lost.store.suspects() == ()
+        await lost.wish(WishKind.SCALE, size=0)
+        await lost.until([], 10 * MIN)
+    assert yard.world.parts == {}
+
+
+# ---------------------------------------------------------------- restarts and replicas
+
+
+@pytest.mark.parametrize("after", [0.3, 0.5, 0.7, 0.9, 1.1, 2.0, 5.0])
+async def test_engine_that_dies_anywhere_is_continued(after: float) -> None:
+    yard = sized(2)
+    async with yard.running():
+        await yard.pass_by(after * S)
+    async with yard.running("b"):
+        await yard.until([READY] * 2, 5 * MIN)
+        await yard.pass_by(5 * MIN)
+        assert len(yard.world.parts) == 4
+        await yard.wish(WishKind.SCALE, size=0)
+        await yard.pass_by(after * S)
+    async with yard.running("c"):
+        await yard.until([], 10 * MIN)
+    assert yard.world.parts == {}
+
+
+async def test_second_replica_waits_and_takes_over_when_the_first_is_gone() -> None:
+    yard = Yard(replace(FLEET, size=2), exclusive=False)
+    async with yard.running("b") as second:
+        async with yard.running("a"):
+            await yard.until([READY] * 2, 60 * S)
+            await yard.pass_by(3 * MIN)
+            holders = {lease.holder for lease in await yard.store.leases()}
+            assert len(holders) == 1
+        await yard.wish(WishKind.SCALE, size=3)
+        await yard.until([READY] * 3, 5 * MIN)
+        assert second.leases.tenure("account/main") is not None
+    assert len(yard.world.parts) == 6
