@@ -23,10 +23,7 @@ def told(fault: Exception, path: Path) -> StoreError:
 
 
 def _of_sqlite(fault: sqlite3.Error, path: Path) -> StoreError:
-    code = getattr(fault, "sqlite_errorcode", 0)
-    if code == sqlite3.SQLITE_READONLY_DBMOVED:
-        return lost(path)
-    match code & 0xFF:
+    match getattr(fault, "sqlite_errorcode", 0) & 0xFF:
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
             return StoreBusy(f"{path} is locked by another process; it is tried again later")
         case sqlite3.SQLITE_FULL:
