@@ -6,41 +6,26 @@ import pytest
 from scaleway_kit import (
     BLOCK,
     FLEET,
-    HOME,
     INSTANCE,
     MACHINE,
-    NOW,
     PROJECT,
-    SECRET,
     ZONE,
-    HandClock,
-    account,
     block_body,
     claim,
     get,
     ip_body,
-    machine,
     provider,
     server_body,
     tags,
 )
-from structlog.testing import capture_logs
 
-from hostler.domain.calls import Call, Done, Effect, Outcome, Refusal, Refused, Shows, Unknown
-from hostler.domain.errors import ConfigError
-from hostler.domain.ids import FleetName, InstallationId, PartId, Zone
-from hostler.domain.parts import Condition, Part, Scope, Slot
-from hostler.domain.phases import Goal
-from hostler.ports.http import NoAnswer, NotSent, Response
-from hostler.providers.scaleway.client import Client
-from hostler.providers.scaleway.instances import Instances
-from hostler.providers.scaleway.marks import name_of
-from hostler.providers.scaleway.read import Reader
+from hostler.domain.calls import Call, Done, Effect, Outcome, Refusal, Refused, Shows
+from hostler.domain.ids import PartId
+from hostler.domain.parts import Condition, Slot
+from hostler.ports.http import Response
 from hostler.providers.scaleway.settings import Disk, Template
-from hostler.providers.scaleway.wire import Server
 from hostler.testing.exchanges import Exchange, Script, answer
 
-UUID = "aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee"
 TEMPLATE = Template(
     cloud_init="#cloud-config\n",
     disks=(Disk(size=10, type="l_ssd"),),
@@ -94,10 +79,6 @@ def images(*entries: dict[str, object]) -> Exchange:
     return get(IMAGES, body, query=query)
 
 
-ARM: dict[str, object] = {"id": "img-arm", "compatible_commercial_types": ["COPARM1-2C-8G"]}
-X86: dict[str, object] = {"id": "img-x86", "compatible_commercial_types": ["PRO2-S", "DEV1-S"]}
-
-
 async def test_an_address_is_made_with_its_mark():
     made = call(
         "ip.create",
@@ -118,138 +99,6 @@ async def test_an_address_is_made_with_its_mark():
     (part,) = outcome.parts
     assert (part.slot, part.mark) == (Slot("address", 1), claim(Slot("address", 1), 2).mark)
     assert part.condition is Condition.FREE
-
-
-async def test_a_server_is_made_with_marked_volumes_and_its_addresses():
-    body = {
-        "name": "web-1",
-        "commercial_type": "DEV1-S",
-        "image": "img-x86",
-        "project": PROJECT,
-        "tags": [*tags(Slot("server"), 2), "team=a"],
-        "dynamic_ip_required": False,
-        "public_ips": ["ip-1"],
-        "security_group": "sg-1",
-        "placement_group": "pg-1",
-        "volumes": {
-            "0": {
-                "name": name_of(claim(Slot("volume", 0), 2)),
-                "size": 20_000_000_000,
-                "volume_type": "sbs_volume",
-                "boot": True,
-            },
-            "1": {
-                "name": name_of(claim(Slot("volume", 1), 2)),
-                "size": 10_000_000_000,
-                "volume_type": "l_ssd",
-            },
-        },
-    }
-    came = server_body(
-        tags=body["tags"],
-        volumes={
-            "0": {"id": "vol-0", "volume_type": "sbs_volume"},
-            "1": {"id": "vol-1", "volume_type": "l_ssd", "name": "x"},
-        },
-        public_ips=[
-            {"id": "ip-1", "family": "inet", "state": "attached", "tags": tags(Slot("address"))}
-        ],
-    )
-    outcome = await done(
-        create(),
-        images(ARM, X86),
-        asked("POST", f"{INSTANCE}/servers", body, {"server": came}, 201),
-    )
-    assert isinstance(outcome, Done)
-    server, root, data, address = outcome.parts
-    assert (server.id, server.slot, server.condition) == ("srv-1", Slot("server"), Condition.OFF)
-    assert server.allowed == ("poweron", "backup")
-    for index, volume in enumerate((root, data)):
-        slot = Slot("volume", index)
-        assert (volume.id, volume.slot, volume.owner) == (f"vol-{index}", slot, "srv-1")
-        assert volume.mark == claim(slot, 2).mark
-        assert volume.condition is Condition.BUSY
-    assert (address.id, address.slot, address.owner) == ("ip-1", Slot("address", 0), "srv-1")
-
-
-async def test_an_image_id_is_used_as_it_is():
-    script = Script([Exchange(method="POST", path=f"{INSTANCE}/servers", answer=NoAnswer("reset"))])
-    outcome = await provider(script, TEMPLATE).do(create(UUID))
-    assert outcome == Unknown(text="reset")
-    assert f'"image":"{UUID}"'.encode() in script.asked[0].body
-
-
-async def test_a_label_is_resolved_once_and_again_after_its_time():
-    clock = HandClock()
-    full = answer({"type": "out_of_stock", "message": "no"}, 503)
-    post = Exchange(method="POST", path=f"{INSTANCE}/servers", answer=full)
-    script = Script([images(X86), post, post])
-    source = provider(script, TEMPLATE, clock)
-    for _ in range(2):
-        outcome = await source.do(create())
-        assert isinstance(outcome, Refused)
-        assert outcome.why is Refusal.STOCK
-    script.finish()
-    clock.at = NOW.replace(hour=19)
-    script.exchanges += [images(X86), post]
-    await source.do(create())
-    script.finish()
-
-
-@pytest.mark.parametrize(
-    ("exchange", "why", "text"),
-    [
-        (
-            Exchange(method="GET", path=IMAGES, answer=MISSING),
-            Refusal.INVALID,
-            "there is no image called 'ubuntu_noble' in fr-par-1",
-        ),
-        (
-            images(ARM),
-            Refusal.INVALID,
-            "image 'ubuntu_noble' has no instance_sbs version for DEV1-S in fr-par-1",
-        ),
-        (
-            Exchange(method="GET", path=IMAGES, answer=NoAnswer("reset")),
-            Refusal.BUSY,
-            "image: reset",
-        ),
-        (Exchange(method="GET", path=IMAGES, answer=NotSent("x")), Refusal.NOT_SENT, "image: x"),
-        (Exchange(method="GET", path=IMAGES, answer=answer(b"", 502)), Refusal.BUSY, None),
-        (Exchange(method="GET", path=IMAGES, answer=answer(b"", 429)), Refusal.RATE, None),
-        (Exchange(method="GET", path=IMAGES, answer=answer(b"{")), Refusal.BUSY, None),
-    ],
-)
-async def test_an_image_that_cannot_be_resolved_makes_nothing(
-    exchange: Exchange, why: Refusal, text: str | None
-):
-    outcome = await done(create(), exchange)
-    assert isinstance(outcome, Refused)
-    assert outcome.why is why
-    assert text is None or outcome.text == text
-
-
-async def test_a_withdrawn_image_is_resolved_anew():
-    gone = answer({"type": "not_found", "message": "no", "resource": "instance_image"}, 404)
-    post = Exchange(method="POST", path=f"{INSTANCE}/servers", answer=gone)
-    script = Script([images(X86), post])
-    source = provider(script, TEMPLATE)
-    outcome = await source.do(create())
-    assert isinstance(outcome, Refused)
-    assert outcome.why is Refusal.WRONG_STATE
-    script.exchanges += [images(X86), post]
-    await source.do(create())
-    script.finish()
-    outcome = await done(create(UUID), post)
-    assert isinstance(outcome, Refused)
-    assert outcome.why is Refusal.INVALID
-
-
-async def test_an_answer_that_breaks_off_leaves_a_creation_unknown():
-    post = Exchange(
-        method="POST", path=f"{INSTANCE}/servers", answer=answer(b'{"server": {"id": "s', 201)
-    )
-    assert isinstance(await done(create(UUID), post), Unknown)
 
 
 async def test_user_data_is_sent_as_text():
@@ -416,112 +265,3 @@ async def test_a_damaged_id_never_becomes_a_path():
         outcome = await done(replace(deleted, target=PartId(target)))
         assert isinstance(outcome, Refused)
         assert outcome.why is Refusal.NOT_SENT
-
-
-# ------------------------------------------------------------------ secrets and logs
-
-
-async def test_the_secret_is_sent_in_its_header_and_shown_nowhere():
-    echo = answer(
-        {"type": SECRET, "message": f"bad key {SECRET}", "details": [{"resource": SECRET}]},
-        400,
-        headers=(("X-Request-Id", f"req {SECRET}"),),
-    )
-    script = Script(
-        [
-            Exchange(method="POST", path=f"{INSTANCE}/ips", answer=echo),
-            Exchange(method="GET", path=f"{INSTANCE}/servers", answer=NoAnswer(f"x {SECRET}")),
-        ]
-    )
-    source = provider(script)
-    with capture_logs() as logs:
-        outcome = await source.do(source.next_calls(Goal.PRESENT, machine(), (), NOW)[0])
-        look = await source.look((Scope(ZONE, "server", MACHINE),))
-    assert ("X-Auth-Token", SECRET) in script.asked[0].headers
-    assert isinstance(outcome, Refused)
-    assert "bad key ***" in outcome.text
-    shown = repr((outcome, look, logs, script.asked, account(), account().secret_key))
-    assert SECRET not in shown
-    assert SECRET not in f"{account().secret_key} {account().secret_key!r:>9}"
-
-
-async def test_each_call_is_logged_with_its_request_id():
-    headers = (("X-Request-Id", "req-7"),)
-    ok = Exchange(
-        method="DELETE", path=f"{INSTANCE}/ips/ip-1", answer=answer(None, 204, headers=headers)
-    )
-    busy = Exchange(
-        method="DELETE",
-        path=f"{INSTANCE}/ips/ip-1",
-        answer=answer({"type": "locked", "message": "m"}, 423, headers=headers),
-    )
-    deleted = call("ip.delete", Slot("address"), "ip-1", effect=Effect.DESTROY)
-    with capture_logs() as logs:
-        await done(deleted, ok)
-        await done(deleted, busy)
-    called, _, refused = logs
-    assert called["log_level"] == "debug"
-    assert (called["event"], called["status"], called["request"]) == ("called", 204, "req-7")
-    assert (refused["log_level"], refused["type"], refused["request"]) == (
-        "warning",
-        "locked",
-        "req-7",
-    )
-
-
-# ------------------------------------------------------------------ the rest of the port
-
-
-def test_a_machine_that_is_up_can_be_reached():
-    record = machine()
-    place = replace(record.place(Slot("server")), bound=PartId("srv-1"))
-    record = record.with_place(place)
-    source = provider(template=Template(user="admin"))
-    up = replace(part_of("running"), address="51.15.0.1")
-    found = source.connection(record, (up,))
-    assert found is not None
-    assert (found.address, found.user) == ("51.15.0.1", "admin")
-    assert source.connection(record, (replace(up, address=""),)) is None
-    assert source.connection(record, (replace(up, condition=Condition.STARTING),)) is None
-    assert source.connection(machine(), (up,)) is None
-
-
-def part_of(state: str) -> Part:
-    return Reader(ZONE).server(Server(id="srv-1", state=state))
-
-
-def test_costs_are_requests():
-    source = provider()
-    known = (PartId("a"), PartId("b"))
-    assert source.cost(Scope(ZONE, "server")) == 1
-    assert source.cost(Scope(ZONE, "volume")) == 2
-    assert source.cost(Scope(ZONE, "server", MACHINE, known)) == 3
-    assert source.cost(create()) == 2
-    assert source.cost(call("ip.delete", Slot("address"), "x")) == 1
-
-
-def test_a_fleet_that_no_mark_can_hold_is_refused():
-    client = Client(Script([]), account(), HandClock())
-    for installation, fleet in ((HOME, "a b"), ("a=,b", "web")):
-        with pytest.raises(ConfigError, match="cannot be written into a mark"):
-            Instances(
-                client,
-                HandClock(),
-                installation=InstallationId(installation),
-                zones=(ZONE,),
-                templates={FleetName(fleet): Template()},
-            )
-
-
-async def test_closing_gives_back_the_connections():
-    script = Script([])
-    await provider(script).close()
-    assert script.closed
-
-
-def test_traits_say_what_the_engine_must_know():
-    traits = provider(zones=(ZONE, Zone("nl-ams-1"))).traits
-    assert traits.kinds == ("server", "address", "volume")
-    assert traits.main == Slot("server")
-    assert traits.zones == (ZONE, "nl-ams-1")
-    assert not traits.rests

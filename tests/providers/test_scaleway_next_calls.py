@@ -1,101 +1,28 @@
-"""The pure half of the provider: which calls come next, from every prefix, and in which order."""
+"""Making, as a pure function: which calls come next, from every prefix, and in which order."""
 
 from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from scaleway_kit import MACHINE, NOW, ZONE, claim, machine, provider
+from scaleway_kit import NOW, ZONE, claim, machine, provider
+from scaleway_steps import (
+    FULL,
+    RUNNING,
+    STOPPED,
+    first_calls,
+    made,
+    part,
+    server,
+    take,
+)
 
-from hostler.domain.calls import Call, Done, Effect, Outcome, Refusal, Refused
-from hostler.domain.fold import fold, fold_parts, planned
-from hostler.domain.ids import Epoch, InstallationId, MachineId, PartId, Zone
-from hostler.domain.machine import Machine, Origin, ask
+from hostler.domain.calls import Done, Effect, Refusal, Refused
+from hostler.domain.fold import fold_parts, planned
+from hostler.domain.ids import MachineId, PartId, Zone
+from hostler.domain.machine import Origin
 from hostler.domain.parts import Condition, Part, Slot
 from hostler.domain.phases import Goal
-from hostler.providers.scaleway.instances import Instances
-from hostler.providers.scaleway.settings import Disk, Template
-
-FULL = Template(
-    cloud_init="#cloud-config",
-    ipv6=True,
-    disks=(Disk(size=50, iops=15000), Disk(size=10, type="l_ssd")),
-    networks=("net-1",),
-)
-RUNNING = ("poweroff", "terminate", "reboot", "stop_in_place", "backup")
-STOPPED = ("poweron", "backup")
-
-
-def answered(call: Call, template: Template) -> Done:
-    """Answer a call as the API would: parts with ids, marked, on their servers."""
-    match call.kind:
-        case "ip.create":
-            return Done(parts=(part(call.slot, f"ip-{call.slot.index}", Condition.FREE),))
-        case "server.create":
-            volumes = (
-                part(Slot("volume", i), f"vol-{i}", Condition.BUSY, owner=PartId("srv-1"))
-                for i in range(len(template.volumes))
-            )
-            addresses = (
-                part(Slot("address", i), f"ip-{i}", Condition.BUSY, owner=PartId("srv-1"))
-                for i in template.addresses
-            )
-            return Done(parts=(server(Condition.OFF, STOPPED), *volumes, *addresses))
-        case "server.poweron":
-            return Done(parts=(server(Condition.STARTING, ()),))
-        case _:
-            return (
-                Done(gone=(call.target,))
-                if call.effect is Effect.DESTROY and call.target
-                else Done()
-            )
-
-
-def part(slot: Slot, id_: str, condition: Condition, **fields: object) -> Part:
-    base = Part(
-        id=PartId(id_),
-        slot=slot,
-        zone=ZONE,
-        mark=claim(slot).mark,
-        condition=condition,
-        notes=(("type", "sbs_volume"),),
-    )
-    return replace(base, **fields)
-
-
-def server(condition: Condition, allowed: tuple[str, ...], **fields: object) -> Part:
-    return part(Slot("server"), "srv-1", condition, **{"allowed": allowed, "notes": (), **fields})
-
-
-State = tuple[Machine, tuple[Part, ...]]
-Prefix = tuple[Machine, tuple[Part, ...], tuple[Call, ...]]
-
-
-def take(
-    record: Machine, parts: tuple[Part, ...], call: Call, outcome: Outcome, step: int
-) -> State:
-    """Fold one call and its outcome, as the engine does."""
-    now = NOW + timedelta(seconds=step)
-    if call.once:
-        record = ask(record, call, now, Epoch(1))
-    return fold(record, call, outcome, now), fold_parts(parts, outcome)
-
-
-def made(template: Template) -> list[Prefix]:
-    """Return every prefix of a creation: the record and parts before each call, and the call."""
-    source = provider(template=template)
-    record, parts = machine(), tuple[Part, ...]()
-    prefixes = list[Prefix]()
-    for step in range(40):
-        calls = source.next_calls(Goal.PRESENT, record, parts, NOW)
-        prefixes.append((record, parts, calls))
-        if not calls:
-            return prefixes
-        record, parts = take(record, parts, calls[0], answered(calls[0], template), step + 1)
-    raise AssertionError("the creation never ends")
-
-
-def first_calls(template: Template) -> list[str]:
-    return [str(calls[0]) for _, _, calls in made(template) if calls]
+from hostler.providers.scaleway.settings import Template
 
 
 def test_a_server_is_made_in_the_order_that_leaves_nothing_unmarked():
@@ -321,128 +248,3 @@ def test_an_adopted_machine_keeps_the_marks_of_its_old_installation():
     assert [c.kind for c in provider().next_calls(Goal.ABSENT, record, (old,), NOW)] == [
         "server.terminate"
     ]
-
-
-# ------------------------------------------------------------------ clearing
-
-
-def test_volumes_that_nobody_knows_yet_are_written_down_before_their_server_goes():
-    notes = (("volumes", "0:vol-7:sbs_volume,1:vol-8:l_ssd"),)
-    running = replace(server(Condition.UP, RUNNING), notes=notes)
-    ip = part(Slot("address", 0), "ip-0", Condition.BUSY)
-    first = provider().next_calls(Goal.ABSENT, machine(), (running, ip), NOW)[0]
-    assert (first.kind, first.target, first.effect) == ("server.volumes", "srv-1", Effect.CHANGE)
-    seven = part(Slot("volume", 0), "vol-7", Condition.UNKNOWN, status="promised")
-    eight = part(Slot("volume", 1), "vol-8", Condition.UNKNOWN, status="promised")
-    assert kinds(provider(), machine(), (running, ip, seven, eight)) == [
-        "ip.delete ip-0",
-        "server.terminate srv-1",
-    ]
-
-
-def kinds(source: Instances, record: Machine, parts: tuple[Part, ...]) -> list[str]:
-    return [str(c) for c in source.next_calls(Goal.ABSENT, record, parts, NOW)]
-
-
-@pytest.mark.parametrize(
-    ("condition", "allowed", "expected"),
-    [
-        (Condition.OFF, STOPPED, ["server.delete srv-1"]),
-        (Condition.OFF, (), []),
-        (Condition.STARTING, ("stop_in_place", "backup"), []),
-        (Condition.STARTING, (), []),
-        (Condition.UP, RUNNING, ["server.terminate srv-1"]),
-        (Condition.UP, ("backup",), []),
-        (Condition.STOPPING, ("stop_in_place", "backup"), []),
-        (Condition.STANDBY, ("poweron", "terminate"), ["server.terminate srv-1"]),
-        (Condition.LOCKED, (), []),
-        (Condition.UNKNOWN, (), []),
-    ],
-)
-def test_a_server_goes_by_what_it_allows(
-    condition: Condition, allowed: tuple[str, ...], expected: list[str]
-):
-    assert kinds(provider(), machine(), (server(condition, allowed),)) == expected
-
-
-@pytest.mark.parametrize("condition", list(Condition))
-def test_an_address_goes_at_once(condition: Condition):
-    ip = part(Slot("address", 0), "ip-0", condition, owner=PartId("srv-1"))
-    assert kinds(provider(), machine(), (ip,)) == ["ip.delete ip-0"]
-
-
-@pytest.mark.parametrize("condition", list(Condition))
-def test_a_volume_goes_only_when_it_is_free(condition: Condition):
-    volume = part(Slot("volume", 0), "vol-0", condition)
-    expected = ["volume.delete vol-0"] if condition is Condition.FREE else []
-    assert kinds(provider(), machine(), (volume,)) == expected
-
-
-def test_a_volume_waits_for_the_server_that_holds_it_and_no_other():
-    stopping = server(Condition.STOPPING, ())
-    held = part(Slot("volume", 0), "vol-0", Condition.FREE, owner=PartId("srv-1"))
-    free = part(Slot("volume", 1), "vol-1", Condition.FREE)
-    assert kinds(provider(), machine(), (stopping, held, free)) == ["volume.delete vol-1"]
-    assert kinds(provider(), machine(), (held, free)) == [
-        "volume.delete vol-0",
-        "volume.delete vol-1",
-    ]
-
-
-def test_protection_by_hand_is_respected_and_ours_is_lifted():
-    protected = replace(server(Condition.UP, RUNNING), notes=(("protected", "yes"),))
-    assert kinds(provider(), machine(), (protected,)) == []
-    ours = provider(template=Template(protected=True))
-    assert kinds(ours, machine(), (protected,)) == ["server.unprotect srv-1"]
-
-
-def test_clearing_works_without_a_template():
-    record = replace(machine(), fleet=type(machine().fleet)("other"))
-    mark = replace(claim(Slot("server")).mark, fleet=record.fleet)
-    off = replace(server(Condition.OFF, STOPPED), mark=mark)
-    assert kinds(provider(), record, (off,)) == ["server.delete srv-1"]
-    assert provider().next_calls(Goal.PRESENT, record, (), NOW) == ()
-
-
-@pytest.mark.parametrize(
-    ("condition", "allowed"),
-    [
-        (Condition.OFF, STOPPED),
-        (Condition.UP, RUNNING),
-        (Condition.STANDBY, ("poweron", "terminate")),
-    ],
-)
-def test_every_prefix_can_be_cleared_and_clearing_twice_does_nothing(
-    condition: Condition, allowed: tuple[str, ...]
-):
-    for record, before, _ in made(FULL):
-        parts = tuple(server(condition, allowed) if p.slot.kind == "server" else p for p in before)
-        record_, left = cleared(record, parts)
-        assert left == ()
-        assert kinds(provider(template=FULL), record_, left) == []
-
-
-def cleared(record: Machine, parts: tuple[Part, ...]) -> State:
-    """Clear as the engine does; a look after each round shows what has gone meanwhile."""
-    source = provider(template=FULL)
-    for step in range(20):
-        calls = source.next_calls(Goal.ABSENT, record, parts, NOW)
-        assert all(call.effect is Effect.DESTROY for call in calls)
-        for call in calls:
-            record, parts = take(record, parts, call, Done(gone=(PartId(call.target or ""),)), step)
-        if not any(p.slot.kind == "server" for p in parts):
-            parts = tuple(replace(p, condition=Condition.FREE, owner=None) for p in parts)
-        if not parts:
-            break
-    return record, parts
-
-
-def test_resting_asks_for_nothing():
-    record, parts, _ = made(FULL)[-1]
-    assert provider().next_calls(Goal.RESTING, record, parts, NOW) == ()
-    assert not provider().traits.rests
-
-
-def test_the_machine_of_these_tests_is_the_one_that_is_marked():
-    assert machine().id == MACHINE
-    assert InstallationId("home1234") == claim(Slot("server")).mark.installation

@@ -14,7 +14,6 @@ import pytest
 from hostler.ports.http import NoAnswer, NotSent, Request, Response
 from hostler.providers.scaleway.transport import AiohttpTransport
 
-Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 Behaviour = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 LONG = timedelta(seconds=10)
 GET = Request(method="GET", path="/instance/v1/x")

@@ -24,8 +24,6 @@ from .calls import (
 )
 from .marks import pooled
 
-_SETTLED = frozenset({"planned"})
-
 
 def clear(
     machine: Machine, parts: Iterable[Part], servers: Iterable[Part], *, unprotect: bool
@@ -77,7 +75,7 @@ def _server(machine: Machine, server: Part, *, unprotect: bool) -> Call | None:
         return _change(machine, server, UNPROTECT) if unprotect else None
     if "terminate" in server.allowed:
         return _call(machine, server, TERMINATE)
-    if server.condition is Condition.OFF and (server.allowed or server.status in _SETTLED):
+    if server.condition is Condition.OFF and (server.allowed or server.status == "planned"):
         return _call(machine, server, DELETE_SERVER)
     return None
 

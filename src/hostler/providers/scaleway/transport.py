@@ -39,10 +39,8 @@ class AiohttpTransport:
                 return await self._exchange(session, request, progress)
         except TimeoutError:
             raise _judged(progress, f"no answer within {seconds:g} s") from None
-        except (aiohttp.ClientConnectorError, aiohttp.ClientHttpProxyError) as error:
-            raise NotSent(_text(error)) from None
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise _judged(progress, _text(error)) from None
+            raise _judged(progress, f"{type(error).__name__}: {error}") from None
 
     async def close(self) -> None:
         self._closed = True
@@ -100,13 +98,6 @@ class _Progress:
 
 def _judged(progress: _Progress, text: str) -> NotSent | NoAnswer:
     return NoAnswer(text) if progress.connected else NotSent(text)
-
-
-def _text(error: BaseException) -> str:
-    """Return what went wrong, without what was sent: a request's headers hold a secret."""
-    if isinstance(error, aiohttp.ClientResponseError):
-        return f"{type(error).__name__}: {error.status} {error.message}"
-    return f"{type(error).__name__}: {error}"
 
 
 def _trace() -> aiohttp.TraceConfig:
