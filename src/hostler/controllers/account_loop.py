@@ -63,11 +63,13 @@ class AccountLoop:
         """The name of the lease under which this account is looked at."""
         return f"account/{self._account.name}"
 
-    def leases_wanted(self) -> tuple[str, ...]:
-        """Return the leases to hold: the account's, and then those of its fleets."""
+    async def keep_leases(self) -> None:
+        """Hold the account's lease, and then those of its fleets; until then, watch them."""
+        fleets = tuple(f"fleet/{fleet.name}" for fleet in self._account.fleets)
         if self._leases.tenure(self.lease) is None:
-            return (self.lease,)
-        return (self.lease, *(f"fleet/{fleet.name}" for fleet in self._account.fleets))
+            await self._leases.keep((self.lease,), watched=fleets)
+        if self._leases.tenure(self.lease) is not None:
+            await self._leases.keep((self.lease, *fleets))
 
     def nudge(self) -> None:
         """Look now: something changed, or may have."""

@@ -60,15 +60,13 @@ class Engine:
 
     async def _keep_leases(self) -> None:
         """Renew and take; what cannot be renewed runs out, and with it every right to act."""
-        for _ in range(2):
-            names = tuple(name for loop in self.loops for name in loop.leases_wanted())
+        for loop in self.loops:
             try:
-                await self.leases.keep(names)
+                await loop.keep_leases()
             except StoreLost:
                 raise
             except StoreError as error:
-                log.warning("leases not renewed", error=str(error))
-                return
+                log.warning("leases not renewed", lease=loop.lease, error=str(error))
 
     async def _wishes_loop(self) -> None:
         """Notice what doors wrote, and look at once."""

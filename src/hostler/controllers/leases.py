@@ -50,14 +50,19 @@ class Leases:
         held = self._held.get(name)
         return held.until if held else 0.0
 
-    async def keep(self, names: tuple[str, ...]) -> None:
-        """Renew what we hold of these, and take what is free or was left alone for a whole TTL."""
+    async def keep(self, names: tuple[str, ...], watched: tuple[str, ...] = ()) -> None:
+        """Renew what we hold of these, and take what is free or was left alone for a whole TTL.
+
+        Those `watched` are not taken yet, but their holders' beats are counted from now on.
+        """
         standing = {lease.name: lease for lease in await self._store.leases()}
         for name in names:
             if name in self._held:
                 await self._renew(name)
             else:
                 await self._try(name, standing.get(name))
+        for name in watched:
+            self._is_free(name, standing.get(name), self._clock.boot())
 
     async def drop(self) -> None:
         """Give everything back."""
