@@ -7,6 +7,8 @@ themselves, so that a storm of calls never blinds us.
 import asyncio
 import heapq
 import itertools
+from collections import deque
+from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import IntEnum
 
@@ -24,10 +26,21 @@ class Priority(IntEnum):
     LOOK = 2
 
 
+@dataclass(order=True, slots=True)
+class _Waiting:
+    """Somebody who waits: the lower the priority's number and then the number, the earlier."""
+
+    priority: Priority
+    number: int
+    cost: float = field(compare=False)
+    granted: "asyncio.Future[None]" = field(compare=False)
+
+
 class Budget:
     """A bucket of tokens, one for each request; times are the running loop's.
 
-    Looks fill a bucket of their own first; what overflows goes to everybody.
+    Looks fill a bucket of their own first; what overflows goes to everybody. What costs more than
+    there is goes once there is something, and leaves a debt.
     """
 
     def __init__(self, rate: float, burst: float) -> None:
@@ -38,14 +51,18 @@ class Budget:
         self._frozen = 0.0
         self._strikes = 0
         self._numbers = itertools.count()
-        self._waiting: list[tuple[Priority, int, float, asyncio.Future[None]]] = []
+        self._calls = list[_Waiting]()
+        self._looks = deque[_Waiting]()
         self._timer: asyncio.TimerHandle | None = None
 
     async def take(self, priority: Priority, cost: float = 1.0) -> None:
         """Wait until this many requests may be made."""
-        loop = asyncio.get_running_loop()
-        granted = loop.create_future()
-        heapq.heappush(self._waiting, (priority, next(self._numbers), cost, granted))
+        granted = asyncio.get_running_loop().create_future()
+        entry = _Waiting(priority, next(self._numbers), cost, granted)
+        if priority is Priority.LOOK:
+            self._looks.append(entry)
+        else:
+            heapq.heappush(self._calls, entry)
         self._pump()
         await granted
 
@@ -78,9 +95,9 @@ class Budget:
         loop = asyncio.get_running_loop()
         now = loop.time()
         self._fill(now)
-        while self._waiting and now >= self._frozen and self._grant():
+        while now >= self._frozen and self._grant():
             pass
-        if self._waiting and self._timer is None:
+        if (self._calls or self._looks) and self._timer is None:
             pause = max(self._frozen - now, 1.0 / self._rate, 0.01)
             self._timer = loop.call_later(pause, self._again)
 
@@ -89,33 +106,21 @@ class Budget:
         self._pump()
 
     def _grant(self) -> bool:
-        """Serve the first that can be: a look from its own bucket, others from the common one."""
-        if self._serve(self._waiting[0], 0):
-            return True
-        for place, entry in enumerate(self._waiting):
-            if entry[0] is Priority.LOOK and self._look_tokens > 0:
-                return self._serve(entry, place)
-        return False
-
-    def _serve(self, entry: tuple[Priority, int, float, asyncio.Future[None]], place: int) -> bool:
-        if entry[3].done():
-            return self._let_go(place)
-        if entry[0] is Priority.LOOK and self._look_tokens > 0:
-            self._look_tokens -= entry[2]
-            return self._let_go(place)
-        if self._tokens >= min(entry[2], 1.0):
-            self._tokens -= entry[2]
-            return self._let_go(place)
-        return False
-
-    def _let_go(self, place: int) -> bool:
-        granted = self._waiting[place][3]
-        if place == 0:
-            heapq.heappop(self._waiting)
+        """Serve one that can be: a look from its own bucket, others from the common one."""
+        while self._looks and self._looks[0].granted.done():
+            self._looks.popleft()
+        while self._calls and self._calls[0].granted.done():
+            heapq.heappop(self._calls)
+        if self._looks and self._look_tokens > 0:
+            entry = self._looks.popleft()
+            self._look_tokens -= entry.cost
+        elif self._calls and self._tokens >= min(self._calls[0].cost, 1.0):
+            entry = heapq.heappop(self._calls)
+            self._tokens -= entry.cost
+        elif self._looks and not self._calls and self._tokens >= min(self._looks[0].cost, 1.0):
+            entry = self._looks.popleft()
+            self._tokens -= entry.cost
         else:
-            self._waiting[place] = self._waiting[-1]
-            self._waiting.pop()
-            heapq.heapify(self._waiting)
-        if not granted.done():
-            granted.set_result(None)
+            return False
+        entry.granted.set_result(None)
         return True

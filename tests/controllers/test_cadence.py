@@ -1,0 +1,293 @@
+"""When and at what: cadence of looks, nudges, focused looks, and one slow call beside many."""
+
+import itertools
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+import pytest
+
+from hostler.controllers.looking import close_scope, due_scopes, is_moving, zones_of
+from hostler.controllers.settings import Settings
+from hostler.domain.calls import Call, Outcome
+from hostler.domain.fleet import Caps
+from hostler.domain.ids import PartId, Zone
+from hostler.domain.machine import Doubt, Machine
+from hostler.domain.parts import Condition, Scope
+from hostler.domain.phases import Phase
+from hostler.domain.seen import WishKind
+from hostler.domain.view import View
+from hostler.lab.yard import Yard
+from hostler.testing.fake import FakeProvider, FakeWorld, Lost
+from hostler.testing.fakeways import MAKE_ADDRESS, MAKE_SERVER, SERVER
+from hostler.testing.scene import FLEET, HOME, MIN, WEB, ZONE, S, Scene, machine
+
+READY = Phase.READY
+
+
+def gaps(times: list[datetime]) -> list[float]:
+    return [(b - a).total_seconds() for a, b in itertools.pairwise(times)]
+
+
+def looked(yard: Yard, since: datetime) -> list[datetime]:
+    return [at for at, _ in yard.provider.looks if at >= since]
+
+
+# ---------------------------------------------------------------- cadence
+
+
+@pytest.mark.looptime
+async def test_looks_are_half_a_minute_apart_when_all_is_quiet() -> None:
+    yard = Yard(replace(FLEET, size=2))
+    async with yard.running():
+        await yard.until([READY] * 2, 60 * S)
+        await yard.pass_by(1 * MIN)
+        begun = yard.clock.now()
+        await yard.pass_by(10 * MIN)
+    assert all(30 <= gap < 31 for gap in gaps(looked(yard, begun)))
+    scopes = {scope for _, scopes in yard.provider.looks[-5:] for scope in scopes}
+    assert scopes == {Scope(ZONE, "server"), Scope(ZONE, "address")}, "no call for each machine"
+
+
+@pytest.mark.looptime
+async def test_looks_are_two_to_fifteen_seconds_apart_while_something_is_expected() -> None:
+    yard = Yard(replace(FLEET, size=1))
+    yard.world.pace = replace(yard.world.pace, boot=5 * MIN)
+    async with yard.running():
+        await yard.pass_by(3 * S)
+        begun = yard.clock.now()
+        await yard.pass_by(4 * MIN)
+    pauses = gaps(looked(yard, begun))
+    assert 1.5 <= pauses[0] <= 3.5
+    assert all(later >= earlier - 1 for earlier, later in itertools.pairwise(pauses))
+    assert all(14 < pause < 16 for pause in pauses[-5:])
+
+
+@pytest.mark.looptime
+async def test_nudge_looks_at_once() -> None:
+    yard = Yard()
+    async with yard.running() as engine:
+        await yard.until([READY], 60 * S)
+        await yard.pass_by(2 * MIN + 5 * S)
+        yard.world.remove(yard.world.servers()[0].id)
+        begun = yard.clock.now()
+        engine.nudge()
+        await yard.pass_by(1 * S)
+    rounds = [at for at, _ in yard.provider.looks if at >= begun]
+    assert len(rounds) <= 1
+
+
+@pytest.mark.looptime
+async def test_deadline_wakes_the_loop_before_the_cadence_does() -> None:
+    """A stock-out is remembered for five minutes: it ends to the second."""
+    yard = Yard()
+    offer = yard.fleet.offers[0]
+    yard.provider.out_of_stock.add((offer.type, offer.zone))
+    async with yard.running():
+        await yard.pass_by(2 * MIN)
+        row = (await yard.store.fleets())[0]
+        memory = row.setback(offer)
+        assert memory is not None
+        yard.provider.out_of_stock.clear()
+        await yard.until([Phase.STARTING], 10 * MIN)
+        assert timedelta(0) <= yard.clock.now() - memory.until < 1 * S
+
+
+# ---------------------------------------------------------------- isolation
+
+
+@pytest.mark.looptime
+async def test_call_that_hangs_delays_no_other_machine() -> None:
+    yard = Yard(replace(FLEET, size=10))
+    yard.provider.befall(MAKE_SERVER, Lost.HUNG)
+    async with yard.running():
+        took = await yard.until([Phase.STARTING] + [READY] * 9, 60 * S)
+        assert took < 20 * S
+        await yard.until([READY] * 10, 5 * MIN)
+    assert len(yard.world.parts) == 20
+
+
+@pytest.mark.looptime
+async def test_machine_in_flight_is_not_worked_on_twice() -> None:
+    yard = Yard(replace(FLEET, size=1))
+    yard.provider.befall(MAKE_ADDRESS, Lost.HUNG)
+    async with yard.running() as engine:
+        for _ in range(40):
+            await yard.pass_by(0.5 * S)
+            engine.nudge()
+    assert len(yard.calls(MAKE_ADDRESS)) == 1
+
+
+@pytest.mark.looptime
+async def test_wish_for_a_machine_in_flight_is_kept_until_it_can_be_granted() -> None:
+    yard = Yard(replace(FLEET, size=1))
+    yard.provider.befall(MAKE_ADDRESS, Lost.HUNG)
+    async with yard.running():
+        await yard.until([Phase.STARTING], 10 * S)
+        wished = (await yard.machines())[0]
+        await yard.pass_by(1 * S)
+        await yard.wish(WishKind.HOLD, machine=wished.id)
+        await yard.pass_by(5 * S)
+        assert len(await yard.store.wishes()) == 1
+        await yard.pass_by(30 * S)
+        assert await yard.store.wishes() == ()
+        stored = await yard.store.machine(wished.id)
+        assert stored is not None
+        assert stored.hold is not None
+
+
+@pytest.mark.looptime
+async def test_provider_that_raises_for_one_machine_is_a_bug_told_and_not_the_end() -> None:
+    yard = Yard(replace(FLEET, size=3))
+    do = yard.provider.do
+
+    async def buggy(call: Call) -> Outcome:
+        if call.arg("machine") == str(machine(1).id) and call.kind == MAKE_SERVER:
+            raise KeyError("a bug of the provider's")
+        return await do(call)
+
+    yard.provider.do = buggy
+    async with yard.running():
+        await yard.until([Phase.STARTING, READY, READY], 60 * S)
+        await yard.pass_by(30 * S)
+        assert await yard.phases() == [Phase.STARTING, READY, READY]
+
+
+# ---------------------------------------------------------------- which scopes
+
+
+class Stopped:
+    """A clock that nobody asks."""
+
+    def now(self) -> datetime:
+        raise NotImplementedError
+
+    def boot(self) -> float:
+        raise NotImplementedError
+
+    async def sleep(self, time: timedelta) -> None:
+        raise NotImplementedError
+
+
+def provider(addresses: int = 1) -> FakeProvider:
+    return FakeProvider(FakeWorld(Stopped()), HOME, addresses=addresses)
+
+
+def scopes(scene: Scene, *machines: Machine, asked: tuple[Scope, ...] = ()) -> tuple[Scope, ...]:
+    return due_scopes(
+        provider=provider(),
+        zones=(ZONE,),
+        machines={WEB: machines},
+        view=scene.view,
+        now=scene.now,
+        settings=Settings(),
+        asked=asked,
+    )
+
+
+def large(size: int = 1000) -> Scene:
+    scene = Scene(fleet=replace(FLEET, size=size, caps=Caps()))
+    scene.furnish(*(machine(number) for number in range(1, size + 1)))
+    scene.look()
+    return scene
+
+
+WHOLE = (Scope(ZONE, "server"), Scope(ZONE, "address"))
+
+
+def test_everything_is_listed_whole_at_first_and_when_it_is_old() -> None:
+    assert scopes(Scene()) == WHOLE
+    scene = large(3)
+    assert scopes(scene, *scene.machines.values()) == ()
+    scene.later(30 * S)
+    assert scopes(scene, *scene.machines.values()) == WHOLE
+
+
+def test_view_from_the_future_is_old() -> None:
+    scene = large(3)
+    scene.later(-1 * S)
+    assert scopes(scene) == WHOLE
+
+
+def test_when_few_machines_move_in_a_large_fleet_they_alone_are_looked_at() -> None:
+    scene = large()
+    moving = replace(scene.the(7), phase=Phase.STARTING)
+    scene.keep(moving)
+    scene.later(2 * S)
+    known = (PartId(f"server-{moving.id}"),)
+    assert scopes(scene, *scene.machines.values()) == (Scope(ZONE, "server", moving.id, known),)
+
+
+def test_when_many_machines_move_servers_are_listed() -> None:
+    scene = large()
+    for number in range(1, 100):
+        scene.keep(replace(scene.the(number), phase=Phase.STOPPING))
+    scene.later(2 * S)
+    assert scopes(scene, *scene.machines.values()) == (Scope(ZONE, "server"),)
+
+
+def test_addresses_are_listed_rarely_while_machines_move() -> None:
+    scene = large(3)
+    scene.keep(replace(scene.the(1), phase=Phase.STARTING))
+    times = [scopes(scene, *scene.machines.values()) for _ in range(2)]
+    assert times == [(Scope(ZONE, "server"),)] * 2
+    scene.later(15 * S)
+    assert scopes(scene, *scene.machines.values()) == WHOLE
+
+
+def test_look_that_was_asked_for_by_id_is_made_beside_the_listing() -> None:
+    scene = Scene()
+    own = Scope(ZONE, "server", machine(1).id, (PartId("server-1"),))
+    assert scopes(scene, asked=(own, own)) == (*WHOLE, own)
+
+
+@pytest.mark.parametrize(
+    ("phase", "moves"),
+    [
+        (Phase.STARTING, True),
+        (Phase.STOPPING, True),
+        (Phase.DRAINING, True),
+        (Phase.BROKEN, True),
+        (Phase.READY, False),
+        (Phase.WANTED, False),
+        (Phase.RESTING, False),
+    ],
+)
+def test_machine_moves_while_a_look_may_show_something_new(phase: Phase, moves: bool) -> None:
+    assert is_moving(machine(1, phase)) is moves
+    assert is_moving(replace(machine(1, phase), doubt=Doubt(what="stopped", since=FLEET_BEGIN)))
+
+
+FLEET_BEGIN = Scene().now
+
+
+def test_machine_is_looked_at_where_it_lives_by_all_its_servers_ids() -> None:
+    traits = provider().traits
+    assert close_scope(machine(), traits, Zone("z-2")) is None
+    scope = close_scope(machine(), traits, ZONE)
+    assert scope == Scope(ZONE, "server", machine().id, (PartId(f"server-{machine().id}"),))
+
+
+def test_zones_are_those_configured_lived_in_and_ever_seen() -> None:
+    traits = replace(provider().traits, zones=(Zone("d"),))
+    view = View(whole={(Zone("b"), "server"): FLEET_BEGIN})
+    assert zones_of(traits, ((Zone("c"),), (Zone("a"), Zone("c"))), view) == ("a", "b", "c", "d")
+
+
+@pytest.mark.looptime
+async def test_many_single_looks_come_a_few_at_a_time_and_all_come() -> None:
+    yard = Yard(replace(FLEET, size=60, caps=Caps(share=1.0, per_hour=500, per_sweep=500)))
+    async with yard.running():
+        await yard.until([READY] * 60, 2 * MIN)
+        await yard.pass_by(3 * MIN)
+        before = len(yard.provider.looks)
+        for server in yard.world.servers():
+            yard.world.become(server.id, Condition.OFF)
+        await yard.pass_by(8 * MIN)
+        most = max(
+            sum(scope.machine is not None for scope in scopes)
+            for _, scopes in yard.provider.looks[before:]
+        )
+        assert most <= 20
+        states = await yard.phases()
+    assert states.count(READY) >= 55
+    assert SERVER.kind == "server"
