@@ -34,7 +34,6 @@ TEMPLATE = Template(
     placement_group="pg-1",
 )
 WHOSE = (("fleet", str(FLEET)), ("machine", str(MACHINE)))
-IMAGES = "/marketplace/v2/local-images"
 MISSING = answer({"type": "not_found", "message": "resource is not found"}, 404)
 
 
@@ -71,12 +70,6 @@ async def done(call_: Call, *exchanges: Exchange, template: Template = TEMPLATE)
     outcome = await provider(script, template).do(call_)
     script.finish()
     return outcome
-
-
-def images(*entries: dict[str, object]) -> Exchange:
-    body = {"local_images": list(entries), "total_count": len(entries)}
-    query = (("image_label", "ubuntu_noble"), ("zone", str(ZONE)), ("type", "instance_sbs"))
-    return get(IMAGES, body, query=query)
 
 
 async def test_an_address_is_made_with_its_mark():

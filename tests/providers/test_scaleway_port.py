@@ -1,8 +1,10 @@
 """The rest of the port: secrets, logs, connections, costs."""
 
+from collections.abc import Generator
 from dataclasses import replace
 
 import pytest
+import structlog
 from scaleway_kit import (
     FLEET,
     HOME,
@@ -13,7 +15,6 @@ from scaleway_kit import (
     ZONE,
     HandClock,
     account,
-    get,
     machine,
     provider,
 )
@@ -40,7 +41,6 @@ TEMPLATE = Template(
     placement_group="pg-1",
 )
 WHOSE = (("fleet", str(FLEET)), ("machine", str(MACHINE)))
-IMAGES = "/marketplace/v2/local-images"
 
 
 def call(kind: str, slot: Slot, target: str | None = None, **fields: object) -> Call:
@@ -78,12 +78,16 @@ async def done(call_: Call, *exchanges: Exchange, template: Template = TEMPLATE)
     return outcome
 
 
-def images(*entries: dict[str, object]) -> Exchange:
-    body = {"local_images": list(entries), "total_count": len(entries)}
-    query = (("image_label", "ubuntu_noble"), ("zone", str(ZONE)), ("type", "instance_sbs"))
-    return get(IMAGES, body, query=query)
+@pytest.fixture
+def _all_logs() -> Generator[None]:
+    """Log everything, however another test has set up the logs of this process."""
+    kept = structlog.get_config()
+    structlog.reset_defaults()
+    yield
+    structlog.configure(**kept)
 
 
+@pytest.mark.usefixtures("_all_logs")
 async def test_the_secret_is_sent_in_its_header_and_shown_nowhere():
     echo = answer(
         {"type": SECRET, "message": f"bad key {SECRET}", "details": [{"resource": SECRET}]},
@@ -103,11 +107,13 @@ async def test_the_secret_is_sent_in_its_header_and_shown_nowhere():
     assert ("X-Auth-Token", SECRET) in script.asked[0].headers
     assert isinstance(outcome, Refused)
     assert "bad key ***" in outcome.text
+    assert {entry["log_level"] for entry in logs} == {"debug", "warning"}
     shown = repr((outcome, look, logs, script.asked, account(), account().secret_key))
     assert SECRET not in shown
     assert SECRET not in f"{account().secret_key} {account().secret_key!r:>9}"
 
 
+@pytest.mark.usefixtures("_all_logs")
 async def test_each_call_is_logged_with_its_request_id():
     headers = (("X-Request-Id", "req-7"),)
     ok = Exchange(
