@@ -91,6 +91,7 @@ def simulate(  # noqa: PLR0913 - options of one command
     jobs: Annotated[
         int | None, Parameter(help="processes; left out: one a core", validator=Number(gte=1))
     ] = None,
+    bug: Annotated[str, Parameter(help="plant this famous defect; it must be caught")] = "",
     json: Json = False,
 ) -> int:
     """Run the whole program through seeded disasters in simulated time; exit 1 if any failed."""
@@ -103,5 +104,6 @@ def simulate(  # noqa: PLR0913 - options of one command
         machines=machines,
         days=days,
         jobs=jobs,
+        bug=bug,
         json=json,
     )

@@ -1,0 +1,127 @@
+"""Report: what many seeds came to, and the short story of one that failed."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+import msgspec
+
+from hostler.domain.phases import Phase
+
+from .season import Result
+from .weather import ALL, Size
+
+_ENOUGH = 50
+"""Fewer seeds than this cannot meet every fault."""
+_YEAR = 365.25 * 24 * 3600.0
+
+IMPOSSIBLE: dict[tuple[str, str], str] = {
+    ("every fault", Phase.GONE.value): "a machine that is gone is no machine any more",
+    ("every fault", Phase.RESTING.value): "created servers are never kept while they are off",
+}
+"""Pairs of fault and phase that cannot be, each with its reason."""
+
+
+def possible(fault: str, phase: str) -> bool:
+    """Tell whether a fault could strike while a machine is in this phase."""
+    return (fault, phase) not in IMPOSSIBLE and ("every fault", phase) not in IMPOSSIBLE
+
+
+@dataclass(slots=True)
+class Report:
+    """What came of some seeds, added up."""
+
+    size: Size
+    bug: str = ""
+    seeds: int = 0
+    seconds: float = 0.0
+    simulated: float = 0.0
+    machine_seconds: float = 0.0
+    failed: list[Result] = field(default_factory=list[Result])
+    faults: Counter[str] = field(default_factory=Counter[str])
+    pairs: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
+
+    def take(self, result: Result) -> None:
+        """Add one seed."""
+        self.seeds += 1
+        self.simulated += result.simulated
+        self.machine_seconds += result.machine_seconds
+        self.faults.update(result.faults)
+        self.pairs.update(result.pairs)
+        if result.violation is not None:
+            self.failed.append(result)
+
+    @property
+    def unreached(self) -> list[str]:
+        """The faults that never happened."""
+        return [fault for fault in ALL if not self.faults[fault]]
+
+    @property
+    def unreached_pairs(self) -> list[tuple[str, str]]:
+        """The pairs of fault and phase that could have been met, and were not."""
+        pairs = ((fault, phase.value) for fault in ALL for phase in Phase)
+        return [pair for pair in pairs if pair not in self.pairs and possible(*pair)]
+
+
+def as_json(report: Report) -> str:
+    """Return the report as one line of JSON."""
+    seconds = max(report.seconds, 1e-9)
+    body = {
+        "seeds": report.seeds,
+        "failed": [
+            {
+                "seed": result.seed,
+                "invariant": result.violation.invariant,
+                "text": result.violation.text,
+                "story": result.story,
+                "replay": replay(result.seed, report.size, report.bug),
+            }
+            for result in report.failed
+            if result.violation is not None
+        ],
+        "machine_years": round(report.machine_seconds / _YEAR, 6),
+        "speedup": round(report.simulated / seconds, 1),
+        "seeds_per_second": round(report.seeds / seconds, 2),
+        "seconds": round(seconds, 2),
+        "faults": dict(sorted(report.faults.items())),
+        "unreached": report.unreached,
+        "unreached_pairs": [" × ".join(pair) for pair in report.unreached_pairs],
+        "impossible_pairs": {" × ".join(pair): why for pair, why in IMPOSSIBLE.items()},
+    }
+    return msgspec.json.encode(body).decode()
+
+
+def as_text(report: Report) -> str:
+    """Return the report as people read it."""
+    seconds = max(report.seconds, 1e-9)
+    most = ", ".join(f"{name} {count}" for name, count in report.faults.most_common())
+    pairs = ", ".join(" × ".join(pair) for pair in report.unreached_pairs)
+    years = report.machine_seconds / _YEAR
+    pace = f"{report.seeds / seconds:.1f} seeds a second, {report.simulated / seconds:,.0f} times"
+    held = f"{report.seeds} seeds, {len(report.failed)} failed; {years:.3f} machine-years"
+    lines = [
+        f"{held} in {seconds:.1f} s: {pace} real time",
+        f"faults: {most or 'none'}",
+    ]
+    if report.seeds >= _ENOUGH:
+        lines.append(f"never met: {', '.join(report.unreached) or 'none'}")
+        lines.append(f"never met in a phase: {pairs or 'none'}")
+    return "\n".join(lines)
+
+
+def as_story(result: Result, size: Size, bug: str) -> str:
+    """Return what happened in a seed that failed, and how to see it again."""
+    violation = result.violation
+    if violation is None:
+        return f"seed {result.seed}: all held"
+    head = f"seed {result.seed} failed: {violation.invariant}: {violation.text}"
+    again = f"again: {replay(result.seed, size, bug)}"
+    return "\n".join((head, *(f"  {line}" for line in result.story), again))
+
+
+def replay(seed: int, size: Size, bug: str) -> str:
+    """Return the command that runs a seed again."""
+    words = ["hostler simulate --seeds 1", f"--seed {seed}"]
+    words += [f"--machines {size.machines}"] if size.machines is not None else []
+    words += [f"--days {size.days}"] if size.days != Size().days else []
+    words += [f"--bug {bug}"] if bug else []
+    return " ".join(words)

@@ -1,0 +1,156 @@
+"""Season: one seed from its first second to its rest: bad weather, and then good weather."""
+
+import asyncio
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from hostler.controllers import turn as turns
+from hostler.domain.commands import Decision
+from hostler.domain.seen import Seen
+from hostler.domain.ways import Ways
+from hostler.testing.invariants import Violation, quiet
+
+from .ground import Ground
+from .process import RUNNING
+from .strokes import Strokes
+from .watch import Book
+from .weather import Climate
+from .wisher import Operator
+
+TICK = 10.0
+REST = 120.0
+"""How long, in seconds, nothing may happen at rest."""
+LIMIT = 6000.0
+"""How long, in seconds, a fleet may take to come to rest in good weather."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """What came of one seed."""
+
+    seed: int
+    violation: Violation | None
+    story: tuple[str, ...]
+    digest: str
+    simulated: float
+    machine_seconds: float
+    faults: dict[str, int]
+    pairs: tuple[tuple[str, str], ...]
+
+
+class Season:
+    """Plays one climate on a ground of its own."""
+
+    def __init__(self, climate: Climate, folder: Path) -> None:
+        self.climate = climate
+        self.ground = Ground(climate, folder)
+        self.loop, self.watch = self.ground.loop, self.ground.watch
+        self.world, self.trace = self.ground.world, self.ground.trace
+
+    # ------------------------------------------------------------ how it goes
+
+    def play(self) -> Result:
+        """Run the seed, and return what came of it."""
+        with watching_decisions():
+            try:
+                self.loop.run_until_complete(self._play())
+            finally:
+                self.loop.close()
+        if self.loop.failures and self.watch.first is None:
+            text = self.loop.failures[0]
+            self.watch.found((Violation(invariant="bug", text=text),))
+        return self._result()
+
+    async def _play(self) -> None:
+        climate = self.climate
+        async with asyncio.TaskGroup() as group:
+            home = self.ground.found_home(replicas=climate.replicas)
+            for number in range(climate.replicas):
+                name = "ab"[number]
+                await self.ground.add_process(home, name, climate.skews[number]).start(group)
+            strokes = Strokes(self.ground, group)
+            operator = Operator(self.ground)
+            tasks = [group.create_task(strokes.run()), group.create_task(operator.run())]
+            await self._until(climate.span)
+            for task in tasks:
+                task.cancel()
+            if self.watch.first is None:
+                self.trace.note("good weather")
+                self.world.clear_weather()
+                await strokes.cease()
+                await self._come_to_rest(operator, strokes)
+            for process in self.ground.processes:
+                await process.end()
+
+    async def _until(self, end: float) -> None:
+        while self.loop.time() < end and self.watch.first is None:
+            await asyncio.sleep(min(TICK, end - self.loop.time()))
+            self._tick()
+
+    def _tick(self) -> None:
+        self.watch.tick(awake=any(process.alive for process in self.ground.processes))
+
+    async def _come_to_rest(self, operator: Operator, strokes: Strokes) -> None:
+        """Wait until nothing happens any more; what keeps happening is the violation."""
+        begun = calm = self.loop.time()
+        self.watch.resting = True
+        problem = tuple[Violation, ...]()
+        helped = begun
+        while self.watch.first is None and self.loop.time() - calm < REST:
+            if self.loop.time() - begun > LIMIT:
+                self.watch.found(problem or (Violation(invariant="L1", text="no rest"),))
+                return
+            await asyncio.sleep(TICK)
+            self._tick()
+            if self.loop.time() >= helped:
+                helped = self.loop.time() + 60
+                await operator.help(strokes)
+            watch = self.watch
+            problem = tuple(p for book in self._books() for p in self._unrest(book))
+            problem = problem or quiet(watch.commands, watch.calls_at_rest)
+            if problem:
+                calm = self.loop.time()
+            watch.commands = 0
+            watch.calls_at_rest.clear()
+
+    def _books(self) -> list[Book]:
+        return [book for book in self.watch.books if not book.lost]
+
+    def _unrest(self, book: Book) -> tuple[Violation, ...]:
+        return tuple(p for f in book.fleets.values() for p in self.watch.rested(book, f))
+
+    def _result(self) -> Result:
+        watch = self.watch
+        first = watch.first
+        about = (first.machine or "") if first else ""
+        return Result(
+            seed=self.climate.seed,
+            violation=first,
+            story=self.trace.story(about, 60) if first else (),
+            digest=self.trace.sum,
+            simulated=self.loop.time(),
+            machine_seconds=watch.machine_seconds,
+            faults=dict(sorted(watch.faults.items())),
+            pairs=tuple(sorted(watch.pairs)),
+        )
+
+
+@contextmanager
+def watching_decisions() -> Generator[None]:
+    """Show every decision of a simulated process to its foreteller."""
+    real = turns.decide
+
+    def decide(seen: Seen, ways: Ways) -> Decision:
+        decision = real(seen, ways)
+        run = RUNNING.get()
+        if run is not None:
+            run.decided(seen, ways, decision)
+        return decision
+
+    turns.decide = decide
+    try:
+        yield
+    finally:
+        turns.decide = real

@@ -1,0 +1,128 @@
+"""Simulate: the whole program through many seeded disasters, in simulated time, on all cores."""
+
+import argparse
+import logging
+import multiprocessing
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import structlog
+from rich.console import Console
+from rich.progress import Progress, TextColumn, TimeElapsedColumn
+
+from .bugs import BUGS, planted
+from .report import Report, as_json, as_story, as_text
+from .season import Result, Season
+from .weather import Size, draw
+
+_SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - only where the stores of seeds lie
+_CHUNK = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """Which seeds are to be run, how large, and with which planted bug."""
+
+    seeds: tuple[int, ...]
+    size: Size
+    bug: str = ""
+
+
+def main(  # noqa: PLR0913 - the options of the command, by name
+    *,
+    provider: str = "instances",
+    seeds: int = 100,
+    seed: int | None = None,
+    machines: int | None = None,
+    days: float | None = None,
+    jobs: int | None = None,
+    json: bool = False,
+    bug: str = "",
+) -> int:
+    """Run the seeds and print what came of them; return 1 if any failed.
+
+    `seed` alone replays that one, with its whole story; with `seeds` it is the first of them.
+    """
+    if provider != "instances" or (bug and bug not in BUGS):
+        wrong = f"bug {bug!r}; there are {', '.join(BUGS)}" if bug else f"provider {provider!r}"
+        sys.stderr.write(f"hostler: there is no {wrong}\n")
+        return 2
+    size = Size(machines=machines) if days is None else Size(machines=machines, days=days)
+    first = 1 if seed is None else seed
+    plan = Plan(seeds=tuple(range(first, first + seeds)), size=size, bug=bug)
+    begun = time.perf_counter()
+    report = Report(size=size, bug=bug)
+    for result in _with_progress(plan, jobs or os.cpu_count() or 1):
+        report.take(result)
+        if result.violation is not None:
+            sys.stdout.write(as_story(result, size, bug) + "\n")
+            sys.stdout.flush()
+    report.seconds = time.perf_counter() - begun
+    sys.stdout.write((as_json(report) if json else as_text(report)) + "\n")
+    return 1 if report.failed else 0
+
+
+def _with_progress(plan: Plan, jobs: int) -> Iterator[Result]:
+    console = Console(stderr=True)
+    words = (TextColumn("{task.completed} of {task.total} seeds"), TimeElapsedColumn())
+    progress = Progress(*words, console=console, transient=True)
+    with progress if console.is_terminal else nullcontext():
+        bar = progress.add_task("seeds", total=len(plan.seeds))
+        for result in run(plan, jobs):
+            progress.advance(bar)
+            yield result
+
+
+def run(plan: Plan, jobs: int = 1) -> Iterator[Result]:
+    """Run seeds on this many processes; results come in the order of the seeds."""
+    one = partial(run_seed, size=plan.size, bug=plan.bug)
+    if jobs == 1 or len(plan.seeds) == 1:
+        yield from map(one, plan.seeds)
+        return
+    with multiprocessing.get_context("spawn").Pool(min(jobs, len(plan.seeds))) as pool:
+        yield from pool.imap(one, plan.seeds, chunksize=_CHUNK)
+
+
+def run_seed(seed: int, size: Size, bug: str = "") -> Result:
+    """Run one seed from beginning to rest."""
+    _silence()
+    shared = _SHARED_MEMORY if _SHARED_MEMORY.is_dir() else None
+    with tempfile.TemporaryDirectory(prefix="hostler-", dir=shared) as folder:
+        climate = draw(seed, size)
+        if not bug:
+            return Season(climate, Path(folder)).play()
+        with planted(bug):
+            return Season(BUGS[bug].climate(climate), Path(folder)).play()
+
+
+def _silence() -> None:
+    """Log nothing below *critical*: what happens is in the trace."""
+    quiet = structlog.make_filtering_bound_logger(logging.CRITICAL)
+    structlog.configure(wrapper_class=quiet, cache_logger_on_first_use=False)
+
+
+def _from_command_line() -> int:
+    parser = argparse.ArgumentParser(prog="python -m hostler.lab.simulate", description=__doc__)
+    parser.add_argument("--provider", default="instances")
+    parser.add_argument("--seeds", type=int, default=None)
+    parser.add_argument("--seed", type=int)
+    parser.add_argument("--machines", type=int)
+    parser.add_argument("--days", type=float)
+    parser.add_argument("--jobs", type=int)
+    parser.add_argument("--bug", default="")
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    if options.seeds is None:
+        options.seeds = 1 if options.seed is not None else 100
+    return main(**vars(options))
+
+
+if __name__ == "__main__":
+    sys.exit(_from_command_line())

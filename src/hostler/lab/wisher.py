@@ -1,0 +1,136 @@
+"""Operator: the person who wishes things at random, and who helps where a person is needed."""
+
+import asyncio
+from datetime import timedelta
+
+from hostler.domain.ids import MachineId
+from hostler.domain.seen import SuspectClass, Wish, WishKind
+from hostler.testing.simclock import BEGINNING
+
+from .ground import Ground
+from .people import remove_volume
+from .process import Home
+from .strokes import Strokes
+from .watch import things_in
+from .weather import Asking
+
+
+class Operator:
+    """Wishes into the stores, as doors do; never acts on machines."""
+
+    def __init__(self, ground: Ground) -> None:
+        self._ground = ground
+
+    async def run(self) -> None:
+        """Wish as drawn."""
+        for asking in self._ground.climate.askings:
+            await asyncio.sleep(max(0.0, asking.at - self._ground.loop.time()))
+            home = next(h for h in self._ground.homes if not h.book.lost)
+            await self._ask(home, asking)
+
+    async def _ask(self, home: Home, asking: Asking) -> None:
+        living = sorted(home.book.living(), key=lambda m: m.serial)
+        chosen = living[int(asking.which * len(living))].id if living else None
+        length = timedelta(seconds=asking.length)
+        match asking.kind:
+            case "scale":
+                size = int(asking.which * (self._ground.climate.machines + 3))
+                await self.wish(home, WishKind.SCALE, size=size)
+            case "pause":
+                await self.wish(home, WishKind.PAUSE, length=length)
+            case "resume":
+                await self.wish(home, WishKind.RESUME)
+            case "unhold":
+                for machine in living:
+                    if machine.hold is not None:
+                        await self.wish(home, WishKind.UNHOLD, machine=machine.id)
+            case _ if chosen is not None:
+                kind = WishKind.HOLD if asking.kind == "hold" else WishKind.END
+                now = asking.kind == "end_now"
+                await self.wish(home, kind, machine=chosen, now=now, length=length)
+            case _:
+                pass
+
+    async def wish(  # noqa: PLR0913 - the fields of a wish, by name
+        self,
+        home: Home,
+        kind: WishKind,
+        *,
+        machine: MachineId | None = None,
+        size: int | None = None,
+        now: bool = False,
+        length: timedelta | None = None,
+        adopts: str = "",
+    ) -> None:
+        """Write a wish, unfenced, at the true time."""
+        at = BEGINNING + timedelta(seconds=self._ground.loop.time())
+        source = next((b.own for b in self._ground.watch.books if b.own == adopts), None)
+        wish = Wish(
+            number=0,
+            kind=kind,
+            fleet=home.fleets[0].name,
+            at=at,
+            actor="operator",
+            machine=machine,
+            size=size,
+            until=at + length if length is not None else None,
+            why="a whim",
+            now=now,
+            installation=source,
+        )
+        self._ground.trace.note(
+            f"operator wishes {kind} {machine or size or adopts}", machine or ""
+        )
+        await self._ground.put_wish(home, wish)
+
+    async def help(self, strokes: Strokes) -> None:
+        """Do what a person must do before a fleet can come to rest: let go, clear up, adopt."""
+        for home in self._ground.homes:
+            if home.book.lost:
+                continue
+            row = home.book.rows.get(home.fleets[0].name)
+            if row is not None and row.pause is not None:
+                await self.wish(home, WishKind.RESUME)
+            for machine in home.book.living():
+                if machine.hold is not None:
+                    await self.wish(home, WishKind.UNHOLD, machine=machine.id)
+        second = strokes.second
+        if second is not None:
+            await self._send_away(second)
+        await self._adopt(second)
+        self._clear_up()
+
+    def _clear_up(self) -> None:
+        """Remove what somebody took the marks from, and no record knows: only people can."""
+        watch = self._ground.watch
+        known = {part for b in watch.books if not b.lost for m in b.living() for part in m.ids()}
+        for thing, zone in things_in(watch.world):
+            if thing.mark is not None or thing.id in known or thing.id in self._ground.strangers:
+                continue
+            if thing.kind == "volume":
+                remove_volume(watch.world, thing.id, zone)
+            else:
+                watch.world.act(f"{thing.kind}_deleted_by_hand", thing.id)
+
+    async def _send_away(self, second: Home) -> None:
+        row = second.book.rows.get(second.fleets[0].name)
+        if row is None or row.size != 0:
+            await self.wish(second, WishKind.SCALE, size=0)
+
+    async def _adopt(self, second: Home | None) -> None:
+        """Adopt what a lost store left, and what carries our mark without a record."""
+        for home in self._ground.homes:
+            book = home.book
+            if book.lost or home is second:
+                continue
+            lost = {b.own for b in self._ground.watch.books if b.lost}
+            foreign = {
+                s.installation
+                for s in book.suspects.values()
+                if s.cls is SuspectClass.FOREIGN and s.installation in lost
+            }
+            for installation in sorted(str(i) for i in foreign):
+                await self.wish(home, WishKind.ADOPT, adopts=installation)
+            stray = [s for s in book.suspects.values() if s.cls is SuspectClass.STRAY]
+            if stray and not foreign:
+                await self.wish(home, WishKind.ADOPT)

@@ -1,0 +1,430 @@
+"""Invariants: what must hold after every step, each as a checker that can be shown a violation.
+
+The checkers know records and plain facts about the outside, never who brings them: a simulation,
+an end-to-end test, or a production alarm. Times are seconds of true time. For records they are
+absolute; for parts they hold within settle, and beyond that what breaks them must be seen and
+removed within a bound.
+"""
+
+from collections import deque
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+
+from hostler.domain.calls import Call
+from hostler.domain.fleet import Fleet, FleetRow, Timers
+from hostler.domain.ids import Epoch, InstallationId, MachineId, PartId
+from hostler.domain.machine import Fate, Machine, Offer, Origin
+from hostler.domain.parts import Mark, Slot
+from hostler.domain.phases import Phase, legal
+from hostler.domain.seen import Seen, Suspect, SuspectClass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Violation:
+    """An invariant that did not hold: which, what was seen, and the machine concerned if any."""
+
+    invariant: str
+    text: str
+    machine: MachineId | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thing:
+    """A billable thing that truly exists outside; `mark` as its tags or name say it.
+
+    `owner` is the thing that it hangs on.
+    """
+
+    id: PartId
+    kind: str
+    created: float
+    mark: Mark | None = None
+    slot: Slot | None = None
+    owner: PartId | None = None
+
+
+Found = tuple[Violation, ...]
+_FINE: Found = ()
+
+LIVE = frozenset({Phase.WANTED, Phase.STARTING, Phase.READY, Phase.DRAINING, Phase.RESTING})
+"""Phases in which what a record binds must not be destroyed."""
+
+
+@dataclass(slots=True)
+class Recorded:
+    """S1: every billable part is in a record or in the ledger within a bounded time.
+
+    Only time counts in which somebody looks with success at where the part is.
+    """
+
+    bound: float
+    unexplained: dict[PartId, float] = field(default_factory=dict[PartId, float])
+
+    def check(
+        self, things: Iterable[Thing], explained: Collection[PartId], passed: Mapping[PartId, float]
+    ) -> Found:
+        """Check the things that exist; `passed` is the time that counts since the last check."""
+        older, found = self.unexplained, list[Violation]()
+        self.unexplained = {}
+        for thing in things:
+            if thing.id in explained:
+                continue
+            time = older.get(thing.id, 0.0) + passed.get(thing.id, 0.0)
+            self.unexplained[thing.id] = time
+            if time > self.bound:
+                whose = thing.mark.machine if thing.mark else None
+                text = f"{thing.kind} {thing.id} is in no record and no ledger for {time:.0f} s"
+                found.append(Violation(invariant="S1", text=text, machine=whose))
+        return tuple(found)
+
+
+def grown(
+    fleet: Fleet, row: FleetRow, machines: Iterable[Machine], inserts: Collection[Machine]
+) -> Found:
+    """S2: a save that inserts takes the fleet neither beyond its wish and surge nor its maximum."""
+    if not inserts:
+        return _FINE
+    living = tuple(machines)
+    size = row.wished(fleet)
+    wanted = sum(machine.wanted for machine in living)
+    held = sum(machine.in_maximum for machine in living)
+    most = fleet.most(size)
+    found = list[Violation]()
+    if wanted > size + fleet.surge:
+        text = f"{wanted} machines are wanted; {size} were wished, {fleet.surge} may be more"
+        found.append(Violation(invariant="S2", text=text, machine=next(iter(inserts)).id))
+    if held > most:
+        text = f"{held} machines count; the maximum is {most}"
+        found.append(Violation(invariant="S2", text=text, machine=next(iter(inserts)).id))
+    return tuple(found)
+
+
+def crowded(fleet: Fleet, size: int, old_servers: int) -> Found:
+    """S2 outside: servers older than settle and the bound never exceed what the maximum allows."""
+    most = fleet.most(size) + fleet.caps.stuck
+    if old_servers <= most:
+        return _FINE
+    text = f"{old_servers} servers exist beyond settle; at most {most} may"
+    return (Violation(invariant="S2", text=text),)
+
+
+@dataclass(slots=True)
+class Attempts:
+    """S4: creation attempts in any hour are bounded, whatever fails."""
+
+    window: float = 3600.0
+    times: deque[float] = field(default_factory=deque[float])
+
+    def made(self, now: float, most: int) -> Found:
+        """Count one attempt."""
+        self.times.append(now)
+        while now - self.times[0] > self.window:
+            self.times.popleft()
+        if len(self.times) <= most:
+            return _FINE
+        text = f"{len(self.times)} creations were tried in an hour; the bound is {most}"
+        return (Violation(invariant="S4", text=text),)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Touch:
+    """A request that changes or destroys a thing outside: of which installation, and how."""
+
+    thing: Thing
+    by: tuple[InstallationId, ...]
+    destroys: bool
+
+
+def touched(touch: Touch, owner: Machine | None) -> Found:
+    """S5: what a live record binds is never destroyed; what is another's is never touched.
+
+    `owner` is the record, of any installation, that binds the thing.
+    """
+    mark = touch.thing.mark
+    if mark is not None and mark.installation not in touch.by:
+        text = f"{touch.thing.kind} {touch.thing.id} of {mark.installation} was touched"
+        return (Violation(invariant="S5", text=f"{text} by {touch.by[0]}", machine=mark.machine),)
+    if owner is not None and touch.destroys and owner.phase in LIVE:
+        text = f"{touch.thing.kind} {touch.thing.id} was destroyed while {owner.id} is"
+        return (Violation(invariant="S5", text=f"{text} {owner.phase}", machine=owner.id),)
+    return _FINE
+
+
+def lost_falsely(before: Machine, after: Machine, *, healthy: bool) -> Found:
+    """S5: what is healthy is not believed lost: its record does not break."""
+    fell = before.phase in {Phase.READY, Phase.DRAINING} and after.phase in {
+        Phase.BROKEN,
+        Phase.STOPPING,
+    }
+    if not (fell and healthy and after.ending is None):
+        return _FINE
+    text = f"{after.id} was believed lost ({after.reason}), and is healthy"
+    return (Violation(invariant="S5", text=text, machine=after.id),)
+
+
+def gone(before: Phase | None, machine: Machine, left: Iterable[Thing], oldest: float) -> Found:
+    """S7: *gone* only after confirmed absence; `left` is what still exists of the machine.
+
+    What was made after `oldest` is a late effect: it reopens the record, which S1 watches over.
+    """
+    if machine.phase is not Phase.GONE or before is Phase.GONE:
+        return _FINE
+    still = [thing for thing in left if thing.created < oldest]
+    if not still:
+        return _FINE
+    text = f"{machine.id} is gone, and its {still[0].kind} {still[0].id} still exists"
+    return (Violation(invariant="S7", text=text, machine=machine.id),)
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A *once* call that was sent: under which attempt, when, and what came of it (or nothing)."""
+
+    kind: str
+    attempt: int
+    at: float
+    outcome: str = ""
+
+
+@dataclass(slots=True)
+class Onces:
+    """S2, DESIGN 1.1: a *once* call is recorded first, and tried again only when that is sure."""
+
+    settle: float
+    last: dict[tuple[MachineId, Slot], Sent] = field(
+        default_factory=dict[tuple[MachineId, Slot], Sent]
+    )
+
+    def sending(self, call: Call, record: Machine | None, now: float, *, there: bool) -> Found:
+        """Check a call that is about to be sent; `there`: its slot's part truly exists."""
+        if not call.once or record is None:
+            return _FINE
+        key = (record.id, call.slot)
+        before, self.last[key] = self.last.get(key), Sent(call.kind, call.attempt, now)
+        asked = record.last_asked(call.slot, call.kind)
+        if asked is None or (asked.attempt, asked.fate) != (call.attempt, Fate.OPEN):
+            return _twice(record.id, f"{call} was sent, and no record holds it")
+        if before is None or before.kind != call.kind or before.outcome == "refused":
+            return _FINE
+        if before.outcome == "done" and there:
+            return _twice(record.id, f"{call} was sent again, and its part is there")
+        if before.outcome in {"", "unknown"} and now - before.at < self.settle - 1:
+            waited = now - before.at
+            return _twice(record.id, f"{call} was sent again after {waited:.0f} s, unsure")
+        return _FINE
+
+    def sent(self, machine: MachineId, call: Call, outcome: str) -> None:
+        """Note what came of a call."""
+        last = self.last.get((machine, call.slot))
+        if call.once and last is not None:
+            self.last[machine, call.slot] = replace(last, outcome=outcome)
+
+    def gone(self, before: Phase | None, machine: Machine, now: float) -> Found:
+        """S7: *gone* needs every unsure call to be older than settle."""
+        if machine.phase is not Phase.GONE or before is Phase.GONE:
+            return _FINE
+        for asked in machine.asked:
+            last = self.last.get((machine.id, asked.slot))
+            young = last is not None and now - last.at < self.settle - 1
+            unsure = asked.fate is Fate.OPEN or (asked.fate is Fate.LAPSED and young)
+            if unsure:
+                text = f"{machine.id} is gone while {asked.kind} is unsure"
+                return (Violation(invariant="S7", text=text, machine=machine.id),)
+        return _FINE
+
+
+def _twice(machine: MachineId, text: str) -> Found:
+    return (Violation(invariant="S2", text=text, machine=machine),)
+
+
+@dataclass(slots=True)
+class Failures:
+    """S4: after an offer failed, nothing is made of it until its pause is over."""
+
+    pause: float
+    last: dict[Offer, float] = field(default_factory=dict[Offer, float])
+
+    def moved(self, before: Machine, after: Machine, now: float) -> None:
+        """Note a failure to start."""
+        failed = before.phase is Phase.STARTING and after.phase is Phase.BROKEN
+        if failed and after.ending is None:
+            self.last[after.offer] = now
+
+    def inserted(self, machines: Iterable[Machine], now: float) -> Found:
+        """Check new machines."""
+        for machine in machines:
+            since = now - self.last.get(machine.offer, -self.pause)
+            if since < self.pause:
+                text = f"{machine.offer} was tried again {since:.0f} s after it had failed"
+                return (Violation(invariant="S4", text=text, machine=machine.id),)
+        return _FINE
+
+
+def swept(thing: Thing, age: float, grace: float, looked: float | None) -> Found:
+    """S5: what no record explains is removed only when it is old, and was just looked at again."""
+    if age < grace:
+        text = f"{thing.kind} {thing.id} was swept at the age of {age:.0f} s"
+        return (Violation(invariant="S5", text=text),)
+    if looked is None or looked > _JUST:
+        text = f"{thing.kind} {thing.id} was swept without another look at it"
+        return (Violation(invariant="S5", text=text),)
+    return _FINE
+
+
+_JUST = 60.0
+
+
+def suspected(suspects: Iterable[Suspect], machines: Mapping[MachineId, Machine]) -> Found:
+    """S5: nothing is suspected that a record explains."""
+    for suspect in suspects:
+        machine = machines.get(suspect.machine) if suspect.machine else None
+        stray = suspect.cls is SuspectClass.STRAY
+        if machine is None or machine.origin is Origin.ADOPTED:
+            continue  # the turn that adopts a part still tells of it
+        if stray and machine.phase is not Phase.GONE:
+            text = f"{suspect.kind} {suspect.part} is suspected, and {machine.id} explains it"
+            return (Violation(invariant="S5", text=text, machine=machine.id),)
+    return _FINE
+
+
+@dataclass(slots=True)
+class Records:
+    """DESIGN 1: a decision sees every record that was saved before its look was done."""
+
+    saved: dict[MachineId, tuple[float, Machine]] = field(
+        default_factory=dict[MachineId, tuple[float, Machine]]
+    )
+
+    def note(self, machine: Machine, now: float) -> None:
+        """Note a save."""
+        self.saved[machine.id] = (now, machine)
+
+    def check(self, seen: Seen, looked: float) -> Found:
+        """Check what a decision saw; its newest look was done at `looked`."""
+        versions = {machine.id: machine.version for machine in seen.machines}
+        for at, machine in self.saved.values():
+            if machine.id in seen.moving or machine.fleet != seen.fleet.name:
+                continue
+            known = versions.get(machine.id, 0)
+            stale = known < machine.version and machine.phase is not Phase.GONE
+            if stale and at < looked:
+                text = f"a decision saw {machine.id} as it was before its look"
+                return (Violation(invariant="look first", text=text, machine=machine.id),)
+        return _FINE
+
+
+def begun(*, holds_lease: bool, call: str) -> Found:
+    """S8: no call is begun after the lease's end."""
+    if holds_lease:
+        return _FINE
+    return (Violation(invariant="S8", text=f"{call} was begun without a valid lease"),)
+
+
+def saved(epoch: Epoch, newest: Epoch, what: str) -> Found:
+    """S8: a stale epoch changes no record."""
+    if epoch >= newest:
+        return _FINE
+    text = f"{what} was saved under epoch {epoch}; {newest} holds the lease"
+    return (Violation(invariant="S8", text=text),)
+
+
+def moved(before: Machine | None, after: Machine) -> Found:
+    """The table of phases knows every move that is saved."""
+    if before is None or before.phase is after.phase or legal(before.phase, after.phase):
+        return _FINE
+    text = f"{after.id} moved from {before.phase} to {after.phase}"
+    return (Violation(invariant="illegal move", text=text, machine=after.id),)
+
+
+SLACK = timedelta(minutes=5)
+"""How much later than its bound a phase may end: looks, settle and caps take their time."""
+_CAPPED = timedelta(minutes=60)
+
+
+@dataclass(slots=True)
+class Bounds:
+    """S9, L2: every phase on the way somewhere has a bound and an exit.
+
+    Only time counts in which a machine's own parts can be looked at, and nobody holds it.
+    """
+
+    timers: Timers
+    spent: dict[tuple[MachineId, Phase], float] = field(
+        default_factory=dict[tuple[MachineId, Phase], float]
+    )
+
+    def check(self, machines: Iterable[Machine], passed: Mapping[MachineId, float]) -> Found:
+        """Check the living machines; `passed` is the time that counts since the last check."""
+        older, found = self.spent, list[Violation]()
+        self.spent = {}
+        for machine in machines:
+            key = (machine.id, machine.phase)
+            time = older.get(key, 0.0) + passed.get(machine.id, 0.0)
+            self.spent[key] = time
+            bound = self._bound(machine)
+            if bound is not None and time > bound.total_seconds():
+                text = f"{machine.id} is {machine.phase} for {time:.0f} s ({machine.error})"
+                found.append(Violation(invariant="S9", text=text, machine=machine.id))
+        return tuple(found)
+
+    def _bound(self, machine: Machine) -> timedelta | None:
+        timers = self.timers
+        match machine.phase:
+            case Phase.WANTED:
+                return timers.admit + SLACK
+            case Phase.STARTING:
+                return timers.start + SLACK
+            case Phase.DRAINING:
+                return timers.drain + SLACK
+            case Phase.STOPPING:
+                return None if machine.stuck else timers.stop + SLACK
+            case Phase.BROKEN:
+                return timers.keep_broken + _CAPPED
+            case Phase.READY | Phase.RESTING | Phase.GONE:
+                return None
+
+
+def delayed(machine: MachineId, waited: float, most: float) -> Found:
+    """S10: a machine that has something to do is not kept waiting by the others."""
+    if waited <= most:
+        return _FINE
+    text = f"{machine} had a call to make, and waited {waited:.0f} s for its turn"
+    return (Violation(invariant="S10", text=text, machine=machine),)
+
+
+def wedged(waited: float, most: float) -> Found:
+    """S10: turns go on, whatever single calls do."""
+    if waited <= most:
+        return _FINE
+    return (Violation(invariant="S10", text=f"no turn was taken for {waited:.0f} s"),)
+
+
+def rested(
+    size: int, machines: Iterable[Machine], things: Iterable[Thing], explained: Collection[PartId]
+) -> Found:
+    """L1: in good weather the fleet reaches its size, and nothing else is left on the bill."""
+    living = [machine for machine in machines if machine.phase is not Phase.GONE]
+    ready = [machine for machine in living if machine.phase is Phase.READY]
+    for machine in living:
+        if machine.phase is not Phase.READY:
+            text = f"{machine.id} is {machine.phase} ({machine.error or machine.reason})"
+            return (Violation(invariant="L1", text=text, machine=machine.id),)
+    if len(ready) != size:
+        return (Violation(invariant="L1", text=f"{len(ready)} are ready, {size} were wished"),)
+    for thing in things:
+        if thing.id not in explained:
+            whose = thing.mark.machine if thing.mark else None
+            text = f"{thing.kind} {thing.id} is left on the bill"
+            return (Violation(invariant="L1", text=text, machine=whose),)
+    return _FINE
+
+
+def quiet(commands: int, calls: Iterable[str]) -> Found:
+    """L1: at rest nothing is decided, and nothing is asked but lists."""
+    other = sorted(set(calls))
+    if commands:
+        return (Violation(invariant="L1", text=f"{commands} commands were decided at rest"),)
+    if other:
+        return (Violation(invariant="L1", text=f"at rest, these were called: {', '.join(other)}"),)
+    return _FINE
