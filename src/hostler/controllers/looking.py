@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from hostler.domain.ids import FleetName, PartId, Zone
 from hostler.domain.machine import Fate, Machine
-from hostler.domain.parts import Scope
+from hostler.domain.parts import Part, Scope
 from hostler.domain.phases import Phase
 from hostler.domain.traits import Traits
 from hostler.domain.view import View
@@ -62,10 +62,15 @@ def _unmarked(view: View, zone: Zone, kind: str) -> tuple[PartId, ...]:
             part_id
             for part_id, sighting in view.sightings.items()
             if sighting.part.mark is None
-            and sighting.part.owner is None
+            and not _hangs_on_marked(view, sighting.part)
             and (sighting.part.zone, sighting.part.slot.kind) == (zone, kind)
         )
     )
+
+
+def _hangs_on_marked(view: View, part: Part) -> bool:
+    owner = view.part(part.owner) if part.owner else None
+    return owner is not None and owner.mark is not None
 
 
 def is_moving(machine: Machine) -> bool:
