@@ -1,0 +1,117 @@
+"""Plan: the very calls that apply makes, by the code that acts; looking changes nothing."""
+
+from dataclasses import replace
+
+import pytest
+
+from hostler.controllers.given import Ports
+from hostler.controllers.plan import Plan, look_once, plan
+from hostler.controllers.settings import Account, Settings
+from hostler.domain.decide import verdict_of
+from hostler.domain.ids import AccountName
+from hostler.domain.parts import Condition
+from hostler.domain.phases import Phase
+from hostler.domain.seen import WishKind
+from hostler.lab.yard import Yard
+from hostler.ports.store import Fence
+from hostler.testing.fakeways import MAKE_ADDRESS, MAKE_SERVER, POWER_ON, REMOVE_ADDRESS, TERMINATE
+from hostler.testing.scene import FLEET, MIN, S
+
+pytestmark = pytest.mark.looptime
+
+
+def given(yard: Yard) -> tuple[Ports, Account]:
+    ports = Ports(
+        store=yard.store,
+        clock=yard.clock,
+        prober=yard.prober,
+        meters=yard.meters,
+        fresh=yard.fresh,
+    )
+    return ports, Account(name=AccountName("main"), provider=yard.provider, fleets=(yard.fleet,))
+
+
+async def planned(yard: Yard) -> Plan:
+    ports, account = given(yard)
+    return await plan(ports, account, yard.fleet, Settings())
+
+
+def kinds(found: Plan) -> list[str]:
+    return [call.kind for machine in found.machines for call in machine.calls]
+
+
+async def test_plan_of_a_new_fleet_names_the_calls_that_are_made() -> None:
+    yard = Yard(replace(FLEET, size=2))
+    found = await planned(yard)
+    assert kinds(found) == [MAKE_ADDRESS, MAKE_SERVER, POWER_ON] * 2
+    assert [machine.machine for machine in found.machines] == [None, None]
+    created = found.machines[0].calls[1]
+    assert created.arg("addresses") == ("<address 0>",)
+    assert found.machines[0].calls[2].target == "<server>"
+    assert yard.calls() == []
+    assert await yard.machines() == ()
+    async with yard.running():
+        await yard.until([Phase.READY] * 2, 60 * S)
+    assert sorted(yard.calls()) == sorted(kinds(found))
+
+
+async def test_plan_at_rest_is_empty() -> None:
+    yard = Yard(replace(FLEET, size=2))
+    async with yard.running():
+        await yard.until([Phase.READY] * 2, 60 * S)
+        await yard.pass_by(1 * MIN)
+    found = await planned(yard)
+    assert found.machines == ()
+    assert found.decision.commands == ()
+
+
+async def test_plan_of_an_end_names_the_removal_and_writes_nothing() -> None:
+    yard = Yard(replace(FLEET, size=1))
+    async with yard.running():
+        await yard.until([Phase.READY], 60 * S)
+    entry = (await yard.machines())[0]
+    await yard.wish(WishKind.END, machine=entry.id)
+    events = len(await yard.store.events())
+    found = await planned(yard)
+    assert kinds(found) == [MAKE_ADDRESS, MAKE_SERVER, POWER_ON], "its replacement"
+    assert "draining" in [m.phase for m in found.machines]
+    assert len(await yard.store.events()) == events
+    assert len(await yard.store.wishes()) == 1
+
+
+async def test_plan_of_a_stopping_machine_goes_to_its_end() -> None:
+    yard = Yard(replace(FLEET, size=1))
+    yard.world.pace = replace(yard.world.pace, removal=5 * MIN)
+    async with yard.running():
+        await yard.until([Phase.READY], 60 * S)
+        await yard.pass_by(2 * MIN)
+    stored = (await yard.machines())[0]
+    lease = next(lease for lease in await yard.store.leases() if lease.name == "fleet/web")
+    await yard.store.save_machine(
+        replace(stored, phase=Phase.STOPPING, was_ready=None),
+        (),
+        Fence(lease=lease.name, epoch=lease.epoch),
+    )
+    for part in list(yard.world.parts.values()):
+        yard.world.parts[part.id] = replace(part, owner=None)
+    found = await planned(yard)
+    mine = next(machine for machine in found.machines if machine.machine == stored.id)
+    assert [call.kind for call in mine.calls] == [REMOVE_ADDRESS, TERMINATE]
+
+
+async def test_explanation_says_what_happens_next_and_it_does() -> None:
+    yard = Yard(replace(FLEET, size=1))
+    async with yard.running():
+        await yard.until([Phase.READY], 60 * S)
+        await yard.pass_by(2 * MIN)
+    yard.world.become(yard.world.servers()[0].id, Condition.OFF)
+    ports, account = given(yard)
+    seen = await look_once(ports, account, yard.fleet, Settings())
+    explained = verdict_of(seen.machines[0], seen, yard.provider)
+    assert explained is not None
+    assert explained.verdict.next.step == "look"
+    assert "stopped" in explained.verdict.next.detail
+    async with yard.running():
+        await yard.pass_by(3 * S)
+        scopes = [scope for _, looked in yard.provider.looks for scope in looked]
+    assert any(scope.machine == seen.machines[0].id and scope.known for scope in scopes)
