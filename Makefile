@@ -1,5 +1,5 @@
 # Everything runs in .venv, which is made from uv.lock by the first target that needs it.
-# Overrides: make PYTHON=/path/to/python3.12 setup; make SEEDS=500 proof
+# Overrides: make PYTHON=/path/to/python3.12 setup; make SEEDS=500 proof; make bench ARGS=--json
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -45,8 +45,8 @@ proof: $(STAMP)  ## simulate SEEDS disasters (10000 unless you say otherwise)
 	@$(BIN)/hostler simulate --seeds $(SEEDS)
 
 .PHONY: bench
-bench: $(STAMP)  ## print the numbers that the design promises
-	@set -e; for file in benchmarks/[a-z]*.py; do echo "==> $$file"; $(BIN)/python $$file; done
+bench: $(STAMP)  ## print the numbers that the design promises (COMPARE=1: beside the baseline)
+	@$(BIN)/python tools/bench.py $(if $(COMPARE),--compare) $(ARGS)
 
 .PHONY: docs
 docs: $(STAMP)  ## build the site in site/

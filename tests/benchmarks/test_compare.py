@@ -1,0 +1,54 @@
+"""The comparison of benchmarks: what is slower than its baseline is told, and fails."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TOOL = Path(__file__).resolve().parents[2] / "tools" / "bench.py"
+
+
+def run(folder: Path, figure: float, unit: str, *options: str) -> subprocess.CompletedProcess[str]:
+    row = {"name": "a thing", "goal": 10.0, "figure": figure, "unit": unit}
+    (folder / "thing.py").write_text(f"print({json.dumps(json.dumps(row))})\n")
+    command = (sys.executable, TOOL, "--folder", folder, "--only", "thing", *options)
+    return subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - ours
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "unit", "code"),
+    [
+        (2.0, 2.1, "s", 0),
+        (2.0, 9.0, "s", 1),
+        (9.0, 2.0, "s", 0),
+        (20_000.0, 4_000.0, "× real time", 1),
+        (4_000.0, 20_000.0, "× real time", 0),
+        (60.0, 61.0, "calls", 0),
+        (60.0, 90.0, "calls", 1),
+        (0.0, 0.0, "calls", 0),
+        (0.0, 5.0, "calls", 1),
+        (-3.0, 1.0, "simulated s", 0),
+    ],
+)
+def test_what_is_worse_than_the_baseline_fails_and_nothing_else(
+    tmp_path: Path, before: float, after: float, unit: str, code: int
+):
+    assert run(tmp_path, before, unit, "--save").returncode == 0
+
+    compared = run(tmp_path, after, unit, "--compare", "--json")
+
+    assert compared.returncode == code, compared.stderr
+    row = json.loads(compared.stdout)
+    assert row.keys() == {"name", "goal", "figure", "unit", "baseline", "ratio"}
+    assert (row["baseline"], row["figure"]) == (before, after)
+
+
+def test_without_a_comparison_a_line_has_four_keys_and_nothing_fails(tmp_path: Path):
+    run(tmp_path, 1.0, "s", "--save")
+
+    alone = run(tmp_path, 99.0, "s", "--json")
+
+    assert alone.returncode == 0
+    assert json.loads(alone.stdout).keys() == {"name", "goal", "figure", "unit"}
