@@ -1,10 +1,14 @@
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 import pytest
 from cli_kit import FILE, HOME, OFFER, WEB, InMemory, cli, fill, made, run
 
-from hostler.domain.ids import PartId, Zone, machine_id
-from hostler.domain.machine import Known, Place
+from hostler.domain.ids import FleetName, PartId, Zone, machine_id
+from hostler.domain.machine import Known, Offer, Place
 from hostler.domain.parts import Condition, Mark, Part, Slot
 from hostler.domain.phases import Phase
+from hostler.testing.fake import FakeProvider
 
 Out = pytest.CaptureFixture[str]
 FIRST = machine_id(1)
@@ -81,7 +85,37 @@ def test_check_says_what_the_file_asks_for_and_online_asks_the_provider(capsys: 
     run(fill(outside.store_))
     assert "in order" in cli(outside, capsys, "check", str(FILE)).out
     assert outside.provider is None
-    said = cli(outside, capsys, "check", str(FILE), "--online", "--json").json["checks"]
-    assert said["provider main"].startswith("answers; 0 parts seen")
+    said = cli(outside, capsys, "check", str(FILE), "--online", "--json").json
+    assert said["well"]
+    assert [entry["about"] for entry in said["checks"]] == ["fleet web", "provider main"]
+    assert said["checks"][1]["text"] == "answers; 0 parts are marked"
     outside.cloud().dead.add(Zone("z-1"))
     assert cli(outside, capsys, "check", str(FILE), "--online").code == 7
+
+
+@dataclass(frozen=True)
+class Found:
+    well: bool
+    about: str
+    text: str
+
+
+class Choosy(FakeProvider):
+    """Can tell that nobody sells this type."""
+
+    async def check_online(
+        self, offers: Mapping[FleetName, tuple[Offer, ...]]
+    ) -> tuple[Found, ...]:
+        return tuple(
+            Found(False, str(offer), "is not sold") for o in offers.values() for offer in o
+        )
+
+
+def test_check_online_fails_where_the_provider_finds_something_wrong(capsys: Out) -> None:
+    outside = InMemory()
+    run(fill(outside.store_))
+    outside.provider = Choosy(outside.cloud().world, HOME)
+    result = cli(outside, capsys, "check", str(FILE), "--online")
+    assert result.code == 1
+    assert "not in order" in result.out
+    assert "is not sold" in result.out

@@ -1,14 +1,11 @@
-"""Asking: plan, explain and check look, decide with the code that acts, and stop."""
+"""Asking: plan and explain look, decide with the code that acts, and stop."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Annotated
 
-from cyclopts import Parameter
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from hostler.config.values import Config
 from hostler.controllers.plan import Plan, Planned, look_once, plan
 from hostler.controllers.settings import Account
 from hostler.domain.calls import Effect
@@ -19,12 +16,12 @@ from hostler.domain.phases import PHASES, Phase
 from hostler.domain.reasons import sentence
 from hostler.domain.seen import Seen
 from hostler.domain.wishes import held_until
-from hostler.ports.store import Store
 
 from . import as_json, pictures
 from .exits import Exit
 from .guard import Guard
-from .options import About, File, Json, Name, find_machine
+from .looking import whole
+from .options import About, File, Name, find_machine
 from .outside import Outside, Purpose
 from .pictures import ink
 from .screen import Screen
@@ -60,7 +57,7 @@ class Asked:
                     account = _account(accounts, fleet)
                     plans.append(await plan(ports, account, fleet, config.settings))
         for made in plans:
-            _whole(made.seen)
+            whole(made.seen)
         screen.show(
             Group(*(part for made in plans for part in _pictured(made))),
             {"fleets": [_plan_json(made) for made in plans]},
@@ -87,66 +84,9 @@ class Asked:
         screen.show(explained_picture(explained, seen), explained_json(explained, seen))
         return Exit.OK
 
-    def check(
-        self,
-        file: File,
-        /,
-        *,
-        online: Annotated[
-            bool, Parameter(negative=(), help="also ask the provider, changing nothing")
-        ] = False,
-        json: Json = False,
-    ) -> int:
-        """Check the fleet file; with --online the credentials and the provider's answers too."""
-        return self.guard(json, lambda screen: self._check(file, screen, online=online))
-
-    async def _check(self, file: File, screen: Screen, *, online: bool) -> int:
-        config = self.outside.load(file)
-        checks = [_fleet_said(fleet) for fleet in config.fleets]
-        if online:
-            async with self.outside.store(config, Purpose.READ) as store:
-                checks += await self._online(config, store, screen)
-        picture = Group(
-            ink(f"{config.path}: in order", "green"), pictures.facts((n, t) for n, t in checks)
-        )
-        value = {"file": str(config.path), "store": str(config.store), "checks": dict(checks)}
-        screen.show(picture, value)
-        return Exit.OK
-
-    async def _online(self, config: Config, store: Store, screen: Screen) -> list[tuple[str, str]]:
-        said = list[tuple[str, str]]()
-        async with self.outside.accounts(config, store) as accounts:
-            ports = self.outside.ports(store, SilentMeters())
-            for account in accounts:
-                for fleet in account.fleets:
-                    with screen.waiting(f"looking at {account.name}"):
-                        seen = await look_once(ports, account, fleet, config.settings)
-                    _whole(seen)
-                    said.append((f"provider {account.name}", _answered(seen)))
-        return said
-
-
-def _answered(seen: Seen) -> str:
-    foreign = f", {len(seen.foreign)} with foreign marks in its name" if seen.foreign else ""
-    count = len(seen.view.sightings)
-    return f"answers; {count} parts seen for {seen.fleet.name}{foreign}"
-
-
-def _fleet_said(fleet: Fleet) -> tuple[str, str]:
-    offers = ", then ".join(str(offer) for offer in fleet.offers[:4])
-    more = f" and {len(fleet.offers) - 4} more" if len(fleet.offers) > 4 else ""
-    return f"fleet {fleet.name}", f"{fleet.size} of {offers}{more}; template {fleet.template}"
-
 
 def _account(accounts: Iterable[Account], fleet: Fleet) -> Account:
     return next(account for account in accounts if fleet in account.fleets)
-
-
-def _whole(seen: Seen) -> None:
-    """Raise ProviderError where nothing could be looked at whole: then nothing can be said."""
-    if seen.view.failed and not seen.view.whole:
-        errors = dict.fromkeys(looked.error for looked in seen.view.failed.values())
-        raise ProviderError("the provider could not be looked at: " + "; ".join(errors))
 
 
 def _plan_json(made: Plan) -> Mapping[str, object]:

@@ -38,7 +38,9 @@ def _command(name: str, outside: Outside) -> Command:
             from .running import Running as Room
         case "top":
             from .watching import Watching as Room
-        case "plan" | "explain" | "check":
+        case "check":
+            from .checking import Checking as Room
+        case "plan" | "explain":
             from .asking import Asked as Room
         case "status" | "story" | "leaks":
             from .reading import Reading as Room

@@ -1,0 +1,48 @@
+"""How long a person waits for the first letter: whole processes, the best of several runs."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+HOSTLER = Path(sys.executable).parent / "hostler"
+FILE = Path(__file__).resolve().parent.parent / "examples" / "web.toml"
+RUNS = 7
+GOAL = 0.5
+COMMANDS = (
+    ("--help",),
+    ("--version",),
+    ("check", str(FILE)),
+    ("status", str(FILE)),
+    ("leaks", str(FILE)),
+    ("demo", "--help"),
+)
+
+
+def main() -> None:
+    """Print a line for each command: the wall's time, and the processor's beside it."""
+    as_json = "--json" in sys.argv[1:]
+    for command in COMMANDS:
+        measured = [once(command) for _ in range(RUNS)]
+        wall, cpu = (min(times) for times in zip(*measured, strict=True))
+        name = f"start-up of {command[0]}" + (" --help" if command[-1] == "--help" else "")
+        if as_json:
+            line = {"name": name, "goal": GOAL, "figure": round(wall, 3), "unit": "s"}
+            print(json.dumps(line))
+        else:
+            print(f"{name:<24} goal {GOAL:4.2f} s   {wall:5.3f} s   ({cpu:5.3f} s of processor)")
+
+
+def once(command: tuple[str, ...]) -> tuple[float, float]:
+    """Run one command and return the seconds that passed and the seconds of processor time."""
+    before, begun = os.times(), time.perf_counter()
+    subprocess.run([str(HOSTLER), *command], check=True, capture_output=True)  # noqa: S603 - ours
+    after = os.times()
+    used = after.children_user + after.children_system
+    return time.perf_counter() - begun, used - before.children_user - before.children_system
+
+
+if __name__ == "__main__":
+    main()

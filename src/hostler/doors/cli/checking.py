@@ -1,0 +1,121 @@
+"""Checking: is the fleet file right, and would the provider sell what it asks for?"""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from hostler.config.values import Config
+from hostler.controllers.plan import look_once
+from hostler.controllers.settings import Account
+from hostler.domain.fleet import Fleet
+from hostler.ports.online import ChecksOnline
+from hostler.ports.store import Store
+
+from .exits import Exit
+from .guard import Guard
+from .looking import whole
+from .options import File, Json
+from .outside import Outside, Purpose
+from .pictures import ink, table
+from .screen import Screen
+from .silent import SilentMeters
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """One thing that was checked."""
+
+    about: str
+    text: str
+    well: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Checking:
+    """The command that changes nothing and tells what would go wrong."""
+
+    outside: Outside
+    guard: Guard
+
+    def check(
+        self,
+        file: File,
+        /,
+        *,
+        online: Annotated[
+            bool, Parameter(negative=(), help="also ask the provider, changing nothing")
+        ] = False,
+        json: Json = False,
+    ) -> int:
+        """Check the fleet file; with --online also key, zones, types and images at the provider."""
+        return self.guard(json, lambda screen: self._check(file, screen, online=online))
+
+    async def _check(self, file: Path, screen: Screen, *, online: bool) -> int:
+        config = self.outside.load(file)
+        checks = [_fleet(fleet) for fleet in config.fleets]
+        if online:
+            async with self.outside.store(config, Purpose.READ) as store:
+                with screen.waiting("asking the provider"):
+                    checks += [entry async for entry in self._online(config, store)]
+        well = all(entry.well for entry in checks)
+        value = {
+            "file": str(config.path),
+            "store": str(config.store),
+            "well": well,
+            "checks": [{"well": c.well, "about": c.about, "text": c.text} for c in checks],
+        }
+        screen.show(picture(config, checks), value)
+        return Exit.OK if well else Exit.FAILED
+
+    async def _online(self, config: Config, store: Store) -> AsyncIterator[Checked]:
+        """Look once for each fleet, and let providers that can say more."""
+        async with self.outside.accounts(config, store) as accounts:
+            ports = self.outside.ports(store, SilentMeters())
+            for account in accounts:
+                for fleet in account.fleets:
+                    seen = await look_once(ports, account, fleet, config.settings)
+                    whole(seen)
+                    yield _looked(account, fleet, len(seen.view.sightings), len(seen.foreign))
+                for found in await _findings(account):
+                    yield found
+
+
+async def _findings(account: Account) -> tuple[Checked, ...]:
+    if not isinstance(account.provider, ChecksOnline):
+        return ()
+    offers = {fleet.name: fleet.offers for fleet in account.fleets}
+    found = await account.provider.check_online(offers)
+    return tuple(Checked(about=f.about, text=f.text, well=f.well) for f in found)
+
+
+def _looked(account: Account, fleet: Fleet, parts: int, foreign: int) -> Checked:
+    about = f"provider {account.name}"
+    if foreign:
+        text = f"{foreign} parts in the name of {fleet.name} are of another installation: see leaks"
+        return Checked(about=about, text=text, well=False)
+    return Checked(about=about, text=f"answers; {parts} parts are marked")
+
+
+def _fleet(fleet: Fleet) -> Checked:
+    offers = ", then ".join(str(offer) for offer in fleet.offers[:4])
+    more = f" and {len(fleet.offers) - 4} more" if len(fleet.offers) > 4 else ""
+    return Checked(
+        about=f"fleet {fleet.name}",
+        text=f"{fleet.size} of {offers}{more}; template {fleet.template}",
+    )
+
+
+def picture(config: Config, checks: list[Checked]) -> RenderableType:
+    """Return the findings as a table, after a word on the whole. Pure."""
+    well = all(entry.well for entry in checks)
+    word = ("in order", "green") if well else ("not in order", "red")
+    made = table("", "what", "found")
+    for entry in checks:
+        sign = Text("✓", "green") if entry.well else Text("✗", "red")
+        made.add_row(sign, ink(entry.about), ink(entry.text))
+    return Group(ink(f"{config.path}: {word[0]}", word[1]), made)

@@ -1,0 +1,102 @@
+import io
+from datetime import UTC, datetime
+from pathlib import Path
+from random import Random
+
+from rich.console import Console
+
+from hostler.app.compose import Composed
+from hostler.domain.commands import Event
+from hostler.domain.ids import FleetName, TurnId, machine_id
+from hostler.lab.demo import at_simulator, example
+from hostler.lab.script import RULES, Script
+from hostler.lab.stage import conclusion
+from hostler.lab.tally import Tally, count_healed, count_made
+from hostler.simulators.scaleway.weather import CALM, LIVELY
+from hostler.simulators.scaleway.world import World
+
+
+def event(kind: str, machine: int, detail: str = "") -> Event:
+    return Event(
+        kind=kind,
+        at=datetime(2026, 1, 1, tzinfo=UTC),
+        fleet=FleetName("web"),
+        turn=TurnId("t"),
+        machine=machine_id(machine),
+        detail=detail,
+    )
+
+
+EVENTS = (
+    event("made", 1),
+    event("made", 2),
+    event("moved", 1, "ready>broken: gone"),
+    event("moved", 1, "broken>stopping: kept no longer"),
+    event("moved", 2, "starting>broken: overdue"),
+    event("moved", 2, "broken>ready: recovered"),
+    event("moved", 2, "ready>broken: gone"),
+    event("made", 3),
+)
+
+
+def test_a_machine_that_failed_is_healed_once_its_place_is_filled() -> None:
+    assert count_made(EVENTS) == 3
+    assert count_healed(EVENTS, wanted=2, ready=2) == 2
+    assert count_healed(EVENTS, wanted=2, ready=1) == 1
+    assert count_healed(EVENTS, wanted=2, ready=0) == 0
+    assert count_healed((), wanted=2, ready=2) == 0
+
+
+def test_the_tally_has_the_promised_keys() -> None:
+    value = Tally(wanted=5, ready=5, made=7, healed=2, faults={"b": 1, "a": 2}).as_json()
+    assert list(value) == [
+        "wanted",
+        "ready",
+        "made",
+        "healed",
+        "faults",
+        "calls",
+        "leaks",
+        "cost",
+    ]
+    assert list(value["faults"]) == ["a", "b"]  # pyright: ignore[reportArgumentType] - a dict
+
+
+def test_what_is_left_is_not_called_nothing() -> None:
+    def said(tally: Tally, *, gone: bool) -> str:
+        console = Console(file=io.StringIO(), width=80)
+        console.print(conclusion(tally, gone=gone))
+        assert isinstance(console.file, io.StringIO)
+        return console.file.getvalue()
+
+    good = Tally(wanted=5, ready=5, made=5, healed=0)
+    bad = Tally(wanted=5, ready=5, made=5, healed=0, leaks=2)
+    assert "nothing is left behind" in said(good, gone=True)
+    assert "something is left" in said(bad, gone=True)
+    assert "2 parts on the bill" in said(bad, gone=True)
+    assert "something is left" in said(good, gone=False)
+
+
+def test_troubles_are_scripted_once_and_the_weather_comes_and_goes() -> None:
+    told = list[str]()
+    world = World(lambda: 0.0, Random(1))
+    script = Script(world, told.append)
+    script.begin()
+    assert len(script.missed()) == len(RULES) == 4
+    script.rouse()
+    script.rouse()
+    assert world.weather is LIVELY
+    script.delete_one()
+    assert not script.deleted
+    script.clear()
+    script.clear()
+    assert world.weather is CALM
+    assert len(told) == len(RULES) + 2
+
+
+def test_the_example_is_moved_to_the_simulator_with_a_store_of_its_own(tmp_path: Path) -> None:
+    config = at_simulator(Composed().load(example()), "http://127.0.0.1:7", 2345, tmp_path)
+    assert config.store.parent == tmp_path
+    assert config.fleets[0].probe.port == 2345
+    assert config.fleets[0].size == 5
+    assert getattr(config.accounts[0].settings, "endpoint", "") == "http://127.0.0.1:7"
