@@ -8,12 +8,13 @@ import pytest
 
 from hostler.domain.calls import Refusal, Refused
 from hostler.domain.fleet import Caps, Probe, ProbeKind
-from hostler.domain.ids import Zone
+from hostler.domain.ids import Zone, machine_id
 from hostler.domain.machine import Offer
 from hostler.domain.parts import Condition, Look, Scope
 from hostler.domain.phases import Phase
 from hostler.domain.seen import WishKind
 from hostler.lab.yard import Yard
+from hostler.ports.store import Lease
 from hostler.testing.fake import Lost
 from hostler.testing.fakeways import (
     MAKE_ADDRESS,
@@ -23,7 +24,7 @@ from hostler.testing.fakeways import (
     REMOVE_SERVER,
     TERMINATE,
 )
-from hostler.testing.scene import ABROAD, FLEET, MIN, OFFER, S
+from hostler.testing.scene import ABROAD, FLEET, MIN, OFFER, S, server
 
 pytestmark = pytest.mark.looptime
 
@@ -465,3 +466,36 @@ async def test_second_replica_waits_and_takes_over_when_the_first_is_gone() -> N
         await yard.until([READY] * 3, 5 * MIN)
         assert second.leases.tenure("account/main") is not None
     assert len(yard.world.parts) == 6
+
+
+async def test_take_over_of_an_account_and_its_fleets_takes_one_ttl() -> None:
+    yard = Yard(replace(FLEET, size=1), exclusive=False)
+    async with yard.running("b"):
+        await yard.pass_by(20 * S)
+    async with yard.running("a") as first:
+        await yard.until([READY], 3 * MIN)
+        del first
+        yard.store.drop_lease = _nothing
+    begun = yard.clock.boot()
+    async with yard.running("c") as heir:
+        while heir.leases.tenure("fleet/web") is None:
+            await yard.pass_by(1 * S)
+        assert yard.clock.boot() - begun < 60 + 2 * 15 + 2
+
+
+async def _nothing(lease: Lease) -> None:
+    """Crash: nothing is given back."""
+
+
+async def test_machine_in_the_making_waits_quietly_while_the_world_is_not_ours() -> None:
+    yard = sized(1)
+    yard.provider.befall(MAKE_SERVER, *([BUSY] * 3))
+    async with yard.running():
+        await yard.until([Phase.STARTING], 10 * S)
+        yard.world.add(server(machine_id(500), installation=ABROAD))
+        yard.world.parts |= {}
+        await yard.pass_by(40 * S)
+        version = [m.version for m in await yard.machines()]
+        await yard.pass_by(3 * MIN)
+        assert [m.version for m in await yard.machines()] == version
+        assert yard.meters.refusals["G8"] == 0

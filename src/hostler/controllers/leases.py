@@ -56,6 +56,8 @@ class Leases:
         Those `watched` are not taken yet, but their holders' beats are counted from now on.
         """
         standing = {lease.name: lease for lease in await self._store.leases()}
+        for lease in standing.values():
+            self._watch(lease)
         for name in names:
             if name in self._held:
                 await self._renew(name)
@@ -96,7 +98,10 @@ class Leases:
         if standing is None or not standing.holder or self._store.exclusive:
             return True
         watched = self._watched.get(name)
-        if watched is None or watched[0] != standing:
-            self._watched[name] = (standing, now)
-            return False
-        return now - watched[1] >= self._ttl
+        return watched is not None and watched[0] == standing and now - watched[1] >= self._ttl
+
+    def _watch(self, lease: Lease) -> None:
+        """Note since when another's lease stands still, whether or not it is wanted yet."""
+        watched = self._watched.get(lease.name)
+        if watched is None or watched[0] != lease:
+            self._watched[lease.name] = (lease, self._clock.boot())

@@ -7,6 +7,7 @@ from .calls import Call, Effect
 from .machine import Machine
 from .parts import Part
 from .phases import Goal
+from .resize import world_is_right
 from .seen import Seen
 from .sure import sure_from, unsure
 from .ways import Ways
@@ -34,6 +35,10 @@ def allowed(machine: Machine, goal: Goal, parts: tuple[Part, ...], seen: Seen, w
     if machine.blind is not None and not _looked_since(machine, machine.blind, seen):
         return Ready(waits="a look: the outcome of the last call is unknown")
     calls = ways.next_calls(goal, machine, parts, seen.now)
+    if any(call.effect is Effect.MAKE for call in calls) and (wrong := world_is_right(seen)):
+        calls = tuple(call for call in calls if call.effect is not Effect.MAKE)
+        if not calls:
+            return Ready(waits=wrong)
     sure = tuple(call for call in calls if not unsure(machine, call))
     if calls and not sure:
         return Ready(
