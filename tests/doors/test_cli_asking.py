@@ -1,11 +1,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 
 import pytest
 from cli_kit import FILE, HOME, OFFER, WEB, InMemory, cli, fill, made, run
 
 from hostler.domain.ids import FleetName, PartId, Zone, machine_id
-from hostler.domain.machine import Known, Offer, Place
+from hostler.domain.machine import Hold, Known, Offer, Place
 from hostler.domain.parts import Condition, Mark, Part, Slot
 from hostler.domain.phases import Phase
 from hostler.testing.fake import FakeProvider
@@ -72,6 +73,15 @@ def test_explain_says_why_and_what_next_and_which_moves_are_open(capsys: Out) ->
     assert (value["machine"], value["phase"]) == (FIRST, "ready")
     assert value["moves"]["starting"] == "no way leads there from ready"
     assert set(value["next"]) == {"step", "detail", "at"}
+
+
+def test_explain_says_that_a_held_machine_is_left_alone(capsys: Out) -> None:
+    outside = InMemory()
+    hold = Hold(until=outside.clock_.at + timedelta(hours=1), why="a look", actor="bob")
+    run(fill(outside.store_, made(1, hold=hold)))
+    said = cli(outside, capsys, "explain", str(FILE), FIRST, "--json").json
+    assert said["moves"]["stopping"].startswith("open; not now: ")
+    assert "bob" in cli(outside, capsys, "explain", str(FILE), FIRST).out
 
 
 def test_explain_of_nobody_is_an_error_of_usage(capsys: Out) -> None:

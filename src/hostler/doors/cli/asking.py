@@ -171,21 +171,21 @@ def explained_picture(explained: Explained, seen: Seen) -> RenderableType:
             )
         ),
         ink("moves", "dim"),
-        pictures.facts((f"  {name}", said) for name, said in moves(explained)),
+        pictures.facts((f"  {name}", said) for name, said in moves(explained, seen)),
     )
 
 
-def moves(explained: Explained) -> list[tuple[str, str]]:
+def moves(explained: Explained, seen: Seen) -> list[tuple[str, str]]:
     """Return every phase with whether the machine may move there, and why not."""
     machine = explained.machine
     open_now = PHASES[machine.phase].moves
+    stop = explained.verdict.blocker or held_until(machine, seen.now)
     said = list[tuple[str, str]]()
     for phase in Phase:
         if phase is machine.phase:
             said.append((phase, "is here"))
         elif phase in open_now:
-            held = f"; not now: {explained.verdict.blocker}" if explained.verdict.blocker else ""
-            said.append((phase, f"open{held}"))
+            said.append((phase, f"open; not now: {stop}" if stop else "open"))
         else:
             said.append((phase, f"no way leads there from {machine.phase}"))
     return said
@@ -212,5 +212,5 @@ def explained_json(explained: Explained, seen: Seen) -> Mapping[str, object]:
         },
         "error": machine.error,
         "condition": explained.condition,
-        "moves": dict(moves(explained)),
+        "moves": dict(moves(explained, seen)),
     }

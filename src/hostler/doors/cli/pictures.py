@@ -62,10 +62,10 @@ def headline(seen: Standing) -> Text:
 
 
 def _oddities(seen: Standing) -> Iterable[str]:
-    if seen.row is not None and seen.row.condition and not seen.past:
-        yield seen.row.condition
     if seen.pause:
         yield seen.pause
+    elif seen.row is not None and seen.row.condition and not seen.past:
+        yield seen.row.condition
     if seen.suspects:
         price = sum(suspect.price for suspect in seen.suspects)
         yield f"{_many(len(seen.suspects), 'suspect')}, {euros(price)} an hour: see hostler leaks"
