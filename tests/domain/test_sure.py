@@ -247,7 +247,7 @@ def test_part_without_a_mark_is_ours_by_its_owner() -> None:
 # ---------------------------------------------------------------- absence
 
 
-def test_absence_takes_two_complete_looks_a_gap_apart_and_the_own_answer_of_a_bound_id() -> None:
+def test_absence_takes_two_complete_looks_and_two_own_answers_of_a_bound_id_a_gap_apart() -> None:
     scene = Scene(now=BEGIN + SETTLE)
     scene.add(machine())
     name = server(scene.the()).id
@@ -259,7 +259,11 @@ def test_absence_takes_two_complete_looks_a_gap_apart_and_the_own_answer_of_a_bo
     scene.later(1 * S)
     scene.look()
     assert not known(settled(scene)).gone
-    scene.look_at(Scope(ZONE, "server", scene.the().id, (name,)))
+    alone = Scope(ZONE, "server", scene.the().id, (name,))
+    scene.look_at(alone)
+    assert not known(settled(scene)).gone
+    scene.later(GAP)
+    scene.look_at(alone)
     assert known(settled(scene)).gone
 
 

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from . import loss, money
 from .calls import Refusal
 from .commands import Event
 from .fleet import ProbeKind
+from .ids import PartId
 from .machine import Machine
 from .parts import Condition, Part, Scope
 from .phases import PHASES, Goal, Phase
@@ -172,7 +173,10 @@ def _ended(step: Step, seen: Seen) -> Iterator[Event]:
 
 
 def _missed_scopes(machine: Machine, seen: Seen) -> tuple[Scope, ...]:
-    """Return looks at the single ids that listings lack: each one's own answer confirms its end."""
+    """Return looks at the single ids that listings lack: each one's own answers confirm its end.
+
+    It is asked for at once, and once more when a gap has passed.
+    """
     return tuple(
         Scope(known.zone, place.slot.kind, machine.id, (known.id,))
         for place in machine.places
@@ -180,8 +184,15 @@ def _missed_scopes(machine: Machine, seen: Seen) -> tuple[Scope, ...]:
         if known.absent is not None
         and known.removed is None
         and not known.gone
-        and seen.now - known.absent >= seen.fleet.timers.absence_gap
+        and _to_be_asked(known.id, known.absent, seen)
     )
+
+
+def _to_be_asked(part: PartId, absent: datetime, seen: Seen) -> bool:
+    alone = seen.view.missing.get(part)
+    if alone is None or alone < absent:
+        return True
+    return seen.now - absent >= seen.fleet.timers.absence_gap
 
 
 def bound_of(machine: Machine, seen: Seen) -> timedelta | None:

@@ -191,11 +191,16 @@ def _lacked_from(known: Known, seen: Seen) -> datetime:
 
 
 def _asked_alone(known: Known, seen: Seen) -> bool:
-    """A bound id is believed gone only when a look at it alone, or a call, was answered so."""
+    """A bound id is believed gone only when looks at it alone, or a call, were answered so.
+
+    One answer is nothing here either: the last of several lies a gap after it was first missed.
+    """
     if known.removed is not None:
         return True
-    alone = seen.view.missing.get(known.id)
-    return alone is not None and known.absent is not None and alone >= known.absent
+    alone, since = seen.view.missing.get(known.id), seen.view.lacking.get(known.id)
+    if alone is None or since is None or known.absent is None or since == alone:
+        return False
+    return alone - _steady(known.absent, seen) >= seen.fleet.timers.absence_gap
 
 
 def _close(machine: Machine, seen: Seen) -> Machine:

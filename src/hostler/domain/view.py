@@ -23,7 +23,8 @@ class View:
     """The newest word on every part and scope; a value: merging makes a new one.
 
     `whole` holds when the newest complete listing of a zone and kind began, `close` the same for
-    looks at one machine, `missing` when an id was asked for by itself and was not there.
+    looks at one machine, `missing` when an id was asked for by itself and was not there, `lacking`
+    since when it never was, as often as it was asked for.
     """
 
     sightings: Mapping[PartId, Sighting] = field(default_factory=dict[PartId, Sighting])
@@ -37,6 +38,7 @@ class View:
         default_factory=dict[tuple[MachineId, str], datetime]
     )
     missing: Mapping[PartId, datetime] = field(default_factory=dict[PartId, datetime])
+    lacking: Mapping[PartId, datetime] = field(default_factory=dict[PartId, datetime])
     failed: Mapping[tuple[Zone, str], Looked] = field(
         default_factory=dict[tuple[Zone, str], Looked]
     )
@@ -75,6 +77,7 @@ def merge(view: View, look: Look) -> View:
         whole=whole,
         close=close,
         missing=missing,
+        lacking={part: view.lacking.get(part, at) for part, at in missing.items()},
         failed=failed,
     )
 
