@@ -19,7 +19,7 @@ def trials() -> Mapping[str, Callable[..., int]]:
 def demo(
     *,
     seconds: Annotated[
-        float, Parameter(help="how long to keep the fleet", validator=Number(gte=5, lte=3600))
+        float, Parameter(help="how long to keep the fleet", validator=Number(gte=20, lte=3600))
     ] = 60.0,
     seed: Annotated[int, Parameter(help="of the weather")] = 1,
     json: Json = False,

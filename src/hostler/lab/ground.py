@@ -22,15 +22,17 @@ from hostler.stores.sqlite.runner import Inline
 from hostler.testing.simclock import BEGINNING, SimClock
 from hostler.testing.simloop import SimLoop
 
+from .book import book_for
 from .people import crowd
 from .process import Home, Process
+from .things import things_in
 from .trace import Trace
-from .watch import Watch, book_for, things_in
+from .watch import Watch
 from .weather import Climate
 
 FLEET = FleetName("web")
 SETTLE = timedelta(seconds=60)
-_SETTINGS = Settings(poll=timedelta(seconds=2))
+_SETTINGS = Settings(poll=timedelta(seconds=5))
 
 
 class WatchedWorld(World):

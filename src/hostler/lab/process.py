@@ -32,12 +32,14 @@ from hostler.testing.invariants import Violation
 from hostler.testing.simclock import SimClock
 from hostler.testing.simloop import LIFE, Life, SimLoop
 
+from .book import Book
+from .clerk import Clerk
 from .foretell import Foreteller
 from .gated_store import GatedStore
 from .gates import Gate
 from .meters import WatchfulMeters
 from .people import SECRET
-from .watch import Book, Clerk, Watch
+from .watch import Watch
 
 _LATENCY = 0.05
 
@@ -317,7 +319,7 @@ class Process:
     def jump(self, by: timedelta) -> None:
         """Let its wall clock jump."""
         self.clock.jump(by)
-        self.home.book.failures.last.clear()
+        self.home.book.forget_times()
         if self.incarnation is not None:
             self.incarnation.foreteller.blur()
 

@@ -12,10 +12,10 @@ from hostler.domain.seen import Seen
 from hostler.domain.ways import Ways
 from hostler.testing.invariants import Violation, quiet
 
+from .book import Book
 from .ground import Ground
 from .process import RUNNING
 from .strokes import Strokes
-from .watch import Book
 from .weather import Climate
 from .wisher import Operator
 

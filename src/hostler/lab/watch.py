@@ -2,125 +2,32 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from collections.abc import Iterable
+from dataclasses import replace
 
-from hostler.domain.calls import Call, Outcome, Shows
+from hostler.domain.calls import Call, Outcome
 from hostler.domain.commands import Event
 from hostler.domain.fleet import Fleet, FleetRow
-from hostler.domain.ids import Epoch, FleetName, InstallationId, MachineId, PartId, Zone
+from hostler.domain.ids import Epoch, FleetName, MachineId, PartId, Zone
 from hostler.domain.machine import Machine
-from hostler.domain.parts import Looked, Mark
+from hostler.domain.parts import Looked
 from hostler.domain.phases import Phase
-from hostler.domain.seen import Suspect
 from hostler.ports.http import Request
-from hostler.ports.store import Fence, Lease
-from hostler.providers.scaleway.marks import Claim, claim_of
+from hostler.ports.store import Fence
 from hostler.simulators.scaleway.ledger import Line
-from hostler.simulators.scaleway.records import Server, State
 from hostler.simulators.scaleway.world import World
 from hostler.testing import invariants
-from hostler.testing.invariants import (
-    Attempts,
-    Bounds,
-    Failures,
-    Found,
-    Onces,
-    Recorded,
-    Records,
-    Thing,
-    Touch,
-    Violation,
-)
+from hostler.testing.invariants import Attempts, Found, Recorded, Thing, Touch, Violation
+from hostler.testing.sureness import swept
 
+from .book import Book
+from .things import KINDS, fills, is_healthy, is_of, things_in
 from .trace import Trace
 
-KINDS = ("server", "address", "volume")
-FRESH = 75.0
-"""A look so young, in seconds, counts as somebody looking."""
 S1_BOUND = 180.0
+SELDOM = 60.0
 _ID = re.compile(r"/(servers|ips|volumes)(?:/([0-9a-f-]{36}))?")
 _ENDS = (b'"terminate"', b'"poweroff"', b'"stop_in_place"')
-
-
-@dataclass(slots=True)
-class Book:
-    """What one installation's store holds, as its saves told it; `lost`: nobody has it any more."""
-
-    own: InstallationId
-    fleets: dict[FleetName, Fleet]
-    adopted: tuple[InstallationId, ...] = ()
-    rows: dict[FleetName, FleetRow] = field(default_factory=dict[FleetName, FleetRow])
-    machines: dict[MachineId, Machine] = field(default_factory=dict[MachineId, Machine])
-    suspects: dict[PartId, Suspect] = field(default_factory=dict[PartId, Suspect])
-    epochs: dict[str, Epoch] = field(default_factory=dict[str, Epoch])
-    attempts: dict[FleetName, Attempts] = field(default_factory=dict[FleetName, Attempts])
-    failures: Failures = field(default_factory=lambda: Failures(25.0))
-    onces: Onces = field(default_factory=lambda: Onces(60.0))
-    records: Records = field(default_factory=Records)
-    close: dict[MachineId, float] = field(default_factory=dict[MachineId, float])
-    looks: dict[tuple[Zone, str], float] = field(default_factory=dict[tuple[Zone, str], float])
-    bounds: Bounds | None = None
-    lost: bool = False
-
-    @property
-    def ours(self) -> tuple[InstallationId, ...]:
-        """Every installation whose marks are ours."""
-        return (self.own, *self.adopted)
-
-    def living(self, fleet: FleetName | None = None) -> list[Machine]:
-        """Return the machines that are not gone."""
-        return [
-            m
-            for m in self.machines.values()
-            if m.phase is not Phase.GONE and fleet in {None, m.fleet}
-        ]
-
-    def looking(self, zone: Zone, kinds: Iterable[str], now: float) -> bool:
-        """Tell whether somebody looks with success at these kinds in this zone."""
-        return all(now - self.looks.get((zone, kind), -FRESH) < FRESH for kind in kinds)
-
-
-@lru_cache(maxsize=4096)
-def _claim(tags: tuple[str, ...], name: str, kind: str) -> Claim | None:
-    return claim_of(tags, name, kind)
-
-
-def things_in(world: World) -> list[tuple[Thing, Zone]]:
-    """Return every billable thing that truly exists, with its zone."""
-    estate = world.estate
-    found = list[tuple[Thing, Zone]]()
-    marks = dict[str, Mark | None]()
-    for server in estate.servers:
-        claim = _claim(tuple(server.tags), server.name, "server")
-        marks[server.id] = claim.mark if claim else None
-        thing = Thing(
-            id=PartId(server.id),
-            kind="server",
-            created=server.created,
-            mark=marks[server.id],
-            slot=claim.slot if claim else None,
-        )
-        found.append((thing, Zone(server.zone)))
-    for kind, shelf in (
-        ("address", estate.addresses),
-        ("volume", estate.volumes),
-        ("volume", estate.locals),
-    ):
-        for item in shelf:
-            owner = item.server.id if item.server is not None else None
-            claim = _claim(tuple(item.tags), item.name, kind)
-            thing = Thing(
-                id=PartId(item.id),
-                kind=kind,
-                created=item.created,
-                mark=claim.mark if claim else marks.get(owner or ""),
-                slot=claim.slot if claim else None,
-                owner=PartId(owner) if owner else None,
-            )
-            found.append((thing, Zone(item.zone)))
-    return found
 
 
 class Watch:
@@ -140,8 +47,11 @@ class Watch:
         self.resting = False
         self.longest_lag = 0.0
         self._recorded = Recorded(settle + S1_BOUND)
+        self._checked = 0.0
         self._ambient = dict[str, int]()
         self._ticked = 0.0
+        self._counted = 0.0
+        self.changed = True
 
     @property
     def now(self) -> float:
@@ -183,6 +93,7 @@ class Watch:
         """Note what became of a request in the world; count the faults that took effect."""
         text = f"{source} {request.method} {request.path}"
         if request.method != "GET":
+            self.changed = True
             self.calls_at_rest.append(line.key)
             self.trace.note(f"{text} -> {line.status} {line.fate} {line.fault}")
         else:
@@ -210,6 +121,7 @@ class Watch:
 
     def machine_saved(self, book: Book, machine: Machine, events: tuple[Event, ...]) -> None:
         """Check a record that was saved."""
+        self.changed = True
         before = book.machines.get(machine.id)
         book.machines[machine.id] = machine
         book.records.note(machine, self.now)
@@ -223,16 +135,19 @@ class Watch:
         book.failures.moved(before, machine, self.now)
         if machine.phase is Phase.GONE:
             self.found(book.onces.gone(before.phase, machine, self.now))
-            left = [t for t, _ in things_in(self.world) if _is_of(t, machine)]
+            left = [t for t, _ in things_in(self.world) if is_of(t, machine)]
             oldest = self.now - self.settle
             self.found(invariants.gone(before.phase, machine, left, oldest))
         else:
-            self.found(invariants.lost_falsely(before, machine, healthy=self._healthy(machine)))
+            self.found(
+                invariants.lost_falsely(before, machine, healthy=is_healthy(self.world, machine))
+            )
 
     def fleet_saved(
         self, book: Book, row: FleetRow, inserts: tuple[Machine, ...], events: tuple[Event, ...]
     ) -> None:
         """Check a row that was saved, with what it inserted."""
+        self.changed = True
         book.rows[row.name] = row
         for machine in inserts:
             book.machines[machine.id] = replace(machine, version=1)
@@ -257,7 +172,7 @@ class Watch:
         record = book.machines.get(MachineId(name)) if isinstance(name, str) else None
         things = [t for t, _ in things_in(self.world)] if call.once or record is None else []
         if record is not None:
-            there = any(_fills(thing, record.id, call) for thing in things)
+            there = any(fills(thing, record.id, call) for thing in things)
             self.found(book.onces.sending(call, record, self.now, there=there))
         for thing in things:
             if record is None and thing.id == call.target:
@@ -265,7 +180,7 @@ class Watch:
                 looked = book.close.get(MachineId(str(name)))
                 since = self.now - looked if looked is not None else None
                 grace = fleet.timers.grace.total_seconds() - 10
-                self.found(invariants.swept(thing, self.now - thing.created, grace, since))
+                self.found(swept(thing, self.now - thing.created, grace, since))
 
     def did(self, book: Book, call: Call, outcome: Outcome) -> None:
         """Note what came of a call."""
@@ -278,34 +193,29 @@ class Watch:
         newest = book.epochs.get(fence.lease, Epoch(0))
         self.found(invariants.saved(fence.epoch, newest, what))
 
-    def _healthy(self, machine: Machine) -> bool:
-        """Tell whether everything that the record binds is there, and its server is up."""
-        estate = self.world.estate
-        bound = {str(place.bound): place.slot.kind for place in machine.places if place.bound}
-        servers = [estate.servers.get(part) for part, kind in bound.items() if kind == "server"]
-        there = all(
-            estate.servers.get(part)
-            or estate.addresses.get(part)
-            or estate.volumes.get(part)
-            or estate.locals.get(part)
-            for part in bound
-        )
-        return there and bool(servers) and all(s is not None and _up(s) for s in servers)
-
     # ------------------------------------------------------------ from time to time
 
     def tick(self, *, awake: bool) -> None:
-        """Check what only time can break; `awake` says whether an engine could act meanwhile."""
+        """Check what only time can break; `awake` says whether an engine could act meanwhile.
+
+        While nothing changes, a check now and then is enough.
+        """
         self.world.advance()
         passed, self._ticked = self.now - self._ticked, self.now
+        self._counted += passed if awake else 0.0
         self._count_ambient()
+        if self.changed or self.now - self._checked >= SELDOM:
+            self._check(self._counted)
+            self._counted, self._checked, self.changed = 0.0, self.now, False
+
+    def _check(self, passed: float) -> None:
         things = things_in(self.world)
-        explained = {part for book in self.books if not book.lost for part in _explained(book)}
-        counted = {t.id: passed for t, zone in things if awake and self._seen_by(t, zone)}
+        books = [book for book in self.books if not book.lost]
+        explained = {part for book in books for part in book.explained()}
+        counted = {t.id: passed for t, zone in things if passed and self._seen_by(t, zone)}
         self.found(self._recorded.check((t for t, _ in things if t.mark), explained, counted))
-        for book in self.books:
-            if not book.lost:
-                self._check_book(book, [t for t, _ in things], passed if awake else 0.0)
+        for book in books:
+            self._check_book(book, [t for t, _ in things], passed)
 
     def _seen_by(self, thing: Thing, zone: Zone) -> bool:
         mark = thing.mark
@@ -346,6 +256,7 @@ class Watch:
         for fault, count in self.world.faults.items():
             known = max(self._ambient.get(fault, 0), self.faults[fault])
             if count > known:
+                self.changed = True
                 self.struck(fault, count - known)
             self._ambient[fault] = count
 
@@ -369,77 +280,3 @@ class Watch:
         machines = book.living(fleet.name)
         bound = {p.bound for m in machines for p in m.places if p.bound is not None}
         return invariants.rested(size, machines, things, bound)
-
-
-def _up(server: Server) -> bool:
-    return server.state == State.RUNNING and server.guest_up
-
-
-def _fills(thing: Thing, machine: MachineId, call: Call) -> bool:
-    mark = thing.mark
-    mine = mark is not None and mark.machine == machine
-    return mine and thing.slot == call.slot and call.shows is Shows.PART
-
-
-def _is_of(thing: Thing, machine: Machine) -> bool:
-    bound = any(known.id == thing.id for place in machine.places for known in place.known)
-    return bound or (thing.mark is not None and thing.mark.machine == machine.id)
-
-
-def _explained(book: Book) -> Iterable[PartId]:
-    for machine in book.living():
-        yield from machine.ids()
-    yield from book.suspects
-
-
-@dataclass(slots=True)
-class Clerk:
-    """Tells the watch what one process saves; implements `gated_store.Notary`."""
-
-    watch: Watch
-    book: Book
-    name: str
-    blur: Callable[[], None]
-    neighbour: Callable[[], bool]
-
-    def machine_saved(self, machine: Machine, events: tuple[Event, ...], fence: Fence) -> None:
-        """Note a machine's record."""
-        self.watch.fenced(self.book, fence, str(machine.id))
-        self.watch.machine_saved(self.book, machine, events)
-
-    def fleet_saved(
-        self, row: FleetRow, inserts: tuple[Machine, ...], events: tuple[Event, ...], fence: Fence
-    ) -> None:
-        """Note a fleet's row and its new machines."""
-        self.watch.fenced(self.book, fence, str(row.name))
-        self.watch.fleet_saved(self.book, row, inserts, events)
-
-    def suspects_saved(self, suspects: tuple[Suspect, ...], cleared: tuple[PartId, ...]) -> None:
-        """Note the ledger's changes."""
-        self.watch.found(invariants.suspected(suspects, self.book.machines))
-        self.book.suspects |= {suspect.part: suspect for suspect in suspects}
-        for part in cleared:
-            self.book.suspects.pop(part, None)
-        self.watch.trace.note(f"{self.name} suspects: {len(self.book.suspects)}")
-
-    def adopted(self, installations: tuple[InstallationId, ...]) -> None:
-        """Note whose marks are ours from now on."""
-        self.book.adopted = tuple(dict.fromkeys((*self.book.adopted, *installations)))
-
-    def leased(self, lease: Lease) -> None:
-        """Note who took a lease."""
-        self.book.epochs[lease.name] = lease.epoch
-        if lease.name.startswith("fleet/") and self.neighbour():
-            self.watch.struck("two_replicas")
-        self.watch.trace.note(f"{self.name} took {lease.name} under epoch {lease.epoch}")
-
-    def store_failed(self) -> None:
-        """Note that a call to the store was refused."""
-        self.blur()
-
-
-def book_for(own: InstallationId, fleets: Iterable[Fleet]) -> Book:
-    """Return the empty book of a new installation."""
-    by_name = {fleet.name: fleet for fleet in fleets}
-    timers = next(iter(by_name.values())).timers
-    return Book(own=own, fleets=by_name, bounds=Bounds(timers))

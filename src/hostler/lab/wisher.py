@@ -11,7 +11,7 @@ from .ground import Ground
 from .people import remove_volume
 from .process import Home
 from .strokes import Strokes
-from .watch import things_in
+from .things import things_in
 from .weather import Asking
 
 

@@ -1,0 +1,152 @@
+"""Sureness: what is asked is recorded first, and asked again only when that is sure."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from hostler.domain.calls import Call
+from hostler.domain.ids import MachineId
+from hostler.domain.machine import Fate, Machine, Offer, Origin
+from hostler.domain.parts import Slot
+from hostler.domain.phases import Phase
+from hostler.domain.seen import Seen, Suspect, SuspectClass
+
+from .invariants import Found, Thing, Violation
+
+_FINE: Found = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A *once* call that was sent: under which attempt, when, and what came of it (or nothing)."""
+
+    kind: str
+    attempt: int
+    at: float
+    outcome: str = ""
+
+
+@dataclass(slots=True)
+class Onces:
+    """S2, DESIGN 1.1: a *once* call is recorded first, and tried again only when that is sure."""
+
+    settle: float
+    last: dict[tuple[MachineId, Slot], Sent] = field(
+        default_factory=dict[tuple[MachineId, Slot], Sent]
+    )
+
+    def sending(self, call: Call, record: Machine | None, now: float, *, there: bool) -> Found:
+        """Check a call that is about to be sent; `there`: its slot's part truly exists."""
+        if not call.once or record is None:
+            return _FINE
+        key = (record.id, call.slot)
+        before, self.last[key] = self.last.get(key), Sent(call.kind, call.attempt, now)
+        asked = record.last_asked(call.slot, call.kind)
+        if asked is None or (asked.attempt, asked.fate) != (call.attempt, Fate.OPEN):
+            return _twice(record.id, f"{call} was sent, and no record holds it")
+        if before is None or before.kind != call.kind or before.outcome == "refused":
+            return _FINE
+        if before.outcome == "done" and there:
+            return _twice(record.id, f"{call} was sent again, and its part is there")
+        if before.outcome in {"", "unknown"} and now - before.at < self.settle - 1:
+            waited = now - before.at
+            return _twice(record.id, f"{call} was sent again after {waited:.0f} s, unsure")
+        return _FINE
+
+    def sent(self, machine: MachineId, call: Call, outcome: str) -> None:
+        """Note what came of a call."""
+        last = self.last.get((machine, call.slot))
+        if call.once and last is not None:
+            self.last[machine, call.slot] = replace(last, outcome=outcome)
+
+    def gone(self, before: Phase | None, machine: Machine, now: float) -> Found:
+        """S7: *gone* needs every unsure call to be older than settle."""
+        if machine.phase is not Phase.GONE or before is Phase.GONE:
+            return _FINE
+        for asked in machine.asked:
+            last = self.last.get((machine.id, asked.slot))
+            young = last is not None and now - last.at < self.settle - 1
+            unsure = asked.fate is Fate.OPEN or (asked.fate is Fate.LAPSED and young)
+            if unsure:
+                text = f"{machine.id} is gone while {asked.kind} is unsure"
+                return (Violation(invariant="S7", text=text, machine=machine.id),)
+        return _FINE
+
+
+def _twice(machine: MachineId, text: str) -> Found:
+    return (Violation(invariant="S2", text=text, machine=machine),)
+
+
+@dataclass(slots=True)
+class Failures:
+    """S4: after an offer failed, nothing is made of it until its pause is over."""
+
+    pause: float
+    last: dict[Offer, float] = field(default_factory=dict[Offer, float])
+
+    def moved(self, before: Machine, after: Machine, now: float) -> None:
+        """Note a failure to start."""
+        failed = before.phase is Phase.STARTING and after.phase is Phase.BROKEN
+        if failed and after.ending is None:
+            self.last[after.offer] = now
+
+    def inserted(self, machines: Iterable[Machine], now: float) -> Found:
+        """Check new machines."""
+        for machine in machines:
+            since = now - self.last.get(machine.offer, -self.pause)
+            if since < self.pause:
+                text = f"{machine.offer} was tried again {since:.0f} s after it had failed"
+                return (Violation(invariant="S4", text=text, machine=machine.id),)
+        return _FINE
+
+
+def swept(thing: Thing, age: float, grace: float, looked: float | None) -> Found:
+    """S5: what no record explains is removed only when it is old, and was just looked at again."""
+    if age < grace:
+        text = f"{thing.kind} {thing.id} was swept at the age of {age:.0f} s"
+        return (Violation(invariant="S5", text=text),)
+    if looked is None or looked > _JUST:
+        text = f"{thing.kind} {thing.id} was swept without another look at it"
+        return (Violation(invariant="S5", text=text),)
+    return _FINE
+
+
+_JUST = 60.0
+
+
+def suspected(suspects: Iterable[Suspect], machines: Mapping[MachineId, Machine]) -> Found:
+    """S5: nothing is suspected that a record explains."""
+    for suspect in suspects:
+        machine = machines.get(suspect.machine) if suspect.machine else None
+        stray = suspect.cls is SuspectClass.STRAY
+        if machine is None or machine.origin is Origin.ADOPTED:
+            continue  # the turn that adopts a part still tells of it
+        if stray and machine.phase is not Phase.GONE:
+            text = f"{suspect.kind} {suspect.part} is suspected, and {machine.id} explains it"
+            return (Violation(invariant="S5", text=text, machine=machine.id),)
+    return _FINE
+
+
+@dataclass(slots=True)
+class Records:
+    """DESIGN 1: a decision sees every record that was saved before its look was done."""
+
+    saved: dict[MachineId, tuple[float, Machine]] = field(
+        default_factory=dict[MachineId, tuple[float, Machine]]
+    )
+
+    def note(self, machine: Machine, now: float) -> None:
+        """Note a save."""
+        self.saved[machine.id] = (now, machine)
+
+    def check(self, seen: Seen, looked: float) -> Found:
+        """Check what a decision saw; its newest look was done at `looked`."""
+        versions = {machine.id: machine.version for machine in seen.machines}
+        for at, machine in self.saved.values():
+            if machine.id in seen.moving or machine.fleet != seen.fleet.name:
+                continue
+            known = versions.get(machine.id, 0)
+            stale = known < machine.version and machine.phase is not Phase.GONE
+            if stale and at < looked:
+                text = f"a decision saw {machine.id} as it was before its look"
+                return (Violation(invariant="look first", text=text, machine=machine.id),)
+        return _FINE
