@@ -89,6 +89,7 @@ async def _timed(loop: AccountLoop, group: asyncio.TaskGroup, before: Callable[[
     """Take some rounds, each after something was done, and return the median of each figure."""
     cpu, wall = list[float](), list[float]()
     for _ in range(ROUNDS):
+        await loop.keep_leases()
         loop.state.forget_looks()
         before()
         cpu_start, wall_start = time.process_time(), time.perf_counter()

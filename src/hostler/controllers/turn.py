@@ -1,5 +1,7 @@
 """Turn: one pass for one fleet: gather what was seen, decide, and carry the commands out."""
 
+import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import assert_never
 
@@ -61,7 +63,7 @@ class Turner:
         New machines come last, and only if every save before them stands: so at no moment do the
         records hold more than is wanted.
         """
-        tends, reclaims, lost = list[Tend](), list[Reclaim](), set[MachineId]()
+        tends, reclaims, ledgers = list[Tend](), list[Reclaim](), list[KeepLedger]()
         late: KeepRow | None = None
         for command in decision.commands:
             match command:
@@ -70,24 +72,24 @@ class Turner:
                     now = replace(command, inserts=()) if late else command
                     await self._keep_row(now, seen, tenure)
                 case Tend():
-                    kept = await self._keep_machine(command, tenure)
-                    if kept is None:
-                        lost.add(command.machine.id)
-                    elif kept.phase is not Phase.GONE:
-                        tends.append(replace(command, machine=kept))
+                    tends.append(command)
                 case KeepLedger():
-                    await self._ports.store.save_suspects(
-                        command.suspects, command.cleared, tenure.fence
-                    )
+                    ledgers.append(command)
                 case Reclaim():
                     reclaims.append(command)
                 case _:
                     assert_never(command)
+        kept = await self._keep_machines(tends, tenure)
+        lost = {tend.machine.id for tend in tends} - kept.keys()
+        for ledger in ledgers:
+            await self._ports.store.save_suspects(ledger.suspects, ledger.cleared, tenure.fence)
         if late is not None and not lost:
             row = self._state.rows[late.row.name]
             await self._keep_row(replace(late, row=row), seen, tenure)
         await self._take_wishes(seen, lost, tenure)
-        return Turned(seen=seen, decision=decision, tends=tuple(tends), reclaims=tuple(reclaims))
+        worked = (replace(t, machine=kept[t.machine.id]) for t in tends if t.machine.id in kept)
+        alive = tuple(tend for tend in worked if tend.machine.phase is not Phase.GONE)
+        return Turned(seen=seen, decision=decision, tends=alive, reclaims=tuple(reclaims))
 
     async def _keep_row(self, command: KeepRow, seen: Seen, tenure: Tenure) -> None:
         """Save the fleet's row with its new machines; a conflict ends the turn."""
@@ -124,10 +126,24 @@ class Turner:
             template=seen.fleet.template,
         )
 
+    async def _keep_machines(
+        self, tends: Sequence[Tend], tenure: Tenure
+    ) -> dict[MachineId, Machine]:
+        """Save records side by side, so that they share the store's waits; return those kept."""
+        changed = [tend for tend in tends if tend.changed]
+        kept = {tend.machine.id: tend.machine for tend in tends if not tend.changed}
+        stored = await asyncio.gather(
+            *(self._keep_machine(tend, tenure) for tend in changed), return_exceptions=True
+        )
+        for machine in stored:
+            if isinstance(machine, BaseException):
+                raise machine
+            if machine is not None:
+                kept[machine.id] = machine
+        return kept
+
     async def _keep_machine(self, tend: Tend, tenure: Tenure) -> Machine | None:
         """Save one record; None where it could not be saved: somebody was faster, so look again."""
-        if not tend.changed:
-            return tend.machine
         try:
             stored = await self._ports.store.save_machine(tend.machine, tend.events, tenure.fence)
         except Fenced:
