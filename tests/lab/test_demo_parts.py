@@ -75,6 +75,8 @@ def test_what_is_left_is_not_called_nothing() -> None:
     assert "something is left" in said(bad, gone=True)
     assert "2 parts on the bill" in said(bad, gone=True)
     assert "something is left" in said(good, gone=False)
+    assert "was not whole" in said(Tally(wanted=5, ready=4, made=5, healed=0), gone=True)
+    assert "was not whole" not in said(good, gone=True)
 
 
 def test_troubles_are_scripted_once_and_the_weather_comes_and_goes() -> None:

@@ -128,5 +128,10 @@ def conclusion(tally: Tally, *, gone: bool) -> RenderableType:
             ("left", "nothing" if good else f"{tally.leaks} parts on the bill"),
         )
     )
-    word = ink("nothing is left behind", "green") if good else ink("something is left", "red")
+    if not good:
+        word = ink("something is left", "red")
+    elif tally.ready < tally.wanted:
+        word = ink("nothing is left behind, but the fleet was not whole at the end", "red")
+    else:
+        word = ink("nothing is left behind", "green")
     return Group(ink(""), word, facts)
