@@ -99,8 +99,12 @@ def _believed(step: Step, reason: Reason, doubt: Doubt, seen: Seen) -> bool:
 
 
 def look_close(step: Step, reason: Reason, seen: Seen) -> Step:
-    """Ask for looks at the parts in doubt alone: the second sighting, and the id's own answer."""
-    machine = step.machine
+    """Ask for looks at the parts in doubt alone: the second sighting, and the id's own answer.
+
+    They are asked for once the absence gap has passed, because no earlier look can settle it.
+    """
+    machine, doubt = step.machine, step.machine.doubt
+    due = (doubt.since if doubt else seen.now) + seen.fleet.timers.absence_gap
     scopes = tuple(
         Scope(known.zone, place.slot.kind, machine.id, (known.id,))
         for place in machine.places
@@ -108,8 +112,9 @@ def look_close(step: Step, reason: Reason, seen: Seen) -> Step:
         if known.id == place.bound and (known.absent is not None or place.slot == seen.traits.main)
     )
     detail = f"whether it really {reason}".replace("_", " ")
-    said = replace(step, close=scopes, lost=True)
-    return replace(said, next=replace(said.next, step="look", detail=detail))
+    said = replace(step, close=scopes if seen.now >= due else (), lost=True)
+    at = due if seen.now < due else None
+    return replace(said, next=replace(said.next, step="look", detail=detail, at=at))
 
 
 def proved(step: Step, reason: Reason, seen: Seen) -> bool:
