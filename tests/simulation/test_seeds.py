@@ -12,6 +12,7 @@ MANY = 240
 AT_ONCE = 10
 
 KEPT = {
+    6: "S2: inserts were saved before the machines that they replace",
     1045: "L1: server and address lost their tags: the address was missed and found again for ever",
     1091: "S9: a clock jumped, and what the engine measures began anew (the checker was wrong)",
     1259: "S5: one flickering 404 amid empty lists was believed, of a healthy machine",

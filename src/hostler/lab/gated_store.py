@@ -147,6 +147,16 @@ class GatedStore:
         """Return the fleet as of a time."""
         return await self._read(lambda: self._store.images(fleet, at))
 
+    async def forget(self, before: datetime, limit: int, fence: Fence) -> int:
+        """Remove what was over before a time."""
+        return await self._write(
+            "forget", lambda: self._store.forget(before, limit, fence), _nothing
+        )
+
+    async def forgotten(self) -> datetime | None:
+        """Return before when things were removed."""
+        return await self._read(self._store.forgotten)
+
     async def hosts(self) -> tuple[Host, ...]:
         """Return all hosts."""
         return await self._read(self._store.hosts)

@@ -76,6 +76,8 @@ class WatchedTransport:
         await self._gate.pass_through("http", before=True)
         if self.inner.down:
             process.home.watch.struck("network_down")
+        elif request.method == "POST" and request.path.endswith("/servers"):
+            process.home.watch.creation_tried(process.home.book, process.home.fleets[0].name)
         response = await self.inner.send(request, deadline)
         await self._gate.pass_through("http", before=False)
         return response
@@ -109,9 +111,6 @@ class WatchedProvider:
         watch = self._process.home.watch
         watch.found(self._foreteller.doing(call))
         watch.doing(self._process.home.book, call)
-        fleet = call.arg("fleet")
-        if call.kind == "server.create" and isinstance(fleet, str):
-            watch.creation_tried(self._process.home.book, FleetName(fleet))
         outcome = await self._inner.do(call)
         self._foreteller.done(call, outcome)
         watch.did(self._process.home.book, call, outcome)

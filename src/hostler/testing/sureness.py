@@ -84,7 +84,9 @@ class Failures:
     last: dict[Offer, float] = field(default_factory=dict[Offer, float])
 
     def moved(self, before: Machine, after: Machine, now: float) -> None:
-        """Note a failure to start."""
+        """Note a failure to start, and a success, which makes the offer's record clean again."""
+        if before.phase is Phase.STARTING and after.phase is Phase.READY:
+            self.last.pop(after.offer, None)
         failed = before.phase is Phase.STARTING and after.phase is Phase.BROKEN
         if failed and after.ending is None:
             self.last[after.offer] = now
