@@ -51,10 +51,11 @@ def _note_status(step: Step, seen: Seen) -> Step:
     part = step.main(seen)
     if part is None or part.status == "promised":
         return step
-    machine = replace(
-        step.machine, observed=part.status, address=part.address or step.machine.address
-    )
-    return replace(step, machine=machine)
+    machine = step.machine
+    address = part.address or machine.address
+    if (machine.observed, machine.address) == (part.status, address):
+        return step
+    return replace(step, machine=replace(machine, observed=part.status, address=address))
 
 
 def _starting(step: Step, seen: Seen, *, wave: bool) -> Step:

@@ -163,7 +163,10 @@ class Machine:
 
     def place(self, slot: Slot) -> Place:
         """Return what is known of one slot, empty where nothing is."""
-        return next((place for place in self.places if place.slot == slot), Place(slot=slot))
+        for place in self.places:  # asked so often that a generator would be felt
+            if place.slot == slot:
+                return place
+        return Place(slot=slot)
 
     def bound(self, slot: Slot) -> PartId | None:
         """Return the id that is tied to this slot for good, or None."""

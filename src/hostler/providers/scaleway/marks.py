@@ -8,6 +8,7 @@ import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from hostler.domain.ids import FleetName, InstallationId, MachineId, PartId, is_machine_id
 from hostler.domain.parts import Mark, Slot
@@ -36,6 +37,7 @@ class Claim:
     slot: Slot
 
 
+@lru_cache(maxsize=256)
 def writable(installation: InstallationId, fleet: FleetName) -> bool:
     """Tell whether marks with these names can be read back."""
     return bool(_IS_INSTALLATION.fullmatch(installation) and _IS_FLEET.fullmatch(fleet))
