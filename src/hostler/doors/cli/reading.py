@@ -25,7 +25,7 @@ from .outside import Outside, Purpose
 from .screen import Screen
 from .silent import SilentMeters
 from .standing import Standing
-from .words import parse_time, span
+from .words import clock_time, parse_time, span
 
 _LATEST = 20
 
@@ -59,8 +59,18 @@ class Reading:
         async with self.outside.store(config, Purpose.READ) as store:
             fleets = config.chosen(asked.fleet)
             seen = [await standing_of(self.outside, store, config, fleet, time) for fleet in fleets]
-        value = {"at": time or now, "fleets": [as_json.standing(entry) for entry in seen]}
+            forgotten = await store.forgotten()
+        value = {
+            "at": time or now,
+            "whole": time is None or forgotten is None or time >= forgotten,
+            "fleets": [as_json.standing(entry) for entry in seen],
+        }
         screen.show(pictures.status(seen), value)
+        if forgotten is not None and not value["whole"]:
+            screen.note(
+                f"machines may be missing: what was over before {clock_time(forgotten, now)} is "
+                "forgotten (see `remember`)"
+            )
         return Exit.OK
 
     def story(

@@ -16,6 +16,7 @@ from hostler.domain.seen import Wish, WishKind
 from hostler.ports.store import Store
 
 from . import as_json
+from .adopting import check_source
 from .exits import Exit
 from .guard import Guard
 from .options import Asking, File, Name, find_machine
@@ -137,6 +138,8 @@ class Wishing:
         async def work(screen: Screen) -> int:
             config, wish = self._for_fleet(file, WishKind.ADOPT, asked)
             source = InstallationId(from_) if from_ else None
+            async with self.outside.store(config, Purpose.READ) as store:
+                check_source(await store.suspects(), wish.fleet, source)
             return await self._wish(config, replace(wish, installation=source), asked, screen)
 
         return self.guard(asked.json, work)
