@@ -1,7 +1,10 @@
-"""What all tests share: how hypothesis looks for counter-examples."""
+"""What all tests share: how hypothesis looks for counter-examples, and clean logs."""
 
 import asyncio
+from collections.abc import Iterator
 
+import pytest
+import structlog
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
@@ -17,3 +20,10 @@ settings.load_profile("hostler")
 # looptime asks for the current loop in every test; where there is none it would make one that
 # nobody closes, and its warning would fail whatever test runs next.
 asyncio.set_event_loop(None)
+
+
+@pytest.fixture(autouse=True)
+def _logs_of_its_own() -> Iterator[None]:
+    """What one test does to the logs (a captured stream, a level) is not there for the next."""
+    yield
+    structlog.reset_defaults()

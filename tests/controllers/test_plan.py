@@ -112,6 +112,6 @@ async def test_explanation_says_what_happens_next_and_it_does() -> None:
     assert explained.verdict.next.step == "look"
     assert "stopped" in explained.verdict.next.detail
     async with yard.running():
-        await yard.pass_by(3 * S)
+        await yard.pass_by(30 * S)
         scopes = [scope for _, looked in yard.provider.looks for scope in looked]
     assert any(scope.machine == seen.machines[0].id and scope.known for scope in scopes)
