@@ -111,7 +111,11 @@ async def test_explanation_says_what_happens_next_and_it_does() -> None:
     assert explained is not None
     assert explained.verdict.next.step == "look"
     assert "stopped" in explained.verdict.next.detail
+    assert explained.verdict.next.at is not None
     async with yard.running():
+        looks = len(yard.provider.looks)
         await yard.pass_by(30 * S)
-        scopes = [scope for _, looked in yard.provider.looks for scope in looked]
-    assert any(scope.machine == seen.machines[0].id and scope.known for scope in scopes)
+        assert len(yard.provider.looks) > looks
+        events = await yard.store.events(machine=seen.machines[0].id)
+    reasons = [kept.event.reason for kept in events if kept.event.kind == "moved"]
+    assert "stopped" in reasons
