@@ -44,6 +44,10 @@ format: $(STAMP)  ## repair what can be repaired by a tool
 proof: $(STAMP)  ## simulate SEEDS disasters (10000 unless you say otherwise)
 	@$(BIN)/hostler simulate --seeds $(SEEDS)
 
+.PHONY: clients
+clients: $(STAMP)  ## run the official Go client against the simulator (needs go and its module proxy)
+	@$(BIN)/python tests/simulators/go_client/run.py
+
 .PHONY: bench
 bench: $(STAMP)  ## print the numbers that the design promises (COMPARE=1: beside the baseline)
 	@$(BIN)/python tools/bench.py $(if $(COMPARE),--compare) $(ARGS)
