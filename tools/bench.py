@@ -25,7 +25,7 @@ TRIES = 3
 
 TIMES = frozenset({"s", "ms", "µs"})
 MORE_IS_BETTER = "× real time"
-WALL = ("wall", "time of", "start-up", "restart", ": read ")
+WALL = ("wall", "time of", "start-up", "restart to", ": read ")
 """Words in the names of figures that measure the wall's clock: neighbours and disks are in them."""
 
 TOLERANCE = 1.15
