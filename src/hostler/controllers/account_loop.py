@@ -34,6 +34,10 @@ _CLOSE_AT_ONCE = 20
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.loop")
 
 
+_ROUNDS_APART = timedelta(milliseconds=250)
+_STANDBY = timedelta(seconds=1)
+
+
 class AccountLoop:
     """Looks at one account, at a cadence that follows what is expected, and acts on it."""
 
@@ -257,7 +261,8 @@ class AccountLoop:
 
     async def _until_due(self) -> None:
         """Wait for cadence, nudge or lease; rounds are at least a quarter second apart."""
-        await self._ports.clock.sleep(timedelta(milliseconds=250))
+        leading = self._leases.tenure(self.lease) is not None
+        await self._ports.clock.sleep(_ROUNDS_APART if leading else _STANDBY)
         if self.state.due is None or self._leases.tenure(self.lease) is None:
             self._nudged.clear()
             return
