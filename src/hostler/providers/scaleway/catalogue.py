@@ -78,13 +78,17 @@ class Catalogue:
         `kind` is `instance_sbs` or `instance_local`. Raises NoImage, or what asking raises.
         """
         key = (zone, label, kind, type_)
-        kept = self._images.get(key)
-        now = self._clock.boot()
-        if kept is not None and now < kept[0]:
-            return kept[1]
+        if self.knows_image(*key):
+            return self._images[key][1]
+        until = self._clock.boot() + KEPT.total_seconds()
         image = await self._resolve(zone, label, kind, type_)
-        self._images[key] = (now + KEPT.total_seconds(), image)
+        self._images[key] = (until, image)
         return image
+
+    def knows_image(self, zone: Zone, label: str, kind: str, type_: str) -> bool:
+        """Tell whether `image` would answer without asking."""
+        kept = self._images.get((zone, label, kind, type_))
+        return kept is not None and self._clock.boot() < kept[0]
 
     def forget_images(self, zone: Zone) -> None:
         """Forget what labels mean in a zone: an image that was found is not there any more."""

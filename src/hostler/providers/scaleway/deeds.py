@@ -101,6 +101,18 @@ class Deeds:
             return self._not_made(failed, call)
         return Done(parts=self._made(call, server))
 
+    def knows_image(self, call: Call) -> bool:
+        """Tell whether a server can be made without asking for its image first."""
+        template = self._templates.get(fleet_of(call))
+        image = text(call, "image")
+        return (
+            template is None
+            or is_id(image)
+            or self._catalogue.knows_image(
+                call.zone, image, template.image_kind, text(call, "type")
+            )
+        )
+
     async def _image(self, call: Call, template: Template) -> str:
         image = text(call, "image")
         if is_id(image):

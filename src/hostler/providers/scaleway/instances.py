@@ -133,7 +133,8 @@ class Instances:
 
     def cost(self, call: Call | Scope) -> int:
         if isinstance(call, Call):
-            return _COSTS.get(call.kind, 1)
+            known = call.kind == MAKE_SERVER and self._deeds.knows_image(call)
+            return 1 if known else _COSTS.get(call.kind, 1)
         generations = 2 if call.kind == "volume" else 1
         if call.machine is None:
             return generations
