@@ -51,6 +51,8 @@ def grown(rate: float, took: float, calls: Counter[str], goal: float | None) -> 
     yield Figure(f"{about}: beyond boot and rate limit", goal, overhead, "simulated s")
     yield Figure(f"{about}: all", None, took, "simulated s")
     yield Figure(f"{about}: calls a machine", None, requests / SIZE, "calls")
+    pace = requests / (took - BOOT)
+    yield Figure(f"{about}: calls a second, looks and all", rate, pace, "calls")
 
 
 def idle(calls: Counter[str]) -> Iterator[Figure]:
