@@ -8,7 +8,7 @@ from hostler.lab.simulate import run_seed
 from hostler.lab.weather import ALL, Size, draw
 
 SIZE = Size()
-MANY = 240
+MANY = 200
 AT_ONCE = 10
 
 KEPT = {

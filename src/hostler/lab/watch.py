@@ -26,6 +26,9 @@ from .trace import Trace
 
 S1_BOUND = 180.0
 SELDOM = 60.0
+LIES = 120.0
+"""So long after a list hid something, only S1's bound speaks of what it hid."""
+_HIDE = frozenset({"empty_list", "list_without_newest", "truncated_page", "pages_shuffled"})
 _ID = re.compile(r"/(servers|ips|volumes)(?:/([0-9a-f-]{36}))?")
 _ENDS = (b'"terminate"', b'"poweroff"', b'"stop_in_place"')
 
@@ -45,6 +48,7 @@ class Watch:
         self.barred = Counter[str]()
         self.strange = 0
         self.resting = False
+        self.lied = -LIES
         self.longest_lag = 0.0
         self._recorded = Recorded(settle + S1_BOUND)
         self._checked = 0.0
@@ -102,6 +106,8 @@ class Watch:
                 self.calls_at_rest.append(line.key)
         for fault in line.fault.split("+") if line.fault else ():
             self.struck(fault)
+            if fault in _HIDE:
+                self.lied = self.now
 
     def _is_marked(self, request: Request) -> bool:
         """What lost its marks by hand can only be seen by its id: that is no call too many."""
@@ -136,7 +142,7 @@ class Watch:
         if machine.phase is Phase.GONE:
             self.found(book.onces.gone(before.phase, machine, self.now))
             left = [t for t, _ in things_in(self.world) if is_of(t, machine)]
-            oldest = self.now - self.settle
+            oldest = self.now - self.settle - (LIES if self.now - self.lied < LIES else 0.0)
             self.found(invariants.gone(before.phase, machine, left, oldest))
         else:
             self.found(

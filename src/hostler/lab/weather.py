@@ -40,7 +40,7 @@ _RATES: Mapping[str, float] = {
 
 _AMBIENT = {f.name for f in FAULTS if f.where in {Where.SERVERS, Where.ADDRESSES}}
 _PAGED = {"pages_shuffled", "truncated_page"}
-_RARE = {f.name for f in FAULTS if f.where not in {Where.ANY, Where.LIST}} - _AMBIENT
+_RARE = {f.name for f in FAULTS if f.where not in {Where.ANY, Where.LIST, Where.NAMED}} - _AMBIENT
 """Faults of requests that are made but a few times for each machine."""
 _HOUR = 3600.0
 _MOODS = ("calm", "one", "few", "few", "some", "some", "storm")

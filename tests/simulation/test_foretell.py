@@ -1,0 +1,62 @@
+from dataclasses import replace
+
+from hostler.domain.calls import Call, Effect, Refusal, Refused
+from hostler.domain.ids import MachineId, PartId, Zone
+from hostler.domain.parts import Slot
+from hostler.lab.foretell import Foreteller, Foretold
+
+M = MachineId("m-aaaaaaaaaa")
+CALL = Call(
+    kind="server.create",
+    slot=Slot("server"),
+    zone=Zone("fr-par-1"),
+    effect=Effect.MAKE,
+    attempt=1,
+    once=True,
+    args=(("machine", str(M)),),
+)
+LINE = "server.create server - 1"
+
+
+def teller(*calls: str) -> Foreteller:
+    found = Foreteller(lambda: 0.0)
+    found._steps[M] = Foretold(calls=calls, said="call server.create for server", at=0.0)
+    return found
+
+
+def names(found: Foreteller, call: Call) -> list[str]:
+    return [violation.invariant for violation in found.doing(call)]
+
+
+def test_e2_fires_when_another_call_is_made_than_was_planned():
+    assert not names(teller(LINE), CALL)
+    assert names(teller("ip.create address 0 - 1"), CALL) == ["E2"]
+
+
+def test_e2_fires_when_more_calls_are_made_than_were_planned():
+    told = teller(LINE)
+    assert not names(told, CALL)
+    assert names(told, CALL) == ["E2"]
+
+
+def test_e1_fires_when_a_call_is_made_and_none_was_foretold():
+    assert names(teller(), CALL) == ["E1"]
+
+
+def test_placeholders_of_a_plan_stand_for_any_answer():
+    told = teller("server.poweron server <server> 1")
+    on = replace(CALL, kind="server.poweron", target=PartId("6f1f9a52"))
+    assert not names(told, on)
+
+
+def test_after_an_outcome_that_is_not_definite_anything_may_come():
+    told = teller(LINE)
+    told.doing(CALL)
+    told.done(CALL, Refused(why=Refusal.BUSY, text="busy"))
+    assert not names(told, replace(CALL, kind="ip.delete"))
+
+
+def test_after_a_new_observation_anything_may_come():
+    told = teller("ip.create address 0 - 1")
+    told.blur()
+    assert not names(told, CALL)

@@ -1,0 +1,291 @@
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from hostler.domain.calls import Call, Effect
+from hostler.domain.fleet import Fleet, FleetRow, Timers
+from hostler.domain.ids import (
+    AccountName,
+    Epoch,
+    FleetName,
+    InstallationId,
+    MachineId,
+    PartId,
+    TurnId,
+    Zone,
+)
+from hostler.domain.machine import Asked, Ending, Fate, Machine, Offer, ask
+from hostler.domain.parts import Mark, Slot
+from hostler.domain.phases import Phase
+from hostler.domain.seen import Seen, Suspect, SuspectClass
+from hostler.domain.traits import Traits
+from hostler.domain.view import View
+from hostler.testing import invariants, sureness
+from hostler.testing.invariants import Attempts, Bounds, Recorded, Thing, Touch, Violation
+from hostler.testing.sureness import Failures, Onces, Records
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+WEB = FleetName("web")
+OURS, THEIRS = InstallationId("ours"), InstallationId("theirs")
+M = MachineId("m-aaaaaaaaaa")
+OFFER = Offer("DEV1-S", Zone("fr-par-1"))
+SERVER = Slot("server")
+FLEET = Fleet(name=WEB, account=AccountName("main"), size=2, offers=(OFFER,), maximum=4)
+ROW = FleetRow(name=WEB, created=NOW)
+
+
+def machine(phase: Phase = Phase.READY, number: int = 0) -> Machine:
+    name = MachineId(f"m-{'abcdefgh'[number] * 10}")
+    return Machine(
+        id=name, fleet=WEB, serial=number, created=NOW, phase=phase, since=NOW, offer=OFFER
+    )
+
+
+def thing(mark: InstallationId | None = OURS, created: float = 0.0) -> Thing:
+    made = None if mark is None else Mark(installation=mark, fleet=WEB, machine=M, attempt=1)
+    return Thing(id=PartId("s1"), kind="server", created=created, mark=made, slot=SERVER)
+
+
+def create(attempt: int = 1) -> Call:
+    return Call(
+        kind="server.create",
+        slot=SERVER,
+        zone=OFFER.zone,
+        effect=Effect.MAKE,
+        attempt=attempt,
+        once=True,
+    )
+
+
+def names(found: tuple[Violation, ...]) -> list[str]:
+    return [violation.invariant for violation in found]
+
+
+def test_s1_fires_when_a_part_stays_unexplained_too_long():
+    checker = Recorded(bound=100.0)
+    part = thing()
+    assert not checker.check([part], (), {part.id: 60.0})
+    assert names(checker.check([part], (), {part.id: 60.0})) == ["S1"]
+
+
+def test_s1_counts_no_time_in_which_nobody_could_look_and_forgives_what_is_explained():
+    checker = Recorded(bound=100.0)
+    part = thing()
+    for _ in range(10):
+        assert not checker.check([part], (), {})
+        assert not checker.check([part], (part.id,), {part.id: 90.0})
+
+
+def test_s2_fires_when_inserts_exceed_wish_and_surge():
+    machines = [machine(number=number) for number in range(4)]
+    assert not invariants.grown(FLEET, ROW, machines[:3], machines[2:3])
+    assert names(invariants.grown(FLEET, ROW, machines, machines[3:])) == ["S2"]
+
+
+def test_s2_fires_when_inserts_exceed_the_maximum():
+    held = [machine(Phase.STOPPING, number) for number in range(4)]
+    new = machine(Phase.WANTED, 5)
+    assert names(invariants.grown(FLEET, ROW, [*held, new], [new])) == ["S2"]
+
+
+def test_s2_fires_when_too_many_servers_exist_outside():
+    most = FLEET.most(2) + FLEET.caps.stuck
+    assert not invariants.crowded(FLEET, 2, most)
+    assert names(invariants.crowded(FLEET, 2, most + 1)) == ["S2"]
+
+
+def test_s4_fires_when_creations_exceed_the_hour():
+    checker = Attempts()
+    assert not any(checker.made(float(second), 5) for second in range(5))
+    assert names(checker.made(5.0, 5)) == ["S4"]
+    assert not checker.made(5000.0, 5)
+
+
+def test_s4_fires_when_an_offer_is_tried_again_within_its_pause():
+    checker = Failures(pause=25.0)
+    before = machine(Phase.STARTING)
+    checker.moved(before, replace(before, phase=Phase.BROKEN), 100.0)
+    assert names(checker.inserted([machine(number=1)], 110.0)) == ["S4"]
+    assert not checker.inserted([machine(number=1)], 126.0)
+
+
+@pytest.mark.parametrize("phase", [Phase.WANTED, Phase.STARTING, Phase.READY, Phase.DRAINING])
+def test_s5_fires_when_what_a_live_record_binds_is_destroyed(phase: Phase):
+    touch = Touch(thing=thing(), by=(OURS,), destroys=True)
+    assert names(invariants.touched(touch, machine(phase))) == ["S5"]
+    assert not invariants.touched(replace(touch, destroys=False), machine(phase))
+    assert not invariants.touched(touch, machine(Phase.STOPPING))
+
+
+def test_s5_fires_when_what_is_foreign_is_touched_at_all():
+    touch = Touch(thing=thing(THEIRS), by=(OURS,), destroys=False)
+    assert names(invariants.touched(touch, None)) == ["S5"]
+    assert not invariants.touched(replace(touch, by=(OURS, THEIRS)), None)
+
+
+def test_s5_fires_when_what_is_healthy_is_believed_lost():
+    before, after = machine(Phase.READY), machine(Phase.BROKEN)
+    assert names(invariants.lost_falsely(before, after, healthy=True)) == ["S5"]
+    assert not invariants.lost_falsely(before, after, healthy=False)
+    asked = replace(after, phase=Phase.STOPPING, ending=Ending(at=NOW, actor="me", why=""))
+    assert not invariants.lost_falsely(before, asked, healthy=True)
+
+
+def test_s5_fires_when_a_sweep_is_hasty():
+    assert names(sureness.swept(thing(), 10.0, 900.0, 1.0)) == ["S5"]
+    assert names(sureness.swept(thing(), 1000.0, 900.0, None)) == ["S5"]
+    assert names(sureness.swept(thing(), 1000.0, 900.0, 300.0)) == ["S5"]
+    assert not sureness.swept(thing(), 1000.0, 900.0, 1.0)
+
+
+def test_s5_fires_when_a_record_explains_a_suspect():
+    suspect = Suspect(
+        part=PartId("s1"),
+        kind="server",
+        zone=OFFER.zone,
+        fleet=WEB,
+        cls=SuspectClass.STRAY,
+        first=NOW,
+        last=NOW,
+        machine=M,
+    )
+    assert names(sureness.suspected([suspect], {M: machine()})) == ["S5"]
+    assert not sureness.suspected([suspect], {M: machine(Phase.GONE)})
+
+
+def test_s7_fires_when_something_old_is_left():
+    record = machine(Phase.GONE)
+    assert names(invariants.gone(Phase.STOPPING, record, [thing(created=5.0)], 10.0)) == ["S7"]
+    assert not invariants.gone(Phase.STOPPING, record, [thing(created=15.0)], 10.0)
+    assert not invariants.gone(Phase.GONE, record, [thing(created=5.0)], 10.0)
+
+
+def asked_of(record: Machine, fate: Fate) -> Machine:
+    asked = Asked(
+        kind="server.create",
+        slot=SERVER,
+        attempt=1,
+        at=NOW,
+        epoch=Epoch(1),
+        shows=create().shows,
+        fate=fate,
+    )
+    return record.with_asked(asked)
+
+
+def test_s7_fires_when_a_call_is_still_unsure():
+    checker = Onces(settle=60.0)
+    stopping = machine(Phase.STOPPING)
+    open_ = asked_of(machine(Phase.GONE), Fate.OPEN)
+    assert names(checker.gone(stopping.phase, open_, 1000.0)) == ["S7"]
+    checker.sending(create(), asked_of(stopping, Fate.OPEN), 0.0, there=False)
+    lapsed = asked_of(machine(Phase.GONE), Fate.LAPSED)
+    assert names(checker.gone(stopping.phase, lapsed, 30.0)) == ["S7"]
+    assert not checker.gone(stopping.phase, lapsed, 61.0)
+
+
+def test_s2_fires_when_a_once_call_is_sent_that_no_record_holds():
+    checker = Onces(settle=60.0)
+    assert names(checker.sending(create(), machine(), 0.0, there=False)) == ["S2"]
+
+
+def test_s2_fires_when_a_once_call_is_tried_again_unsure():
+    checker = Onces(settle=60.0)
+    first, second = create(1), create(2)
+    record = ask(machine(Phase.STARTING), first, NOW, Epoch(1))
+    assert not checker.sending(first, record, 0.0, there=False)
+    checker.sent(record.id, first, "unknown")
+    again = ask(record, second, NOW, Epoch(1))
+    assert names(checker.sending(second, again, 30.0, there=False)) == ["S2"]
+
+
+def test_s2_fires_when_what_was_answered_is_made_twice():
+    checker = Onces(settle=60.0)
+    first, second = create(1), create(2)
+    record = ask(machine(Phase.STARTING), first, NOW, Epoch(1))
+    checker.sending(first, record, 0.0, there=False)
+    checker.sent(record.id, first, "done")
+    again = ask(record, second, NOW, Epoch(1))
+    assert names(checker.sending(second, again, 300.0, there=True)) == ["S2"]
+
+
+def test_a_call_that_was_refused_may_be_made_again_at_once():
+    checker = Onces(settle=60.0)
+    first, second = create(1), create(2)
+    record = ask(machine(Phase.STARTING), first, NOW, Epoch(1))
+    checker.sending(first, record, 0.0, there=False)
+    checker.sent(record.id, first, "refused")
+    again = ask(record, second, NOW, Epoch(1))
+    assert not checker.sending(second, again, 1.0, there=False)
+
+
+def test_s8_fires_without_a_lease_and_under_a_stale_epoch():
+    assert names(invariants.begun(holds_lease=False, call="POST")) == ["S8"]
+    assert names(invariants.saved(Epoch(1), Epoch(2), "web")) == ["S8"]
+    assert not invariants.begun(holds_lease=True, call="POST")
+    assert not invariants.saved(Epoch(2), Epoch(2), "web")
+
+
+@pytest.mark.parametrize("phase", [Phase.WANTED, Phase.STARTING, Phase.STOPPING, Phase.BROKEN])
+def test_s9_fires_when_a_phase_outlives_its_bound(phase: Phase):
+    checker = Bounds(Timers())
+    record = machine(phase)
+    long = timedelta(hours=1).total_seconds()
+    found = checker.check([record], {record.id: long})
+    found += checker.check([record], {record.id: long})
+    assert set(names(found)) == {"S9"}
+
+
+def test_s9_counts_no_time_in_which_nobody_could_look():
+    checker = Bounds(Timers())
+    record = machine(Phase.STARTING)
+    assert not any(checker.check([record], {}) for _ in range(1000))
+
+
+def test_s10_fires_when_a_machine_or_a_fleet_waits():
+    assert names(invariants.delayed(M, 61.0, 60.0)) == ["S10"]
+    assert names(invariants.wedged(301.0, 300.0)) == ["S10"]
+    assert not invariants.delayed(M, 59.0, 60.0)
+    assert not invariants.wedged(299.0, 300.0)
+
+
+def test_l1_fires_when_the_fleet_is_not_at_rest():
+    ready = [machine(number=number) for number in range(2)]
+    assert not invariants.rested(2, ready, [], ())
+    assert names(invariants.rested(2, ready[:1], [], ())) == ["L1"]
+    assert names(invariants.rested(2, [*ready, machine(Phase.STOPPING, 3)], [], ())) == ["L1"]
+    assert names(invariants.rested(2, ready, [thing()], ())) == ["L1"]
+
+
+def test_l1_fires_when_something_is_decided_or_called_at_rest():
+    assert names(invariants.quiet(1, ())) == ["L1"]
+    assert names(invariants.quiet(0, ("server.get",))) == ["L1"]
+    assert not invariants.quiet(0, ())
+
+
+def test_an_illegal_move_is_found():
+    assert invariants.moved(machine(Phase.READY), machine(Phase.WANTED))
+    assert not invariants.moved(machine(Phase.READY), machine(Phase.DRAINING))
+
+
+def test_a_decision_on_older_records_than_its_look_is_found():
+    checker = Records()
+    newest = replace(machine(), version=3)
+    checker.note(newest, now=10.0)
+    seen = Seen(
+        turn=TurnId("t"),
+        now=NOW,
+        fleet=FLEET,
+        row=ROW,
+        machines=(replace(newest, version=2),),
+        view=View(),
+        traits=Traits(),
+        epoch=Epoch(1),
+        took=NOW,
+        steady=NOW,
+        ours=(OURS,),
+    )
+    assert names(checker.check(seen, looked=11.0)) == ["look first"]
+    assert not checker.check(seen, looked=9.0)
+    assert not checker.check(replace(seen, machines=(newest,)), looked=11.0)
