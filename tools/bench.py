@@ -150,6 +150,11 @@ class Baseline:
         then = self.of(figure)
         return then is not None and ratio(figure, then) > figure.tolerance
 
+    def missing(self, figures: Sequence[Figure]) -> tuple[str, ...]:
+        """Return the names that were not measured this time."""
+        names = {figure.name for figure in figures}
+        return tuple(name for name in self._figures if name not in names)
+
     def keep(self, figures: Sequence[Figure]) -> None:
         """Write these figures over what was kept of the same names."""
         self._figures |= {figure.name: figure for figure in figures}
@@ -235,7 +240,7 @@ def main() -> None:
     baseline = Baseline(folder / "baseline.json")
     figures, worse = list[Figure](), list[Figure]()
     start = time.perf_counter()
-    for name in asked.only or NAMES:
+    for name in asked.only or [name for name in NAMES if (folder / f"{name}.py").exists()]:
         script = folder / f"{name}.py"
         some = compared(script, baseline) if asked.compare else measured(script)
         for figure in some:
@@ -245,9 +250,12 @@ def main() -> None:
         figures += some
     if asked.save:
         baseline.keep(figures)
+    missing = baseline.missing(figures) if asked.compare and not asked.only else ()
+    if missing:
+        print(f"in the baseline, and not measured: {', '.join(missing)}", file=sys.stderr)
     if not asked.json:
         print("\n".join(closing(figures, worse, time.perf_counter() - start)))
-    sys.exit(bool(worse))
+    sys.exit(bool(worse or missing))
 
 
 if __name__ == "__main__":
