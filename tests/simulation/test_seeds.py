@@ -15,7 +15,7 @@ KEPT = {
     6: "S2: inserts were saved before the machines that they replace",
     1045: "L1: server and address lost their tags: the address was missed and found again for ever",
     1091: "S9: a clock jumped, and what the engine measures began anew (the checker was wrong)",
-    1259: "S5: one flickering 404 amid empty lists was believed, of a healthy machine",
+    545: "S5: one flickering 404 amid empty lists was believed, of a healthy machine",
     1266: "L1: as 1045",
     1319: "L1: as 1045, with two replicas",
 }

@@ -110,7 +110,7 @@ class WatchedProvider:
         """Make one call."""
         watch = self._process.home.watch
         watch.found(self._foreteller.doing(call))
-        watch.doing(self._process.home.book, call)
+        watch.doing(self._process.home.book, call, ahead=self._process.clock.ahead)
         outcome = await self._inner.do(call)
         self._foreteller.done(call, outcome)
         watch.did(self._process.home.book, call, outcome)

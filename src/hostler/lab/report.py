@@ -36,6 +36,8 @@ class Report:
     seconds: float = 0.0
     simulated: float = 0.0
     machine_seconds: float = 0.0
+    calm_simulated: float = 0.0
+    calm_seconds: float = 0.0
     failed: list[Result] = field(default_factory=list[Result])
     faults: Counter[str] = field(default_factory=Counter[str])
     pairs: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
@@ -47,8 +49,16 @@ class Report:
         self.machine_seconds += result.machine_seconds
         self.faults.update(result.faults)
         self.pairs.update(result.pairs)
+        if result.calm:
+            self.calm_simulated += result.simulated
+            self.calm_seconds += result.seconds
         if result.violation is not None:
             self.failed.append(result)
+
+    @property
+    def calm_speedup(self) -> float:
+        """How many times faster than life a calm day goes by, on one core."""
+        return self.calm_simulated / self.calm_seconds if self.calm_seconds else 0.0
 
     @property
     def unreached(self) -> list[str]:
@@ -80,6 +90,7 @@ def as_json(report: Report) -> str:
         ],
         "machine_years": round(report.machine_seconds / _YEAR, 6),
         "speedup": round(report.simulated / seconds, 1),
+        "calm_speedup": round(report.calm_speedup, 1),
         "seeds_per_second": round(report.seeds / seconds, 2),
         "seconds": round(seconds, 2),
         "faults": dict(sorted(report.faults.items())),
@@ -100,6 +111,7 @@ def as_text(report: Report) -> str:
     held = f"{report.seeds} seeds, {len(report.failed)} failed; {years:.3f} machine-years"
     lines = [
         f"{held} in {seconds:.1f} s: {pace} real time",
+        f"a calm day goes by {report.calm_speedup:,.0f} times faster than life, on one core",
         f"faults: {most or 'none'}",
     ]
     if report.seeds >= _ENOUGH:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from hostler.controllers import turn as turns
@@ -28,7 +28,7 @@ LIMIT = 6000.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """What came of one seed."""
+    """What came of one seed; `seconds` is what it took in real time."""
 
     seed: int
     violation: Violation | None
@@ -38,6 +38,8 @@ class Result:
     machine_seconds: float
     faults: dict[str, int]
     pairs: tuple[tuple[str, str], ...]
+    calm: bool = False
+    seconds: float = field(default=0.0, compare=False)
 
 
 class Season:
@@ -134,6 +136,7 @@ class Season:
             machine_seconds=watch.machine_seconds,
             faults=dict(sorted(watch.faults.items())),
             pairs=tuple(sorted(watch.pairs)),
+            calm=self.climate.mood == "calm",
         )
 
 

@@ -9,7 +9,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -92,6 +92,12 @@ def run(plan: Plan, jobs: int = 1) -> Iterator[Result]:
 
 def run_seed(seed: int, size: Size, bug: str = "") -> Result:
     """Run one seed from beginning to rest."""
+    begun = time.process_time()
+    result = _run_seed(seed, size, bug)
+    return replace(result, seconds=time.process_time() - begun)
+
+
+def _run_seed(seed: int, size: Size, bug: str) -> Result:
     _silence()
     shared = _SHARED_MEMORY if _SHARED_MEMORY.is_dir() else None
     with tempfile.TemporaryDirectory(prefix="hostler-", dir=shared) as folder:

@@ -172,8 +172,8 @@ class Watch:
         attempts = book.attempts.setdefault(fleet, Attempts())
         self.found(attempts.made(self.now, book.fleets[fleet].creates_per_hour(size)))
 
-    def doing(self, book: Book, call: Call) -> None:
-        """Check a call before it is sent."""
+    def doing(self, book: Book, call: Call, *, ahead: float) -> None:
+        """Check a call before it is sent, by a process whose wall clock is `ahead`."""
         name = call.arg("machine")
         record = book.machines.get(MachineId(name)) if isinstance(name, str) else None
         things = [t for t, _ in things_in(self.world)] if call.once or record is None else []
@@ -186,7 +186,8 @@ class Watch:
                 looked = book.close.get(MachineId(str(name)))
                 since = self.now - looked if looked is not None else None
                 grace = fleet.timers.grace.total_seconds() - 10
-                self.found(swept(thing, self.now - thing.created, grace, since))
+                age = self.now - thing.created + max(ahead, 0.0)
+                self.found(swept(thing, age, grace, since))
 
     def did(self, book: Book, call: Call, outcome: Outcome) -> None:
         """Note what came of a call."""

@@ -28,6 +28,11 @@ class SimClock:
         """Wait this long in simulated time."""
         await asyncio.sleep(time.total_seconds())
 
+    @property
+    def ahead(self) -> float:
+        """By how many seconds the wall is ahead of the true date."""
+        return self._wall.total_seconds()
+
     def jump(self, by: timedelta) -> None:
         """Let the wall clock jump."""
         self._wall += by
