@@ -110,6 +110,26 @@ def test_status_at_a_time_shows_the_fleet_as_it_was(capsys: Out) -> None:
     assert before["machines"] == []
 
 
+def test_status_says_when_a_time_lies_before_what_is_remembered(capsys: Out) -> None:
+    outside = InMemory()
+    run(fill(outside.store_, made(1, Phase.READY)))
+
+    async def forget() -> None:
+        (row,) = await outside.store_.fleets()
+        old = Event(kind="old", at=NOW - timedelta(days=3), fleet=WEB, turn=TurnId("t-1"))
+        held = await fence(outside.store_)
+        await outside.store_.save_fleet(row, (), (old,), held)
+        assert await outside.store_.forget(NOW - timedelta(days=2), 10, held) == 1
+
+    run(forget())
+    for at, whole in (("1d", True), ("3d", False)):
+        told = cli(outside, capsys, "status", str(FILE), "--at", at)
+        assert ("machines may be missing" in told.err) is not whole
+        found = cli(outside, capsys, "status", str(FILE), "--at", at, "--json").json
+        assert found["whole"] is whole
+    assert "missing" not in cli(outside, capsys, "status", str(FILE)).err
+
+
 def test_a_time_that_is_none_is_an_error_of_usage(capsys: Out) -> None:
     result = cli(InMemory(), capsys, "status", str(FILE), "--at", "yesterday")
     assert result.code == 2

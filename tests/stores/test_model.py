@@ -80,6 +80,7 @@ ASKS = st.builds(
             *["add_fleet", "save_fleet", "save_fleet"],
             *["adopt", "save_host", "bind", "unbind", "save_suspects", "wish", "take_wishes"],
             *["take_lease", "renew_lease", "drop_lease"],
+            *["forget"] * 3,
         ]
     ),
     fleet=st.sampled_from(FLEETS),
@@ -111,7 +112,8 @@ async def save_fleet(store: Store, ask: Ask) -> object:
 
 async def save_machine(store: Store, ask: Ask) -> object:
     read = await store.machine(MACHINES[ask.number]) or machine(ask.number, ask.fleet)
-    changed = replace(ask.knowing(read), phase=ask.phase, version=read.version - ask.old)
+    known = replace(ask.knowing(read), since=ask.at)
+    changed = replace(known, phase=ask.phase, version=read.version - ask.old)
     return await store.save_machine(changed, (event(changed, ask.at),), ask.fence)
 
 
@@ -169,6 +171,21 @@ async def drop_lease(store: Store, ask: Ask) -> object:
     return await store.leases()
 
 
+async def forget(store: Store, ask: Ask) -> object:
+    """Forget up to a time: nothing living is lost, and from that time on the past is as before."""
+
+    async def whole() -> list[object]:
+        later = [at for at in TIMES if at >= ask.at]
+        found: list[object] = [await store.machines(fleet) for fleet in FLEETS]
+        return [*found, *[await store.images(fleet, at) for fleet in FLEETS for at in later]]
+
+    before = await whole()
+    went = await store.forget(ask.at, ask.other, ask.fence)
+    assert await whole() == before
+    assert went <= ask.other
+    return went
+
+
 ACTS: dict[str, Callable[[Store, Ask], Awaitable[object]]] = {
     "add_fleet": add_fleet,
     "save_fleet": save_fleet,
@@ -183,6 +200,7 @@ ACTS: dict[str, Callable[[Store, Ask], Awaitable[object]]] = {
     "take_lease": take_lease,
     "renew_lease": renew_lease,
     "drop_lease": drop_lease,
+    "forget": forget,
 }
 
 
@@ -203,6 +221,7 @@ async def everything(store: Store) -> list[object]:
         await store.suspects(),
         await store.wishes(),
         await store.leases(),
+        await store.forgotten(),
     ]
     found += [await store.machines(fleet) for fleet in FLEETS]
     found += [await store.machine(one) for one in MACHINES]

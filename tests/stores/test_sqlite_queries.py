@@ -60,6 +60,10 @@ def test_query_is_used(name: str):
         "events_of_machine",
         "events_of_both",
         "images",
+        "forgettable",
+        "forget_events",
+        "forget_events_of",
+        "forget_machine",
         "ties",
     ],
 )
@@ -67,7 +71,7 @@ def test_query_uses_an_index(name: str, db: sqlite3.Connection):
     found = plan(db, name)
     assert "SEARCH" in found
     assert "SCAN" not in found.replace("SCAN 2", "")
-    if name.startswith(("machines", "events")):
+    if name.startswith(("machines", "events", "forget")):
         assert "TEMP B-TREE" not in found
 
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from typing import cast
 
@@ -17,8 +18,10 @@ from .decode import Raw, decode_table, is_table, known_keys, table
 from .faults import Fault, Faults, did_you_mean, join
 from .source import read_toml
 from .tables import EngineTable, FleetTable, MetricsTable, ProviderTable, ReadyTable, TopTable
+from .units import format_duration
 from .values import MEMORY, AccountConfig, Config, Listen, WrongFile
 
+_SHORTEST_MEMORY, _LONGEST_MEMORY = timedelta(days=1), timedelta(days=36_500)
 TABLES = ("provider", "fleet", "engine", "metrics")
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?", re.ASCII)
 A_NAME = "a name of at most 40 lower-case letters, digits and inner dashes (it is put into tags)"
@@ -210,6 +213,9 @@ class Reading:
             self.faults.add("engine.lease_beat", None, "at most half of lease_ttl")
         if asked.busy_first > asked.busy_last:
             self.faults.add("engine.busy_first", None, "at most busy_last")
+        if not _SHORTEST_MEMORY <= asked.remember <= _LONGEST_MEMORY:
+            span = f"{format_duration(_SHORTEST_MEMORY)} to {format_duration(_LONGEST_MEMORY)}"
+            self.faults.add("engine.remember", format_duration(asked.remember), span)
         return Settings(
             lease_ttl=asked.lease_ttl,
             lease_beat=asked.lease_beat,
@@ -218,6 +224,7 @@ class Reading:
             busy_last=asked.busy_last,
             rare=asked.rare,
             poll=asked.poll,
+            remember=asked.remember,
         )
 
     def _metrics(self, raw: Raw) -> Listen | None:

@@ -191,6 +191,13 @@ class EngineTable(Struct, frozen=True, kw_only=True):
     poll: Annotated[
         Positive, Meta(description="how often the store is asked whether a wish was written")
     ] = timedelta(milliseconds=400)
+    remember: Annotated[
+        Positive,
+        Meta(
+            description="how long events, and machines that are gone, are kept, at least `1d`; a "
+            "machine that lives keeps its newest record however old"
+        ),
+    ] = timedelta(days=90)
 
 
 class MetricsTable(Struct, frozen=True, kw_only=True):

@@ -10,6 +10,7 @@ from hostler.domain.errors import StoreError, StoreLost
 from .account_loop import AccountLoop
 from .given import Ports
 from .leases import Leases
+from .retention import Retention
 from .settings import Account, Settings
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.engine")
@@ -26,6 +27,8 @@ class Engine:
         self.loops = tuple(
             AccountLoop(account, ports, self.leases, settings, holder) for account in accounts
         )
+        names = tuple(loop.lease for loop in self.loops)
+        self._retention = Retention(ports, self.leases, settings, names)
 
     async def run(self) -> None:
         """Run until cancelled; leases are given back on the way out, machines stay as they are.
@@ -37,6 +40,7 @@ class Engine:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._leases_loop())
                 group.create_task(self._wishes_loop())
+                group.create_task(self._retention.run())
                 for loop in self.loops:
                     group.create_task(loop.run())
         finally:

@@ -134,7 +134,29 @@ class Store(Protocol):
         ...
 
     async def images(self, fleet: FleetName, at: datetime) -> tuple[Machine, ...]:
-        """Return the fleet as of a time: each machine's last image before it, gone left out."""
+        """Return the fleet as of a time: each machine's last image before it, gone left out.
+
+        Before the time that `forgotten` returns, machines may be missing.
+        """
+        ...
+
+    async def forget(self, before: datetime, limit: int, fence: Fence) -> int:
+        """Remove at most `limit` rows of what was over before a time; return how many went.
+
+        First machines in the history that went before it and have no event since, each with all
+        its events, and its record last. Then events older than it, the oldest first, except each
+        machine's last image among them. So living machines keep an image however old it is, and
+        `images` answers as before for every time from `before` on. Leases, rows, the living, hosts,
+        ties, suspects and wishes stay.
+
+        Fewer than `limit`: nothing more is to be forgotten. Raises Fenced as `save_fleet` does. A
+        part that shows up later is no longer known to be a forgotten machine's: let `before` lie
+        days, not minutes, in the past.
+        """
+        ...
+
+    async def forgotten(self) -> datetime | None:
+        """Return the latest `before` by which anything was removed; None: nothing ever was."""
         ...
 
     async def hosts(self) -> tuple[Host, ...]:

@@ -13,7 +13,7 @@ from hostler.ports.store import Fence
 from . import events as story
 from . import leases
 from .queries import SQL
-from .records import MACHINE
+from .records import MACHINE, microseconds
 
 
 def living(db: Connection, fleet: FleetName) -> tuple[Machine, ...]:
@@ -67,6 +67,7 @@ def _columns(machine: Machine, document: str) -> dict[str, str | int]:
         "fleet": machine.fleet,
         "serial": machine.serial,
         "version": machine.version,
+        "since": microseconds(machine.since),
         "doc": document,
     }
 

@@ -59,7 +59,8 @@ UPDATE machines SET fleet = :fleet, serial = :serial, version = version + 1, doc
 WHERE id = :id AND version = :version;
 
 -- name: save_gone
-UPDATE history SET fleet = :fleet, serial = :serial, version = version + 1, doc = :doc
+UPDATE history
+SET fleet = :fleet, serial = :serial, version = version + 1, since = :since, doc = :doc
 WHERE id = :id AND version = :version;
 
 -- name: leave_living
@@ -73,8 +74,8 @@ INSERT INTO machines (id, fleet, serial, version, doc)
 VALUES (:id, :fleet, :serial, :version + 1, :doc);
 
 -- name: enter_gone
-INSERT INTO history (id, fleet, serial, version, doc)
-VALUES (:id, :fleet, :serial, :version + 1, :doc);
+INSERT INTO history (id, fleet, serial, version, since, doc)
+VALUES (:id, :fleet, :serial, :version + 1, :since, :doc);
 
 -- name: claims
 SELECT part FROM claims WHERE machine = :machine;
@@ -112,6 +113,43 @@ SELECT image FROM events WHERE number IN (
     SELECT max(number) FROM events
     WHERE fleet = :fleet AND at < :at AND image IS NOT NULL GROUP BY machine
 );
+
+-- name: forgettable
+SELECT id FROM history
+WHERE since < :before
+    AND NOT EXISTS (SELECT 1 FROM events WHERE machine = history.id AND at >= :before)
+ORDER BY since, id LIMIT :limit;
+
+-- name: forget_events_of
+DELETE FROM events WHERE number IN (
+    SELECT number FROM events WHERE machine = :machine ORDER BY number LIMIT :limit
+);
+
+-- name: forget_machine
+DELETE FROM history WHERE id = :machine;
+
+-- name: forget_events
+DELETE FROM events WHERE number IN (
+    SELECT number FROM events AS old
+    WHERE at < :before
+        AND (
+            EXISTS (
+                SELECT 1 FROM events AS later
+                WHERE later.fleet = old.fleet AND later.machine = old.machine
+                    AND later.number > old.number AND later.at < :before
+                    AND later.image IS NOT NULL
+            )
+            OR image IS NULL
+        )
+    ORDER BY at, number LIMIT :limit
+);
+
+-- name: forgotten
+SELECT before FROM forgotten;
+
+-- name: note_forgotten
+INSERT INTO forgotten (row, before) VALUES (0, :before)
+ON CONFLICT (row) DO UPDATE SET before = max(before, excluded.before);
 
 -- name: hosts
 SELECT doc FROM hosts ORDER BY id;

@@ -71,3 +71,8 @@ EVENT = Sheet(Event)
 def microseconds(at: datetime) -> int:
     """Return a time as microseconds since 1970, exactly: columns compare it as a number."""
     return (at - _EPOCH) // _MICROSECOND
+
+
+def moment(since: int) -> datetime:
+    """Return the time, in UTC, of a number that `microseconds` returned."""
+    return _EPOCH + since * _MICROSECOND

@@ -34,8 +34,10 @@ CREATE TABLE history (
     fleet TEXT NOT NULL,
     serial INTEGER NOT NULL,
     version INTEGER NOT NULL,
+    since INTEGER NOT NULL,         -- when it went: microseconds since 1970, UTC
     doc TEXT NOT NULL
 );
+CREATE INDEX history_by_time ON history (since, id);
 
 -- Which part is whose: every id that a living machine has and that is not confirmed gone.
 CREATE TABLE claims (
@@ -53,8 +55,15 @@ CREATE TABLE events (
     image TEXT                      -- the machine after the change
 );
 CREATE INDEX events_of_fleet ON events (fleet, number);
-CREATE INDEX events_of_machine ON events (machine, number) WHERE machine IS NOT NULL;
+CREATE INDEX events_of_machine ON events (machine, number, at) WHERE machine IS NOT NULL;
 CREATE INDEX images ON events (fleet, machine, number, at) WHERE image IS NOT NULL;
+
+CREATE INDEX events_by_time ON events (at, number, fleet, machine);
+
+CREATE TABLE forgotten (
+    row INTEGER PRIMARY KEY CHECK (row = 0),
+    before INTEGER NOT NULL         -- what was over by then is not whole: microseconds since 1970
+);
 
 CREATE TABLE hosts (
     id TEXT PRIMARY KEY,

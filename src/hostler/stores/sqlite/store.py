@@ -14,7 +14,7 @@ from hostler.domain.seen import Suspect, Wish
 from hostler.ports.store import Fence, Identity, Kept, Lease
 
 from . import events as story
-from . import fleets, hosts, leases, ledger
+from . import fleets, forgetting, hosts, leases, ledger
 from . import machines as records
 from .queries import SQL
 from .runner import Runner
@@ -87,6 +87,12 @@ class SqliteStore:
 
     async def images(self, fleet: FleetName, at: datetime) -> tuple[Machine, ...]:
         return await self._read(lambda db: story.images(db, fleet, at))
+
+    async def forget(self, before: datetime, limit: int, fence: Fence) -> int:
+        return await self._write(lambda db: forgetting.forget(db, before, limit, fence))
+
+    async def forgotten(self) -> datetime | None:
+        return await self._read(forgetting.forgotten)
 
     async def hosts(self) -> tuple[Host, ...]:
         return await self._read(hosts.records)

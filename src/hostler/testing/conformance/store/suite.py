@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from inspect import iscoroutinefunction
 from types import ModuleType
 
-from . import events, fleets, hosts, leases, ledger, machines
+from . import events, fleets, forgetting, hosts, leases, ledger, machines
 from .stores import Stores
 
 Check = Callable[[Stores], Awaitable[None]]
@@ -27,7 +27,7 @@ def _checks(module: ModuleType) -> tuple[Check, ...]:
 
 CHECKS: tuple[Check, ...] = tuple(
     check
-    for module in (fleets, machines, events, hosts, ledger, leases)
+    for module in (fleets, machines, events, forgetting, hosts, ledger, leases)
     for check in _checks(module)
 )
 """All checks, each named for what holds."""

@@ -17,6 +17,8 @@ from hostler.domain.phases import Phase
 from hostler.domain.seen import Suspect, Wish
 from hostler.ports.store import Fence, Identity, Kept, Lease
 
+from .past import Past
+
 RecordT = TypeVar("RecordT", bound=FleetRow | Machine | Host | Suspect | Wish | Event)
 
 
@@ -35,7 +37,8 @@ class MemoryStore:
         self._living = dict[MachineId, FleetName]()
         self._history = dict[MachineId, Machine]()
         self._owners = dict[PartId, MachineId]()
-        self._events = list[Kept]()
+        self._past = Past()
+        self._forgotten: datetime | None = None
         self._hosts = dict[HostId, Host]()
         self._ties = dict[HostId, MachineId]()
         self._suspects = dict[PartId, Suspect]()
@@ -86,7 +89,7 @@ class MemoryStore:
         self._fleets[row.name] = saved
         for machine in made:
             self._put(machine)
-        self._events += kept
+        self._past.add(kept)
         self._revision += 1
         return saved
 
@@ -115,7 +118,7 @@ class MemoryStore:
         kept = self._numbered(events, (saved,))
         self._drop(stored)
         self._put(saved)
-        self._events += kept
+        self._past.add(kept)
         self._revision += 1
         return saved
 
@@ -128,21 +131,28 @@ class MemoryStore:
         after: int = 0,
         limit: int = 1000,
     ) -> tuple[Kept, ...]:
-        found = (
-            kept
-            for kept in self._events[max(after, 0) :]
-            if fleet in {None, kept.event.fleet} and machine in {None, kept.event.machine}
-        )
-        return tuple(kept for kept, _ in zip(found, range(limit), strict=False))
+        return self._past.events(fleet, machine, after, limit)
 
     async def images(self, fleet: FleetName, at: datetime) -> tuple[Machine, ...]:
-        last = {
-            kept.image.id: kept.image
-            for kept in self._events
-            if kept.image is not None and kept.event.fleet == fleet and kept.event.at < at
-        }
-        there = (machine for machine in last.values() if machine.phase is not Phase.GONE)
-        return tuple(sorted(there, key=lambda machine: (machine.serial, machine.id)))
+        return self._past.images(fleet, at)
+
+    async def forget(self, before: datetime, limit: int, fence: Fence) -> int:
+        self._check(fence)
+        went = 0
+        for machine in self._forgettable(before):
+            if went < limit:
+                went += self._past.forget_machine(machine, limit - went)
+            if went < limit:
+                del self._history[machine]
+                went += 1
+        went += self._past.forget_events(before, max(limit - went, 0))
+        if went:
+            self._forgotten = max(before, self._forgotten or before)
+            self._revision += 1
+        return went
+
+    async def forgotten(self) -> datetime | None:
+        return self._forgotten
 
     # ------------------------------------------------------------ hosts
 
@@ -275,15 +285,20 @@ class MemoryStore:
 
     def _numbered(self, events: tuple[Event, ...], changed: tuple[Machine, ...]) -> list[Kept]:
         images = {machine.id: machine for machine in changed}
-        first = len(self._events) + 1
         return [
             Kept(
                 number=number,
                 event=_storable(event),
                 image=images.get(event.machine) if event.machine else None,
             )
-            for number, event in enumerate(events, first)
+            for number, event in enumerate(events, self._past.next)
         ]
+
+    def _forgettable(self, before: datetime) -> tuple[MachineId, ...]:
+        """Return who went before a time and has no event since, the first to go first."""
+        named = self._past.named_since(before)
+        old = (m for m in self._history.values() if m.since < before and m.id not in named)
+        return tuple(machine.id for machine in sorted(old, key=lambda m: (m.since, m.id)))
 
     def _own(self, lease: Lease) -> Lease | None:
         """Return the stored lease if it is still under this holder and epoch."""
