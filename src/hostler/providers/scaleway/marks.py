@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from functools import lru_cache
 
 from hostler.domain.ids import FleetName, InstallationId, MachineId, PartId, is_machine_id
 from hostler.domain.parts import Mark, Slot
@@ -62,8 +63,14 @@ def machine_tag(machine: MachineId) -> str:
 def from_tags(tags: Sequence[str], kind: str) -> Claim | None:
     """Return the mark that the tags of a part of this kind make, or None.
 
-    Strict: each tag once and well formed, and the slot of this kind. Never raises.
+    Strict: each tag once and well formed, and the slot of this kind. Never raises. Looks read the
+    same tags again and again, so what they say is remembered.
     """
+    return _from_tags(tuple(tags), kind)
+
+
+@lru_cache(maxsize=65536)
+def _from_tags(tags: tuple[str, ...], kind: str) -> Claim | None:
     found = dict[str, str]()
     for tag in tags:
         if not tag.startswith("hostler"):
