@@ -9,7 +9,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from functools import lru_cache
 
 from hostler.domain.ids import FleetName, InstallationId, MachineId, PartId, is_machine_id
 from hostler.domain.parts import Mark, Slot
