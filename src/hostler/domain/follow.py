@@ -15,7 +15,7 @@ from .phases import PHASES, Goal, Phase
 from .reasons import Reason
 from .seen import Seen
 from .step import Step, event, move, wait
-from .sure import all_gone, parts_of, reconcile
+from .sure import all_gone, survey
 from .wishes import protection
 
 _ON_ITS_WAY = (Phase.STARTING, Phase.READY, Phase.DRAINING)
@@ -23,8 +23,7 @@ _ON_ITS_WAY = (Phase.STARTING, Phase.READY, Phase.DRAINING)
 
 def follow(machine: Machine, seen: Seen, *, wave: bool) -> Step:
     """Return the machine's step after the world's word: phases that observation decides."""
-    known = reconcile(machine, seen)
-    parts = parts_of(known, seen)
+    known, parts = survey(machine, seen)
     step = Step(before=machine, machine=_priced(known, parts, seen), parts=parts)
     step = _note_status(step, seen)
     match step.machine.phase:
@@ -42,9 +41,12 @@ def follow(machine: Machine, seen: Seen, *, wave: bool) -> Step:
 
 def _priced(machine: Machine, parts: tuple[Part, ...], seen: Seen) -> Machine:
     """Return the record with the price of what is seen; what was not looked at keeps its price."""
-    if any(part.status == "promised" for part in parts):
-        return machine
-    return money.reprice(machine, sum(part.price for part in parts), seen.now)
+    price = 0.0
+    for part in parts:
+        if part.status == "promised":
+            return machine
+        price += part.price
+    return money.reprice(machine, price, seen.now)
 
 
 def _note_status(step: Step, seen: Seen) -> Step:

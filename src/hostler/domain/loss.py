@@ -48,8 +48,7 @@ def suspected(step: Step, seen: Seen) -> Reason | None:
     machine = step.machine
     main = seen.traits.main
     for place in machine.places:
-        bound = next((k for k in place.known if k.id == place.bound), None)
-        if bound is not None and bound.absent is not None:
+        if any(known.absent and known.id == place.bound for known in place.known):
             return Reason.VANISHED if place.slot == main else Reason.PART_VANISHED
     part = step.main(seen)
     if part is not None and part.condition in DOWN and _counts(machine, part, seen):
@@ -65,6 +64,8 @@ def doubted(step: Step, seen: Seen) -> tuple[Step, Reason | None]:
     """Write the doubt into the record, and return the loss once it is believed."""
     reason = suspected(step, seen)
     machine = step.machine
+    if reason is None and machine.doubt is None:
+        return step, None
     looked = _last_look(step, seen)
     if reason is None:
         if machine.doubt is None or looked is None or looked <= machine.doubt.since:

@@ -170,7 +170,10 @@ class Machine:
 
     def bound(self, slot: Slot) -> PartId | None:
         """Return the id that is tied to this slot for good, or None."""
-        return self.place(slot).bound
+        for place in self.places:
+            if place.slot == slot:
+                return place.bound
+        return None
 
     def fact(self, name: str) -> datetime | None:
         """Return when this fact was recorded, or None."""

@@ -33,7 +33,10 @@ class Step:
     def main(self, seen: Seen) -> Part | None:
         """Return the part that must be up: the bound one of the main slot, as last seen."""
         bound = self.machine.bound(seen.traits.main)
-        return next((part for part in self.parts if part.id == bound), None)
+        for part in self.parts:
+            if part.id == bound:
+                return part
+        return None
 
     def verdict(self) -> Verdict:
         """Return what is to be said of this machine."""

@@ -16,6 +16,52 @@ from .seen import Seen
 from .view import Sighting
 
 
+def survey(machine: Machine, seen: Seen) -> tuple[Machine, tuple[Part, ...]]:
+    """Return the reconciled record and its parts; for one at rest, without asking every question.
+
+    It promises what `reconcile` and then `parts_of` return, sooner.
+    """
+    parts = _at_rest(machine, seen)
+    if parts is not None:
+        return machine, parts
+    known = reconcile(machine, seen)
+    return known, parts_of(known, seen)
+
+
+def _at_rest(machine: Machine, seen: Seen) -> tuple[Part, ...] | None:
+    """Return the parts of a record with which every look agrees: one living id a slot, no more."""
+    if machine.blind is not None or machine.doubt is not None or machine.since > seen.now:
+        return None
+    if any(not _is_closed(asked, seen.now) for asked in machine.asked):
+        return None
+    parts, ids = list[Part](), set[PartId]()
+    for place in machine.places:
+        sighting = _only_living(place, seen)
+        if sighting is None:
+            return None
+        parts.append(_judged(machine, sighting.part))
+        ids.add(sighting.part.id)
+    return tuple(parts) if ids.issuperset(seen.view.marked.get(machine.id, ())) else None
+
+
+def _is_closed(asked: Asked, now: datetime) -> bool:
+    closed = asked.closed
+    return asked.fate is not Fate.OPEN and asked.at <= now and (closed is None or closed <= now)
+
+
+def _only_living(place: Place, seen: Seen) -> Sighting | None:
+    """Return the sighting of a slot's bound id, if it has no other and nothing is against it."""
+    if len(place.known) != 1:
+        return None
+    known = place.known[0]
+    sighting = seen.view.sightings.get(known.id)
+    if sighting is None or place.bound != known.id or known.since > seen.now:
+        return None
+    if known.absent is not None or known.gone or known.removed is not None:
+        return None
+    return sighting if sighting.part.slot == place.slot else None
+
+
 def parts_of(machine: Machine, seen: Seen) -> tuple[Part, ...]:
     """Return the machine's parts: what looks show, and what definite answers promised.
 
