@@ -23,7 +23,7 @@ def look(
 
 
 def seen(view: View) -> dict[PartId, datetime]:
-    return {part: sighting.seen for part, sighting in view.sightings.items()}
+    return {part: view.shown(sighting) for part, sighting in view.sightings.items()}
 
 
 def test_complete_list_drops_what_it_does_not_show() -> None:

@@ -75,7 +75,7 @@ def _looked(call: Call, machine: Machine, state: AccountState) -> datetime | Non
         return None
     sighting = state.view.sightings.get(call.target)
     times = [known.since for known in machine.place(call.slot).known if known.id == call.target]
-    times += [sighting.seen] if sighting is not None else []
+    times += [state.view.shown(sighting)] if sighting is not None else []
     return max(times, default=None)
 
 

@@ -40,13 +40,13 @@ class LagWatch:
     def _measure(self, machine: Machine, kind: str, known: Known, view: View) -> None:
         sighting = view.sightings.get(known.id)
         if known.removed is not None:
-            if sighting is not None and sighting.seen > known.removed:
-                self._say(f"{kind} removed", sighting.seen - known.removed)
+            if sighting is not None and view.shown(sighting) > known.removed:
+                self._say(f"{kind} removed", view.shown(sighting) - known.removed)
         elif sighting is not None:
             self._shown.add(known.id)
             since = self._promised.pop(known.id, None)
             if since is not None:
-                self._say(f"{kind} made", sighting.seen - since)
+                self._say(f"{kind} made", view.shown(sighting) - since)
         elif known.absent is None and not known.gone and known.id not in self._shown:
             covered = view.covered(known.zone, kind, machine.id)
             if covered is not None and known.since < covered < known.since + _YOUNG * self._settle:

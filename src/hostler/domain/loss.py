@@ -40,7 +40,7 @@ def switched_on(machine: Machine, seen: Seen) -> bool:
     done = powered[-1].closed or powered[-1].at
     if machine.was_ready is None and seen.jumped is not None:
         done = max(done, seen.jumped)
-    return sighting.seen >= done + seen.traits.settle_of(powered[-1].kind)
+    return seen.view.shown(sighting) >= done + seen.traits.settle_of(powered[-1].kind)
 
 
 def suspected(step: Step, seen: Seen) -> Reason | None:

@@ -13,7 +13,7 @@ from .ids import PartId
 from .machine import Asked, Fate, Known, Machine, Place
 from .parts import Condition, Part
 from .seen import Seen
-from .view import Sighting
+from .view import Sighting, View
 
 
 def survey(machine: Machine, seen: Seen) -> tuple[Machine, tuple[Part, ...]]:
@@ -106,7 +106,7 @@ def _outlived(known: Known, sighting: Sighting | None, seen: Seen) -> bool:
     """Tell whether a look that had to know better still shows what was answered to be no more."""
     if sighting is None or known.removed is None:
         return False
-    return sighting.seen >= _steady(known.removed, seen) + seen.traits.settle
+    return seen.view.shown(sighting) >= _steady(known.removed, seen) + seen.traits.settle
 
 
 def reconcile(machine: Machine, seen: Seen) -> Machine:
@@ -173,7 +173,7 @@ def _learn(machine: Machine, seen: Seen) -> Machine:
         slot = sighting.part.slot
         place = after.place(slot)
         if all(known.id != part_id for known in place.known):
-            after = after.with_place(_with_known(place, sighting))
+            after = after.with_place(_with_known(place, sighting, seen.view))
     for place in after.places:
         changed = tuple(_seen_again(known, seen) for known in place.known)
         if changed != place.known:
@@ -181,10 +181,10 @@ def _learn(machine: Machine, seen: Seen) -> Machine:
     return after
 
 
-def _with_known(place: Place, sighting: Sighting) -> Place:
+def _with_known(place: Place, sighting: Sighting, view: View) -> Place:
     part = sighting.part
     attempt = part.mark.attempt if part.mark else 0
-    known = Known(id=part.id, zone=part.zone, since=sighting.seen, attempt=attempt)
+    known = Known(id=part.id, zone=part.zone, since=view.shown(sighting), attempt=attempt)
     return replace(
         place, attempt=max(place.attempt, attempt), known=tuple(_by_id((*place.known, known)))
     )
@@ -291,11 +291,11 @@ def _power_fate(place: Place, asked: Asked, seen: Seen) -> Fate:
     if bound is None or bound.gone:
         return Fate.LAPSED
     sighting = seen.view.sightings.get(bound.id)
-    if sighting is None or sighting.seen < asked.at:
+    if sighting is None or (shown := seen.view.shown(sighting)) < asked.at:
         return Fate.OPEN
     if sighting.part.condition in {Condition.STARTING, Condition.UP}:
         return Fate.DONE
-    if sighting.part.condition is Condition.OFF and sighting.seen >= sure_from(asked, seen):
+    if sighting.part.condition is Condition.OFF and shown >= sure_from(asked, seen):
         return Fate.LAPSED
     return Fate.OPEN
 

@@ -63,7 +63,7 @@ def _suspect(part: Part, cls: SuspectClass, older: Suspect | None, seen: Seen) -
         fleet=seen.fleet.name,
         cls=cls,
         first=first,
-        last=seen.view.sightings[part.id].seen,
+        last=seen.view.shown(seen.view.sightings[part.id]),
         sightings=_sightings(older, looked, seen),
         counted=_counted(older, looked, seen),
         tried=older.tried if older else None,
@@ -79,7 +79,7 @@ def _suspect(part: Part, cls: SuspectClass, older: Suspect | None, seen: Seen) -
 
 def _looked(part: Part, older: Suspect | None, seen: Seen) -> datetime:
     """Return when the newest complete look began that showed the part."""
-    sighting = seen.view.sightings[part.id].seen
+    sighting = seen.view.shown(seen.view.sightings[part.id])
     whole = seen.view.whole.get((part.zone, part.slot.kind))
     if older is None or older.counted is None or sighting == whole:
         return sighting

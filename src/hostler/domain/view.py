@@ -1,18 +1,22 @@
 """View: what is known of an account from all looks so far, each fact with the time of its look."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from typing import TypeVar
 
 from .ids import MachineId, PartId, Zone
-from .parts import Look, Looked, Part, Scope
+from .parts import Look, Looked, Mark, Part, Scope
 
 _NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """A part, and when the look began that last showed it."""
+    """A part as it stands, and when a look began that showed it so; the view knows of later ones.
+
+    As long as looks show the same, the same object stays: whoever remembers it can tell by that.
+    """
 
     part: Part
     seen: datetime
@@ -50,36 +54,96 @@ class View:
             return whole or close
         return max(whole, close)
 
+    def shown(self, sighting: Sighting) -> datetime:
+        """Return when the newest look began that showed a part.
+
+        What a whole listing did not show, and nothing later, is no longer in the view: so whatever
+        is, was shown by the newest one at least.
+        """
+        whole = self.whole.get((sighting.part.zone, sighting.part.slot.kind))
+        return sighting.seen if whole is None else max(whole, sighting.seen)
+
     def part(self, part: PartId) -> Part | None:
         """Return the part as last seen, or None where the newest looks do not show it."""
         sighting = self.sightings.get(part)
         return sighting.part if sighting else None
 
 
+_KEPT = timedelta(hours=1)
+"""How long looks at single machines are remembered: whole ones have long said the same."""
+
+
 def merge(view: View, look: Look) -> View:
-    """Return the view after one more look; what a complete scope no longer shows is dropped."""
-    begun = {looked.scope: looked for looked in look.looked}
-    sightings = _without_vanished(view, begun)
-    begun_for = _beginnings(look.looked)
-    for part in look.parts:
-        seen = begun_for(part)
-        older = sightings.get(part.id)
-        if older is None or older.seen <= seen:
-            sightings[part.id] = Sighting(part, seen)
-    whole, close = dict(view.whole), dict(view.close)
-    missing, failed = dict(view.missing), dict(view.failed)
+    """Return the view after one more look; what a complete scope no longer shows is dropped.
+
+    Where nothing is otherwise than before, the parts' own objects stay, and so do their mappings.
+    """
+    sightings = _changed(view, look)
+    whole, failed = dict(view.whole), dict(view.failed)
+    close, missing = _young(view.close, look), _young(view.missing, look)
     shown = {part.id for part in look.parts}
     for looked in look.looked:
         _note_scope(looked, (whole, close, missing, failed), shown)
     return View(
         sightings=sightings,
-        marked=_by_machine(sightings),
+        marked=_marked(view, sightings),
         whole=whole,
         close=close,
         missing=missing,
         lacking={part: view.lacking.get(part, at) for part, at in missing.items()},
         failed=failed,
     )
+
+
+def _changed(view: View, look: Look) -> Mapping[PartId, Sighting]:
+    """Return the sightings after a look: the same mapping if none is new, other, later or gone."""
+    begun_for = _beginnings(look.looked)
+    whole = {(s.zone, s.kind) for s in _complete(look) if s.machine is None}
+    news, older = dict[PartId, Sighting](), view.sightings
+    for part in look.parts:
+        sighting = older.get(part.id)
+        same = sighting is not None and (sighting.part is part or sighting.part == part)
+        if sighting is None or not same:
+            begun = begun_for(part)
+            if sighting is None or view.shown(sighting) <= begun:
+                news[part.id] = Sighting(part, begun)
+        elif (part.zone, part.slot.kind) not in whole and view.shown(sighting) < begun_for(part):
+            news[part.id] = Sighting(sighting.part, begun_for(part))
+    gone = _vanished(view, look)
+    if not news and not gone:
+        return older
+    return {part: s for part, s in {**older, **news}.items() if part in news or part not in gone}
+
+
+def _marked(
+    view: View, sightings: Mapping[PartId, Sighting]
+) -> Mapping[MachineId, tuple[PartId, ...]]:
+    """Return the ids by machine: the same mapping if no mark and no owner is another."""
+    if sightings is view.sightings:
+        return view.marked
+    if len(sightings) == len(view.sightings):
+        pairs = ((s.part, view.sightings.get(part)) for part, s in sightings.items())
+        if all(older is not None and _whose(part) == _whose(older.part) for part, older in pairs):
+            return view.marked
+    return _by_machine(sightings)
+
+
+def _whose(part: Part) -> tuple[Mark | None, PartId | None]:
+    return (part.mark, part.owner)
+
+
+TimedT = TypeVar("TimedT", bound=Hashable)
+
+
+def _young(times: Mapping[TimedT, datetime], look: Look) -> dict[TimedT, datetime]:
+    """Return the times that are not long past at the beginning of a look."""
+    first = min((looked.begun for looked in look.looked), default=_NEVER)
+    oldest = first - _KEPT if first > _NEVER else first
+    return {what: at for what, at in times.items() if at >= oldest}
+
+
+def _complete(look: Look) -> Iterator[Scope]:
+    return (looked.scope for looked in look.looked if looked.complete)
 
 
 _Times = tuple[
@@ -135,32 +199,30 @@ def _beginnings(looked: tuple[Looked, ...]) -> Callable[[Part], datetime]:
     return begun
 
 
-def _without_vanished(view: View, begun: Mapping[Scope, Looked]) -> dict[PartId, Sighting]:
-    """Return the sightings that the complete scopes of this look do not contradict."""
-    whole = {
-        (scope.zone, scope.kind): looked.begun
-        for scope, looked in begun.items()
-        if scope.machine is None and looked.complete
-    }
-    asked = {
-        part: looked.begun
-        for scope, looked in begun.items()
-        if scope.machine is not None and looked.complete
-        for part in scope.known
-    }
-    if not whole and not asked:
-        return dict(view.sightings)
-    kept = dict[PartId, Sighting]()
-    for part_id, sighting in view.sightings.items():
-        part = sighting.part
-        listed = whole.get((part.zone, part.slot.kind))
-        alone = asked.get(part_id)
-        if listed is not None and sighting.seen <= listed:
-            continue
-        if alone is not None and sighting.seen <= alone:
-            continue
-        kept[part_id] = sighting
-    return kept
+def _vanished(view: View, look: Look) -> set[PartId]:
+    """Return the parts that the complete scopes of this look should have shown, and did not."""
+    whole = dict[tuple[Zone, str], datetime]()
+    alone = dict[PartId, datetime]()
+    for looked in look.looked:
+        scope = looked.scope
+        if looked.complete and scope.machine is None:
+            whole[scope.zone, scope.kind] = looked.begun
+        elif looked.complete:
+            alone |= dict.fromkeys(scope.known, looked.begun)
+    shown = {part.id for part in look.parts}
+    gone = {part for part, at in alone.items() if _is_older(view, part, at)} - shown
+    if whole:
+        for part_id, sighting in view.sightings.items():
+            if part_id not in shown:
+                listed = whole.get((sighting.part.zone, sighting.part.slot.kind))
+                if listed is not None and view.shown(sighting) <= listed:
+                    gone.add(part_id)
+    return gone
+
+
+def _is_older(view: View, part: PartId, at: datetime) -> bool:
+    sighting = view.sightings.get(part)
+    return sighting is not None and view.shown(sighting) <= at
 
 
 def _by_machine(sightings: Mapping[PartId, Sighting]) -> dict[MachineId, tuple[PartId, ...]]:

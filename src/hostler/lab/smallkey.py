@@ -228,7 +228,11 @@ def _ranks(parts: Iterable[PartId], names: Names) -> tuple[int, ...]:
 
 def _view(view: View, names: Names) -> Key:
     return (
-        tuple(sorted((*_part(s.part, names), names.age(s.seen)) for s in view.sightings.values())),
+        tuple(
+            sorted(
+                (*_part(s.part, names), names.age(view.shown(s))) for s in view.sightings.values()
+            )
+        ),
         tuple(sorted((kind, names.age(at)) for (_, kind), at in view.whole.items())),
         tuple(
             sorted(
