@@ -27,7 +27,7 @@ def main() -> None:
     for command in COMMANDS:
         measured = [once(command) for _ in range(RUNS)]
         wall, cpu = (min(times) for times in zip(*measured, strict=True))
-        name = f"start-up of {command[0]}" + (" --help" if command[-1] == "--help" else "")
+        name = f"start-up of {command[0]}" + (" --help" if command[1:] == ("--help",) else "")
         if as_json:
             line = {"name": name, "goal": GOAL, "figure": round(wall, 3), "unit": "s"}
             print(json.dumps(line))
