@@ -94,12 +94,13 @@ def simulator() -> Iterator[str]:
 
 def start(file: Path) -> subprocess.Popen[bytes]:
     environment = {**os.environ, "SCW_SECRET_KEY": SECRET}
-    return subprocess.Popen(
-        [str(HOSTLER), "run", str(file), "--json"],
-        stdout=subprocess.DEVNULL,
-        stderr=(file.parent / "stderr.log").open("ab"),
-        env=environment,
-    )
+    with (file.parent / "stderr.log").open("ab") as errors:
+        return subprocess.Popen(
+            [str(HOSTLER), "run", str(file), "--json"],
+            stdout=subprocess.DEVNULL,
+            stderr=errors,
+            env=environment,
+        )
 
 
 def servers(url: str) -> list[dict[str, Any]]:
