@@ -111,9 +111,10 @@ def as_text(report: Report) -> str:
     held = f"{report.seeds} seeds, {len(report.failed)} failed; {years:.3f} machine-years"
     lines = [
         f"{held} in {seconds:.1f} s: {pace} real time",
-        f"a calm day goes by {report.calm_speedup:,.0f} times faster than life, on one core",
         f"faults: {most or 'none'}",
     ]
+    if report.calm_seconds:
+        lines.append(f"a calm day goes by {report.calm_speedup:,.0f} times faster, on one core")
     if report.seeds >= _ENOUGH:
         lines.append(f"never met: {', '.join(report.unreached) or 'none'}")
         lines.append(f"never met in a phase: {pairs or 'none'}")
