@@ -7,7 +7,7 @@ from hostler.domain.fleet import Fleet, FleetRow
 from hostler.domain.ids import MachineId, TurnId
 from hostler.domain.machine import Machine
 from hostler.domain.seen import Probed, Seen, Suspect
-from hostler.domain.whose import sort_out
+from hostler.domain.whose import bound_in, sort_out
 from hostler.ports.store import Identity
 
 from .given import Ports
@@ -33,8 +33,7 @@ async def gather(
     view = state.view
     row, machines = await records(ports, state, fleet)
     living = {machine.id for machine in machines} | state.moving
-    bound = {part for machine in machines for part in machine.ids()}
-    found = sort_out(view, fleet.name, living, bound, identity.ours)
+    found = sort_out(view, fleet.name, living, lambda: bound_in(machines), identity.ours)
     late = await ports.store.history(found.machines()) if found.strangers else ()
     suspects = await _suspects(ports, state, fleet, strange=bool(found.foreign or found.strangers))
     known = {machine.id for machine in late}
@@ -80,6 +79,7 @@ async def records(
             rows = {entry.name: entry for entry in await ports.store.fleets()}
             state.rows[fleet.name] = rows[fleet.name]
         cached = state.machines.get(fleet.name, {})
+        state.ordered.pop(fleet.name, None)
         state.machines[fleet.name] = {m.id: _newer(m, cached.get(m.id)) for m in stored}
     return state.rows[fleet.name], state.living(fleet.name)
 
@@ -91,8 +91,11 @@ def _living(state: AccountState, machines: tuple[Machine, ...]) -> dict[MachineI
 
 
 def _newer(stored: Machine, cached: Machine | None) -> Machine:
-    """Return the newer of two: what is in flight may have been saved while we were reading."""
-    return cached if cached is not None and cached.version > stored.version else stored
+    """Return the newer of two: what is in flight may have been saved while we were reading.
+
+    Of the same version, the one that we have stays: decisions know it again.
+    """
+    return cached if cached is not None and cached.version >= stored.version else stored
 
 
 async def _suspects(

@@ -8,6 +8,7 @@ from hostler.domain.ids import FleetName, MachineId
 from hostler.domain.machine import Machine
 from hostler.domain.parts import Scope
 from hostler.domain.phases import Goal
+from hostler.domain.rests import Rests
 from hostler.domain.seen import Probed, Suspect, Wish, WishKind
 from hostler.domain.view import View
 from hostler.ports.clock import Clock
@@ -30,6 +31,10 @@ class AccountState:
     machines: dict[FleetName, dict[MachineId, Machine]] = field(
         default_factory=dict[FleetName, dict[MachineId, Machine]]
     )
+    ordered: dict[FleetName, tuple[Machine, ...]] = field(
+        default_factory=dict[FleetName, tuple[Machine, ...]]
+    )
+    rests: dict[FleetName, Rests] = field(default_factory=dict[FleetName, Rests])
     suspects: tuple[Suspect, ...] = ()
     wishes: tuple[Wish, ...] = ()
     probed: dict[MachineId, Probed] = field(default_factory=dict[MachineId, Probed])
@@ -48,6 +53,7 @@ class AccountState:
 
     def keep(self, machine: Machine) -> None:
         """Remember a record as it was stored; one that is gone is forgotten."""
+        self.ordered.pop(machine.fleet, None)
         records = self.machines.setdefault(machine.fleet, {})
         if machine.phase == "gone":
             records.pop(machine.id, None)
@@ -55,9 +61,11 @@ class AccountState:
             records[machine.id] = machine
 
     def living(self, fleet: FleetName) -> tuple[Machine, ...]:
-        """Return the fleet's living machines, by serial."""
-        records = self.machines.get(fleet, {})
-        return tuple(sorted(records.values(), key=lambda m: (m.serial, m.id)))
+        """Return the fleet's living machines, by serial: the same tuple until one changes."""
+        if fleet not in self.ordered:
+            records = self.machines.get(fleet, {}).values()
+            self.ordered[fleet] = tuple(sorted(records, key=lambda m: (m.serial, m.id)))
+        return self.ordered[fleet]
 
     def distrust(self) -> None:
         """Read all records again before the next turn: a save of ours failed, or somebody's won."""

@@ -16,6 +16,7 @@ from hostler.domain.machine import Machine, Offer
 from hostler.domain.phases import Phase
 from hostler.domain.reasons import Reason
 from hostler.domain.resize import world_is_right
+from hostler.domain.rests import Rests
 from hostler.domain.seen import Seen
 
 from .given import Ports
@@ -47,7 +48,8 @@ class Turner:
         fleet, tenure, number = occasion.fleet, occasion.tenure, occasion.turn
         seen = await gather(self._ports, self._state, occasion, self._steadiness)
         self._state.world[fleet.name] = world_is_right(seen)
-        decision = decide(seen, self._state.account.provider)
+        rests = self._state.rests.setdefault(fleet.name, Rests())
+        decision = decide(seen, self._state.account.provider, rests)
         self._state.recalled -= {machine.id for machine in seen.machines}
         self._state.recalled |= set(decision.recalled)
         for alarm in decision.alarms:

@@ -20,6 +20,7 @@ from .reasons import Reason
 from .repair import end, repair
 from .replace import replace_one, surge
 from .resize import Sizing, in_present, remember, resize
+from .rests import Rests
 from .seen import Seen
 from .step import IllegalMove, Step, move, wait
 from .sweep import ledger, reclaims
@@ -29,14 +30,24 @@ from .wishes import granted
 _SETTLED = (Phase.READY, Phase.GONE, Phase.RESTING)
 
 
-def decide(seen: Seen, ways: Ways) -> Decision:
-    """Return what is to be done for this fleet now."""
+def decide(seen: Seen, ways: Ways, rests: Rests | None = None) -> Decision:
+    """Return what is to be done for this fleet now.
+
+    The same with and without what earlier decisions of this fleet remember in `rests`, but sooner.
+    """
+    rests = Rests(remembers=False) if rests is None else rests
+    rests.begin(seen)
+    return rests.decision(seen) or _decided(seen, ways, rests)
+
+
+def _decided(seen: Seen, ways: Ways, rests: Rests) -> Decision:
     row, machines = granted(seen)
-    steps, row, alarms = _consider(tuple(machines.values()), in_present(row, seen), seen)
+    steps, row, alarms = _consider(tuple(machines.values()), in_present(row, seen), seen, rests)
     target = row.wished(seen.fleet) + surge(steps, seen)
     sizing = resize(steps, row, target, seen)
     steps, row = replace_one(sizing.steps, row, target, seen)
-    steps = tuple(_aim(_end_now(step, row, seen), seen, ways) for step in steps)
+    steps = tuple(_aimed(step, row, seen, ways, rests) for step in steps)
+    alarms = (*alarms, *(step.blocker for step in steps if step.failed))
     steps = (*steps, *_reopened(seen))
     swept = reclaims(ledger(seen), row, seen, ways)
     row = replace(row, destructions=(*row.destructions, *(seen.now,) * swept.counted))
@@ -47,15 +58,17 @@ def decide(seen: Seen, ways: Ways) -> Decision:
     if swept.ledger.suspects or swept.ledger.cleared:
         commands.append(swept.ledger)
     commands += swept.reclaims
-    return Decision(
+    decision = Decision(
         commands=tuple(commands),
         condition=sizing.condition,
-        verdicts=tuple(step.verdict() for step in steps),
+        verdicts=tuple(rests.verdict(step) or step.verdict() for step in steps),
         due=_due(steps, sizing, seen),
         expecting=bool(sizing.inserts) or any(_expects(step) for step in steps),
         alarms=alarms,
         recalled=tuple(s.machine.id for s in steps if s.machine.id in seen.moving and _ends(s)),
     )
+    rests.keep_whole(decision, steps, seen)
+    return decision
 
 
 def _ends(step: Step) -> bool:
@@ -63,7 +76,7 @@ def _ends(step: Step) -> bool:
 
 
 def _consider(
-    machines: tuple[Machine, ...], row: FleetRow, seen: Seen
+    machines: tuple[Machine, ...], row: FleetRow, seen: Seen, rests: Rests
 ) -> tuple[tuple[Step, ...], FleetRow, tuple[str, ...]]:
     """Follow and repair each machine that is not in flight; an illegal move is told, not made."""
     doubted = sum(machine.doubt is not None for machine in machines)
@@ -72,6 +85,9 @@ def _consider(
     for before, machine in zip(seen.machines, machines, strict=True):
         if machine.id in seen.moving:
             steps.append(_in_flight(machine))
+            continue
+        if before is machine and (at_rest := rests.step(machine, seen)) is not None:
+            steps.append(at_rest)
             continue
         try:
             step, row = _one(before, machine, row, seen, wave=wave)
@@ -111,6 +127,20 @@ def _end_now(step: Step, row: FleetRow, seen: Seen) -> Step:
     if step.machine.id in seen.moving or step.machine.ending is None:
         return step
     return end(step, row, seen) if step.machine.phase is step.before.phase else step
+
+
+def _aimed(step: Step, row: FleetRow, seen: Seen, ways: Ways, rests: Rests) -> Step:
+    """Return the step with its aim; what the provider cannot say of one machine stops no other."""
+    if rests.verdict(step) is not None:
+        return step
+    try:
+        aimed = _aim(_end_now(step, row, seen), seen, ways)
+    except Exception as error:  # noqa: BLE001 - a third party's code: its bug is told, and kept to one
+        return replace(
+            step, blocker=f"{step.machine.id}: the provider failed: {error!r}", failed=True
+        )
+    rests.keep(aimed, seen)
+    return aimed
 
 
 def _aim(step: Step, seen: Seen, ways: Ways) -> Step:
@@ -154,6 +184,8 @@ def _reopened(seen: Seen) -> Iterator[Step]:
 
 
 def _tend(step: Step, seen: Seen) -> Tend | None:
+    if step.machine is step.before and not (step.goal or step.probe or step.close):
+        return None
     if step.machine.id in seen.moving:
         return None
     changed = step.machine != step.before

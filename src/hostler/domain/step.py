@@ -29,6 +29,7 @@ class Step:
     blocker: str = ""
     next: Next = Next(step="nothing")
     lost: bool = False
+    failed: bool = False
 
     def main(self, seen: Seen) -> Part | None:
         """Return the part that must be up: the bound one of the main slot, as last seen."""

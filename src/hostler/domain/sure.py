@@ -32,16 +32,20 @@ def _at_rest(machine: Machine, seen: Seen) -> tuple[Part, ...] | None:
     """Return the parts of a record with which every look agrees: one living id a slot, no more."""
     if machine.blind is not None or machine.doubt is not None or machine.since > seen.now:
         return None
-    if any(not _is_closed(asked, seen.now) for asked in machine.asked):
-        return None
-    parts, ids = list[Part](), set[PartId]()
+    for asked in machine.asked:
+        if not _is_closed(asked, seen.now):
+            return None
+    parts, ids = list[Part](), list[PartId]()
     for place in machine.places:
         sighting = _only_living(place, seen)
         if sighting is None:
             return None
         parts.append(_judged(machine, sighting.part))
-        ids.add(sighting.part.id)
-    return tuple(parts) if ids.issuperset(seen.view.marked.get(machine.id, ())) else None
+        ids.append(place.known[0].id)
+    for part in seen.view.marked.get(machine.id, ()):
+        if part not in ids:
+            return None
+    return tuple(parts)
 
 
 def _is_closed(asked: Asked, now: datetime) -> bool:
@@ -59,7 +63,8 @@ def _only_living(place: Place, seen: Seen) -> Sighting | None:
         return None
     if known.absent is not None or known.gone or known.removed is not None:
         return None
-    return sighting if sighting.part.slot == place.slot else None
+    slot = sighting.part.slot
+    return sighting if slot is place.slot or slot == place.slot else None
 
 
 def parts_of(machine: Machine, seen: Seen) -> tuple[Part, ...]:

@@ -1,12 +1,12 @@
 """View: what is known of an account from all looks so far, each fact with the time of its look."""
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
 from .ids import MachineId, PartId, Zone
-from .parts import Look, Looked, Mark, Part, Scope
+from .parts import Look, Looked, Mark, Part
 
 _NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -78,10 +78,10 @@ def merge(view: View, look: Look) -> View:
 
     Where nothing is otherwise than before, the parts' own objects stay, and so do their mappings.
     """
-    sightings = _changed(view, look)
+    shown = {part.id for part in look.parts}
+    sightings = _changed(view, look, shown)
     whole, failed = dict(view.whole), dict(view.failed)
     close, missing = _young(view.close, look), _young(view.missing, look)
-    shown = {part.id for part in look.parts}
     for looked in look.looked:
         _note_scope(looked, (whole, close, missing, failed), shown)
     return View(
@@ -95,21 +95,22 @@ def merge(view: View, look: Look) -> View:
     )
 
 
-def _changed(view: View, look: Look) -> Mapping[PartId, Sighting]:
+def _changed(view: View, look: Look, shown: set[PartId]) -> Mapping[PartId, Sighting]:
     """Return the sightings after a look: the same mapping if none is new, other, later or gone."""
     begun_for = _beginnings(look.looked)
-    whole = {(s.zone, s.kind) for s in _complete(look) if s.machine is None}
+    # Whole listings tell by themselves when they showed a part.
+    all_whole = all(entry.complete and entry.scope.machine is None for entry in look.looked)
     news, older = dict[PartId, Sighting](), view.sightings
     for part in look.parts:
         sighting = older.get(part.id)
-        same = sighting is not None and (sighting.part is part or sighting.part == part)
-        if sighting is None or not same:
-            begun = begun_for(part)
-            if sighting is None or view.shown(sighting) <= begun:
-                news[part.id] = Sighting(part, begun)
-        elif (part.zone, part.slot.kind) not in whole and view.shown(sighting) < begun_for(part):
-            news[part.id] = Sighting(sighting.part, begun_for(part))
-    gone = _vanished(view, look)
+        if sighting is not None and (sighting.part is part or sighting.part == part):
+            if all_whole or view.shown(sighting) >= begun_for(part):
+                continue
+            part = sighting.part  # noqa: PLW2901 - the same, and its own object stays
+        begun = begun_for(part)
+        if sighting is None or view.shown(sighting) <= begun:
+            news[part.id] = Sighting(part, begun)
+    gone = _vanished(view, look, shown)
     if not news and not gone:
         return older
     return {part: s for part, s in {**older, **news}.items() if part in news or part not in gone}
@@ -140,10 +141,6 @@ def _young(times: Mapping[TimedT, datetime], look: Look) -> dict[TimedT, datetim
     first = min((looked.begun for looked in look.looked), default=_NEVER)
     oldest = first - _KEPT if first > _NEVER else first
     return {what: at for what, at in times.items() if at >= oldest}
-
-
-def _complete(look: Look) -> Iterator[Scope]:
-    return (looked.scope for looked in look.looked if looked.complete)
 
 
 _Times = tuple[
@@ -199,7 +196,7 @@ def _beginnings(looked: tuple[Looked, ...]) -> Callable[[Part], datetime]:
     return begun
 
 
-def _vanished(view: View, look: Look) -> set[PartId]:
+def _vanished(view: View, look: Look, shown: set[PartId]) -> set[PartId]:
     """Return the parts that the complete scopes of this look should have shown, and did not."""
     whole = dict[tuple[Zone, str], datetime]()
     alone = dict[PartId, datetime]()
@@ -209,7 +206,6 @@ def _vanished(view: View, look: Look) -> set[PartId]:
             whole[scope.zone, scope.kind] = looked.begun
         elif looked.complete:
             alone |= dict.fromkeys(scope.known, looked.begun)
-    shown = {part.id for part in look.parts}
     gone = {part for part, at in alone.items() if _is_older(view, part, at)} - shown
     if whole:
         for part_id, sighting in view.sightings.items():

@@ -1,9 +1,10 @@
 """Whose: which parts in a fleet's name are ours, which are late, unexplained, or foreign?"""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from .ids import FleetName, InstallationId, MachineId, PartId
+from .machine import Machine
 from .parts import Part
 from .view import View
 
@@ -28,13 +29,18 @@ def sort_out(
     view: View,
     fleet: FleetName,
     living: Collection[MachineId],
-    bound: Collection[PartId],
+    bound: Callable[[], Collection[PartId]],
     ours: Collection[InstallationId],
 ) -> Sorted:
-    """Return what in the view carries this fleet's name and is explained by no living record."""
+    """Return what in the view carries this fleet's name and is explained by no living record.
+
+    `bound` is asked for the ids in living records only where there is a part to compare with them.
+    """
     foreign, strangers = list[Part](), list[Part]()
-    for part in _marked_for(view, fleet, living):
-        if part.id in bound or part.mark is None:
+    candidates = tuple(_marked_for(view, fleet, living))
+    explained = bound() if candidates else ()
+    for part in candidates:
+        if part.id in explained or part.mark is None:
             continue
         (strangers if part.mark.installation in ours else foreign).append(part)
     key = _by_place
@@ -43,18 +49,22 @@ def sort_out(
     )
 
 
+def bound_in(machines: Iterable[Machine]) -> frozenset[PartId]:
+    """Return every id that is or was some machine's and is not confirmed gone."""
+    return frozenset(part for machine in machines for part in machine.ids())
+
+
 def _by_place(part: Part) -> tuple[str, str]:
     return (str(part.slot), part.id)
 
 
 def _marked_for(view: View, fleet: FleetName, living: Collection[MachineId]) -> Iterator[Part]:
     for machine, ids in view.marked.items():
+        if machine in living:
+            continue
         for part_id in ids:
             part = _with_owners_mark(view, part_id)
-            mark = part.mark
-            if mark is None or mark.fleet != fleet:
-                continue
-            if machine not in living:
+            if part.mark is not None and part.mark.fleet == fleet:
                 yield part
 
 

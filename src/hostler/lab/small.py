@@ -25,7 +25,7 @@ from hostler.domain.sure import parts_of
 from hostler.domain.traits import Traits
 from hostler.domain.view import View, merge
 from hostler.domain.ways import Ways
-from hostler.domain.whose import sort_out
+from hostler.domain.whose import bound_in, sort_out
 from hostler.testing.fakeways import POWER_ON, SERVER, TERMINATE, FakeWays
 from hostler.testing.scene import BEGIN, FLEET, HOME, OFFER, WEB, ZONE
 
@@ -303,8 +303,7 @@ class Small:
     def _seen(self, state: State, replica: Replica) -> Seen:
         moving = frozenset(task.machine.id for task in replica.tasks)
         living = {machine.id for machine in state.machines} | moving
-        ids = {part for machine in state.machines for part in machine.ids()}
-        found = sort_out(replica.view, WEB, living, ids, (HOME,))
+        found = sort_out(replica.view, WEB, living, lambda: bound_in(state.machines), (HOME,))
         late = tuple(m for m in state.history if m.id in found.machines())
         known = {machine.id for machine in late}
         return Seen(

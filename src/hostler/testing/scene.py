@@ -30,7 +30,7 @@ from hostler.domain.seen import Probed, Seen, Suspect, Wish, WishKind
 from hostler.domain.traits import Traits
 from hostler.domain.view import View, merge
 from hostler.domain.ways import Ways
-from hostler.domain.whose import sort_out
+from hostler.domain.whose import bound_in, sort_out
 
 from .fakeways import ADDRESS, POWER_ON, SERVER, FakeWays
 
@@ -169,6 +169,7 @@ class Scene:
     probed: dict[MachineId, Probed] = field(default_factory=dict[MachineId, Probed])
     events: list[Event] = field(default_factory=list[Event])
     turns: int = 0
+    ordered: tuple[tuple[Machine, ...], tuple[Machine, ...]] | tuple[()] = ()
 
     def add(self, *machines: Machine) -> None:
         """Put records there."""
@@ -236,11 +237,18 @@ class Scene:
         self.wishes.append(made)
         return made
 
+    def in_order(self) -> tuple[Machine, ...]:
+        """Return the records by serial: the same tuple as long as they are the same."""
+        now = tuple(self.machines.values())
+        if not self.ordered or now != self.ordered[0]:
+            self.ordered = (now, tuple(sorted(now, key=lambda m: (m.serial, m.id))))
+        return self.ordered[1]
+
     def seen(self) -> Seen:
         """Return what a turn would see now."""
         living = set(self.machines) | self.moving
-        ids = {part for entry in self.machines.values() for part in entry.ids()}
-        found = sort_out(self.view, WEB, living, ids, self.ours)
+        machines = self.in_order()
+        found = sort_out(self.view, WEB, living, lambda: bound_in(machines), self.ours)
         late = tuple(self.history[m] for m in found.machines() if m in self.history)
         known = {entry.id for entry in late}
         return Seen(
@@ -248,7 +256,7 @@ class Scene:
             now=self.now,
             fleet=self.fleet,
             row=self.row,
-            machines=tuple(sorted(self.machines.values(), key=lambda m: (m.serial, m.id))),
+            machines=machines,
             view=self.view,
             traits=self.traits,
             epoch=Epoch(self.epoch),

@@ -1,0 +1,154 @@
+"""Rests: machines of which nothing was to be said, remembered as long as all that this rests on.
+
+A decision is the same with and without it, but for the time that it takes: a large fleet is asked
+about in full only where something is otherwise than before.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from .caps import KEPT
+from .commands import Decision, Verdict
+from .fleet import Fleet
+from .ids import MachineId
+from .machine import Machine
+from .phases import Phase
+from .seen import Seen
+from .step import Step
+from .view import Sighting
+
+_LONGEST = timedelta(minutes=10)
+"""After this, a machine is asked about again whatever stands: what its provider says may wait for a
+time. Machines take turns, so that not all are asked at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """One machine at rest: the record, sightings and marks that were judged, and the result."""
+
+    machine: Machine
+    sightings: tuple[Sighting, ...]
+    marked: int
+    step: Step
+    verdict: Verdict
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """A whole fleet at rest: the very values that were judged, the result, and until when."""
+
+    seen: Seen
+    decision: Decision
+    until: datetime
+
+
+class Rests:
+    """What one fleet's decisions remember of each other; losing it costs time and nothing else."""
+
+    def __init__(self, *, remembers: bool = True) -> None:
+        self._remembers = remembers
+        self._kept = dict[MachineId, Rest]()
+        self._whole: Whole | None = None
+        self._fleet: Fleet | None = None
+        self._jumped: datetime | None = None
+        self._last: datetime | None = None
+
+    def begin(self, seen: Seen) -> None:
+        """Forget everything if the fleet is another, or the clock cannot be trusted."""
+        back = self._last is not None and seen.now < self._last
+        if back or seen.fleet is not self._fleet or seen.jumped != self._jumped:
+            self._kept.clear()
+            self._whole = None
+        self._fleet, self._jumped, self._last = seen.fleet, seen.jumped, seen.now
+
+    def decision(self, seen: Seen) -> Decision | None:
+        """Return the decision to do nothing, where all that it rested on stands; or None."""
+        whole = self._whole
+        if whole is None or seen.now >= whole.until or not is_plain(seen):
+            return None
+        before = whole.seen
+        same = (
+            seen.machines is before.machines
+            and seen.view.sightings is before.view.sightings
+            and seen.view.marked is before.view.marked
+            and seen.row == before.row
+        )
+        return whole.decision if same else None
+
+    def keep_whole(self, decision: Decision, steps: tuple[Step, ...], seen: Seen) -> None:
+        """Remember a decision to do nothing about a fleet in which every machine rests."""
+        self._whole = None
+        if not self._remembers or not is_plain(seen) or not _waits_for_nothing(decision, seen):
+            return
+        rests = [self._kept.get(step.machine.id) for step in steps]
+        until = [rest.until for rest in rests if rest is not None]
+        if len(until) == len(seen.machines):
+            until += _ends(seen)
+            self._whole = Whole(seen, decision, min(until, default=seen.now + _LONGEST))
+
+    def step(self, machine: Machine, seen: Seen) -> Step | None:
+        """Return the step of a machine of which everything is as it was, or None."""
+        rest = self._kept.get(machine.id)
+        if rest is None or rest.machine is not machine or seen.now >= rest.until:
+            return None
+        sightings = seen.view.sightings
+        for sighting in rest.sightings:
+            if sightings.get(sighting.part.id) is not sighting:
+                return None
+        if len(seen.view.marked.get(machine.id, ())) != rest.marked:
+            return None
+        return rest.step
+
+    def verdict(self, step: Step) -> Verdict | None:
+        """Return what was said of a machine whose very step this is, or None."""
+        rest = self._kept.get(step.machine.id)
+        return rest.verdict if rest is not None and rest.step is step else None
+
+    def keep(self, step: Step, seen: Seen) -> None:
+        """Remember a step after which nothing was to be done, nor waited for."""
+        if not self._remembers or not is_quiet(step):
+            return
+        machine, view = step.machine, seen.view
+        found = [view.sightings.get(k.id) for place in machine.places for k in place.known]
+        sightings = tuple(sighting for sighting in found if sighting is not None)
+        marked = len(view.marked.get(machine.id, ()))
+        if len(sightings) == len(found) and marked <= len(found):
+            spread = timedelta(seconds=5 * (machine.serial % 60))
+            until = seen.now + _LONGEST + spread
+            verdict = step.verdict()
+            self._kept[machine.id] = Rest(machine, sightings, marked, step, verdict, until)
+
+
+def is_plain(seen: Seen) -> bool:
+    """Tell whether nothing but machines at rest is in sight: no wish, no stranger, no suspect."""
+    strange = seen.foreign or seen.unexplained or seen.late or seen.suspects
+    return not (strange or seen.wishes or seen.moving)
+
+
+def _waits_for_nothing(decision: Decision, seen: Seen) -> bool:
+    """Tell whether a decision to do nothing would be so whatever the time."""
+    row, fleet = seen.row, seen.fleet
+    if decision.commands or decision.condition or decision.due or decision.expecting:
+        return False
+    if row.pause is not None or row.setbacks:
+        return False
+    return not (fleet.replace_outdated and any(m.template != fleet.template for m in seen.machines))
+
+
+def _ends(seen: Seen) -> list[datetime]:
+    """Return the times at which something ends by itself: what the row remembers, an age."""
+    row, oldest = seen.row, seen.fleet.timers.max_age
+    times = [at + KEPT for at in (*row.creations, *row.destructions, *row.losses)]
+    if oldest is not None:
+        times += [m.was_ready + oldest for m in seen.machines if m.was_ready is not None]
+    return times
+
+
+def is_quiet(step: Step) -> bool:
+    """Tell whether a step leaves a ready machine as it is, with nothing to do and to wait for."""
+    machine = step.machine
+    if machine is not step.before or machine.phase is not Phase.READY or machine.doubt is not None:
+        return False
+    busy = step.goal or step.probe or step.close or step.events or step.blocker or step.lost
+    return not busy and step.next.step == "nothing"
