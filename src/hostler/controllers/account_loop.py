@@ -21,7 +21,7 @@ from .budget import Budget, Priority
 from .given import Ports
 from .lag import LagWatch
 from .leases import Leases, Tenure
-from .looking import due_scopes, is_moving, zones_of
+from .looking import due_scopes, is_moving, requests_for, zones_of
 from .seeing import Occasion
 from .settings import Account, Settings
 from .state import AccountState, Steadiness
@@ -163,7 +163,8 @@ class AccountLoop:
         if not scopes:
             return
         provider = self._account.provider
-        await self.budget.take(Priority.LOOK, sum(map(provider.cost, scopes)))
+        cost = requests_for(provider, scopes, self.state.view)
+        await self.budget.take(Priority.LOOK, cost)
         look = await provider.look(scopes)
         self.state.asked = self.state.asked[_CLOSE_AT_ONCE:]
         for word in look.strange:

@@ -1,6 +1,7 @@
 """Looking: which scopes are due, and what all looks so far come to."""
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -98,15 +99,21 @@ def _main_scopes(provider: Provider, zone: Zone, moving: list[Machine], view: Vi
     close = [scope for m in moving if (scope := close_scope(m, provider.traits, zone))]
     if not close:
         return []
-    known = sum(
-        s.part.zone == zone and s.part.slot.kind == provider.traits.main.kind
-        for s in view.sightings.values()
-    )
-    pages = 1 + known // provider.traits.page
     whole = Scope(zone, provider.traits.main.kind)
-    if sum(provider.cost(scope) for scope in close) < pages * provider.cost(whole):
+    if requests_for(provider, close, view) < requests_for(provider, [whole], view):
         return close
     return [replace(whole, known=_unmarked(view, zone, whole.kind))]
+
+
+def requests_for(provider: Provider, scopes: Sequence[Scope], view: View) -> int:
+    """Return how many requests these looks take: a whole listing takes one for each page."""
+    listed = {(scope.zone, scope.kind) for scope in scopes if scope.machine is None}
+    shown = Counter((s.part.zone, s.part.slot.kind) for s in view.sightings.values() if listed)
+    pages = {key: 1 + shown[key] // provider.traits.page for key in listed}
+    return sum(
+        provider.cost(scope) * (1 if scope.machine else pages[scope.zone, scope.kind])
+        for scope in scopes
+    )
 
 
 def close_scope(machine: Machine, traits: Traits, zone: Zone) -> Scope | None:

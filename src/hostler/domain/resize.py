@@ -15,6 +15,10 @@ from .wishes import paused
 RESIZE = "hostler"
 """The actor of endings that a size asks for."""
 
+UNBEGUN = 64
+"""How many machines may wait for their first answer: more of them would only grow old waiting for
+the account's budget, and be given up at their start bound before anything was made for them."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sizing:
@@ -140,7 +144,13 @@ def _room(steps: tuple[Step, ...], row: FleetRow, target: int, seen: Seen) -> tu
     creates = creations_left(seen.fleet, row, seen.now)
     if creates == 0:
         return 0, "the bound on creations in an hour is reached"
-    return min(left, creates), ""
+    return min(left, creates, UNBEGUN - sum(_unbegun(step) for step in steps)), ""
+
+
+def _unbegun(step: Step) -> bool:
+    machine = step.machine
+    begun = any(place.known for place in machine.places)
+    return machine.phase in {Phase.WANTED, Phase.STARTING} and not begun
 
 
 def _choose(steps: tuple[Step, ...], row: FleetRow, many: int, seen: Seen) -> tuple[Offer, ...]:

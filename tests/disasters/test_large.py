@@ -1,0 +1,22 @@
+"""A fleet that is large for its budget of calls comes up all the same, machine after machine."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+from hostler.domain.fleet import Caps
+from hostler.lab.stand import FLEET, Stand, play
+
+
+def test_no_machine_grows_old_waiting_for_the_budget() -> None:
+    """A start bound that is short against the whole growth gives nothing up: few wait at once."""
+
+    async def scene(stand: Stand) -> None:
+        timers = replace(FLEET.timers, start=timedelta(seconds=90))
+        fleet = replace(FLEET, size=300, timers=timers, caps=Caps(creates=2000))
+        hostler = stand.hostler(fleet)
+        await hostler.rests(300, timedelta(minutes=15))
+        reasons = {kept.event.reason for kept in await hostler.events()}
+        assert "start_overdue" not in reasons
+        assert stand.clock.boot() > timers.start.total_seconds()
+
+    play(scene)
