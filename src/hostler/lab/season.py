@@ -8,6 +8,7 @@ from pathlib import Path
 
 from hostler.controllers import turn as turns
 from hostler.domain.commands import Decision
+from hostler.domain.rests import Rests
 from hostler.domain.seen import Seen
 from hostler.domain.ways import Ways
 from hostler.testing.invariants import Violation, quiet
@@ -145,8 +146,8 @@ def watching_decisions() -> Generator[None]:
     """Show every decision of a simulated process to its foreteller."""
     real = turns.decide
 
-    def decide(seen: Seen, ways: Ways) -> Decision:
-        decision = real(seen, ways)
+    def decide(seen: Seen, ways: Ways, rests: Rests | None = None) -> Decision:
+        decision = real(seen, ways, rests)
         run = RUNNING.get()
         if run is not None:
             run.decided(seen, ways, decision)
