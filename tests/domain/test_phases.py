@@ -16,7 +16,7 @@ LEGAL = {
     Phase.STARTING: {Phase.READY, Phase.RESTING, Phase.BROKEN, Phase.STOPPING},
     Phase.READY: {Phase.DRAINING, Phase.STOPPING, Phase.BROKEN, Phase.RESTING},
     Phase.DRAINING: {Phase.READY, Phase.STOPPING, Phase.BROKEN},
-    Phase.STOPPING: {Phase.GONE, Phase.RESTING, Phase.READY},
+    Phase.STOPPING: {Phase.GONE, Phase.RESTING, Phase.READY, Phase.WANTED},
     Phase.RESTING: {Phase.STARTING, Phase.READY, Phase.STOPPING, Phase.GONE},
     Phase.BROKEN: {Phase.STARTING, Phase.READY, Phase.STOPPING, Phase.GONE},
     Phase.GONE: {Phase.STOPPING},

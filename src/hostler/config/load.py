@@ -251,6 +251,7 @@ def _fleet(name: FleetName, account: AccountName, asked: FleetTable, made: Bluep
         reclaim=asked.reclaim,
         replace_outdated=asked.replace_outdated,
         protected=asked.protected,
+        renews=asked.renews,
         probe=_probe(asked.ready),
         timers=Timers(**structs.asdict(asked.timers)),
         caps=Caps(**structs.asdict(asked.caps)),

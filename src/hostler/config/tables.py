@@ -151,6 +151,13 @@ class FleetTable(Struct, frozen=True, kw_only=True):
     protected: Annotated[
         bool, Meta(description="nothing of this fleet is ended, repaired or replaced")
     ] = False
+    renews: Annotated[
+        bool,
+        Meta(
+            description="make up for machines that are lost or too many, up to the size; false: "
+            "a door (GitLab Runner's) asks for each machine, and `size` is 0"
+        ),
+    ] = True
     replace_outdated: Annotated[
         bool, Meta(description="replace machines that were made from another template")
     ] = False

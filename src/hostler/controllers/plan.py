@@ -121,8 +121,9 @@ def _move_only(tend: Tend) -> Planned:
 
 
 def _new(offer: Offer, place: int, command: KeepRow, seen: Seen, ways: Ways) -> Planned:
+    known = command.named[place : place + 1]
     machine = Machine(
-        id=MachineId(f"<machine {command.row.serial + place + 1}>"),
+        id=known[0] if known else MachineId(f"<machine {command.row.serial + place + 1}>"),
         fleet=seen.fleet.name,
         serial=command.row.serial + place + 1,
         created=seen.now,

@@ -10,7 +10,6 @@ import structlog
 from hostler.domain.commands import Decision, Event, KeepLedger, KeepRow, Reclaim, Tend
 from hostler.domain.decide import decide
 from hostler.domain.errors import Fenced, StoreError
-from hostler.domain.fleet import FleetRow
 from hostler.domain.ids import MachineId
 from hostler.domain.machine import Machine, Offer
 from hostler.domain.phases import Phase
@@ -98,8 +97,7 @@ class Turner:
         if command.installations:
             await self._ports.store.adopt(command.installations, tenure.fence)
         born = tuple(
-            self._born(command.row, offer, place, seen)
-            for place, offer in enumerate(command.inserts, start=1)
+            self._born(command, offer, place, seen) for place, offer in enumerate(command.inserts)
         )
         adopted = tuple(
             replace(machine, serial=command.row.serial + len(born) + place)
@@ -115,11 +113,12 @@ class Turner:
         for event in events:
             self._say(event)
 
-    def _born(self, row: FleetRow, offer: Offer, place: int, seen: Seen) -> Machine:
+    def _born(self, command: KeepRow, offer: Offer, place: int, seen: Seen) -> Machine:
+        row, named = command.row, command.named
         return Machine(
-            id=self._ports.fresh(),
+            id=named[place] if place < len(named) else self._ports.fresh(),
             fleet=row.name,
-            serial=row.serial + place,
+            serial=row.serial + place + 1,
             created=seen.now,
             since=seen.now,
             phase=Phase.WANTED,
@@ -182,9 +181,12 @@ class Turner:
 
 
 def _inserts_alone(command: KeepRow, decision: Decision) -> KeepRow | None:
-    """Return the inserts to be saved after the machines; None where no machine is saved."""
+    """Return the inserts to be saved after the machines; None where no machine is saved.
+
+    Those that were wished by name are saved with the row, which says that the wish was granted.
+    """
     changed = any(isinstance(other, Tend) and other.changed for other in decision.commands)
-    if not command.inserts or not changed:
+    if not command.inserts or command.named or not changed:
         return None
     return replace(command, adopted=(), installations=(), events=(), wishes=())
 

@@ -60,12 +60,14 @@ class Tend:
 class KeepRow:
     """Save the fleet's row, with events, new machines (one for each offer) and wishes taken.
 
+    `named` are the ids of the first of the new machines; the others get fresh ones.
     `adopted` are records for parts that were foreign or unexplained; the marks of `installations`
     are ours from then on.
     """
 
     row: FleetRow
     inserts: tuple[Offer, ...] = ()
+    named: tuple[MachineId, ...] = ()
     adopted: tuple[Machine, ...] = ()
     installations: tuple[InstallationId, ...] = ()
     events: tuple[Event, ...] = ()

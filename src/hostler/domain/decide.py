@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from . import adopt as adoption
+from . import named
 from .allowed import allowed
 from .caps import KEPT, in_wave
 from .commands import Command, Decision, Event, KeepRow, Next, Tend, Verdict
@@ -44,7 +45,7 @@ def _decided(seen: Seen, ways: Ways, rests: Rests) -> Decision:
     row, machines = granted(seen)
     steps, row, alarms = _consider(tuple(machines.values()), in_present(row, seen), seen, rests)
     target = row.wished(seen.fleet) + surge(steps, seen)
-    sizing = resize(steps, row, target, seen)
+    sizing, row = _sized(steps, row, target, seen)
     steps, row = replace_one(sizing.steps, row, target, seen)
     steps = tuple(_aimed(step, row, seen, ways, rests) for step in steps)
     alarms = (*alarms, *(step.blocker for step in steps if step.failed))
@@ -69,6 +70,16 @@ def _decided(seen: Seen, ways: Ways, rests: Rests) -> Decision:
     )
     rests.keep_whole(decision, steps, seen)
     return decision
+
+
+def _sized(
+    steps: tuple[Step, ...], row: FleetRow, target: int, seen: Seen
+) -> tuple[Sizing, FleetRow]:
+    """Ask how many are wanted, or which, and return the row with the size that is in force."""
+    if seen.fleet.renews:
+        return resize(steps, row, target, seen), row
+    sizing = named.resize(steps, row, seen)
+    return sizing, named.counted(row, sizing)
 
 
 def _ends(step: Step) -> bool:
@@ -204,7 +215,7 @@ def _tend(step: Step, seen: Seen) -> Tend | None:
 
 def _row_command(row: FleetRow, sizing: Sizing, seen: Seen) -> KeepRow | None:
     adopted = adoption.adoptable(seen)
-    creations = (*row.creations, *(seen.now for _ in sizing.inserts))
+    creations = (*row.creations, *(seen.now,) * sizing.creations)
     kept = replace(
         row,
         creations=_pruned(creations, seen),
@@ -218,6 +229,7 @@ def _row_command(row: FleetRow, sizing: Sizing, seen: Seen) -> KeepRow | None:
     return KeepRow(
         row=kept,
         inserts=sizing.inserts,
+        named=sizing.named,
         adopted=adoption.records_for(adopted, kept, seen),
         installations=adoption.adopted_installations(adopted, seen),
         events=tuple(_row_events(kept, seen)),

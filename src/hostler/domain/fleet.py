@@ -73,7 +73,11 @@ class Probe:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fleet:
-    """What the fleet file asks for. `offers` are tried in order; `template` is a digest."""
+    """What the fleet file asks for. `offers` are tried in order; `template` is a digest.
+
+    `renews` says who makes up for a machine that is lost: we, up to the size; or, where it is
+    False, whoever asked for each machine by itself (see resize.py and docs/decisions/0009).
+    """
 
     name: FleetName
     account: AccountName
@@ -85,6 +89,7 @@ class Fleet:
     reclaim: bool = False
     replace_outdated: bool = False
     protected: bool = False
+    renews: bool = True
     probe: Probe = Probe()
     timers: Timers = Timers()
     caps: Caps = Caps()
@@ -94,8 +99,13 @@ class Fleet:
         return self.maximum if self.maximum is not None else size + max(5, size // 2)
 
     def creates_per_hour(self, size: int) -> int:
-        """Return the bound on creation attempts in any hour (invariant S4)."""
-        return self.caps.creates if self.caps.creates is not None else max(30, 6 * size)
+        """Return the bound on creation attempts in any hour (invariant S4).
+
+        Where each machine is asked for by itself, jobs may use up one after the other.
+        """
+        if self.caps.creates is not None:
+            return self.caps.creates
+        return max(30, 6 * size) if self.renews else max(120, 12 * self.most(size))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,9 +123,10 @@ class Setback:
 class FleetRow:
     """What the store keeps of a fleet; new machines are inserted by saving it, and only so.
 
-    `size` is the wished size where somebody wished one, else None (the file's). The tuples of
-    times are the durable windows behind the caps: creation attempts, destructions that nobody
-    asked for, and losses.
+    `size` is the wished size where somebody wished one, else None (the file's); `grown` is the
+    number of the newest wish for machines by name that was granted. The tuples of times are the
+    durable windows behind the caps: creation attempts, destructions that nobody asked for, and
+    losses.
     """
 
     name: FleetName
@@ -123,6 +134,7 @@ class FleetRow:
     version: int = 0
     size: int | None = None
     serial: int = 0
+    grown: int = 0
     setbacks: tuple[Setback, ...] = ()
     creations: tuple[datetime, ...] = ()
     destructions: tuple[datetime, ...] = ()

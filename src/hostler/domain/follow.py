@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from . import loss, money
+from . import loss, money, named
 from .calls import Refusal
 from .commands import Event
 from .fleet import ProbeKind
@@ -148,6 +148,8 @@ def _stopping(step: Step, seen: Seen) -> Step:
     machine = step.machine
     step = replace(step, events=(*step.events, *_ended(step, seen)))
     if all_gone(machine, seen):
+        if named.again(machine, seen):
+            return _once_more(step, seen)
         done = replace(
             step, machine=replace(machine, price=0.0, spent=money.cost(machine, seen.now))
         )
@@ -164,6 +166,14 @@ def _stopping(step: Step, seen: Seen) -> Step:
     stuck = replace(machine, stuck=True)
     alarm = event("alarm", stuck, seen, str(Reason.STOP_OVERDUE), machine.error)
     return replace(step, machine=stuck, events=(*step.events, alarm))
+
+
+def _once_more(step: Step, seen: Seen) -> Step:
+    """Begin again under the same id: a start failed, and nothing of it is left."""
+    spent = money.cost(step.machine, seen.now)
+    fresh = replace(step, machine=replace(named.anew(step.machine), spent=spent))
+    told = replace(fresh, events=(*fresh.events, event("rollback_done", step.machine, seen)))
+    return move(told, Phase.WANTED, Reason.MADE_AGAIN, seen)
 
 
 def _ended(step: Step, seen: Seen) -> Iterator[Event]:

@@ -82,7 +82,7 @@ PHASES: dict[Phase, Row] = {
         meaning="being destroyed, released or switched off",
         bound="stop",
         on_the_bound="escalate, alarm, back off; never forgotten",
-        moves=(Phase.GONE, Phase.RESTING, Phase.READY),
+        moves=(Phase.GONE, Phase.RESTING, Phase.READY, Phase.WANTED),
         wanted=False,
         maximum=True,
         billed="yes",
@@ -115,7 +115,8 @@ PHASES: dict[Phase, Row] = {
         billed="no",
     ),
 }
-"""The one table. GONE → STOPPING is the reopening of a record whose part turned up late."""
+"""The one table. GONE → STOPPING is the reopening of a record whose part turned up late;
+STOPPING → WANTED is another start under the same id (docs/decisions/0009)."""
 
 
 def legal(before: Phase, after: Phase) -> bool:

@@ -9,6 +9,7 @@ class Reason(StrEnum):
     MADE = "made"
     ADMITTED = "admitted"
     ADOPTED = "adopted"
+    MADE_AGAIN = "made_again"
     NOT_ADMITTED = "not_admitted"
     PROBE_PASSED = "probe_passed"
     UP = "up"
@@ -38,6 +39,7 @@ SENTENCES: dict[Reason, str] = {
     Reason.MADE: "the fleet's size asks for one more machine",
     Reason.ADMITTED: "there is room, and its zone was just looked at",
     Reason.ADOPTED: "it was taken over with its marks",
+    Reason.MADE_AGAIN: "its start failed and left nothing: it is tried again under the same id",
     Reason.NOT_ADMITTED: "nothing could be asked of the provider in time",
     Reason.PROBE_PASSED: "it is up and the readiness probe passed",
     Reason.UP: "it is up, and the fleet asks for no probe",

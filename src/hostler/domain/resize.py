@@ -5,6 +5,7 @@ from datetime import datetime
 
 from .caps import creations_left
 from .fleet import FleetRow, Setback
+from .ids import MachineId
 from .machine import Ending, Offer
 from .phases import Phase
 from .reasons import Reason
@@ -22,9 +23,15 @@ the account's budget, and be given up at their start bound before anything was m
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sizing:
-    """What resizing comes to: offers to insert, steps changed, and what holds it up."""
+    """What resizing comes to: offers to insert, steps changed, and what holds it up.
+
+    `named` are the ids of the inserts where they were asked for by name; `creations` is how many
+    creation attempts this counts as.
+    """
 
     inserts: tuple[Offer, ...] = ()
+    named: tuple[MachineId, ...] = ()
+    creations: int = 0
     steps: tuple[Step, ...] = ()
     condition: str = ""
     due: datetime | None = None
@@ -129,9 +136,9 @@ def _grow(steps: tuple[Step, ...], row: FleetRow, target: int, seen: Seen) -> Si
     many = min(target - wanted, room)
     if many <= 0:
         return Sizing(steps=steps, condition=short)
-    chosen = _choose(steps, row, many, seen)
-    condition, due = ("", None) if chosen else _why_no_offer(row, seen)
-    return Sizing(inserts=chosen, steps=steps, condition=condition, due=due)
+    chosen = choose(steps, row, many, seen)
+    condition, due = ("", None) if chosen else why_no_offer(row, seen)
+    return Sizing(inserts=chosen, creations=len(chosen), steps=steps, condition=condition, due=due)
 
 
 def _room(steps: tuple[Step, ...], row: FleetRow, target: int, seen: Seen) -> tuple[int, str]:
@@ -144,17 +151,12 @@ def _room(steps: tuple[Step, ...], row: FleetRow, target: int, seen: Seen) -> tu
     creates = creations_left(seen.fleet, row, seen.now)
     if creates == 0:
         return 0, "the bound on creations in an hour is reached"
-    return min(left, creates, UNBEGUN - sum(_unbegun(step) for step in steps)), ""
+    return min(left, creates, unbegun_left(steps, seen)), ""
 
 
-def _unbegun(step: Step) -> bool:
-    machine = step.machine
-    begun = any(place.known for place in machine.places)
-    return machine.phase in {Phase.WANTED, Phase.STARTING} and not begun
-
-
-def _choose(steps: tuple[Step, ...], row: FleetRow, many: int, seen: Seen) -> tuple[Offer, ...]:
-    """Return offers to insert: the first open one; one at a time where it failed before."""
+def choose(steps: tuple[Step, ...], row: FleetRow, many: int, seen: Seen) -> tuple[Offer, ...]:
+    """Return offers to begin with: the first open one; one at a time where it failed before."""
+    admitted = _admitted(seen)
     for offer in seen.fleet.offers:
         setback = row.setback(offer)
         if setback is not None and seen.now < setback.until:
@@ -164,15 +166,41 @@ def _choose(steps: tuple[Step, ...], row: FleetRow, many: int, seen: Seen) -> tu
         if setback is None:
             return (offer,) * many
         trying = any(
-            step.machine.offer == offer and step.machine.phase in {Phase.WANTED, Phase.STARTING}
-            for step in steps
+            step.machine.offer == offer and step.machine.phase in admitted for step in steps
         )
         if not trying:
             return (offer,)
     return ()
 
 
-def _why_no_offer(row: FleetRow, seen: Seen) -> tuple[str, datetime | None]:
+def begin_blocked(steps: tuple[Step, ...], row: FleetRow, seen: Seen) -> str:
+    """Return why no machine may begin now, or an empty string."""
+    if why := world_is_right(seen):
+        return why
+    if creations_left(seen.fleet, row, seen.now) == 0:
+        return "the bound on creations in an hour is reached"
+    return "" if unbegun_left(steps, seen) > 0 else "others wait for their first answer"
+
+
+def unbegun_left(steps: tuple[Step, ...], seen: Seen) -> int:
+    """Return how many more may begin while that many wait for their first answer."""
+    phases = _admitted(seen)
+    waiting = (
+        step.machine.phase in phases and not any(place.known for place in step.machine.places)
+        for step in steps
+    )
+    return UNBEGUN - sum(waiting)
+
+
+def _admitted(seen: Seen) -> frozenset[Phase]:
+    """Return the phases of what was let in and is not up: where names are asked for, they wait."""
+    if seen.fleet.renews:
+        return frozenset({Phase.WANTED, Phase.STARTING})
+    return frozenset({Phase.STARTING})
+
+
+def why_no_offer(row: FleetRow, seen: Seen) -> tuple[str, datetime | None]:
+    """Return why no offer is open, and until when if that is known."""
     blocked = [s for o in seen.fleet.offers if (s := row.setback(o)) and seen.now < s.until]
     if not blocked:
         trying = [o for o in seen.fleet.offers if row.setback(o)]

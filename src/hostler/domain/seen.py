@@ -52,6 +52,7 @@ class WishKind(StrEnum):
     """What a door may ask for."""
 
     SCALE = "scale"
+    GROW = "grow"
     END = "end"
     HOLD = "hold"
     UNHOLD = "unhold"
@@ -62,7 +63,11 @@ class WishKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wish:
-    """What a door asks: a size, a machine to go, a hold. `number` orders wishes."""
+    """What a door asks: a size, machines by name, a machine to go, a hold. `number` orders wishes.
+
+    `machines` are the ids that a GROW wish gives to new machines: whoever wished them knows them
+    before they exist, and a wish that is granted twice makes them once.
+    """
 
     number: int
     kind: WishKind
@@ -70,6 +75,7 @@ class Wish:
     at: datetime
     actor: str
     machine: MachineId | None = None
+    machines: tuple[MachineId, ...] = ()
     size: int | None = None
     until: datetime | None = None
     why: str = ""

@@ -49,6 +49,9 @@ class Step:
         )
 
 
+_GOALS = {Phase.WANTED: Goal.PRESENT, Phase.STOPPING: Goal.ABSENT, Phase.GONE: Goal.ABSENT}
+
+
 def event(kind: str, machine: Machine, seen: Seen, reason: str = "", detail: str = "") -> Event:
     """Return an event about a machine in this turn."""
     return Event(
@@ -73,7 +76,7 @@ def move(step: Step, phase: Phase, reason: Reason, seen: Seen, detail: str = "")
         since=seen.now,
         reason=str(reason),
         doubt=None,
-        goal=Goal.ABSENT if phase in {Phase.STOPPING, Phase.GONE} else before.goal,
+        goal=_GOALS.get(phase, before.goal),
         was_ready=before.was_ready or (seen.now if phase is Phase.READY else None),
         stuck=False,
     )

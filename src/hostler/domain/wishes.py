@@ -4,9 +4,22 @@ from dataclasses import replace
 from datetime import datetime
 
 from .fleet import FleetRow
+from .ids import MachineId
 from .machine import Ending, Hold, Machine
 from .phases import Phase
 from .seen import Seen, Wish, WishKind
+
+
+def births(seen: Seen) -> tuple[MachineId, ...]:
+    """Return the ids of machines that are wished by name, not yet made, and not ended since."""
+    ended = {wish.machine for wish in seen.wishes if wish.kind is WishKind.END}
+    return tuple(
+        machine
+        for wish in seen.wishes
+        if wish.kind is WishKind.GROW and wish.number > seen.row.grown
+        for machine in wish.machines
+        if machine not in ended
+    )
 
 
 def granted(seen: Seen) -> tuple[FleetRow, dict[str, Machine]]:
@@ -25,6 +38,8 @@ def _for_fleet(row: FleetRow, wish: Wish, seen: Seen) -> FleetRow:
     match wish.kind:
         case WishKind.SCALE:
             return replace(row, size=wish.size)
+        case WishKind.GROW:
+            return replace(row, grown=max(row.grown, wish.number))
         case WishKind.PAUSE:
             return replace(row, pause=_hold(wish, seen))
         case WishKind.RESUME:
@@ -44,7 +59,7 @@ def _for_machine(machine: Machine, wish: Wish, seen: Seen) -> Machine:
             return replace(machine, hold=_hold(wish, seen))
         case WishKind.UNHOLD:
             return replace(machine, hold=None)
-        case WishKind.SCALE | WishKind.PAUSE | WishKind.RESUME | WishKind.ADOPT:
+        case WishKind.SCALE | WishKind.GROW | WishKind.PAUSE | WishKind.RESUME | WishKind.ADOPT:
             return machine
 
 

@@ -169,6 +169,7 @@ class Scene:
     probed: dict[MachineId, Probed] = field(default_factory=dict[MachineId, Probed])
     events: list[Event] = field(default_factory=list[Event])
     turns: int = 0
+    wished: int = 0
     ordered: tuple[tuple[Machine, ...], tuple[Machine, ...]] | tuple[()] = ()
 
     def add(self, *machines: Machine) -> None:
@@ -225,8 +226,9 @@ class Scene:
         self, kind: WishKind, machine: MachineId | None = None, size: int | None = None
     ) -> Wish:
         """Wish something; return the wish, which may be replaced by a fuller one."""
+        self.wished += 1
         made = Wish(
-            number=len(self.wishes) + 1,
+            number=self.wished,
             kind=kind,
             fleet=WEB,
             at=self.now,
@@ -236,6 +238,11 @@ class Scene:
         )
         self.wishes.append(made)
         return made
+
+    def ask_for(self, *machines: MachineId) -> None:
+        """Wish machines by name."""
+        self.wishes.append(replace(self.wish(WishKind.GROW), machines=machines))
+        del self.wishes[-2]
 
     def in_order(self) -> tuple[Machine, ...]:
         """Return the records by serial: the same tuple as long as they are the same."""
@@ -315,6 +322,8 @@ class Scene:
             )
             for place, offer in enumerate(command.inserts)
         ]
+        named = [replace(m, id=i) for m, i in zip(born, command.named, strict=False)]
+        born[: len(named)] = named
         born += list(command.adopted)
         self.row = replace(command.row, serial=command.row.serial + len(born))
         for entry in born:

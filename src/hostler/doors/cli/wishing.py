@@ -213,6 +213,11 @@ class Wishing:
 
 
 def _check_size(fleet: Fleet, size: int) -> None:
+    if not fleet.renews:
+        raise WishRefused(
+            f"fleet {fleet.name} has no size of its own (`renews = false`): whoever uses it asks "
+            "for each machine"
+        )
     if fleet.maximum is not None and size > fleet.maximum:
         raise WishRefused(
             f"fleet {fleet.name} has at most {fleet.maximum} machines: raise `maximum` in its file"
