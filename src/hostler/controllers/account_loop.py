@@ -10,11 +10,13 @@ import structlog
 from hostler.domain.commands import KeepRow, Reclaim, Tend
 from hostler.domain.errors import Conflict, Fenced, StoreError, StoreLost
 from hostler.domain.ids import TurnId
+from hostler.domain.machine import Machine
 from hostler.domain.parts import Scope
 from hostler.domain.phases import Goal
 from hostler.domain.seen import Probed, Seen
 from hostler.domain.sure import parts_of
 from hostler.domain.view import merge
+from hostler.ports.provider import Connection
 
 from .advance import Advancer
 from .budget import Budget, Priority
@@ -66,6 +68,17 @@ class AccountLoop:
     def lease(self) -> str:
         """The name of the lease under which this account is looked at."""
         return f"account/{self._account.name}"
+
+    @property
+    def main(self) -> str:
+        """The kind of part that must be up."""
+        return self._account.provider.traits.main.kind
+
+    def connection(self, machine: Machine) -> Connection | None:
+        """Return how to reach a machine, by the newest looks; None while that is not known."""
+        sightings = self.state.view.sightings
+        parts = tuple(sightings[i].part for i in machine.ids() if i in sightings)
+        return self._account.provider.connection(machine, parts)
 
     async def keep_leases(self) -> None:
         """Hold the account's lease, and then those of its fleets; until then, watch them."""

@@ -28,6 +28,7 @@ class Engine:
             AccountLoop(account, ports, self.leases, settings, holder) for account in accounts
         )
         names = tuple(loop.lease for loop in self.loops)
+        self._heard = asyncio.Event()
         self._retention = Retention(ports, self.leases, settings, names)
 
     async def run(self) -> None:
@@ -50,6 +51,10 @@ class Engine:
         """Look now, everywhere."""
         for loop in self.loops:
             loop.nudge()
+
+    def hear(self) -> None:
+        """Read wishes now: a door in this process wrote one."""
+        self._heard.set()
 
     async def _give_back(self) -> None:
         try:
@@ -85,7 +90,16 @@ class Engine:
                 raise
             except StoreError as error:
                 log.warning("wishes not read", error=str(error))
-            await self._ports.clock.sleep(self._settings.poll)
+            await self._pause()
+
+    async def _pause(self) -> None:
+        """Wait until wishes are due to be noticed, or a door of this process says so."""
+        try:
+            async with asyncio.timeout(self._settings.poll.total_seconds()):
+                await self._heard.wait()
+        except TimeoutError:
+            pass
+        self._heard.clear()
 
     async def _read_wishes(self) -> None:
         wishes = await self._ports.store.wishes()

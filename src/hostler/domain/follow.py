@@ -148,7 +148,7 @@ def _stopping(step: Step, seen: Seen) -> Step:
     machine = step.machine
     step = replace(step, events=(*step.events, *_ended(step, seen)))
     if all_gone(machine, seen):
-        if named.again(machine, seen):
+        if named.again(machine, seen.fleet, seen.now, seen.jumped):
             return _once_more(step, seen)
         done = replace(
             step, machine=replace(machine, price=0.0, spent=money.cost(machine, seen.now))

@@ -46,13 +46,13 @@ def counted(row: FleetRow, sizing: Sizing) -> FleetRow:
     return row if row.size == size else replace(row, size=size)
 
 
-def again(machine: Machine, seen: Seen) -> bool:
-    """Tell whether a machine of which nothing is left is started once more under its id."""
-    if seen.fleet.renews or machine.was_ready is not None or machine.ending is not None:
+def again(machine: Machine, fleet: Fleet, now: datetime, jumped: datetime | None = None) -> bool:
+    """Tell whether a machine will be started once more under its id when nothing of it is left."""
+    if fleet.renews or machine.was_ready is not None or machine.ending is not None:
         return False
     if machine.origin is not Origin.MADE or machine.reason == Reason.TURNED_UP_LATE:
         return False
-    return seen.now < _deadline(machine, seen)
+    return now < _deadline(machine, fleet, jumped)
 
 
 def anew(machine: Machine) -> Machine:
@@ -101,14 +101,14 @@ def _too_late(step: Step, seen: Seen) -> Step:
         return step
     tried = machine.reason == Reason.MADE_AGAIN
     late = machine.elapsed(seen.now, seen.jumped) >= seen.fleet.timers.admit
-    if late or (tried and seen.now >= _deadline(machine, seen)):
+    if late or (tried and seen.now >= _deadline(machine, seen.fleet, seen.jumped)):
         return move(step, Phase.GONE, Reason.NOT_ADMITTED, seen)
     return step
 
 
-def _deadline(machine: Machine, seen: Seen) -> datetime:
+def _deadline(machine: Machine, fleet: Fleet, jumped: datetime | None) -> datetime:
     """Return until when another start may begin."""
-    return max(machine.created, seen.jumped or machine.created) + seen.fleet.timers.start
+    return max(machine.created, jumped or machine.created) + fleet.timers.start
 
 
 def _begin(

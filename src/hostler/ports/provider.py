@@ -12,11 +12,17 @@ from hostler.domain.ways import Ways
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Connection:
-    """How to reach a machine that is up; secrets are read from where they are kept, when asked."""
+    """How to reach a machine that is up; secrets are read from where they are kept, when asked.
+
+    `internal` is its address in a private network, `arch` its processor as Go calls it (`amd64`,
+    `arm64`); both are empty where no look tells.
+    """
 
     address: str
     user: str = "root"
     port: int = 22
+    internal: str = ""
+    arch: str = ""
 
 
 class Provider(Ways, Protocol):

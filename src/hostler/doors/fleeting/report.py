@@ -1,0 +1,51 @@
+"""Report: every instance of the group, from memory, as Update answers it."""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+from hostler.domain.fleet import Fleet
+from hostler.domain.ids import MachineId
+from hostler.domain.machine import Machine
+
+from .logical import Instance, State
+from .states import state_of
+
+_TOLD_GONE = timedelta(minutes=10)
+"""How long an instance that is gone is told to be so; a runner drops it at the first word."""
+
+
+class Report:
+    """Remembers which instances were told, so that what is gone is told to be gone.
+
+    Used from one thread at a time. Losing it costs the runner five updates for what went meanwhile.
+    """
+
+    def __init__(self, fleet: Fleet, offered: frozenset[State]) -> None:
+        self._fleet, self._offered = fleet, offered
+        self._living = dict[str, None]()
+        self._gone = dict[str, datetime]()
+
+    def instances(
+        self, machines: Iterable[Machine], named: Iterable[MachineId], now: datetime
+    ) -> tuple[Instance, ...]:
+        """Return all instances: the machines on record, those named and not yet on it, the gone."""
+        told = dict[str, State | None]()
+        for machine in sorted(machines, key=lambda m: (m.serial, m.id)):
+            told[machine.id] = state_of(machine, self._fleet, now, self._offered)
+        for name in named:
+            told.setdefault(name, State.CREATING)
+        self._note_gone(told, now)
+        if State.DELETED in self._offered:
+            told |= dict.fromkeys(self._gone, State.DELETED)
+        return tuple([Instance(id=i, state=state) for i, state in told.items() if state])
+
+    def _note_gone(self, told: Iterable[str], now: datetime) -> None:
+        living = dict.fromkeys(told)
+        for lost in self._living.keys() - living.keys():
+            self._gone[lost] = now
+        self._gone = {
+            name: at
+            for name, at in self._gone.items()
+            if name not in living and timedelta(0) <= now - at < _TOLD_GONE
+        }
+        self._living = living
