@@ -1,4 +1,4 @@
-"""States: the table is total and never says more than is so; each aspect is told as it should be."""
+"""States: the table is total and never says more than is so; each aspect has its own word."""
 
 from dataclasses import replace
 from datetime import timedelta
