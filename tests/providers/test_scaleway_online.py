@@ -57,6 +57,9 @@ async def test_what_is_not_sold_or_short_or_unknown_is_told():
         "there is no image called 'nope' in fr-par-1",
         "cannot be read: 404 not_found resource is not found",
     ]
+    assert [finding.text for finding in findings if finding.lasting] == [
+        "there is no image called 'nope' in fr-par-1"
+    ]
 
 
 async def test_an_image_id_that_exists_is_in_order():
@@ -80,6 +83,7 @@ async def test_a_refused_key_is_told_and_other_zones_go_on():
             False,
             "fr-par-1",
             "the key or its permissions are refused: 401 denied_authentication no",
+            lasting=True,
         ),
         Finding(True, "nl-ams-1", "answers; 0 servers in the project"),
         Finding(False, "nl-ams-1", "its types cannot be read: 502 (empty answer)"),

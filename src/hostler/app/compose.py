@@ -5,7 +5,7 @@ import getpass
 import os
 import secrets
 import socket
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
@@ -25,7 +25,7 @@ from .clock import SystemClock
 from .kinds import Kinds
 
 
-def _collect_seldom() -> None:
+def collect_seldom() -> None:
     """Let the collector of garbage run less: its full passes cost a third of a large fleet's look.
 
     Records and parts are trees, which go when nobody has them; only cycles wait for the collector.
@@ -52,9 +52,12 @@ def fresh_installation() -> str:
 class Composed:
     """The real adapters, as the command line asks for them."""
 
-    def __init__(self, clock: Clock | None = None) -> None:
-        """Use the system's clock unless another one is given."""
+    def __init__(
+        self, clock: Clock | None = None, environment: Mapping[str, str] | None = None
+    ) -> None:
+        """Use the system's clock and this process's environment unless others are given."""
         self._clock = clock or SystemClock()
+        self._environment = os.environ if environment is None else environment
 
     def load(self, path: Path) -> Config:
         """Return the fleet file's values."""
@@ -112,7 +115,7 @@ class Composed:
             templates={fleet.name: config.templates[fleet.name] for fleet in fleets},
             installation=installation,
             folder=config.folder,
-            environment=os.environ,
+            environment=self._environment,
             clock=self._clock,
         )
         return Account(
@@ -141,9 +144,12 @@ class Composed:
         """Return the engine, under a name of its own."""
         from hostler.controllers.engine import Engine
 
-        _collect_seldom()
-        holder = f"{self.actor()}-{os.getpid()}-{secrets.token_hex(3)}"
-        return Engine(ports, accounts, holder, config.settings)
+        collect_seldom()
+        return Engine(ports, accounts, self.holder(), config.settings)
+
+    def holder(self) -> str:
+        """Return a name for this engine alone: whose leases these are."""
+        return f"{self.actor()}-{os.getpid()}-{secrets.token_hex(3)}"
 
     def ports(self, store: Store, meters: Meters) -> Ports:
         """Return what controllers share."""

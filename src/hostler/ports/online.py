@@ -25,6 +25,11 @@ class Finding(Protocol):
         """What was found, in a sentence."""
         ...
 
+    @property
+    def lasting(self) -> bool:
+        """Whether it is not in order, and no waiting heals that: somebody must change something."""
+        ...
+
 
 @runtime_checkable
 class ChecksOnline(Protocol):

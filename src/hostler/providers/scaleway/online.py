@@ -16,11 +16,15 @@ from .wire import ServerType, Stock
 
 @dataclass(frozen=True, slots=True, order=True)
 class Finding:
-    """One thing that was checked: whether it is in order, about what, and in a sentence what."""
+    """One thing that was checked: whether it is in order, about what, and in a sentence what.
+
+    `lasting` says that no waiting heals what is not in order.
+    """
 
     well: bool
     about: str
     text: str
+    lasting: bool = False
 
 
 class Online:
@@ -46,7 +50,7 @@ class Online:
     ) -> list[Finding]:
         listing = await self._api.servers(zone)
         if listing.error:
-            return [Finding(False, zone, _cannot(listing.trouble, listing.error))]
+            return [_cannot(zone, listing.trouble, listing.error)]
         findings = [Finding(True, zone, f"answers; {len(listing.found)} servers in the project")]
         try:
             types = await every_page(zone, self._api.types)
@@ -73,7 +77,7 @@ class Online:
             kind = template.image_kind
             found = await self._catalogue.image(offer.zone, image, kind, offer.type)
         except NoImage as error:
-            return Finding(False, about, str(error))
+            return Finding(False, about, str(error), lasting=True)
         except TROUBLE as trouble:
             return Finding(False, about, f"cannot be read: {trouble}")
         return Finding(True, about, f"is {found}")
@@ -88,14 +92,15 @@ def _sold(
 def _type(zone: Zone, name: str, type_: ServerType | None, stock: Stock | None) -> Finding:
     about = f"{name} in {zone}"
     if type_ is None:
-        return Finding(False, about, "is not sold there")
+        return Finding(False, about, "is not sold there", lasting=True)
     availability = (stock.availability if stock else None) or "unknown"
     price = f"{type_.hourly_price:g} euros per hour" if type_.hourly_price else "price unknown"
     return Finding(availability != "shortage", about, f"stock: {availability}; {price}")
 
 
-def _cannot(trouble: Exception | None, error: str) -> str:
+def _cannot(zone: Zone, trouble: Exception | None, error: str) -> Finding:
     """Return why a zone cannot be listed, with the cure where there is one."""
     if isinstance(trouble, Failed) and refusal_of(trouble.problem) == "denied":
-        return f"the key or its permissions are refused: {trouble}"
-    return f"cannot be listed: {error}"
+        said = f"the key or its permissions are refused: {trouble}"
+        return Finding(False, zone, said, lasting=True)
+    return Finding(False, zone, f"cannot be listed: {error}")
