@@ -58,7 +58,9 @@ async def test_what_is_not_sold_or_short_or_unknown_is_told():
         "cannot be read: 404 not_found resource is not found",
     ]
     assert [finding.text for finding in findings if finding.lasting] == [
-        "there is no image called 'nope' in fr-par-1"
+        "is not sold there",
+        "there is no image called 'nope' in fr-par-1",
+        "cannot be read: 404 not_found resource is not found",
     ]
 
 

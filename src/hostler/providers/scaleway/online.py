@@ -79,7 +79,9 @@ class Online:
         except NoImage as error:
             return Finding(False, about, str(error), lasting=True)
         except TROUBLE as trouble:
-            return Finding(False, about, f"cannot be read: {trouble}")
+            absent = isinstance(trouble, Failed) and trouble.problem.status == 404
+            lasting = absent and is_id(image)
+            return Finding(False, about, f"cannot be read: {trouble}", lasting=lasting)
         return Finding(True, about, f"is {found}")
 
 
