@@ -7,8 +7,9 @@ from pathlib import Path
 from tempfile import mkstemp
 
 from cryptography.exceptions import UnsupportedAlgorithm
-from cryptography.hazmat.primitives.asymmetric.dsa import DSAPrivateKey
+from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from cryptography.hazmat.primitives.serialization import (
     Encoding,
     NoEncryption,
@@ -44,13 +45,13 @@ def read_pair(private: bytes) -> KeyPair:
     load = load_ssh_private_key if private.lstrip().startswith(_SSH) else load_pem_private_key
     try:
         key = load(private.lstrip(), None)
-        public = key.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH)
     except TypeError:
         raise BadKey("it has a passphrase, which nobody could type here: take it off") from None
-    except (ValueError, UnsupportedAlgorithm, AttributeError):
+    except (ValueError, UnsupportedAlgorithm):
         raise BadKey("it is no private key, or a damaged one, or of an unknown kind") from None
-    if isinstance(key, DSAPrivateKey):
-        raise BadKey("DSA keys are refused by SSH servers: use Ed25519, ECDSA or RSA")
+    if not isinstance(key, Ed25519PrivateKey | EllipticCurvePrivateKey | RSAPrivateKey):
+        raise BadKey("SSH servers refuse keys of its kind: use Ed25519, ECDSA or RSA")
+    public = key.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH)
     return KeyPair(private=private, public=public.decode())
 
 

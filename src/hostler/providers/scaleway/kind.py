@@ -17,6 +17,8 @@ from .settings import Account, Secret, Template
 from .tables import UUID, AccountTable, MachineTable
 
 LARGEST = 1_000_000
+LARGEST_USER_DATA = 127_998
+"""Bytes of user data at most: the bound of the official Terraform provider (instance/server.go)."""
 _PROJECTS = ("SCW_DEFAULT_PROJECT_ID", "SCW_PROJECT_ID")
 
 
@@ -90,14 +92,23 @@ def _template(table: MachineTable, folder: Path) -> Template:
     if table.cloud_init is not None and table.cloud_init_file is not None:
         raise ValueError("cloud_init: expected it, or cloud_init_file, not both")
     if table.cloud_init_file is None:
-        return table.template(table.cloud_init or "")
+        return table.template(_fitting("cloud_init", table.cloud_init or ""))
     try:
         text = _read(folder / table.cloud_init_file)
     except (OSError, ValueError) as error:
         raise ValueError(
             f"cloud_init_file: expected a readable text file: {_why(error)}"
         ) from error
-    return table.template(text)
+    return table.template(_fitting("cloud_init_file", text))
+
+
+def _fitting(key: str, text: str) -> str:
+    size = len(text.encode())
+    if size > LARGEST_USER_DATA:
+        raise ValueError(
+            f"{key}: expected at most {LARGEST_USER_DATA:,} bytes of user data; there are {size:,}"
+        )
+    return text
 
 
 def _read(path: Path) -> str:

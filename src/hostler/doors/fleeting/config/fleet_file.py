@@ -117,19 +117,18 @@ class Writer:
 
     def _lists(self, made: Tables, path: str) -> None:
         """Write types and zones, which may be one text in plugin_config."""
-        one = isinstance(self.table.server_type, str)
-        types = self._noted(f"{path}.types", "server_type", self.table.server_type, single=one)
-        if types is not None:
-            made["types"] = [types] if one else types
-        key = "zone" if self.table.zone is not None else "location"
-        zones = self.table.zone if self.table.zone is not None else self.table.location
-        outside = self.found.settings.get("zone")
+        table, outside = self.table, self.found.settings.get("zone")
+        key, zones = "zone", table.zone
+        if zones is None:
+            key, zones = "location", table.location
         if zones is None and outside is not None:
             key, zones = outside.origin, outside.text
-        if zones is not None:
-            one = isinstance(zones, str)
-            zones = self._noted(f"{path}.zones", key, zones, single=one)
-            made["zones"] = [zones] if one else zones
+        given = {"types": ("server_type", table.server_type), "zones": (key, zones)}
+        for word, (origin, value) in given.items():
+            one = isinstance(value, str)
+            self._noted(f"{path}.{word}", origin, value, single=one)
+            if value is not None:
+                made[word] = [value] if one else list(value)
 
     def _ready(self, path: str) -> Tables:
         ready, port = self.table.ready, self.found.port
