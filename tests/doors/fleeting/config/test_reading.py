@@ -353,8 +353,13 @@ def test_every_fault_is_told_at_once_with_the_key_that_was_written(tmp_path: Pat
     assert "hunter2" not in "".join(told.values())
 
 
-def test_what_is_needed_is_told_where_it_is_missing(tmp_path: Path) -> None:
-    told = faults(tmp_path, {"image": "x"})
+@pytest.mark.parametrize(
+    "said", [{"image": "x"}, {"name": None, "server_type": None, "project": None}]
+)
+def test_what_is_needed_is_told_where_it_is_missing(
+    tmp_path: Path, said: Mapping[str, object]
+) -> None:
+    told = faults(tmp_path, said)
     assert set(told) == {
         "plugin_config.name",
         "plugin_config.server_type",
@@ -579,6 +584,7 @@ def test_whatever_stands_there_is_read_or_refused_in_words(
         told = str(error)
     assert told.startswith("plugin_config") or made is not None
     if made is not None:
+        assert made.state.is_relative_to(tmp_path.resolve()) or "state_dir" in said
         assert load(made.state / "group.toml", Kinds()) == made.config
 
 

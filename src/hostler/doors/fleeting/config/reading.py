@@ -58,7 +58,7 @@ class Reading:
         """Read it all, as far as it can be read."""
         (table,) = decode_table(raw, (PluginTable,), ROOT, self._faults)
         self.table = cast("PluginTable", table)
-        if "name" not in raw:
+        if raw.get("name") is None:
             self._wrong("name", "a name for the group; it is missing")
         self._read_settings()
         self._read_connector()
