@@ -1,9 +1,11 @@
 from dataclasses import replace
 
 from hostler.domain.calls import Call, Effect, Refusal, Refused
+from hostler.domain.commands import Decision
 from hostler.domain.ids import MachineId, PartId, Zone
 from hostler.domain.parts import Slot
-from hostler.lab.foretell import Foreteller, Foretold
+from hostler.lab.foretell import MOST_GAP, Foreteller, Foretold
+from hostler.testing.scene import Scene
 
 M = MachineId("m-aaaaaaaaaa")
 CALL = Call(
@@ -60,3 +62,21 @@ def test_after_a_new_observation_anything_may_come():
     told = teller("ip.create address 0 - 1")
     told.blur()
     assert not names(told, CALL)
+
+
+def test_s10_counts_from_the_lease_not_from_a_turn_before_it():
+    """While a neighbour held the lease, the turns were its own."""
+    moment = [0.0]
+    found = Foreteller(lambda: moment[0])
+    scene = Scene()
+
+    def turn(at: float) -> list[str]:
+        moment[0] = at
+        return [v.invariant for v in found.decided(scene.seen(), scene.ways, Decision())]
+
+    assert not turn(1.0)
+    assert turn(2.0 + MOST_GAP) == ["S10"]
+    moment[0] = 1000.0
+    found.took()
+    assert not turn(1010.0)
+    assert turn(1011.0 + MOST_GAP) == ["S10"]

@@ -23,6 +23,7 @@ class Clerk:
     book: Book
     name: str
     blur: Callable[[], None]
+    took: Callable[[], None]
     neighbour: Callable[[], bool]
 
     def machine_saved(self, machine: Machine, events: tuple[Event, ...], fence: Fence) -> None:
@@ -52,8 +53,10 @@ class Clerk:
     def leased(self, lease: Lease) -> None:
         """Note who took a lease."""
         self.book.epochs[lease.name] = lease.epoch
-        if lease.name.startswith("fleet/") and self.neighbour():
-            self.watch.struck("two_replicas")
+        if lease.name.startswith("fleet/"):
+            self.took()
+            if self.neighbour():
+                self.watch.struck("two_replicas")
         self.watch.trace.note(f"{self.name} took {lease.name} under epoch {lease.epoch}")
 
     def store_failed(self) -> None:

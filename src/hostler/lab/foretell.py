@@ -52,6 +52,10 @@ class Foreteller:
         for step in self._steps.values():
             step.blurred = True
 
+    def took(self) -> None:
+        """A fleet's lease was taken: until now turns were another's, from now on they are ours."""
+        self._turned = self._time()
+
     def decided(self, seen: Seen, ways: Ways, decision: Decision) -> Found:
         """Take in a decision; hold the last steps to what was said of them."""
         now = self._time()

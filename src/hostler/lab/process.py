@@ -244,7 +244,14 @@ class Process:
         provider = WatchedProvider(instances, self, foreteller)
         meters = WatchfulMeters(home.watch, foreteller)
         raw = home.open_store()
-        clerk = Clerk(home.watch, home.book, holder, foreteller.blur, self._has_neighbour)
+        clerk = Clerk(
+            watch=home.watch,
+            book=home.book,
+            name=holder,
+            blur=foreteller.blur,
+            took=foreteller.took,
+            neighbour=self._has_neighbour,
+        )
         fresh = Random(self._rng.getrandbits(64))
         ports = Ports(
             store=GatedStore(raw, gate, clerk, exclusive=home.replicas == 1),
