@@ -122,6 +122,30 @@ async def test_an_ssh_login_passes_and_a_refused_one_does_not() -> None:
         assert said.startswith("no login")
 
 
+async def test_a_login_by_ssh_uses_the_keys_that_it_is_given() -> None:
+    key = asyncssh.generate_private_key("ssh-ed25519")  # pyright: ignore[reportUnknownMemberType] - untyped there
+    private, public = key.export_private_key(), key.export_public_key()
+    allowed = asyncssh.import_authorized_keys(public.decode())
+    server = await asyncssh.create_server(
+        asyncssh.SSHServer, "127.0.0.1", 0, server_host_keys=[key], authorized_client_keys=allowed
+    )
+    async with server:
+        found: int = server.sockets[0].getsockname()[1]
+        probe = Probe(kind=ProbeKind.SSH, port=found, user="root")
+        assert not (await probed(probe))[0]
+        passed = await SystemProber((private,)).probe(MACHINE, HERE, probe)
+        assert passed == (True, "root may log in")
+
+
+async def test_either_of_two_addresses_is_enough(port: int) -> None:
+    probe = Probe(kind=ProbeKind.TCP, port=port, timeout=SHORT)
+    for address, internal in (("127.0.0.1", "127.77.0.1"), ("127.77.0.1", "127.0.0.1")):
+        both = Connection(address=address, internal=internal)
+        assert (await SystemProber().probe(MACHINE, both, probe))[0]
+    neither = Connection(address="127.77.0.1", internal="127.77.0.2")
+    assert not (await SystemProber().probe(MACHINE, neither, probe))[0]
+
+
 async def test_the_system_clock_waits_and_its_two_times_agree() -> None:
     clock = SystemClock()
     now, boot = clock.now(), clock.boot()

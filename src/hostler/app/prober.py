@@ -15,7 +15,14 @@ _LONGEST = 200
 
 
 class SystemProber:
-    """Probes over the network that this process is in."""
+    """Probes over the network that this process is in.
+
+    `keys` are private keys, as files hold them, for the probe by SSH; without any, an agent's and
+    the user's own are tried. A machine with a private address too passes by either.
+    """
+
+    def __init__(self, keys: tuple[bytes, ...] = ()) -> None:
+        self._keys = keys
 
     async def probe(self, machine: MachineId, connection: Connection, probe: Probe) -> Verdict:
         """Probe once within the probe's timeout; what could not be run has not passed."""
@@ -23,7 +30,7 @@ class SystemProber:
             ProbeKind.API: _api,
             ProbeKind.TCP: _tcp,
             ProbeKind.COMMAND: _command,
-            ProbeKind.SSH: _ssh,
+            ProbeKind.SSH: self._ssh,
         }
         try:
             async with asyncio.timeout(probe.timeout.total_seconds()):
@@ -33,6 +40,45 @@ class SystemProber:
         except OSError as error:
             return False, error.strerror or type(error).__name__
 
+    async def _ssh(self, machine: MachineId, connection: Connection, probe: Probe) -> Verdict:
+        """Log in and out again, at its addresses one after the other."""
+        del machine
+        *first, last = _addresses(connection)
+        share = probe.timeout.total_seconds() / (len(first) + 1)
+        for address in first:
+            with suppress(OSError):
+                async with asyncio.timeout(share):
+                    passed = await self._login(address, probe)
+                if passed[0]:
+                    return passed
+        return await self._login(last, probe)
+
+    async def _login(self, address: str, probe: Probe) -> Verdict:
+        """Log in once. The host's key is not known before its first boot: none is asked for.
+
+        Nothing is sent but the login, by keys (given ones, or else an agent's and the user's own
+        files), never a password.
+        """
+        import asyncssh
+
+        options = asyncssh.SSHClientConnectionOptions(
+            username=probe.user,
+            known_hosts=None,
+            password=None,
+            kbdint_auth=False,
+            password_auth=False,
+        )
+        if self._keys:
+            keys = [asyncssh.import_private_key(key) for key in self._keys]
+            options = asyncssh.SSHClientConnectionOptions(
+                options, client_keys=keys, agent_path=None
+            )
+        try:
+            async with asyncssh.connect(address, port=probe.port, options=options):
+                return True, f"{probe.user} may log in"
+        except asyncssh.Error as error:
+            return False, f"no login: {error.reason}"[:_LONGEST]
+
 
 async def _api(machine: MachineId, connection: Connection, probe: Probe) -> Verdict:
     del machine, connection, probe
@@ -40,12 +86,28 @@ async def _api(machine: MachineId, connection: Connection, probe: Probe) -> Verd
 
 
 async def _tcp(machine: MachineId, connection: Connection, probe: Probe) -> Verdict:
+    """Connect to its addresses one after the other, each for its share of the time."""
     del machine
-    _, writer = await asyncio.open_connection(connection.address, probe.port)
+    *first, last = _addresses(connection)
+    share = probe.timeout.total_seconds() / (len(first) + 1)
+    for address in first:
+        with suppress(OSError):
+            async with asyncio.timeout(share):
+                return await _accepts(address, probe.port)
+    return await _accepts(last, probe.port)
+
+
+async def _accepts(address: str, port: int) -> Verdict:
+    _, writer = await asyncio.open_connection(address, port)
     writer.close()
     with suppress(OSError):
         await writer.wait_closed()
-    return True, f"port {probe.port} accepts connections"
+    return True, f"port {port} accepts connections"
+
+
+def _addresses(connection: Connection) -> tuple[str, ...]:
+    """Return where a machine may answer: a private address is the nearer one."""
+    return tuple(dict.fromkeys(a for a in (connection.internal, connection.address) if a))
 
 
 async def _command(machine: MachineId, connection: Connection, probe: Probe) -> Verdict:
@@ -78,26 +140,3 @@ async def _kill(process: asyncio.subprocess.Process) -> None:
     with suppress(ProcessLookupError):
         os.killpg(process.pid, 9)
     await process.wait()
-
-
-async def _ssh(machine: MachineId, connection: Connection, probe: Probe) -> Verdict:
-    """Log in and out again. The host's key is not known before its first boot: none is asked for.
-
-    Nothing is sent but the login, by keys (an agent's, or the user's own files), never a password.
-    """
-    import asyncssh
-
-    del machine
-    try:
-        async with asyncssh.connect(
-            connection.address,
-            port=probe.port,
-            username=probe.user,
-            known_hosts=None,
-            password=None,
-            kbdint_auth=False,
-            password_auth=False,
-        ):
-            return True, f"{probe.user} may log in"
-    except asyncssh.Error as error:
-        return False, f"no login: {error.reason}"[:_LONGEST]
