@@ -13,7 +13,9 @@ from .wire import (
     BLOCKS,
     IMAGES,
     LOCAL_IMAGES,
+    PRIVATE_IPS,
     SERVERS,
+    SSH_KEYS,
     STOCKS,
     TYPES,
     VOLUMES,
@@ -21,9 +23,11 @@ from .wire import (
     Image,
     Ip,
     LocalImage,
+    PrivateIp,
     Server,
     ServerType,
     Shape,
+    SshKey,
     Stock,
     Unreadable,
     Volume,
@@ -31,6 +35,7 @@ from .wire import (
 
 N = TypeVar("N", bound=Named)
 
+_KEYS = "/iam/v1alpha1/ssh-keys"
 WITHOUT_BLOCK = frozenset({Zone("it-mil-1")})
 """Zones that have no block API: volumes are local there."""
 
@@ -145,6 +150,31 @@ class Api:
     async def delete_block(self, zone: Zone, volume: str) -> None:
         """Delete a block volume that is available."""
         await self.client.delete(_block(zone, f"volumes/{volume}"))
+
+    async def private_addresses(self, zone: Zone) -> Listing[PrivateIp]:
+        """List the private IPv4 addresses of servers' cards, in the whole region of a zone."""
+        region = zone.rpartition("-")[0]
+        query = (
+            ("project_id", self.project),
+            ("resource_type", "instance_private_nic"),
+            ("is_ipv6", "false"),
+        )
+        path = f"/ipam/v1/regions/{region}/ips"
+        return await list_all(self.client, Paged(path, PRIVATE_IPS, "page_size", query))
+
+    async def ssh_keys(self) -> Listing[SshKey]:
+        """List the project's SSH keys, eldest first."""
+        query = (("project_id", self.project), ("order_by", "created_at_asc"))
+        return await list_all(self.client, Paged(_KEYS, SSH_KEYS, "page_size", query))
+
+    async def create_ssh_key(self, name: str, public_key: str) -> SshKey:
+        """Add an SSH key to the project: servers that boot from now on let it in."""
+        body = {"name": name, "public_key": public_key, "project_id": self.project}
+        return bare(SSH_KEYS, await self.client.post(_KEYS, body))
+
+    async def delete_ssh_key(self, key: str) -> None:
+        """Delete an SSH key; servers that run keep letting it in until they boot again."""
+        await self.client.delete(f"{_KEYS}/{key}")
 
     async def local_images(self, zone: Zone, label: str, kind: str) -> Listing[LocalImage]:
         """List the images of a label: of `instance_sbs` or `instance_local` kind."""

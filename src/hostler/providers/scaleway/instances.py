@@ -11,6 +11,7 @@ from hostler.domain.parts import Condition, Look, Part, Scope
 from hostler.domain.phases import Goal
 from hostler.domain.traits import Traits
 from hostler.ports.clock import Clock
+from hostler.ports.keys import Registered
 from hostler.ports.provider import Connection
 
 from .api import Api
@@ -19,6 +20,7 @@ from .catalogue import Catalogue
 from .clean import clear
 from .client import Client
 from .deeds import Deeds
+from .keys import SshKeys
 from .look import Looker
 from .make import Site, build
 from .marks import writable
@@ -61,8 +63,9 @@ class Instances:
         api = Api(client)
         catalogue = Catalogue(api, clock, prices or Prices())
         pools = frozenset(template.pool for template in templates.values() if template.pool)
-        self._online = Online(api, catalogue)
-        self._looker = Looker(api, clock, catalogue, pools)
+        self._online, self._keys = Online(api, catalogue), SshKeys(api)
+        self._networks = any(template.networks for template in templates.values())
+        self._looker = Looker(api, clock, catalogue, pools, networks=self._networks)
         self._deeds = Deeds(api, catalogue, Pool(api, clock), installation, self._templates)
 
     @property
@@ -129,23 +132,35 @@ class Instances:
         if server is None or server.condition is not Condition.UP or not server.address:
             return None
         template = self._templates.get(machine.fleet)
-        return Connection(address=server.address, user=template.user if template else "root")
+        return Connection(
+            address=server.address,
+            user=template.user if template else "root",
+            internal=server.note("private"),
+            arch=server.note("arch"),
+        )
 
     def cost(self, call: Call | Scope) -> int:
         if isinstance(call, Call):
             known = call.kind == MAKE_SERVER and self._deeds.knows_image(call)
             return 1 if known else _COSTS.get(call.kind, 1)
         generations = 2 if call.kind == "volume" else 1
+        cards = 1 if call.kind == "server" and self._networks else 0
         if call.machine is None:
-            return generations
+            return generations + cards
         hanging = 1 if call.kind == "volume" else 0
-        return generations * (1 + len(call.known)) + hanging
+        return generations * (1 + len(call.known)) + hanging + cards
 
     async def check_online(
         self, offers: Mapping[FleetName, tuple[Offer, ...]]
     ) -> tuple[Finding, ...]:
         """Ask the API whether the key, the zones, types and images are in order; change nothing."""
         return await self._online.check(offers, self._templates)
+
+    async def register_key(self, public: str, name: str) -> Registered:
+        return await self._keys.register(public, name)
+
+    async def release_key(self, public: str, name: str) -> Registered:
+        return await self._keys.release(public, name)
 
     async def close(self) -> None:
         await self._client.close()

@@ -10,6 +10,7 @@ from hostler.ports.clock import Clock
 
 from . import scan
 from .api import Api
+from .cards import Cards
 from .catalogue import Catalogue
 from .marks import from_tags, pool_of
 from .pages import Listing
@@ -27,9 +28,19 @@ class Looker:
     is missing, servers are listed first.
     """
 
-    def __init__(self, api: Api, clock: Clock, catalogue: Catalogue, pools: frozenset[str]) -> None:
+    def __init__(
+        self,
+        api: Api,
+        clock: Clock,
+        catalogue: Catalogue,
+        pools: frozenset[str],
+        *,
+        networks: bool = False,
+    ) -> None:
+        """Look with the tags of address pools; `networks`: private addresses matter too."""
         self._api, self._clock, self._catalogue, self._pools = api, clock, catalogue, pools
         self._kin = dict[Zone, dict[PartId, Kin]]()
+        self._cards, self._networks = Cards(api, clock), networks
 
     async def look(self, scopes: tuple[Scope, ...]) -> Look:
         """Look at these scopes: zones side by side, and in each the servers first."""
@@ -73,6 +84,10 @@ class Looker:
     async def _servers(self, scope: Scope, begun: datetime) -> Sight:
         listing = await scan.servers(self._api, scope)
         self._remember(scope, listing)
+        if self._networks:
+            ours = [server for server in listing.found.values() if kin_of(server) is not None]
+            whole = scope.machine is None and not listing.error
+            await self._cards.learn(scope.zone, ours, whole=whole)
         reader = self._reader(scope.zone)
         parts = (reader.server(s) for s in listing.found.values() if self._ours(s.project))
         return _sight(scope, begun, _wanted(scope, parts, frozenset()), listing.error)
@@ -104,7 +119,8 @@ class Looker:
 
     def _reader(self, zone: Zone) -> Reader:
         catalogue = self._catalogue
-        return Reader(zone, catalogue.prices, catalogue.types(zone), self._kin.get(zone, {}))
+        types, kin = catalogue.types(zone), self._kin.get(zone, {})
+        return Reader(zone, catalogue.prices, types, kin, self._cards.of(zone))
 
     def _ours(self, project: str | None) -> bool:
         """Filter again on our side: a thing of another project is never a part."""

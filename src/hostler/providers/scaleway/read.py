@@ -16,6 +16,8 @@ UNPLACED = 15
 """The index of a volume that hangs on a server of ours, nobody knows where."""
 
 _FAMILIES = {"routed_ipv4": 0, "routed_ipv6": 1, "inet": 0, "inet6": 1}
+ARCHES: Mapping[str, str] = {"x86_64": "amd64", "arm64": "arm64", "arm": "arm"}
+"""Processors, as the API calls them and as Go does."""
 _NO_TAGS: Sequence[str] = ()
 
 
@@ -35,6 +37,7 @@ class Reader:
     prices: Prices = Prices()
     types: Mapping[str, float] = field(default_factory=dict[str, float])
     kin: Mapping[PartId, Kin] = field(default_factory=dict[PartId, Kin])
+    cards: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def server(self, server: Server) -> Part:
         """Return a server as a part."""
@@ -51,9 +54,15 @@ class Reader:
             created=moment(server.creation_date),
             price=self.types.get(type_, 0.0),
             name=server.name or "",
-            address=_address_of(server),
-            notes=_server_notes(server),
+            address=_address_of(server) or self._private(server),
+            notes=_server_notes(server, self._private(server)),
         )
+
+    def _private(self, server: Server) -> str:
+        """Return the address of the first card that has one that is known, or else nothing."""
+        nics = server.private_nics or ()
+        known = (self.cards.get(nic.id or "", "") for nic in nics)
+        return next((ip for ip in known if ip), "") or server.private_ip or ""
 
     def address(self, ip: Ip) -> Part:
         """Return an address as a part; its family says its slot where no mark does."""
@@ -175,24 +184,30 @@ def moment(text: str | None) -> datetime | None:
 
 
 def _address_of(server: Server) -> str:
-    """Return the first public IPv4 address, or else an IPv6 one, or else the private one."""
+    """Return the first public IPv4 address, or else an IPv6 one."""
     ips = [ip for ip in server.public_ips or () if ip.address]
     best = min(ips, key=_rank, default=None)
-    return (best.address if best else None) or server.private_ip or ""
+    return (best.address if best else None) or ""
 
 
 def _rank(ip: PublicIp) -> int:
     return _FAMILIES.get(ip.family or "", 2)
 
 
-def _server_notes(server: Server) -> tuple[tuple[str, str], ...]:
+def _server_notes(server: Server, private: str) -> tuple[tuple[str, str], ...]:
     volumes = ",".join(
         f"{place}:{v.id}:{v.volume_type or 'sbs_volume'}"
         for place, v in server_volumes(server)
         if _plain(v.id) and _plain(v.volume_type or "sbs_volume")
     )
     nics = ",".join(n.private_network_id or "" for n in server.private_nics or ())
-    notes = [("type", server.commercial_type or ""), ("volumes", volumes), ("nics", nics)]
+    notes = [
+        ("type", server.commercial_type or ""),
+        ("volumes", volumes),
+        ("nics", nics),
+        ("arch", ARCHES.get(server.arch or "", "")),
+        ("private", private),
+    ]
     if server.protected:
         notes.append(("protected", "yes"))
     return tuple((key, value) for key, value in notes if value)

@@ -68,6 +68,7 @@ class Server(msgspec.Struct, frozen=True, gc=False):
     volumes: dict[str, ServerVolume] | None = None
     creation_date: str | None = None
     protected: bool | None = None
+    arch: str | None = None
 
 
 class Ip(msgspec.Struct, frozen=True, gc=False):
@@ -143,6 +144,24 @@ class Image(msgspec.Struct, frozen=True, gc=False):
     name: str | None = None
     arch: str | None = None
     state: str | None = None
+
+
+class PrivateIp(msgspec.Struct, frozen=True, gc=False):
+    """An address of IPAM with its prefix length (`10.0.0.5/22`), and the card that has it."""
+
+    id: str
+    address: str | None = None
+    resource: Ref | None = None
+
+
+class SshKey(msgspec.Struct, frozen=True, gc=False):
+    """A public key of IAM."""
+
+    id: str
+    name: str | None = None
+    public_key: str | None = None
+    fingerprint: str | None = None
+    disabled: bool | None = None
 
 
 class ServerType(msgspec.Struct, frozen=True, gc=False):
@@ -245,4 +264,6 @@ NICS = Shape(Nic, "private_nic", "private_nics")
 LOCAL_IMAGES = Shape(LocalImage, "local_image", "local_images")
 IMAGES = Shape(Image, "image", "images")
 TYPES = Shape(ServerType, "server", "servers")
+PRIVATE_IPS = Shape(PrivateIp, "ip", "ips")
+SSH_KEYS = Shape(SshKey, "ssh_key", "ssh_keys")
 STOCKS = Shape(Stock, "server", "servers")
