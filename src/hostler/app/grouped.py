@@ -4,6 +4,7 @@ import asyncio
 import os
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from datetime import timedelta
 from importlib.metadata import version
 from pathlib import Path
@@ -24,6 +25,8 @@ from .clock import SystemClock
 from .compose import Composed, collect_seldom, open_store
 from .held import is_held
 from .kinds import Kinds
+from .prober import SystemProber
+from .registering import GroupKey
 
 _HELD = timedelta(seconds=15)
 """How long to wait for a plugin that was killed to let go of the group's records."""
@@ -55,15 +58,18 @@ class GroupOpener:
         stack.push_async_callback(store.close)
         composed = Composed(self._clock, group.environment)
         (account,) = await stack.enter_async_context(composed.accounts(group.config, store))
-        notes = await _in_order(account)
+        key = GroupKey(account.provider, group.key.public, await _key_name(group, store))
+        notes = (*await _in_order(account), *await key.register())
         meters = await stack.enter_async_context(composed.meters(group.config))
-        ports = composed.ports(store, meters)
+        prober = SystemProber((group.key.private,))
+        ports = replace(composed.ports(store, meters), prober=prober)
         collect_seldom()
         engine = Engine(ports, (account,), composed.holder(), group.config.settings)
         keep = stack.pop_all()
 
         async def close(living: int) -> None:
-            del living
+            if not living:
+                await key.release()
             await keep.aclose()
 
         return Opened(
@@ -96,6 +102,11 @@ class GroupOpener:
                 if self._clock.boot() >= last:
                     raise
             await self._clock.sleep(_AGAIN)
+
+
+async def _key_name(group: GroupConfig, store: Store) -> str:
+    """Return the name that says whose the key is: no other installation has it."""
+    return f"hostler-{(await store.identity()).own}-{group.name}"
 
 
 async def _in_order(account: Account) -> tuple[str, ...]:
