@@ -1,0 +1,94 @@
+"""The executable `fleeting-plugin-hostler`, which GitLab Runner launches.
+
+Only what a handshake needs is imported before the handshake; the rest follows in a thread.
+"""
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+NAME = "fleeting-plugin-hostler"
+USAGE = f"""\
+usage: {NAME}                  serve, as GitLab Runner launches it
+       {NAME} version          print the version (also -version, --version)
+       {NAME} bootstrap NAME   copy this executable to where the runner looks
+                                                for [[registry/]repository/]name[:version]
+"""
+
+
+def main() -> None:
+    """Run the command line of this process, and exit."""
+    sys.exit(run(sys.argv[1:], os.environ))
+
+
+def run(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
+    """Run one command line and return its exit code."""
+    match arguments:
+        case []:
+            return serving(environment)
+        case ["version" | "-version" | "--version"]:
+            print(f"{NAME} {version()}")
+            return 0
+        case ["help" | "-h" | "-help" | "--help"]:
+            print(USAGE, end="")
+            return 0
+        case ["bootstrap", name]:
+            return bootstrap(name, environment)
+        case _:
+            print(USAGE, end="", file=sys.stderr)
+            return 2
+
+
+def version() -> str:
+    """Return the version of hostler."""
+    from importlib.metadata import version as of
+
+    return of("hostler")
+
+
+def serving(environment: Mapping[str, str]) -> int:
+    """Serve the host that launched us; without one, say so in a line."""
+    from hostler.doors.fleeting.goplugin.launch import ByHand, launched
+
+    try:
+        launch = launched(environment)
+    except ByHand as by_hand:
+        print(by_hand, file=sys.stderr)
+        return 2
+    from hostler.doors.fleeting.goplugin.hostlog import HostLog
+    from hostler.doors.fleeting.goplugin.serving import Offer, serve
+
+    def make(log: HostLog) -> Offer:
+        del log
+        return Offer(refusal="this build of hostler does not know the runner's schema yet")
+
+    return serve(launch, make, _now)
+
+
+def bootstrap(name: str, environment: Mapping[str, str]) -> int:
+    """Copy this executable to where the runner looks for an artifact of this name."""
+    import shutil
+
+    from hostler.doors.fleeting.artifact import named, plugin_folder, put
+
+    executable = shutil.which(sys.argv[0])
+    try:
+        artifact = named(name, version())
+        if executable is None:
+            raise FileNotFoundError(f"{sys.argv[0]} is not an executable file")
+        place = put(Path(executable), plugin_folder(environment), artifact)
+    except (OSError, ValueError) as error:
+        print(f"{NAME}: {error}", file=sys.stderr)
+        return 1
+    print(place)
+    return 0
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)  # noqa: TID251 - as the clock's adapter has it, without its import
+
+
+if __name__ == "__main__":
+    main()

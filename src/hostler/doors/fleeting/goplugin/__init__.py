@@ -1,0 +1,1 @@
+"""The go-plugin layer: what any plugin process owes the Go program that launched it."""

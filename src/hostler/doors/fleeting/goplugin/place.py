@@ -1,0 +1,75 @@
+"""Place: the Unix socket that a host connects to, and the private folder that it lies in."""
+
+import grp
+import os
+import secrets
+import shutil
+import socket
+import tempfile
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from .launch import Launch
+
+_LONGEST = 100
+"""Bytes that the path of a socket may have; Linux ends at 107."""
+
+_BACKLOG = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A socket that is bound and listening, and the folder (0700) for what nobody else may see."""
+
+    socket: socket.socket
+    path: Path
+    folder: Path
+
+    def remove(self) -> None:
+        """Take the socket and the folder away; what is gone already is no fault."""
+        self.socket.close()
+        with suppress(OSError):
+            self.path.unlink(missing_ok=True)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def listening(launch: Launch) -> Place:
+    """Make the folder and the socket, and listen: connections queue until they are accepted.
+
+    A host that names a folder finds the socket right in it: it may see that folder under another
+    path, and looks for the base name there (go-plugin, runner.PluginToHost).
+    """
+    folder = Path(tempfile.mkdtemp(prefix="hostler-", dir=_parent()))
+    path = (launch.socket_folder or folder) / f"plugin{secrets.token_hex(6)}"
+    bound = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    place = Place(bound, path, folder)
+    try:
+        bound.bind(str(path))
+        _permit(place, launch.socket_group)
+        bound.listen(_BACKLOG)
+        bound.setblocking(False)
+    except BaseException:
+        place.remove()
+        raise
+    return place
+
+
+def _parent() -> str | None:
+    """Return where temporary folders go, unless its path is too long for a socket in it."""
+    usual = tempfile.gettempdir()
+    longest = len(os.fsencode(usual)) + len("/hostler-12345678/plugin123456789012")
+    return "/tmp" if longest > _LONGEST else None  # noqa: S108 - mkdtemp makes it 0700
+
+
+def _permit(place: Place, group: str) -> None:
+    """Let the group of the host's choice in, where it names one, and nobody else."""
+    if not group:
+        place.path.chmod(0o600)
+        return
+    number = int(group) if group.isdigit() else grp.getgrnam(group).gr_gid
+    os.chown(place.path, -1, number)
+    place.path.chmod(0o660)
+    if place.path.parent == place.folder:
+        os.chown(place.folder, -1, number)
+        place.folder.chmod(0o710)
