@@ -292,6 +292,25 @@ def protected_by_hand(bench: Bench) -> None:
     assert bench.act(server, "terminate").status == 202
 
 
+def server_locked(bench: Bench) -> None:
+    server = bench.running()["id"]
+    bench.now += 30.0
+    guest = bench.world.estate.servers.get(server)
+    bench.world.advance()
+    assert guest is not None
+    assert guest.guest_up
+    assert bench.world.act("server_locked", server, spell=50.0)
+    assert not bench.world.act("server_locked", server)
+    assert bench.shown(server)["state"] == "locked"
+    assert bench.shown(server)["allowed_actions"] == []
+    assert not guest.guest_up
+    assert bench.act(server, "terminate").status == 423
+    assert bench.ask("DELETE", f"{ZONE}/servers/{server}").status == 423
+    bench.now += 51.0
+    assert bench.shown(server)["state"] == "running"
+    assert bench.act(server, "terminate").status == 202
+
+
 CHECKS: dict[str, Check] = {
     "precondition_400": on_delete("precondition_400", 400, "precondition_failed"),
     "transient_409": on_delete("transient_409", 409, "transient_state"),
@@ -330,6 +349,7 @@ CHECKS: dict[str, Check] = {
             quota_exceeded,
             volume_delete_refused,
             protected_by_hand,
+            server_locked,
         )
     },
 }

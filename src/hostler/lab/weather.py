@@ -23,6 +23,9 @@ OURS = (
 )
 """Faults of the processes and their hosts, beside those of the world."""
 
+LATER = ("server_locked",)
+"""Faults that came later: drawn apart, so that no older seed has other weather than it had."""
+
 ALL = (*(fault.name for fault in FAULTS), *OURS)
 """Every fault that a simulation of Instances knows."""
 
@@ -43,6 +46,7 @@ _PAGED = {"pages_shuffled", "truncated_page"}
 _RARE = {f.name for f in FAULTS if f.where not in {Where.ANY, Where.LIST, Where.NAMED}} - _AMBIENT
 """Faults of requests that are made but a few times for each machine."""
 _HOUR = 3600.0
+_LATER_SHARE = 0.25
 _MOODS = ("calm", "one", "few", "few", "some", "some", "storm")
 _MANY = {"calm": (0, 0), "one": (1, 1), "few": (2, 4), "some": (4, 8), "storm": (9, 16)}
 
@@ -128,7 +132,19 @@ def draw(seed: int, size: Size) -> Climate:
         strokes=_strokes(faults, span, rng),
         askings=_askings(span, rng) if mood != "calm" else (),
     )
-    return _details(climate, rng)
+    return _with_later(_details(climate, rng))
+
+
+def _with_later(climate: Climate) -> Climate:
+    rng = Random(f"hostler later: {climate.seed}")
+    if climate.mood not in {"some", "storm"} or rng.random() > _LATER_SHARE:
+        return climate
+    rates = {fault: STORM.rates[fault] * rng.uniform(2.0, 8.0) for fault in LATER}
+    return replace(
+        climate,
+        world=WorldWeather({**climate.world.rates, **rates}, climate.world.spells),
+        faults=tuple(sorted((*climate.faults, *LATER))),
+    )
 
 
 def _faults(seed: int, mood: str, rng: Random) -> tuple[str, ...]:
@@ -137,8 +153,9 @@ def _faults(seed: int, mood: str, rng: Random) -> tuple[str, ...]:
     many = rng.randint(least, most)
     if not many:
         return ()
-    first = ALL[(seed * 5 // 7) % len(ALL)]
-    others = rng.sample([fault for fault in ALL if fault != first], many - 1)
+    early = [fault for fault in ALL if fault not in LATER]
+    first = early[(seed * 5 // 7) % len(early)]
+    others = rng.sample([fault for fault in early if fault != first], many - 1)
     return tuple(sorted((first, *others)))
 
 

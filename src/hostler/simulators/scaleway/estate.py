@@ -57,7 +57,7 @@ class Estate:
         self.guests_changed = 0
         self.newborn: list[Server | Address] = []  # for the weather, which looks each turn
         self.stuck: dict[str, Effect] = {}  # server → what lets it go on
-        self.by_hand: dict[str, Effect] = {}  # server → what ends its protection by hand
+        self.by_hand: dict[str, Effect] = {}  # server → what ends its protection or lock
         self._counts: dict[tuple[str, str], int] = {}
         for zone in options.zones:
             self._stock_images(zone)

@@ -85,6 +85,36 @@ def unprotect(estate: Estate, server: Server) -> None:
         touch(estate, server)
 
 
+def lock(estate: Estate, record: Record, spell: float, _rng: Random) -> bool:
+    """Lock a server that is at rest, for a spell: it is down, and refuses whatever is asked."""
+    back = BACK.get(record.state) if isinstance(record, Server) else None
+    if not isinstance(record, Server) or back is None or record.ended is not None:
+        return False
+    lifecycle.enter(estate, record, State.LOCKED)
+    end = partial(unlock, estate, record, back)
+    estate.by_hand[locked(record)] = end
+    estate.after(spell, end)
+    return True
+
+
+def unlock(estate: Estate, server: Server, back: lifecycle.Step) -> None:
+    """Let a locked server be as it was before, once; one that ran boots anew."""
+    if estate.by_hand.pop(locked(server), None) and server.ended is None:
+        back(estate, server)
+
+
+def locked(server: Server) -> str:
+    """Return under which name the end of a server's lock is kept."""
+    return f"{server.id} locked"
+
+
+BACK: dict[str, lifecycle.Step] = {
+    State.RUNNING: lifecycle.running,
+    State.STOPPED: lifecycle.stopped,
+    State.IN_PLACE: lifecycle.in_place,
+}
+"""The states in which a server can be locked, and what puts it back there."""
+
 HANDS: dict[str, Hand] = {
     "guest_poweroff": guest_poweroff,
     "server_deleted_by_hand": delete_server,
@@ -92,4 +122,5 @@ HANDS: dict[str, Hand] = {
     "tag_edited": edit_tags,
     "unknown_status": strange_status,
     "protected_by_hand": protect,
+    "server_locked": lock,
 }

@@ -80,6 +80,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault("quota_exceeded", Where.BUY, "the quota is used up"),
     Fault("volume_delete_refused", Where.VOLUME_DELETE, "the volume is said to be in use still"),
     Fault("protected_by_hand", Where.SERVERS, "for a spell somebody protects a server"),
+    Fault("server_locked", Where.SERVERS, "for a spell the provider locks a server: it is down"),
 )
 BY_NAME: Mapping[str, Fault] = {fault.name: fault for fault in FAULTS}
 
@@ -94,6 +95,7 @@ DEFAULT_SPELLS: Mapping[str, Range] = {
     "stuck_stopping": (60.0, 600.0),
     "unknown_status": (20.0, 120.0),
     "protected_by_hand": (60.0, 600.0),
+    "server_locked": (60.0, 600.0),
 }
 
 
@@ -228,6 +230,7 @@ STORM = Weather(
         "quota_exceeded": 0.02,
         "volume_delete_refused": 0.10,
         "protected_by_hand": 0.2,
+        "server_locked": 0.1,
     },
 )
 PRESETS: Mapping[str, Weather] = {"calm": CALM, "lively": LIVELY, "storm": STORM}
