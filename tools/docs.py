@@ -31,6 +31,8 @@ from hostler.config.units import A_DURATION, format_duration
 from hostler.domain import gate, phases
 from hostler.doors.cli.exits import MEANINGS
 from hostler.doors.cli.main import application
+from hostler.doors.fleeting.config.environment import NAMES
+from hostler.doors.fleeting.config.tables import PluginTable, ReadyKeys
 from hostler.doors.metrics.meters import METRICS
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "reference"
@@ -85,6 +87,55 @@ log, in the story of the machine, and in `hostler_gate_refusals_total`.
 """
 
 
+FLEETING = """\
+# The runner's `plugin_config`
+
+GitLab Runner hands the table `[runners.autoscaler.plugin_config]` of its `config.toml` to
+`fleeting-plugin-hostler` as JSON. An unknown key is an error, and every error of a table is in the
+one message that the runner shows. Relative paths begin in the runner's working directory: write
+absolute ones.
+
+{keys}
+In `ready`, exactly one of the first three:
+
+{ready}
+A TCP or SSH probe tries the private address of an instance first, if it has one, and then the
+public one. `ssh` logs in with the group's key.
+
+## Where credentials may stand
+
+In this order: the key itself; the file that `KEY_file` names; the environment variable of the
+runner; the file that the variable with `_FILE` after its name names. A secret is never written
+anywhere, nor shown in a log or a message.
+
+{environment}
+## Keys that mean nothing here
+
+They are errors that say what to do instead.
+
+{refused}
+## What is in the state folder
+
+`STATE_DIR/fleeting/NAME`, which only the runner's user can enter:
+
+| file | what it is |
+|---|---|
+| `hostler.db` | the records: without them nobody knows which instances are ours |
+| `id_ed25519` | the group's key, if none was given: instances that live know only this one |
+| `group.toml` | the group as a fleet file, without secrets |
+| `user-data` | what cloud-init of an instance is given: yours and the group's key |
+
+`hostler status`, `explain`, `story` and `leaks` read `group.toml` beside the running plugin.
+
+The key comes to instances by cloud-init: beside your own user data, in one MIME message, merged so
+that lists are appended and nothing of yours is replaced. It is also registered as an SSH key of the
+project, as `hostler-INSTALLATION-NAME`, unless the same key is there under another name already.
+Scaleway hands such keys to **every** server of the project that boots: give runners a project of
+their own. When the plugin ends in order, the registration is taken out if the group has no
+instances left; while it has some it stays, for they read it again when they boot.
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Key:
     """One key of a table in the fleet file."""
@@ -122,6 +173,7 @@ def pages() -> Mapping[str, str]:
     makers: Mapping[str, Callable[[], str]] = {
         "commands.md": commands,
         "exit-codes.md": exit_codes,
+        "fleeting-config.md": fleeting_config,
         "gate.md": gate_page,
         "metrics.md": metrics,
         "phases.md": phases_page,
@@ -201,7 +253,7 @@ def default(field: msgspec.structs.FieldInfo) -> str:
     if field.required:
         return "needed"
     value: object = field.default
-    if value is None or value in {(), ""}:
+    if value is None or value is msgspec.NODEFAULT or value in {(), ""}:
         return "-"
     if isinstance(value, tuple):
         entries = cast("tuple[object, ...]", value)
@@ -236,6 +288,30 @@ def structs_in(kind: object) -> Iterable[type[object]]:
 
 
 # ---------------------------------------------------------------- the others
+
+
+def fleeting_config() -> str:
+    """Return the reference of the runner's plugin_config."""
+    variables = [
+        f"| `{key}` | {' or '.join(f'`{n}`' for n in names)} |" for key, names in NAMES.items()
+    ]
+    refusals = [
+        f"| `{field.encode_name}` | {cure} |"
+        for field in fields(PluginTable)
+        if (cure := extra(field.type, "refused"))
+    ]
+    return FLEETING.format(
+        keys=table((PluginTable,)),
+        ready=table((ReadyKeys,)),
+        environment="\n".join(["| key | environment |", "|---|---|", *variables, ""]),
+        refused="\n".join(["| key | instead |", "|---|---|", *refusals, ""]),
+    )
+
+
+def extra(kind: object, key: str) -> str:
+    """Return what a field's type says beside its description, or an empty string."""
+    metas = (meta for meta in get_args(kind)[1:] if isinstance(meta, msgspec.Meta))
+    return next((str(m.extra[key]) for m in metas if m.extra and key in m.extra), "")
 
 
 def commands() -> str:

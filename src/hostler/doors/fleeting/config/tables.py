@@ -9,6 +9,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from hostler.config.load import A_NAME
+from hostler.config.units import A_DURATION
 from hostler.ports.kind import refused
 
 _NO_POOL = (
@@ -44,6 +45,12 @@ Installation = Annotated[
         extra={"expected": 'the id of an installation, such as "h1f2a3b4c5d6"'},
     ),
 ]
+Uuid = Annotated[str, Meta(min_length=1, extra={"expected": "a UUID"})]
+File = Annotated[str, Meta(min_length=1, extra={"expected": "the path of a file"})]
+Time = Annotated[str, Meta(min_length=1, extra={"expected": A_DURATION})]
+Address = Annotated[
+    str, Meta(min_length=1, extra={"expected": 'an address and a port, such as "127.0.0.1:9100"'})
+]
 Texts = Annotated[tuple[Text, ...], Meta(min_length=1)]
 OneOrMore = Annotated[Text | Texts, Meta(extra={"expected": "text, or a list of: text"})]
 Port = Annotated[int, Meta(ge=1, le=65535)]
@@ -66,7 +73,7 @@ class ReadyKeys(Struct, frozen=True, kw_only=True):
             "HOSTLER_ADDRESS, HOSTLER_PORT and HOSTLER_MACHINE in its environment"
         ),
     ] = None
-    timeout: Annotated[Text | None, Meta(description="how long one try may take")] = None
+    timeout: Annotated[Time | None, Meta(description="how long one try may take")] = None
 
 
 class PluginTable(Struct, frozen=True, kw_only=True):
@@ -102,10 +109,10 @@ class PluginTable(Struct, frozen=True, kw_only=True):
     cloud_init: Annotated[
         Text | None, Meta(description="user data for cloud-init; the group's key is added to it")
     ] = None
-    cloud_init_file: Annotated[Text | None, Meta(description="a file that holds it")] = None
+    cloud_init_file: Annotated[File | None, Meta(description="a file that holds it")] = None
     user_data: Annotated[Text | None, Meta(description="another name for `cloud_init`")] = None
     user_data_file: Annotated[
-        Text | None, Meta(description="another name for `cloud_init_file`")
+        File | None, Meta(description="another name for `cloud_init_file`")
     ] = None
     volume_size: Annotated[
         Gigabytes | None, Meta(description="size of the root disk; left out: 20 GB")
@@ -117,12 +124,12 @@ class PluginTable(Struct, frozen=True, kw_only=True):
         bool, Meta(description="give instances no public IPv6 address")
     ] = False
     private_networks: Annotated[
-        tuple[Text, ...], Meta(description="ids of private networks that instances join")
+        tuple[Uuid, ...], Meta(description="ids of private networks that instances join")
     ] = ()
     security_group: Annotated[
-        Text | None, Meta(description="its id; left out: the project's default")
+        Uuid | None, Meta(description="its id; left out: the project's default")
     ] = None
-    placement_group: Annotated[Text | None, Meta(description="its id")] = None
+    placement_group: Annotated[Uuid | None, Meta(description="its id")] = None
     tags: Annotated[tuple[Text, ...], Meta(description="tags beside our own marks")] = ()
     labels: Annotated[
         dict[str, str],
@@ -142,7 +149,7 @@ class PluginTable(Struct, frozen=True, kw_only=True):
         ),
     ] = None
     ssh_key_file: Annotated[
-        Text | None,
+        File | None,
         Meta(
             description="a private key without a passphrase; left out: the runner's `key_path`, "
             "or one that is made for the group and kept in its state folder"
@@ -159,34 +166,34 @@ class PluginTable(Struct, frozen=True, kw_only=True):
     access_key: Annotated[
         Text | None, Meta(description="SCW_ACCESS_KEY; checked, and not needed for anything")
     ] = None
-    access_key_file: Annotated[Text | None, Meta(description="a file that holds it")] = None
+    access_key_file: Annotated[File | None, Meta(description="a file that holds it")] = None
     secret_key: Annotated[
         Text | None, Meta(description="**needed**, here or as SCW_SECRET_KEY: the API key's secret")
     ] = None
-    secret_key_file: Annotated[Text | None, Meta(description="a file that holds it")] = None
+    secret_key_file: Annotated[File | None, Meta(description="a file that holds it")] = None
     project: Annotated[
-        Text | None,
+        Uuid | None,
         Meta(
             description="**needed**, here or as SCW_DEFAULT_PROJECT_ID or SCW_PROJECT_ID: the "
             "project's id"
         ),
     ] = None
-    project_file: Annotated[Text | None, Meta(description="a file that holds it")] = None
+    project_file: Annotated[File | None, Meta(description="a file that holds it")] = None
     organization: Annotated[
-        Text | None,
+        Uuid | None,
         Meta(
             description="SCW_DEFAULT_ORGANIZATION_ID or SCW_ORGANIZATION_ID; `doctor` reads its "
             "quotas"
         ),
     ] = None
-    organization_file: Annotated[Text | None, Meta(description="a file that holds it")] = None
+    organization_file: Annotated[File | None, Meta(description="a file that holds it")] = None
     endpoint: Annotated[
         Text | None,
         Meta(description="SCW_API_URL; left out: `https://api.scaleway.com`"),
     ] = None
-    endpoint_file: Annotated[Text | None, Meta(description="a file that holds it")] = None
+    endpoint_file: Annotated[File | None, Meta(description="a file that holds it")] = None
     ca_file: Annotated[
-        Text | None, Meta(description="certificates (PEM) to trust instead of the system's")
+        File | None, Meta(description="certificates (PEM) to trust instead of the system's")
     ] = None
     state_dir: Annotated[
         Text | None,
@@ -211,10 +218,10 @@ class PluginTable(Struct, frozen=True, kw_only=True):
         Annotated[int, Meta(ge=1, le=10_000)], Meta(description="calls that may be made at once")
     ] = 20
     settle: Annotated[
-        Text | None, Meta(description="how long effects and listings may lag; left out: `1m`")
+        Time | None, Meta(description="how long effects and listings may lag; left out: `1m`")
     ] = None
     metrics: Annotated[
-        Text | None, Meta(description="address and port where our metrics are served")
+        Address | None, Meta(description="address and port where our metrics are served")
     ] = None
     timers: Annotated[
         Anything,
