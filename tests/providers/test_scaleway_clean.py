@@ -135,12 +135,6 @@ def cleared(record: Machine, parts: tuple[Part, ...]) -> State:
     return record, parts
 
 
-def test_resting_asks_for_nothing():
-    record, parts, _ = made(FULL)[-1]
-    assert provider().next_calls(Goal.RESTING, record, parts, NOW) == ()
-    assert not provider().traits.rests
-
-
 def test_the_machine_of_these_tests_is_the_one_that_is_marked():
     assert machine().id == MACHINE
     assert InstallationId("home1234") == claim(Slot("server")).mark.installation

@@ -193,4 +193,4 @@ def test_traits_say_what_the_engine_must_know():
     assert traits.kinds == ("server", "address", "volume")
     assert traits.main == Slot("server")
     assert traits.zones == (ZONE, "nl-ams-1")
-    assert not traits.rests
+    assert traits.rests

@@ -74,6 +74,11 @@ class AccountLoop:
         """The kind of part that must be up."""
         return self._account.provider.traits.main.kind
 
+    @property
+    def rests(self) -> bool:
+        """Whether machines of this account can be kept in standby."""
+        return self._account.provider.traits.rests
+
     def connection(self, machine: Machine) -> Connection | None:
         """Return how to reach a machine, by the newest looks; None while that is not known."""
         sightings = self.state.view.sightings

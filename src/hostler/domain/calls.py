@@ -19,10 +19,11 @@ class Effect(StrEnum):
 
 
 class Shows(StrEnum):
-    """How the effect of a *once* call is seen by a look: a part in its slot, or power."""
+    """How the effect of a *once* call is seen by a look: a part in its slot, power, or none."""
 
     PART = "part"
     POWER = "power"
+    REST = "rest"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

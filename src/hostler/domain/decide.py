@@ -160,7 +160,7 @@ def _aim(step: Step, seen: Seen, ways: Ways) -> Step:
     goal = goal_of(machine)
     if machine.id in seen.moving or goal is None:
         return step
-    if (step.blocker and goal is Goal.ABSENT) or (step.lost and goal is Goal.PRESENT):
+    if (step.blocker and goal is Goal.ABSENT) or (step.lost and goal is not Goal.ABSENT):
         return step
     ready = allowed(machine, goal, step.parts, seen, ways)
     if ready.calls:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from . import loss, money, named
+from . import loss, money, named, standby
 from .calls import Refusal
 from .commands import Event
 from .fleet import ProbeKind
@@ -34,8 +34,11 @@ def follow(machine: Machine, seen: Seen, *, wave: bool) -> Step:
         case Phase.BROKEN:
             return _broken(step, seen)
         case Phase.STOPPING:
-            return _stopping(step, seen)
-        case Phase.WANTED | Phase.RESTING | Phase.GONE:
+            rests = step.machine.goal is Goal.RESTING
+            return standby.stopping(step, seen) if rests else _stopping(step, seen)
+        case Phase.RESTING:
+            return standby.resting(step, seen)
+        case Phase.WANTED | Phase.GONE:
             return step
 
 
@@ -118,7 +121,8 @@ def _overdue(step: Step, seen: Seen) -> Step:
 
 
 def _running(step: Step, seen: Seen, *, wave: bool) -> Step:
-    return _lose(step, seen, wave=wave)
+    step = _lose(step, seen, wave=wave)
+    return standby.to_rest(step, seen) if step.machine.phase is Phase.READY else step
 
 
 def _lose(step: Step, seen: Seen, *, wave: bool) -> Step:
@@ -218,7 +222,7 @@ def bound_of(machine: Machine, seen: Seen) -> timedelta | None:
 def goal_of(machine: Machine) -> Goal | None:
     """Return what is to be pursued for a machine in its phase; None: nothing."""
     if machine.phase is Phase.STOPPING:
-        return Goal.ABSENT
+        return machine.goal if machine.goal is Goal.RESTING else Goal.ABSENT
     if machine.phase in _ON_ITS_WAY:
         return Goal.PRESENT
     return None

@@ -9,7 +9,8 @@ from datetime import datetime
 
 from .calls import Refusal, Shows
 from .machine import Doubt, Fate, Machine
-from .parts import DOWN, Condition, Part, Scope
+from .parts import DOWN, Condition, Part, Scope, Slot
+from .phases import Phase
 from .reasons import Reason
 from .seen import Seen
 from .step import Step
@@ -34,6 +35,8 @@ def switched_on(machine: Machine, seen: Seen) -> bool:
     sighting = seen.view.sightings.get(bound) if bound else None
     if sighting is None:
         return False
+    if machine.woken:
+        return False
     powered = [asked for asked in machine.asked if asked.shows is Shows.POWER]
     if not powered or powered[-1].fate is not Fate.DONE:
         return machine.was_ready is not None
@@ -47,16 +50,29 @@ def suspected(step: Step, seen: Seen) -> Reason | None:
     """Return which loss the newest looks suggest, whether or not it is believed yet."""
     machine = step.machine
     main = seen.traits.main
-    for place in machine.places:
-        if any(known.absent and known.id == place.bound for known in place.known):
-            return Reason.VANISHED if place.slot == main else Reason.PART_VANISHED
+    if (slot := _missing(machine)) is not None:
+        return Reason.VANISHED if slot == main else Reason.PART_VANISHED
     part = step.main(seen)
     if part is not None and part.condition in DOWN and _counts(machine, part, seen):
         return _WORDS[part.condition]
     return None
 
 
+def is_missing(machine: Machine) -> bool:
+    """Tell whether the newest looks lack one of its bound parts."""
+    return _missing(machine) is not None
+
+
+def _missing(machine: Machine) -> Slot | None:
+    for place in machine.places:
+        if any(known.absent and known.id == place.bound for known in place.known):
+            return place.slot
+    return None
+
+
 def _counts(machine: Machine, part: Part, seen: Seen) -> bool:
+    if machine.phase is Phase.RESTING:
+        return part.condition is not Condition.STANDBY
     return part.condition is Condition.LOCKED or switched_on(machine, seen)
 
 

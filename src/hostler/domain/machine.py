@@ -111,6 +111,10 @@ class Ending:
     now: bool = False
 
 
+RESTED = "rested"
+"""The fact that says since when a machine was last seen to rest."""
+
+
 class Origin(StrEnum):
     """How the record came to be."""
 
@@ -182,6 +186,13 @@ class Machine:
     def last_asked(self, slot: Slot, kind: str) -> Asked | None:
         """Return the newest *once* call of this kind for this slot, or None."""
         return next((a for a in self.asked if a.slot == slot and a.kind == kind), None)
+
+    @property
+    def woken(self) -> bool:
+        """Whether it rested since its main part was last asked to be switched on."""
+        rested = self.fact(RESTED)
+        powered = (asked.at for asked in self.asked if asked.shows is Shows.POWER)
+        return rested is not None and all(at <= rested for at in powered)
 
     def with_place(self, place: Place) -> "Machine":
         """Return the record with one slot's entry replaced, slots in order."""

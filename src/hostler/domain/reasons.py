@@ -23,6 +23,9 @@ class Reason(StrEnum):
     OUT_OF_STOCK = "out_of_stock"
     QUOTA = "quota"
     REFUSED = "refused"
+    TO_REST = "to_rest"
+    RESTS = "rests"
+    WOKEN = "woken"
     ENDED = "ended"
     SCALED_DOWN = "scaled_down"
     MAX_AGE = "max_age"
@@ -53,6 +56,9 @@ SENTENCES: dict[Reason, str] = {
     Reason.OUT_OF_STOCK: "the provider has none of this type left in this zone",
     Reason.QUOTA: "the provider's quota for this type is used up",
     Reason.REFUSED: "the provider refused what the fleet file asks for",
+    Reason.TO_REST: "somebody asked that it rests",
+    Reason.RESTS: "it is seen at rest",
+    Reason.WOKEN: "somebody asked that it comes back",
     Reason.ENDED: "somebody asked that it goes",
     Reason.SCALED_DOWN: "the fleet has more machines than its size",
     Reason.MAX_AGE: "it reached its greatest age",

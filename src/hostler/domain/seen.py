@@ -54,6 +54,8 @@ class WishKind(StrEnum):
     SCALE = "scale"
     GROW = "grow"
     END = "end"
+    REST = "rest"
+    WAKE = "wake"
     HOLD = "hold"
     UNHOLD = "unhold"
     PAUSE = "pause"

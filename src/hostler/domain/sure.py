@@ -4,7 +4,7 @@ A look begun before a definite answer plus settle says nothing against it. An op
 unsure until settle has passed and a look begun after that, complete for its slot, shows nothing.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -281,7 +281,7 @@ def _steady(at: datetime, seen: Seen) -> datetime:
 
 def _fate(machine: Machine, asked: Asked, seen: Seen) -> Fate:
     place = machine.place(asked.slot)
-    if asked.shows is Shows.POWER:
+    if asked.shows is not Shows.PART:
         return _power_fate(place, asked, seen)
     if any(known.attempt == asked.attempt for known in place.known):
         return Fate.DONE
@@ -298,11 +298,21 @@ def _power_fate(place: Place, asked: Asked, seen: Seen) -> Fate:
     sighting = seen.view.sightings.get(bound.id)
     if sighting is None or (shown := seen.view.shown(sighting)) < asked.at:
         return Fate.OPEN
-    if sighting.part.condition in {Condition.STARTING, Condition.UP}:
+    if sighting.part.condition in _EFFECTS[asked.shows]:
         return Fate.DONE
-    if sighting.part.condition is Condition.OFF and shown >= sure_from(asked, seen):
+    if sighting.part.condition in _NO_EFFECT[asked.shows] and shown >= sure_from(asked, seen):
         return Fate.LAPSED
     return Fate.OPEN
+
+
+_EFFECTS: Mapping[Shows, frozenset[Condition]] = {
+    Shows.POWER: frozenset({Condition.STARTING, Condition.UP}),
+    Shows.REST: frozenset({Condition.STOPPING, Condition.STANDBY, Condition.OFF}),
+}
+_NO_EFFECT: Mapping[Shows, frozenset[Condition]] = {
+    Shows.POWER: frozenset({Condition.OFF, Condition.STANDBY}),
+    Shows.REST: frozenset({Condition.UP}),
+}
 
 
 def _bind(machine: Machine) -> Machine:

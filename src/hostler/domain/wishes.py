@@ -6,8 +6,10 @@ from datetime import datetime
 from .fleet import FleetRow
 from .ids import MachineId
 from .machine import Ending, Hold, Machine
-from .phases import Phase
+from .phases import Goal, Phase
 from .seen import Seen, Wish, WishKind
+
+_RESTS = frozenset({Phase.READY, Phase.RESTING})
 
 
 def births(seen: Seen) -> tuple[MachineId, ...]:
@@ -44,6 +46,8 @@ def _for_fleet(row: FleetRow, wish: Wish, seen: Seen) -> FleetRow:
             return replace(row, pause=_hold(wish, seen))
         case WishKind.RESUME:
             return replace(row, pause=None)
+        case WishKind.REST | WishKind.WAKE:
+            return row
         case WishKind.END | WishKind.HOLD | WishKind.UNHOLD | WishKind.ADOPT:
             return row
 
@@ -59,8 +63,19 @@ def _for_machine(machine: Machine, wish: Wish, seen: Seen) -> Machine:
             return replace(machine, hold=_hold(wish, seen))
         case WishKind.UNHOLD:
             return replace(machine, hold=None)
+        case WishKind.REST:
+            return _to_rest(machine, seen)
+        case WishKind.WAKE:
+            return replace(machine, goal=Goal.PRESENT) if machine.phase in _RESTS else machine
         case WishKind.SCALE | WishKind.GROW | WishKind.PAUSE | WishKind.RESUME | WishKind.ADOPT:
             return machine
+
+
+def _to_rest(machine: Machine, seen: Seen) -> Machine:
+    """Let a machine that is up rest, where its provider's machines can."""
+    if not seen.traits.rests or machine.phase is not Phase.READY:
+        return machine
+    return replace(machine, goal=Goal.RESTING)
 
 
 def _hold(wish: Wish, seen: Seen) -> Hold:

@@ -1,11 +1,12 @@
 """EngineGroup: a runner's calls over the real engine, provider and client, in simulated time."""
 
+import asyncio
 from datetime import timedelta
 
 import pytest
 
 from hostler.doors.fleeting.logical import Connector, Refused, State
-from hostler.lab.plugged import GROUP, Plugged, Plugin, fresh_store
+from hostler.lab.plugged import EVERY_STATE, GROUP, Plugged, Plugin, fresh_store
 from hostler.lab.stand import Stand, play
 
 S = timedelta(seconds=1)
@@ -167,5 +168,69 @@ def test_calls_before_init_and_about_strangers_are_refused_with_a_reason() -> No
             await plugged.group.heartbeat("m-x")
         with pytest.raises(Refused, match="there is no instance"):
             await plugged.group.connect_info("m-x")
+
+    play(scene)
+
+
+# ---------------------------------------------------------------- standby
+
+
+def test_what_is_suspended_stands_by_and_comes_back_under_its_name() -> None:
+    async def scene(stand: Stand) -> None:
+        plugged = await opened(stand)
+        await plugged.group.increase(2)
+        one, other = await plugged.until({State.RUNNING: 2}, 5 * MIN)
+        assert await plugged.group.suspend([one]) == [one]
+        await plugged.until({State.RUNNING: 1, State.SUSPENDING: 1}, 1 * MIN)
+        told = await plugged.until({State.RUNNING: 1, State.SUSPENDED: 1}, 5 * MIN)
+        assert told[one] is State.SUSPENDED
+        assert (len(stand.servers()), len(stand.world.guests)) == (2, 1)
+        assert await plugged.group.suspend([one, "m-none"]) == [one]
+        assert await plugged.group.resume([one, other]) == [one, other]
+        await plugged.until({State.RUNNING: 1, State.RESUMING: 1}, 1 * MIN)
+        await plugged.until({State.RUNNING: 2}, 5 * MIN)
+        assert len(stand.servers()) == 2
+
+    play(scene)
+
+
+def test_what_stands_by_can_be_decreased() -> None:
+    async def scene(stand: Stand) -> None:
+        plugged = await opened(stand)
+        await plugged.group.increase(1)
+        (one,) = await plugged.until({State.RUNNING: 1}, 5 * MIN)
+        await plugged.group.suspend([one])
+        await plugged.until({State.SUSPENDED: 1}, 5 * MIN)
+        assert await plugged.group.decrease([one]) == [one]
+        await plugged.until({State.DELETED: 1}, 5 * MIN)
+        assert stand.world.leaks() == ()
+
+    play(scene)
+
+
+def test_what_stands_by_is_kept_over_a_restart() -> None:
+    async def scene(stand: Stand) -> None:
+        plugged = await opened(stand)
+        await plugged.group.increase(1)
+        (one,) = await plugged.until({State.RUNNING: 1}, 5 * MIN)
+        await plugged.group.suspend([one])
+        await plugged.until({State.SUSPENDED: 1}, 5 * MIN)
+        await plugged.group.shutdown()
+        again = Plugged(Plugin(stand, plugged.plugin.store))
+        await again.init()
+        await asyncio.sleep(600)
+        assert again.states_now() == {one: State.SUSPENDED}
+        await again.group.resume([one])
+        await again.until({State.RUNNING: 1}, 5 * MIN)
+
+    play(scene)
+
+
+def test_standby_is_offered_only_where_the_schema_can_say_it() -> None:
+    async def scene(stand: Stand) -> None:
+        able = await Plugged(Plugin(stand, fresh_store("i-8"))).init()
+        unable = Plugged(Plugin(stand, fresh_store("i-9")), EVERY_STATE - {State.SUSPENDED})
+        assert able.capabilities == ("suspend_resume",)
+        assert (await unable.init()).capabilities == ()
 
     play(scene)

@@ -12,7 +12,7 @@ from hostler.domain.errors import StoreError, StoreLost
 from hostler.domain.fleet import FleetRow, ProbeKind
 from hostler.domain.ids import MachineId, is_machine_id
 from hostler.domain.machine import Machine
-from hostler.domain.phases import Phase
+from hostler.domain.phases import Goal, Phase
 from hostler.domain.seen import Wish, WishKind
 from hostler.ports.provider import Connection
 
@@ -29,6 +29,9 @@ _FIRST_LOOK = timedelta(seconds=8)
 _STEP = timedelta(milliseconds=50)
 _AGAIN = (timedelta(seconds=1), timedelta(seconds=5), timedelta(seconds=30))
 _OLD_LOOK = timedelta(minutes=10)
+
+_ENDS = frozenset({Phase.BROKEN, Phase.WANTED})
+"""What neither goes to standby nor comes back from there."""
 
 Spawn = Callable[[Coroutine[object, object, None]], asyncio.Task[None]]
 
@@ -74,7 +77,7 @@ class EngineGroup:
             max_size=fleet.most(0),
             version=opened.version,
             build_info=f"hostler {opened.version}",
-            capabilities=("suspend_resume",) if self._suspends(states) else (),
+            capabilities=("suspend_resume",) if self._suspends(opened, states) else (),
         )
 
     async def _read(self, opened: Opened) -> None:
@@ -287,18 +290,34 @@ class EngineGroup:
         return True
 
     async def suspend(self, ids: Sequence[str]) -> Sequence[str]:
-        """Refuse: see `_suspends`."""
-        del ids
-        raise Refused("this group's provider keeps no machine in standby")
+        """Wish that those which are up go to standby."""
+        return await self._stand_by(WishKind.REST, ids, Phase.READY, Goal.RESTING)
 
     async def resume(self, ids: Sequence[str]) -> Sequence[str]:
-        """Refuse: see `_suspends`."""
-        del ids
-        raise Refused("this group's provider keeps no machine in standby")
+        """Wish that those which stand by come back."""
+        return await self._stand_by(WishKind.WAKE, ids, Phase.RESTING, Goal.PRESENT)
 
-    def _suspends(self, states: frozenset[State]) -> bool:
-        del states
-        return False
+    async def _stand_by(
+        self, kind: WishKind, ids: Sequence[str], begins: Phase, goal: Goal
+    ) -> Sequence[str]:
+        """Wish it of each that can; what is on its way there, or arrived, is accepted too."""
+        opened = self._opened()
+        if not self._loop(opened).rests:
+            raise Refused("this group's provider keeps no machine in standby")
+        accepted = list[str]()
+        for machine in self._machines(opened):
+            if machine.id not in ids or machine.ending is not None:
+                continue
+            if machine.goal is goal and machine.phase not in _ENDS:
+                accepted.append(machine.id)
+            elif machine.phase is begins:
+                await opened.ports.store.wish(replace(_wish(opened, kind), machine=machine.id))
+                accepted.append(machine.id)
+        opened.engine.hear()
+        return [name for name in ids if name in accepted]
+
+    def _suspends(self, opened: Opened, states: frozenset[State]) -> bool:
+        return State.SUSPENDED in states and self._loop(opened).rests
 
     # ------------------------------------------------------------ inside
 

@@ -40,6 +40,7 @@ class Deeds:
             calls.SET_USER_DATA: self._set_user_data,
             calls.ATTACH_NETWORK: self._attach_network,
             calls.POWER_ON: self._power_on,
+            calls.STAND_BY: self._stand_by,
             calls.TERMINATE: self._terminate,
             calls.NOTE_VOLUMES: self._note_volumes,
             calls.UNPROTECT: self._unprotect,
@@ -220,6 +221,10 @@ class Deeds:
     async def _power_on(self, call: Call, target: PartId) -> Outcome:
         await self._api.act(call.zone, target, "poweron")
         return Done(parts=(self._moving(call, target, Condition.STARTING),))
+
+    async def _stand_by(self, call: Call, target: PartId) -> Outcome:
+        await self._api.act(call.zone, target, "stop_in_place")
+        return Done(parts=(self._moving(call, target, Condition.STOPPING),))
 
     async def _terminate(self, call: Call, target: PartId) -> Outcome:
         await self._api.act(call.zone, target, "terminate")

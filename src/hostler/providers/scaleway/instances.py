@@ -26,6 +26,7 @@ from .make import Site, build
 from .marks import writable
 from .online import Finding, Online
 from .pool import Pool
+from .rest import stand_by
 from .settings import Prices, Template
 
 SETTLE = timedelta(seconds=60)
@@ -58,6 +59,7 @@ class Instances:
             kinds=("server", "address", "volume"),
             settle=settle,
             deadline=client.deadline,
+            rests=True,
             zones=zones,
         )
         api = Api(client)
@@ -92,7 +94,7 @@ class Instances:
             case Goal.ABSENT:
                 return self._clear(machine, ours, ours)
             case Goal.RESTING:
-                return ()
+                return stand_by(machine, ours)
 
     def _present(self, machine: Machine, parts: tuple[Part, ...]) -> tuple[Call, ...]:
         """Remove what is too much, and go on with what is there.

@@ -97,8 +97,14 @@ def build(site: Site) -> tuple[Call, ...]:
         return ()
     if site.open(SERVER):
         return (_make_server(site),)
-    server = site.server
-    if server is None or server.condition is not Condition.OFF:
+    return () if site.server is None else _go_on(site, site.server)
+
+
+def _go_on(site: Site, server: Part) -> tuple[Call, ...]:
+    """Return what is left to do with a server that exists."""
+    if server.condition is Condition.STANDBY and site.machine.woken:
+        return _switch_on(site, server)
+    if server.condition is not Condition.OFF:
         return ()
     calls = (*_attach(site, server), *_mark(site), *_tell(site, server), *_join(site, server))
     return calls or _power_on(site, server)
@@ -210,8 +216,11 @@ def _join(site: Site, server: Part) -> tuple[Call, ...]:
 
 def _power_on(site: Site, server: Part) -> tuple[Call, ...]:
     """Switch on, once: a server that went off after that is not switched on again from here."""
-    able = site.planned or "poweron" in server.allowed
-    if not able or not _whole(site) or _was_on(site):
+    return _switch_on(site, server) if _whole(site) and not _was_on(site) else ()
+
+
+def _switch_on(site: Site, server: Part) -> tuple[Call, ...]:
+    if not site.planned and "poweron" not in server.allowed:
         return ()
     call = _on(site.call(POWER_ON, SERVER, Effect.CHANGE, ()), server.id)
     return (_once(call, call.attempt, Shows.POWER),)

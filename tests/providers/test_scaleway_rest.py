@@ -1,0 +1,42 @@
+"""Standby, as a pure function: asked for once, of what is up; and switched on again after it."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+from scaleway_kit import NOW, provider
+from scaleway_steps import FULL, made
+
+from hostler.domain.calls import Effect
+from hostler.domain.ids import Epoch
+from hostler.domain.machine import RESTED, ask
+from hostler.domain.parts import Condition, Part
+from hostler.domain.phases import Goal
+from hostler.providers.scaleway.calls import SERVER
+
+
+def standing(parts: tuple[Part, ...], condition: Condition, *allowed: str) -> tuple[Part, ...]:
+    return tuple(
+        replace(p, condition=condition, allowed=allowed) if p.slot == SERVER else p for p in parts
+    )
+
+
+def up(parts: tuple[Part, ...]) -> tuple[Part, ...]:
+    return standing(parts, Condition.UP, "poweroff", "stop_in_place")
+
+
+def test_resting_asks_once_for_standby_and_only_of_what_is_up():
+    record, parts, _ = made(FULL)[-1]
+    assert provider().next_calls(Goal.RESTING, record, parts, NOW) == ()
+    (call,) = provider().next_calls(Goal.RESTING, record, up(parts), NOW)
+    assert (call.kind, call.once, call.effect) == ("server.standby", True, Effect.CHANGE)
+    asked = ask(replace(record, since=NOW - timedelta(seconds=1)), call, NOW, Epoch(1))
+    assert provider().next_calls(Goal.RESTING, asked, up(parts), NOW) == ()
+
+
+def test_what_rested_is_switched_on_again():
+    record, parts, _ = made(FULL)[-1]
+    parts = standing(parts, Condition.STANDBY, "poweron", "terminate")
+    assert provider().next_calls(Goal.PRESENT, record, parts, NOW) == ()
+    rested = record.with_fact(RESTED, NOW + timedelta(hours=1))
+    (call,) = provider().next_calls(Goal.PRESENT, rested, parts, NOW)
+    assert (call.kind, call.once) == ("server.poweron", True)
