@@ -1,6 +1,7 @@
 """Online: what a provider may offer beside the provider port: a check of its settings by asking."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from hostler.domain.ids import FleetName
@@ -39,4 +40,26 @@ class ChecksOnline(Protocol):
         self, offers: Mapping[FleetName, tuple[Offer, ...]]
     ) -> tuple[Finding, ...]:
         """Ask, changing nothing; never raises for what the outside does: that is a finding."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What a fleet may come to: its offers, and how many machines at most."""
+
+    offers: tuple[Offer, ...]
+    most: int
+
+
+@runtime_checkable
+class Examines(Protocol):
+    """A provider that can tell whether quotas, networks, groups and keys are in order."""
+
+    async def examine(
+        self, fleets: Mapping[FleetName, Wanted], public: str, organization: str
+    ) -> tuple[Finding, ...]:
+        """Ask, changing nothing, as `check_online` does; `public` is the line of a public key.
+
+        Without an `organization` (or a key) nothing is asked about its quotas (or about the key).
+        """
         ...

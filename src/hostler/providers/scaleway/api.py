@@ -14,6 +14,7 @@ from .wire import (
     IMAGES,
     LOCAL_IMAGES,
     PRIVATE_IPS,
+    QUOTA,
     SERVERS,
     SSH_KEYS,
     STOCKS,
@@ -24,6 +25,7 @@ from .wire import (
     Ip,
     LocalImage,
     PrivateIp,
+    Quotum,
     Server,
     ServerType,
     Shape,
@@ -171,6 +173,16 @@ class Api:
         """Add an SSH key to the project: servers that boot from now on let it in."""
         body = {"name": name, "public_key": public_key, "project_id": self.project}
         return bare(SSH_KEYS, await self.client.post(_KEYS, body))
+
+    async def quota(self, organization: str) -> Listing[Quotum]:
+        """List how many of each thing an organisation may have."""
+        query = (("organization_id", organization),)
+        path = "/iam/v1alpha1/quota"
+        return await list_all(self.client, Paged(path, QUOTA, "page_size", query))
+
+    async def exists(self, path: str) -> None:
+        """Read something for nothing but whether that can be done."""
+        await self.client.get(path)
 
     async def delete_ssh_key(self, key: str) -> None:
         """Delete an SSH key; servers that run keep letting it in until they boot again."""

@@ -12,6 +12,7 @@ from hostler.domain.phases import Goal
 from hostler.domain.traits import Traits
 from hostler.ports.clock import Clock
 from hostler.ports.keys import Registered
+from hostler.ports.online import Wanted
 from hostler.ports.provider import Connection
 
 from .api import Api
@@ -20,6 +21,7 @@ from .catalogue import Catalogue
 from .clean import clear
 from .client import Client
 from .deeds import Deeds
+from .examine import Examiner
 from .keys import SshKeys
 from .look import Looker
 from .make import Site, build
@@ -65,7 +67,8 @@ class Instances:
         api = Api(client)
         catalogue = Catalogue(api, clock, prices or Prices())
         pools = frozenset(template.pool for template in templates.values() if template.pool)
-        self._online, self._keys = Online(api, catalogue), SshKeys(api)
+        self._online, self._examiner = Online(api, catalogue), Examiner(api)
+        self._keys = SshKeys(api)
         self._networks = any(template.networks for template in templates.values())
         self._looker = Looker(api, clock, catalogue, pools, networks=self._networks)
         self._deeds = Deeds(api, catalogue, Pool(api, clock), installation, self._templates)
@@ -157,6 +160,11 @@ class Instances:
     ) -> tuple[Finding, ...]:
         """Ask the API whether the key, the zones, types and images are in order; change nothing."""
         return await self._online.check(offers, self._templates)
+
+    async def examine(
+        self, fleets: Mapping[FleetName, Wanted], public: str, organization: str
+    ) -> tuple[Finding, ...]:
+        return await self._examiner.examine(fleets, self._templates, public, organization)
 
     async def register_key(self, public: str, name: str) -> Registered:
         return await self._keys.register(public, name)

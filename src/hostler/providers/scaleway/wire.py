@@ -164,6 +164,23 @@ class SshKey(msgspec.Struct, frozen=True, gc=False):
     disabled: bool | None = None
 
 
+class Limit(msgspec.Struct, frozen=True, gc=False):
+    """How many there may be in one place."""
+
+    limit: int | None = None
+    unlimited: bool | None = None
+    zone: str | None = None
+
+
+class Quotum(msgspec.Struct, frozen=True, gc=False, rename={"id": "name"}):
+    """How many of something an organisation may have; its name stands for its id."""
+
+    id: str
+    limit: int | None = None
+    unlimited: bool | None = None
+    limits: list[Limit] | None = None
+
+
 class ServerType(msgspec.Struct, frozen=True, gc=False):
     """What a type of server costs (euros per hour) and is."""
 
@@ -265,5 +282,6 @@ LOCAL_IMAGES = Shape(LocalImage, "local_image", "local_images")
 IMAGES = Shape(Image, "image", "images")
 TYPES = Shape(ServerType, "server", "servers")
 PRIVATE_IPS = Shape(PrivateIp, "ip", "ips")
+QUOTA = Shape(Quotum, "quotum", "quota")
 SSH_KEYS = Shape(SshKey, "ssh_key", "ssh_keys")
 STOCKS = Shape(Stock, "server", "servers")
