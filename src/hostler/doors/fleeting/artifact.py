@@ -17,7 +17,7 @@ _REGISTRY = "registry.gitlab.com"
 _REPOSITORY = "gitlab-org/fleeting/plugins"
 _PART = re.compile(r"[a-z0-9]+(?:[._-]+[a-z0-9]+)*")
 _TAG = re.compile(r"\w[\w.-]{0,127}", re.ASCII)
-_HOST = re.compile(r"[A-Za-z0-9.-]+(?::\d+)?")
+_HOST = re.compile(r"[A-Za-z0-9]+(?:[.-][A-Za-z0-9]+)*(?::\d+)?")
 
 
 @dataclass(frozen=True, slots=True)

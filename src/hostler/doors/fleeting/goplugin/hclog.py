@@ -61,14 +61,21 @@ def _plain(value: object, depth: int = 0) -> object:
     """Return a value as JSON has it: what JSON does not know is its text."""
     if isinstance(value, str):
         return str.__str__(value)
-    if isinstance(value, bool | int | None) or (isinstance(value, float) and math.isfinite(value)):
+    if _is_number(value) or value is None:
         return value
     if depth < _DEEPEST and isinstance(value, Mapping):
         inside = cast("Mapping[object, object]", value)
-        return {str(key): _plain(inner, depth + 1) for key, inner in inside.items()}
+        return {_text(key): _plain(inner, depth + 1) for key, inner in inside.items()}
     if depth < _DEEPEST and isinstance(value, list | tuple | set | frozenset):
         return [_plain(inner, depth + 1) for inner in cast("Collection[object]", value)]
     return _text(value)
+
+
+def _is_number(value: object) -> bool:
+    """Tell whether this is a number that JSON and the host have; Python's may be of any length."""
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return isinstance(value, int) and value.bit_length() < 64
 
 
 def _text(value: object) -> str:
@@ -80,7 +87,7 @@ def _text(value: object) -> str:
 
 def _cut(value: object, longest: int) -> object:
     """Return a value that is no longer than this; of a long text, its beginning and its end."""
-    if isinstance(value, bool | float | None) or (isinstance(value, int) and value < 2**63):
+    if value is None or isinstance(value, int | float):
         return value
     text = value if isinstance(value, str) else json.dumps(value)
     if len(text) <= longest:

@@ -58,12 +58,10 @@ class Server:
         if self._server is not None:
             self._server.close()
         for connection in tuple(self._connections):
-            connection.hang_up()
+            connection.processor.close("the plugin ends")
 
     def _protocol(self) -> H2Protocol:
-        connection = _Connection(self._answer, self._tasks, self._connections)
-        connection.protocol = H2Protocol(connection, Configuration().__for_server__(), _HTTP2)
-        return connection.protocol
+        return _Connection(_Running(self._answer, self._tasks), self._connections)
 
     async def _answer(self, stream: Stream, headers: Headers, release: Release) -> None:
         """Answer one call; whatever goes wrong ends this call only."""
@@ -105,22 +103,17 @@ def _asked(headers: Headers) -> tuple[str, float | None]:
     return found.get(":path", ""), None if deadline is None else deadline.time_remaining()
 
 
-class _Connection(AbstractHandler):
-    """One connection's calls, as grpclib's HTTP/2 hands them over."""
-
-    protocol: H2Protocol
+class _Running(AbstractHandler):
+    """The calls of one connection, as grpclib's HTTP/2 hands them over."""
 
     def __init__(
         self,
         answer: Callable[[Stream, Headers, Release], Coroutine[object, object, None]],
         tasks: asyncio.TaskGroup,
-        connections: "set[_Connection]",
     ) -> None:
         self._answer = answer
         self._tasks = tasks
         self._running = dict[Stream, asyncio.Task[None]]()
-        self._connections = connections
-        connections.add(self)
 
     def accept(self, stream: Stream, headers: Headers, release_stream: Release) -> None:
         """Begin a call."""
@@ -135,10 +128,23 @@ class _Connection(AbstractHandler):
 
     def close(self) -> None:
         """End every call: the connection is lost."""
-        self._connections.discard(self)
         for task in tuple(self._running.values()):
             task.cancel()
 
-    def hang_up(self) -> None:
-        """End the connection, after what was written to it."""
-        self.protocol.processor.close("the plugin ends")
+
+class _Connection(H2Protocol):
+    """A connection that is known for as long as it is there; TLS that fails never is."""
+
+    def __init__(self, running: _Running, known: "set[_Connection]") -> None:
+        super().__init__(running, Configuration().__for_server__(), _HTTP2)
+        self._known = known
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin."""
+        super().connection_made(transport)
+        self._known.add(self)
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        """End every call."""
+        self._known.discard(self)
+        super().connection_lost(exc)

@@ -118,7 +118,7 @@ async def _live(plugin: _Plugin, offer: Offer) -> int:
     calls = Calls(plugin.log)
     life = Life(plugin.host, calls, plugin.log)
     async with asyncio.TaskGroup() as tasks:
-        server = Server(_routes(offer, calls, life), tasks, plugin.log)
+        server = Server(routes(offer, calls, life), tasks, plugin.log)
         await server.start(plugin.place.socket, plugin.tls.context if plugin.tls else None)
         _in_thread(offer.warm, plugin.log)
         reason = await life.lived()
@@ -129,7 +129,8 @@ async def _live(plugin: _Plugin, offer: Offer) -> int:
     return 0
 
 
-def _routes(offer: Offer, calls: Calls, life: Life) -> Routes:
+def routes(offer: Offer, calls: Calls, life: Life) -> Routes:
+    """Return every route: what is offered, go-plugin's own services, and a word on the rest."""
     known: Mapping[str, Route] = {
         **{method.path: calls.route(method) for method in offer.methods},
         **services(life.stop),
