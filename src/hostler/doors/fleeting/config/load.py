@@ -9,7 +9,7 @@ from hostler.config.load import Kinds, load
 from hostler.config.values import Config, WrongFile
 from hostler.domain.errors import ConfigError, StoreHeld
 from hostler.domain.ids import InstallationId
-from hostler.doors.fleeting.keys import KeyPair, kept_pair
+from hostler.doors.fleeting.keys import FILE, KeyPair, kept_pair
 from hostler.doors.fleeting.logical import Connector
 
 from .environment import Overlay
@@ -46,16 +46,7 @@ def load_group(content: bytes, connector: Connector, around: Surroundings) -> Gr
     Raises ConfigError with every fault at once, each with the key that a person wrote and what was
     expected; StoreHeld where another plugin has the folder. No message holds a secret.
     """
-    reading = Reading(
-        environment=around.environment,
-        folder=around.folder,
-        root=around.root,
-        kinds=around.kinds,
-        connector=connector,
-    )
-    reading.read(read_json(content))
-    if reading.wrong:
-        raise WrongFile(Path(ROOT), reading.wrong)
+    reading = _read(content, connector, around)
     if around.held(reading.state / STORE):
         raise StoreHeld(
             f"group {reading.table.name}: another plugin runs on {reading.state}; is there a "
@@ -64,15 +55,68 @@ def load_group(content: bytes, connector: Connector, around: Surroundings) -> Gr
     return _made(reading, around)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Examined:
+    """A group as it would be, with nothing made: its key may not be there yet."""
+
+    config: Config
+    state: Path
+    environment: Mapping[str, str]
+    key: KeyPair | None
+    max_size: int
+    organization: str = ""
+
+
+def examine_group(content: bytes, connector: Connector, around: Surroundings) -> Examined:
+    """Return the group that `plugin_config` asks for, and make nothing; errors as in `load_group`.
+
+    BadKey where the key that is kept cannot be used.
+    """
+    reading = _read(content, connector, around, make=False)
+    if reading.config is None:
+        raise ConfigError(f"{ROOT} cannot be read")
+    kept = reading.state / FILE
+    key = reading.key or (kept_pair(reading.state) if kept.exists() else None)
+    organization = reading.settings.get("organization")
+    return Examined(
+        config=reading.config,
+        state=reading.state,
+        environment=_environment(reading, around),
+        key=key,
+        max_size=reading.table.max_size,
+        organization=organization.text if organization else "",
+    )
+
+
+def _read(
+    content: bytes, connector: Connector, around: Surroundings, *, make: bool = True
+) -> Reading:
+    reading = Reading(
+        environment=around.environment,
+        folder=around.folder,
+        root=around.root,
+        kinds=around.kinds,
+        connector=connector,
+        make=make,
+    )
+    reading.read(read_json(content))
+    if reading.wrong:
+        raise WrongFile(Path(ROOT), reading.wrong)
+    return reading
+
+
+def _environment(reading: Reading, around: Surroundings) -> Overlay:
+    return Overlay(around.environment, {"SCW_SECRET_KEY": reading.settings[SECRET].text})
+
+
 def _made(reading: Reading, around: Surroundings) -> GroupConfig:
     key = reading.key or kept_pair(reading.state)
     config = _written(reading, key, around.kinds)
-    secret = reading.settings[SECRET].text
     organization = reading.settings.get("organization")
     return GroupConfig(
         config=config,
         state=reading.state,
-        environment=Overlay(around.environment, {"SCW_SECRET_KEY": secret}),
+        environment=_environment(reading, around),
         key=key,
         user=reading.user,
         max_size=reading.table.max_size,

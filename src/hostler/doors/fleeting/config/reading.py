@@ -10,6 +10,7 @@ from hostler.config import load as fleet_file
 from hostler.config.decode import decode_table
 from hostler.config.faults import HIDDEN, Fault, Faults, join
 from hostler.config.load import Kinds
+from hostler.config.values import Config
 from hostler.doors.fleeting.keys import LARGEST, BadKey, KeyPair, read_pair
 from hostler.doors.fleeting.logical import Connector
 
@@ -17,7 +18,7 @@ from .environment import Setting, Sources
 from .fleet_file import Found, Writer
 from .origins import Origins
 from .source import ROOT
-from .state import FLEET_FILE, VARIABLE, base_of, folder_of, make_private
+from .state import FLEET_FILE, VARIABLE, base_of, folder_of, make_private, try_private
 from .tables import PluginTable, ReadyKeys
 from .user_data import with_key
 
@@ -35,7 +36,9 @@ _KINDS = "tcp, ssh, api"
 class Reading:
     """What a `plugin_config` says, key by key. After `read`, `wrong` has all that is wrong.
 
-    Only where nothing is wrong do the other fields hold: the folder `state` is there then.
+    Only where nothing is wrong do the other fields hold: the folder `state` is there then, unless
+    `make` is False, which makes nothing; `config` has the user data with a key that stands for one
+    that is yet to be made.
     """
 
     environment: Mapping[str, str]
@@ -43,6 +46,7 @@ class Reading:
     root: bool
     kinds: Kinds
     connector: Connector
+    make: bool = True
     table: PluginTable = field(default_factory=PluginTable)
     state: Path = Path()
     settings: dict[str, Setting] = field(default_factory=dict[str, Setting])
@@ -50,6 +54,7 @@ class Reading:
     given: str = field(default="", repr=False)
     key: KeyPair | None = None
     tables: Mapping[str, object] = field(default_factory=dict[str, object])
+    config: Config | None = None
     wrong: tuple[Fault, ...] = ()
     warnings: list[str] = field(default_factory=list[str])
     _faults: Faults = field(default_factory=Faults)
@@ -145,7 +150,7 @@ class Reading:
         self.state = folder_of(self.folder / base, name)
         try:
             self.state = folder_of(self.folder / base.expanduser(), name).resolve()
-            make_private(self.state)
+            (make_private if self.make else try_private)(self.state)
         except (OSError, RuntimeError) as error:
             said = error.strerror if isinstance(error, OSError) else str(error)
             self._wrong(
@@ -219,7 +224,7 @@ class Reading:
         )
         self.tables = Writer(self.table, found, origins).tables()
         judged = fleet_file.Reading(path=self.state / FLEET_FILE, kinds=self.kinds)
-        judged.read(self.tables)
+        self.config = judged.read(self.tables)
         self.wrong = origins.all_told(judged.faults.found, self._faults.found)
 
     def _merged(self, origin: str) -> str:

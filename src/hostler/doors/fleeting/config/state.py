@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping
 from contextlib import suppress
+from errno import EACCES, ENOTDIR
 from pathlib import Path
 from tempfile import mkstemp
 
@@ -42,6 +43,17 @@ def make_private(folder: Path) -> None:
     descriptor, name = mkstemp(prefix=".try-", dir=folder)
     os.close(descriptor)
     Path(name).unlink()
+
+
+def try_private(folder: Path) -> None:
+    """Tell whether a folder could be made and used, making nothing; OSError where it could not."""
+    nearest = folder
+    while not nearest.exists() and nearest != nearest.parent:
+        nearest = nearest.parent
+    if not nearest.is_dir():
+        raise NotADirectoryError(ENOTDIR, "Not a directory", str(nearest))
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        raise PermissionError(EACCES, "Permission denied", str(nearest))
 
 
 def write_private(path: Path, content: str) -> None:
