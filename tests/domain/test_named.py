@@ -3,6 +3,8 @@
 from dataclasses import replace
 from datetime import timedelta
 
+import pytest
+
 from hostler.domain.calls import Refusal
 from hostler.domain.fleet import Caps, Setback
 from hostler.domain.ids import MachineId
@@ -11,7 +13,7 @@ from hostler.domain.parts import Condition
 from hostler.domain.phases import Phase
 from hostler.domain.reasons import Reason
 from hostler.domain.seen import WishKind
-from hostler.testing.scene import FLEET, MIN, OFFER, S, Scene, machine, server
+from hostler.testing.scene import FLEET, MIN, OFFER, S, Scene, asked, machine, server
 
 ANN, BEN, CYD = MachineId("m-ann"), MachineId("m-ben"), MachineId("m-cyd")
 LARGE = Offer(type="large", zone=OFFER.zone)
@@ -189,11 +191,39 @@ def test_start_that_failed_is_made_again_under_the_same_name() -> None:
     scene.ask_for(ANN)
     scene.turn()
     scene.turn()
-    fail(scene, ANN)
+    fail(scene, ANN, Refusal.INVALID)
     assert scene.machines[ANN].phase is Phase.STOPPING
     begun = settle(scene, ANN, Phase.STARTING)
     assert begun.offer == LARGE
     assert begun.refused is None
+
+
+def test_start_goes_on_with_the_next_type_where_its_own_is_sold_out() -> None:
+    """Nothing is undone for it: the address that was made stays in use."""
+    scene = group(OFFER, LARGE)
+    scene.ask_for(ANN)
+    scene.turn()
+    scene.turn()
+    fail(scene, ANN)
+    begun = scene.machines[ANN]
+    assert (begun.phase, begun.offer, begun.refused) == (Phase.STARTING, LARGE, None)
+    setback = scene.row.setback(OFFER)
+    assert setback is not None
+    assert (setback.stock, len(scene.row.creations)) == (True, 2)
+    fail(scene, ANN)
+    assert scene.machines[ANN].phase is Phase.STOPPING
+
+
+@pytest.mark.parametrize("made", [True, False])
+def test_start_whose_server_may_exist_is_undone_before_another_type(*, made: bool) -> None:
+    scene = group(OFFER, LARGE)
+    failed = replace(machine(1, Phase.STARTING, scene.now), created=scene.now)
+    if not made:
+        unsure = asked("server.create", at=scene.now)
+        failed = replace(failed, places=()).with_asked(unsure)
+    scene.keep(failed)
+    fail(scene, failed.id)
+    assert scene.machines[failed.id].phase is Phase.STOPPING
 
 
 def test_what_was_left_of_a_failed_start_is_removed_before_the_next_one() -> None:
@@ -222,6 +252,7 @@ def test_start_that_fails_after_the_deadline_is_given_up() -> None:
     fail(scene, ANN)
     scene.rounds(3)
     assert scene.history[ANN].phase is Phase.GONE
+    assert Reason.MADE_AGAIN not in {event.reason for event in scene.events}
 
 
 def test_machine_that_was_up_once_is_never_made_again() -> None:
@@ -245,12 +276,14 @@ def test_machine_that_was_asked_to_go_is_not_made_again() -> None:
     scene.wish(WishKind.END, ANN)
     scene.rounds(3)
     assert scene.history[ANN].phase is Phase.GONE
+    assert Reason.MADE_AGAIN not in {event.reason for event in scene.events}
 
 
 def test_late_part_of_a_machine_that_is_gone_does_not_start_it_again() -> None:
     scene = group()
     reopened = replace(machine(1, Phase.STOPPING, scene.now), created=scene.now)
-    scene.keep(replace(reopened, places=(), asked=(), reason=str(Reason.TURNED_UP_LATE)))
+    late = replace(reopened, places=(), asked=(), was_ready=None)
+    scene.keep(replace(late, reason=str(Reason.TURNED_UP_LATE)))
     scene.rounds(2)
     assert scene.history[reopened.id].phase is Phase.GONE
 

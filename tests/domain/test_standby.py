@@ -108,6 +108,14 @@ def test_machine_at_rest_wakes_at_a_word_and_is_not_taken_for_stopped() -> None:
     assert one(scene).phase is Phase.READY
 
 
+def test_machine_in_doubt_is_not_woken() -> None:
+    scene = stand(Condition.LOCKED, Phase.RESTING)
+    scene.rounds(1)
+    scene.wish(WishKind.WAKE, ONE.id)
+    scene.turn()
+    assert one(scene).phase is Phase.RESTING
+
+
 def test_machine_that_somebody_switched_on_is_up() -> None:
     scene = stand(Condition.UP, Phase.RESTING)
     scene.rounds(1)

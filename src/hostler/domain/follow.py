@@ -9,7 +9,7 @@ from .calls import Refusal
 from .commands import Event
 from .fleet import ProbeKind
 from .ids import PartId
-from .machine import Machine
+from .machine import Machine, Offer
 from .parts import Condition, Part, Scope
 from .phases import PHASES, Goal, Phase
 from .reasons import Reason
@@ -80,10 +80,19 @@ def _starting(step: Step, seen: Seen, *, wave: bool) -> Step:
 def _refused(step: Step, why: Refusal, seen: Seen) -> Step:
     reason = loss.REFUSALS.get(why, Reason.REFUSED)
     if why in {Refusal.STOCK, Refusal.QUOTA}:
+        if (offer := named.elsewhere(step.machine, seen)) is not None:
+            return _with_offer(step, offer, str(reason), seen)
         moved = move(step, Phase.STOPPING, reason, seen, step.machine.error)
         started = event("rollback_started", moved.machine, seen, str(reason))
         return replace(moved, events=(*moved.events, started))
     return move(step, Phase.BROKEN, reason, seen, step.machine.error)
+
+
+def _with_offer(step: Step, offer: Offer, reason: str, seen: Seen) -> Step:
+    """Let a start go on with another offer."""
+    machine = replace(step.machine, offer=offer, refused=None, tries=0, again=None, error="")
+    told = event("offer", machine, seen, reason, f"{step.machine.offer}, now {offer}")
+    return replace(step, machine=machine, events=(*step.events, told))
 
 
 def _probe(step: Step, seen: Seen) -> Step:

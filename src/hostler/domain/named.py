@@ -12,7 +12,7 @@ from datetime import datetime
 from .caps import creations_left
 from .fleet import Fleet, FleetRow
 from .ids import MachineId
-from .machine import Machine, Origin
+from .machine import Fate, Machine, Offer, Origin
 from .phases import Phase
 from .reasons import Reason
 from .resize import Sizing, begin_blocked, choose, unbegun_left, why_no_offer
@@ -53,6 +53,26 @@ def again(machine: Machine, fleet: Fleet, now: datetime, jumped: datetime | None
     if machine.origin is not Origin.MADE or machine.reason == Reason.TURNED_UP_LATE:
         return False
     return now < _deadline(machine, fleet, jumped)
+
+
+def elsewhere(machine: Machine, seen: Seen) -> Offer | None:
+    """Return an offer in the same zone that a start may go on with, where its own is sold out.
+
+    Nothing has to be undone for that as long as no server was ever made, or may have been.
+    """
+    server = machine.place(seen.traits.main)
+    fresh = all(known.gone for known in server.known)
+    unsure = any(asked.fate is Fate.OPEN for asked in machine.asked)
+    if not again(machine, seen.fleet, seen.now, seen.jumped) or not fresh or unsure:
+        return None
+    if creations_left(seen.fleet, seen.row, seen.now) == 0:
+        return None
+    for offer in seen.fleet.offers:
+        setback = seen.row.setback(offer)
+        blocked = setback is not None and seen.now < setback.until
+        if offer.zone == machine.offer.zone and offer != machine.offer and not blocked:
+            return offer
+    return None
 
 
 def anew(machine: Machine) -> Machine:

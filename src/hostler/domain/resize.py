@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from . import loss
 from .caps import creations_left
 from .fleet import FleetRow, Setback
 from .ids import MachineId
@@ -225,15 +226,16 @@ def in_present(row: FleetRow, seen: Seen) -> FleetRow:
 def remember(step: Step, row: FleetRow, seen: Seen) -> FleetRow:
     """Return the row with what this step teaches of its offer: empty shelves, failures, success."""
     before, machine = step.before, step.machine
+    if before.phase is Phase.STARTING and before.offer != machine.offer:
+        told = loss.REFUSALS[before.refused] if before.refused else Reason.REFUSED
+        row = replace(row, creations=(*row.creations, seen.now))
+        return row.with_setback(_sold_out(before.offer, told, seen))
     if before.phase is not Phase.STARTING or machine.phase is before.phase:
         return row
     if machine.phase is Phase.READY:
         return row.without_setback(machine.offer)
     if machine.reason in {Reason.OUT_OF_STOCK, Reason.QUOTA}:
-        until = seen.now + seen.fleet.timers.stock_memory
-        return row.with_setback(
-            Setback(offer=machine.offer, why=machine.reason, until=until, stock=True)
-        )
+        return row.with_setback(_sold_out(machine.offer, machine.reason, seen))
     if machine.ending is not None or machine.phase not in {Phase.BROKEN, Phase.STOPPING}:
         return row
     older = row.setback(machine.offer)
@@ -243,6 +245,11 @@ def remember(step: Step, row: FleetRow, seen: Seen) -> FleetRow:
     return row.with_setback(
         Setback(offer=machine.offer, why=machine.reason, until=seen.now + pause, count=count)
     )
+
+
+def _sold_out(offer: Offer, why: str, seen: Seen) -> Setback:
+    until = seen.now + seen.fleet.timers.stock_memory
+    return Setback(offer=offer, why=str(why), until=until, stock=True)
 
 
 def _failures(older: Setback | None, now: datetime) -> int:
