@@ -24,10 +24,10 @@ from .server import Routes, Server
 from .services import services
 from .tls import Tls, mutual
 
-_TO_END = 1.2
+_TO_END = 1.1
 """Seconds for what ends with us; a host kills two seconds after it asked for the end."""
 
-_AT_LAST = 1.6
+_AT_LAST = 1.4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
