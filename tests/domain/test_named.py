@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 
 from hostler.domain.calls import Refusal
+from hostler.domain.caps import destructions_left
 from hostler.domain.fleet import Caps, Setback
 from hostler.domain.ids import MachineId
 from hostler.domain.machine import Hold, Machine, Offer
@@ -314,3 +315,14 @@ def test_held_machine_is_not_given_up() -> None:
     scene.later(30 * MIN)
     scene.turn()
     assert phases(scene) == {ANN: "wanted"}
+
+
+# ---------------------------------------------------------------- caps
+
+
+def test_share_of_a_group_is_of_its_maximum_not_of_what_is_left() -> None:
+    scene = group(maximum=9, caps=Caps(share=0.5))
+    row = replace(scene.row, size=2)
+    assert destructions_left(scene.fleet, row, scene.now) == 4
+    keeps = replace(scene.fleet, renews=True)
+    assert destructions_left(keeps, row, scene.now) == 1

@@ -11,18 +11,25 @@ KEPT = timedelta(hours=1)
 
 def destructions_left(fleet: Fleet, row: FleetRow, now: datetime) -> int:
     """Return how many machines or suspects may be destroyed now, never below zero."""
-    caps, size = fleet.caps, row.wished(fleet)
-    share = max(1, int(size * caps.share))
+    caps, share = fleet.caps, _share(fleet, row)
     in_window = len(recent(row.destructions, now, caps.share_window))
     in_hour = len(recent(row.destructions, now, _HOUR))
     return max(0, min(share - in_window, caps.per_hour - in_hour, caps.per_sweep))
 
 
+def _share(fleet: Fleet, row: FleetRow) -> int:
+    """Return how many are the share: of the size; where that falls with what is lost, of the most.
+
+    A group of nine in which seven failed would else have a size of two.
+    """
+    size = row.wished(fleet)
+    return max(1, int((size if fleet.renews else fleet.most(size)) * fleet.caps.share))
+
+
 def next_room(fleet: Fleet, row: FleetRow, now: datetime) -> datetime:
     """Return when the next destruction may be allowed, seen from now."""
     caps = fleet.caps
-    share = max(1, int(row.wished(fleet) * caps.share))
-    in_window = _frees(row, now, caps.share_window, share)
+    in_window = _frees(row, now, caps.share_window, _share(fleet, row))
     return max(in_window, _frees(row, now, _HOUR, caps.per_hour))
 
 

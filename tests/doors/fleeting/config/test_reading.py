@@ -161,6 +161,7 @@ def test_every_key_reaches_the_fleet(tmp_path: Path) -> None:
     ]
     assert (fleet.maximum, fleet.reclaim) == (7, False)
     assert (fleet.timers.start, fleet.caps.creates) == (timedelta(minutes=4), 9)
+    assert (fleet.caps.share, fleet.caps.per_hour) == (0.5, 20)
     assert (fleet.probe.kind, fleet.probe.command) == (ProbeKind.COMMAND, ("true",))
     assert fleet.probe.timeout == timedelta(seconds=3)
     told = {key: getattr(template, key) for key in ("image", "public_ipv4", "public_ipv6", "tags")}

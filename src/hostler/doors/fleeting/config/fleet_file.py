@@ -100,6 +100,8 @@ class Writer:
             for key in _PASSED
             if (value := _given(table, key))
         }
+        # What failed holds a place of the runner's: it goes sooner than where a size is kept.
+        made["caps"] = {"share": 0.5, "per_hour": max(20, 2 * table.max_size), **table.caps}
         if table.volume_size is not None:
             made["volume"] = {"size": self._size(f"{path}.volume.size")}
         self._lists(made, path)

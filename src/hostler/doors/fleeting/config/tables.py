@@ -233,7 +233,8 @@ class PluginTable(Struct, frozen=True, kw_only=True):
     caps: Annotated[
         Anything,
         Meta(
-            description="as in [the fleet file](settings.md#fleetnamecaps)",
+            description="as in [the fleet file](settings.md#fleetnamecaps), but what failed goes "
+            "sooner: `share` is 0.5 of `max_size`, and `per_hour` twice `max_size`, at least 20",
             extra={"expected": "an object"},
         ),
     ] = {}
