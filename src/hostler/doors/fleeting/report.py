@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
+from operator import attrgetter
 
 from hostler.domain.fleet import Fleet
 from hostler.domain.ids import MachineId
@@ -24,25 +25,34 @@ class Report:
         self._fleet, self._offered = fleet, offered
         self._living = dict[str, None]()
         self._gone = dict[str, datetime]()
+        self._before = dict[str, Instance]()
 
     def instances(
         self, machines: Iterable[Machine], named: Iterable[MachineId], now: datetime
     ) -> tuple[Instance, ...]:
         """Return all instances: the machines on record, those named and not yet on it, the gone."""
         told = dict[str, State | None]()
-        for machine in sorted(machines, key=lambda m: (m.serial, m.id)):
+        for machine in sorted(machines, key=attrgetter("serial", "id")):
             told[machine.id] = state_of(machine, self._fleet, now, self._offered)
         for name in named:
             told.setdefault(name, State.CREATING)
         self._note_gone(told, now)
         if State.DELETED in self._offered:
             told |= dict.fromkeys(self._gone, State.DELETED)
-        return tuple([Instance(id=i, state=state) for i, state in told.items() if state])
+        return tuple([self._instance(name, state) for name, state in told.items() if state])
+
+    def _instance(self, name: str, state: State) -> Instance:
+        """Return the instance as a value; the same one as before while its state is the same."""
+        before = self._before.get(name)
+        if before is None or before.state is not state:
+            before = self._before[name] = Instance(id=name, state=state)
+        return before
 
     def _note_gone(self, told: Iterable[str], now: datetime) -> None:
         living = dict.fromkeys(told)
         for lost in self._living.keys() - living.keys():
             self._gone[lost] = now
+            self._before.pop(lost, None)
         self._gone = {
             name: at
             for name, at in self._gone.items()

@@ -80,7 +80,8 @@ def state_of(
     machine: Machine, fleet: Fleet, now: datetime, offered: frozenset[State]
 ) -> State | None:
     """Return what the runner is told of a machine; None: nothing."""
-    wanted = TABLE[machine.phase][aspect(machine, fleet, now)]
+    plain = machine.phase is Phase.READY and machine.doubt is None  # most are, most of the time
+    wanted = TABLE[machine.phase][Aspect.PLAIN if plain else aspect(machine, fleet, now)]
     return next((state for state in wanted if state in offered), None)
 
 
