@@ -33,6 +33,7 @@ from hostler.doors.cli.exits import MEANINGS
 from hostler.doors.cli.main import application
 from hostler.doors.fleeting.config.environment import NAMES
 from hostler.doors.fleeting.config.tables import PluginTable, ReadyKeys
+from hostler.doors.fleeting import states
 from hostler.doors.metrics.meters import METRICS
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "reference"
@@ -76,6 +77,27 @@ The moves, as a state diagram in Mermaid's words:
 ```text
 {diagram}
 ```
+"""
+STATES_PAGE = """\
+# What a runner is told
+
+GitLab Runner's plugin reports every instance of its group at each Update, from memory. What it says
+follows from the machine's [phase](phases.md) and one aspect beside it.
+
+{table}
+
+The first row of a phase holds wherever no other row of that phase applies. Runners differ in the
+states that their schema has: the first of a row that it has is told. Where it has none of them, the
+instance is left out, and the runner forgets it after five updates; that happens only to what is
+gone, and to what could not be removed within its bound, which hostler goes on removing.
+
+- *Deleting* is told only while hostler removes the machine. A runner believes it, never asks for the
+  removal, and counts the instance as long as it is told.
+- *Running* is told only of what answers its readiness probe and is not known to be down.
+- A machine that is *stopped* after it ran is removed by hostler itself; until that begins, a Decrease
+  is honoured.
+- A start that fails before the machine ever ran is made again under the same id, and is *creating*
+  all the while, until `timers.start` has passed since it was asked for.
 """
 GATE_PAGE = """\
 # The gate
@@ -174,6 +196,7 @@ def pages() -> Mapping[str, str]:
         "commands.md": commands,
         "exit-codes.md": exit_codes,
         "fleeting-config.md": fleeting_config,
+        "fleeting-states.md": fleeting_states,
         "gate.md": gate_page,
         "metrics.md": metrics,
         "phases.md": phases_page,
@@ -357,6 +380,11 @@ def metrics() -> str:
         for m in METRICS
     )
     return METRICS_PAGE + "".join(rows)
+
+
+def fleeting_states() -> str:
+    """Return the table from phases to what a runner is told."""
+    return STATES_PAGE.format(table=states.table())
 
 
 def phases_page() -> str:
