@@ -31,9 +31,9 @@ from hostler.config.units import A_DURATION, format_duration
 from hostler.domain import gate, phases
 from hostler.doors.cli.exits import MEANINGS
 from hostler.doors.cli.main import application
+from hostler.doors.fleeting import states
 from hostler.doors.fleeting.config.environment import NAMES
 from hostler.doors.fleeting.config.tables import PluginTable, ReadyKeys
-from hostler.doors.fleeting import states
 from hostler.doors.metrics.meters import METRICS
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "reference"
@@ -91,11 +91,11 @@ states that their schema has: the first of a row that it has is told. Where it h
 instance is left out, and the runner forgets it after five updates; that happens only to what is
 gone, and to what could not be removed within its bound, which hostler goes on removing.
 
-- *Deleting* is told only while hostler removes the machine. A runner believes it, never asks for the
-  removal, and counts the instance as long as it is told.
+- *Deleting* is told only while hostler removes the machine. A runner believes it, never asks for
+  the removal, and counts the instance as long as it is told.
 - *Running* is told only of what answers its readiness probe and is not known to be down.
-- A machine that is *stopped* after it ran is removed by hostler itself; until that begins, a Decrease
-  is honoured.
+- A machine that is *stopped* after it ran is removed by hostler itself; until that begins, a
+  Decrease is honoured.
 - A start that fails before the machine ever ran is made again under the same id, and is *creating*
   all the while, until `timers.start` has passed since it was asked for.
 """
