@@ -1,0 +1,114 @@
+"""The example of the guide: read as a runner reads it, and lived through at the simulator."""
+
+import asyncio
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hostler.app.grouped import GroupOpener
+from hostler.doors.fleeting.group import EngineGroup
+from hostler.doors.fleeting.keys import read_pair
+from hostler.doors.fleeting.logical import CORE, State
+from hostler.doors.fleeting.runner_file import Runner, read_runner
+from hostler.simulators.scaleway.http import Settings, SimulatorServer, serve, world_of
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "gitlab-runner" / "config.toml"
+BIN = Path(sys.executable).parent
+SPEED = 20.0
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@pytest.fixture
+async def cloud() -> AsyncGenerator[tuple[SimulatorServer, int]]:
+    guest = free_port()
+    world = world_of(Settings(speed=SPEED, guest_port=guest))
+    async with serve(world, "127.0.0.1", 0, SPEED, guest) as server:
+        yield server, guest
+
+
+def written(folder: Path, url: str, guest: int) -> Path:
+    """Write the example with ports and folder of this test's own."""
+    text = EXAMPLE.read_text()
+    for before, after in (
+        ("http://127.0.0.1:8100", url),
+        ("/tmp/hostler-example", str(folder)),  # noqa: S108 - replaced, not used
+        ("tcp = 2222", f"tcp = {guest}"),
+    ):
+        assert before in text
+        text = text.replace(before, after)
+    file = folder / "config.toml"
+    file.write_text(text)
+    return file
+
+
+async def until(group: EngineGroup, wanted: dict[State, int]) -> list[str]:
+    """Update as the runner does, until the states are these; return the ids."""
+    async with asyncio.timeout(40):
+        while True:
+            found = await group.update()
+            states = [instance.state for instance in found]
+            if {state: states.count(state) for state in set(states)} == wanted:
+                return [instance.id for instance in found]
+            await asyncio.sleep(0.1)
+
+
+async def lived(runner: Runner, folder: Path, group: EngineGroup) -> None:
+    """Let two instances be made, reached, told of beside the plugin, and removed."""
+    info = await group.init(runner.content, runner.connector, frozenset(CORE))
+    assert (info.id, info.max_size) == ("hostler/ci", 4)
+    assert await group.increase(2) == 2
+    ids = await until(group, {State.RUNNING: 2})
+    for name in ids:
+        reach = await group.connect_info(name)
+        assert reach.external.startswith("127.")
+        assert (reach.connector.username, reach.connector.os) == ("root", "linux")
+        kept = (folder / "fleeting" / "ci" / "id_ed25519").read_bytes()
+        assert read_pair(reach.connector.key) == read_pair(kept)
+        await group.heartbeat(name)
+    told = await asyncio.to_thread(
+        asked, "status", str(folder / "fleeting/ci/group.toml"), "--json"
+    )
+    assert [machine["id"] for machine in told["fleets"][0]["machines"]] == ids
+    assert sorted(await group.decrease(ids)) == sorted(ids)
+    await until(group, {})
+    await group.shutdown()
+
+
+async def test_the_example_lives_and_leaves_nothing(
+    cloud: tuple[SimulatorServer, int], tmp_path: Path
+) -> None:
+    server, guest = cloud
+    runner = read_runner(written(tmp_path, server.url, guest))
+    async with asyncio.TaskGroup() as tasks:
+        group = EngineGroup(GroupOpener({}, tmp_path), tasks.create_task)
+        await lived(runner, tmp_path, group)
+    assert server.world.leaks() == ()
+    assert list(server.world.estate.keys) == []
+
+
+def asked(*arguments: str) -> Any:
+    """Run the command line and return what it printed."""
+    environment = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}"}
+    done = subprocess.run(
+        [BIN / "hostler", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return json.loads(done.stdout)
