@@ -124,6 +124,8 @@ async def test_a_unary_method_with_another_number_of_replies_is_a_bug(
         (struct.pack(">BI", 0, 3) + b"\xff\xff\xff", Status.INTERNAL),
         (struct.pack(">BI", 1, 0), Status.UNIMPLEMENTED),
         (struct.pack(">BI", 0, 1 << 31), Status.RESOURCE_EXHAUSTED),
+        (struct.pack(">BI", 0, 3) + b"\xff", Status.INTERNAL),
+        (b"\x00\x00", Status.INTERNAL),
         (b"", Status.OK),
     ],
 )
@@ -147,6 +149,18 @@ async def raw(channel: Channel, path: str, data: bytes) -> Status:
     except GRPCError as error:
         return error.status
     return Status.OK
+
+
+async def test_a_bug_of_our_own_ends_its_call_and_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with served(tmp_path, unary(echo)) as plugin:
+        with monkeypatch.context() as patched:
+            patched.setattr(plugin.server, "_routes", None)
+            with pytest.raises(StreamTerminatedError, match="reset"):
+                await plugin.call(PATH)
+        assert await plugin.call(PATH, "alive") == "alive"
+        assert "TypeError" in str(plugin.logged()[0]["stacktrace"])
 
 
 async def test_a_deadline_ends_the_call_and_not_the_plugin(tmp_path: Path) -> None:

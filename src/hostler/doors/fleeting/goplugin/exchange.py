@@ -25,7 +25,7 @@ class Exchange:
 
     async def request(self) -> bytes:
         """Return the next message of the request, empty where the caller sends no more."""
-        prefix = await self._stream.recv_data(_PREFIX.size)
+        prefix = await self._read(_PREFIX.size)
         if not prefix:
             return b""
         compressed, size = _PREFIX.unpack(prefix)
@@ -33,7 +33,13 @@ class Exchange:
             raise GRPCError(Status.UNIMPLEMENTED, "compressed messages are not spoken here")
         if size > LARGEST:
             raise GRPCError(Status.RESOURCE_EXHAUSTED, f"a message of {size} bytes is too large")
-        return await self._stream.recv_data(size)
+        return await self._read(size)
+
+    async def _read(self, size: int) -> bytes:
+        try:
+            return await self._stream.recv_data(size)
+        except AssertionError as error:  # grpclib's word for fewer bytes than that
+            raise GRPCError(Status.INTERNAL, "the request was cut short") from error
 
     async def answer(self, messages: Iterable[bytes]) -> None:
         """Write messages of the answer, all together."""
