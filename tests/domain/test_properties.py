@@ -9,23 +9,40 @@ from hypothesis import strategies as st
 from hostler.domain.calls import Effect
 from hostler.domain.commands import Decision, KeepRow, Reclaim, Tend
 from hostler.domain.decide import decide
-from hostler.domain.ids import PartId, is_machine_id, jitter, machine_id
+from hostler.domain.ids import MachineId, PartId, is_machine_id, jitter, machine_id
 from hostler.domain.machine import Machine
 from hostler.domain.money import cost, cost_between, reprice
 from hostler.domain.parts import Condition, Part
-from hostler.domain.phases import Phase, legal
+from hostler.domain.phases import Goal, Phase, legal
 from hostler.domain.seen import WishKind
 from hostler.domain.sure import parts_of, reconcile
-from hostler.testing.scene import ABROAD, BEGIN, FLEET, HOME, S, Scene, address, machine, server
+from hostler.testing.scene import (
+    ABROAD,
+    BEGIN,
+    FLEET,
+    HOME,
+    SERVER,
+    TRAITS,
+    S,
+    Scene,
+    address,
+    machine,
+    server,
+)
 
 PHASES = [phase for phase in Phase if phase is not Phase.GONE]
 CONDITIONS = list(Condition)
+RESTS = (Phase.READY, Phase.STOPPING, Phase.RESTING)
+NAMES = tuple(MachineId(f"m-named-{number}") for number in range(8))
 
 
 @st.composite
 def scenes(draw: st.DrawFn) -> Scene:
     """Draw a fleet of up to six machines in any phases, whose parts stand, or not, somehow."""
     scene = Scene(fleet=replace(FLEET, size=draw(st.integers(0, 6))))
+    if draw(st.booleans()):
+        scene.fleet = replace(scene.fleet, size=0, renews=False, maximum=draw(st.integers(0, 6)))
+        scene.traits = replace(TRAITS, rests=True)
     for number in range(1, draw(st.integers(0, 6)) + 1):
         _people(scene, number, draw)
     if draw(st.booleans()):
@@ -41,6 +58,8 @@ def _people(scene: Scene, number: int, draw: st.DrawFn) -> None:
     entry = machine(number, draw(st.sampled_from(PHASES)), BEGIN + draw(st.integers(0, 600)) * S)
     if draw(st.booleans()):
         entry = replace(entry, was_ready=None)
+    if scene.traits.rests and entry.phase in RESTS and draw(st.booleans()):
+        entry = replace(entry, goal=Goal.RESTING)
     scene.add(entry)
     if draw(st.integers(0, 4)):
         up = server(entry, draw(st.sampled_from(CONDITIONS)))
@@ -87,11 +106,36 @@ def test_every_move_is_in_the_table(scene: Scene) -> None:
 def test_count_never_exceeds_what_is_wanted_nor_the_maximum(scene: Scene) -> None:
     decision = scene.turn()
     made = sum(len(c.inserts) for c in decision.commands if isinstance(c, KeepRow))
-    if made:
+    if made and scene.fleet.renews:
         assert sum(m.wanted for m in scene.machines.values()) <= scene.fleet.size
         assert sum(m.in_maximum for m in scene.machines.values()) <= scene.fleet.most(
             scene.fleet.size
         )
+
+
+@given(scenes(), st.integers(1, 8))
+def test_what_is_asked_for_by_name_is_recorded_up_to_the_maximum(scene: Scene, many: int) -> None:
+    scene.fleet = replace(scene.fleet, size=0, renews=False, maximum=6)
+    held = sum(m.in_maximum for m in scene.machines.values())
+    stuck = sum(m.stuck for m in scene.machines.values())
+    assert stuck <= scene.fleet.caps.stuck
+    scene.ask_for(*NAMES[:many])
+    scene.turn()
+    made = set(scene.machines) & set(NAMES)
+    assert made == set(NAMES[: min(many, max(0, 6 - held))])
+
+
+@given(scenes(), st.integers(0, 9))
+def test_group_makes_and_ends_nothing_that_nobody_asked_for(scene: Scene, size: int) -> None:
+    """Whatever size is in the row; what broke is cleaned up, and gone."""
+    scene.fleet = replace(scene.fleet, size=0, renews=False, maximum=6)
+    scene.row = replace(scene.row, size=size)
+    before = dict(scene.machines)
+    decision = scene.turn()
+    assert not any(c.inserts for c in decision.commands if isinstance(c, KeepRow))
+    for entry in scene.machines.values():
+        assert entry.id in before
+        assert entry.ending == before[entry.id].ending or before[entry.id].goal is Goal.RESTING
 
 
 @given(scenes())
@@ -169,6 +213,7 @@ def test_world_that_obeys_comes_to_rest_where_it_was_asked_to(scene: Scene, seed
     if scene.seen().foreign or scene.seen().unexplained:
         return
     scene.fleet = replace(scene.fleet, size=seed % 4)
+    wanted = [Phase.READY] * (seed % 4)
     for _ in range(200):
         scene.look()
         decision = scene.turn()
@@ -177,9 +222,8 @@ def test_world_that_obeys_comes_to_rest_where_it_was_asked_to(scene: Scene, seed
         for entry in tuple(scene.machines.values()):
             obey(scene, entry)
         scene.later(10 * S)
-    assert [m.phase for m in scene.machines.values() if m.phase is not Phase.RESTING] == [
-        Phase.READY
-    ] * (seed % 4)
+    phases = [m.phase for m in scene.machines.values() if m.phase is not Phase.RESTING]
+    assert phases == (wanted if scene.fleet.renews else [Phase.READY] * len(phases))
     scene.look()
     assert not scene.decide().commands
 
@@ -187,7 +231,9 @@ def test_world_that_obeys_comes_to_rest_where_it_was_asked_to(scene: Scene, seed
 def obey(scene: Scene, entry: Machine) -> None:
     """Let the world do for a machine what its phase asks for, without calls."""
     mine = [p for p in scene.parts.values() if p.mark and p.mark.machine == entry.id]
-    if entry.phase is Phase.STOPPING:
+    if entry.phase is Phase.STOPPING and entry.goal is Goal.RESTING:
+        scene.exist(*(replace(p, condition=Condition.STANDBY) for p in mine if p.slot == SERVER))
+    elif entry.phase is Phase.STOPPING:
         scene.vanish(*(p.id for p in mine))
     if entry.phase is Phase.STARTING:
         bound = {place.bound for place in entry.places}
