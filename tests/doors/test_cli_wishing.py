@@ -126,6 +126,13 @@ def test_unhold_of_what_is_not_held_is_refused(capsys: Out) -> None:
     assert cli(outside, capsys, "unhold", str(FILE), machine_id(2), "--no-wait").code == 0
 
 
+def test_a_size_is_refused_where_a_runner_asks_for_each_machine(capsys: Out) -> None:
+    outside = filled(fleets=(replace(FLEET, renews=False),))
+    refused = cli(outside, capsys, "scale", str(FILE), "6", "--no-wait")
+    assert (refused.code, "no size of its own" in refused.err) == (2, True)
+    assert wishes(outside) == ()
+
+
 def test_a_size_over_the_maximum_and_the_end_of_the_protected_are_refused(capsys: Out) -> None:
     outside = filled(fleets=(replace(FLEET, maximum=5, protected=True),))
     over = cli(outside, capsys, "scale", str(FILE), "6", "--no-wait")
