@@ -52,6 +52,10 @@ clients: $(STAMP)  ## run the official Go client against the simulator (needs go
 bench: $(STAMP)  ## print the numbers that the design promises (COMPARE=1: beside the baseline)
 	@$(BIN)/python tools/bench.py $(if $(COMPARE),--compare) $(ARGS)
 
+.PHONY: plugin
+plugin: $(STAMP)  ## build dist/fleeting-plugin-hostler, the plugin as a single file
+	@$(BIN)/python tools/single_file.py
+
 .PHONY: docs
 docs: $(STAMP)  ## build the site in site/
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

@@ -1,0 +1,112 @@
+"""Build dist/fleeting-plugin-hostler: the plugin with all that it needs, as one executable file.
+
+It is made of what .venv holds, which is what uv.lock names: nothing is downloaded. The file needs a
+Python of the same version (3.11 is not 3.12) and platform, and unpacks itself on its first start.
+Modules are compiled beforehand, so that the first start need not.
+"""
+
+import compileall
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+from collections.abc import Iterator
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from pathlib import Path
+from py_compile import PycInvalidationMode
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).resolve().parent.parent
+NAME = "fleeting-plugin-hostler"
+PROJECT = "hostler"
+UNUSED = frozenset({".pyi", ".pyx", ".pxd", ".c", ".h", ".pth", "direct_url.json", "uv_cache.json"})
+"""Suffixes and names of files that nothing reads at run time; the last two tell of this machine."""
+
+
+def main() -> None:
+    """Build it, or show what the builder said and exit with its code."""
+    made = ROOT / "dist" / NAME
+    made.parent.mkdir(exist_ok=True)
+    begun = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        stage(Path(folder))
+        code = pack(Path(folder), made)
+    if code:
+        sys.exit(code)
+    size = made.stat().st_size / 1_000_000
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    took = time.perf_counter() - begun
+    print(f"{made.relative_to(ROOT)}: {size:.1f} MB, for Python {version}, in {took:.0f} s")
+
+
+def stage(folder: Path) -> None:
+    """Fill a folder with the project and everything that it needs, compiled."""
+    for found in closure():
+        for file in found.files or ():
+            if not {file.name, file.suffix} & UNUSED and not {"..", "__pycache__"} & set(
+                file.parts
+            ):
+                copy(Path(str(found.locate_file(file))), folder / file)
+    ours = ROOT / "src" / PROJECT
+    leave = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ours, folder / PROJECT, ignore=leave, dirs_exist_ok=True)
+    for source, place in included().items():
+        copy(ROOT / source, folder / place)
+    unchecked = PycInvalidationMode.UNCHECKED_HASH  # valid wherever and whenever it is unpacked
+    if not compileall.compile_dir(folder, quiet=2, workers=0, invalidation_mode=unchecked):
+        print("some modules were not compiled; they will be when they are imported")
+
+
+def closure() -> Iterator[Distribution]:
+    """Return the installed distributions that the project needs, itself among them."""
+    seen, waiting = set[str](), [PROJECT]
+    while waiting:
+        name = canonicalize_name(waiting.pop())
+        if name in seen:
+            continue
+        seen.add(name)
+        try:
+            found = distribution(name)
+        except PackageNotFoundError:
+            sys.exit(f"{name} is not installed: make setup")
+        waiting += [need.name for need in map(Requirement, found.requires or ()) if wanted(need)]
+        yield found
+
+
+def wanted(need: Requirement) -> bool:
+    """Tell whether this environment needs it; extras are left out."""
+    return need.marker is None or need.marker.evaluate({"extra": ""})
+
+
+def included() -> dict[str, str]:
+    """Return the files that the wheel takes from elsewhere, by their places in it."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    forced: dict[str, str] = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
+    return forced
+
+
+def copy(source: Path, place: Path) -> None:
+    """Copy one file, and make the folders above it."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(source, place)
+
+
+def pack(folder: Path, made: Path) -> int:
+    """Make one executable file of a folder; return the builder's exit code."""
+    command = (
+        Path(sys.executable).parent / "shiv",
+        *("--site-packages", folder),
+        *("--console-script", NAME),
+        *("--python", "/usr/bin/env python3"),
+        *("--output-file", made),
+        "--reproducible",
+    )
+    return subprocess.run(command, check=False).returncode
+
+
+if __name__ == "__main__":
+    main()
