@@ -1,0 +1,1 @@
+"""The schema that a runner speaks: found in its executable, understood, and bound to a group."""

@@ -1,0 +1,48 @@
+"""Cache: the schema of the last success, for a day on which no runner can be read."""
+
+import os
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from tempfile import mkstemp
+
+import msgspec
+
+_LARGEST = 64 * 1024 * 1024
+
+
+class Kept(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A schema that has served: as a descriptor set, where it was found, and when."""
+
+    origin: str
+    build_id: str
+    at: datetime
+    files: bytes
+
+    def age(self, now: datetime) -> timedelta:
+        """Return how long ago it served; never less than nothing."""
+        return max(timedelta(0), now - self.at)
+
+
+def keep(path: Path, kept: Kept) -> None:
+    """Write a schema: whole, or not at all. OSError where it cannot be written."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    descriptor, name = mkstemp(prefix=f".{path.name}-", dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(msgspec.msgpack.encode(kept))
+        Path(name).replace(path)
+    except BaseException:
+        with suppress(OSError):
+            Path(name).unlink()
+        raise
+
+
+def kept_at(path: Path) -> Kept | None:
+    """Return what was kept; None where there is none, or it is damaged."""
+    try:
+        with path.open("rb") as file:
+            kept = msgspec.msgpack.decode(file.read(_LARGEST), type=Kept)
+    except (OSError, msgspec.DecodeError):
+        return None
+    return kept if kept.at.tzinfo is not None and kept.at.astimezone(UTC) else None

@@ -1,0 +1,219 @@
+"""Learn: the runner's schema found, mapped, compared with its pin, and ready to be served.
+
+The entry point of this room. Whatever goes wrong becomes the text that Init is answered with.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from hostler.domain.errors import ConfigError
+from hostler.doors.fleeting.logical import Group, State
+from hostler.doors.fleeting.served import Method
+
+from .advice import refusal
+from .bind import bind, refusing
+from .cache import Kept, keep, kept_at
+from .look import Found, NoSchema, from_set
+from .mapping import ServiceMap, below_exact, map_service
+from .override import NOTHING, Override, read_override
+from .pin import Pin, compare, read_pin
+from .processes import Processes
+from .where import VARIABLE, Candidate, Nowhere, Place, chosen, discovered
+
+Now = Callable[[], datetime]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Learning:
+    """What learning is given.
+
+    `choice` is the operator's file, "" for none; `search` is the search path; `override`, `pin` and
+    `cache` are files that may or may not exist, None for not looking; `now` tells the time.
+    """
+
+    processes: Processes
+    now: Now
+    choice: str = ""
+    search: str | None = None
+    override: Path | None = None
+    pin: Path | None = None
+    cache: Path | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One line for the log."""
+
+    level: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Learnt:
+    """What was learnt: the services by name, why one or all are refused, and lines for the log.
+
+    `refusal` is not empty where nothing may be served: it is what Init is to be answered.
+    """
+
+    services: tuple[ServiceMap, ...] = ()
+    refusals: Mapping[str, str] = field(default_factory=dict[str, str])
+    refusal: str = ""
+    origin: str = ""
+    build_id: str = ""
+    log: tuple[Line, ...] = ()
+    _keep: Callable[[], None] = lambda: None
+
+    @property
+    def served(self) -> tuple[ServiceMap, ...]:
+        """The services that are served."""
+        return tuple(one for one in self.services if one.name not in self.refusals)
+
+    @property
+    def states(self) -> frozenset[State]:
+        """The states that the likeliest service offers; Init tells the group its own."""
+        return self.served[0].offered if self.served else frozenset()
+
+    def methods(self, group: Group) -> tuple[Method, ...]:
+        """Return what the server is given: a whole service on the group, any other refusing."""
+        return tuple(method for one in self.services for method in self._methods(one, group))
+
+    def _methods(self, one: ServiceMap, group: Group) -> tuple[Method, ...]:
+        if reason := self.refusals.get(one.name):
+            return refusing(one.service, reason)
+        return bind(one, group, lambda _: self._keep())
+
+
+def learn(learning: Learning) -> Learnt:
+    """Return what can be learnt; never raises for what a machine or an operator may do wrong."""
+    try:
+        override = read_override(learning.override) if learning.override else NOTHING
+        pin = read_pin(learning.pin) if learning.pin else None
+    except ConfigError as error:
+        return _nothing(str(error))
+    if learning.choice:
+        place = chosen(Path(learning.choice), override)
+    else:
+        place = discovered(learning.processes, learning.search, override)
+    if isinstance(place, Nowhere):
+        return _worse(learning, place, override, pin)
+    origin = f"{place.candidate.told} ({place.found.how})"
+    warnings = (place.candidate.warning,) if place.candidate.warning else ()
+    return _learnt(learning, place.found, origin, warnings, override, pin)
+
+
+def _worse(learning: Learning, place: Nowhere, override: Override, pin: Pin | None) -> Learnt:
+    """Return the schema of the last success where no runner can be read, or the whole refusal."""
+    may = place.unreadable and not learning.choice and learning.cache is not None
+    kept = kept_at(learning.cache) if may and learning.cache is not None else None
+    if kept is None:
+        return _nothing(_nowhere(place.reasons, chosen=learning.choice))
+    try:
+        found = from_set(kept.files, override)
+    except NoSchema as error:
+        return _nothing(_nowhere((*place.reasons, f"the kept schema: {error}"), chosen=""))
+    age = timedelta(seconds=int(kept.age(learning.now()).total_seconds()))
+    origin = f"the schema kept {age} ago from {kept.origin}"
+    warnings = (f"no runner could be read; using {origin}", *place.reasons)
+    return _learnt(learning, found, origin, warnings, override, pin)
+
+
+def _nowhere(reasons: Sequence[str], *, chosen: str) -> str:
+    cure = (
+        f"{VARIABLE} names that file; nothing else is tried while it does."
+        if chosen
+        else f"Set {VARIABLE} to the path of the gitlab-runner executable that starts this plugin."
+    )
+    head = "hostler found no fleeting schema, so that it cannot answer the runner:"
+    listed = tuple(f"  - {reason}" for reason in reasons) or ("  - there was nowhere to look",)
+    return "\n".join((head, *listed, cure))
+
+
+def _nothing(reason: str) -> Learnt:
+    return Learnt(refusal=reason, log=(Line(level="error", text=reason),))
+
+
+def _learnt(  # noqa: PLR0913, PLR0917 - the parts of one result, each from another place
+    learning: Learning,
+    found: Found,
+    origin: str,
+    warnings: tuple[str, ...],
+    override: Override,
+    pin: Pin | None,
+) -> Learnt:
+    """Return everything about a schema that was found."""
+    services = tuple(map_service(one, override) for one in found.services)
+    path = str(learning.override) if learning.override else "an override file"
+    refusals = dict[str, str]()
+    lines = [Line(level="info", text=f"the schema was learnt from {origin}")]
+    lines += [Line(level="warning", text=text) for text in warnings]
+    lines += [Line(level="info", text=note) for note in found.notes]
+    for one in services:
+        reason, said = _judged(one, pin, learning.pin, path, several=len(services) > 1)
+        lines += said
+        if reason:
+            refusals[one.name] = reason
+            lines.append(Line(level="error", text=reason))
+    served = len(refusals) < len(services)
+    return Learnt(
+        services=services,
+        refusals=refusals,
+        refusal="" if served else "\n\n".join(refusals.values()),
+        origin=origin,
+        build_id=found.build_id,
+        log=tuple(lines),
+        _keep=_keeper(learning, found, origin),
+    )
+
+
+def _judged(
+    one: ServiceMap, pin: Pin | None, pin_path: Path | None, path: str, *, several: bool
+) -> tuple[str, list[Line]]:
+    """Return why a service is refused, or an empty text, with lines for the log."""
+    if not one.whole:
+        return refusal(one, path, several=several), []
+    lines = [Line(level="info", text=f"serving {one.name}"), *_said(one)]
+    if pin is None:
+        return "", lines
+    told = compare(pin, one)
+    lines += [Line(level="info", text=f"since it was pinned: {note}") for note in told.added]
+    if not told.changed:
+        return "", lines
+    head = f"hostler does not serve {one.name}: the runner's schema is not as it was pinned."
+    cure = (
+        f"If the runner was changed on purpose, look at it with `hostler fleeting inspect`, then "
+        f"pin it anew with `hostler fleeting pin`, or remove {pin_path}."
+    )
+    return "\n".join((head, *(f"  - {change}" for change in told.changed), cure)), lines
+
+
+def _said(one: ServiceMap) -> Iterator[Line]:
+    """Go through what is less than sure, and what is left alone."""
+    for text in below_exact(one):
+        yield Line(level="warning", text=text)
+    for call in one.calls.values():
+        for side, others in call.extra.items():
+            if others:
+                names = ", ".join(leaf.name for leaf in others)
+                yield Line(level="info", text=f"{call.name}.{side}: not used: {names}")
+    if one.service.others:
+        yield Line(level="info", text=f"methods not used: {', '.join(one.service.others)}")
+
+
+def _keeper(learning: Learning, found: Found, origin: str) -> Callable[[], None]:
+    """Return what keeps this schema once it has served; that it cannot be kept is no trouble."""
+    path = learning.cache
+
+    def kept() -> None:
+        if path is None:
+            return
+        schema = Kept(origin=origin, build_id=found.build_id, at=learning.now(), files=found.kept)
+        with suppress(OSError):
+            keep(path, schema)
+
+    return kept
+
+
+__all__ = ["Candidate", "Learning", "Learnt", "Line", "Place", "learn"]

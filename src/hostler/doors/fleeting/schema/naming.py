@@ -1,0 +1,46 @@
+"""Naming: the names of a schema taken apart into words, whatever their spelling."""
+
+import re
+from functools import lru_cache
+
+_WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
+_UNITS = {
+    "s": ("s", "sec", "secs", "second", "seconds"),
+    "ms": ("ms", "msec", "millis", "millisecond", "milliseconds"),
+    "us": ("us", "usec", "micros", "microsecond", "microseconds"),
+    "ns": ("ns", "nsec", "nanos", "nanosecond", "nanoseconds"),
+}
+_UNIT_OF = {word: unit for unit, words in _UNITS.items() for word in words}
+_SINCE = {"unix": "s", "epoch": "s", "timestamp": ""}
+
+
+@lru_cache(maxsize=4096)
+def words(name: str) -> tuple[str, ...]:
+    """Return the words of a name in lower case: `maxSize`, `max_size` and `MAX-SIZE` are the same.
+
+    >>> words("UseStaticCredentials")
+    ('use', 'static', 'credentials')
+    """
+    return tuple(word.lower() for word in _WORD.findall(name))
+
+
+def plain(name: str) -> str:
+    """Return a name in lower case without punctuation, for comparing.
+
+    >>> plain("External_Addr") == plain("externalAddr")
+    True
+    """
+    return "".join(words(name))
+
+
+def timed(name: str) -> tuple[str, str]:
+    """Return the name of a time or duration without its unit, and the unit: s, ms, us, ns or "".
+
+    >>> timed("expires_at_unix_ms"), timed("expires_unix"), timed("keepalive")
+    (('expiresat', 'ms'), ('expires', 's'), ('keepalive', ''))
+    """
+    rest, unit = list(words(name)), ""
+    while len(rest) > 1 and (rest[-1] in _UNIT_OF or rest[-1] in _SINCE):
+        word = rest.pop()
+        unit = unit or _UNIT_OF.get(word, "") or _SINCE.get(word, "")
+    return "".join(rest), unit

@@ -1,0 +1,120 @@
+"""Reporting: the messages in which Update tells of instances, made quickly."""
+
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from typing import cast
+
+from google.protobuf.descriptor import FieldDescriptor, MethodDescriptor
+from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
+
+from hostler.doors.fleeting.logical import Instance, State
+
+from .fields import Repeated, get, holder
+from .instances import Entries
+from .leaves import Leaf, is_map
+from .states import Said, Spoken
+
+Report = Callable[[Sequence[Instance]], Sequence[Message]]
+Fill = Callable[[Message, Instance], None]
+
+
+def reporter(entries: Entries, states: Spoken, method: MethodDescriptor) -> Report:
+    """Return what makes Update's answer: one message, or for a stream of instances one for each."""
+    made: type[Message] = GetMessageClass(method.output_type)
+    ids, state = entries.matches["id"].leaf, entries.matches["state"].leaf
+    if ids is None or state is None:
+        raise TypeError("the answer of Update is not mapped")
+    if entries.at is None:
+        return _singles(made, _fill(ids.path, state.path, states.said))
+    at = entries.at
+    listed = ids.path[at]
+    if is_map(listed):
+        return _mapped(made, ids.path[: at + 1], state.path[at + 2 :], states.said)
+    fill = _fill(ids.path[at + 1 :], state.path[at + 1 :], states.said)
+    return _listed(made, ids.path[: at + 1], fill)
+
+
+def _singles(made: type[Message], fill: Fill) -> Report:
+    """Return what makes a message an instance; those of the last time are used again."""
+    last = dict[Instance, Message]()
+
+    def report(instances: Sequence[Instance]) -> Sequence[Message]:
+        nonlocal last
+        now = dict[Instance, Message]()
+        for instance in instances:
+            message = last.get(instance)
+            if message is None:
+                message = made()
+                fill(message, instance)
+            now[instance] = message
+        last = now
+        return tuple(now.values())
+
+    return report
+
+
+def _listed(made: type[Message], path: Sequence[FieldDescriptor], fill: Fill) -> Report:
+    def report(instances: Sequence[Instance]) -> Sequence[Message]:
+        reply = made()
+        add = cast("Repeated", get(holder(reply, path[:-1]), path[-1])).add
+        for instance in instances:
+            fill(add(), instance)
+        return (reply,)
+
+    return report
+
+
+def _mapped(
+    made: type[Message],
+    path: Sequence[FieldDescriptor],
+    behind: Sequence[FieldDescriptor],
+    said: Mapping[State, Said],
+) -> Report:
+    """Return what fills a map of states, or of messages with a state."""
+
+    def report(instances: Sequence[Instance]) -> Sequence[Message]:
+        reply = made()
+        found = get(holder(reply, path[:-1]), path[-1])
+        if behind:
+            entries = cast("Mapping[str, Message]", found)
+            for one in instances:
+                setattr(holder(entries[one.id], behind[:-1]), behind[-1].name, said[one.state])
+        else:
+            values = cast("MutableMapping[str, Said]", found)
+            for one in instances:
+                values[one.id] = said[one.state]
+        return (reply,)
+
+    return report
+
+
+def _fill(
+    ids: tuple[FieldDescriptor, ...],
+    states: tuple[FieldDescriptor, ...],
+    said: Mapping[State, Said],
+) -> Fill:
+    """Return what writes one instance into a message; the usual, flat one is quickest."""
+    own, state = ids[-1].name, states[-1].name
+    if len(ids) == len(states) == 1 and not Leaf(ids).wrapped and not Leaf(states).wrapped:
+
+        def flat(message: Message, instance: Instance) -> None:
+            setattr(message, own, instance.id)
+            setattr(message, state, said[instance.state])
+
+        return flat
+
+    def deep(message: Message, instance: Instance) -> None:
+        _set(message, Leaf(ids), instance.id)
+        _set(message, Leaf(states), said[instance.state])
+
+    return deep
+
+
+def _set(message: Message, leaf: Leaf, value: Said) -> None:
+    at = holder(message, leaf.path[:-1])
+    if leaf.wrapped:
+        at = cast("Message", get(at, leaf.field))
+        at.SetInParent()
+        setattr(at, "value", value)  # noqa: B010 - a field of the wrapper
+    else:
+        setattr(at, leaf.field.name, value)

@@ -1,0 +1,433 @@
+"""Words: every name by which a part of the schema is known, and those that must never be taken.
+
+The one file to look into when a runner speaks other words. A name here is compared whole, in lower
+case and without punctuation. `names` are enough by themselves (*exact*); `also` count only for the
+sole field of its type in a request or an answer that can mean one thing (*neutral*), as do the
+words of NEUTRAL; `hints` decide nothing: they only order what is proposed to the operator.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from hostler.doors.fleeting.logical import State
+
+from .naming import plain, words
+
+CORE_METHODS = (
+    "Init",
+    "Update",
+    "Increase",
+    "Decrease",
+    "ConnectInfo",
+    "Heartbeat",
+    "Shutdown",
+)
+OPTIONAL_METHODS = ("Suspend", "Resume")
+METHODS = CORE_METHODS + OPTIONAL_METHODS
+
+REQUEST, REPLY = "request", "reply"
+OPAQUE = ("keepalive", "timeout")
+"""Fields of connector_config that we hand back as they came."""
+
+
+class Kind(StrEnum):
+    """What a logical field holds, which says what types of the schema can carry it."""
+
+    TEXT = "a text"
+    WORD = "a text or an enum"
+    SECRET = "bytes or a text"  # noqa: S105 - a kind, not a secret
+    CONFIG = "bytes, a text or a Struct"
+    COUNT = "a whole number"
+    FLAG = "a bool"
+    IDS = "a list of ids"
+    TEXTS = "a list of texts"
+    TIME = "a time"
+    OPAQUE = "a duration"
+    STATE = "a state"
+
+
+class Need(StrEnum):
+    """What it means when a schema has no field for it."""
+
+    CRITICAL = "nothing works without it"
+    ANSWER = "without it an answer says that nothing was done"
+    EXPECTED = "it may be missing, but not under a name that nobody knows"
+    OPTIONAL = "it may be missing"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slot:
+    """One logical field of a call: what it holds, and by which names it is known.
+
+    `sole`: its message can mean one thing only, so that a neutral name is enough. `within`: the
+    words that may stand around it, in the names of the messages that it is nested in.
+    """
+
+    name: str
+    kind: Kind
+    names: tuple[str, ...]
+    also: tuple[str, ...] = ()
+    hints: tuple[str, ...] = ()
+    need: Need = Need.OPTIONAL
+    sole: bool = False
+    within: frozenset[str] = frozenset()
+
+
+def _set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+def _list(text: str) -> tuple[str, ...]:
+    return tuple(plain(name) for name in text.split())
+
+
+NEUTRAL = _set("value values result results item items payload data body content entries list")
+"""Names that say nothing: enough for the only field of its type where only one thing is meant."""
+
+NEVER = _set(
+    """
+    desired wanted want generation token failed fail fails failing failure failures rejected reject
+    refused denied declined error errors err errcode code skipped ignored missing invalid unknown
+    unhealthy dead broken bad lost orphan orphans previous prev old older last former stale
+    initial original total remaining remainder rest current expected requested min minimum revision
+    epoch nonce cookie etag checksum digest hash signature cursor offset limit page reason warning
+    warnings deprecated reserved legacy obsolete not no un non except excluding exclude excluded
+    without proxy bastion jump gateway tunnel relay fallback backup default defaults template
+    example parent owner peer sibling next other others spare dry trace span correlation label
+    labels tag tags annotation annotations meta metadata zone zones region regions
+    """
+)
+"""Words that no proposed field may have in its name, nor in the names around it."""
+
+_WRAP = _set(
+    """
+    result results response reply req resp request data payload value item body params parameters
+    args arguments message msg content envelope input output answer
+    """
+)
+_INSTANCE = _WRAP | _set("instance machine server node vm host")
+_REPORT = _INSTANCE | _set("update report status")
+_CONNECT = _INSTANCE | _set(
+    """
+    connector connection connect conn config configuration settings setting info information details
+    detail options spec credentials credential creds auth login access address addresses addr addrs
+    network net endpoint endpoints ssh transport remote static
+    """
+)
+_PLUGIN = _WRAP | _set("plugin provider")
+_PROVIDER = _PLUGIN | _set("group info information details detail properties instance")
+
+ID_NAMES = _list("id instance_id")
+ID_ALSO = _list("instance name")
+_ID_HINTS = _list("uid uuid identifier machine machine_id node node_id server server_id ref handle")
+_IDS_NAMES = _list("instances ids instance_ids instance")
+_LIST_HINTS = _list("targets victims machines nodes servers members vms hosts group fleet")
+
+
+def _connector(*, reply: bool) -> tuple[Slot, ...]:
+    """Return the fields of connector_config, which travel in Init and come back in ConnectInfo."""
+
+    def slot(name: str, kind: Kind, names: str, hints: str, need: Need) -> Slot:
+        return Slot(
+            name=name,
+            kind=kind,
+            names=_list(names),
+            hints=_list(hints),
+            need=need,
+            within=_CONNECT if reply else _CONNECT - _set("instance machine server node vm host"),
+        )
+
+    some, may = Need.EXPECTED, Need.OPTIONAL
+    return (
+        slot("os", Kind.WORD, "os operating_system", "platform guest", some),
+        slot("arch", Kind.WORD, "arch architecture", "machine cpu cpu_arch", some),
+        slot(
+            "protocol", Kind.WORD, "protocol proto connector_protocol", "transport scheme via", some
+        ),
+        slot("protocol_port", Kind.COUNT, "protocol_port port", "ssh_port", may),
+        slot("username", Kind.TEXT, "username user user_name", "login account ssh_user", some),
+        slot("password", Kind.SECRET, "password passwd", "pass pwd secret", may),
+        slot(
+            "key",
+            Kind.SECRET,
+            "key private_key key_bytes private_key_pem",
+            "pem identity ssh_key ssh_private_key key_pem secret_key keydata",
+            some,
+        ),
+        slot(
+            "use_static_credentials",
+            Kind.FLAG,
+            "use_static_credentials static_credentials use_static_creds",
+            "static fixed",
+            may if reply else some,
+        ),
+        slot("keepalive", Kind.OPAQUE, "keepalive keep_alive keepalive_interval", "", may),
+        slot("timeout", Kind.OPAQUE, "timeout connect_timeout connection_timeout", "", may),
+    )
+
+
+_OK = Slot(
+    name="ok",
+    kind=Kind.FLAG,
+    names=_list("ok success successful"),
+    within=_WRAP,
+)
+"""A flag beside an answer: an unset one would be read as a failure."""
+
+
+def _ids(*, reply: bool) -> Slot:
+    if not reply:
+        return Slot(
+            name="ids",
+            kind=Kind.IDS,
+            names=_IDS_NAMES,
+            also=ID_ALSO,
+            hints=_LIST_HINTS,
+            need=Need.CRITICAL,
+            sole=True,
+            within=_WRAP,
+        )
+    return Slot(
+        name="succeeded",
+        kind=Kind.IDS,
+        names=_list("succeeded succeeded_ids succeeded_instances succeeded_instance_ids accepted"),
+        also=_IDS_NAMES,
+        hints=(*_LIST_HINTS, *_list("removed deleted done affected suspended resumed stopped")),
+        need=Need.ANSWER,
+        sole=True,
+        within=_WRAP,
+    )
+
+
+def _id() -> Slot:
+    return Slot(
+        name="id",
+        kind=Kind.TEXT,
+        names=(*ID_NAMES, "instance"),
+        also=ID_ALSO,
+        hints=_ID_HINTS,
+        need=Need.CRITICAL,
+        sole=True,
+        within=_INSTANCE,
+    )
+
+
+_INIT_REQUEST = (
+    Slot(
+        name="config",
+        kind=Kind.CONFIG,
+        names=_list(
+            "config config_json json_config plugin_config plugin_config_json configuration"
+        ),
+        also=_list("json raw raw_config blob document"),
+        hints=_list("settings options params spec"),
+        need=Need.CRITICAL,
+        sole=True,
+        within=_PLUGIN,
+    ),
+    *_connector(reply=False),
+)
+_INIT_REPLY = (
+    Slot(
+        name="id",
+        kind=Kind.TEXT,
+        names=_list("id provider_id group_id instance_group_id"),
+        hints=_list("name identifier uid"),
+        need=Need.EXPECTED,
+        within=_PROVIDER,
+    ),
+    Slot(
+        name="max_size",
+        kind=Kind.COUNT,
+        names=_list("max_size max maximum max_instances maximum_size maximum_instances"),
+        hints=_list("capacity size ceiling upper cap most"),
+        need=Need.EXPECTED,
+        within=_PROVIDER,
+    ),
+    Slot(name="version", kind=Kind.TEXT, names=_list("version"), within=_PROVIDER),
+    Slot(
+        name="build_info",
+        kind=Kind.TEXT,
+        names=_list("build_info buildinfo build"),
+        within=_PROVIDER,
+    ),
+    Slot(
+        name="capabilities",
+        kind=Kind.TEXTS,
+        names=_list("capabilities"),
+        hints=_list("caps features"),
+        within=_PROVIDER,
+    ),
+    _OK,
+)
+_INCREASE_REQUEST = Slot(
+    name="count",
+    kind=Kind.COUNT,
+    names=_list("n delta count num increment"),
+    also=_list("number amount"),
+    hints=_list("by quantity how_many add more extra additional instances size"),
+    need=Need.CRITICAL,
+    sole=True,
+    within=_WRAP,
+)
+_INCREASE_REPLY = Slot(
+    name="succeeded",
+    kind=Kind.COUNT,
+    names=_list("succeeded succeeded_count num_succeeded accepted"),
+    also=_list("n num count delta number amount"),
+    hints=_list("granted given added got made started created instances increase"),
+    need=Need.ANSWER,
+    sole=True,
+    within=_WRAP,
+)
+_CONNECT_REPLY = (
+    Slot(
+        name="id",
+        kind=Kind.TEXT,
+        names=ID_NAMES,
+        hints=("instance", *_ID_HINTS),
+        need=Need.EXPECTED,
+        within=_CONNECT,
+    ),
+    *_connector(reply=True),
+    Slot(
+        name="external",
+        kind=Kind.TEXT,
+        names=_list(
+            "external external_addr external_address external_ip external_host"
+            " public_addr public_address public_ip public_host"
+        ),
+        hints=_list("public wan outside outer addr address ip host reachable hostname public_ipv4"),
+        need=Need.EXPECTED,
+        within=_CONNECT,
+    ),
+    Slot(
+        name="internal",
+        kind=Kind.TEXT,
+        names=_list(
+            "internal internal_addr internal_address internal_ip internal_host"
+            " private_addr private_address private_ip private_host"
+        ),
+        hints=_list("private lan inside inner local private_ipv4"),
+        need=Need.EXPECTED,
+        within=_CONNECT,
+    ),
+    Slot(
+        name="expires",
+        kind=Kind.TIME,
+        names=_list("expires expires_at expiry expiration expire_time expires_on"),
+        within=_CONNECT,
+    ),
+    _OK,
+)
+_HEALTHY = Slot(
+    name="healthy",
+    kind=Kind.FLAG,
+    names=_list("healthy ok alive success well"),
+    hints=_list("up good running"),
+    need=Need.EXPECTED,
+    within=_INSTANCE,
+)
+
+UPDATE_LIST = Slot(
+    name="instances",
+    kind=Kind.IDS,
+    names=_list("instances instance instance_states"),
+    also=_list("machines servers nodes states statuses updates"),
+    hints=_LIST_HINTS,
+    need=Need.CRITICAL,
+    sole=True,
+    within=_WRAP,
+)
+"""The list in Update's answer, or for a stream the message of one instance."""
+UPDATE_ID = Slot(
+    name="id",
+    kind=Kind.TEXT,
+    names=(*ID_NAMES, "instance"),
+    also=ID_ALSO,
+    hints=_ID_HINTS,
+    need=Need.CRITICAL,
+    sole=True,
+    within=_REPORT,
+)
+UPDATE_STATE = Slot(
+    name="state",
+    kind=Kind.STATE,
+    names=_list("state instance_state"),
+    also=_list("status phase"),
+    hints=_list("condition stage lifecycle mode st"),
+    need=Need.CRITICAL,
+    sole=True,
+    within=_REPORT,
+)
+
+SLOTS: Mapping[tuple[str, str], tuple[Slot, ...]] = {
+    ("Init", REQUEST): _INIT_REQUEST,
+    ("Init", REPLY): _INIT_REPLY,
+    ("Update", REQUEST): (),
+    ("Update", REPLY): (UPDATE_LIST, UPDATE_ID, UPDATE_STATE),
+    ("Increase", REQUEST): (_INCREASE_REQUEST,),
+    ("Increase", REPLY): (_INCREASE_REPLY, _OK),
+    ("Decrease", REQUEST): (_ids(reply=False),),
+    ("Decrease", REPLY): (_ids(reply=True), _OK),
+    ("Suspend", REQUEST): (_ids(reply=False),),
+    ("Suspend", REPLY): (_ids(reply=True), _OK),
+    ("Resume", REQUEST): (_ids(reply=False),),
+    ("Resume", REPLY): (_ids(reply=True), _OK),
+    ("ConnectInfo", REQUEST): (_id(),),
+    ("ConnectInfo", REPLY): _CONNECT_REPLY,
+    ("Heartbeat", REQUEST): (_id(),),
+    ("Heartbeat", REPLY): (_HEALTHY,),
+    ("Shutdown", REQUEST): (),
+    ("Shutdown", REPLY): (_OK,),
+}
+"""Every logical field of every call."""
+
+STATES: Mapping[State, tuple[str, ...]] = {
+    State.CREATING: ("creating",),
+    State.RUNNING: ("running",),
+    State.DELETING: ("deleting",),
+    State.DELETED: ("deleted",),
+    State.TIMEOUT: ("timeout", "timedout"),
+    State.STOPPED: ("stopped",),
+    State.SUSPENDING: ("suspending",),
+    State.SUSPENDED: ("suspended",),
+    State.RESUMING: ("resuming",),
+}
+"""The names of states, in enums and as texts; the first is what is written where it is a text."""
+STATE_HINTS: Mapping[State, tuple[str, ...]] = {
+    State.CREATING: ("provisioning", "launching", "starting", "pending", "booting", "new"),
+    State.RUNNING: ("active", "up", "ready", "started", "available", "online"),
+    State.DELETING: ("terminating", "removing", "destroying", "ending", "stopping"),
+}
+"""What is proposed, and never taken, for a state that nothing works without."""
+UNSAID = frozenset({State.STOPPED})
+"""Not offered where states are texts: nobody was seen to use it (reference/fleeting.md 3.2)."""
+
+ENUM_WORDS: Mapping[str, tuple[str, ...]] = {
+    "os": ("linux", "windows", "darwin", "macos", "freebsd"),
+    "arch": ("amd64", "arm64", "x8664", "x86", "arm", "aarch64", "386"),
+    "protocol": ("ssh", "winrm", "winrmhttp", "winrmhttps"),
+}
+"""What an enum must have one of, to stand for one of these."""
+SPELT: Mapping[str, str] = {
+    "x8664": "amd64",
+    "aarch64": "arm64",
+    "macos": "darwin",
+    "winrmhttp": "winrm",
+    "winrmhttps": "winrm+https",
+}
+"""Words of enums that we write otherwise."""
+
+_SHORTEST_PART = 5
+
+
+def barring(name: str) -> str:
+    """Return the word for which a name is never proposed, or an empty string."""
+    parts = words(name)
+    whole = "".join(parts)
+    for word in sorted(NEVER):
+        if word in parts or (len(word) >= _SHORTEST_PART and word in whole):
+            return word
+    return ""
