@@ -115,7 +115,7 @@ FLEETING = """\
 GitLab Runner hands the table `[runners.autoscaler.plugin_config]` of its `config.toml` to
 `fleeting-plugin-hostler` as JSON. An unknown key is an error, and every error of a table is in the
 one message that the runner shows. Relative paths begin in the runner's working directory: write
-absolute ones.
+absolute ones. [The guide](../guides/gitlab-runner.md) has a whole example.
 
 {keys}
 In `ready`, exactly one of the first three:
