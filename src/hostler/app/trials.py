@@ -71,7 +71,8 @@ def simulator(  # noqa: PLR0913 - options of one command
 def simulate(  # noqa: PLR0913 - options of one command
     *,
     provider: Annotated[
-        Literal["instances"], Parameter(help="whose world is simulated")
+        Literal["instances", "fleeting"],
+        Parameter(help="instances: engines by themselves; fleeting: a runner over its plugin"),
     ] = "instances",
     seeds: Annotated[
         int | None,

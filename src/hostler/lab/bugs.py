@@ -36,7 +36,7 @@ class Bug:
 @contextmanager
 def planted(name: str) -> Generator[None]:
     """Plant a bug for a while."""
-    undo = [_put(place, defect) for place, defect in BUGS[name].puts]
+    undo = [put(place, defect) for place, defect in BUGS[name].puts]
     try:
         yield
     finally:
@@ -44,7 +44,8 @@ def planted(name: str) -> Generator[None]:
             back()
 
 
-def _put(place: str, defect: Callable[[Any], Any]) -> Callable[[], None]:
+def put(place: str, defect: Callable[[Any], Any]) -> Callable[[], None]:
+    """Put a defect in the place of a function of ours; return what puts the good one back."""
     module, _, path = place.partition(":")
     holder: Any = importlib.import_module(f"hostler.{module}")
     *outer, name = path.split(".")

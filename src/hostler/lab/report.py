@@ -32,6 +32,8 @@ class Report:
 
     size: Size
     bug: str = ""
+    provider: str = "instances"
+    known: tuple[str, ...] = ALL
     seeds: int = 0
     seconds: float = 0.0
     simulated: float = 0.0
@@ -63,11 +65,16 @@ class Report:
     @property
     def unreached(self) -> list[str]:
         """The faults that never happened."""
-        return [fault for fault in ALL if not self.faults[fault]]
+        return [fault for fault in self.known if not self.faults[fault]]
 
     @property
     def unreached_pairs(self) -> list[tuple[str, str]]:
-        """The pairs of fault and phase that could have been met, and were not."""
+        """The pairs of fault and phase that could have been met, and were not.
+
+        Of a runner's season, which sees no phases, none are told.
+        """
+        if self.provider != "instances":
+            return []
         pairs = ((fault, phase.value) for fault in ALL for phase in Phase)
         return [pair for pair in pairs if pair not in self.pairs and possible(*pair)]
 
@@ -83,7 +90,7 @@ def as_json(report: Report) -> str:
                 "invariant": result.violation.invariant,
                 "text": result.violation.text,
                 "story": result.story,
-                "replay": replay(result.seed, report.size, report.bug),
+                "replay": replay(result.seed, report),
             }
             for result in report.failed
             if result.violation is not None
@@ -117,23 +124,26 @@ def as_text(report: Report) -> str:
         lines.append(f"a calm day goes by {report.calm_speedup:,.0f} times faster, on one core")
     if report.seeds >= _ENOUGH:
         lines.append(f"never met: {', '.join(report.unreached) or 'none'}")
-        lines.append(f"never met in a phase: {pairs or 'none'}")
+        if report.provider == "instances":
+            lines.append(f"never met in a phase: {pairs or 'none'}")
     return "\n".join(lines)
 
 
-def as_story(result: Result, size: Size, bug: str) -> str:
+def as_story(result: Result, report: Report) -> str:
     """Return what happened in a seed that failed, and how to see it again."""
     violation = result.violation
     if violation is None:
         return f"seed {result.seed}: all held"
     head = f"seed {result.seed} failed: {violation.invariant}: {violation.text}"
-    again = f"again: {replay(result.seed, size, bug)}"
+    again = f"again: {replay(result.seed, report)}"
     return "\n".join((head, *(f"  {line}" for line in result.story), again))
 
 
-def replay(seed: int, size: Size, bug: str) -> str:
+def replay(seed: int, report: Report) -> str:
     """Return the command that runs a seed again."""
+    size, bug = report.size, report.bug
     words = ["hostler simulate --seeds 1", f"--seed {seed}"]
+    words += [f"--provider {report.provider}"] if report.provider != "instances" else []
     words += [f"--machines {size.machines}"] if size.machines is not None else []
     words += [f"--days {size.days}"] if size.days != Size().days else []
     words += [f"--bug {bug}"] if bug else []

@@ -19,11 +19,17 @@ from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
 from .bugs import BUGS, planted
 from .report import Report, as_json, as_story, as_text
+from .runner.bugs import BUGS as RUNNER_BUGS
+from .runner.simulate import ALL as RUNNER_FAULTS
+from .runner.simulate import run_seed as run_runner_seed
 from .season import Result, Season
-from .weather import Size, draw
+from .weather import ALL, Size, draw
 
 _SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - only where the stores of seeds lie
 _CHUNK = 4
+INSTANCES, FLEETING = "instances", "fleeting"
+_BUGS = {INSTANCES: tuple(BUGS), FLEETING: tuple(RUNNER_BUGS)}
+_FAULTS = {INSTANCES: ALL, FLEETING: RUNNER_FAULTS}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,11 +39,12 @@ class Plan:
     seeds: tuple[int, ...]
     size: Size
     bug: str = ""
+    provider: str = INSTANCES
 
 
 def main(  # noqa: PLR0913 - the options of the command, by name
     *,
-    provider: str = "instances",
+    provider: str = INSTANCES,
     seeds: int = 100,
     seed: int | None = None,
     machines: int | None = None,
@@ -50,19 +57,21 @@ def main(  # noqa: PLR0913 - the options of the command, by name
 
     `seed` alone replays that one, with its whole story; with `seeds` it is the first of them.
     """
-    if provider != "instances" or (bug and bug not in BUGS):
-        wrong = f"bug {bug!r}; there are {', '.join(BUGS)}" if bug else f"provider {provider!r}"
+    if provider not in _BUGS or (bug and bug not in _BUGS[provider]):
+        known = ", ".join(_BUGS.get(provider, ()))
+        wrong = f"bug {bug!r}; there are {known}" if known else f"provider {provider!r}"
         sys.stderr.write(f"hostler: there is no {wrong}\n")
         return 2
     size = Size(machines=machines) if days is None else Size(machines=machines, days=days)
     first = 1 if seed is None else seed
-    plan = Plan(seeds=tuple(range(first, first + seeds)), size=size, bug=bug)
+    numbers = tuple(range(first, first + seeds))
+    plan = Plan(seeds=numbers, size=size, bug=bug, provider=provider)
     begun = time.perf_counter()
-    report = Report(size=size, bug=bug)
+    report = Report(size=size, bug=bug, provider=provider, known=_FAULTS[provider])
     for result in _with_progress(plan, jobs or os.cpu_count() or 1):
         report.take(result)
         if result.violation is not None:
-            sys.stdout.write(as_story(result, size, bug) + "\n")
+            sys.stdout.write(as_story(result, report) + "\n")
             sys.stdout.flush()
     report.seconds = time.perf_counter() - begun
     sys.stdout.write((as_json(report) if json else as_text(report)) + "\n")
@@ -82,7 +91,7 @@ def _with_progress(plan: Plan, jobs: int) -> Iterator[Result]:
 
 def run(plan: Plan, jobs: int = 1) -> Iterator[Result]:
     """Run seeds on this many processes; results come in the order of the seeds."""
-    one = partial(run_seed, size=plan.size, bug=plan.bug)
+    one = partial(run_seed, size=plan.size, bug=plan.bug, provider=plan.provider)
     if jobs == 1 or len(plan.seeds) == 1:
         yield from map(one, plan.seeds)
         return
@@ -90,15 +99,16 @@ def run(plan: Plan, jobs: int = 1) -> Iterator[Result]:
         yield from pool.imap(one, plan.seeds, chunksize=_CHUNK)
 
 
-def run_seed(seed: int, size: Size, bug: str = "") -> Result:
+def run_seed(seed: int, size: Size, bug: str = "", provider: str = INSTANCES) -> Result:
     """Run one seed from beginning to rest."""
     begun = time.process_time()
-    result = _run_seed(seed, size, bug)
+    _silence()
+    fleeting = provider == FLEETING
+    result = run_runner_seed(seed, size, bug) if fleeting else _run_seed(seed, size, bug)
     return replace(result, seconds=time.process_time() - begun)
 
 
 def _run_seed(seed: int, size: Size, bug: str) -> Result:
-    _silence()
     shared = _SHARED_MEMORY if _SHARED_MEMORY.is_dir() else None
     with tempfile.TemporaryDirectory(prefix="hostler-", dir=shared) as folder:
         climate = draw(seed, size)

@@ -1,0 +1,1 @@
+"""A model of GitLab Runner's autoscaler over a plugin's group, in simulated time."""

@@ -1,0 +1,230 @@
+"""Process: one run of the plugin over the simulated world; it is killed, and started anew."""
+
+import asyncio
+import contextvars
+from collections.abc import Coroutine
+from dataclasses import dataclass, field
+from datetime import timedelta
+from random import Random
+from typing import Protocol
+
+from hostler.controllers.engine import Engine
+from hostler.controllers.given import Ports
+from hostler.controllers.settings import Account, Settings
+from hostler.domain.commands import Event
+from hostler.domain.fleet import Fleet, FleetRow, Probe
+from hostler.domain.ids import AccountName, InstallationId, MachineId, PartId, machine_id
+from hostler.domain.machine import Machine
+from hostler.domain.seen import Suspect
+from hostler.doors.fleeting.group import EngineGroup
+from hostler.doors.fleeting.logical import Connector
+from hostler.doors.fleeting.opened import Opened
+from hostler.lab.gated_store import GatedStore
+from hostler.lab.gates import Gate
+from hostler.lab.people import SECRET
+from hostler.ports.http import Request, Response
+from hostler.ports.meters import Meters
+from hostler.ports.provider import Connection
+from hostler.ports.store import Fence, Lease
+from hostler.providers.scaleway.client import Client
+from hostler.providers.scaleway.instances import Instances
+from hostler.providers.scaleway.settings import Account as Key
+from hostler.providers.scaleway.settings import Secret, Template
+from hostler.simulators.scaleway.wire import WorldTransport
+from hostler.simulators.scaleway.world import World
+from hostler.stores.memory import MemoryStore
+from hostler.testing.simclock import SimClock
+from hostler.testing.simloop import LIFE, Life, SimLoop
+
+INSIDE: contextvars.ContextVar[str] = contextvars.ContextVar("inside", default="")
+"""Which call of the runner is being answered; empty in the engine's own work."""
+
+_LATENCY = 0.05
+_DEADLINE = timedelta(seconds=20)
+_SETTLE = timedelta(seconds=60)
+
+
+class Witness(Protocol):
+    """Who is told what a plugin does; it sees no more than a person beside the network."""
+
+    def sending(self, request: Request, inside: str) -> None:
+        """Note a request that is about to be sent, whether or not it arrives."""
+        ...
+
+    def saved(self, machine: Machine, events: tuple[Event, ...]) -> None:
+        """Note a record, for the story."""
+        ...
+
+    def struck(self, fault: str) -> None:
+        """Note a fault that truly happened."""
+        ...
+
+
+@dataclass(slots=True)
+class Site:
+    """What all processes of one plugin share: its host, its records, and the world."""
+
+    loop: SimLoop
+    world: World
+    fleet: Fleet
+    template: Template
+    witness: Witness
+    meters: Meters
+    dice: Random
+    clock: SimClock
+    settings: Settings = field(default_factory=Settings)
+    key: bytes = b"the key"
+    down: bool = False
+    store: MemoryStore = field(default_factory=lambda: MemoryStore(InstallationId("i-1")))
+    births: int = 0
+
+
+class Notes:
+    """Tells the witness of machines that are saved; implements `gated_store.Notary`."""
+
+    def __init__(self, witness: Witness) -> None:
+        self._witness = witness
+
+    def machine_saved(self, machine: Machine, events: tuple[Event, ...], fence: Fence) -> None:
+        """Note a machine's record."""
+        del fence
+        self._witness.saved(machine, events)
+
+    def fleet_saved(
+        self, row: FleetRow, inserts: tuple[Machine, ...], events: tuple[Event, ...], fence: Fence
+    ) -> None:
+        """Note new machines."""
+        del row, events, fence
+        for machine in inserts:
+            self._witness.saved(machine, ())
+
+    def suspects_saved(self, suspects: tuple[Suspect, ...], cleared: tuple[PartId, ...]) -> None:
+        """Nobody reads this here."""
+
+    def adopted(self, installations: tuple[InstallationId, ...]) -> None:
+        """Nobody reads this here."""
+
+    def leased(self, lease: Lease) -> None:
+        """Nobody reads this here."""
+
+    def store_failed(self) -> None:
+        """Nobody reads this here."""
+
+
+class Wire:
+    """Sends to the world through a gate; implements `hostler.ports.http.Transport`."""
+
+    def __init__(self, inner: WorldTransport, gate: Gate, site: Site) -> None:
+        self._inner, self._gate, self._site = inner, gate, site
+
+    async def send(self, request: Request, deadline: timedelta) -> Response:
+        """Send once; whoever was killed sends nothing."""
+        await self._gate.pass_through("http", before=True)
+        self._site.witness.sending(request, INSIDE.get())
+        if self._inner.down:
+            self._site.witness.struck("network_down")
+        response = await self._inner.send(request, deadline)
+        await self._gate.pass_through("http", before=False)
+        return response
+
+    async def close(self) -> None:
+        """Send nothing any more."""
+        await self._inner.close()
+
+    def set_network(self, *, down: bool) -> None:
+        """Cut the network, or mend it."""
+        self._inner.down = down
+
+
+class GuestProber:
+    """Reaches a machine whose guest is up, if our network is."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+
+    async def probe(
+        self, machine: MachineId, connection: Connection, probe: Probe
+    ) -> tuple[bool, str]:
+        """Probe once."""
+        del machine, probe
+        await asyncio.sleep(_LATENCY)
+        self._site.world.advance()
+        up = connection.address in self._site.world.guests and not self._site.down
+        return up, "up" if up else "no answer"
+
+
+class Plugin:
+    """One run of the plugin, from its start to its death."""
+
+    def __init__(self, site: Site, tasks: asyncio.TaskGroup) -> None:
+        self.site, self._tasks = site, tasks
+        self.deadline = _DEADLINE
+        site.births += 1
+        self.name = f"p.{site.births}"
+        self.life = Life()
+        self.gate = Gate(site.loop, self.life)
+        self.gate.on_refusal = site.witness.struck
+        self.wire = Wire(WorldTransport(site.world, self.name), self.gate, site)
+        self.wire.set_network(down=site.down)
+        self._context = contextvars.copy_context()
+        self._context.run(LIFE.set, self.life)
+        self._context.run(INSIDE.set, "")
+        self._running = list[asyncio.Task[None]]()
+        self.group = EngineGroup(self, self._spawn)
+
+    @property
+    def dead(self) -> bool:
+        """Whether nothing of it has an effect any more."""
+        return self.gate.dead
+
+    def _spawn(self, work: Coroutine[object, object, None]) -> asyncio.Task[None]:
+        task = self._tasks.create_task(work, context=self._context)
+        self._running.append(task)
+        return task
+
+    async def open(self, config: bytes, connector: Connector) -> Opened:
+        """Put the group together; implements `Opener`."""
+        del config, connector
+        site = self.site
+        key = Key(project=site.world.options.project, secret_key=Secret(SECRET))
+        provider = Instances(
+            Client(self.wire, key, site.clock),
+            site.clock,
+            installation=(await site.store.identity()).own,
+            zones=tuple(dict.fromkeys(offer.zone for offer in site.fleet.offers)),
+            templates={site.fleet.name: site.template},
+            settle=_SETTLE,
+        )
+        fresh = Random(site.dice.getrandbits(64))
+        ports = Ports(
+            store=GatedStore(site.store, self.gate, Notes(site.witness), exclusive=True),
+            clock=site.clock,
+            prober=GuestProber(site),
+            meters=site.meters,
+            fresh=lambda: machine_id(fresh.getrandbits(50)),
+        )
+        account = Account(name=AccountName("main"), provider=provider, fleets=(site.fleet,))
+        engine = Engine(ports, (account,), self.name, site.settings)
+        return Opened(
+            fleet=site.fleet,
+            engine=engine,
+            ports=ports,
+            version="0",
+            close=_close,
+            key=site.key,
+        )
+
+    async def records(self) -> tuple[Machine, ...]:
+        """Return the living records, as its own store holds them."""
+        return await self.site.store.machines(self.site.fleet.name)
+
+    def kill(self) -> None:
+        """Let it die as by SIGKILL."""
+        self.gate.close()
+        for task in self._running:
+            task.cancel()
+
+
+async def _close(living: int) -> None:
+    """Nothing is to be released here."""
+    del living

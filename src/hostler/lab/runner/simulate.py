@@ -1,0 +1,23 @@
+"""Simulate: one seed of a modelled runner over the real group, engine, provider and client."""
+
+from hostler.lab.season import Result
+from hostler.lab.weather import ALL as WORLD_AND_HOST
+from hostler.lab.weather import OURS as ENGINES
+from hostler.lab.weather import Size
+
+from .bugs import BUGS, planted
+from .climate import HOST, OURS, PAGES, draw_runner
+from .season import RunnerSeason
+
+ALL = (*(f for f in WORLD_AND_HOST if f not in {*ENGINES, *PAGES}), *sorted(HOST), *OURS)
+"""Every fault that a runner's season knows."""
+
+
+def run_seed(seed: int, size: Size, bug: str = "") -> Result:
+    """Run one seed from its first second until nothing is left."""
+    climate = draw_runner(seed, size)
+    if not bug:
+        return RunnerSeason(climate).play()
+    found = BUGS[bug]
+    with planted(found):
+        return RunnerSeason(found.climate(climate), found.wrap).play()
