@@ -1,13 +1,18 @@
 """A modelled runner over the real group: what it is told holds, whatever the weather."""
 
+from random import Random
+
 import pytest
 
-from hostler.doors.fleeting.logical import State
+from hostler.doors.fleeting.logical import Instance, State
 from hostler.lab.runner.bugs import BUGS
 from hostler.lab.runner.climate import OURS, draw_runner
 from hostler.lab.runner.season import RunnerSeason
 from hostler.lab.runner.simulate import ALL, run_seed
+from hostler.lab.runner.watch import STUCK, Watch
+from hostler.lab.trace import Trace
 from hostler.lab.weather import Size
+from hostler.simulators.scaleway.world import World
 
 SIZE = Size()
 MANY = 20
@@ -57,3 +62,21 @@ def test_every_fault_of_the_runner_is_drawn_within_a_hundred_seeds() -> None:
     assert set(OURS) < drawn
     assert any(State.STOPPED in climate.states for climate in climates)
     assert any(State.STOPPED not in climate.states for climate in climates)
+
+
+@pytest.mark.parametrize(
+    ("state", "most"), [(State.CREATING, 2), (State.RUNNING, 2), (State.DELETING, 2 + STUCK)]
+)
+def test_r8_fires_when_more_are_told_than_may_be(state: State, most: int) -> None:
+    def broken(many: int) -> bool:
+        watch = Watch(World(lambda: 0.0, Random(1)), Trace(lambda: 0.0), most=2)
+        watch.accepted = many
+        names = [f"m-{number}" for number in range(many)]
+        for name in names:
+            watch.updated([Instance(id=name, state=State.CREATING)])
+            watch.told[name].ran = True
+        watch.updated([Instance(id=name, state=state) for name in names])
+        return watch.first is not None and watch.first.invariant == "R8"
+
+    assert not broken(most)
+    assert broken(most + 1)
