@@ -351,7 +351,10 @@ def command(app: App, name: str, said: str) -> str:
     """Return one command: usage, what it does, and its parameters."""
     rows = list[str]()
     needed = list[str]()
-    for argument in app[name].assemble_argument_collection(parse_docstring=False):
+    own = app
+    for word in name.split():
+        own = own[word]
+    for argument in own.assemble_argument_collection(parse_docstring=False):
         if not argument.show:
             continue
         names = ", ".join(f"`{word}`" for word in argument.names)

@@ -1,12 +1,15 @@
 """The executable `hostler`."""
 
 import sys
+from collections.abc import Callable, Mapping
 
-from hostler.doors.cli.main import Groups, application, commands
+from hostler.doors.cli.main import GROUPS, Groups, application, commands
 from hostler.doors.cli.main import main as run_command
 
 from .compose import Composed
 from .trials import trials
+
+RUNNER = "GitLab Runner"
 
 
 def groups(verb: str = "") -> Groups:
@@ -14,7 +17,19 @@ def groups(verb: str = "") -> Groups:
     tried = trials()
     if verb in tried:
         return {"Try": {verb: tried[verb]}}
-    return {**commands(Composed(), verb), "Try": tried}
+    if verb == "fleeting":
+        return {RUNNER: fleeting()}
+    kept = commands(Composed(), verb)
+    if any(verb in names for names in GROUPS.values()):
+        return {**kept, "Try": tried}
+    return {**kept, RUNNER: fleeting(), "Try": tried}
+
+
+def fleeting() -> Mapping[str, Callable[..., int]]:
+    """Return the commands about GitLab Runner's plugin, under `hostler fleeting`."""
+    from .inspecting import inspect, pin
+
+    return {"fleeting inspect": inspect, "fleeting pin": pin}
 
 
 def main() -> None:

@@ -68,8 +68,22 @@ def application(groups: Groups) -> App:
     for number, (title, found) in enumerate(groups.items()):
         group = Group(title, sort_key=number)
         for place, (name, command) in enumerate(found.items()):
-            app.command(command, name=name, group=group, sort_key=place)
+            room, _, inner = name.rpartition(" ")
+            if room:
+                _room(app, room, title, group).command(command, name=inner, sort_key=place)
+            else:
+                app.command(command, name=name, group=group, sort_key=place)
     return app
+
+
+def _room(app: App, name: str, title: str, group: Group) -> App:
+    """Return the app for commands of two words, such as `fleeting inspect`."""
+    if name not in app:
+        about = f"{title}: commands of its own."
+        app.command(
+            App(name=name, help=about, group=group, help_format="plaintext", version_flags=[])
+        )
+    return app[name]
 
 
 def main(app: App, argv: Sequence[str]) -> int:

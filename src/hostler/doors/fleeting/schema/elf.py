@@ -24,7 +24,7 @@ def spans(data: memoryview) -> tuple[Span, ...]:
 
 
 def build_id(data: memoryview) -> str:
-    """Return the build id that the linker left (Go's or GNU's) in hexadecimal, or ""."""
+    """Return the build id that the linker left: Go's text, GNU's in hexadecimal, or ""."""
     try:
         for kind, _, start, end in _headers(data):
             if kind == _NOTE and (found := _note(data[start:end])):
@@ -62,6 +62,7 @@ def _note(data: memoryview) -> str:
         start = place + 12 + (name + 3) // 4 * 4
         owner = bytes(data[place + 12 : place + 12 + name]).rstrip(b"\0")
         if (owner, kind) in {(b"GNU", 3), (b"Go", 4)} and start + size <= len(data):
-            return bytes(data[start : start + size]).hex()
+            found = bytes(data[start : start + size])
+            return found.hex() if owner == b"GNU" else found.decode("ascii", "replace")
         place = start + (size + 3) // 4 * 4
     return ""
