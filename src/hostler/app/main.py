@@ -27,9 +27,10 @@ def groups(verb: str = "") -> Groups:
 
 def fleeting() -> Mapping[str, Callable[..., int]]:
     """Return the commands about GitLab Runner's plugin, under `hostler fleeting`."""
+    from .doctoring import doctor
     from .inspecting import inspect, pin
 
-    return {"fleeting inspect": inspect, "fleeting pin": pin}
+    return {"fleeting inspect": inspect, "fleeting doctor": doctor, "fleeting pin": pin}
 
 
 def main() -> None:
