@@ -41,7 +41,8 @@ def _headers(data: memoryview) -> list[tuple[int, int, int, int]]:
     wide, order = data[4] == 2, "<" if data[5] == 1 else ">"
     (table,) = struct.unpack_from(order + ("Q" if wide else "I"), data, 32 if wide else 28)
     size, count = struct.unpack_from(order + "HH", data, 54 if wide else 42)
-    if not 0 < count <= _MOST_HEADERS or size < (56 if wide else 32):
+    inside = table + size * count <= len(data)
+    if not inside or not 0 < count <= _MOST_HEADERS or size < (56 if wide else 32):
         raise ValueError("no segments")
     return [_header(data, table + size * place, order, wide=wide) for place in range(count)]
 

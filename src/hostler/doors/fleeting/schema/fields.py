@@ -217,9 +217,22 @@ def as_bytes(value: object) -> bytes:
         case str():
             return value.encode()
         case Message():
-            return json.dumps(MessageToDict(value)).encode()
+            return json.dumps(_whole(MessageToDict(value))).encode()
         case _:
             return b""
+
+
+def _whole(value: object) -> object:
+    """Return JSON with whole numbers as they were written: a Struct knows only fractions."""
+    match value:
+        case dict():
+            return {name: _whole(one) for name, one in cast("dict[str, object]", value).items()}
+        case list():
+            return [_whole(one) for one in cast("list[object]", value)]
+        case float() if value.is_integer():
+            return int(value)
+        case _:
+            return value
 
 
 def raw(leaf: Leaf, value: object) -> Raw:
