@@ -2,6 +2,7 @@ package fir
 
 import (
 	"context"
+	"slices"
 
 	"google.golang.org/grpc"
 
@@ -10,8 +11,7 @@ import (
 
 type client struct{ stub PluginClient }
 
-// Client calls a plugin in this schema. Its author meant by "failed" what was taken out of service,
-// and by "generation" how many were generated: nobody could know.
+// Client calls a plugin in this schema: what Decrease does not tell to have failed was accepted.
 func Client(conn *grpc.ClientConn) logical.Plugin { return client{NewPluginClient(conn)} }
 
 func (c client) Init(
@@ -37,12 +37,21 @@ func (c client) Update(ctx context.Context) ([]logical.Instance, error) {
 
 func (c client) Increase(ctx context.Context, count int) (int, error) {
 	reply, err := c.stub.Increase(ctx, &IncreaseRequest{Count: int32(count)})
-	return int(reply.GetGeneration()), err
+	return int(reply.GetGranted()), err
 }
 
 func (c client) Decrease(ctx context.Context, ids []string) ([]string, error) {
 	reply, err := c.stub.Decrease(ctx, &DecreaseRequest{Ids: ids})
-	return reply.GetFailed(), err
+	return without(ids, reply.GetFailed()), err
+}
+
+func without(ids, others []string) (left []string) {
+	for _, id := range ids {
+		if !slices.Contains(others, id) {
+			left = append(left, id)
+		}
+	}
+	return left
 }
 
 func (c client) Suspend(context.Context, []string) ([]string, error) {

@@ -36,12 +36,12 @@ func (s server) Update(ctx context.Context, _ *Empty) (*UpdateReply, error) {
 
 func (s server) Increase(ctx context.Context, r *IncreaseRequest) (*IncreaseReply, error) {
 	done, err := s.group.Increase(ctx, int(r.GetCount()))
-	return &IncreaseReply{Generation: int32(done)}, err
+	return &IncreaseReply{Granted: int32(done)}, err
 }
 
 func (s server) Decrease(ctx context.Context, r *DecreaseRequest) (*DecreaseReply, error) {
 	done, err := s.group.Decrease(ctx, r.GetIds())
-	return &DecreaseReply{Failed: done}, err
+	return &DecreaseReply{Failed: without(r.GetIds(), done)}, err
 }
 
 func (s server) ConnectInfo(ctx context.Context, r *Instance) (*ConnectReply, error) {
