@@ -11,6 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from google.protobuf.descriptor_pb2 import (
+    DescriptorProto,
+    FieldDescriptorProto,
+    FileDescriptorProto,
+    FileDescriptorSet,
+)
 
 from hostler.app.grouped import GroupOpener
 from hostler.doors.fleeting.group import EngineGroup
@@ -99,7 +105,100 @@ async def test_the_example_lives_and_leaves_nothing(
     assert list(server.world.estate.keys) == []
 
 
-def asked(*arguments: str) -> Any:
+def schema(folder: Path) -> Path:
+    """Write a descriptor set of an invented schema that can be mapped whole."""
+    text, count, listed = "TYPE_STRING", "TYPE_INT32", "LABEL_REPEATED"
+    messages: dict[str, dict[str, str | tuple[str, str]]] = {
+        "InitRequest": {"config": "TYPE_BYTES"},
+        "InitReply": {"id": text, "max_size": count, "version": text},
+        "Empty": {},
+        "Instance": {"id": text, "state": ".invented.State"},
+        "UpdateReply": {"instances": (".invented.Instance", listed)},
+        "IncreaseRequest": {"count": count},
+        "IncreaseReply": {"succeeded": count},
+        "DecreaseRequest": {"instances": (text, listed)},
+        "DecreaseReply": {"succeeded": (text, listed)},
+        "ConnectInfoRequest": {"id": text},
+        "ConnectInfoReply": {
+            "os": text,
+            "arch": text,
+            "protocol": text,
+            "username": text,
+            "key": "TYPE_BYTES",
+            "external_addr": text,
+            "internal_addr": text,
+        },
+        "HeartbeatRequest": {"id": text},
+    }
+    file = FileDescriptorProto(name="invented.proto", package="invented", syntax="proto3")
+    states = file.enum_type.add(name="State")
+    for number, word in enumerate(("UNKNOWN", "CREATING", "RUNNING", "DELETING")):
+        states.value.add(name=word, number=number)
+    for name, fields in messages.items():
+        message = file.message_type.add(name=name)
+        for number, (field, kind) in enumerate(fields.items(), start=1):
+            add_field(message, field, number, kind)
+    service = file.service.add(name="Fleeting")
+    for call in ("Init", "Update", "Increase", "Decrease", "ConnectInfo", "Heartbeat", "Shutdown"):
+        request = f"{call}Request" if f"{call}Request" in messages else "Empty"
+        reply = f"{call}Reply" if f"{call}Reply" in messages else "Empty"
+        types = {"input_type": f".invented.{request}", "output_type": f".invented.{reply}"}
+        service.method.add(name=call, **types)
+    path = folder / "schema.pb"
+    path.write_bytes(FileDescriptorSet(file=[file]).SerializeToString())
+    return path
+
+
+def add_field(
+    message: DescriptorProto, name: str, number: int, kind: str | tuple[str, str]
+) -> None:
+    word, label = (kind, "LABEL_OPTIONAL") if isinstance(kind, str) else kind
+    field = message.field.add(name=name, number=number)
+    field.label = FieldDescriptorProto.Label.Value(label)
+    if word.startswith("TYPE_"):
+        field.type = FieldDescriptorProto.Type.Value(word)
+    else:
+        field.type_name = word
+        enum = word.endswith("State")
+        field.type = FieldDescriptorProto.TYPE_ENUM if enum else FieldDescriptorProto.TYPE_MESSAGE
+
+
+async def test_the_doctor_finds_the_example_in_order_and_makes_nothing(
+    cloud: tuple[SimulatorServer, int], tmp_path: Path
+) -> None:
+    server, guest = cloud
+    file = written(tmp_path, server.url, guest)
+    binary = ("--binary", str(schema(tmp_path)))
+    before = names(tmp_path)
+    told = await asyncio.to_thread(asked, "fleeting", "doctor", str(file), *binary, "--json")
+    assert told["well"], told
+    verdicts = {check["about"]: check["verdict"] for check in told["checks"]}
+    assert verdicts.pop("quotas") == "warning"
+    assert set(verdicts.values()) == {"ok"}
+    assert {"schema", "plugin", "plugin_config", "state folder", "ssh key", "fr-par-1"} <= set(
+        verdicts
+    )
+    assert names(tmp_path) == before
+    assert server.world.leaks() == ()
+    assert list(server.world.estate.keys) == []
+
+
+async def test_the_doctor_fails_where_no_schema_is_found(tmp_path: Path) -> None:
+    nothing = tmp_path / "runner"
+    nothing.write_bytes(b"no runner")
+    told = await asyncio.to_thread(
+        asked, "fleeting", "doctor", "--binary", str(nothing), "--json", expected=1
+    )
+    assert not told["well"]
+    assert [check["about"] for check in told["checks"]] == ["schema"]
+
+
+def names(folder: Path) -> list[str]:
+    """Return what is in a folder."""
+    return sorted(file.name for file in folder.iterdir())
+
+
+def asked(*arguments: str, expected: int = 0) -> Any:
     """Run the command line and return what it printed."""
     environment = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}"}
     done = subprocess.run(
@@ -110,5 +209,5 @@ def asked(*arguments: str) -> Any:
         env=environment,
         timeout=60,
     )
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.returncode == expected, done.stdout + done.stderr
     return json.loads(done.stdout)
