@@ -22,9 +22,10 @@ from hostler.doors.fleeting.goplugin.calls import Calls
 from hostler.doors.fleeting.goplugin.hostlog import HostLog
 from hostler.doors.fleeting.goplugin.launch import Launch
 from hostler.doors.fleeting.goplugin.life import Host, Life
+from hostler.doors.fleeting.goplugin.offer import Making, Offer
 from hostler.doors.fleeting.goplugin.place import listening
 from hostler.doors.fleeting.goplugin.server import Server
-from hostler.doors.fleeting.goplugin.serving import Offer, routes
+from hostler.doors.fleeting.goplugin.serving import routes
 from hostler.doors.fleeting.served import Handler, Method
 
 NOW = datetime(2026, 1, 2, 15, 4, 5, tzinfo=UTC)
@@ -93,8 +94,8 @@ async def served(
             calls = Calls(log)
             life = Life(Host(os.getppid(), out.fileno()), calls, log)
             async with asyncio.TaskGroup() as tasks:
-                offer = Offer(methods=methods, refusal=refusal)
-                server = Server(routes(offer, calls, life), tasks, log)
+                making = Making(lambda _: Offer(methods=methods, refusal=refusal), log)
+                server = Server(routes(making, calls, life), tasks, log)
                 await server.start(place.socket, tls)
                 try:
                     yield Served(channel, calls, life, server, lines)

@@ -15,7 +15,8 @@ from google.protobuf.wrappers_pb2 import StringValue
 
 from hostler.doors.fleeting.goplugin.hostlog import HostLog
 from hostler.doors.fleeting.goplugin.launch import launched
-from hostler.doors.fleeting.goplugin.serving import Offer, serve
+from hostler.doors.fleeting.goplugin.offer import Offer
+from hostler.doors.fleeting.goplugin.serving import serve
 from hostler.doors.fleeting.served import Method
 
 

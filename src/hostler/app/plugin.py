@@ -58,11 +58,13 @@ def serving(environment: Mapping[str, str]) -> int:
         print(by_hand, file=sys.stderr)
         return 2
     from hostler.doors.fleeting.goplugin.hostlog import HostLog
-    from hostler.doors.fleeting.goplugin.serving import Offer, serve
+    from hostler.doors.fleeting.goplugin.offer import Offer
+    from hostler.doors.fleeting.goplugin.serving import serve
 
     def make(log: HostLog) -> Offer:
-        del log
-        return Offer(refusal="this build of hostler does not know the runner's schema yet")
+        from .offering import offer
+
+        return offer(log, environment, _now)
 
     return serve(launch, make, _now)
 

@@ -1,4 +1,4 @@
-"""Calls: the methods that are served, as routes; and how many calls run now.
+"""Calls: methods answered by their handlers, and how many calls run now.
 
 A handler's refusal reaches the operator as a Go plugin's error would: status UNKNOWN with its text.
 Anything else that it raises is our own fault: it is logged whole, answered in short, and the plugin
@@ -15,7 +15,7 @@ from grpclib.exceptions import GRPCError
 from hostler.doors.fleeting.logical import Refused
 from hostler.doors.fleeting.served import Method
 
-from .exchange import Exchange, Route
+from .exchange import Exchange
 from .hostlog import HostLog
 
 
@@ -27,23 +27,19 @@ class Calls:
         self.running = 0
         self.begun = 0
 
-    def route(self, method: Method) -> Route:
-        """Return what answers calls of this method."""
-
-        async def answered(exchange: Exchange) -> None:
-            with self._counted():
-                await exchange.answer(await self._replies(method, await exchange.request()))
-
-        return answered
-
     @contextmanager
-    def _counted(self) -> Generator[None]:
+    def counted(self) -> Generator[None]:
+        """Count a call for as long as the block lasts."""
         self.begun += 1
         self.running += 1
         try:
             yield
         finally:
             self.running -= 1
+
+    async def answer(self, method: Method, exchange: Exchange) -> None:
+        """Answer a call of this method."""
+        await exchange.answer(await self._replies(method, await exchange.request()))
 
     async def _replies(self, method: Method, request: bytes) -> Sequence[bytes]:
         try:

@@ -4,14 +4,11 @@ import asyncio
 import os
 import signal
 import threading
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import FrameType
 
 from grpclib.const import Status
 from grpclib.exceptions import GRPCError
-
-from hostler.doors.fleeting.served import Method
 
 from .calls import Calls
 from .exchange import Exchange, Route
@@ -19,6 +16,7 @@ from .handshake import line, shake
 from .hostlog import HostLog, Now, capture, in_loop
 from .launch import Launch
 from .life import Host, Life
+from .offer import Make, Making, Offer, in_thread
 from .place import Place, listening
 from .server import Routes, Server
 from .services import services
@@ -29,24 +27,8 @@ _TO_END = 1.1
 
 _AT_LAST = 1.4
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Offer:
-    """What is served: methods, or why there are none.
-
-    A `refusal` is what Init of any service is answered: a host shows it to its operator, where the
-    text of a process that ended would be lost. `warm` is run in a thread once calls are accepted,
-    to import what Init will need; `end` is run in a thread when the plugin ends.
-    """
-
-    methods: Sequence[Method] = ()
-    refusal: str = ""
-    warm: Callable[[], None] = lambda: None
-    end: Callable[[], None] = lambda: None
-
-
-Make = Callable[[HostLog], Offer]
-"""Makes what is served, after the handshake; what it raises becomes the refusal."""
+_AFTER_AN_ANSWER, _AT_REST = 0.005, 0.2
+"""Seconds until what is served is made: after an answer is on its way, or where nobody asks."""
 
 
 def serve(launch: Launch, make: Make, now: Now) -> int:
@@ -64,7 +46,7 @@ def serve(launch: Launch, make: Make, now: Now) -> int:
         host = Host(parent, shake(line(launch, place.path, certificate)))
         capture(log)
         log.event("debug", "serving", protocol=launch.version, address=str(place.path))
-        return asyncio.run(_live(_Plugin(place, tls, host, log), _made(make, log)))
+        return asyncio.run(_live(_Plugin(place, tls, host, log), make))
     except OSError as error:
         log.failure(f"the plugin cannot serve: {error}", error)
         return 1
@@ -96,14 +78,6 @@ def _opened(launch: Launch, now: Now) -> tuple[Place, Tls | None]:
         raise
 
 
-def _made(make: Make, log: HostLog) -> Offer:
-    try:
-        return make(log)
-    except Exception as error:  # noqa: BLE001 - the host is to read why, so it is served an answer
-        log.failure("this is a bug in hostler: nothing can be served", error)
-        return Offer(refusal=f"this is a bug in hostler: {type(error).__name__}: {error}")
-
-
 @dataclass(frozen=True, slots=True)
 class _Plugin:
     place: Place
@@ -112,60 +86,50 @@ class _Plugin:
     log: HostLog
 
 
-async def _live(plugin: _Plugin, offer: Offer) -> int:
+async def _live(plugin: _Plugin, make: Make) -> int:
     """Answer calls until the end has a reason, then end in order and in time."""
     asyncio.get_running_loop().set_exception_handler(in_loop(plugin.log))
     calls = Calls(plugin.log)
     life = Life(plugin.host, calls, plugin.log)
+    making = Making(make, plugin.log)
     async with asyncio.TaskGroup() as tasks:
-        server = Server(routes(offer, calls, life), tasks, plugin.log)
+        server = Server(routes(making, calls, life), tasks, plugin.log)
         await server.start(plugin.place.socket, plugin.tls.context if plugin.tls else None)
-        _in_thread(offer.warm, plugin.log)
+        making.start_in(_AT_REST)
         reason = await life.lived()
         plugin.log.event("info", "the plugin ends", reason=reason)
         _end_at_last(plugin.place)
         server.close()
-    await _ended(_in_thread(offer.end, plugin.log), plugin.log)
+    await _ended(in_thread(making.end, plugin.log), plugin.log)
     return 0
 
 
-def routes(offer: Offer, calls: Calls, life: Life) -> Routes:
-    """Return every route: what is offered, go-plugin's own services, and a word on the rest."""
-    known: Mapping[str, Route] = {
-        **{method.path: calls.route(method) for method in offer.methods},
-        **services(life.stop),
-    }
+def routes(making: Making, calls: Calls, life: Life) -> Routes:
+    """Return every route: go-plugin's own services at once, the rest when the offer is there."""
+    known = services(life.stop)
 
     def route(path: str) -> Route:
-        return known.get(path) or _unknown(path, offer.refusal)
+        async def own(exchange: Exchange) -> None:
+            await known[path](exchange)
+            making.start_in(_AFTER_AN_ANSWER)
+
+        async def offered(exchange: Exchange) -> None:
+            with calls.counted():
+                await _answer(path, await making.offer(), calls, exchange)
+
+        return own if path in known else offered
 
     return route
 
 
-def _unknown(path: str, refusal: str) -> Route:
-    async def refused(exchange: Exchange) -> None:
-        await exchange.request()
-        if refusal and path.endswith("/Init"):
-            raise GRPCError(Status.UNKNOWN, refusal)
-        raise GRPCError(Status.UNIMPLEMENTED, f"unknown method {path}")
-
-    return refused
-
-
-def _in_thread(work: Callable[[], None], log: HostLog) -> threading.Event:
-    """Run this in a thread that nobody has to wait for; the event tells that it is done."""
-    done = threading.Event()
-
-    def run() -> None:
-        try:
-            work()
-        except Exception as error:  # noqa: BLE001 - the edge of a thread
-            log.failure("this is a bug in hostler: a thread failed", error)
-        finally:
-            done.set()
-
-    threading.Thread(target=run, daemon=True).start()
-    return done
+async def _answer(path: str, offer: Offer, calls: Calls, exchange: Exchange) -> None:
+    for method in offer.methods:
+        if method.path == path:
+            return await calls.answer(method, exchange)
+    await exchange.request()
+    if offer.refusal and path.endswith("/Init"):
+        raise GRPCError(Status.UNKNOWN, offer.refusal)
+    raise GRPCError(Status.UNIMPLEMENTED, f"unknown method {path}")
 
 
 async def _ended(done: threading.Event, log: HostLog) -> None:
