@@ -121,8 +121,8 @@ absolute ones. [The guide](../guides/gitlab-runner.md) has a whole example.
 In `ready`, exactly one of the first three:
 
 {ready}
-A TCP or SSH probe tries the private address of an instance first, if it has one, and then the
-public one. `ssh` logs in with the group's key.
+A TCP or SSH probe tries the private and the public address of an instance, and one that answers is
+enough. `ssh` logs in with the group's key.
 
 ## Where credentials may stand
 

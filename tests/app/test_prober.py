@@ -146,6 +146,23 @@ async def test_either_of_two_addresses_is_enough(port: int) -> None:
     assert not (await SystemProber().probe(MACHINE, neither, probe))[0]
 
 
+async def test_an_address_that_hangs_keeps_no_other_from_passing() -> None:
+    async def swallow(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(-1)
+        writer.close()
+
+    key = asyncssh.generate_private_key("ssh-ed25519")  # pyright: ignore[reportUnknownMemberType] - untyped there
+    server = await asyncssh.create_server(_Doorman, "127.0.0.1", 0, server_host_keys=[key])
+    async with server:
+        found: int = server.sockets[0].getsockname()[1]
+        hanging = await asyncio.start_server(swallow, "127.77.0.1", found)
+        async with hanging:
+            probe = Probe(kind=ProbeKind.SSH, port=found, timeout=timedelta(seconds=3))
+            both = Connection(address="127.0.0.1", internal="127.77.0.1")
+            assert (await SystemProber().probe(MACHINE, both, probe))[0]
+            await asyncio.sleep(0.05)
+
+
 async def test_the_system_clock_waits_and_its_two_times_agree() -> None:
     clock = SystemClock()
     now, boot = clock.now(), clock.boot()

@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from contextlib import suppress
 
 from hostler.domain.fleet import Probe, ProbeKind
@@ -41,17 +41,8 @@ class SystemProber:
             return False, error.strerror or type(error).__name__
 
     async def _ssh(self, machine: MachineId, connection: Connection, probe: Probe) -> Verdict:
-        """Log in and out again, at its addresses one after the other."""
         del machine
-        *first, last = _addresses(connection)
-        share = probe.timeout.total_seconds() / (len(first) + 1)
-        for address in first:
-            with suppress(OSError):
-                async with asyncio.timeout(share):
-                    passed = await self._login(address, probe)
-                if passed[0]:
-                    return passed
-        return await self._login(last, probe)
+        return await _either(self._login(address, probe) for address in _addresses(connection))
 
     async def _login(self, address: str, probe: Probe) -> Verdict:
         """Log in once. The host's key is not known before its first boot: none is asked for.
@@ -78,6 +69,8 @@ class SystemProber:
                 return True, f"{probe.user} may log in"
         except asyncssh.Error as error:
             return False, f"no login: {error.reason}"[:_LONGEST]
+        except OSError as error:
+            return False, error.strerror or type(error).__name__
 
 
 async def _api(machine: MachineId, connection: Connection, probe: Probe) -> Verdict:
@@ -86,19 +79,28 @@ async def _api(machine: MachineId, connection: Connection, probe: Probe) -> Verd
 
 
 async def _tcp(machine: MachineId, connection: Connection, probe: Probe) -> Verdict:
-    """Connect to its addresses one after the other, each for its share of the time."""
     del machine
-    *first, last = _addresses(connection)
-    share = probe.timeout.total_seconds() / (len(first) + 1)
-    for address in first:
-        with suppress(OSError):
-            async with asyncio.timeout(share):
-                return await _accepts(address, probe.port)
-    return await _accepts(last, probe.port)
+    return await _either(_accepts(address, probe.port) for address in _addresses(connection))
+
+
+async def _either(ways: Iterable[Coroutine[None, None, Verdict]]) -> Verdict:
+    """Return the first verdict that has passed, or else the last one; the others are given up."""
+    passed, said = False, ""
+    async with asyncio.TaskGroup() as group:
+        waiting = {group.create_task(way) for way in ways}
+        while waiting and not passed:
+            done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            passed, said = max(task.result() for task in done)
+        for task in waiting:
+            task.cancel()
+    return passed, said
 
 
 async def _accepts(address: str, port: int) -> Verdict:
-    _, writer = await asyncio.open_connection(address, port)
+    try:
+        _, writer = await asyncio.open_connection(address, port)
+    except OSError as error:
+        return False, error.strerror or type(error).__name__
     writer.close()
     with suppress(OSError):
         await writer.wait_closed()
@@ -106,7 +108,7 @@ async def _accepts(address: str, port: int) -> Verdict:
 
 
 def _addresses(connection: Connection) -> tuple[str, ...]:
-    """Return where a machine may answer: a private address is the nearer one."""
+    """Return where a machine may answer."""
     return tuple(dict.fromkeys(a for a in (connection.internal, connection.address) if a))
 
 
