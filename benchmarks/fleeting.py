@@ -5,6 +5,7 @@ the other: ours over a group of a thousand that runs on a simulated Scaleway, an
 answers from memory. Both speak mutual TLS, as go-plugin's AutoMTLS has it.
 """
 
+import os
 import shutil
 import subprocess
 import sys
@@ -91,7 +92,11 @@ class Bench:
         return self._live(self._hosts.program("goplugin"), {"name": FLEET}, instances)
 
     def _live(self, plugin: Path, config: Mapping[str, object], instances: int) -> Measured:
-        environment = {"HOSTLER_STATE_DIR": str(self._folder), "SHIV_ROOT": str(self._folder)}
+        environment = {
+            "HOSTLER_STATE_DIR": str(self._folder),
+            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+            "SHIV_ROOT": str(self._folder),
+        }
         launch = Launch(plugin=plugin, auto_mtls=True, environment=environment)
         updates, more = (UPDATES, MORE) if instances else (0, 0)
         with GoHost(self._hosts.program("alder"), self._folder / "log") as host:

@@ -200,8 +200,8 @@ def fetch_go_modules() -> None:
 
 def run(*command: str, settings: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     """Run a command at the root of the repository and show what it says."""
-    environment = {**os.environ, **(settings or {})}
-    environment.pop("VIRTUAL_ENV", None)
+    environment = {**os.environ, "UV_COMPILE_BYTECODE": "1", **(settings or {})}
+    environment.pop("VIRTUAL_ENV", None)  # compiled once here, or at every start where none may be
     done = subprocess.run(
         command, cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True, check=False
     )
