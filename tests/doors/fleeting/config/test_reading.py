@@ -536,8 +536,11 @@ def test_a_damaged_key_of_the_group_is_never_replaced(tmp_path: Path) -> None:
         (b'{"\\udfff": 1}', "a key: a text with half a character"),
         (b"[" * 100_000, "nested too deeply"),
         (b'{"a": ' * 100_000, "nested too deeply"),
+        *((b'{"a": ' * deep + b"1" + b"}" * deep, "nested too deeply") for deep in (11, 900)),
         (b"9" * 10_000, "too long to be read"),
         (b" " * 1_000_001, "larger than 1,000,000 bytes"),
+        (json.dumps({str(n): 1 for n in range(9000)}).encode(), "more than 2,000 keys"),
+        (json.dumps({"tags": ["a"] * 9000}).encode(), "more than 2,000 keys"),
     ],
 )
 def test_bytes_that_are_no_config_are_refused_in_a_sentence(
@@ -548,6 +551,12 @@ def test_bytes_that_are_no_config_are_refused_in_a_sentence(
     assert str(caught.value).startswith("plugin_config")
     assert said in str(caught.value)
     assert len(str(caught.value)) < 500
+
+
+def test_of_very_many_faults_the_first_are_told(tmp_path: Path) -> None:
+    told = faults(tmp_path, {**SMALL, **{f"x{number}": 1 for number in range(1000)}})
+    assert len(told) == 51
+    assert "950 more" in told["plugin_config"]
 
 
 def test_a_byte_order_mark_is_no_harm(tmp_path: Path) -> None:

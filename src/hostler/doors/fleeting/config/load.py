@@ -1,10 +1,11 @@
 """Load: from the bytes of Init to a group: every fault at once, then its folder, key and file."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
+from hostler.config.faults import Fault
 from hostler.config.load import Kinds, load
 from hostler.config.values import Config, WrongFile
 from hostler.domain.errors import ConfigError, StoreHeld
@@ -20,6 +21,7 @@ from .toml import write_toml
 from .user_data import with_key
 from .values import GroupConfig
 
+_MOST_FAULTS = 50
 _HEAD = """\
 # Made by fleeting-plugin-hostler from the runner's plugin_config; each start writes it anew.
 # Read the group beside the running plugin: hostler status|explain|story|leaks THIS_FILE
@@ -101,8 +103,16 @@ def _read(
     )
     reading.read(read_json(content))
     if reading.wrong:
-        raise WrongFile(Path(ROOT), reading.wrong)
+        raise WrongFile(Path(ROOT), tuple(_told(reading.wrong)))
     return reading
+
+
+def _told(faults: tuple[Fault, ...]) -> Iterator[Fault]:
+    """Go through the faults that fit into one message."""
+    yield from faults[:_MOST_FAULTS]
+    if len(faults) > _MOST_FAULTS:
+        rest = f"{len(faults) - _MOST_FAULTS} more to be put right, not told here"
+        yield Fault(path=ROOT, value="", expected=rest)
 
 
 def _environment(reading: Reading, around: Surroundings) -> Overlay:

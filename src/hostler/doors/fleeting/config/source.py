@@ -8,6 +8,8 @@ from hostler.domain.errors import ConfigError
 
 LARGEST = 1_000_000
 """A plugin_config has fewer bytes than this."""
+MOST_TEXTS, DEEPEST = 2000, 10
+_LONGEST = 200
 ROOT = "plugin_config"
 """How paths in it begin: the name of its table in the runner's config.toml."""
 _EMPTY = (
@@ -26,9 +28,16 @@ def read_json(content: bytes) -> dict[str, object]:
     found = _parsed(text)
     if not isinstance(found, dict):
         raise _wrong("expected an object of keys and values")
-    for path in _broken_texts(cast("object", found), ROOT):
-        raise ConfigError(f"{path}: a text with half a character or a NUL in it")
+    _check_texts(cast("object", found))
     return cast("dict[str, object]", found)
+
+
+def _check_texts(found: object) -> None:
+    for number, (path, text) in enumerate(_texts(found, ROOT)):
+        if _is_broken(text):
+            raise ConfigError(f"{path[:_LONGEST]}: a text with half a character or a NUL in it")
+        if number >= MOST_TEXTS:
+            raise _wrong(f"more than {MOST_TEXTS:,} keys and texts")
 
 
 def _text(content: bytes) -> str:
@@ -63,18 +72,24 @@ def _constant(word: str) -> NoReturn:
     raise _wrong(f"{word} is no value of JSON; expected a number")
 
 
-def _broken_texts(value: object, path: str) -> Iterator[str]:
-    """Go through the texts, keys included, that cannot be written into a file or sent."""
+def _texts(value: object, path: str, depth: int = 0) -> Iterator[tuple[str, str]]:
+    """Go through the texts, keys included, each with where it stands."""
+    if depth > DEEPEST:
+        raise _wrong("nested too deeply")
     if isinstance(value, str):
-        if "\0" in value or any("\ud800" <= letter <= "\udfff" for letter in value):
-            yield path
+        yield path, value
     elif isinstance(value, list):
         for number, entry in enumerate(cast("list[object]", value)):
-            yield from _broken_texts(entry, f"{path}[{number}]")
+            yield from _texts(entry, f"{path}[{number}]", depth + 1)
     elif isinstance(value, dict):
         for key, entry in cast("dict[str, object]", value).items():
-            yield from _broken_texts(key, f"{path}: a key")
-            yield from _broken_texts(entry, f"{path}.{key[:60]}")
+            yield f"{path}: a key", key
+            yield from _texts(entry, f"{path}.{key[:60]}", depth + 1)
+
+
+def _is_broken(text: str) -> bool:
+    """Tell whether a text cannot be written into a file or sent."""
+    return "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
 def _wrong(said: str) -> ConfigError:
