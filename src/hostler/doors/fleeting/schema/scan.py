@@ -81,7 +81,7 @@ class Scan:
         found = list[FileDescriptorProto]()
         for hit in self._hits(_GZIP, _MOST_GZIP):
             content = _unzip(self.view[hit : hit + LARGEST])
-            best = next(files(content), None) if content else None
+            best = next((one for one in files(content) if sane(one[0])), None)
             if best is not None and best[1] == len(content):
                 found.append(best[0])
         return found
@@ -176,13 +176,21 @@ _PACKAGE = re.compile(r"([A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*)?", r
 def sane(file: FileDescriptorProto) -> bool:
     """Tell whether what was read can be a file: what follows one may read as part of it."""
     indexes = (*file.public_dependency, *file.weak_dependency)
-    names = (*file.message_type, *file.enum_type, *file.service)
+    names = [one.name for one in (*file.message_type, *file.enum_type, *file.service)]
+    names += [method.name for service in file.service for method in service.method]
+    texts = (file.name, file.package, file.syntax, *file.dependency, *names)
     return (
-        all(0 <= index < len(file.dependency) for index in indexes)
-        and all(_IDENTIFIER.fullmatch(one.name) for one in names)
+        all(_is_text(text) for text in texts)
+        and all(0 <= index < len(file.dependency) for index in indexes)
+        and all(_IDENTIFIER.fullmatch(name) for name in names)
         and _PACKAGE.fullmatch(file.package) is not None
         and file.syntax in {"", "proto2", "proto3", "editions"}
     )
+
+
+def _is_text(value: object) -> bool:
+    """Tell whether a text is one: what is not UTF-8 comes as bytes, whatever the type says."""
+    return isinstance(value, str)
 
 
 def _head(name: bytes) -> bytes:
