@@ -8,8 +8,11 @@ from hostler.doors.fleeting.logical import Instance, State
 from hostler.lab.runner.bugs import BUGS
 from hostler.lab.runner.climate import OURS, draw_runner
 from hostler.lab.runner.season import RunnerSeason
-from hostler.lab.runner.simulate import ALL, run_seed
+from hostler.lab.runner.simulate import ALL
 from hostler.lab.runner.watch import STUCK, Watch
+from hostler.lab.season import Result
+from hostler.lab.simulate import FLEETING
+from hostler.lab.simulate import run_seed as run_any
 from hostler.lab.trace import Trace
 from hostler.lab.weather import Size
 from hostler.simulators.scaleway.world import World
@@ -17,6 +20,10 @@ from hostler.simulators.scaleway.world import World
 SIZE = Size()
 MANY = 20
 AT_ONCE = 5
+
+
+def run_seed(seed: int, size: Size, bug: str = "") -> Result:
+    return run_any(seed, size, bug, FLEETING)
 
 
 @pytest.mark.timeout(120)

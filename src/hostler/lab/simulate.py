@@ -103,19 +103,19 @@ def run_seed(seed: int, size: Size, bug: str = "", provider: str = INSTANCES) ->
     """Run one seed from beginning to rest."""
     begun = time.process_time()
     _silence()
-    fleeting = provider == FLEETING
-    result = run_runner_seed(seed, size, bug) if fleeting else _run_seed(seed, size, bug)
+    shared = _SHARED_MEMORY if _SHARED_MEMORY.is_dir() else None
+    with tempfile.TemporaryDirectory(prefix="hostler-", dir=shared) as folder:
+        one = run_runner_seed if provider == FLEETING else _run_seed
+        result = one(seed, size, Path(folder), bug)
     return replace(result, seconds=time.process_time() - begun)
 
 
-def _run_seed(seed: int, size: Size, bug: str) -> Result:
-    shared = _SHARED_MEMORY if _SHARED_MEMORY.is_dir() else None
-    with tempfile.TemporaryDirectory(prefix="hostler-", dir=shared) as folder:
-        climate = draw(seed, size)
-        if not bug:
-            return Season(climate, Path(folder)).play()
-        with planted(bug):
-            return Season(BUGS[bug].climate(climate), Path(folder)).play()
+def _run_seed(seed: int, size: Size, folder: Path, bug: str) -> Result:
+    climate = draw(seed, size)
+    if not bug:
+        return Season(climate, folder).play()
+    with planted(bug):
+        return Season(BUGS[bug].climate(climate), folder).play()
 
 
 def _silence() -> None:

@@ -41,7 +41,7 @@ def draw_runner(seed: int, size: Size) -> RunnerClimate:
     """Draw the climate of a seed; the same seed and size, the same climate."""
     base, rng = draw(seed, size), Random(f"hostler runner climate {seed}")
     rates = {f: r for f, r in base.world.rates.items() if f not in PAGES}
-    base = replace(base, world=replace(base.world, rates=rates), crowd=0, sqlite=False)
+    base = replace(base, world=replace(base.world, rates=rates), crowd=0)
     options = _options(base, rng)
     strokes = [stroke for stroke in base.strokes if stroke.fault in HOST]
     if base.mood != "calm":

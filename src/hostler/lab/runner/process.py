@@ -2,8 +2,8 @@
 
 import asyncio
 import contextvars
-from collections.abc import Coroutine
-from dataclasses import dataclass, field
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
 from datetime import timedelta
 from random import Random
 from typing import Protocol
@@ -25,14 +25,13 @@ from hostler.lab.people import SECRET
 from hostler.ports.http import Request, Response
 from hostler.ports.meters import Meters
 from hostler.ports.provider import Connection
-from hostler.ports.store import Fence, Lease
+from hostler.ports.store import Fence, Lease, Store
 from hostler.providers.scaleway.client import Client
 from hostler.providers.scaleway.instances import Instances
 from hostler.providers.scaleway.settings import Account as Key
 from hostler.providers.scaleway.settings import Secret, Template
 from hostler.simulators.scaleway.wire import WorldTransport
 from hostler.simulators.scaleway.world import World
-from hostler.stores.memory import MemoryStore
 from hostler.testing.simclock import SimClock
 from hostler.testing.simloop import LIFE, Life, SimLoop
 
@@ -72,10 +71,10 @@ class Site:
     meters: Meters
     dice: Random
     clock: SimClock
-    settings: Settings = field(default_factory=Settings)
+    settings: Settings
+    open_store: Callable[[], Store]
     key: bytes = b"the key"
     down: bool = False
-    store: MemoryStore = field(default_factory=lambda: MemoryStore(InstallationId("i-1")))
     births: int = 0
 
 
@@ -171,6 +170,7 @@ class Plugin:
         self._context.run(INSIDE.set, "")
         self._running = list[asyncio.Task[None]]()
         self.group = EngineGroup(self, self._spawn)
+        self._store = site.open_store()
 
     @property
     def dead(self) -> bool:
@@ -190,14 +190,14 @@ class Plugin:
         provider = Instances(
             Client(self.wire, key, site.clock),
             site.clock,
-            installation=(await site.store.identity()).own,
+            installation=(await self._store.identity()).own,
             zones=tuple(dict.fromkeys(offer.zone for offer in site.fleet.offers)),
             templates={site.fleet.name: site.template},
             settle=_SETTLE,
         )
         fresh = Random(site.dice.getrandbits(64))
         ports = Ports(
-            store=GatedStore(site.store, self.gate, Notes(site.witness), exclusive=True),
+            store=GatedStore(self._store, self.gate, Notes(site.witness), exclusive=True),
             clock=site.clock,
             prober=GuestProber(site),
             meters=site.meters,
@@ -214,15 +214,20 @@ class Plugin:
             key=site.key,
         )
 
-    async def records(self) -> tuple[Machine, ...]:
-        """Return the living records, as its own store holds them."""
-        return await self.site.store.machines(self.site.fleet.name)
-
     def kill(self) -> None:
         """Let it die as by SIGKILL."""
+        if self.dead:
+            return
         self.gate.close()
         for task in self._running:
             task.cancel()
+
+    async def bury(self) -> None:
+        """Let go of its records, as the kernel does for whoever was killed."""
+        self.kill()
+        if self._running:
+            await asyncio.wait(self._running)
+        await self._store.close()
 
 
 async def _close(living: int) -> None:

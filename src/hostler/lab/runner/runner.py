@@ -37,6 +37,7 @@ class Runner:
         self._site, self._watch, self._setting, self._tasks = site, watch, setting, tasks
         self._memory = Memory()
         self._work = set[asyncio.Task[None]]()
+        self._last: Plugin | None = None
         self.plugin: Plugin | None = None
         self.group: Group | None = None
         self.scaler: Taskscaler | None = None
@@ -73,7 +74,9 @@ class Runner:
 
     async def _init(self) -> bool:
         """Launch a plugin and begin; tell whether it could."""
-        plugin = Plugin(self._site, self._tasks)
+        if self._last is not None:
+            await self._last.bury()
+        plugin = self._last = Plugin(self._site, self._tasks)
         self._watch.trace.note(f"{plugin.name} starts")
         wrapped = self._setting.wrap(plugin.group, plugin)
         group = Calls(plugin, wrapped, self._watch)
@@ -127,6 +130,12 @@ class Runner:
             except (Refused, TimeoutError):
                 pass
             plugin.kill()
+
+    async def bury(self) -> None:
+        """Kill what still runs, and close the records."""
+        self.kill()
+        if self._last is not None:
+            await self._last.bury()
 
     def _leave(self) -> None:
         for task in tuple(self._work):

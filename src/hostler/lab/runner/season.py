@@ -4,6 +4,7 @@ import asyncio
 import contextvars
 from collections.abc import Callable
 from datetime import timedelta
+from pathlib import Path
 from random import Random
 
 from hostler.controllers.settings import Settings
@@ -16,11 +17,14 @@ from hostler.lab.season import Result
 from hostler.lab.trace import Trace
 from hostler.lab.weather import Stroke
 from hostler.ports.http import Request
+from hostler.ports.store import Store
 from hostler.providers.scaleway.settings import Disk, Template
 from hostler.simulators.scaleway.options import Options
 from hostler.simulators.scaleway.replies import Reply
 from hostler.simulators.scaleway.world import World
 from hostler.stores.memory import MemoryStore
+from hostler.stores.sqlite.opening import open_engine
+from hostler.stores.sqlite.runner import Inline
 from hostler.testing.meters import CountingMeters
 from hostler.testing.simclock import BEGINNING, SimClock
 from hostler.testing.simloop import SimLoop
@@ -61,10 +65,12 @@ def as_it_is(group: Group, plugin: Plugin) -> Group:
 
 
 class RunnerSeason:
-    """Plays one climate; `wrap` plants a defect."""
+    """Plays one climate; `wrap` plants a defect; records are in memory, or in `folder`."""
 
-    def __init__(self, climate: RunnerClimate, wrap: Wrap = as_it_is) -> None:
-        self.climate = climate
+    def __init__(
+        self, climate: RunnerClimate, wrap: Wrap = as_it_is, folder: Path | None = None
+    ) -> None:
+        self.climate, self._folder = climate, folder
         self.loop = SimLoop()
         rng = Random(f"hostler runner season {climate.seed}")
         self.world = self._make_world(rng)
@@ -110,8 +116,16 @@ class RunnerSeason:
             dice=Random(rng.getrandbits(64)),
             clock=SimClock(self.loop, boot=rng.uniform(10, 1e6), wall=base.skews[0]),
             settings=Settings(),
-            store=MemoryStore(InstallationId(f"i1{self.climate.seed}")),
+            open_store=self._opener(),
         )
+
+    def _opener(self) -> Callable[[], Store]:
+        own = InstallationId(f"i1{self.climate.seed}")
+        if self._folder is not None and self.climate.base.sqlite:
+            path = self._folder / "group.db"
+            return lambda: open_engine(path, own, runner=Inline)
+        memory = MemoryStore(own)
+        return lambda: memory
 
     def _fleet(self) -> Fleet:
         base = self.climate.base
@@ -160,7 +174,7 @@ class RunnerSeason:
             if watch.first is None:
                 await runner.stop()
                 self._nothing_left()
-            runner.kill()
+            await runner.bury()
 
     async def _until(self, end: float, done: Callable[[], bool]) -> bool:
         """Let time pass until something holds; tell whether it did before `end`."""

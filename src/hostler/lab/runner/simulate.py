@@ -1,5 +1,7 @@
 """Simulate: one seed of a modelled runner over the real group, engine, provider and client."""
 
+from pathlib import Path
+
 from hostler.lab.season import Result
 from hostler.lab.weather import ALL as WORLD_AND_HOST
 from hostler.lab.weather import OURS as ENGINES
@@ -13,11 +15,11 @@ ALL = (*(f for f in WORLD_AND_HOST if f not in {*ENGINES, *PAGES}), *sorted(HOST
 """Every fault that a runner's season knows."""
 
 
-def run_seed(seed: int, size: Size, bug: str = "") -> Result:
-    """Run one seed from its first second until nothing is left."""
+def run_seed(seed: int, size: Size, folder: Path, bug: str = "") -> Result:
+    """Run one seed from its first second until nothing is left; its records may be in `folder`."""
     climate = draw_runner(seed, size)
     if not bug:
-        return RunnerSeason(climate).play()
+        return RunnerSeason(climate, folder=folder).play()
     found = BUGS[bug]
     with planted(found):
         return RunnerSeason(found.climate(climate), found.wrap).play()

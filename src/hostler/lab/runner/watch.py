@@ -33,13 +33,13 @@ from .truth import Truth
 
 AT_ONCE = 5.0
 """How long, in seconds, a call may take."""
-BEGUN = 150.0
+BEGUN = 75.0
 """How long *deleting* may be told before a delete of ours was tried."""
-TRIED = 480.0
+TRIED = 300.0
 """How long ago the last try of a delete may be, while one is told to run."""
-WRONG = 600.0
+WRONG = 300.0
 """How long *running* may be told of a machine that is down: looks fail, losses come in waves."""
-DENIED = 90.0
+DENIED = 20.0
 """How long a machine that is well may be told not to run."""
 AFTER_JUMP = 660.0
 """So long after a clock jumped, a pause that was set before may still be waited for."""
@@ -47,8 +47,9 @@ SETTLED = 420.0
 """Servers older than this are known to whoever looks."""
 STUCK = 3
 """So many may be over the maximum while they end: what turned up late, or cannot be removed."""
-PLACE = {State.CREATING: 1800.0, State.DELETING: 1200.0}
-PLACE_OF_OTHERS = 1800.0
+PLACE = {State.CREATING: 1320.0, State.DELETING: 900.0}
+PLACE_OF_OTHERS = 900.0
+"""How long a place may be held: a start's bound and one more try, a stop's bound, and looks."""
 
 _ID = re.compile(r"/(?:servers|ips|volumes)/([0-9a-f-]{36})")
 _ENDS = (b'"terminate"', b'"poweroff"')
@@ -178,7 +179,7 @@ class Watch:
             return
         if state is not told.state:
             self.trace.note(f"  {name} is told to be {state}", name)
-            told.state, told.place = state, 0.0
+            told.state, told.place, passed = state, 0.0, 0.0
             if state is not State.DELETING:
                 told.untried = 0.0
         self._place(name, told, passed)
