@@ -42,7 +42,7 @@ def test_what_is_decreased_is_deleted_and_then_gone() -> None:
         await plugged.until({State.RUNNING: 1, State.DELETED: 1}, 5 * MIN)
         assert len(stand.servers()) == 1
         assert await plugged.group.decrease([one, other]) == [one, other]
-        await plugged.until({State.DELETED: 2}, 5 * MIN)
+        await plugged.until({State.DELETED: 1}, 5 * MIN)
         assert stand.world.leaks() == ()
 
     play(scene)

@@ -1,7 +1,7 @@
 """Report: every instance of the group, from memory, as Update answers it."""
 
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import datetime
 from operator import attrgetter
 
 from hostler.domain.fleet import Fleet
@@ -11,8 +11,8 @@ from hostler.domain.machine import Machine
 from .logical import Instance, State
 from .states import state_of
 
-_TOLD_GONE = timedelta(minutes=10)
-"""How long an instance that is gone is told to be so; a runner drops it at the first word."""
+_TOLD_GONE = 3
+"""How many updates tell that an instance is gone: a runner drops it at the first that it gets."""
 
 
 class Report:
@@ -24,7 +24,7 @@ class Report:
     def __init__(self, fleet: Fleet, offered: frozenset[State]) -> None:
         self._fleet, self._offered = fleet, offered
         self._living = dict[str, None]()
-        self._gone = dict[str, datetime]()
+        self._gone = dict[str, int]()
         self._before = dict[str, Instance]()
 
     def instances(
@@ -36,7 +36,7 @@ class Report:
             told[machine.id] = state_of(machine, self._fleet, now, self._offered)
         for name in named:
             told.setdefault(name, State.CREATING)
-        self._note_gone(told, now)
+        self._note_gone(told)
         if State.DELETED in self._offered:
             told |= dict.fromkeys(self._gone, State.DELETED)
         return tuple([self._instance(name, state) for name, state in told.items() if state])
@@ -48,14 +48,12 @@ class Report:
             before = self._before[name] = Instance(id=name, state=state)
         return before
 
-    def _note_gone(self, told: Iterable[str], now: datetime) -> None:
+    def _note_gone(self, told: Iterable[str]) -> None:
+        """Count how often what is gone is still to be told, this time included."""
         living = dict.fromkeys(told)
+        left = {name: times - 1 for name, times in self._gone.items()}
         for lost in self._living.keys() - living.keys():
-            self._gone[lost] = now
+            left[lost] = _TOLD_GONE
             self._before.pop(lost, None)
-        self._gone = {
-            name: at
-            for name, at in self._gone.items()
-            if name not in living and timedelta(0) <= now - at < _TOLD_GONE
-        }
+        self._gone = {name: times for name, times in left.items() if times and name not in living}
         self._living = living
