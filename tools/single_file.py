@@ -2,7 +2,7 @@
 
 It is made of what .venv holds, which is what uv.lock names: nothing is downloaded. The file needs a
 Python of the same version (3.11 is not 3.12) and platform, and unpacks itself on its first start.
-Modules are compiled beforehand, so that the first start need not.
+Modules are compiled beforehand, so that the first start need not. Another path may be an argument.
 """
 
 import compileall
@@ -29,7 +29,7 @@ UNUSED = frozenset({".pyi", ".pyx", ".pxd", ".c", ".h", ".pth", "direct_url.json
 
 def main() -> None:
     """Build it, or show what the builder said and exit with its code."""
-    made = ROOT / "dist" / NAME
+    made = Path(sys.argv[1] if sys.argv[1:] else ROOT / "dist" / NAME)
     made.parent.mkdir(exist_ok=True)
     begun = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
@@ -40,7 +40,7 @@ def main() -> None:
     size = made.stat().st_size / 1_000_000
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     took = time.perf_counter() - begun
-    print(f"{made.relative_to(ROOT)}: {size:.1f} MB, for Python {version}, in {took:.0f} s")
+    print(f"{made}: {size:.1f} MB, for Python {version}, in {took:.0f} s")
 
 
 def stage(folder: Path) -> None:
@@ -57,7 +57,9 @@ def stage(folder: Path) -> None:
     for source, place in included().items():
         copy(ROOT / source, folder / place)
     unchecked = PycInvalidationMode.UNCHECKED_HASH  # valid wherever and whenever it is unpacked
-    if not compileall.compile_dir(folder, quiet=2, workers=0, invalidation_mode=unchecked):
+    if not compileall.compile_dir(
+        folder, quiet=2, workers=0, stripdir=folder, invalidation_mode=unchecked
+    ):
         print("some modules were not compiled; they will be when they are imported")
 
 
