@@ -20,7 +20,7 @@ def spans(data: memoryview) -> tuple[Span, ...]:
     except (struct.error, ValueError):
         return whole
     found = [(start, end) for _, flags, start, end in headers if not flags & _EXECUTE]
-    return tuple(span for span in found if span[0] < span[1]) or whole
+    return tuple(sorted(span for span in found if span[0] < span[1])) or whole
 
 
 def build_id(data: memoryview) -> str:

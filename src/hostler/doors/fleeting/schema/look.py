@@ -8,7 +8,7 @@ from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSe
 from google.protobuf.message import DecodeError
 
 from .override import NOTHING, Override
-from .pool import Files, Unusable, build, closure, gather
+from .pool import GOOGLE, Files, Unusable, build, closure, gather
 from .scan import Scan, build_id_of, opened, sane
 from .services import Service, complete, likely_method, nearest, service
 from .words import CORE_METHODS
@@ -73,11 +73,11 @@ def _in_binary(scan: Scan, override: Override) -> Found:
 
 def _with_imports(found: list[FileDescriptorProto], scan: Scan) -> list[FileDescriptorProto]:
     """Return files with all that they import, as far as it is there."""
-    known = {file.name for file in found}
+    known = {*GOOGLE, *(file.name for file in found)}
     todo = [name for file in found for name in file.dependency]
     while todo:
         name = todo.pop()
-        if name in known or len(known) > 200:
+        if name in known or len(known) > 200 + len(GOOGLE):
             continue
         known.add(name)
         imported = scan.named(name)

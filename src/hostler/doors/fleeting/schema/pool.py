@@ -17,7 +17,7 @@ from google.protobuf import (
 from google.protobuf.descriptor import ServiceDescriptor
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
 
-_GOOGLE: Mapping[str, bytes] = {
+GOOGLE: Mapping[str, bytes] = {
     file.name: file.serialized_pb
     for file in (
         any_pb2.DESCRIPTOR,
@@ -30,6 +30,7 @@ _GOOGLE: Mapping[str, bytes] = {
         wrappers_pb2.DESCRIPTOR,
     )
 }
+"""The files that every schema may import, from the library: of one version, and never missing."""
 _MOST_FILES = 200
 
 
@@ -115,9 +116,9 @@ def _import(
 ) -> bool:
     """Add an imported file; tell whether there is one."""
     found = files.by_name.get(name, ())
-    if name in _GOOGLE:
+    if name in GOOGLE:
         added.add(name)
-        pool.AddSerializedFile(_GOOGLE[name])
+        pool.AddSerializedFile(GOOGLE[name])
         return True
     if len(found) > 1:
         raise Unusable(f"there are {len(found)} different files {name}")

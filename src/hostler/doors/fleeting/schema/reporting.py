@@ -103,18 +103,25 @@ def _fill(
 
         return flat
 
+    set_id, set_state = _setter(Leaf(ids)), _setter(Leaf(states))
+
     def deep(message: Message, instance: Instance) -> None:
-        _set(message, Leaf(ids), instance.id)
-        _set(message, Leaf(states), said[instance.state])
+        set_id(message, instance.id)
+        set_state(message, said[instance.state])
 
     return deep
 
 
-def _set(message: Message, leaf: Leaf, value: Said) -> None:
-    at = holder(message, leaf.path[:-1])
+def _setter(leaf: Leaf) -> Callable[[Message, Said], None]:
+    """Return what sets a nested or wrapped value."""
+    around, name = [field.name for field in leaf.path[:-1]], leaf.field.name
     if leaf.wrapped:
-        at = cast("Message", get(at, leaf.field))
-        at.SetInParent()
-        setattr(at, "value", value)  # noqa: B010 - a field of the wrapper
-    else:
-        setattr(at, leaf.field.name, value)
+        around, name = [*around, name], "value"
+
+    def write(message: Message, value: Said) -> None:
+        at: object = message
+        for one in around:
+            at = getattr(at, one)
+        setattr(at, name, value)
+
+    return write

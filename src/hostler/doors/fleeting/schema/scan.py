@@ -15,7 +15,8 @@ from .elf import Span, build_id, spans
 from .extent import LARGEST, files
 
 _ANCHORS = (b"\x0a\x0bConnectInfo\x12", b"\x0a\x09Heartbeat\x12")
-"""How a method begins in a service's descriptor: its name, then the type of its request."""
+"""How a method begins in a service's descriptor: its name, then the type of its request. The
+second is looked for where the first is nowhere: to tell of a service that lacks one method."""
 _SUFFIX = b".proto"
 _GZIP = b"\x1f\x8b\x08\x00\x00\x00\x00\x00"
 _MOST_HITS = 64
@@ -42,17 +43,19 @@ class Scan:
 
     def anchored(self) -> list[FileDescriptorProto]:
         """Return the files with methods of ours."""
-        found = dict[int, FileDescriptorProto]()
-        covered = list[Span]()
-        for anchor in _ANCHORS:
-            for hit in self._hits(anchor, _MOST_HITS):
-                if any(start <= hit < end for start, end in covered):
-                    continue
-                if around := self._around(hit):
-                    start, file, size = around
-                    found[start] = file
-                    covered.append((start, start + size))
-        return list(found.values())
+        ways = (self._holding(anchor) for anchor in _ANCHORS)
+        return next((found for found in ways if found), list[FileDescriptorProto]())
+
+    def _holding(self, anchor: bytes) -> list[FileDescriptorProto]:
+        """Return the files in which these bytes stand."""
+        found, behind = list[FileDescriptorProto](), 0
+        for hit in self._hits(anchor, _MOST_HITS):
+            around = self._around(hit) if hit >= behind else None
+            if around is not None:
+                start, file, size = around
+                found.append(file)
+                behind = start + size
+        return found
 
     def named(self, name: str) -> list[FileDescriptorProto]:
         """Return the files of one name, the longest of each that begins alike."""
