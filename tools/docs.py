@@ -34,6 +34,7 @@ from hostler.doors.cli.main import application
 from hostler.doors.fleeting import states
 from hostler.doors.fleeting.config.environment import NAMES
 from hostler.doors.fleeting.config.tables import PluginTable, ReadyKeys
+from hostler.doors.fleeting.schema import words
 from hostler.doors.metrics.meters import METRICS
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "reference"
@@ -98,6 +99,17 @@ gone, and to what could not be removed within its bound, which hostler goes on r
   Decrease is honoured.
 - A start that fails before the machine ever ran is made again under the same id, and is *creating*
   all the while, until `timers.start` has passed since it was asked for.
+"""
+NAMES_PAGE = f"""\
+# Names in a runner's schema
+
+By which names the fields of a runner's schema are known, in lower case and without underscores; see
+[how the schema is learnt](fleeting-schema.md). Neutral everywhere that only one thing can be meant:
+{", ".join(f"`{word}`" for word in sorted(words.NEUTRAL))}.
+
+Never taken under an unknown name, and never proposed, is a field with one of these words in its
+name, or in the names around it: {", ".join(sorted(words.NEVER))}.
+
 """
 GATE_PAGE = """\
 # The gate
@@ -195,6 +207,7 @@ def pages() -> Mapping[str, str]:
     makers: Mapping[str, Callable[[], str]] = {
         "commands.md": commands,
         "exit-codes.md": exit_codes,
+        "fleeting-names.md": fleeting_names,
         "fleeting-config.md": fleeting_config,
         "fleeting-states.md": fleeting_states,
         "gate.md": gate_page,
@@ -393,6 +406,26 @@ def fleeting_states() -> str:
 def phases_page() -> str:
     """Return the table of phases and its diagram."""
     return PHASES_PAGE.format(table=phases.table(), diagram=phases.diagram())
+
+
+def fleeting_names() -> str:
+    """Return the names by which the fields of a runner's schema are known."""
+    return NAMES_PAGE + "\n".join(_names_of(call, side) for call, side in words.SLOTS)
+
+
+def _names_of(call: str, side: str) -> str:
+    rows = [
+        f"| `{slot.name}` | {slot.kind} | {_listed(slot.names)} | {_listed(slot.also)} |"
+        for slot in words.SLOTS[call, side]
+    ]
+    if not rows:
+        return f"## {call}, {side}\n\nNothing.\n"
+    head = ["| ours | holds | exact | neutral as well |", "|---|---|---|---|"]
+    return "\n".join([f"## {call}, {side}\n", *head, *rows, ""])
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names) or "-"
 
 
 def gate_page() -> str:

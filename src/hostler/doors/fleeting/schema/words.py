@@ -79,7 +79,7 @@ def _set(text: str) -> frozenset[str]:
 
 
 def _list(text: str) -> tuple[str, ...]:
-    return tuple(plain(name) for name in text.split())
+    return tuple(dict.fromkeys(plain(name) for name in text.split()))
 
 
 NEUTRAL = _set("value values result results item items payload data body content entries list")
