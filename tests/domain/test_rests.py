@@ -180,6 +180,24 @@ def test_what_ends_with_time_alone_is_not_slept_through(field: str) -> None:
         scene.later(20 * S)
 
 
+@pytest.mark.parametrize("down", [Condition.OFF, Condition.STANDBY])
+def test_machine_that_goes_down_within_settle_of_its_start_is_not_slept_through(
+    down: Condition,
+) -> None:
+    """At first a look may be older than the start: what is down then counts a minute later."""
+    scene, rests = Scene(), Rests()
+    entry = machine(1, since=scene.now)
+    scene.furnish(entry)
+    scene.exist(server(entry, down))
+    for _ in range(15):
+        scene.look()
+        both(scene, rests)
+        scene.turn()
+        both(scene, rests)
+        scene.later(20 * S)
+    assert scene.machines[entry.id].phase is not Phase.READY
+
+
 @settings(max_examples=30)
 @given(st.lists(st.sampled_from(CHANGES), max_size=6), st.integers(0, 120))
 def test_remembering_changes_no_decision(changes: list[str], pause: int) -> None:

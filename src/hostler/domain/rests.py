@@ -12,6 +12,7 @@ from .commands import Decision, Verdict
 from .fleet import Fleet
 from .ids import MachineId
 from .machine import Machine
+from .parts import DOWN
 from .phases import Phase
 from .seen import Seen
 from .step import Step
@@ -106,13 +107,19 @@ class Rests:
         return rest.verdict if rest is not None and rest.step is step else None
 
     def keep(self, step: Step, seen: Seen) -> None:
-        """Remember a step after which nothing was to be done, nor waited for."""
+        """Remember a step after which nothing was to be done, nor waited for.
+
+        What is down is not remembered: soon after a start it counts for nothing yet, and later on
+        for a loss, although nothing changed but the time.
+        """
         if not self._remembers or not is_quiet(step):
             return
         machine, view = step.machine, seen.view
         found = [view.sightings.get(k.id) for place in machine.places for k in place.known]
         sightings = tuple(sighting for sighting in found if sighting is not None)
         marked = len(view.marked.get(machine.id, ()))
+        if any(sighting.part.condition in DOWN for sighting in sightings):
+            return
         if len(sightings) == len(found) and marked <= len(found):
             spread = timedelta(seconds=5 * (machine.serial % 60))
             until = seen.now + _LONGEST + spread
