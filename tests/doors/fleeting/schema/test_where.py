@@ -228,9 +228,9 @@ def test_of_two_services_one_may_be_refused_and_the_lines_name_it(tmp_path: Path
     [
         (b"[Decrease.reply", "not TOML"),
         (b"\xff\xfe", "not TOML"),
-        (b"[Decreas.reply]\nsucceeded = 'x'", "Decreas: unknown"),
+        (b"[Shrink.reply]\nsucceeded = 'x'", "Shrink: unknown"),
         (b"[Decrease.answer]\nsucceeded = 'x'", "Decrease.answer: expected"),
-        (b"[Decrease.reply]\nsucceded = 'x'", "Decrease.reply.succeded: unknown"),
+        (b"[Decrease.reply]\nwinners = 'x'", "Decrease.reply.winners: unknown"),
         (b"[Decrease.reply]\nsucceeded = 4", "Decrease.reply.succeeded: expected a text"),
         (b"states = 4", "states: expected a table"),
         (b"[states]\nflying = 'x'", "states.flying: unknown"),
