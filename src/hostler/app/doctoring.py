@@ -17,6 +17,7 @@ from hostler.doors.cli.screen import Screen
 from hostler.doors.fleeting.config.load import Examined, Surroundings
 from hostler.doors.fleeting.doctor import Checked, Outside, Verdict, examined, failed, ok, warning
 from hostler.doors.fleeting.schema.processes import Process
+from hostler.doors.fleeting.schema.where import VARIABLE
 from hostler.stores.memory import MemoryStore
 
 from .compose import Composed, fresh_installation, open_store
@@ -108,7 +109,8 @@ def _schema(binary: Path | None) -> tuple[Checked, ...]:
     where = replace(here(os.environ), processes=_Nobody())
     found = learn(replace(where, choice=str(binary)) if binary is not None else where)
     if found.refusal:
-        cure = "" if binary else "or name it here: --binary PATH"
+        named = binary is not None or VARIABLE not in found.refusal
+        cure = "" if named else "or name it here: --binary PATH"
         return (failed("schema", found.refusal, cure),)
     names = ", ".join(one.name for one in found.served)
     unsure = (line.text for line in found.log if line.level == "warning")
