@@ -42,11 +42,10 @@ class Row:
 ROWS = (
     Row(name="start to first answer (wall)", goal=0.25, unit="s", of=lambda m: m.ping_ms / 1000),
     Row(name="start to Init answered (wall)", goal=5, unit="s", of=lambda m: m.init_ms / 1000),
-    Row(name=f"Update of {INSTANCES:,}", goal=50, unit="ms", of=lambda m: m.update_median_ms),
     Row(
-        name=f"Update of {INSTANCES:,}, worst", goal=500, unit="ms", of=lambda m: m.update_worst_ms
+        name=f"Update of {INSTANCES:,} (wall)", goal=50, unit="ms", of=lambda m: m.update_median_ms
     ),
-    Row(name=f"Increase({MORE})", goal=500, unit="ms", of=lambda m: m.increase_ms),
+    Row(name=f"Increase({MORE}) (wall)", goal=500, unit="ms", of=lambda m: m.increase_ms),
     Row(name="memory after Init", goal=150, unit="MB", of=lambda m: m.rss_kib * 1024 / 1e6),
     Row(name="end (wall)", goal=2, unit="s", of=lambda m: m.kill_ms / 1000),
 )
@@ -100,7 +99,10 @@ class Bench:
         launch = Launch(plugin=plugin, auto_mtls=True, environment=environment)
         updates, more = (UPDATES, MORE) if instances else (0, 0)
         with GoHost(self._hosts.program("alder"), self._folder / "log") as host:
-            return host.bench(launch, config, instances=instances, updates=updates, more=more)
+            lived = host.bench(launch, config, instances=instances, updates=updates, more=more)
+        assert lived.instances >= instances, lived
+        assert lived.increased == more, lived
+        return lived
 
 
 def figures(bench: Bench) -> Iterator[Figure]:
@@ -122,8 +124,8 @@ def _single_file(bench: Bench) -> Iterator[Figure]:
     first = bench.ours(plugin).ping_ms / 1000
     later = median(bench.ours(plugin).ping_ms / 1000 for _ in range(LIVES))
     size = plugin.stat().st_size / 1e6
-    yield Figure("fleeting, single file: first start to first answer (wall)", 10, first, "s")
-    yield Figure("fleeting, single file: later starts (wall)", 0.5, later, "s")
+    yield Figure("fleeting, single file: first start (wall)", 10, first, "s")
+    yield Figure("fleeting, single file: later starts (wall)", 0.75, later, "s")
     yield Figure("fleeting, single file: size", None, size, "MB")
 
 

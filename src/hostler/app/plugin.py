@@ -66,7 +66,8 @@ def serving(environment: Mapping[str, str]) -> int:
 
         return offer(log, environment, _now)
 
-    return serve(launch, make, _now)
+    code = serve(launch, make, _now)
+    os._exit(code)  # all is put away: a thread that still imports or waits must not hold this up
 
 
 def bootstrap(name: str, environment: Mapping[str, str]) -> int:
