@@ -43,6 +43,8 @@ REACHED = 2700.0
 EMPTY = 2700.0
 """How long, in seconds, it may take until nothing is left that nobody asks for."""
 _LONG = 1e9
+_AGAIN = 60.0
+"""So long after writes are let pass again, all that waited for them is under way."""
 
 
 class ToldWorld(World):
@@ -272,7 +274,9 @@ class RunnerSeason:
                 self.watch.jumped = self.loop.time()
                 self.site.clock.jump(timedelta(seconds=stroke.length))
             case "store_busy" | "disk_full" if plugin is not None:
-                plugin.gate.refuse_writes(self.loop.time() + stroke.length, stroke.fault)
+                end = self.loop.time() + stroke.length
+                self.watch.able_from = end + _AGAIN
+                plugin.gate.refuse_writes(end, stroke.fault)
             case "plugin_killed" | "runner_killed" if plugin is not None:
                 self._kill_soon(runner, plugin, stroke)
             case "runner_restarted" if runner.serving:

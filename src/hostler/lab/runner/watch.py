@@ -43,6 +43,8 @@ DENIED = 20.0
 """How long a machine that is well may be told not to run."""
 AFTER_JUMP = 660.0
 """So long after a clock jumped, a pause that was set before may still be waited for."""
+AFTER_DEATH = 60.0
+"""So long after a zone gave its last sign of death, nothing of it may have been looked at."""
 SETTLED = 420.0
 """Servers older than this are known to whoever looks."""
 STUCK = 3
@@ -90,9 +92,15 @@ class Watch:
         self.key = b""
         self.awake = True
         self.jumped = -AFTER_JUMP
+        self.able_from = 0.0
         self._checked = 0.0
         self._ambient = dict[str, int]()
         self._up = set[str]()
+
+    @property
+    def now(self) -> float:
+        """True time in seconds."""
+        return self.world.estate.now
 
     # ------------------------------------------------------------ what happened
 
@@ -118,6 +126,8 @@ class Watch:
             self.trace.digest(f"{text} {line.status} {line.fault}")
         for fault in line.fault.split("+") if line.fault else ():
             self.struck(fault)
+            if fault == "zone_dead":
+                self.able_from = max(self.able_from, self.now + AFTER_DEATH)
 
     def sending(self, request: Request, inside: str) -> None:
         """Check a request before it is sent; note tries to delete."""
@@ -142,7 +152,7 @@ class Watch:
     def updated(self, instances: Sequence[Instance]) -> None:
         """Check an answer to Update."""
         now = self.tick()
-        able = self.awake and now - self.jumped > AFTER_JUMP
+        able = self.awake and now - self.jumped > AFTER_JUMP and now >= self.able_from
         passed = now - self._checked if able else 0.0
         self.machine_seconds += (now - self._checked) * len(instances)
         self._checked = now
@@ -165,7 +175,7 @@ class Watch:
             for _ in range(count - known):
                 self.struck(fault)
             self._ambient[fault] = count
-        return self.world.estate.now
+        return self.now
 
     def _told(self, instance: Instance, passed: float) -> None:
         name, state = instance.id, instance.state
@@ -235,7 +245,7 @@ class Watch:
         """R4: nothing of it stands, or it is being deleted all the same."""
         told.state = None
         self.trace.note(f"  {name} is told {state or 'no more'}", name)
-        now = self.world.estate.now
+        now = self.now
         standing = [s for s in self.truth.servers(name) if s.state != ServerState.STOPPING]
         old = [server for server in standing if now - server.created > SETTLED]
         if (old and not told.tried) or (standing and not (told.tried or told.ended)):
@@ -251,7 +261,7 @@ class Watch:
         ending = sum(state is State.DELETING for state in told.values())
         if held > self.most + min(ending, STUCK):
             self.found("R8", f"{held} instances are told; at most {self.most} may be")
-        now = self.world.estate.now
+        now = self.now
         servers = [s for s in self.world.estate.servers if now - s.created > SETTLED]
         if len(servers) > self.most + STUCK:
             self.found("R8", f"{len(servers)} servers exist; at most {self.most} may")
