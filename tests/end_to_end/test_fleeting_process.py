@@ -173,7 +173,7 @@ def test_sigint_at_rest_is_ignored_and_sigterm_ends_in_order(tmp_path: Path) -> 
 @pytest.mark.parametrize("how", ["nothing hangs", "end hangs", "threads hang"])
 def test_the_end_comes_within_two_seconds(tmp_path: Path, how: str) -> None:
     with running(tmp_path, *NOISY, how) as plugin:
-        assert plugin.stop() < (0.5 if how == "nothing hangs" else 2)
+        assert plugin.stop() < (1.3 if how == "nothing hangs" else 2), "1.4 s: by force"
     assert left(tmp_path) == []
 
 
