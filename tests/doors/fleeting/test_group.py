@@ -1,13 +1,14 @@
 """EngineGroup: a runner's calls over the real engine, provider and client, in simulated time."""
 
 import asyncio
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from hostler.doors.fleeting.logical import Connector, Refused, State
 from hostler.lab.plugged import EVERY_STATE, GROUP, Plugged, Plugin, fresh_store
-from hostler.lab.stand import Stand, play
+from hostler.lab.stand import PLAIN, Stand, play
 
 S = timedelta(seconds=1)
 MIN = timedelta(minutes=1)
@@ -141,6 +142,20 @@ def test_connect_info_fills_in_what_the_runner_does_not_say() -> None:
         told = info.connector
         assert (told.protocol, told.protocol_port, told.username) == ("ssh", 2222, "ci")
         assert (told.os, told.opaque) == ("linux", (("keepalive", 30),))
+
+    play(scene)
+
+
+def test_machine_in_a_private_network_alone_has_no_external_address() -> None:
+    async def scene(stand: Stand) -> None:
+        network = "5d1b4b2e-3c19-4f6a-9c86-0d94d7f2a111"
+        template = replace(PLAIN, ipv4=False, networks=(network,))
+        plugged = Plugged(Plugin(stand, fresh_store(), template=template))
+        await plugged.init()
+        await plugged.group.increase(1)
+        (one,) = await plugged.until({State.RUNNING: 1}, 5 * MIN)
+        info = await plugged.group.connect_info(one)
+        assert (info.external, info.internal.count(".")) == ("", 3)
 
     play(scene)
 

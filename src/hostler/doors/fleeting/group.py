@@ -174,8 +174,9 @@ class EngineGroup:
             username=asked.username or ("" if static else reach.user or opened.user),
             key=asked.key or (b"" if static else opened.key),
         )
+        external = "" if reach.address == reach.internal else reach.address
         return ConnectInfo(
-            id=machine.id, connector=connector, external=reach.address, internal=reach.internal
+            id=machine.id, connector=connector, external=external, internal=reach.internal
         )
 
     async def _reach(self, opened: Opened, machine: Machine) -> Connection:
