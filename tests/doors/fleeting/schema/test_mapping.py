@@ -208,6 +208,36 @@ def test_a_known_name_in_its_place_is_taken_in_spite_of_another_elsewhere(around
     assert match.leaf.name == "connector.username"
 
 
+ELSEWHERE = {
+    "the id of a network": ("id", "string id = 1; ", "Other network = 9;", "string id = 1;"),
+    "the protocol of a network": ("protocol", "", "Other network = 9;", "string protocol = 1;"),
+    "the key of an access": ("key", "", "Other access = 9;", "bytes key = 1;"),
+}
+
+
+@pytest.mark.parametrize("case", ELSEWHERE)
+def test_a_known_name_counts_only_where_it_means_that(case: str) -> None:
+    name, without, around, inner = ELSEWHERE[case]
+    bodies = {
+        "Connector": "string username = 5;",
+        "ConnectInfoReply": f"{BODIES['ConnectInfoReply'].replace(without, '', 1)} {around}",
+        "Other": inner,
+    }
+    service = mapped(written(bodies))
+    assert found(service, "ConnectInfo", "reply", name).level is Level.REFUSED
+
+
+@pytest.mark.parametrize(
+    ("message", "index"), [("IncreaseRequest", 0), ("DecreaseReply", 0), ("ConnectInfoReply", 2)]
+)
+def test_a_deprecated_field_is_not_taken(message: str, index: int) -> None:
+    file = written()
+    body = next(one for one in file.message_type if one.name == message)
+    body.field[index].options.deprecated = True
+    (reason, *_) = mapped(file).refused()
+    assert "deprecated" in reason
+
+
 def test_two_places_that_are_both_known_are_refused() -> None:
     bodies = {"InitRequest": "bytes config = 1; Connector connector = 2; Connector settings = 3;"}
     assert not mapped(written(bodies)).whole

@@ -140,8 +140,13 @@ class Leaf:
         return self.list_at is not None and is_map(self.path[self.list_at])
 
     def barred(self, after: int = 0, *, own: bool = True) -> str:
-        """Return the word for which it is never to be proposed, or an empty string."""
+        """Return the word for which it is never to be proposed, or an empty string.
+
+        Its own name counts where `own`; that the schema calls it deprecated counts always.
+        """
         path = self.path[after:] if own else self.path[after:-1]
+        if any(field.GetOptions().deprecated for field in self.path[after:]):
+            return "deprecated"
         for field in path:
             if word := barring(field.name):
                 return word

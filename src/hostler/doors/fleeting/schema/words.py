@@ -107,16 +107,21 @@ _WRAP = _set(
     """
 )
 _INSTANCE = _WRAP | _set("instance machine server node vm host")
-_REPORT = _INSTANCE | _set("update report status")
-_CONNECT = _INSTANCE | _set(
+_ENTRY = _INSTANCE | _set("update report")
+_STATUS = _ENTRY | _set("status")
+_CONNECTOR = _WRAP | _set(
     """
     connector connection connect conn config configuration settings setting info information details
-    detail options spec credentials credential creds auth login access address addresses addr addrs
-    network net endpoint endpoints ssh transport remote static
+    detail options spec credentials credential creds auth login ssh transport
     """
 )
+_REACHED = _INSTANCE | _set("connect info information details detail")
+_CONNECT = _INSTANCE | _CONNECTOR
+_ADDRESS = _CONNECT | _set(
+    "address addresses addr addrs network net endpoint endpoints access remote"
+)
 _PLUGIN = _WRAP | _set("plugin provider")
-_PROVIDER = _PLUGIN | _set("group info information details detail properties instance")
+_PROVIDER = _PLUGIN | _set("group info information details detail properties")
 
 ID_NAMES = _list("id instance_id")
 ID_ALSO = _list("instance name")
@@ -135,7 +140,7 @@ def _connector(*, reply: bool) -> tuple[Slot, ...]:
             names=_list(names),
             hints=_list(hints),
             need=need,
-            within=_CONNECT if reply else _CONNECT - _set("instance machine server node vm host"),
+            within=_CONNECT if reply else _CONNECTOR,
         )
 
     some, may = Need.EXPECTED, Need.OPTIONAL
@@ -288,7 +293,7 @@ _CONNECT_REPLY = (
         names=ID_NAMES,
         hints=("instance", *_ID_HINTS),
         need=Need.EXPECTED,
-        within=_CONNECT,
+        within=_REACHED,
     ),
     *_connector(reply=True),
     Slot(
@@ -300,7 +305,7 @@ _CONNECT_REPLY = (
         ),
         hints=_list("public wan outside outer addr address ip host reachable hostname public_ipv4"),
         need=Need.EXPECTED,
-        within=_CONNECT,
+        within=_ADDRESS,
     ),
     Slot(
         name="internal",
@@ -311,7 +316,7 @@ _CONNECT_REPLY = (
         ),
         hints=_list("private lan inside inner local private_ipv4"),
         need=Need.EXPECTED,
-        within=_CONNECT,
+        within=_ADDRESS,
     ),
     Slot(
         name="expires",
@@ -349,7 +354,7 @@ UPDATE_ID = Slot(
     hints=_ID_HINTS,
     need=Need.CRITICAL,
     sole=True,
-    within=_REPORT,
+    within=_ENTRY,
 )
 UPDATE_STATE = Slot(
     name="state",
@@ -359,7 +364,7 @@ UPDATE_STATE = Slot(
     hints=_list("condition stage lifecycle mode st"),
     need=Need.CRITICAL,
     sole=True,
-    within=_REPORT,
+    within=_STATUS,
 )
 
 SLOTS: Mapping[tuple[str, str], tuple[Slot, ...]] = {
