@@ -1,5 +1,6 @@
 """Go hosts launch the real plugin as GitLab Runner does, over a simulated Scaleway."""
 
+import os
 import re
 import stat
 import subprocess
@@ -8,16 +9,27 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from fleeting_kit import PLUGIN, Cloud, all_running, plugin_config, present, simulated, until
+from fleeting_kit import (
+    PLUGIN,
+    SECRET,
+    Cloud,
+    all_running,
+    plugin_config,
+    present,
+    simulated,
+    until,
+)
 
 from hostler.testing.gohost import GoHost, HostError, Launch
 from hostler.testing.gohosts import Build, GoHosts
 
 pytestmark = pytest.mark.timeout(300)  # the first test may have to build the programs
 
-SCHEMAS = ("alder", "birch", "cedar", "dogwood", "elder")
+SCHEMAS = ("alder", "birch", "cedar", "dogwood", "dogwoodold", "elder")
 """Those that can be mapped; `fir` cannot."""
-KEEPALIVE, TIMEOUT = 90_000_000_000, 7_000_000_000
+KEPT = (90_000_000_000, 7_000_000_000)
+"""The keepalive and timeout that are handed over in Init, in nanoseconds, and come back."""
+DURATIONLESS = {"dogwoodold"}
 
 
 @pytest.fixture(scope="module")
@@ -32,12 +44,14 @@ def launch(tmp_path: Path) -> Launch:
     return Launch(plugin=PLUGIN, environment={"HOSTLER_STATE_DIR": str(tmp_path / "state")})
 
 
-def lives(host: GoHost, launch: Launch, cloud: Cloud, folder: Path) -> None:
+def lives(
+    host: GoHost, launch: Launch, cloud: Cloud, folder: Path, kept: tuple[int, int] = KEPT
+) -> None:
     """Live one whole life, from Init to Kill, with three instances in between."""
     host.launch(launch)
     host.ping()
     config = plugin_config(cloud, folder)
-    info = host.init(config, username="root", keepalive_ns=KEEPALIVE, timeout_ns=TIMEOUT)
+    info = host.init(config, username="root", keepalive_ns=kept[0], timeout_ns=kept[1])
     assert info.id
     assert info.max_size == 12
     assert host.states() == {}
@@ -50,7 +64,7 @@ def lives(host: GoHost, launch: Launch, cloud: Cloud, folder: Path) -> None:
         assert reached.id == number
         assert (reached.os, reached.arch) == ("linux", "amd64")
         assert (reached.protocol, reached.username) == ("ssh", "root")
-        assert (reached.keepalive_ns, reached.timeout_ns) == (KEEPALIVE, TIMEOUT)
+        assert (reached.keepalive_ns, reached.timeout_ns) == kept
         assert reached.key.startswith("-----BEGIN OPENSSH PRIVATE KEY-----")
         assert reached.external
         host.heartbeat(number)
@@ -65,9 +79,12 @@ def lives(host: GoHost, launch: Launch, cloud: Cloud, folder: Path) -> None:
 
 
 def only_calm(host: GoHost) -> None:
-    """Nothing may be worse than information in a life where nothing goes wrong."""
-    said = [line for line in host.logs() if line["@level"] in {"warn", "error"}]
+    """A life where nothing goes wrong logs no warnings but of names, and never a secret."""
+    logs = host.logs()
+    said = [line for line in logs if line["@level"] in {"warn", "error"}]
     assert [line for line in said if "neutral" not in str(line)] == []
+    assert any(line["@module"].endswith(PLUGIN.name) for line in logs)
+    assert not any(secret in str(logs) for secret in (SECRET, "PRIVATE KEY"))
 
 
 @pytest.mark.parametrize("auto_mtls", [False, True], ids=["plain", "mtls"])
@@ -76,7 +93,8 @@ def test_every_schema_is_served_for_a_whole_life(
     schema: str, launch: Launch, cloud: Cloud, go_hosts: GoHosts, tmp_path: Path, *, auto_mtls: bool
 ) -> None:
     with GoHost(go_hosts.program(schema), tmp_path / "host.log") as host:
-        lives(host, replace(launch, auto_mtls=auto_mtls), cloud, tmp_path)
+        kept = (0, 0) if schema in DURATIONLESS else KEPT
+        lives(host, replace(launch, auto_mtls=auto_mtls), cloud, tmp_path, kept)
         only_calm(host)
 
 
@@ -254,6 +272,61 @@ def test_a_restarted_plugin_knows_its_instances_and_reaches_them_with_the_same_k
         until(lambda: not present(host), 45, host.states)
         host.shutdown()
     until(lambda: not cloud.leaks(), 20, cloud.leaks)
+
+
+def test_many_calls_at_once_some_of_them_cut_off_are_all_answered(
+    launch: Launch, cloud: Cloud, go_hosts: GoHosts, tmp_path: Path
+) -> None:
+    """And nothing is left of them: no open file, no memory to speak of."""
+    with GoHost(go_hosts.program("dogwood"), tmp_path / "host.log") as host:
+        plugin = host.launch(replace(launch, auto_mtls=True)).pid
+        patient = {"tcp": cloud.guest_port, "timeout": "20s"}  # hundreds of probes at one guest
+        host.init(plugin_config(cloud, tmp_path, ready=patient))
+        host.increase(2)
+        until(lambda: all_running(present(host), 2), 45, host.states)
+        one, other = present(host)
+        host.storm(8, one, 1)
+        files, memory = taken(plugin)
+        came = host.storm(24, other, 3)
+        assert came.errors == {}
+        assert came.answered > 100
+        assert came.cut > 10
+        more_files, more_memory = taken(plugin)
+        assert more_files <= files + 3
+        assert more_memory < memory + 20_000
+        assert host.ping() < 2_000
+        host.decrease([one, other])
+        until(lambda: not present(host), 45, host.states)
+        host.shutdown()
+    until(lambda: not cloud.leaks(), 20, cloud.leaks)
+
+
+def taken(pid: int) -> tuple[int, int]:
+    """Return how many files a process has open, and its memory in KiB."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    rss = next(line for line in status.splitlines() if line.startswith("VmRSS"))
+    return len(list(Path(f"/proc/{pid}/fd").iterdir())), int(rss.split()[1])
+
+
+def test_a_pinned_mapping_refuses_a_runner_that_means_something_else(
+    launch: Launch, cloud: Cloud, go_hosts: GoHosts, tmp_path: Path
+) -> None:
+    pinned, changed = go_hosts.program("cedar"), go_hosts.program("elder")
+    subprocess.run(
+        [PLUGIN.parent / "hostler", "fleeting", "pin", pinned],
+        env={**os.environ, **launch.environment},
+        check=True,
+        capture_output=True,
+        timeout=60,
+    )
+    config = plugin_config(cloud, tmp_path)
+    with GoHost(pinned, tmp_path / "pinned.log") as host:
+        host.launch(launch)
+        assert host.init(config).id
+    with GoHost(changed, tmp_path / "changed.log") as host:
+        host.launch(launch)
+        with pytest.raises(HostError, match="not as it was pinned"):
+            host.init(config)
 
 
 def test_inspect_says_what_a_runner_is_served(go_hosts: GoHosts) -> None:

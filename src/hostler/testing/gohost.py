@@ -97,6 +97,14 @@ class Reached(msgspec.Struct, frozen=True, kw_only=True):
     expires: datetime | None = None
 
 
+class Storm(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of many calls at once: those answered, those that the host itself cut off."""
+
+    answered: int
+    cut: int
+    errors: dict[str, int]
+
+
 class Measured(msgspec.Struct, frozen=True, kw_only=True):
     """What `bench` measured in one life of a plugin; Ping and Init count from the launch."""
 
@@ -224,6 +232,11 @@ class GoHost:
     def heartbeat(self, instance: str) -> None:
         """Call Heartbeat for one instance; HostError if it is not well."""
         self.order(do="heartbeat", ids=[instance])
+
+    def storm(self, callers: int, instance: str, seconds: float) -> Storm:
+        """Let many call at once, about one instance, a third of them with too little time."""
+        within = int(seconds * _NANOSECONDS)
+        return self._ask(Storm, do="storm", count=callers, ids=[instance], within_ns=within)
 
     def shutdown(self) -> None:
         """Call Shutdown."""

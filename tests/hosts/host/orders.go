@@ -156,6 +156,8 @@ func (s *session) call(ctx context.Context, order Order) (any, error) {
 		return calls.ConnectInfo(ctx, order.IDs[0])
 	case "heartbeat":
 		return nil, calls.Heartbeat(ctx, order.IDs[0])
+	case "storm":
+		return storm(ctx, calls, order.Count, order.IDs[0]), nil
 	}
 	return nil, fmt.Errorf("no such order: %q", order.Do)
 }
