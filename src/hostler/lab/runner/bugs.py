@@ -137,6 +137,11 @@ BUGS: dict[str, Bug] = {
         wrap=defects.told_as({Status.RUNNING: State.RUNNING}),
         caught=("R1",),
     ),
+    "running-is-creating": Bug(
+        words="a server that is busy, although with jobs, is told to be creating",
+        wrap=defects.told_as({Status.RUNNING: State.CREATING}),
+        caught=("R7",),
+    ),
     "delete-in-update": Bug(
         words="what is stopped is deleted in the midst of Update",
         wrap=defects.DeletesInUpdate,

@@ -6,8 +6,8 @@ R3  nothing holds a place beyond its deadline.
 R4  what was told does not leave Update while its server stands and nobody deletes it.
 R5  calls are answered: Update never fails, and none takes long.
 R6  nothing turns up that was not accepted by an Increase.
-R7  what is well and was running is not told to be anything else; what is not well is not *running*.
-R8  neither instances nor servers exceed the maximum.
+R7  what is well is told to run, what is not well is not.
+R8  neither instances nor servers exceed the maximum; no instance has two servers that run.
 R9  a job reaches the instance that it was given, with the key that it knows; the same all along.
 R10 Shutdown ends no machine, and Update sends nothing.
 R11 only states that the schema offers are told.
@@ -45,6 +45,8 @@ AFTER_JUMP = 660.0
 """So long after a clock jumped, a pause that was set before may still be waited for."""
 AFTER_DEATH = 60.0
 """So long after a zone gave its last sign of death, nothing of it may have been looked at."""
+LATE = 300.0
+"""How long a guest may answer before that is told for the first time."""
 SETTLED = 420.0
 """Servers older than this are known to whoever looks."""
 STUCK = 3
@@ -71,6 +73,7 @@ class Told:
     untried: float = 0.0
     wrong: float = 0.0
     denied: float = 0.0
+    late: float = 0.0
     tried: bool = False
     ended: bool = False
 
@@ -235,10 +238,11 @@ class Watch:
             self.found("R2", text, name)
 
     def _waiting(self, name: str, told: Told, passed: float) -> None:
-        """R7: what ran and is well is not told to be anything else, unless its end began."""
-        well = told.ran and not told.tried and self.truth.well(name)
-        told.denied = told.denied + passed if well and not told.ended else 0.0
-        if told.denied > DENIED:
+        """R7: what is well is told to run, at once if it ran before, unless its end began."""
+        well = not (told.tried or told.ended) and self.truth.well(name)
+        told.denied = told.denied + passed if well and told.ran else 0.0
+        told.late = told.late + passed if well else 0.0
+        if told.denied > DENIED or told.late > LATE:
             self.found("R7", f"{name} is well, and is told to be {told.state}", name)
 
     def _left(self, name: str, told: Told, state: State | None) -> None:
@@ -263,6 +267,10 @@ class Watch:
             self.found("R8", f"{held} instances are told; at most {self.most} may be")
         now = self.now
         servers = [s for s in self.world.estate.servers if now - s.created > SETTLED]
+        for name in told:
+            mine = [s for s in self.truth.servers(name) if s in servers]
+            if sum(server.state == ServerState.RUNNING for server in mine) > 1:
+                self.found("R8", f"{name} has {len(mine)} servers", name)
         if len(servers) > self.most + STUCK:
             self.found("R8", f"{len(servers)} servers exist; at most {self.most} may")
 
