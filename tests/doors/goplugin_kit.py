@@ -102,6 +102,7 @@ async def served(
                 finally:
                     channel.close()
                     server.close()
+                    await asyncio.sleep(0.01)  # for transports to be closed before their loop is
     finally:
         place.remove()
 

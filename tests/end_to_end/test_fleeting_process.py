@@ -55,6 +55,7 @@ class Running:
             return (await method(StringValue(value=text), timeout=20)).value
         finally:
             channel.close()
+            await asyncio.sleep(0.02)  # for the transport to be closed before its loop is
 
     def ask(self, path: str, text: str = "", tls: ssl.SSLContext | None = None) -> str:
         return asyncio.run(self.call(path, text, tls))

@@ -293,6 +293,21 @@ async def test_the_controllers_shutdown_is_answered_and_begins_the_end(tmp_path:
         assert plugin.life.reason == "the host asked for the end"
 
 
+async def test_callers_may_hang_up_before_they_are_hung_up_on(tmp_path: Path) -> None:
+    async with served(tmp_path, unary(echo)) as plugin:
+        await plugin.call(PATH)
+        loop = asyncio.get_running_loop()
+        begun = loop.time()
+        await plugin.server.left(0.2)
+        assert 0.2 <= loop.time() - begun < 5
+        assert await plugin.call(PATH, "still there") == "still there"
+        plugin.channel.close()
+        await plugin.server.left(30)
+        assert loop.time() - begun < 10
+        with pytest.raises(OSError, match=r"refused|No such file"):
+            await plugin.call(PATH)
+
+
 async def test_go_plugins_own_services_are_no_calls_that_a_signal_waits_for(
     tmp_path: Path,
 ) -> None:

@@ -28,6 +28,8 @@ Headers = list[tuple[str, str]]
 Routes = Callable[[str], Route]
 """Gives the route of a path; every path has one, if only to say that it is not there."""
 
+_STEP = 0.005
+
 _HTTP2 = H2Configuration(
     client_side=False,
     header_encoding="utf-8",
@@ -52,6 +54,15 @@ class Server:
         """Accept connections, also those that wait already."""
         loop = asyncio.get_running_loop()
         self._server = await loop.create_unix_server(self._protocol, sock=listening, ssl=tls)
+
+    async def left(self, seconds: float) -> None:
+        """Accept no more, and wait for callers to hang up, but no longer than this."""
+        if self._server is not None:
+            self._server.close()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while self._connections:  # noqa: ASYNC110 - they are few, and it is the end
+                    await asyncio.sleep(_STEP)
 
     def close(self) -> None:
         """Accept no more, and cancel what runs; answers that were given are still delivered."""

@@ -22,7 +22,10 @@ from .server import Routes, Server
 from .services import services
 from .tls import Tls, mutual
 
-_TO_END = 1.1
+_TO_HANG_UP = 0.1
+"""Seconds for a host to read the last answer and hang up, as go-plugin's does at once."""
+
+_TO_END = 1.0
 """Seconds for what ends with us; a host kills two seconds after it asked for the end."""
 
 _AT_LAST = 1.4
@@ -99,6 +102,7 @@ async def _live(plugin: _Plugin, make: Make) -> int:
         reason = await life.lived()
         plugin.log.event("info", "the plugin ends", reason=reason)
         _end_at_last(plugin.place)
+        await server.left(_TO_HANG_UP)
         server.close()
     await _ended(in_thread(making.end, plugin.log), plugin.log)
     return 0
