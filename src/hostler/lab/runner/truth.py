@@ -72,6 +72,10 @@ class Truth:
             return "nobody answers"
         return "" if self._whose.get(server) == instance else "somebody else answers"
 
+    def starting(self, instance: str) -> bool:
+        """Tell whether all that stands of it is on its way up: then it cannot be deleted."""
+        return all(server.state == State.STARTING for server in self.servers(instance))
+
     def barred(self, instance: str) -> bool:
         """Tell whether the provider lets nobody delete what stands of it."""
         return any(

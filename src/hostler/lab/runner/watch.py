@@ -231,7 +231,7 @@ class Watch:
 
     def _deleting(self, name: str, told: Told, passed: float) -> None:
         """R2: a delete of ours was begun, and is tried again, until the provider takes it down."""
-        barred = told.tried and self.truth.barred(name)
+        barred = self.truth.starting(name) or (told.tried and self.truth.barred(name))
         told.untried = 0.0 if barred or self.truth.deleting(name) else told.untried + passed
         if told.untried > (TRIED if told.tried else BEGUN):
             text = f"{name} is told to be deleting for {told.untried:.0f} s, and nobody deletes it"
@@ -250,7 +250,8 @@ class Watch:
         told.state = None
         self.trace.note(f"  {name} is told {state or 'no more'}", name)
         now = self.now
-        standing = [s for s in self.truth.servers(name) if s.state != ServerState.STOPPING]
+        moving = {ServerState.STOPPING, ServerState.STARTING}
+        standing = [s for s in self.truth.servers(name) if s.state not in moving]
         old = [server for server in standing if now - server.created > SETTLED]
         if (old and not told.tried) or (standing and not (told.tried or told.ended)):
             text = f"{name} is told {state or 'no more'}, and its server stands, with no delete"
