@@ -268,6 +268,24 @@ SETTLED = {
     "unknown ids": {"DecreaseRequest": "repeated Ref targets = 3;", "Ref": "string uid = 4;"},
     "an unknown count": {"IncreaseRequest": "sint32 how_many = 3;"},
     "an unknown config": {"InitRequest": "string settings_text = 3;"},
+    "two known counts": {"IncreaseRequest": "int64 delta = 1; int64 count = 2;"},
+    "two known users": {
+        "InitRequest": "bytes config = 1; Connector connector = 2; string username = 3;"
+    },
+    "a schema with names of its own": {
+        "Connector": "string platform = 1; string cpu = 2; string via = 3; string login = 4;"
+        " string pwd = 5; bytes pem = 6; bool fixed = 7;",
+        "InitRequest": "bytes settings_blob = 4; Connector link = 5;",
+        "ConnectInfoReply": "string ref = 1; Connector link = 2; string wan = 3; string lan = 4;",
+        "UpdateReply": "repeated Box boxes = 2;",
+        "Box": "string ref = 1; State condition = 4;",
+        "IncreaseRequest": "uint32 by = 2;",
+        "IncreaseReply": "uint32 granted = 2;",
+        "DecreaseRequest": "repeated string targets = 2;",
+        "DecreaseReply": "repeated string victims = 2;",
+        "HeartbeatRequest": "string ref = 2;",
+        "ConnectInfoRequest": "string ref = 2;",
+    },
     "an unknown flag": {"HeartbeatReply": "bool fine = 1;"},
     "a number as an id in Init": {"InitReply": "int64 id = 1; int64 max_size = 2;"},
 }
@@ -281,6 +299,29 @@ def test_the_lines_of_a_refusal_settle_it_when_pasted(case: str) -> None:
     after = with_lines(bodies, stream=streaming(bodies))
     assert list(after.refused()) == []
     assert after.whole
+
+
+def test_a_schema_with_names_of_its_own_is_settled_by_what_is_meant() -> None:
+    bodies = SETTLED["a schema with names of its own"]
+    service = with_lines(bodies, stream=False)
+    expected = {
+        ("Init", "request", "config"): "settings_blob",
+        ("Init", "request", "username"): "link.login",
+        ("ConnectInfo", "reply", "key"): "link.pem",
+        ("ConnectInfo", "reply", "os"): "link.platform",
+        ("ConnectInfo", "reply", "external"): "wan",
+        ("ConnectInfo", "reply", "internal"): "lan",
+        ("Update", "reply", "id"): "boxes.ref",
+        ("Update", "reply", "state"): "boxes.condition",
+        ("Increase", "request", "count"): "by",
+    }
+    taken = {(c, s, m.slot.name): m.leaf.name for c, s, m in service.matches() if m.leaf}
+    assert {place: taken.get(place) for place in expected} == expected
+
+
+def test_a_field_that_an_override_names_twice_is_refused() -> None:
+    said = '[ConnectInfo.reply]\nexternal = "external_addr"\ninternal = "external_addr"'
+    assert not mapped(written(), said).whole
 
 
 def test_a_person_chooses_where_several_could_be_meant() -> None:

@@ -1,7 +1,7 @@
 """Match: which field of a schema carries one logical field, and how sure that is."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from .leaves import Leaf
@@ -21,6 +21,12 @@ from .words import (
 
 Chosen = Mapping[str, str]
 """What the operator says of one message: logical field to dotted name; "" is "there is none"."""
+_BEST = {
+    Kind.CONFIG: ("bytes", "Struct"),
+    Kind.SECRET: ("bytes",),
+    Kind.STATE: ("enum",),
+}
+"""The types to which a proposal goes first."""
 NO_CHOICE: Chosen = {}
 _ANY_ID = frozenset({*ID_NAMES, *ID_ALSO}) | NEUTRAL
 _STATE_WORDS = frozenset(
@@ -87,7 +93,7 @@ def match(message: Message, slots: Sequence[Slot], chosen: Chosen) -> dict[str, 
 
     What the operator says counts first, then names, then neutral names for what is left over.
     """
-    found = {slot.name: _chosen(message, slot, chosen) for slot in slots if slot.name in chosen}
+    found = _all_chosen(message, slots, chosen)
     taken = _taken(found.values())
     for slot in slots:
         if slot.name not in found and (exact := _exact(message, slot, taken)):
@@ -97,11 +103,37 @@ def match(message: Message, slots: Sequence[Slot], chosen: Chosen) -> dict[str, 
         if slot.name not in found:
             found[slot.name] = _rest(message, slot, taken)
             taken |= _taken((found[slot.name],))
-    return {slot.name: found[slot.name] for slot in slots}
+    return {slot.name: _proposed(found[slot.name], found, message) for slot in slots}
+
+
+def _proposed(one: Match, found: Mapping[str, Match], message: Message) -> Match:
+    """Return a refusal with a proposal where the others' proposals leave only one field."""
+    if not one.refused or one.likely is not None:
+        return one
+    claimed = {other.likely for other in found.values() if other.refused}
+    open_ = [leaf for leaf in message.leaves if leaf.name in one.candidates]
+    left = [leaf for leaf in open_ if leaf.name not in claimed]
+    best = [leaf for leaf in left if leaf.shape in _BEST.get(one.slot.kind, ())]
+    sole = next((choice for choice in (best, left) if len(choice) == 1), None)
+    return replace(one, likely=sole[0].name) if sole else one
 
 
 def _taken(matches: Iterable[Match]) -> set[str]:
     return {m.leaf.name for m in matches if m.leaf is not None}
+
+
+def _all_chosen(message: Message, slots: Sequence[Slot], chosen: Chosen) -> dict[str, Match]:
+    """Return what the operator named; a field that is named twice is refused the second time."""
+    found = dict[str, Match]()
+    for slot in slots:
+        if slot.name not in chosen:
+            continue
+        one = _chosen(message, slot, chosen)
+        if one.leaf is not None and one.leaf.name in _taken(found.values()):
+            reason = f"the override names {one.leaf.name} twice"
+            one = Match(slot=slot, level=Level.REFUSED, reason=reason)
+        found[slot.name] = one
+    return found
 
 
 def _chosen(message: Message, slot: Slot, chosen: Chosen) -> Match:
@@ -209,13 +241,30 @@ def _refusal(slot: Slot, reason: str, left: Sequence[Leaf]) -> Match:
 
 
 def _likely(slot: Slot, open_: Sequence[Leaf]) -> str | None:
-    """Return the field to propose; "" for "there is none"; None where a person must choose."""
+    """Return the field to propose; "" for "there is none"; None where a person must choose.
+
+    That is the best of several known names, else the only hinted one, else the only one of the
+    type that is best for it, else for what nothing works without the only one at all.
+    """
+    named = sorted((rank, leaf.name) for leaf in open_ if (rank := _rank(leaf, slot)) is not None)
+    if named and (len(named) == 1 or named[0][0] < named[1][0]):
+        return named[0][1]
     hinted = [leaf for leaf in open_ if _hinted(leaf, slot)]
-    if len(hinted) == 1:
-        return hinted[0].name
-    if slot.need in {Need.CRITICAL, Need.ANSWER} and open_:
-        return open_[0].name if len(open_) == 1 else None
+    best = [leaf for leaf in open_ if leaf.shape in _BEST.get(slot.kind, ())]
+    needed = slot.need in {Need.CRITICAL, Need.ANSWER}
+    for choice in (hinted, best, open_ if needed else ()):
+        if len(choice) == 1:
+            return choice[0].name
+    if needed and open_:
+        return None
     return None if slot.need is Need.CRITICAL else ""
+
+
+def _rank(leaf: Leaf, slot: Slot) -> tuple[int, int] | None:
+    """Return how good a known name is, and how deep it stands; None for an unknown one."""
+    ids = slot.kind is Kind.IDS and leaf.list_at is not None
+    name = _base((leaf.path[leaf.list_at or 0] if ids else leaf.field).name, slot)
+    return (slot.names.index(name), len(leaf.path)) if name in slot.names else None
 
 
 def _hinted(leaf: Leaf, slot: Slot) -> bool:

@@ -152,7 +152,7 @@ def _connector(*, reply: bool) -> tuple[Slot, ...]:
         ),
         slot("protocol_port", Kind.COUNT, "protocol_port port", "ssh_port", may),
         slot("username", Kind.TEXT, "username user user_name", "login account ssh_user", some),
-        slot("password", Kind.SECRET, "password passwd", "pass pwd secret", may),
+        slot("password", Kind.SECRET, "password passwd", "pass pwd secret passphrase", some),
         slot(
             "key",
             Kind.SECRET,
@@ -279,7 +279,7 @@ _INCREASE_REQUEST = Slot(
 _INCREASE_REPLY = Slot(
     name="succeeded",
     kind=Kind.COUNT,
-    names=_list("succeeded succeeded_count num_succeeded accepted"),
+    names=_list("succeeded succeeded_count num_succeeded accepted accepted_count"),
     also=_list("n num count delta number amount"),
     hints=_list("granted given added got made started created instances increase"),
     need=Need.ANSWER,
