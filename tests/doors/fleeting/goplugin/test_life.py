@@ -78,12 +78,16 @@ async def test_sigterm_while_a_call_runs_is_ignored(tmp_path: Path) -> None:
         assert not lived.done()
 
 
-async def test_sigterm_is_taken_back_by_a_call_that_begins_soon_after(tmp_path: Path) -> None:
+async def test_sigterm_is_taken_back_by_a_call_that_begins_soon_after(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(subject, "_QUIET", 0.5)
     async with living(tmp_path) as (plugin, lived):
+        await plugin.call(PATH)  # so that they are connected
         os.kill(os.getpid(), signal.SIGTERM)
         await asyncio.sleep(0.02)
         assert await plugin.call(PATH) == "done"
-        await asyncio.sleep(0.3)
+        await asyncio.sleep(0.8)
         assert not lived.done()
         os.kill(os.getpid(), signal.SIGTERM)
         assert await lived == "SIGTERM", "a later one, at rest, is obeyed"
