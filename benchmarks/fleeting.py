@@ -40,13 +40,13 @@ class Row:
 
 
 ROWS = (
-    Row(name="start to first answer (wall)", goal=0.25, unit="s", of=lambda m: m.ping_ms / 1000),
-    Row(name="start to Init answered (wall)", goal=5, unit="s", of=lambda m: m.init_ms / 1000),
+    Row(name="start to first answer (wall)", goal=0.15, unit="s", of=lambda m: m.ping_ms / 1000),
+    Row(name="start to Init answered (wall)", goal=0.5, unit="s", of=lambda m: m.init_ms / 1000),
     Row(
-        name=f"Update of {INSTANCES:,} (wall)", goal=50, unit="ms", of=lambda m: m.update_median_ms
+        name=f"Update of {INSTANCES:,} (wall)", goal=15, unit="ms", of=lambda m: m.update_median_ms
     ),
-    Row(name=f"Increase({MORE}) (wall)", goal=500, unit="ms", of=lambda m: m.increase_ms),
-    Row(name="memory after Init", goal=150, unit="MB", of=lambda m: m.rss_kib * 1024 / 1e6),
+    Row(name=f"Increase({MORE}) (wall)", goal=50, unit="ms", of=lambda m: m.increase_ms),
+    Row(name="memory after Init", goal=90, unit="MB", of=lambda m: m.rss_kib * 1024 / 1e6),
     Row(name="end (wall)", goal=2, unit="s", of=lambda m: m.kill_ms / 1000),
 )
 
