@@ -71,6 +71,7 @@ def test_a_season_of_a_runner_serves_jobs() -> None:
     assert result.calm
     assert result.violation is None
     assert season.runner.served.done >= len(season.climate.jobs) // 2
+    assert season.runner.served.broken == 0
 
 
 def test_every_fault_of_the_runner_is_drawn_within_a_hundred_seeds() -> None:
