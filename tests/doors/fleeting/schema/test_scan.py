@@ -77,7 +77,13 @@ def test_an_elf_header_that_is_damaged_hides_nothing(tmp_path: Path) -> None:
     assert digests(look_into(binary(tmp_path, bytes(content)))) == [TRUE]
 
 
-@pytest.mark.parametrize("tail", [b"", b"P", b"X", b"p", b"\x4a\x00", b"z\x00", b"Px", b"abc"])
+TAILS = (
+    *(b"", b"P", b"X", b"p", b"\x4a\x00", b"z\x00", b"Px", b"abc"),
+    *(b":\x00", b"2\x00", b"B\x00", b"B\x03abc", b"*\x00", b"P\x00X\x00"),
+)
+
+
+@pytest.mark.parametrize("tail", TAILS)
 @pytest.mark.parametrize("syntax", ["proto2", "proto3"])
 def test_what_follows_a_descriptor_is_not_taken_for_a_part_of_it(
     tmp_path: Path, tail: bytes, syntax: str

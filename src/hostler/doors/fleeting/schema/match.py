@@ -6,18 +6,9 @@ from enum import StrEnum
 
 from .leaves import Leaf
 from .naming import plain, timed
+from .slots import Kind, Need, Slot
 from .values import values
-from .words import (
-    ENUM_WORDS,
-    ID_ALSO,
-    ID_NAMES,
-    NEUTRAL,
-    STATE_HINTS,
-    STATES,
-    Kind,
-    Need,
-    Slot,
-)
+from .words import ENUM_WORDS, ID_ALSO, ID_NAMES, NEUTRAL, STATE_HINTS, STATES
 
 Chosen = Mapping[str, str]
 """What the operator says of one message: logical field to dotted name; "" is "there is none"."""

@@ -179,7 +179,8 @@ _PACKAGE = re.compile(r"([A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*)?", r
 def sane(file: FileDescriptorProto) -> bool:
     """Tell whether what was read can be a file: what follows one may read as part of it."""
     indexes = (*file.public_dependency, *file.weak_dependency)
-    names = [one.name for one in (*file.message_type, *file.enum_type, *file.service)]
+    named = (*file.message_type, *file.enum_type, *file.service, *file.extension)
+    names = [one.name for one in named]
     names += [method.name for service in file.service for method in service.method]
     texts = (file.name, file.package, file.syntax, *file.dependency, *names)
     return (

@@ -7,12 +7,11 @@ words of NEUTRAL; `hints` decide nothing: they only order what is proposed to th
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from enum import StrEnum
 
 from hostler.doors.fleeting.logical import State
 
 from .naming import plain, words
+from .slots import Kind, Need, Slot
 
 CORE_METHODS = (
     "Init",
@@ -29,49 +28,6 @@ METHODS = CORE_METHODS + OPTIONAL_METHODS
 REQUEST, REPLY = "request", "reply"
 OPAQUE = ("keepalive", "timeout")
 """Fields of connector_config that we hand back as they came."""
-
-
-class Kind(StrEnum):
-    """What a logical field holds, which says what types of the schema can carry it."""
-
-    TEXT = "a text"
-    WORD = "a text or an enum"
-    SECRET = "bytes or a text"  # noqa: S105 - a kind, not a secret
-    CONFIG = "bytes, a text or a Struct"
-    COUNT = "a whole number"
-    FLAG = "a bool"
-    IDS = "a list of ids"
-    TEXTS = "a list of texts"
-    TIME = "a time"
-    OPAQUE = "a duration"
-    STATE = "a state"
-
-
-class Need(StrEnum):
-    """What it means when a schema has no field for it."""
-
-    CRITICAL = "nothing works without it"
-    ANSWER = "without it an answer says that nothing was done"
-    EXPECTED = "it may be missing, but not under a name that nobody knows"
-    OPTIONAL = "it may be missing"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Slot:
-    """One logical field of a call: what it holds, and by which names it is known.
-
-    `sole`: its message can mean one thing only, so that a neutral name is enough. `within`: the
-    words that may stand around it, in the names of the messages that it is nested in.
-    """
-
-    name: str
-    kind: Kind
-    names: tuple[str, ...]
-    also: tuple[str, ...] = ()
-    hints: tuple[str, ...] = ()
-    need: Need = Need.OPTIONAL
-    sole: bool = False
-    within: frozenset[str] = frozenset()
 
 
 def _set(text: str) -> frozenset[str]:

@@ -1,0 +1,47 @@
+"""Slots: what a logical field holds, and by which names it may be known."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Kind(StrEnum):
+    """What a logical field holds, which says what types of the schema can carry it."""
+
+    TEXT = "a text"
+    WORD = "a text or an enum"
+    SECRET = "bytes or a text"  # noqa: S105 - a kind, not a secret
+    CONFIG = "bytes, a text or a Struct"
+    COUNT = "a whole number"
+    FLAG = "a bool"
+    IDS = "a list of ids"
+    TEXTS = "a list of texts"
+    TIME = "a time"
+    OPAQUE = "a duration"
+    STATE = "a state"
+
+
+class Need(StrEnum):
+    """What it means when a schema has no field for it."""
+
+    CRITICAL = "nothing works without it"
+    ANSWER = "without it an answer says that nothing was done"
+    EXPECTED = "it may be missing, but not under a name that nobody knows"
+    OPTIONAL = "it may be missing"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slot:
+    """One logical field of a call: what it holds, and by which names it is known.
+
+    `sole`: its message can mean one thing only, so that a neutral name is enough. `within`: the
+    words that may stand around it, in the names of the messages that it is nested in.
+    """
+
+    name: str
+    kind: Kind
+    names: tuple[str, ...]
+    also: tuple[str, ...] = ()
+    hints: tuple[str, ...] = ()
+    need: Need = Need.OPTIONAL
+    sole: bool = False
+    within: frozenset[str] = frozenset()
