@@ -2,6 +2,7 @@
 
 from random import Random
 
+import msgspec
 import pytest
 
 from hostler.doors.fleeting.logical import Instance, State
@@ -11,7 +12,7 @@ from hostler.lab.runner.season import RunnerSeason
 from hostler.lab.runner.simulate import ALL
 from hostler.lab.runner.watch import STUCK, Watch
 from hostler.lab.season import Result
-from hostler.lab.simulate import FLEETING
+from hostler.lab.simulate import FLEETING, main
 from hostler.lab.simulate import run_seed as run_any
 from hostler.lab.trace import Trace
 from hostler.lab.weather import Size
@@ -100,3 +101,23 @@ def test_r8_fires_when_more_are_told_than_may_be(state: State, most: int) -> Non
 
     assert not broken(most)
     assert broken(most + 1)
+
+
+def test_simulate_reports_seeds_of_a_runner(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(provider=FLEETING, seeds=2, seed=5, days=0.005, jobs=1, json=True) == 0
+    told = msgspec.json.decode(capsys.readouterr().out, type=dict[str, object])
+    assert (told["seeds"], told["failed"], told["unreached_pairs"]) == (2, [], [])
+    assert set(msgspec.convert(told["unreached"], list[str])) <= set(ALL)
+
+
+def test_simulate_tells_how_to_see_a_failure_again(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(provider=FLEETING, seeds=1, seed=3, jobs=1, bug="running-at-once") == 1
+    again = "again: hostler simulate --seeds 1 --seed 3 --provider fleeting --bug running-at-once"
+    assert again in capsys.readouterr().out
+
+
+def test_simulate_knows_the_defects_of_each_provider(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(provider=FLEETING, bug="no-rollback") == 2
+    assert "key-lost" in capsys.readouterr().err
+    assert main(bug="key-lost") == 2
+    assert "no-rollback" in capsys.readouterr().err
