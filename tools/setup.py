@@ -41,6 +41,7 @@ def main() -> None:
     if uv is None:
         sys.exit(what_is_missing())
     sync(uv)
+    quiet(str(VENV / "bin" / "python"), "-m", "compileall", "-q", "-j0", str(ROOT / "src"))
     fetch_go_modules()
     STAMP.write_text(wanted)
 
