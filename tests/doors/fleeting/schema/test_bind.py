@@ -506,7 +506,7 @@ async def test_a_required_text_that_is_empty_is_written() -> None:
 
 async def test_editions_are_served() -> None:
     file = written(syntax="editions")
-    file.edition = 1000  # type: ignore[assignment]
+    file.edition = 1000  # pyright: ignore[reportAttributeAccessIssue] - an enum's number
     assert await serve(file).one("Increase", {"delta": 3}) == {"succeeded": "2"}
 
 

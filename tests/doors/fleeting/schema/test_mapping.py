@@ -130,6 +130,15 @@ AMBIGUOUS = {
         "DecreaseReply": "Failure failure = 1;",
         "Failure": "repeated string succeeded = 1;",
     },
+    "ids that are zones": {
+        "DecreaseRequest": "repeated Ref instances = 1;",
+        "Ref": "string zone = 1;",
+    },
+    "a list of instances that were rejected": {
+        "UpdateReply": "R rejected = 1; repeated string other = 2;",
+        "R": "repeated I instances = 1;",
+        "I": "string id = 1; State state = 2;",
+    },
     "a list in the wrong wrapper": {
         "DecreaseReply": "Rejected data = 1;",
         "Rejected": "repeated string succeeded = 1;",
@@ -236,6 +245,17 @@ def test_a_deprecated_field_is_not_taken(message: str, index: int) -> None:
     body.field[index].options.deprecated = True
     (reason, *_) = mapped(file).refused()
     assert "deprecated" in reason
+
+
+def test_a_duration_that_nobody_can_convert_is_left_out_and_told() -> None:
+    bodies = {
+        "InitRequest": "bytes config = 1; int64 keepalive = 2;",
+        "ConnectInfoReply": "string id = 1; string external_addr = 2;"
+        " google.protobuf.Duration keepalive = 3;",
+    }
+    match = found(mapped(written(bodies)), "ConnectInfo", "reply", "keepalive")
+    assert (match.level, match.leaf) == (Level.ABSENT, None)
+    assert "the unit is not known" in match.reason
 
 
 def test_two_places_that_are_both_known_are_refused() -> None:

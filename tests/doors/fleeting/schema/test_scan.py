@@ -12,7 +12,7 @@ import pytest
 from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
 from schema_kit import all_mapped, mapped, written
 
-from hostler.doors.fleeting.schema.extent import ends, files
+from hostler.doors.fleeting.schema.extent import ends, files, parsed
 from hostler.doors.fleeting.schema.look import Found, NoSchema, look_into
 from hostler.doors.fleeting.schema.mapping import map_service
 from hostler.doors.fleeting.schema.override import NOTHING, parse
@@ -197,6 +197,8 @@ def test_a_service_without_any_of_the_names_is_told_of_after_looking_at_everythi
         b"\x0a\x0bConnectInfo\x12" * 5_000,
         b"\x0a\x07a.proto" * 20_000,
         b"\x0a\x07a.proto\x0a\x0bConnectInfo\x12" * 3_000,
+        b"\x0a\x07a.proto" + b"\x1a\x09\x0a\x07a.proto" * 90_000 + b"\x0a\x0bConnectInfo\x12" * 60,
+        b"\x0a\x07a.proto" + b"\x22\x02\xff\xff" * 90_000 + b"\x0a\x0bConnectInfo\x12" * 60,
         b"\x1f\x8b\x08\x00\x00\x00\x00\x00" * 5_000,
         b"\x0a\x07a.proto" + b"\x1a\x00" * 50_000 + b"\x0a\x0bConnectInfo\x12",
         zlib.compress(NOISE),
@@ -276,6 +278,18 @@ def test_damage_inside_a_descriptor_is_never_served_but_as_what_it_says() -> Non
         for file, _ in files(bytes(damaged)):
             said.update(_served([file]))
         assert set(judged(NOISE[:500] + bytes(damaged) + NOISE[:500])) <= said
+
+
+def test_what_is_not_written_again_as_the_same_bytes_is_no_descriptor() -> None:
+    assert parsed(b"\x0a\x07a.proto\x12\x01a") is not None
+    assert parsed(b"\x0a\x07a.proto\x12\x81\x00a") is None
+
+
+def test_editions_are_found(tmp_path: Path) -> None:
+    file = written(syntax="editions")
+    file.edition = 1000  # pyright: ignore[reportAttributeAccessIssue] - an enum's number
+    content = file.SerializeToString(deterministic=True)
+    assert digests(look_into(binary(tmp_path, around(content)))) == [digest(mapped(file))]
 
 
 def test_ends_of_a_descriptor_include_its_true_end() -> None:

@@ -5,15 +5,18 @@ the order of their numbers, and the longest prefix that reads back as the same b
 (reference/schema-discovery.md 3.1).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
 from google.protobuf.message import DecodeError
 
 Data = bytes | memoryview
+Sized = tuple[FileDescriptorProto, int]
+"""A file, and how many bytes its descriptor has."""
 LARGEST = 4 * 1024 * 1024
 """Bytes of one file's descriptor; generated ones are far smaller."""
 _MOST_FIELDS = 100_000
+_MOST_TRIES = 64
 _VARINT, _LENGTH = 0, 2
 _SYNTAX, _EDITION, _SOURCE_INFO = 12, 14, 9
 _WIRE = {
@@ -52,9 +55,16 @@ def ends(data: Data) -> tuple[int, ...]:
     return tuple(found)
 
 
-def files(data: Data) -> Iterator[tuple[FileDescriptorProto, int]]:
-    """Go through what could stand here, the longest first, with its length."""
-    for end in reversed(ends(data)):
+def files(
+    data: Data, places: Sequence[int] | None = None
+) -> Iterator[tuple[FileDescriptorProto, int]]:
+    """Go through what could stand here, the longest first, with its length.
+
+    `places` are its ends, where they are known already. What follows a file can read as a few
+    fields more, never as many: so a bounded number is tried.
+    """
+    found = ends(data) if places is None else places
+    for end in reversed(found[-_MOST_TRIES:]):
         content = bytes(data[:end])
         file = parsed(content)
         if file is not None:

@@ -154,8 +154,6 @@ def _sole(found: list[Entries]) -> Shape:
     sure = [e for e in found if e.level is Level.EXACT and e.whole]
     if len(sure) == 1:
         return _shape(sure[0])
-    if len(sure) > 1:
-        return _refused(f"{_listed(sure)} could all be meant", found)
     if len(found) == 1 and found[0].level is not Level.REFUSED:
         return _shape(found[0])
     if not found:

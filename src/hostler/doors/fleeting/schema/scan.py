@@ -12,7 +12,7 @@ from stat import S_ISREG
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
 
 from .elf import Span, build_id, spans
-from .extent import LARGEST, files
+from .extent import LARGEST, ends, files
 
 _ANCHORS = (b"\x0a\x0bConnectInfo\x12", b"\x0a\x09Heartbeat\x12")
 """How a method begins in a service's descriptor: its name, then the type of its request. The
@@ -23,8 +23,8 @@ _MOST_HITS = 64
 _MOST_STEPS = 400
 _MOST_FILES = 5_000
 _MOST_GZIP = 5_000
-_MOST_WORK = 50_000
-"""Starts that are walked, in all: a file that has more is no program that we know."""
+_MOST_WORK = 2_000_000
+"""Fields that are walked over, in all: a file that has more was made to keep us busy."""
 _HUGE = 2 * 1024**3
 
 
@@ -135,9 +135,10 @@ class Scan:
         """Return the longest sane file that begins here, and its size."""
         if self.work <= 0:
             return None
-        self.work -= 1
-        found = files(self.view[start : start + LARGEST])
-        return next((one for one in found if sane(one[0])), None)
+        view = self.view[start : start + LARGEST]
+        places = ends(view)
+        self.work -= 1 + len(places)
+        return next((one for one in files(view, places) if sane(one[0])), None)
 
 
 @contextmanager
