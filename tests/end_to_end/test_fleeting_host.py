@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import stat
 import subprocess
 from collections.abc import Generator
@@ -306,6 +307,18 @@ def taken(pid: int) -> tuple[int, int]:
     status = Path(f"/proc/{pid}/status").read_text()
     rss = next(line for line in status.splitlines() if line.startswith("VmRSS"))
     return len(list(Path(f"/proc/{pid}/fd").iterdir())), int(rss.split()[1])
+
+
+def test_sigterm_ends_a_plugin_at_rest_whose_host_holds_its_streams_open(
+    go_hosts: GoHosts, launch: Launch, tmp_path: Path
+) -> None:
+    """Go-plugin opens the streams of stdio and of its broker at the launch: they are no calls."""
+    with GoHost(go_hosts.program("alder"), tmp_path / "host.log") as host:
+        launched = host.launch(replace(launch, auto_mtls=True))
+        host.ping()
+        os.kill(launched.pid, signal.SIGTERM)
+        until(host.exited, 5, host.logs)
+        assert "SIGTERM" in {line.get("reason") for line in host.logs()}
 
 
 def test_a_pinned_mapping_refuses_a_runner_that_means_something_else(

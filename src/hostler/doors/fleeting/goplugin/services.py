@@ -2,7 +2,8 @@
 
 From hashicorp/go-plugin v1.8.0, grpc_server.go, internal/plugin/*.proto, and grpc.health.v1. The
 messages are small and fixed, so they stand here as bytes. GRPCBroker is not served: it carries
-callbacks from plugin to host, of which fleeting has none, and a host goes on without it.
+callbacks from plugin to host, of which fleeting has none, and a host goes on without it. Yet every
+host opens its stream at the launch and asks nothing on it, so that is no call that runs.
 """
 
 import asyncio
@@ -31,6 +32,7 @@ def services(stop: Callable[[str], None]) -> Mapping[str, Route]:
         "/grpc.health.v1.Health/Watch": _watch,
         "/plugin.GRPCController/Shutdown": shutdown,
         "/plugin.GRPCStdio/StreamStdio": _stdio,
+        "/plugin.GRPCBroker/StartStream": _broker,
     }
 
 
@@ -52,6 +54,12 @@ async def _stdio(exchange: Exchange) -> None:
     await exchange.request()
     await exchange.answer([])
     await asyncio.Event().wait()
+
+
+async def _broker(exchange: Exchange) -> None:
+    """Refuse whatever is asked of the broker, which is nothing for as long as the stream lives."""
+    await exchange.request()
+    raise GRPCError(Status.UNIMPLEMENTED, "no callbacks are served")
 
 
 def _is_known(request: bytes) -> bool:
