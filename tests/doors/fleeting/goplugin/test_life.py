@@ -5,6 +5,7 @@ import os
 import signal
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from hostler.doors.fleeting.goplugin import life as subject
 from hostler.doors.fleeting.goplugin.calls import Calls
 from hostler.doors.fleeting.goplugin.hostlog import HostLog
 from hostler.doors.fleeting.goplugin.launch import Launch
+from hostler.doors.fleeting.goplugin.leftovers import sweep
 from hostler.doors.fleeting.goplugin.life import Host, Life
 from hostler.doors.fleeting.goplugin.place import Place, listening
 
@@ -175,3 +177,41 @@ def test_a_path_that_is_too_long_for_a_socket_is_avoided(
     place = placed()
     assert len(str(place.path)) < 100
     place.remove()
+
+
+@pytest.fixture
+def tmp(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a short path, as that of a socket must be."""
+    folder = tmp_path_factory.mktemp("t")
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    return folder
+
+
+def killed() -> Place:
+    """Return the place of a plugin that was killed: its socket is there, and nobody listens."""
+    place = placed()
+    place.socket.close()
+    return place
+
+
+def later(time: timedelta) -> datetime:
+    return datetime.now(UTC) + time  # noqa: TID251 - the age of real files
+
+
+def test_the_folders_of_killed_plugins_are_swept_an_hour_later(tmp: Path) -> None:
+    place = killed()
+    assert sweep(later(timedelta(minutes=55))) == ()
+    assert place.path.exists()
+    assert sweep(later(timedelta(minutes=65))) == (place.folder,)
+    assert list(tmp.iterdir()) == []
+
+
+def test_a_folder_with_a_listener_or_with_anything_else_is_left_alone(tmp: Path) -> None:
+    living, strange = placed(), killed()
+    (strange.folder / "notes").write_text("mine")
+    (tmp / "hostler-plugin-file").write_text("mine")
+    (tmp / "hostler-plugin-link").symlink_to(killed().folder)
+    assert len(sweep(later(timedelta(days=1)))) == 1, "only the one that the link points to"
+    assert living.path.exists()
+    assert strange.path.exists()
+    living.remove()

@@ -12,6 +12,8 @@ from pathlib import Path
 
 from .launch import Launch
 
+PREFIX = "hostler-plugin-"
+
 _LONGEST = 100
 """Bytes that the path of a socket may have; Linux ends at 107."""
 
@@ -40,7 +42,7 @@ def listening(launch: Launch) -> Place:
     A host that names a folder finds the socket right in it: it may see that folder under another
     path, and looks for the base name there (go-plugin, runner.PluginToHost).
     """
-    folder = Path(tempfile.mkdtemp(prefix="hostler-", dir=_parent()))
+    folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent()))
     path = (launch.socket_folder or folder) / f"plugin{secrets.token_hex(6)}"
     bound = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     place = Place(bound, path, folder)
@@ -55,11 +57,11 @@ def listening(launch: Launch) -> Place:
     return place
 
 
-def _parent() -> str | None:
+def parent() -> Path:
     """Return where temporary folders go, unless its path is too long for a socket in it."""
     usual = tempfile.gettempdir()
-    longest = len(os.fsencode(usual)) + len("/hostler-12345678/plugin123456789012")
-    return "/tmp" if longest > _LONGEST else None  # noqa: S108 - mkdtemp makes it 0700
+    longest = len(os.fsencode(usual)) + len(f"/{PREFIX}12345678/plugin123456789012")
+    return Path("/tmp" if longest > _LONGEST else usual)  # noqa: S108 - mkdtemp makes it 0700
 
 
 def _permit(place: Place, group: str) -> None:

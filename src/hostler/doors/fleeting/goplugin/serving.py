@@ -15,6 +15,7 @@ from .exchange import Exchange, Route
 from .handshake import line, shake
 from .hostlog import HostLog, Now, capture, in_loop
 from .launch import Launch
+from .leftovers import sweep
 from .life import Host, Life
 from .offer import Make, Making, Offer, in_thread
 from .place import Place, listening
@@ -49,7 +50,7 @@ def serve(launch: Launch, make: Make, now: Now) -> int:
         host = Host(parent, shake(line(launch, place.path, certificate)))
         capture(log)
         log.event("debug", "serving", protocol=launch.version, address=str(place.path))
-        return asyncio.run(_live(_Plugin(place, tls, host, log), make))
+        return asyncio.run(_live(_Plugin(place, tls, host, log, now), make))
     except OSError as error:
         log.failure(f"the plugin cannot serve: {error}", error)
         return 1
@@ -87,6 +88,7 @@ class _Plugin:
     tls: Tls | None
     host: Host
     log: HostLog
+    now: Now
 
 
 async def _live(plugin: _Plugin, make: Make) -> int:
@@ -99,6 +101,7 @@ async def _live(plugin: _Plugin, make: Make) -> int:
         server = Server(routes(making, calls, life), tasks, plugin.log)
         await server.start(plugin.place.socket, plugin.tls.context if plugin.tls else None)
         making.start_in(_AT_REST)
+        in_thread(lambda: _swept(plugin), plugin.log)
         reason = await life.lived()
         plugin.log.event("info", "the plugin ends", reason=reason)
         _end_at_last(plugin.place)
@@ -106,6 +109,11 @@ async def _live(plugin: _Plugin, make: Make) -> int:
         server.close()
     await _ended(in_thread(making.end, plugin.log), plugin.log)
     return 0
+
+
+def _swept(plugin: _Plugin) -> None:
+    for folder in sweep(plugin.now()):
+        plugin.log.event("info", "the folder of a plugin that was killed is removed", folder=folder)
 
 
 def routes(making: Making, calls: Calls, life: Life) -> Routes:
