@@ -134,6 +134,10 @@ AMBIGUOUS = {
         "DecreaseRequest": "repeated Ref instances = 1;",
         "Ref": "string zone = 1;",
     },
+    "unnamed zones": {
+        "DecreaseRequest": "repeated Ref items = 1;",
+        "Ref": "string zone = 1;",
+    },
     "a list of instances that were rejected": {
         "UpdateReply": "R rejected = 1; repeated string other = 2;",
         "R": "repeated I instances = 1;",

@@ -285,6 +285,12 @@ def test_what_is_not_written_again_as_the_same_bytes_is_no_descriptor() -> None:
     assert parsed(b"\x0a\x07a.proto\x12\x81\x00a") is None
 
 
+def test_of_a_file_that_could_end_anywhere_few_ends_are_tried() -> None:
+    content = b"\x0a\x07a.proto" + b"\x1a\x01b" * 1_000
+    sizes = [size for _, size in files(content)]
+    assert sizes == sorted(range(len(content), 0, -3)[:64], reverse=True)
+
+
 def test_editions_are_found(tmp_path: Path) -> None:
     file = written(syntax="editions")
     file.edition = 1000  # pyright: ignore[reportAttributeAccessIssue] - an enum's number

@@ -7,6 +7,7 @@ from enum import StrEnum
 from .leaves import Leaf
 from .naming import plain, timed
 from .slots import Kind, Need, Slot
+from .unset import besides, more, unset
 from .values import values
 from .words import ENUM_WORDS, ID_ALSO, ID_NAMES, NEUTRAL, STATE_HINTS, STATES
 
@@ -94,7 +95,18 @@ def match(message: Message, slots: Sequence[Slot], chosen: Chosen) -> dict[str, 
         if slot.name not in found:
             found[slot.name] = _rest(message, slot, taken)
             taken |= _taken((found[slot.name],))
-    return {slot.name: _proposed(found[slot.name], found, message) for slot in slots}
+    return _once({slot.name: _proposed(found[slot.name], found, message) for slot in slots})
+
+
+def _once(found: dict[str, Match]) -> dict[str, Match]:
+    """Return the matches with no field proposed twice: an override that says so is refused."""
+    likely = [one.likely or "" for one in found.values() if one.refused]
+    return {
+        name: replace(one, likely="")
+        if one.refused and one.slot.need is Need.EXPECTED and likely.count(one.likely or "") > 1
+        else one
+        for name, one in found.items()
+    }
 
 
 def _proposed(one: Match, found: Mapping[str, Match], message: Message) -> Match:
@@ -177,13 +189,15 @@ def _around_list(leaf: Leaf, slot: Slot) -> bool:
     """Tell whether a list of messages is nested in known names, and the id right in its entries."""
     at = leaf.list_at or 0
     outer = Leaf(leaf.path[: at + 1], leaf.list_at)
-    return outer.known(slot.within) and len(leaf.path) == at + 2
+    return outer.known(slot.within) and len(leaf.path) == at + 2 and not more(leaf, slot)
 
 
 def _rest(message: Message, slot: Slot, taken: set[str]) -> Match:
     """Return a neutral match, or that there is none, or a refusal."""
     left = [leaf for leaf in message.suit(slot) if leaf.name not in taken]
-    odd = _oddly_named(message, slot, left)
+    if said := unset(message.leaves, slot, taken):
+        return _refusal(slot, said, left)
+    odd = besides(slot, left) or _oddly_named(message, slot, left)
     if odd is None and slot.sole and len(left) == 1 and _is_neutral(left[0], slot, message):
         reason = "its name says little; it is the only field of its type there"
         return Match(slot=slot, level=Level.NEUTRAL, leaf=left[0], reason=reason)

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from google.protobuf.descriptor import EnumDescriptor
 
 from .naming import words
+from .words import NEVER
 
 
 def values(kind: EnumDescriptor) -> Mapping[str, tuple[tuple[str, int], ...]]:
@@ -25,9 +26,14 @@ def values(kind: EnumDescriptor) -> Mapping[str, tuple[tuple[str, int], ...]]:
 def _without(
     parts: tuple[str, ...], cut: tuple[str, ...], name: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Return the words behind the enum's name, whole or in part, or behind the common prefix."""
+    """Return the words behind the enum's name, whole or in part, or behind the common prefix.
+
+    A prefix that turns the meaning round stays: `NOT_RUNNING` and `DESIRED_RUNNING` are not ours.
+    """
     for prefix in (cut, name, name[-1:]):
-        if prefix and parts[: len(prefix)] == prefix and len(parts) > len(prefix):
+        if not prefix or NEVER.intersection(prefix):
+            continue
+        if parts[: len(prefix)] == prefix and len(parts) > len(prefix):
             parts = parts[len(prefix) :]
     return parts
 

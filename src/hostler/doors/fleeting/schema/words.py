@@ -43,8 +43,9 @@ NEUTRAL = _set("value values result results item items payload data body content
 
 NEVER = _set(
     """
-    desired wanted want generation token failed fail fails failing failure failures rejected reject
-    refused denied declined error errors err errcode code skipped ignored missing invalid unknown
+    desired wanted want was were generation token failed fail fails failing failure failures
+    rejected reject refused denied declined error errors err errcode code skipped ignored missing
+    invalid unknown
     unhealthy dead broken bad lost orphan orphans previous prev old older last former stale
     initial original total remaining remainder rest current expected requested min minimum revision
     epoch nonce cookie etag checksum digest hash signature cursor offset limit page reason warning
@@ -104,9 +105,13 @@ def _connector(*, reply: bool) -> tuple[Slot, ...]:
         slot("os", Kind.WORD, "os operating_system", "platform guest", some),
         slot("arch", Kind.WORD, "arch architecture", "machine cpu cpu_arch", some),
         slot(
-            "protocol", Kind.WORD, "protocol proto connector_protocol", "transport scheme via", some
+            "protocol",
+            Kind.WORD,
+            "protocol proto connector_protocol connection_protocol",
+            "transport scheme via",
+            some,
         ),
-        slot("protocol_port", Kind.COUNT, "protocol_port port", "ssh_port", may),
+        slot("protocol_port", Kind.COUNT, "protocol_port port connection_port", "ssh_port", may),
         slot("username", Kind.TEXT, "username user user_name", "login account ssh_user", some),
         slot("password", Kind.SECRET, "password passwd", "pass pwd secret passphrase", some),
         slot(
@@ -180,6 +185,7 @@ _INIT_REQUEST = (
         kind=Kind.CONFIG,
         names=_list(
             "config config_json json_config plugin_config plugin_config_json configuration"
+            " plugin_configuration cfg"
         ),
         also=_list("json raw raw_config blob document"),
         hints=_list("settings options params spec"),
@@ -206,11 +212,13 @@ _INIT_REPLY = (
         need=Need.EXPECTED,
         within=_PROVIDER,
     ),
-    Slot(name="version", kind=Kind.TEXT, names=_list("version"), within=_PROVIDER),
+    Slot(
+        name="version", kind=Kind.TEXT, names=_list("version ver plugin_version"), within=_PROVIDER
+    ),
     Slot(
         name="build_info",
         kind=Kind.TEXT,
-        names=_list("build_info buildinfo build"),
+        names=_list("build_info buildinfo build build_information"),
         within=_PROVIDER,
     ),
     Slot(
@@ -380,6 +388,15 @@ SPELT: Mapping[str, str] = {
     "winrmhttps": "winrm+https",
 }
 """Words of enums that we write otherwise."""
+
+VERDICTS = _set("status result outcome verdict health code")
+"""Names of enums in an answer that say how it went, and say their first value while unset."""
+GOOD = _set(
+    """
+    ok okay success succeeded successful none noerror healthy alive good well fine accepted done
+    """
+)
+"""What such an enum may say without our doing."""
 
 _SHORTEST_PART = 5
 
