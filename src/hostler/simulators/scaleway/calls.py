@@ -45,6 +45,7 @@ class Call:
     organization: str = ""
     project: str = ""
     struck: dict[str, float] = field(default_factory=dict[str, float])  # fault → its spell
+    says: dict[str, str] = field(default_factory=dict[str, str])  # fault → what it names
     count: Callable[[str], None] = ignore  # counts a fault in the world
     noted: Callable[[str], None] = ignore  # writes a fault beside the request in the journal
     _body: Body | None = None

@@ -7,12 +7,14 @@ from functools import partial
 from . import errors
 from .calls import Answer, Call
 from .errors import Refused
+from .macs.records import Mac
 from .records import Record, Server
 from .replies import Fate
-from .sky import CHANGES, Sky, is_ambient
+from .sky import BUYS, CHANGES, Sky, is_ambient
 
 Serve = Callable[[Call], Answer]
 HTML = b"<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body>502 Bad Gateway</body>\r\n"
+NOBODY = "00000000-0000-4000-8000-000000000000"
 RESOURCES = {
     "server": "instance_server",
     "user_data": "instance_server",
@@ -20,6 +22,9 @@ RESOURCES = {
     "ip": "instance_ip",
     "volume": "volume",
     "local_volume": "instance_volume",
+    "mac": "server",
+    "mac_network": "server",
+    "mac_os": "os",
 }
 
 
@@ -36,7 +41,7 @@ def deliver(sky: Sky, call: Call, serve: Serve) -> Delivery:
     """Carry a request through the faults that strike it."""
     if not call.struck:
         return Delivery(serve(call))
-    for step in (lost, dead, refused_on_the_way):
+    for step in (lost, dead, failed, refused_on_the_way):
         found = step(sky, call, serve)
         if found is not None:
             return found
@@ -52,6 +57,9 @@ def lost(sky: Sky, call: Call, serve: Serve) -> Delivery | None:
     if call.request.method in CHANGES and call.takes("effect_delayed"):
         sky.estate.after(call.struck["effect_delayed"], partial(arrive, call, serve))
         return Delivery(None, sky.rng.choice((Fate.RESET, Fate.HUNG)))
+    if call.takes("hung_after"):
+        serve(call)
+        return Delivery(None, Fate.HUNG)
     if call.takes("hung"):
         if sky.rng.random() < 0.5:
             serve(call)
@@ -82,6 +90,16 @@ def dead(sky: Sky, call: Call, serve: Serve) -> Delivery | None:
     return None
 
 
+def failed(_sky: Sky, call: Call, serve: Serve) -> Delivery | None:
+    """Return what an API answers that has failed, before the effect or after it."""
+    if call.takes("failed_500"):
+        return Delivery(refusal(errors.failed()))
+    if call.takes("failed_500_after"):
+        serve(call)
+        return Delivery(refusal(errors.failed()))
+    return None
+
+
 def html(status: int) -> Answer:
     """Return a page that no API wrote."""
     return Answer(status, raw=HTML, content_type="text/html")
@@ -107,10 +125,11 @@ def refused_on_the_way(sky: Sky, call: Call, _serve: Serve) -> Delivery | None:
 def refused_purchase(sky: Sky, call: Call) -> Refused | None:
     """Refuse what is being made."""
     estate = sky.estate
-    sort = str(call.body.get("commercial_type")) if call.key == "server.create" else "ips"
-    if call.key == "server.create" and call.takes("out_of_stock_create"):
+    of_server, sold = call.key in BUYS, call.body.get("commercial_type") or call.body.get("type")
+    sort = str(sold) if of_server else "ips"
+    if of_server and call.takes("out_of_stock_create"):
         return errors.out_of_stock(estate.generation(), sort)
-    if call.key in ("server.create", "ip.create") and call.takes("quota_exceeded"):
+    if (of_server or call.key == "ip.create") and call.takes("quota_exceeded"):
         current = estate.count(call.organization, sort)
         name = sort if sort == "ips" else "cp_servers_type_" + sort.replace("-", "_")
         return errors.quota(estate.generation(), name, current, current, call.organization)
@@ -124,13 +143,15 @@ def refused_change(sky: Sky, call: Call) -> Refused | None:
         return None
     resource = RESOURCES[call.key.split(".", 1)[0]]
     if call.takes("not_found_flicker"):
-        return errors.not_found(resource, subject.id)
+        other = call.says.get("not_found_flicker")
+        return errors.not_found(other or resource, NOBODY if other else subject.id)
     if call.request.method not in CHANGES:
         return None
     if call.takes("locked_423"):
         return errors.locked(resource, subject.id)
     if call.takes("transient_409"):
-        return errors.transient(resource, subject.id, state_of(subject))
+        state = call.says.get("transient_409") or state_of(subject)
+        return errors.transient(resource, subject.id, state)
     return refused_for_state(call)
 
 
@@ -149,6 +170,8 @@ def refused_for_state(call: Call) -> Refused | None:
 
 def state_of(subject: Record) -> str:
     """Return the state that a refusal names."""
+    if isinstance(subject, Mac):
+        return subject.status.value
     return str(subject.state) if isinstance(subject, Server) else "updating"
 
 

@@ -173,6 +173,11 @@ def rate_limited() -> Refused:
     return Refused(429, None, headers=(("X-Envoy-Ratelimited", "true"),))
 
 
+def failed() -> Refused:
+    """Say that the API itself has failed."""
+    return Refused(500, {"type": "internal_error", "message": "internal error"})
+
+
 def key_missing() -> Refused:
     """Say that a server has no such user data: an empty text."""
     return Refused(404, None, text=True)

@@ -8,6 +8,8 @@ from .calls import Call
 from .catalogue import ARCHS, LOCAL_IMAGE_TYPES, PUBLIC_IMAGES, image_id, types_of
 from .errors import not_found
 from .ledger import Ledger
+from .macs.catalogue import published
+from .macs.records import Attachment, Diagnostic, Mac, OsImage
 from .networks import Networks
 from .options import Options
 from .records import (
@@ -53,12 +55,19 @@ class Estate:
         self.snapshots: Shelf[Snapshot] = Shelf()
         self.block_snapshots: Shelf[Snapshot] = Shelf()
         self.keys: Shelf[SshKey] = Shelf()
+        self.macs: Shelf[Mac] = Shelf()
+        self.gone_macs: set[str] = set()
+        self.os_images: Shelf[OsImage] = Shelf()
+        self.attachments: Shelf[Attachment] = Shelf()
+        self.diagnostics: Shelf[Diagnostic] = Shelf()
         self.guests: dict[str, str] = {}  # address → id of the server whose guest is up
         self.guests_changed = 0
-        self.newborn: list[Server | Address] = []  # for the weather, which looks each turn
+        self.newborn: list[Server | Address | Mac] = []  # for the weather, which looks each turn
         self.stuck: dict[str, Effect] = {}  # server → what lets it go on
         self.by_hand: dict[str, Effect] = {}  # server → what ends its protection or lock
         self._counts: dict[tuple[str, str], int] = {}
+        for image in published(now):
+            self.os_images.put(image)
         for zone in options.zones:
             self._stock_images(zone)
 

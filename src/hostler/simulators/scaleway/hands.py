@@ -6,6 +6,7 @@ from random import Random
 
 from . import addresses, lifecycle
 from .estate import Estate, touch
+from .macs import hands as mac_hands
 from .records import Address, Record, Server, State
 
 STRANGE = "hibernating"  # a state that no document knows
@@ -123,4 +124,10 @@ HANDS: dict[str, Hand] = {
     "unknown_status": strange_status,
     "protected_by_hand": protect,
     "server_locked": lock,
+    "mac_renamed_by_hand": mac_hands.rename,
+    "mac_deleted_by_hand": mac_hands.delete,
+    "mac_locked": mac_hands.lock,
+    "mac_broken": mac_hands.break_down,
+    "mac_busy": mac_hands.occupy,
+    "mac_image_retired": mac_hands.retire,
 }

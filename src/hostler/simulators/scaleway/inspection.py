@@ -74,6 +74,23 @@ def state(world: World, _request: Request) -> object:
     }
 
 
+def macs(world: World, _request: Request) -> object:
+    """Show every Mac, with how often its disk was written anew."""
+    return {
+        "macs": [
+            {
+                "id": mac.id,
+                "zone": mac.zone,
+                "name": mac.name,
+                "type": mac.type_name,
+                "status": mac.status,
+                "installs": mac.installs,
+            }
+            for mac in world.estate.macs
+        ]
+    }
+
+
 def faults(world: World, _request: Request) -> object:
     """Show how often each fault took effect, and the present rates."""
     return {"faults": world.faults, "rates": world.weather.rates}
@@ -108,6 +125,7 @@ VIEWS: dict[tuple[str, str], View] = {
     ("GET", "/_sim/leaks"): leaks,
     ("GET", "/_sim/journal"): journal,
     ("GET", "/_sim/state"): state,
+    ("GET", "/_sim/macs"): macs,
     ("GET", "/_sim/faults"): faults,
     ("POST", "/_sim/faults"): set_faults,
     ("POST", "/_sim/act"): act,

@@ -6,23 +6,24 @@ from dataclasses import dataclass
 
 from .records import Record
 
-BILLABLE = frozenset({"server", "address", "volume"})
+BILLABLE = frozenset({"server", "address", "volume", "mac"})
 
 
 @dataclass(slots=True, eq=False)
 class Entry:
-    """One resource in the ledger. `rate` is in EUR a second since `since`."""
+    """One resource in the ledger. `rate` is in EUR a second since `since`, but `least` in all."""
 
     kind: str
     record: Record
     rate: float
     since: float
     spent: float = 0.0
+    least: float = 0.0
 
     def cost(self, now: float) -> float:
         """Return what it has cost up to a moment, in EUR."""
         end = now if self.record.ended is None else min(now, self.record.ended)
-        return self.spent + self.rate * max(0.0, end - self.since)
+        return max(self.least, self.spent + self.rate * max(0.0, end - self.since))
 
     def meter(self, rate: float, now: float) -> None:
         """Go on at another rate."""
@@ -75,6 +76,11 @@ class Ledger:
         entry = self._entries[record_id]
         if entry.rate != rate:
             entry.meter(rate, now)
+
+    def commit(self, record_id: str, rate: float, now: float, end: float) -> None:
+        """Note that a resource costs so much until a moment, whatever becomes of it."""
+        entry = self._entries[record_id]
+        entry.least = entry.spent + entry.rate * (now - entry.since) + rate * (end - now)
 
     def note(self, line: Line) -> None:
         """Write a line in the journal."""

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from .macs.options import MacOptions
+
 INSTANCE_ZONES = (
     "fr-par-1",
     "fr-par-2",
@@ -48,6 +50,7 @@ class Options:
     shortage: what a shortage does: refuses the "create" or the "start", lets a start "fall_back".
     guests: server addresses are in 127.64.0.0/10, where listeners can stand.
     journal: how many lines the journal keeps.
+    macs: the setting of the Apple silicon part.
     """
 
     generation: str = "2026"
@@ -70,3 +73,4 @@ class Options:
     shortage: str = "start"
     guests: bool = False
     journal: int = 10_000
+    macs: MacOptions = MacOptions()

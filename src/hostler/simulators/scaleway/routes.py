@@ -17,6 +17,10 @@ from . import (
     user_data,
     volumes,
 )
+from .macs import diagnostics
+from .macs import images as mac_images
+from .macs import networks as mac_networks
+from .macs import servers as macs
 from .route import Route
 
 TABLE: tuple[Route, ...] = (
@@ -33,6 +37,10 @@ TABLE: tuple[Route, ...] = (
     *images.ROUTES,
     *products.ROUTES,
     *keys.ROUTES,
+    *macs.ROUTES,
+    *mac_images.ROUTES,
+    *mac_networks.ROUTES,
+    *diagnostics.ROUTES,
 )
 ACTIONS = tuple(f"server.action.{name}" for name in actions.DOERS)
 ROUTES: tuple[str, ...] = tuple(dict.fromkeys((*(route.key for route in TABLE), *ACTIONS)))

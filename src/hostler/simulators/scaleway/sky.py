@@ -8,8 +8,9 @@ from random import Random
 from .calls import Call
 from .estate import Estate
 from .hands import HANDS, usual_status
-from .records import Record, Server
-from .weather import AMBIENT, BY_NAME, CALM, FAULTS, Rule, Weather, Where
+from .macs.records import Mac, OsImage
+from .records import Address, Record, Server
+from .weather import AMBIENT, BY_NAME, CALM, Rule, Weather, Where
 
 CHANGES = frozenset({"POST", "PATCH", "PUT", "DELETE"})
 STOPS = frozenset({"server.action.poweroff", "server.action.terminate"})
@@ -20,7 +21,17 @@ SHELVES = {
     "ip": "addresses",
     "volume": "volumes",
     "local_volume": "locals",
+    "mac": "macs",
+    "mac_network": "macs",
+    "mac_os": "os_images",
 }
+KINDS: tuple[tuple[type[Record], Where], ...] = (
+    (Server, Where.SERVERS),
+    (Address, Where.ADDRESSES),
+    (Mac, Where.MACS),
+    (OsImage, Where.OS_IMAGES),
+)
+BUYS = frozenset({"server.create", "mac.create", "mac.batch"})
 
 
 @dataclass(slots=True, eq=False)
@@ -72,10 +83,10 @@ class Sky:
         self.weather = weather
         self._era += 1
         self._rates = {}
-        for server in self.estate.servers:
-            self.expect(server)
-        for address in self.estate.addresses:
-            self.expect(address)
+        estate = self.estate
+        for shelf in (estate.servers, estate.addresses, estate.macs, estate.os_images):
+            for record in shelf:
+                self.expect(record)
 
     def clear(self) -> None:
         """Let all faults cease and all spells end. What is late already still comes."""
@@ -130,8 +141,8 @@ class Sky:
 
     def expect(self, record: Record) -> None:
         """Draw when each ambient fault happens to a resource."""
-        where = Where.SERVERS if isinstance(record, Server) else Where.ADDRESSES
-        for fault in FAULTS:
+        where = next(where for kind, where in KINDS if isinstance(record, kind))
+        for fault in BY_NAME.values():
             rate = self.weather.rates.get(fault.name, 0.0) if fault.where == where else 0.0
             if rate:
                 self._plan(fault.name, record, rate)
@@ -164,6 +175,8 @@ class Sky:
             if script.strikes(call):
                 if script.over:
                     self._scripts.remove(script)
+                if rule.says:
+                    call.says[rule.fault] = rule.says
                 yield rule.fault, self.draw(rule.fault) if rule.spell is None else rule.spell
 
     def _begin_spells(self, call: Call, struck: dict[str, float]) -> None:
@@ -200,14 +213,17 @@ def possible(key: str, method: str, named: bool) -> frozenset[str]:
         Where.NAMED: lambda: named,
         Where.NAMED_CHANGE: lambda: named and change,
         Where.LIST: lambda: key.endswith(".list"),
-        Where.CREATE: lambda: key == "server.create",
-        Where.BUY: lambda: key in ("server.create", "ip.create"),
+        Where.CREATE: lambda: key in BUYS,
+        Where.BUY: lambda: key in BUYS or key == "ip.create",
         Where.START: lambda: key == "server.action.poweron",
         Where.STOP: lambda: key in STOPS,
+        Where.REINSTALL: lambda: key == "mac.reinstall",
         Where.VOLUME_DELETE: lambda: key in ("volume.delete", "local_volume.delete"),
     }
     return frozenset(
-        fault.name for fault in FAULTS if fault.where not in AMBIENT and tests[fault.where]()
+        fault.name
+        for fault in BY_NAME.values()
+        if fault.where not in AMBIENT and tests[fault.where]()
     )
 
 

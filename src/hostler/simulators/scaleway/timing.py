@@ -44,6 +44,15 @@ TRANSITIONS = {
     "snapshot.block": Spread(3.0, 6.0, 1.0, 87.0),
     "snapshot.hot": Spread(45.0, 90.0, 5.0, 103.0),
     "address.attach": Spread(1.0, 3.0, 0.3, 6.0),
+    # Of Macs only the reinstallation was written down by users; the others are our assumption.
+    "mac.delivery": Spread(240.0, 600.0, 60.0, 1800.0),
+    "mac.delivery.other": Spread(900.0, 1800.0, 300.0, 3600.0),
+    "mac.reinstall": Spread(600.0, 1000.0, 300.0, 1200.0),
+    "mac.reboot": Spread(90.0, 180.0, 30.0, 300.0),
+    "mac.lock": Spread(10.0, 20.0, 5.0, 40.0),
+    "mac.vpc": Spread(10.0, 20.0, 3.0, 60.0),
+    "mac.attach": Spread(15.0, 30.0, 5.0, 60.0),
+    "mac.diagnostic": Spread(5.0, 15.0, 2.0, 30.0),
 }
 
 DEFAULT_LATENCY = Spread(0.1, 0.2)

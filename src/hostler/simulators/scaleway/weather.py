@@ -20,12 +20,15 @@ class Where(StrEnum):
     BUY = "the creation of a server or an address"
     START = "a power-on"
     STOP = "a power-off or a termination"
+    REINSTALL = "the reinstallation of a Mac"
     VOLUME_DELETE = "the deletion of a volume"
     SERVERS = "a server, by the hour"
     ADDRESSES = "an address, by the hour"
+    MACS = "a Mac, by the hour"
+    OS_IMAGES = "an image of macOS, by the hour"
 
 
-AMBIENT = frozenset({Where.SERVERS, Where.ADDRESSES})
+AMBIENT = frozenset({Where.SERVERS, Where.ADDRESSES, Where.MACS, Where.OS_IMAGES})
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +85,24 @@ FAULTS: tuple[Fault, ...] = (
     Fault("protected_by_hand", Where.SERVERS, "for a spell somebody protects a server"),
     Fault("server_locked", Where.SERVERS, "for a spell the provider locks a server: it is down"),
 )
-BY_NAME: Mapping[str, Fault] = {fault.name: fault for fault in FAULTS}
+MAC_FAULTS: tuple[Fault, ...] = (
+    Fault("failed_500", Where.ANY, "a 500 of the API, and nothing happens"),
+    Fault("failed_500_after", Where.ANY, "the effect happens, then a 500 of the API"),
+    Fault("hung_after", Where.ANY, "the effect happens, and no answer comes"),
+    Fault(
+        "mac_reinstall_fails", Where.REINSTALL, "a wipe ends in error, and the disk is as it was"
+    ),
+    Fault("mac_reinstall_ignored", Where.REINSTALL, "200 for a wipe that never begins"),
+    Fault("mac_renamed_by_hand", Where.MACS, "somebody renames a Mac, perhaps like another one"),
+    Fault("mac_deleted_by_hand", Where.MACS, "somebody deletes a Mac in the console"),
+    Fault("mac_locked", Where.MACS, "for a spell the provider locks a Mac"),
+    Fault("mac_broken", Where.MACS, "a Mac that was ready is in error"),
+    Fault("mac_busy", Where.MACS, "for a spell a Mac is busy or updating"),
+    Fault("mac_image_retired", Where.OS_IMAGES, "an image of macOS is no longer published"),
+)
+"""The faults of the Apple silicon part, and those of single calls, which no preset has."""
+
+BY_NAME: Mapping[str, Fault] = {fault.name: fault for fault in (*FAULTS, *MAC_FAULTS)}
 
 Range = tuple[float, float]
 DEFAULT_SPELLS: Mapping[str, Range] = {
@@ -96,6 +116,8 @@ DEFAULT_SPELLS: Mapping[str, Range] = {
     "unknown_status": (20.0, 120.0),
     "protected_by_hand": (60.0, 600.0),
     "server_locked": (60.0, 600.0),
+    "mac_locked": (60.0, 600.0),
+    "mac_busy": (30.0, 300.0),
 }
 
 
@@ -132,6 +154,8 @@ class Rule:
     conditions match everything; `route` is a key of `ROUTES` ("server.action" means all actions).
     An ambient fault happens, right after the request, to the resource that the request was about.
     spell: its length in seconds, in place of a drawn one.
+    says: what the refusal names in place of the truth: the state of a transient_409, the kind of
+        resource of a not_found_flicker, which is then one of no id that anybody knows.
     """
 
     fault: str
@@ -142,6 +166,7 @@ class Rule:
     after: int = 1
     count: int = 1
     spell: float | None = None
+    says: str = ""
 
     def __post_init__(self) -> None:
         if self.fault not in BY_NAME:

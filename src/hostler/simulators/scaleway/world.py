@@ -91,7 +91,8 @@ class World:
         """
         self.advance()
         estate = self.estate
-        record = estate.servers.get(resource_id) or estate.addresses.get(resource_id)
+        shelves = (estate.servers, estate.addresses, estate.macs, estate.os_images)
+        record = next((one for shelf in shelves if (one := shelf.get(resource_id))), None)
         if record is None:
             raise KeyError(resource_id)
         return self._sky.happen(fault, record, spell)

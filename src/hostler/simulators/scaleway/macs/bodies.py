@@ -1,0 +1,108 @@
+"""The JSON bodies of Apple silicon, key by key as the clients read them."""
+
+from urllib.parse import quote
+
+from hostler.simulators.scaleway.estate import Estate
+
+from .catalogue import BANDWIDTH, LEASE, USER, VNC_PORT, MacType, disk_bytes, memory_bytes
+from .records import Attachment, Mac, OsImage
+
+SEALED = "<sealed>"
+Body = dict[str, object]
+
+
+def mac_body(estate: Estate, mac: Mac, *, reveal: bool = False) -> Body:
+    """Return the body of a Mac; only that of its creation reveals the password."""
+    sealed = SEALED if estate.now < mac.sealed_until else mac.password
+    deletable = None if mac.deletable is None else estate.zulu(mac.deletable)
+    return {
+        "id": mac.id,
+        "type": mac.type_name,
+        "name": mac.name,
+        "project_id": mac.project,
+        "organization_id": mac.organization,
+        "ip": mac.ip,
+        "vnc_url": f"vnc://{USER}:{quote(sealed, safe='')}@{mac.ip}:{VNC_PORT}",
+        "vnc_port": VNC_PORT,
+        "ssh_username": USER,
+        "sudo_password": mac.password if reveal else SEALED,
+        "os": os_body(mac.os),
+        "status": mac.status.value,
+        "created_at": estate.zulu(mac.created),
+        "updated_at": estate.zulu(mac.modified),
+        "deletable_at": deletable,
+        "deletion_scheduled": mac.deletion_scheduled,
+        "zone": mac.zone,
+        "delivered": mac.delivered,
+        "vpc_status": mac.vpc,
+        "commitment": {"type": mac.commitment, "cancelled": mac.cancelled},
+        "public_bandwidth_bps": mac.bandwidth,
+        "tags": mac.tags,
+        "applied_runner_configuration_ids": [],
+        "kext_enabled": mac.kext,
+        "runner_configuration": None,
+    }
+
+
+def os_body(image: OsImage) -> Body:
+    """Return the body of an image."""
+    return {
+        "id": image.id,
+        "name": image.name,
+        "label": image.tags[0],
+        "image_url": f"https://example.invalid/{image.name}.svg",
+        "family": image.family,
+        "is_beta": image.beta,
+        "version": image.version,
+        "xcode_version": image.xcode,
+        "release_notes_url": "",
+        "description": "",
+        "tags": [],
+        "supported_server_types": [
+            {"server_type": name, "fast_delivery_available": True} for name in image.types
+        ],
+        "compatible_server_types": list(image.types),
+    }
+
+
+def type_body(sort: MacType, stock: str, default: OsImage | None) -> Body:
+    """Return the body of a type; its default image may be retired."""
+    return {
+        "name": sort.name,
+        "cpu": {
+            "name": sort.chip,
+            "core_count": sort.cores,
+            "frequency": 3_500_000_000,
+            "sockets": 1,
+            "threads_per_core": 1,
+        },
+        "disk": {"capacity": disk_bytes(sort), "type": "SSD"},
+        "memory": {"capacity": memory_bytes(sort), "type": "LPDDR5"},
+        "gpu": {"count": sort.cores},
+        "npu": {"count": 16},
+        "network": {
+            "public_bandwidth_bps": BANDWIDTH,
+            "supported_bandwidth": [BANDWIDTH],
+            "default_public_bandwidth": BANDWIDTH,
+        },
+        "stock": stock,
+        "minimum_lease_duration": f"{LEASE:.0f}s",
+        "default_os": default and os_body(default),
+    }
+
+
+def attachment_body(estate: Estate, attachment: Attachment) -> Body:
+    """Return the body of an attachment, and count the look at it."""
+    hidden = attachment.polls > 0
+    attachment.polls = max(0, attachment.polls - 1)
+    return {
+        "id": attachment.id,
+        "project_id": attachment.project,
+        "server_id": attachment.mac.id,
+        "private_network_id": attachment.network_id,
+        "status": attachment.status,
+        "vlan": None if hidden else attachment.vlan,
+        "ipam_ip_ids": [],
+        "created_at": estate.zulu(attachment.created),
+        "updated_at": estate.zulu(attachment.modified),
+    }

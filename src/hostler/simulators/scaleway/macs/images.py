@@ -1,0 +1,84 @@
+"""The catalogue of Apple silicon: types with their stock, and images."""
+
+from hostler.simulators.scaleway import errors
+from hostler.simulators.scaleway.calls import Answer, Call
+from hostler.simulators.scaleway.estate import Estate
+from hostler.simulators.scaleway.pages import NEWER, page_of
+from hostler.simulators.scaleway.route import Route
+
+from .bodies import os_body, type_body
+from .catalogue import DEFAULT_IMAGE, DEVOS, MacType, types_of
+from .find import OS, image_of
+from .records import OsImage
+
+ZONE = "/apple-silicon/v1alpha1/zones/*"
+
+
+def stock_of(estate: Estate, zone: str, sort: MacType) -> str:
+    """Return how many of a type a zone has."""
+    return estate.stock.get(f"{zone}/{sort.name}") or estate.stock.get(sort.name) or sort.stock
+
+
+def default_image(estate: Estate, sort: MacType) -> OsImage | None:
+    """Return what a type boots if nothing is asked for, or None where nothing is published."""
+    fitting = [image for image in estate.os_images if sort.name in image.types]
+    usual = [image for image in fitting if image.name == DEFAULT_IMAGE]
+    others = [image for image in fitting if image.family != DEVOS]
+    return (usual or others[-1:] or [None])[0]
+
+
+def chosen_image(estate: Estate, sort: MacType, image_id: str) -> OsImage:
+    """Return the image that is asked for, or the default; refuse one that a type cannot boot."""
+    if not image_id:
+        image = default_image(estate, sort)
+        if image is None:
+            raise errors.not_found(OS, "")
+        return image
+    image = image_of(estate, image_id)
+    if sort.name not in image.types:
+        raise errors.invalid(("os_id", "constraint", f"not compatible with {sort.name}"))
+    return image
+
+
+def types(estate: Estate, call: Call) -> Answer:
+    """List the types of a zone, all at once."""
+    found = [shown(estate, call, sort) for sort in types_of(call.place).values()]
+    return Answer(200, {"server_types": found})
+
+
+def type_get(estate: Estate, call: Call) -> Answer:
+    """Show a type."""
+    sort = types_of(call.place).get(call.names[0])
+    if sort is None:
+        raise errors.not_found("server_type", call.names[0])
+    return Answer(200, shown(estate, call, sort))
+
+
+def shown(estate: Estate, call: Call, sort: MacType) -> dict[str, object]:
+    """Return the body of a type in a call's zone."""
+    return type_body(sort, stock_of(estate, call.place, sort), default_image(estate, sort))
+
+
+def images(estate: Estate, call: Call) -> Answer:
+    """List the images that can be installed, by the beginning of a name and by type."""
+    name, sort = call.text("name"), call.text("server_type")
+    found = [
+        image
+        for image in estate.os_images
+        if image.name.startswith(name) and (not sort or sort in image.types)
+    ]
+    return page_of(estate, call, found, os_body, NEWER.of("os"))
+
+
+def image_get(estate: Estate, call: Call) -> Answer:
+    """Show an image."""
+    image = image_of(estate, call.names[0])
+    return Answer(200, os_body(image), subject=image)
+
+
+ROUTES = (
+    Route("mac_type.list", "GET", ZONE + "/server-types", types),
+    Route("mac_type.get", "GET", ZONE + "/server-type/*", type_get),
+    Route("mac_os.list", "GET", ZONE + "/os", images),
+    Route("mac_os.get", "GET", ZONE + "/os/*", image_get),
+)

@@ -1,0 +1,110 @@
+"""How Macs go from status to status over time."""
+
+from collections.abc import Callable
+from functools import partial
+from random import Random
+
+from hostler.simulators.scaleway.estate import Estate
+
+from . import lease
+from .records import Mac, MacStatus, OsImage
+
+Step = Callable[[Estate, Mac], None]
+LETTERS = "abcdefghjkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789@:/%#"
+
+
+def enter(estate: Estate, mac: Mac, status: MacStatus) -> None:
+    """Put a Mac in a status; whatever was under way for it is overtaken."""
+    mac.status = status
+    mac.turn += 1
+    mac.modified = estate.now
+
+
+def plan(estate: Estate, mac: Mac, seconds: float, step: Step) -> None:
+    """Plan the next step of a Mac, unless another transition overtakes it."""
+    estate.after(seconds, partial(unless_overtaken, estate, mac, mac.turn, step))
+
+
+def unless_overtaken(estate: Estate, mac: Mac, turn: int, step: Step) -> None:
+    """Take a step of a Mac that is where it was when the step was planned."""
+    if mac.turn == turn and mac.ended is None:
+        step(estate, mac)
+
+
+def ready(estate: Estate, mac: Mac) -> None:
+    """Let a Mac be ready."""
+    enter(estate, mac, MacStatus.READY)
+
+
+def broken(estate: Estate, mac: Mac) -> None:
+    """Let a Mac be in error; a reboot or a reinstallation gets it out of there."""
+    enter(estate, mac, MacStatus.ERROR)
+
+
+def deliver(estate: Estate, mac: Mac, *, usual: bool) -> None:
+    """Begin to install a new Mac; another image than the usual one takes longer."""
+    plan(estate, mac, estate.lasts("mac.delivery" if usual else "mac.delivery.other"), delivered)
+
+
+def delivered(estate: Estate, mac: Mac) -> None:
+    """Hand a new Mac over: from now on it is delivered for ever, and costs."""
+    mac.delivered = True
+    mac.installs += 1
+    mac.sealed_until = estate.now + estate.options.macs.sealed
+    lease.begin(estate, mac)
+    ready(estate, mac)
+
+
+def reboot(estate: Estate, mac: Mac) -> None:
+    """Begin a reboot."""
+    enter(estate, mac, MacStatus.REBOOTING)
+    plan(estate, mac, estate.lasts("mac.reboot"), ready)
+
+
+def reinstall(estate: Estate, mac: Mac, image: OsImage, *, fails: bool) -> None:
+    """Begin to wipe a Mac and to install an image; it may end in error, its old disk kept."""
+    enter(estate, mac, MacStatus.REINSTALLING)
+    end = broken if fails else partial(reinstalled, image=image)
+    plan(estate, mac, estate.lasts("mac.reinstall"), end)
+
+
+def reinstalled(estate: Estate, mac: Mac, image: OsImage) -> None:
+    """End a reinstallation: another disk, another password."""
+    mac.os = image
+    mac.installs += 1
+    mac.password = password(estate.dice)
+    mac.sealed_until = estate.now + estate.options.macs.sealed
+    ready(estate, mac)
+
+
+def password(dice: Random) -> str:
+    """Draw a password, with characters that a URL must escape."""
+    return "".join(dice.choice(LETTERS) for _ in range(16))
+
+
+def lock(estate: Estate, mac: Mac, spell: float) -> None:
+    """Lock a Mac for a spell, on its way through `locking`."""
+    enter(estate, mac, MacStatus.LOCKING)
+    plan(estate, mac, estate.lasts("mac.lock"), locked)
+    end = partial(unlock, estate, mac)
+    estate.by_hand[mac.id] = end
+    estate.after(spell, end)
+
+
+def hold(estate: Estate, mac: Mac, spell: float) -> None:
+    """Let a Mac be as it is for a spell, and then ready."""
+    end = partial(unless_overtaken, estate, mac, mac.turn, ready)
+    estate.by_hand[f"{mac.id} held"] = end
+    estate.after(spell, end)
+
+
+def locked(estate: Estate, mac: Mac) -> None:
+    """Let a Mac be locked."""
+    enter(estate, mac, MacStatus.LOCKED)
+
+
+def unlock(estate: Estate, mac: Mac) -> None:
+    """Begin to unlock a Mac, once."""
+    if estate.by_hand.pop(mac.id, None) and mac.ended is None:
+        enter(estate, mac, MacStatus.UNLOCKING)
+        plan(estate, mac, estate.lasts("mac.lock"), ready)

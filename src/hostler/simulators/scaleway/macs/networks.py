@@ -1,0 +1,139 @@
+"""Macs in private networks: attached at once, with a VLAN that is known only a few looks later."""
+
+from functools import partial
+
+from hostler.simulators.scaleway import errors
+from hostler.simulators.scaleway.calls import Answer, Call
+from hostler.simulators.scaleway.checks import object_of, text_of
+from hostler.simulators.scaleway.estate import Estate
+from hostler.simulators.scaleway.pages import NEWER, listing, page_of
+from hostler.simulators.scaleway.route import Route
+
+from .bodies import attachment_body
+from .find import mac_of
+from .images import ZONE
+from .records import Attachment, Mac
+
+RESOURCE = "server_private_network"
+PATH = ZONE + "/servers/*/private-networks"
+
+
+def attach(estate: Estate, call: Call) -> Answer:
+    """Attach a Mac to a network."""
+    mac, network = mac_of(estate, call), text_of(call.body, "private_network_id")
+    if not network:
+        raise errors.invalid(("private_network_id", "required", ""))
+    check_vpc(mac)
+    if network in mac.attachments:
+        raise errors.invalid(("private_network_id", "constraint", "already attached"))
+    attachment = new_attachment(estate, mac, network)
+    return Answer(200, attachment_body(estate, attachment), subject=attachment)
+
+
+def check_vpc(mac: Mac) -> None:
+    """Refuse a Mac that may not be in private networks."""
+    if mac.vpc != "vpc_enabled":
+        raise errors.precondition("2026", "attribute_must_be_set", "enable_vpc must be set")
+
+
+def new_attachment(estate: Estate, mac: Mac, network: str) -> Attachment:
+    """Begin to attach a Mac to a network."""
+    most = estate.options.macs.vlan_polls
+    attachment = Attachment(
+        id=estate.new_id(),
+        zone=mac.zone,
+        name="",
+        organization=mac.organization,
+        project=mac.project,
+        created=estate.now,
+        modified=estate.now,
+        mac=mac,
+        network_id=network,
+        vlan=estate.dice.randint(100, 4000),
+        polls=estate.dice.randint(min(1, most), most),
+    )
+    mac.attachments[network] = attachment
+    estate.attachments.put(attachment)
+    estate.after(estate.lasts("mac.attach"), partial(attached, estate, attachment))
+    return attachment
+
+
+def attached(estate: Estate, attachment: Attachment) -> None:
+    """End an attachment that is still wanted."""
+    if attachment.status == "attaching":
+        attachment.status, attachment.modified = "attached", estate.now
+
+
+def replace(estate: Estate, call: Call) -> Answer:
+    """Let a Mac be in these networks and in no other."""
+    mac = mac_of(estate, call)
+    wanted = list(object_of(call.body, "per_private_network_ipam_ip_ids"))
+    check_vpc(mac)
+    for network in [one for one in mac.attachments if one not in wanted]:
+        begin_detach(estate, mac.attachments[network])
+    for network in wanted:
+        if network not in mac.attachments:
+            new_attachment(estate, mac, network)
+    found = [attachment_body(estate, mac.attachments[network]) for network in wanted]
+    return Answer(200, {"server_private_networks": found})
+
+
+def find(estate: Estate, call: Call) -> Attachment:
+    """Return the attachment that a path names."""
+    attachment = mac_of(estate, call).attachments.get(call.names[1])
+    if attachment is None:
+        raise errors.not_found(RESOURCE, call.names[1])
+    return attachment
+
+
+def get(estate: Estate, call: Call) -> Answer:
+    """Show an attachment."""
+    attachment = find(estate, call)
+    return Answer(200, attachment_body(estate, attachment), subject=attachment)
+
+
+def detach(estate: Estate, call: Call) -> Answer:
+    """Begin to take a Mac out of a network."""
+    attachment = find(estate, call)
+    begin_detach(estate, attachment)
+    return Answer(204, subject=attachment)
+
+
+def begin_detach(estate: Estate, attachment: Attachment) -> None:
+    """Plan the end of an attachment."""
+    attachment.status, attachment.modified = "detaching", estate.now
+    estate.after(estate.lasts("mac.attach"), partial(detached, estate, attachment))
+
+
+def detached(estate: Estate, attachment: Attachment) -> None:
+    """Take an attachment out of the world, once."""
+    if attachment.ended is None:
+        attachment.mac.attachments.pop(attachment.network_id, None)
+        estate.attachments.drop(attachment, estate.now)
+
+
+def list_all(estate: Estate, call: Call) -> Answer:
+    """List attachments, by server, network and project."""
+    server, network = call.text("server_id"), call.text("private_network_id")
+    project = call.text("project_id")
+
+    def keep(one: Attachment) -> bool:
+        return (
+            server in ("", one.mac.id)
+            and network in ("", one.network_id)
+            and project in ("", one.project)
+        )
+
+    newest = call.text("order_by").endswith("_desc")
+    items = listing(estate, call, estate.attachments, keep, newest_first=newest)
+    wire = partial(attachment_body, estate)
+    return page_of(estate, call, items, wire, NEWER.of("server_private_networks"))
+
+
+ROUTES = (
+    Route("mac_network.list", "GET", ZONE + "/server-private-networks", list_all),
+    Route("mac_network.attach", "POST", PATH, attach),
+    Route("mac_network.set", "PUT", PATH, replace),
+    Route("mac_network.get", "GET", PATH + "/*", get),
+    Route("mac_network.detach", "DELETE", PATH + "/*", detach),
+)

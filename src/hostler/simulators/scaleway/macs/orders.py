@@ -1,0 +1,99 @@
+"""How Macs are ordered, one or several at once."""
+
+from typing import Any, cast
+
+from hostler.simulators.scaleway import errors
+from hostler.simulators.scaleway.calls import Answer, Call
+from hostler.simulators.scaleway.checks import choice_of, flag_of, owner, size_of, text_of
+from hostler.simulators.scaleway.estate import Estate
+
+from . import lifecycle
+from .bodies import mac_body
+from .catalogue import BANDWIDTH, DEFAULT_IMAGE, MacType, types_of
+from .images import chosen_image, stock_of
+from .lease import DAY, MONTHLY
+from .records import Mac, OsImage
+
+
+def create(estate: Estate, call: Call) -> Answer:
+    """Order a Mac; its answer alone shows the password."""
+    (mac,) = order(estate, call, [text_of(call.body, "name")])
+    return Answer(200, mac_body(estate, mac, reveal=True), subject=mac)
+
+
+def batch(estate: Estate, call: Call) -> Answer:
+    """Order several Macs: all of them, or none."""
+    requests: Any = call.body.get("requests")
+    if not isinstance(requests, list) or not requests:
+        raise errors.invalid(("requests", "required", ""))
+    names = [text_of(cast("dict[str, Any]", one), "name") for one in cast("list[object]", requests)]
+    macs = order(estate, call, names)
+    return Answer(200, {"servers": [mac_body(estate, mac, reveal=True) for mac in macs]})
+
+
+def order(estate: Estate, call: Call, names: list[str]) -> list[Mac]:
+    """Make Macs that are being installed, one for each name."""
+    sort = type_of(call)
+    image = chosen_image(estate, sort, text_of(call.body, "os_id"))
+    commitment = choice_of(call.body, "commitment_type") or DAY
+    if commitment not in {DAY, MONTHLY}:
+        raise errors.invalid(("commitment_type", "constraint", "not a valid value"))
+    check_room(estate, call, sort, len(names))
+    macs = [new_mac(estate, call, name, sort, image) for name in names]
+    for mac in macs:
+        mac.commitment = commitment
+        put(estate, mac)
+    return macs
+
+
+def type_of(call: Call) -> MacType:
+    """Return the type that a body names, if its zone has it."""
+    name = text_of(call.body, "type")
+    sort = types_of(call.place).get(name)
+    if sort is None:
+        reason = "constraint" if name else "required"
+        raise errors.invalid(("type", reason, f"not available in {call.place}"))
+    return sort
+
+
+def check_room(estate: Estate, call: Call, sort: MacType, wanted: int) -> None:
+    """Refuse what is not in stock or beyond a quota."""
+    if stock_of(estate, call.place, sort) == "no_stock":
+        raise errors.out_of_stock(estate.generation(), sort.name)
+    limit, whose = estate.options.quotas.get(sort.name), call.organization
+    current = estate.count(whose, sort.name)
+    if limit is not None and current + wanted > limit:
+        name = "apple_silicon_type_" + sort.name.replace("-", "_")
+        raise errors.quota(estate.generation(), name, limit, current, whose)
+
+
+def new_mac(estate: Estate, call: Call, name: str, sort: MacType, image: OsImage) -> Mac:
+    """Return a Mac as a body asks for it."""
+    body, whose, mac_id = call.body, owner(call), estate.new_id()
+    return Mac(
+        id=mac_id,
+        zone=call.place,
+        name=name or f"apple-silicon-quiet-{mac_id[:8]}",
+        organization=whose.organization,
+        project=whose.project,
+        created=estate.now,
+        modified=estate.now,
+        listed_from=estate.listed_from(),
+        type_name=sort.name,
+        os=image,
+        ip=estate.networks.ipv4(),
+        password=lifecycle.password(estate.dice),
+        commitment=DAY,
+        vpc="vpc_enabled" if flag_of(body, "enable_vpc", default=False) else "vpc_disabled",
+        bandwidth=size_of(body, "public_bandwidth_bps") or BANDWIDTH,
+        kext=flag_of(body, "enable_kext", default=False),
+    )
+
+
+def put(estate: Estate, mac: Mac) -> None:
+    """Let a new Mac exist; it costs nothing until it is delivered."""
+    estate.macs.put(mac)
+    estate.newborn.append(mac)
+    estate.count(mac.organization, mac.type_name, 1)
+    estate.ledger.open("mac", mac, 0.0, estate.now)
+    lifecycle.deliver(estate, mac, usual=mac.os.name == DEFAULT_IMAGE)
