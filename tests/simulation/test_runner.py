@@ -1,5 +1,8 @@
 """A modelled runner over the real group: what it is told holds, whatever the weather."""
 
+import os
+import subprocess
+import sys
 from random import Random
 
 import msgspec
@@ -64,6 +67,27 @@ def test_the_weather_of_a_defect_alone_breaks_nothing(name: str) -> None:
 
 def test_a_seed_of_a_runner_replays_to_the_same_byte() -> None:
     assert run_seed(13, SIZE) == run_seed(13, SIZE)
+
+
+_DIGEST = (
+    "from hostler.lab.simulate import FLEETING, run_seed; from hostler.lab.weather import Size;"
+    "print(*(run_seed(s, Size(days=0.01), '', FLEETING).digest for s in (4, 6, 18, 27, 40)))"
+)
+
+
+@pytest.mark.timeout(120)
+def test_no_order_of_hashes_reaches_what_a_runner_is_told() -> None:
+    digests = {
+        subprocess.run(  # noqa: S603 - our own program
+            [sys.executable, "-c", _DIGEST],
+            env={**os.environ, "PYTHONHASHSEED": number},
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
+        for number in ("1", "271828")
+    }
+    assert len(digests) == 1
 
 
 def test_a_season_of_a_runner_serves_jobs() -> None:

@@ -52,7 +52,7 @@ class Report:
         """Count how often what is gone is still to be told, this time included."""
         living = dict.fromkeys(told)
         left = {name: times - 1 for name, times in self._gone.items()}
-        for lost in self._living.keys() - living.keys():
+        for lost in [name for name in self._living if name not in living]:
             left[lost] = _TOLD_GONE
             self._before.pop(lost, None)
         self._gone = {name: times for name, times in left.items() if times and name not in living}

@@ -124,7 +124,7 @@ async def _ask_both(api: Api, zone: Zone, ids: frozenset[PartId], disks: Disks) 
     """Ask for volumes of which nobody knows the generation: block storage first."""
     blocks = Answers[BlockVolume](missing=set[str](ids))
     if zone not in WITHOUT_BLOCK:
-        blocks = await ask_each(zone, ids, api.block)
+        blocks = await ask_each(zone, sorted(ids), api.block)
     _joined(disks.block, blocks)
     rest = sorted(part for part in ids if part not in blocks.found)
     _joined(disks.local, await ask_each(zone, rest, api.volume))
