@@ -23,7 +23,7 @@ class Report:
 
     def __init__(self, fleet: Fleet, offered: frozenset[State]) -> None:
         self._fleet, self._offered = fleet, offered
-        self._living = dict[str, None]()
+        self._living: tuple[str, ...] = ()
         self._gone = dict[str, int]()
         self._before = dict[str, Instance]()
 
@@ -50,10 +50,11 @@ class Report:
 
     def _note_gone(self, told: Iterable[str]) -> None:
         """Count how often what is gone is still to be told, this time included."""
-        living = dict.fromkeys(told)
+        living = tuple(told)
+        now = frozenset(living)
         left = {name: times - 1 for name, times in self._gone.items()}
-        for lost in [name for name in self._living if name not in living]:
+        for lost in [name for name in self._living if name not in now]:
             left[lost] = _TOLD_GONE
             self._before.pop(lost, None)
-        self._gone = {name: times for name, times in left.items() if times and name not in living}
+        self._gone = {name: times for name, times in left.items() if times and name not in now}
         self._living = living
