@@ -11,7 +11,7 @@ from hostler.domain.commands import KeepRow, Reclaim, Tend
 from hostler.domain.errors import Conflict, Fenced, StoreError, StoreLost
 from hostler.domain.ids import TurnId
 from hostler.domain.machine import Machine
-from hostler.domain.parts import Scope
+from hostler.domain.parts import Looked, Scope
 from hostler.domain.phases import Goal
 from hostler.domain.seen import Probed, Seen
 from hostler.domain.sure import parts_of
@@ -63,6 +63,7 @@ class AccountLoop:
         self._nudged = asyncio.Event()
         self._hurried = asyncio.Event()
         self._turns = itertools.count(1)
+        self._failing = set[Scope]()
 
     @property
     def lease(self) -> str:
@@ -189,8 +190,7 @@ class AccountLoop:
             self._ports.meters.strange(self._account.name, word)
             log.warning("unknown status: nothing is concluded from it", word=word)
         for looked in look.looked:
-            if not looked.complete:
-                log.warning("look incomplete", scope=str(looked.scope), error=looked.error)
+            self._tell(looked)
         self.state.view = merge(self.state.view, look)
         for fleet in self._account.fleets:
             records = self.state.machines.get(fleet.name, {})
@@ -198,6 +198,25 @@ class AccountLoop:
         whole = self.state.view.whole.values()
         if whole:
             self._ports.meters.looked(self._account.name, self._ports.clock.now() - min(whole))
+
+    def _tell(self, looked: Looked) -> None:
+        """Warn of a listing that failed; a whole zone's that goes on failing is no news."""
+        scope = looked.scope
+        known = scope in self._failing
+        if looked.complete:
+            self._failing.discard(scope)
+            if known:
+                log.info("look complete again", zone=scope.zone, kind=scope.kind)
+            return
+        if scope.machine is None:
+            self._failing.add(scope)
+        (log.debug if known else log.warning)(
+            "look incomplete",
+            zone=scope.zone,
+            kind=scope.kind,
+            machine=scope.machine,
+            error=looked.error,
+        )
 
     def _scopes(self) -> tuple[Scope, ...]:
         provider = self._account.provider

@@ -1,6 +1,7 @@
 """Turn: one pass for one fleet: gather what was seen, decide, and carry the commands out."""
 
 import asyncio
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import assert_never
@@ -10,6 +11,7 @@ import structlog
 from hostler.domain.commands import Decision, Event, KeepLedger, KeepRow, Reclaim, Tend
 from hostler.domain.decide import decide
 from hostler.domain.errors import Fenced, StoreError
+from hostler.domain.fleet import WELL
 from hostler.domain.ids import MachineId
 from hostler.domain.machine import Machine, Offer
 from hostler.domain.phases import Phase
@@ -166,8 +168,9 @@ class Turner:
             self._state.wishes = tuple(w for w in self._state.wishes if w.number not in taken)
 
     def _say(self, event: Event) -> None:
-        """Log an event, one line per decision, and count moves."""
-        log.info(
+        """Log an event, one line per decision, count moves; what blocks a fleet is a warning."""
+        log.log(
+            logging.WARNING if event.kind == "condition" and event.reason != WELL else logging.INFO,
             event.kind,
             fleet=event.fleet,
             machine=event.machine,

@@ -13,7 +13,7 @@ from . import named
 from .allowed import allowed
 from .caps import KEPT, in_wave
 from .commands import Command, Decision, Event, KeepRow, Next, Tend, Verdict
-from .fleet import FleetRow, recent
+from .fleet import WELL, FleetRow, recent
 from .follow import bound_of, follow, goal_of
 from .machine import Machine
 from .phases import Goal, Phase
@@ -254,7 +254,7 @@ def _row_events(row: FleetRow, seen: Seen) -> Iterator[Event]:
         )
 
     if row.condition != seen.row.condition:
-        yield said("condition", row.condition or "all is well")
+        yield said("condition", row.condition or WELL)
     for wish in seen.wishes:
         detail = (
             f"{wish.machine or wish.fleet} {wish.size if wish.size is not None else ''}".strip()

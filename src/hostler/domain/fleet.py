@@ -119,6 +119,10 @@ class Setback:
     stock: bool = False
 
 
+WELL = "all is well"
+"""What is said where a fleet's condition ends."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetRow:
     """What the store keeps of a fleet; new machines are inserted by saving it, and only so.

@@ -1,0 +1,57 @@
+"""What a loop tells its log: news at once, as a warning where it needs somebody, and once."""
+
+from dataclasses import replace
+
+import pytest
+import structlog
+from structlog.testing import capture_logs
+
+from hostler.domain.parts import Look, Scope
+from hostler.domain.phases import Phase
+from hostler.lab.yard import Yard
+from hostler.testing.scene import FLEET, MIN, S
+
+pytestmark = pytest.mark.looptime
+
+
+def blind() -> Yard:
+    """Return a yard of one machine, whose listings show nothing whole until that is deleted."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(20))
+    yard = Yard(replace(FLEET, size=1))
+    look = yard.provider.look
+
+    async def failing(scopes: tuple[Scope, ...]) -> Look:
+        seen = await look(scopes)
+        hidden = (replace(one, complete=False, error="503") for one in seen.looked)
+        return replace(seen, looked=tuple(hidden))
+
+    yard.provider.look = failing
+    return yard
+
+
+async def test_a_listing_that_goes_on_failing_is_warned_of_once_until_it_is_whole() -> None:
+    yard = blind()
+    with capture_logs() as logs:
+        async with yard.running():
+            await yard.pass_by(10 * MIN)
+            failed = [line for line in logs if line["event"] == "look incomplete"]
+            del yard.provider.look
+            await yard.until([Phase.READY], 5 * MIN)
+    warned = [line["kind"] for line in failed if line["log_level"] == "warning"]
+    assert sorted(warned) == ["address", "server"]
+    again = [line["kind"] for line in logs if line["event"] == "look complete again"]
+    assert sorted(again) == ["address", "server"]
+
+
+async def test_what_blocks_a_fleet_is_a_warning_and_its_end_is_none() -> None:
+    yard = blind()
+    with capture_logs() as logs:
+        async with yard.running():
+            await yard.pass_by(1 * MIN)
+            del yard.provider.look
+            await yard.until([Phase.READY], 5 * MIN)
+            await yard.pass_by(30 * S)
+    said = [(line["log_level"], line["reason"]) for line in logs if line["event"] == "condition"]
+    assert said[0][0] == "warning"
+    assert "could be looked at" in said[0][1]
+    assert said[-1] == ("info", "all is well")
