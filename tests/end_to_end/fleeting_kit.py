@@ -131,8 +131,9 @@ def until(holds: Callable[[], object], seconds: float, otherwise: object) -> Non
 
 
 def present(host: GoHost) -> dict[str, str]:
-    """Call Update; return the instances that are there, without those told to be deleted."""
-    return {one: state for one, state in host.states().items() if state != "deleted"}
+    """Call Update; return the instances that a runner keeps: it drops the others at the word."""
+    states = host.states().items()
+    return {one: state for one, state in states if state not in {"deleted", "timeout"}}
 
 
 def all_running(states: Mapping[str, str], count: int) -> bool:

@@ -16,6 +16,8 @@ from hostler.testing.gohost import GoHost, HostError, HostGone, Launch
 from hostler.testing.gohosts import GoHosts
 
 MOST = 6
+STUCK = 3
+"""How many machines that cannot be removed may be there beside the others (`caps.stuck`)."""
 GONE = {"Unavailable", "Canceled"}
 """What a host is told of calls to a plugin that has just been killed."""
 LIVES = 10
@@ -80,7 +82,7 @@ class Chaos:
             except HostGone:
                 assert victim != "plugin"
             except HostError as error:
-                assert error.code in GONE, error  # noqa: PT017 - only one of the ways to end
+                assert error.code in GONE, (error, host.logs()[-5:])  # noqa: PT017 - only one of the ways to end
 
     def work(self, host: GoHost, states: dict[str, str]) -> None:
         """Ask for something, as a runner may at any moment."""
@@ -144,7 +146,7 @@ def test_kills_in_bad_weather_lose_double_and_block_nothing(
     )
     for _ in range(LIVES):
         chaos.short_life()
-        assert cloud.count()["server"] <= MOST
+        assert cloud.count()["server"] <= MOST + STUCK
     assert chaos.inits > LIVES / 2, "most lives are to be lived"
     assert len(chaos.ids) <= chaos.asked
     assert cloud.state()["faults"]
