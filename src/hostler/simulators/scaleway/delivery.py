@@ -125,8 +125,8 @@ def refused_on_the_way(sky: Sky, call: Call, _serve: Serve) -> Delivery | None:
 def refused_purchase(sky: Sky, call: Call) -> Refused | None:
     """Refuse what is being made."""
     estate = sky.estate
-    of_server, sold = call.key in BUYS, call.body.get("commercial_type") or call.body.get("type")
-    sort = str(sold) if of_server else "ips"
+    of_server = call.key in BUYS
+    sort = sold(call) if of_server else "ips"
     if of_server and call.takes("out_of_stock_create"):
         return errors.out_of_stock(estate.generation(), sort)
     if (of_server or call.key == "ip.create") and call.takes("quota_exceeded"):
@@ -134,6 +134,11 @@ def refused_purchase(sky: Sky, call: Call) -> Refused | None:
         name = sort if sort == "ips" else "cp_servers_type_" + sort.replace("-", "_")
         return errors.quota(estate.generation(), name, current, current, call.organization)
     return None
+
+
+def sold(call: Call) -> str:
+    """Return the type that is bought; other requests may have bodies that are no JSON."""
+    return str(call.body.get("commercial_type") or call.body.get("type"))
 
 
 def refused_change(sky: Sky, call: Call) -> Refused | None:
