@@ -211,6 +211,12 @@ def test_an_override_file_settles_a_refusal_for_the_same_runner(tmp_path: Path) 
     assert "override: Decrease.reply.succeeded is victims" in warnings(learnt)
 
 
+def test_without_a_usual_place_a_refusal_tells_how_to_name_the_file(tmp_path: Path) -> None:
+    file = written({"DecreaseReply": "repeated string victims = 4;"})
+    runner = process(put(tmp_path, "r", file.SerializeToString(deterministic=True)))
+    assert "a file that HOSTLER_FLEETING_OVERRIDE names" in learn(learning(runner)).refusal
+
+
 def test_of_two_services_one_may_be_refused_and_the_lines_name_it(tmp_path: Path) -> None:
     odd = written({"DecreaseReply": "repeated string victims = 4;"}, package="odd.v2")
     both = RUNNER + bytes(40) + odd.SerializeToString(deterministic=True)

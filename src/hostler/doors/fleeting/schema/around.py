@@ -6,10 +6,10 @@ from pathlib import Path
 from hostler.doors.fleeting.config.state import base_of
 
 from .learn import Learning, Now
+from .override import NAMED_BY
 from .processes import ProcFolder
 from .where import VARIABLE
 
-OVERRIDE = "HOSTLER_FLEETING_OVERRIDE"
 PIN = "HOSTLER_FLEETING_PIN"
 FOLDER = "schema"
 _FILES = {"override": "schema.toml", "pin": "pin.json", "cache": "kept"}
@@ -19,7 +19,7 @@ def usual(environment: Mapping[str, str], *, pid: int, root: bool, now: Now) -> 
     """Return what learning is given in the process `pid`; `root`: whether it runs as root."""
     base = base_of(None, environment, root=root)
     places = {key: base / FOLDER / name for key, name in _FILES.items()} if base else {}
-    said = {"override": environment.get(OVERRIDE, ""), "pin": environment.get(PIN, "")}
+    said = {"override": environment.get(NAMED_BY, ""), "pin": environment.get(PIN, "")}
     named = {key: Path(value) for key, value in said.items() if value}
     files = {**places, **named}
     return Learning(

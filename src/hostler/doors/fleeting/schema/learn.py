@@ -18,7 +18,7 @@ from .bind import bind, refusing
 from .cache import Kept, keep, kept_at
 from .look import Found, NoSchema, from_set
 from .mapping import ServiceMap, below_exact, map_service
-from .override import NOTHING, Override, read_override
+from .override import NAMED_BY, NOTHING, Override, read_override
 from .pin import Pin, compare, read_pin
 from .processes import Processes
 from .where import VARIABLE, Nowhere, chosen, discovered
@@ -216,7 +216,7 @@ def _judged(
 ) -> tuple[str, list[Line]]:
     """Return why a service is refused, or an empty text, with lines for the log."""
     if not one.whole:
-        path = str(learning.override) if learning.override else "an override file"
+        path = str(learning.override) if learning.override else f"a file that {NAMED_BY} names"
         return refusal(one, path, several=several), []
     lines = [Line(level="info", text=f"serving {one.name}"), *_said(one)]
     if pin is None:

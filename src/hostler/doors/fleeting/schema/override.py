@@ -22,6 +22,8 @@ from hostler.doors.fleeting.logical import State
 from .match import NO_CHOICE, Chosen
 from .words import METHODS, SLOTS
 
+NAMED_BY = "HOSTLER_FLEETING_OVERRIDE"
+"""The variable of the environment that names the file, where it is not in its usual place."""
 _LARGEST = 1_000_000
 Tables = Mapping[str, Chosen]
 _STATES = frozenset(str(state) for state in State)
