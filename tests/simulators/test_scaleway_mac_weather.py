@@ -205,6 +205,15 @@ def test_what_strikes_any_order_strikes_that_of_a_mac(bench: Bench) -> None:
     assert bench.json("GET", SERVERS)["total_count"] == 0
 
 
+def test_good_weather_ends_a_spell_and_its_old_end_disturbs_nothing(bench: Bench, mac: str) -> None:
+    assert bench.world.act("mac_busy", mac, spell=20.0)
+    bench.world.clear_weather()
+    assert shown(bench, mac)["status"] == "ready"
+    bench.json("POST", f"{SERVERS}/{mac}/reboot", {})
+    bench.now += 25.0
+    assert shown(bench, mac)["status"] == "rebooting"
+
+
 def test_after_a_storm_of_macs_all_of_them_come_to_rest() -> None:
     rates = {fault.name: 0.3 if fault.name.endswith("by_hand") else 2.0 for fault in MAC_FAULTS}
     calls = {"failed_500", "failed_500_after", "hung_after"}

@@ -4,11 +4,12 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import pytest
+import requests
 
 from hostler.simulators.scaleway.macs.options import MacOptions
 from hostler.simulators.scaleway.options import Options
 
-from .conftest import Bench
+from .conftest import SECRET, Bench, Start
 
 ZONE = "/apple-silicon/v1alpha1/zones/fr-par-1"
 SERVERS = f"{ZONE}/servers"
@@ -282,9 +283,29 @@ def test_a_diagnostic_tells_a_well_mac_from_a_broken_one(bench: Bench) -> None:
     assert found == [("completed", True), ("completed", False)]
 
 
-def test_the_simulator_shows_its_macs(bench: Bench) -> None:
-    ready(bench)
-    made = [order(bench, name=f"m{n}")["id"] for n in range(3)]
+def test_macs_are_listed_the_oldest_first_unless_asked_otherwise(bench: Bench) -> None:
+    made = [order(bench, name=f"m{n}")["id"] for n in range(4)]
+    assert [mac["id"] for mac in bench.json("GET", SERVERS)["servers"]] == made
     newest = bench.json("GET", SERVERS, query="order_by=created_at_desc&page_size=2&page=1")
-    assert [mac["id"] for mac in newest["servers"]] == made[:0:-1]
+    assert [mac["id"] for mac in newest["servers"]] == [made[3], made[2]]
     assert newest["total_count"] == 4
+
+
+def test_a_person_can_see_which_disks_were_written_anew(start: Start) -> None:
+    simulator = start()
+    headers = {"X-Auth-Token": SECRET}
+    body = {"name": "pool-1", "type": "M2-L"}
+    asked = requests.post(simulator.url + SERVERS, json=body, headers=headers, timeout=10)
+    (mac,) = requests.get(f"{simulator.url}/_sim/macs", timeout=10).json()["macs"]
+    assert mac == {
+        "id": asked.json()["id"],
+        "zone": "fr-par-1",
+        "name": "pool-1",
+        "type": "M2-L",
+        "status": "starting",
+        "installs": 0,
+    }
+    act = {"act": "mac_renamed_by_hand", "id": mac["id"]}
+    assert requests.post(f"{simulator.url}/_sim/act", json=act, timeout=10).json()["done"]
+    (mac,) = requests.get(f"{simulator.url}/_sim/macs", timeout=10).json()["macs"]
+    assert mac["name"].startswith("renamed by hand")
