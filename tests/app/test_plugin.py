@@ -35,7 +35,7 @@ def test_what_is_not_understood_gets_the_usage(words: list[str], capsys: Out) ->
     assert run(words, {"PLUGIN_PROTOCOL_VERSIONS": "1"}) == 2
     out, err = capsys.readouterr()
     assert out == ""
-    assert err.startswith("usage:")
+    assert err.startswith(f"fleeting-plugin-hostler: not understood: {' '.join(words)}\nusage:")
 
 
 def test_help_is_no_error(capsys: Out) -> None:

@@ -37,6 +37,7 @@ def run(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
         case ["bootstrap", name]:
             return bootstrap(name, environment)
         case _:
+            print(f"{NAME}: not understood: {' '.join(arguments)}", file=sys.stderr)
             print(USAGE, end="", file=sys.stderr)
             return 2
 

@@ -129,6 +129,14 @@ async def test_every_fault_of_the_config_is_a_line_with_its_cure(place: Place) -
     assert place.cloud.asked == []
 
 
+async def test_a_json_file_that_cannot_be_read_is_a_line_that_names_the_place_once(
+    place: Place,
+) -> None:
+    checks = await place.checks({}, '{"name": }')
+    assert checks["plugin_config"].verdict is Verdict.FAILED
+    assert checks["plugin_config"].text.startswith("not valid JSON:")
+
+
 async def test_a_schema_that_is_refused_does_not_hide_the_rest(place: Place) -> None:
     place.schema = (failed("schema", "refused", "an override"),)
     checks = await place.checks(SMALL)

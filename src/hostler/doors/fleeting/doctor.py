@@ -90,7 +90,7 @@ async def examined(
             yield failed(fault.path, f"{found}expected {fault.expected}", fault.hint)
         return
     except ConfigError as error:
-        yield failed("plugin_config", str(error))
+        yield failed("plugin_config", str(error).removeprefix("plugin_config: "))
         return
     async for checked in _group(group, runner, outside):
         yield checked
