@@ -87,3 +87,11 @@ def test_a_verbose_schema_is_known_by_its_names() -> None:
     levels = {one.slot.name: one.level for one in both}
     known = ("config", "protocol", "protocol_port", "version", "build_info", "max_size")
     assert [levels[name] for name in known] == [Level.EXACT] * len(known)
+
+
+def test_a_required_time_is_refused_as_most_machines_have_no_end() -> None:
+    reply = BODIES["ConnectInfoReply"].replace(
+        "google.protobuf.Timestamp expires", "required google.protobuf.Timestamp expires"
+    )
+    found = mapped(written({"ConnectInfoReply": reply}, syntax="proto2"))
+    assert found.faults == ("ConnectInfo.reply: expires is required, and not always known",)

@@ -12,6 +12,7 @@ from .leaves import Leaf, leaves
 from .match import Level, Match, Message, match
 from .override import Override
 from .services import Service
+from .slots import Kind
 from .states import Spoken, spoken
 from .times import guessed, same_terms
 from .words import CORE_METHODS, METHODS, OPAQUE, REPLY, REQUEST, SLOTS
@@ -198,6 +199,10 @@ def _unsent(name: str, call: CallMap) -> Iterator[str]:
     for path in _required(call.method.output_type, (), used):
         dotted = ".".join(field.name for field in path)
         yield f"{name}.{REPLY}: {dotted} is required, and nothing of ours is it"
+    for one in call.reply.values():
+        at_times = one.slot.kind in {Kind.TIME, Kind.OPAQUE}
+        if at_times and one.leaf is not None and one.leaf.field.is_required:
+            yield f"{name}.{REPLY}: {one.leaf.name} is required, and not always known"
 
 
 def _required(
