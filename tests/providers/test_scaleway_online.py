@@ -90,3 +90,10 @@ async def test_a_refused_key_is_told_and_other_zones_go_on():
         Finding(True, "nl-ams-1", "answers; 0 servers in the project"),
         Finding(False, "nl-ams-1", "its types cannot be read: 502 (empty answer)"),
     ]
+
+
+async def test_a_zone_that_there_is_not_is_told_as_lasting():
+    wrong = answer({"type": "invalid_arguments", "message": "invalid argument(s)"}, 400)
+    listing = Exchange(method="GET", path=f"{INSTANCE}/servers", answer=wrong)
+    (finding,) = await found((Offer("DEV1-S", ZONE),), listing)
+    assert (finding.well, finding.lasting, "misspelt" in finding.text) == (False, True, True)

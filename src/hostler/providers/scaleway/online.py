@@ -13,6 +13,9 @@ from .errors import TROUBLE, Failed, refusal_of
 from .settings import Template
 from .wire import ServerType, Stock
 
+_NO_ZONE = frozenset({400, 404})
+"""How a list is answered in a zone that there is not."""
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Finding:
@@ -104,5 +107,8 @@ def _cannot(zone: Zone, trouble: Exception | None, error: str) -> Finding:
     """Return why a zone cannot be listed, with the cure where there is one."""
     if isinstance(trouble, Failed) and refusal_of(trouble.problem) == "denied":
         said = f"the key or its permissions are refused: {trouble}"
+        return Finding(False, zone, said, lasting=True)
+    if isinstance(trouble, Failed) and trouble.problem.status in _NO_ZONE:
+        said = f"is no zone with servers, or is misspelt: {trouble}"
         return Finding(False, zone, said, lasting=True)
     return Finding(False, zone, f"cannot be listed: {error}")
