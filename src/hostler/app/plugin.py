@@ -10,6 +10,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 NAME = "fleeting-plugin-hostler"
+_STARTED = 30.0
+"""Seconds after which a start is over, whether or not Init was called."""
 USAGE = f"""\
 usage: {NAME}                  serve, as GitLab Runner launches it
        {NAME} version          print the version (also -version, --version)
@@ -58,6 +60,7 @@ def serving(environment: Mapping[str, str]) -> int:
     except ByHand as by_hand:
         print(by_hand, file=sys.stderr)
         return 2
+    _start_light()
     from hostler.doors.fleeting.goplugin.hostlog import HostLog
     from hostler.doors.fleeting.goplugin.offer import Offer
     from hostler.doors.fleeting.goplugin.serving import serve
@@ -69,6 +72,22 @@ def serving(environment: Mapping[str, str]) -> int:
 
     code = serve(launch, make, _now)
     os._exit(code)  # all is put away: a thread that still imports or waits must not hold this up
+
+
+def _start_light() -> None:
+    """Spare the start what it has no use for: a sixth of the time until Init is answered.
+
+    The collector of garbage finds none while modules are imported; and structlog would import rich,
+    for colours that no line to a host has.
+    """
+    import gc
+    import threading
+
+    gc.disable()
+    later = threading.Timer(_STARTED, gc.enable)
+    later.daemon = True
+    later.start()
+    sys.modules["rich"] = None  # pyright: ignore[reportArgumentType] - None bars a module
 
 
 def bootstrap(name: str, environment: Mapping[str, str]) -> int:
