@@ -8,7 +8,7 @@ import pytest
 from hostler.domain.calls import Refusal, Shows
 from hostler.domain.commands import Tend
 from hostler.domain.fleet import Probe, ProbeKind
-from hostler.domain.machine import Fate, Machine
+from hostler.domain.machine import LOCKED, Fate, Machine
 from hostler.domain.parts import Condition
 from hostler.domain.phases import Goal, Phase
 from hostler.domain.seen import Probed
@@ -403,3 +403,15 @@ def test_price_is_what_is_seen_and_stays_where_nothing_was_looked_at() -> None:
 
 def test_part_is_found_by_its_slot() -> None:
     assert machine().place(SERVER).bound == server(machine()).id
+
+
+def test_lock_is_noted_while_a_machine_is_removed_and_forgotten_after_it() -> None:
+    scene = Scene(fleet=replace(FLEET, size=0))
+    scene.furnish(machine(1))
+    scene.exist(server(machine(1), Condition.LOCKED))
+    scene.rounds(20)
+    noted = scene.the()
+    assert (noted.phase, noted.fact(LOCKED) is not None) == (Phase.STOPPING, True)
+    scene.exist(server(machine(1), Condition.UP))
+    scene.rounds(1)
+    assert scene.the().fact(LOCKED) is None

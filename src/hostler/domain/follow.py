@@ -9,7 +9,7 @@ from .calls import Refusal
 from .commands import Event
 from .fleet import ProbeKind
 from .ids import PartId
-from .machine import Machine, Offer
+from .machine import LOCKED, Machine, Offer
 from .parts import Condition, Part, Scope
 from .phases import PHASES, Goal, Phase
 from .reasons import Reason
@@ -142,7 +142,9 @@ def _lose(step: Step, seen: Seen, *, wave: bool) -> Step:
     if wave and not loss.proved(step, reason, seen):
         said = replace(step, blocker="too many machines were lost at once: each needs its own look")
         return loss.look_close(said, reason, seen)
-    proven = replace(step, machine=step.machine.with_fact("loss_proved", seen.now))
+    lost = step.machine.with_fact("loss_proved", seen.now)
+    lost = lost.with_fact(LOCKED, seen.now) if reason is Reason.LOCKED else lost
+    proven = replace(step, machine=lost)
     return replace(move(proven, Phase.BROKEN, reason, seen), lost=True)
 
 
@@ -170,7 +172,8 @@ def _stopping(step: Step, seen: Seen) -> Step:
         if machine.was_ready is None:
             return replace(gone, events=(*gone.events, event("rollback_done", machine, seen)))
         return gone
-    step = replace(step, close=_missed_scopes(machine, seen))
+    step = _note_lock(replace(step, close=_missed_scopes(machine, seen)), seen)
+    machine = step.machine
     if held := protection(machine, seen.row, seen):
         return replace(step, blocker=held)
     bound = seen.fleet.timers.stop
@@ -179,6 +182,16 @@ def _stopping(step: Step, seen: Seen) -> Step:
     stuck = replace(machine, stuck=True)
     alarm = event("alarm", stuck, seen, str(Reason.STOP_OVERDUE), machine.error)
     return replace(step, machine=stuck, events=(*step.events, alarm))
+
+
+def _note_lock(step: Step, seen: Seen) -> Step:
+    """Write down whether the provider keeps us from removing it."""
+    machine, part = step.machine, step.main(seen)
+    locked = part is not None and part.condition is Condition.LOCKED
+    if locked == (machine.fact(LOCKED) is not None):
+        return step
+    noted = machine.with_fact(LOCKED, seen.now) if locked else machine.without_fact(LOCKED)
+    return replace(step, machine=noted)
 
 
 def _once_more(step: Step, seen: Seen) -> Step:

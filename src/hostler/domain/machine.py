@@ -115,6 +115,10 @@ RESTED = "rested"
 """The fact that says since when a machine was last seen to rest."""
 
 
+LOCKED = "locked"
+"""The fact that the provider locked the main part: nothing of it can be removed until it is not."""
+
+
 class Origin(StrEnum):
     """How the record came to be."""
 
@@ -182,6 +186,10 @@ class Machine:
     def fact(self, name: str) -> datetime | None:
         """Return when this fact was recorded, or None."""
         return next((fact.at for fact in self.facts if fact.name == name), None)
+
+    def without_fact(self, name: str) -> "Machine":
+        """Return the record without this fact."""
+        return replace(self, facts=tuple(fact for fact in self.facts if fact.name != name))
 
     def last_asked(self, slot: Slot, kind: str) -> Asked | None:
         """Return the newest *once* call of this kind for this slot, or None."""

@@ -9,7 +9,7 @@ from hostler.domain.calls import Call, Outcome
 from hostler.domain.commands import Event
 from hostler.domain.fleet import Fleet, FleetRow
 from hostler.domain.ids import Epoch, FleetName, MachineId, PartId, Zone
-from hostler.domain.machine import Machine
+from hostler.domain.machine import LOCKED, Machine
 from hostler.domain.parts import Looked
 from hostler.domain.phases import Phase
 from hostler.ports.http import Request
@@ -145,9 +145,12 @@ class Watch:
             oldest = self.now - self.settle - (LIES if self.now - self.lied < LIES else 0.0)
             self.found(invariants.gone(before.phase, machine, left, oldest))
         else:
-            self.found(
-                invariants.lost_falsely(before, machine, healthy=is_healthy(self.world, machine))
-            )
+            healthy = is_healthy(self.world, machine) and not self._was_locked(machine)
+            self.found(invariants.lost_falsely(before, machine, healthy=healthy))
+
+    def _was_locked(self, machine: Machine) -> bool:
+        """Tell whether a lock was seen, which may have ended since: nobody could know of that."""
+        return machine.fact(LOCKED) is not None and self.world.faults.get("server_locked", 0) > 0
 
     def fleet_saved(
         self, book: Book, row: FleetRow, inserts: tuple[Machine, ...], events: tuple[Event, ...]

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from hostler.domain.machine import Doubt, Ending, Hold, Machine
+from hostler.domain.machine import LOCKED, Doubt, Ending, Hold, Machine
 from hostler.domain.phases import Goal, Phase
 from hostler.domain.reasons import Reason
 from hostler.doors.fleeting.logical import CORE, State
@@ -77,6 +77,7 @@ def test_running_is_told_only_of_what_is_up() -> None:
         (ran(Phase.STOPPING), ALL, State.DELETING),
         (ran(Phase.STOPPING, hold=HELD), ALL, State.STOPPED),
         (ran(Phase.STOPPING, hold=HELD), NO_STOPPED, State.CREATING),
+        (ran(Phase.STOPPING).with_fact(LOCKED, LATER), ALL, State.STOPPED),
         (ran(Phase.STOPPING, stuck=True), ALL, State.TIMEOUT),
         (ran(Phase.STOPPING, stuck=True), CORE | {State.DELETED}, State.DELETED),
         (ran(Phase.STOPPING, stuck=True), CORE, None),

@@ -11,7 +11,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from hostler.domain.fleet import Fleet
-from hostler.domain.machine import Machine
+from hostler.domain.machine import LOCKED, Machine
 from hostler.domain.named import again
 from hostler.domain.phases import Goal, Phase
 from hostler.domain.reasons import Reason
@@ -35,7 +35,7 @@ MEANINGS: Mapping[Aspect, str] = {
     Aspect.PLAIN: "as the phase says",
     Aspect.DOWN: "the newest look shows it stopped, stopped in place or locked",
     Aspect.AGAIN: "a start failed; it is made again under the same id",
-    Aspect.HELD: "somebody holds it: nothing of it is deleted now",
+    Aspect.HELD: "somebody holds it, or the provider locked it: nothing of it is deleted now",
     Aspect.STUCK: "it could not be removed within its bound; we go on trying",
     Aspect.RESTS: "it goes to standby, or is there",
     Aspect.WAKES: "it comes back from standby",
@@ -92,12 +92,16 @@ def aspect(machine: Machine, fleet: Fleet, now: datetime) -> Aspect:
     applies: Mapping[Aspect, bool] = {
         Aspect.STUCK: machine.stuck,
         Aspect.AGAIN: phase in _ENDING and again(machine, fleet, now),
-        Aspect.HELD: phase is Phase.STOPPING and machine.held(now),
+        Aspect.HELD: phase is Phase.STOPPING and _is_kept(machine, now),
         Aspect.RESTS: machine.goal is Goal.RESTING,
         Aspect.DOWN: machine.doubt is not None and machine.doubt.what in _DOWN,
         Aspect.WAKES: phase is Phase.RESTING or (phase is Phase.STARTING and was_up),
     }
     return next((found for found, is_so in applies.items() if is_so), Aspect.PLAIN)
+
+
+def _is_kept(machine: Machine, now: datetime) -> bool:
+    return machine.held(now) or machine.fact(LOCKED) is not None
 
 
 def table() -> str:

@@ -120,8 +120,9 @@ class Watch:
         self.pairs |= {(fault, str(told.state)) for told in self.told.values() if told.state}
 
     def answered(self, request: Request, source: str, line: Line) -> None:
-        """Note what became of a request in the world."""
+        """Note what became of a request in the world, and whose guests are up by then."""
         self.truth.note()
+        self._up.update(self.world.guests.values())
         text = f"{source} {request.method} {request.path}"
         if request.method != "GET":
             self.trace.note(f"{text} -> {line.status} {line.fate} {line.fault}")
@@ -171,8 +172,7 @@ class Watch:
         """Let the world come to the present; note whose guests are up."""
         self.world.advance()
         self.truth.note()
-        for server in set(self.world.guests.values()) - self._up:
-            self._up.add(server)
+        self._up.update(self.world.guests.values())
         for fault, count in self.world.faults.items():
             known = max(self._ambient.get(fault, 0), self.faults[fault])
             for _ in range(count - known):
