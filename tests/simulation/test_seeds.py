@@ -12,7 +12,7 @@ MANY = 200
 AT_ONCE = 10
 
 KEPT = {
-    7020: "S5: a lock ended between the look that showed it and the decision (the checker was wrong)",
+    7020: "S5: a lock ended right after the look that showed it (the checker was wrong)",
     6: "S2: inserts were saved before the machines that they replace",
     1045: "L1: server and address lost their tags: the address was missed and found again for ever",
     1091: "S9: a clock jumped, and what the engine measures began anew (the checker was wrong)",
