@@ -289,6 +289,15 @@ def test_late_part_of_a_machine_that_is_gone_does_not_start_it_again() -> None:
     assert scene.history[reopened.id].phase is Phase.GONE
 
 
+def test_machine_that_was_stuck_in_its_end_is_not_made_again() -> None:
+    """It left the maximum when its bound passed: another one may have its place by now."""
+    scene = group()
+    stuck = replace(machine(1, Phase.STOPPING, scene.now), created=scene.now, stuck=True)
+    scene.keep(replace(stuck, places=(), asked=(), was_ready=None))
+    scene.rounds(2)
+    assert scene.history[stuck.id].phase is Phase.GONE
+
+
 def test_failing_starts_back_off_on_the_offer() -> None:
     """Without it a start that always fails would be tried as fast as it can be cleaned up."""
     scene = group()

@@ -28,6 +28,7 @@ KEPT = {
     2008: "R7: a machine that went down soon after its start was remembered to rest",
     2288: "R4: a server on its way up cannot be deleted yet (the checker was wrong)",
     300044: "R1: a guest that goes right after it answered did answer (the checker was wrong)",
+    100260: "R8: a machine that was stuck, its place given away, was made again",
     310029: "R2: a server that the provider locked was told to be deleting all the while",
     2138: "R2: no delete may begin while its zone is dead (the checker was wrong)",
 }

@@ -52,6 +52,8 @@ def again(machine: Machine, fleet: Fleet, now: datetime, jumped: datetime | None
         return False
     if machine.origin is not Origin.MADE or machine.reason == Reason.TURNED_UP_LATE:
         return False
+    if machine.stuck:  # its place was given to others
+        return False
     return now < _deadline(machine, fleet, jumped)
 
 
