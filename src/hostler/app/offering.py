@@ -9,9 +9,9 @@ from pathlib import Path
 
 from hostler.doors.fleeting.goplugin.hostlog import HostLog, Now
 from hostler.doors.fleeting.goplugin.offer import Offer
-from hostler.doors.fleeting.late import Closing, LateGroup
 from hostler.doors.fleeting.schema.around import usual
 from hostler.doors.fleeting.schema.learn import learn
+from hostler.doors.fleeting.threaded import Reporting, Spawn, ThreadedGroup
 
 
 def offer(log: HostLog, environment: Mapping[str, str], now: Now) -> Offer:
@@ -19,20 +19,18 @@ def offer(log: HostLog, environment: Mapping[str, str], now: Now) -> Offer:
     learnt = learn(usual(environment, pid=os.getpid(), root=os.geteuid() == 0, now=now))
     for line in learnt.log:
         log.event(line.level, line.text)
-    group = LateGroup(lambda: engine_group(log, environment))
+    group = ThreadedGroup(lambda spawn: engine_group(log, environment, spawn))
     methods = learnt.methods(group)
     return Offer(methods=methods, refusal=learnt.refusal, warm=group.warm, end=group.close)
 
 
-def engine_group(log: HostLog, environment: Mapping[str, str]) -> Closing:
-    """Return the group on its engine, in a thread of its own, with its events in the host's log."""
+def engine_group(log: HostLog, environment: Mapping[str, str], spawn: Spawn) -> Reporting:
+    """Return the group on its engine, with its events in the host's log."""
     from hostler.doors.fleeting.goplugin.events import send_events
 
     send_events(log)
     from hostler.doors.fleeting.group import EngineGroup
-    from hostler.doors.fleeting.threaded import ThreadedGroup
 
     from .grouped import GroupOpener
 
-    opener = GroupOpener(environment, Path.cwd())
-    return ThreadedGroup(lambda spawn: EngineGroup(opener, spawn))
+    return EngineGroup(GroupOpener(environment, Path.cwd()), spawn)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import pytest
 
-from hostler.doors.fleeting.group import Spawn
 from hostler.doors.fleeting.logical import (
     ConnectInfo,
     Connector,
@@ -15,7 +14,7 @@ from hostler.doors.fleeting.logical import (
     Refused,
     State,
 )
-from hostler.doors.fleeting.threaded import ThreadedGroup
+from hostler.doors.fleeting.threaded import Spawn, ThreadedGroup
 
 
 class Slow:
@@ -59,10 +58,10 @@ class Slow:
         raise KeyError(instance)
 
     async def suspend(self, ids: Sequence[str]) -> Sequence[str]:
-        return ids
+        return [*ids, "suspended"]
 
     async def resume(self, ids: Sequence[str]) -> Sequence[str]:
-        return ids
+        return [*ids, "resumed"]
 
     async def shutdown(self) -> None:
         self.threads.add(threading.current_thread().name)
@@ -122,6 +121,59 @@ async def test_end_cancels_what_was_spawned_and_calls_are_refused_after_it() -> 
         await group.update()
     with pytest.raises(Refused, match="not open"):
         await group.increase(1)
+
+
+async def test_every_call_reaches_the_group() -> None:
+    group, _ = await begun()
+    assert [instance.id for instance in await group.update()] == ["i"]
+    assert (await group.connect_info("a")).id == "a"
+    assert await group.suspend(["a"]) == ["a", "suspended"]
+    assert await group.resume(["a"]) == ["a", "resumed"]
+    await group.shutdown()
+
+
+async def test_it_is_made_once_in_its_own_thread_while_the_loop_goes_on() -> None:
+    made, go = list[str](), threading.Event()
+
+    def make(spawn: Spawn) -> Slow:
+        assert go.wait(10)
+        made.append(threading.current_thread().name)
+        return Slow(spawn)
+
+    group = ThreadedGroup(make)
+    group.warm()
+    group.warm()
+    async with asyncio.TaskGroup() as tasks:
+        begin = [tasks.create_task(group.init(b"", Connector(), frozenset())) for _ in range(3)]
+        await asyncio.sleep(0.05)
+        assert not made, "nothing waits for it but the calls"
+        go.set()
+    assert {info.result().id for info in begin} == {"slow"}
+    assert made == ["engine"]
+    await group.shutdown()
+
+
+def test_group_that_was_never_needed_needs_no_end() -> None:
+    def make(spawn: Spawn) -> Slow:
+        raise AssertionError(spawn)
+
+    ThreadedGroup(make).close()
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+async def test_group_that_cannot_be_made_is_refused_and_made_at_the_next_init() -> None:
+    faults = [ImportError("no such module")]
+
+    def make(spawn: Spawn) -> Slow:
+        if faults:
+            raise faults.pop()
+        return Slow(spawn)
+
+    group = ThreadedGroup(make)
+    with pytest.raises(Refused, match="it failed"):
+        await group.init(b"", Connector(), frozenset())
+    assert (await group.init(b"", Connector(), frozenset())).id == "slow"
+    await group.shutdown()
 
 
 async def test_calls_before_init_are_refused() -> None:

@@ -1,7 +1,7 @@
 """EngineGroup: the calls of a runner, answered from the records of an engine in this process."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -21,6 +21,7 @@ from .logical import ConnectInfo, Connector, Instance, ProviderInfo, Refused, St
 from .opened import Opened, Opener
 from .report import Report
 from .states import Aspect, aspect
+from .threaded import Spawn
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.fleeting")
 
@@ -32,8 +33,6 @@ _OLD_LOOK = timedelta(minutes=10)
 
 _ENDS = frozenset({Phase.BROKEN, Phase.WANTED})
 """What neither goes to standby nor comes back from there."""
-
-Spawn = Callable[[Coroutine[object, object, None]], asyncio.Task[None]]
 
 
 class EngineGroup:

@@ -2,6 +2,7 @@
 
 A turn over a thousand machines keeps its thread busy for a tenth of a second; gRPC is answered
 meanwhile by the other. Update reads the engine's memory directly; every other call is handed over.
+The group is made in its thread too: what it imports takes half a second.
 """
 
 import asyncio
@@ -9,12 +10,10 @@ import threading
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Protocol, TypeVar
 
-import structlog
-
-from .group import Spawn
 from .logical import ConnectInfo, Connector, Group, Instance, ProviderInfo, Refused, State
 
-log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.fleeting")
+Spawn = Callable[[Coroutine[object, object, None]], asyncio.Task[None]]
+"""Starts a task of the group's: a TaskGroup's `create_task`."""
 
 AnswerT = TypeVar("AnswerT")
 
@@ -31,7 +30,7 @@ class Reporting(Group, Protocol):
 
 
 class ThreadedGroup:
-    """A group of `make`, run in a thread that starts with Init."""
+    """The group of `make`, made and run in a thread that starts with `warm`, or with Init."""
 
     def __init__(self, make: Callable[[Spawn], Reporting]) -> None:
         self._make = make
@@ -40,15 +39,23 @@ class ThreadedGroup:
         self._stop: asyncio.Event | None = None
         self._thread: threading.Thread | None = None
         self._up = threading.Event()
+        self._lock = threading.Lock()
+
+    def warm(self) -> None:
+        """Start the thread, and with it the making, unless it runs."""
+        with self._lock:
+            over = self._up.is_set() and self._group is None
+            if self._thread is None or over:
+                self._up.clear()
+                self._thread = threading.Thread(target=self._run, name="engine", daemon=True)
+                self._thread.start()
 
     async def init(
         self, config: bytes, connector: Connector, states: frozenset[State]
     ) -> ProviderInfo:
-        """Start the thread, if it does not run yet, and begin in it."""
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="engine", daemon=True)
-            self._thread.start()
-            await asyncio.get_running_loop().run_in_executor(None, self._up.wait)
+        """Begin, once the group is made."""
+        self.warm()
+        await asyncio.to_thread(self._up.wait)
         return await self._there(lambda group: group.init(config, connector, states))
 
     async def update(self) -> Sequence[Instance]:
@@ -83,7 +90,7 @@ class ThreadedGroup:
         """End the group, and its thread; repeating it does nothing."""
         if self._group is not None:
             await self._there(lambda group: group.shutdown())
-        await asyncio.get_running_loop().run_in_executor(None, self.close)
+        await asyncio.to_thread(self.close)
 
     def close(self) -> None:
         """Let the thread end without a word to the group: records and instances stay."""
@@ -96,9 +103,7 @@ class ThreadedGroup:
     def _run(self) -> None:
         try:
             asyncio.run(self._serve())
-        except Exception:
-            log.exception("this is a bug in hostler; the group's thread ended")
-        finally:
+        finally:  # what is raised here is nobody's but the thread's hook's
             self._group = None
             self._up.set()
 
@@ -120,7 +125,7 @@ class ThreadedGroup:
 
     def _alive(self) -> Reporting:
         if self._group is None:
-            raise Refused("the group is not open: Init was not called, or Shutdown was")
+            raise Refused("the group is not open: Init was not called, or it failed, or it is over")
         return self._group
 
     async def _there(
