@@ -3,6 +3,7 @@
 import asyncio
 import re
 from datetime import timedelta
+from urllib.parse import urlsplit
 
 import msgspec
 import structlog
@@ -10,7 +11,8 @@ import structlog
 from hostler.ports.clock import Clock
 from hostler.ports.http import NoAnswer, NotSent, Request, Response, Transport
 
-from .errors import Failed, read_problem
+from .errors import Failed, Problem, read_problem
+from .repeats import Repeats
 from .settings import Account
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.scaleway")
@@ -21,6 +23,9 @@ _AT_ONCE = 128
 
 A server takes a second or two to be made: at a hundred calls a second that many are under way.
 """
+_OUT_OF_ORDER = 500
+"""The status from which on an answer is none: a proxy's, or that of an API out of order."""
+_DOWN = "down"
 _PLAIN = re.compile(r"(/[A-Za-z0-9_.-]+)+")
 
 Query = tuple[tuple[str, str], ...]
@@ -36,6 +41,8 @@ class Client:
         self.deadline = deadline
         self._transport, self._clock = transport, clock
         self._room = asyncio.Semaphore(_AT_ONCE)
+        self._repeats = Repeats(clock)
+        self._host = urlsplit(account.endpoint).hostname or ""
 
     async def get(self, path: str, query: Query = ()) -> Response:
         """Read something; raise Failed, NotSent or NoAnswer."""
@@ -82,8 +89,10 @@ class Client:
             response = await self._transport.send(request, self.deadline)
         except (NotSent, NoAnswer) as error:
             text = self._hide(str(error)) or type(error).__name__
-            log.warning("no answer", method=request.method, path=request.path, error=text)
+            self._tell(_DOWN, "no answer", request, error=text)
             raise type(error)(text) from None
+        if response.status < _OUT_OF_ORDER and self._repeats.end(_DOWN):
+            log.info("answers again", host=self._host)
         log.debug(
             "called",
             method=request.method,
@@ -97,17 +106,26 @@ class Client:
     def _failed(self, request: Request, response: Response) -> Failed:
         """Return the trouble that an answer means; an echoed secret is blotted out first."""
         problem = read_problem(self._clean(response))
-        event = log.debug if problem.status == 404 and request.method == "GET" else log.warning
-        event(
+        self._tell(
+            _kind(problem, request.method),
             "refused",
-            method=request.method,
-            path=request.path,
+            request,
             status=problem.status,
             type=problem.type,
             message=problem.message,
             request=problem.request,
         )
         return Failed(problem)
+
+    def _tell(self, kind: str, event: str, request: Request, /, **said: object) -> None:
+        """Log a trouble; one of a kind that was told of within the minute is for debugging only.
+
+        `times` is how many it stands for; no `kind` is no trouble.
+        """
+        times = self._repeats.count(kind) if kind else 0
+        told = log.warning if times else log.debug
+        counted = {"host": self._host, "times": times} if times > 1 else {}
+        told(event, method=request.method, path=request.path, **said, **counted)
 
     def _clean(self, response: Response) -> Response:
         secret = self.account.secret_key.reveal().encode()
@@ -119,3 +137,12 @@ class Client:
 
     def _hide(self, text: str) -> str:
         return self.account.secret_key.hidden_in(text)
+
+
+def _kind(problem: Problem, method: str) -> str:
+    """Return what makes a refusal the same as another; nothing for one that is no trouble."""
+    if problem.status == 404 and method == "GET":
+        return ""
+    if problem.status >= _OUT_OF_ORDER:
+        return _DOWN
+    return f"{problem.status} {problem.type} {problem.message}"

@@ -1,0 +1,53 @@
+"""Repeats: a trouble is told as it begins, then once a minute with a count, and as it ends."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from hostler.ports.clock import Clock
+
+_APART = timedelta(minutes=1)
+_MOST = 64
+"""How many kinds of trouble are told apart: their names come from outside, and might never end."""
+
+
+@dataclass(slots=True)
+class _Told:
+    """When a kind of trouble was last told of, how often it came since, and whether it ended."""
+
+    at: float
+    since: int = 0
+    over: bool = False
+
+
+class Repeats:
+    """Counts troubles by kind, and says which are to be told."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._told = dict[str, _Told]()
+
+    def count(self, kind: str) -> int:
+        """Count one; return how many it stands for if it is to be told of, else 0.
+
+        What comes and goes all the time is told once a minute too: an end changes nothing here.
+        """
+        now, told = self._clock.boot(), self._told.get(kind)
+        if told is not None and now - told.at < _APART.total_seconds():
+            told.since += 1
+            return 0
+        self._make_room()
+        self._told[kind] = _Told(now)
+        return 1 + (told.since if told is not None else 0)
+
+    def end(self, kind: str) -> bool:
+        """Tell whether this kind was told of, and its end was not."""
+        told = self._told.get(kind)
+        if told is None or told.over:
+            return False
+        told.over = True
+        return True
+
+    def _make_room(self) -> None:
+        """Forget the kind that was told of longest ago, where there are many."""
+        if len(self._told) >= _MOST:
+            del self._told[min(self._told, key=lambda kind: self._told[kind].at)]
