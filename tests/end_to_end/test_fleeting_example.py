@@ -24,6 +24,7 @@ from hostler.doors.fleeting.keys import read_pair
 from hostler.doors.fleeting.logical import CORE, State
 from hostler.doors.fleeting.runner_file import Runner, read_runner
 from hostler.simulators.scaleway.http import Settings, SimulatorServer, serve, world_of
+from hostler.simulators.scaleway.nics import NOWHERE
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "gitlab-runner" / "config.toml"
 BIN = Path(sys.executable).parent
@@ -181,6 +182,23 @@ async def test_the_doctor_finds_the_example_in_order_and_makes_nothing(
     assert names(tmp_path) == before
     assert server.world.leaks() == ()
     assert list(server.world.estate.keys) == []
+
+
+async def test_the_doctor_fails_where_a_private_network_is_not_there(
+    cloud: tuple[SimulatorServer, int], tmp_path: Path
+) -> None:
+    server, guest = cloud
+    file = written(tmp_path, server.url, guest)
+    there = "5d1b4b2e-3c19-4f6a-9c86-0d94d7f2a111"
+    asks = f'max_size = 4\nprivate_networks = ["{there}", "{NOWHERE}"]'
+    file.write_text(file.read_text().replace("max_size = 4", asks))
+    binary = ("--binary", str(schema(tmp_path)))
+    doctor = ("fleeting", "doctor", str(file), *binary, "--json")
+    told = await asyncio.to_thread(asked, *doctor, expected=1)
+    assert not told["well"]
+    verdicts = {check["about"]: check["verdict"] for check in told["checks"]}
+    assert verdicts[f"private network {there} in fr-par"] == "ok"
+    assert verdicts[f"private network {NOWHERE} in fr-par"] == "failed"
 
 
 async def test_the_doctor_fails_where_no_schema_is_found(tmp_path: Path) -> None:

@@ -108,13 +108,32 @@ async def test_networks_and_groups_are_looked_for_where_they_are_needed():
     ]
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        MISSING,
+        {"type": "not_found", "message": "resource is not found"},
+        {"type": "unknown_resource", "message": 'Private network "net-1" not found'},
+    ],
+)
+async def test_a_network_that_is_not_there_is_lasting_however_the_api_says_so(
+    body: dict[str, object],
+):
+    absent = Exchange(method="GET", path=f"{VPC}/net-1", answer=answer(body, 404))
+    ipam = get("/ipam/v1/regions/fr-par/ips", {"ips": [], "total_count": 0})
+    finding, _ = await found(absent, ipam, template=Template(networks=("net-1",)))
+    about = "private network net-1 in fr-par"
+    assert finding == Finding(False, about, "is not there", lasting=True)
+
+
 async def test_what_may_be_a_fault_of_the_way_there_does_not_last():
     ipam = get("/ipam/v1/regions/fr-par/ips", {})
     network = get(f"{VPC}/net-1", {})
     for trouble in (
         DENIED,
         answer(b"<html>", 502),
-        answer({"type": "not_found"}, 404),
+        answer(b"<html>", 404),
+        answer(None, 404),
         NoAnswer("x"),
     ):
         findings = await found(

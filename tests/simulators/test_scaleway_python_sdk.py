@@ -23,7 +23,10 @@ from scaleway.instance.v1.types import (
 from scaleway.ipam.v1 import IpamV1API
 from scaleway.marketplace.v2 import MarketplaceV2API
 from scaleway.marketplace.v2.types import LocalImageType
+from scaleway.vpc.v2 import VpcV2API
 from scaleway_core.api import ScalewayException
+
+from hostler.simulators.scaleway.nics import NOWHERE
 
 from .conftest import SECRET, Running, Start
 
@@ -252,6 +255,17 @@ def test_groups_cards_and_private_addresses(instances: InstanceUtilsV1API, clien
     eventually(lambda: len(ipam.list_i_ps_all(resource_id=nic.id)) == 2)
     private = ipam.list_i_ps_all(resource_id=nic.id)
     assert {ip.id for ip in private} == set(nic.ipam_ip_ids)
+
+
+def test_networks_are_there_but_for_one(instances: InstanceUtilsV1API, client: Client) -> None:
+    networks = VpcV2API(client)
+    found = networks.get_private_network(private_network_id=PROJECT)
+    assert (found.id, found.region, found.project_id) == (PROJECT, "fr-par", PROJECT)
+    with pytest.raises(ScalewayException, match="private_network"):
+        networks.get_private_network(private_network_id=NOWHERE)
+    server = create(instances)
+    with pytest.raises(ScalewayException, match="private_network"):
+        instances.create_private_nic(server_id=server.id, private_network_id=NOWHERE)
 
 
 def test_marketplace_images_and_keys(client: Client, instances: InstanceUtilsV1API) -> None:

@@ -68,8 +68,7 @@ class Examiner:
         try:
             await self._api.exists(path)
         except Failed as failed:
-            problem = failed.problem
-            if problem.missing and problem.resource:
+            if failed.problem.missing:
                 return Finding(False, about, "is not there", lasting=True)
             return Finding(False, about, f"cannot be read: {failed}")
         except TROUBLE as trouble:

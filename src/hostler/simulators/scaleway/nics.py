@@ -1,4 +1,4 @@
-"""Private network cards of servers, and their addresses in IPAM, which come a little later."""
+"""Private networks, servers' cards in them, and addresses in IPAM, which come a little later."""
 
 from functools import partial
 
@@ -13,6 +13,8 @@ from .route import Route
 
 PATH = "/instance/v1/zones/*/servers/*/private_nics"
 MOST = 8
+NOWHERE = "00000000-0000-0000-0000-000000000000"
+"""Networks are not made here: each id names one, but for this one."""
 
 
 def create(estate: Estate, call: Call) -> Answer:
@@ -20,6 +22,7 @@ def create(estate: Estate, call: Call) -> Answer:
     server, network = estate.server(call), text_of(call.body, "private_network_id")
     if not network:
         raise errors.invalid(("private_network_id", "required", ""))
+    check_network(network)
     if len(server.nics) >= MOST:
         raise errors.quota(estate.generation(), "private_nics", MOST, MOST, server.organization)
     if any(nic.network_id == network for nic in server.nics.values()):
@@ -30,6 +33,12 @@ def create(estate: Estate, call: Call) -> Answer:
     server.nics[nic.id] = nic
     touch(estate, server)
     return Answer(201, {"private_nic": nic_body(estate, nic)}, subject=nic)
+
+
+def check_network(network: str) -> None:
+    """Refuse a network that is not there."""
+    if network == NOWHERE:
+        raise errors.not_found("private_network", network)
 
 
 def new_nic(estate: Estate, server: Server, network: str) -> Nic:
@@ -95,6 +104,27 @@ def delete(estate: Estate, call: Call) -> Answer:
     return Answer(204, subject=nic)
 
 
+def network_get(estate: Estate, call: Call) -> Answer:
+    """Show a network, as far as a client must be able to read it."""
+    (network,) = call.names
+    check_network(network)
+    body: dict[str, object] = {
+        "id": network,
+        "name": f"network {network[:8]}",
+        "organization_id": call.organization,
+        "project_id": call.project,
+        "region": call.place,
+        "tags": [],
+        "created_at": estate.zulu(0.0),
+        "updated_at": estate.zulu(0.0),
+        "subnets": [],
+        "vpc_id": NOWHERE,
+        "dhcp_enabled": True,
+        "default_route_propagation_enabled": False,
+    }
+    return Answer(200, body)
+
+
 def ipam_list(estate: Estate, call: Call) -> Answer:
     """List the private addresses of a region, without those that are too new to be known."""
     wanted, kind = call.text("resource_id"), call.choice("resource_type")
@@ -151,5 +181,6 @@ ROUTES = (
     Route("nic.get", "GET", PATH + "/*", get),
     Route("nic.update", "PATCH", PATH + "/*", update),
     Route("nic.delete", "DELETE", PATH + "/*", delete),
+    Route("network.get", "GET", "/vpc/v2/regions/*/private-networks/*", network_get),
     Route("ipam.list", "GET", "/ipam/v1/regions/*/ips", ipam_list),
 )
