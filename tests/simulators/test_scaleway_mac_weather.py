@@ -5,14 +5,18 @@ from typing import Any
 
 import pytest
 
+from hostler.simulators.scaleway.faults import FAULTS, Where
+from hostler.simulators.scaleway.macs.faults import CALLS, LIVELY_RATES, MAC_FAULTS, STORM_RATES
+from hostler.simulators.scaleway.macs.records import MOVING
 from hostler.simulators.scaleway.replies import Fate
-from hostler.simulators.scaleway.weather import FAULTS, MAC_FAULTS, PRESETS, Rule, Weather
+from hostler.simulators.scaleway.weather import LIVELY, PRESETS, STORM, Rule, Weather
 
 from .conftest import Bench
 
 Check = Callable[[Bench], None]
 ZONE = "/apple-silicon/v1alpha1/zones/fr-par-1"
 SERVERS = f"{ZONE}/servers"
+PROJECT = "0b5e6f1a-5d3c-4f0e-9a51-3c1f7d2e8a10"
 BODY = {"name": "pool-1", "type": "M2-L"}
 
 
@@ -33,8 +37,10 @@ def shown(bench: Bench, mac: str) -> Any:
     return bench.json("GET", f"{SERVERS}/{mac}")
 
 
-def script(bench: Bench, fault: str, route: str, says: str = "") -> None:
-    bench.world.script(Rule(fault=fault, route=route, says=says))
+def script(
+    bench: Bench, fault: str, route: str, says: str = "", *, spell: float | None = None
+) -> None:
+    bench.world.script(Rule(fault=fault, route=route, says=says, spell=spell))
 
 
 def failed_500(bench: Bench) -> None:
@@ -148,28 +154,295 @@ def mac_image_retired(bench: Bench) -> None:
     assert bench.refusal("GET", f"{ZONE}/os/{os_id}")[1]["resource"] == "os"
 
 
+def effect_too_late(bench: Bench) -> None:
+    mac = made(bench)
+    script(bench, "effect_too_late", "mac.update")
+    assert bench.reply("PATCH", f"{SERVERS}/{mac}", {"name": "x"}).fate is not Fate.ANSWERED
+    bench.now += 89.0
+    bench.json("PATCH", f"{SERVERS}/{mac}", {"name": "y"})
+    assert shown(bench, mac)["name"] == "y"
+    bench.now += 512.0
+    assert shown(bench, mac)["name"] == "x"
+
+
+def list_shifted(bench: Bench) -> None:
+    macs = [bench.json("POST", SERVERS, BODY)["id"] for _ in range(4)]
+    bench.world.script(Rule(fault="list_shifted", route="mac.list", after=2))
+    pages = [bench.json("GET", SERVERS, query=f"page_size=2&page={page}") for page in (1, 2)]
+    assert [[mac["id"] for mac in page["servers"]] for page in pages] == [macs[:2], macs[3:]]
+    assert [page["total_count"] for page in pages] == [4, 3]
+    assert bench.json("GET", SERVERS, query="page_size=2&page=2")["total_count"] == 4
+
+
+def mac_os_not_found(bench: Bench) -> None:
+    mac = made(bench)
+    os_id = shown(bench, mac)["os"]["id"]
+    script(bench, "mac_os_not_found", "mac.reinstall")
+    body = bench.refusal("POST", f"{SERVERS}/{mac}/reinstall", {"os_id": os_id})[1]
+    assert (body["type"], body["resource"], body["resource_id"]) == ("not_found", "os", os_id)
+    assert shown(bench, mac)["status"] == "ready"
+    assert bench.ask("GET", f"{ZONE}/os/{os_id}").status == 200
+
+
+def mac_transient_409(bench: Bench) -> None:
+    mac = made(bench)
+    bench.world.script(Rule(fault="mac_transient_409", route="mac.reinstall", count=60))
+    found = [bench.refusal("POST", f"{SERVERS}/{mac}/reinstall", {})[1] for _ in range(60)]
+    assert {body["type"] for body in found} == {"transient_state"}
+    assert {body["resource_id"] for body in found} == {mac}
+    assert {body["current_state"] for body in found} == {*MOVING} - {"reinstalling"}
+    assert shown(bench, mac)["status"] == "ready"
+
+
+def mac_precondition_412(bench: Bench) -> None:
+    mac = made(bench)
+    script(bench, "mac_precondition_412", "mac.update")
+    status, body = bench.refusal("PATCH", f"{SERVERS}/{mac}", {"name": "x"})
+    assert (status, body["type"]) == (412, "precondition_failed")
+    assert body["precondition"] == "unknown_precondition"
+    assert shown(bench, mac)["name"] == "pool-1"
+
+
+def mac_precondition_untyped(bench: Bench) -> None:
+    mac = made(bench)
+    script(bench, "mac_precondition_untyped", "mac.update")
+    status, body = bench.refusal("PATCH", f"{SERVERS}/{mac}", {"name": "x"})
+    assert (status, set(body)) == (412, {"message"})
+    assert shown(bench, mac)["name"] == "pool-1"
+
+
+def late(fault: str, before: float, after: float) -> Check:
+    """Check a rename that is answered at once and seen within a span, also by what came later."""
+
+    def check(bench: Bench) -> None:
+        mac = made(bench)
+        script(bench, fault, "mac.update")
+        assert bench.json("PATCH", f"{SERVERS}/{mac}", {"name": "x"})["name"] == "x"
+        bench.now += before
+        assert shown(bench, mac)["name"] == "pool-1"
+        bench.json("PATCH", f"{SERVERS}/{mac}", {"name": "y"})
+        assert shown(bench, mac)["name"] == "y"
+        bench.now += after - before
+        assert shown(bench, mac)["name"] == "x"
+
+    return check
+
+
+def mac_rename_late(bench: Bench) -> None:
+    late("mac_rename_late", 1.9, 40.0)(bench)
+
+
+def mac_rename_too_late(bench: Bench) -> None:
+    late("mac_rename_too_late", 89.0, 600.0)(bench)
+
+
+def stuck(fault: str, path: str, status: str, least: float, most: float) -> Check:
+    """Check that a Mac stays longer in a status than it ever does by itself."""
+
+    def check(bench: Bench) -> None:
+        mac = made(bench)
+        script(bench, fault, path.replace("/", "mac."), spell=5000.0)
+        assert bench.json("POST", f"{SERVERS}/{mac}{path}", {})["status"] == status
+        bench.now += 5000.0 + least
+        assert shown(bench, mac)["status"] == status
+        bench.now += most
+        assert shown(bench, mac)["status"] == "ready"
+
+    return check
+
+
+def mac_stuck_rebooting(bench: Bench) -> None:
+    stuck("mac_stuck_rebooting", "/reboot", "rebooting", 29.0, 300.0)(bench)
+
+
+def mac_stuck_reinstalling(bench: Bench) -> None:
+    stuck("mac_stuck_reinstalling", "/reinstall", "reinstalling", 299.0, 1200.0)(bench)
+
+
+def mac_stuck_starting(bench: Bench) -> None:
+    script(bench, "mac_stuck_starting", "mac.create", spell=5000.0)
+    mac = bench.json("POST", SERVERS, BODY)["id"]
+    bench.now += 5059.0
+    assert shown(bench, mac)["status"] == "starting"
+    bench.now += 1800.0
+    assert shown(bench, mac)["status"] == "ready"
+
+
+def mac_ssh_late(bench: Bench) -> None:
+    mac = made(bench)
+    script(bench, "mac_ssh_late", "mac.reinstall", spell=200.0)
+    bench.json("POST", f"{SERVERS}/{mac}/reinstall", {})
+    while shown(bench, mac)["status"] != "ready":
+        bench.now += 1.0
+    assert reached(bench, mac) == "refused"
+    bench.now += 201.0
+    assert reached(bench, mac) == "up"
+
+
+def reached(bench: Bench, mac: str) -> str:
+    """Return how SSH on a Mac answers."""
+    found = bench.world.reach(shown(bench, mac)["ip"])
+    assert found is not None
+    return found.ssh
+
+
+def mac_vlan_late(bench: Bench) -> None:
+    mac = bench.json("POST", SERVERS, {**BODY, "enable_vpc": True})["id"]
+    path = f"{SERVERS}/{mac}/private-networks"
+    script(bench, "mac_vlan_late", "mac_network.attach", spell=10.0)
+    bench.json("POST", path, {"private_network_id": PROJECT})
+    looks = [bench.json("GET", f"{path}/{PROJECT}")["vlan"] for _ in range(13)]
+    assert looks[:10] == [None] * 10
+    assert looks[-1]
+
+
+def mac_pooled_by_hand(bench: Bench) -> None:
+    mac = made(bench)
+    bench.json("PATCH", f"{SERVERS}/{mac}", {"name": "worker"})
+    assert bench.world.act("mac_pooled_by_hand", mac)
+    assert shown(bench, mac)["name"].startswith("pool-")
+    bench.world.stock_macs(1, prefix="spare-")
+    assert bench.world.act("mac_pooled_by_hand", mac)
+    assert shown(bench, mac)["name"].startswith("spare-")
+
+
+def mac_reinstalled_by_hand(bench: Bench) -> None:
+    mac = made(bench)
+    assert bench.world.act("mac_reinstalled_by_hand", mac)
+    assert shown(bench, mac)["status"] == "reinstalling"
+    assert not bench.world.act("mac_reinstalled_by_hand", mac)
+    bench.now += 3600.0
+    assert (shown(bench, mac)["status"], installs(bench)) == ("ready", [2])
+
+
+def mac_stuck_locking(bench: Bench) -> None:
+    mac = made(bench)
+    seen: set[str] = set()
+    for _ in range(20):
+        assert bench.world.act("mac_stuck_locking", mac, spell=50.0)
+        bench.now += 49.0
+        seen.add(shown(bench, mac)["status"])
+        assert bench.refusal("POST", f"{SERVERS}/{mac}/reinstall", {})[1]["current_state"] in seen
+        bench.now += 2.0
+        assert shown(bench, mac)["status"] == "ready"
+    assert seen == {"locking", "unlocking"}
+
+
+def mac_unknown_status(bench: Bench) -> None:
+    mac = made(bench)
+    seen: set[str] = set()
+    for _ in range(20):
+        assert bench.world.act("mac_unknown_status", mac, spell=50.0)
+        seen.add(shown(bench, mac)["status"])
+        bench.now += 51.0
+        assert shown(bench, mac)["status"] == "ready"
+    assert seen == {"unknown_status", "hibernating"}
+
+
+def mac_sealed(bench: Bench) -> None:
+    mac = made(bench)
+    assert "sealed" not in shown(bench, mac)["vnc_url"]
+    assert bench.world.act("mac_sealed", mac, spell=50.0)
+    assert "sealed" in shown(bench, mac)["vnc_url"]
+    bench.now += 51.0
+    assert "sealed" not in shown(bench, mac)["vnc_url"]
+
+
+def ailing(fault: str, ssh: str) -> Check:
+    """Check what ails SSH for a spell, that a diagnostic sees it, and that the API does not."""
+
+    def check(bench: Bench) -> None:
+        mac = made(bench)
+        assert reached(bench, mac) == "up"
+        assert bench.world.act(fault, mac, spell=100.0)
+        assert reached(bench, mac) == ssh
+        assert shown(bench, mac)["status"] == "ready"
+        path = f"{ZONE}/connectivity-diagnostics"
+        started = bench.json("POST", path, {"server_id": mac})["diagnostic_id"]
+        bench.now += 40.0
+        health = bench.json("GET", f"{path}/{started}")["health_details"]
+        assert (health["is_ssh_port_up"], health["is_server_alive"]) == (ssh == "silent", True)
+        bench.now += 61.0
+        assert reached(bench, mac) == "up"
+
+    return check
+
+
+def mac_ssh_refused(bench: Bench) -> None:
+    ailing("mac_ssh_refused", "refused")(bench)
+
+
+def mac_ssh_hung(bench: Bench) -> None:
+    ailing("mac_ssh_hung", "silent")(bench)
+
+
+def mac_ssh_wrong_key(bench: Bench) -> None:
+    mac = made(bench)
+    address = shown(bench, mac)["ip"]
+    usual = host_key(bench, address)
+    assert host_key(bench, address) == usual
+    assert bench.world.act("mac_ssh_wrong_key", mac)
+    assert host_key(bench, address) != usual
+    assert host_key(bench, address) == usual
+
+
+def host_key(bench: Bench, address: str) -> str:
+    found = bench.world.reach(address)
+    assert found is not None
+    return found.host_key
+
+
 CHECKS: dict[str, Check] = {
     check.__name__: check
     for check in (
         failed_500,
         failed_500_after,
         hung_after,
+        effect_too_late,
+        list_shifted,
+        mac_os_not_found,
+        mac_transient_409,
+        mac_precondition_412,
+        mac_precondition_untyped,
+        mac_rename_late,
+        mac_rename_too_late,
+        mac_stuck_starting,
+        mac_stuck_rebooting,
+        mac_stuck_reinstalling,
         mac_reinstall_fails,
         mac_reinstall_ignored,
+        mac_ssh_late,
+        mac_vlan_late,
         mac_renamed_by_hand,
+        mac_pooled_by_hand,
+        mac_reinstalled_by_hand,
         mac_deleted_by_hand,
         mac_locked,
+        mac_stuck_locking,
         mac_broken,
         mac_busy,
+        mac_unknown_status,
+        mac_sealed,
+        mac_ssh_refused,
+        mac_ssh_hung,
+        mac_ssh_wrong_key,
         mac_image_retired,
     )
 }
+OLDER = ("calm", "lively", "storm")
 
 
 def test_every_fault_of_macs_has_a_check_and_none_strikes_instances_unasked() -> None:
     assert set(CHECKS) == {fault.name for fault in MAC_FAULTS}
     assert not set(CHECKS) & {fault.name for fault in FAULTS}
-    assert not any(set(CHECKS) & set(weather.rates) for weather in PRESETS.values())
+    assert not any(set(CHECKS) & set(PRESETS[name].rates) for name in OLDER)
+
+
+def test_the_storm_of_macs_has_every_fault_but_those_later_than_a_minute() -> None:
+    assert set(CHECKS) - set(STORM_RATES) == {"effect_too_late", "mac_rename_too_late"}
+    assert set(LIVELY_RATES) < set(STORM_RATES)
+    assert PRESETS["mac-storm"].rates == {**STORM.rates, **STORM_RATES}
+    assert PRESETS["mac-lively"].rates == {**LIVELY.rates, **LIVELY_RATES}
 
 
 @pytest.mark.parametrize("name", CHECKS)
@@ -214,23 +487,46 @@ def test_good_weather_ends_a_spell_and_its_old_end_disturbs_nothing(bench: Bench
     assert shown(bench, mac)["status"] == "rebooting"
 
 
+AMBIENT = {Where.MACS, Where.OS_IMAGES}
+
+
+def rates_of_all() -> dict[str, float]:
+    """Return rates at which every fault of Macs happens within a day or so."""
+    hourly = {
+        fault.name: 0.3 if fault.name.endswith("by_hand") else 2.0
+        for fault in MAC_FAULTS
+        if fault.where in AMBIENT
+    }
+    calls = {fault.name: 0.1 for fault in MAC_FAULTS if fault.where not in AMBIENT}
+    return {**calls, **hourly, "mac_image_retired": 0.02}
+
+
 def test_after_a_storm_of_macs_all_of_them_come_to_rest() -> None:
-    rates = {fault.name: 0.3 if fault.name.endswith("by_hand") else 2.0 for fault in MAC_FAULTS}
-    calls = {"failed_500", "failed_500_after", "hung_after"}
-    rates |= dict.fromkeys((*calls, "mac_reinstall_fails", "mac_reinstall_ignored"), 0.2)
-    rates["mac_image_retired"] = 0.05
+    rates = rates_of_all()
     bench = Bench(weather=Weather(rates), seed=5)
-    for turn in range(600):
-        bench.now += 120.0
-        macs = list(bench.world.estate.macs)
-        if len(macs) < 6:
-            bench.reply("POST", SERVERS, BODY)
-        elif turn % 5 == 0:
-            bench.reply("POST", f"{SERVERS}/{macs[turn % len(macs)].id}/reinstall", {})
+    for turn in range(1200):
+        bench.now += 60.0
+        busy(bench, turn)
     assert set(bench.world.faults) == set(rates)
+    assert {fault.name for fault in CALLS} < set(bench.world.faults)
     bench.world.clear_weather()
     before = dict(bench.world.faults)
     bench.now += 7200.0
     statuses = {mac["status"] for mac in bench.json("GET", SERVERS)["servers"]}
     assert statuses <= {"ready", "error"}
     assert bench.world.faults == before
+
+
+def busy(bench: Bench, turn: int) -> None:
+    """Ask something of everything."""
+    macs = list(bench.world.estate.macs)
+    if len(macs) < 6:
+        bench.reply("POST", SERVERS, {**BODY, "enable_vpc": True})
+        return
+    mac = macs[turn % len(macs)]
+    for path in ("reboot", "reinstall"):
+        bench.reply("POST", f"{SERVERS}/{mac.id}/{path}", {})
+    bench.reply("PATCH", f"{SERVERS}/{mac.id}", {"name": f"m{turn}"})
+    bench.reply("POST", f"{SERVERS}/{mac.id}/private-networks", {"private_network_id": mac.id})
+    bench.reply("GET", SERVERS, query="page_size=2&page=2")
+    bench.world.reach(mac.ip)

@@ -4,12 +4,11 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import pytest
-import requests
 
 from hostler.simulators.scaleway.macs.options import MacOptions
 from hostler.simulators.scaleway.options import Options
 
-from .conftest import SECRET, Bench, Start
+from .conftest import Bench
 
 ZONE = "/apple-silicon/v1alpha1/zones/fr-par-1"
 SERVERS = f"{ZONE}/servers"
@@ -289,23 +288,3 @@ def test_macs_are_listed_the_oldest_first_unless_asked_otherwise(bench: Bench) -
     newest = bench.json("GET", SERVERS, query="order_by=created_at_desc&page_size=2&page=1")
     assert [mac["id"] for mac in newest["servers"]] == [made[3], made[2]]
     assert newest["total_count"] == 4
-
-
-def test_a_person_can_see_which_disks_were_written_anew(start: Start) -> None:
-    simulator = start()
-    headers = {"X-Auth-Token": SECRET}
-    body = {"name": "pool-1", "type": "M2-L"}
-    asked = requests.post(simulator.url + SERVERS, json=body, headers=headers, timeout=10)
-    (mac,) = requests.get(f"{simulator.url}/_sim/macs", timeout=10).json()["macs"]
-    assert mac == {
-        "id": asked.json()["id"],
-        "zone": "fr-par-1",
-        "name": "pool-1",
-        "type": "M2-L",
-        "status": "starting",
-        "installs": 0,
-    }
-    act = {"act": "mac_renamed_by_hand", "id": mac["id"]}
-    assert requests.post(f"{simulator.url}/_sim/act", json=act, timeout=10).json()["done"]
-    (mac,) = requests.get(f"{simulator.url}/_sim/macs", timeout=10).json()["macs"]
-    assert mac["name"].startswith("renamed by hand")

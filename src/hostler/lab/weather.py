@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from random import Random
 
-from hostler.simulators.scaleway.weather import FAULTS, STORM, Rule, Where
+from hostler.simulators.scaleway.faults import FAULTS, Where
+from hostler.simulators.scaleway.weather import STORM, Rule
 from hostler.simulators.scaleway.weather import Weather as WorldWeather
 
 OURS = (

@@ -7,7 +7,7 @@ from functools import partial
 from . import errors
 from .calls import Answer, Call
 from .errors import Refused
-from .macs.records import Mac
+from .macs.records import MOVING, Mac, MacStatus
 from .records import Record, Server
 from .replies import Fate
 from .sky import BUYS, CHANGES, Sky, is_ambient
@@ -54,9 +54,10 @@ def lost(sky: Sky, call: Call, serve: Serve) -> Delivery | None:
     """Return what happens to requests that get no answer."""
     if call.takes("request_lost"):
         return Delivery(None, Fate.RESET)
-    if call.request.method in CHANGES and call.takes("effect_delayed"):
-        sky.estate.after(call.struck["effect_delayed"], partial(arrive, call, serve))
-        return Delivery(None, sky.rng.choice((Fate.RESET, Fate.HUNG)))
+    for fault in ("effect_delayed", "effect_too_late"):
+        if call.request.method in CHANGES and call.takes(fault):
+            sky.estate.after(call.struck[fault], partial(arrive, call, serve))
+            return Delivery(None, sky.rng.choice((Fate.RESET, Fate.HUNG)))
     if call.takes("hung_after"):
         serve(call)
         return Delivery(None, Fate.HUNG)
@@ -157,7 +158,22 @@ def refused_change(sky: Sky, call: Call) -> Refused | None:
     if call.takes("transient_409"):
         state = call.says.get("transient_409") or state_of(subject)
         return errors.transient(resource, subject.id, state)
-    return refused_for_state(call)
+    of_mac = refused_mac(sky, call, subject) if isinstance(subject, Mac) else None
+    return of_mac or refused_for_state(call)
+
+
+def refused_mac(sky: Sky, call: Call, mac: Mac) -> Refused | None:
+    """Refuse what is asked of a Mac, in the ways of its API."""
+    words = "this server is not in the right state"
+    if call.takes("mac_transient_409"):
+        state = sky.rng.choice([one for one in MOVING if one is not MacStatus.REINSTALLING])
+        return errors.transient("server", mac.id, state.value)
+    if call.takes("mac_precondition_412"):
+        return Refused(412, errors.precondition("2026", "unknown_precondition", words).body)
+    if call.takes("mac_precondition_untyped"):
+        message = f"precondition failed: unknown precondition, {words}"
+        return Refused(412, {"message": message})
+    return None
 
 
 def refused_for_state(call: Call) -> Refused | None:

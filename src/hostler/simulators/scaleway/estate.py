@@ -56,7 +56,9 @@ class Estate:
         self.block_snapshots: Shelf[Snapshot] = Shelf()
         self.keys: Shelf[SshKey] = Shelf()
         self.macs: Shelf[Mac] = Shelf()
+        self.mac_at: dict[str, Mac] = {}  # by address
         self.gone_macs: set[str] = set()
+        self.pool_prefixes: list[str] = []
         self.os_images: Shelf[OsImage] = Shelf()
         self.attachments: Shelf[Attachment] = Shelf()
         self.diagnostics: Shelf[Diagnostic] = Shelf()

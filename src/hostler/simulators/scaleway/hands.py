@@ -124,10 +124,5 @@ HANDS: dict[str, Hand] = {
     "unknown_status": strange_status,
     "protected_by_hand": protect,
     "server_locked": lock,
-    "mac_renamed_by_hand": mac_hands.rename,
-    "mac_deleted_by_hand": mac_hands.delete,
-    "mac_locked": mac_hands.lock,
-    "mac_broken": mac_hands.break_down,
-    "mac_busy": mac_hands.occupy,
-    "mac_image_retired": mac_hands.retire,
+    **mac_hands.HANDS,
 }

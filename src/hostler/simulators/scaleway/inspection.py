@@ -1,13 +1,13 @@
 """What a person or a test sees of the world, and does to it, under `/_sim/`."""
 
 from collections.abc import Callable
-from typing import Any
 
 import msgspec
 
 from hostler.ports.http import Request, Response
 
-from .calls import Body
+from .macs import views as macs
+from .macs.views import body_of
 from .weather import PRESETS, BadWeather, Rule, Weather
 from .world import World
 
@@ -21,7 +21,7 @@ def is_view(request: Request) -> bool:
 
 def inspect(world: World, request: Request) -> Response:
     """Answer a request under `/_sim/`; needs no key."""
-    view = VIEWS.get((request.method, request.path.rstrip("/")))
+    view = view_of(request.method, request.path.rstrip("/"))
     if view is None:
         return encoded(404, {"type": "not_found", "message": "no such view"})
     world.advance()
@@ -31,15 +31,16 @@ def inspect(world: World, request: Request) -> Response:
         return encoded(400, {"type": "invalid_arguments", "message": str(error)})
 
 
+def view_of(method: str, path: str) -> View | None:
+    """Return the view of a path, which may end with the id of a Mac."""
+    of_mac = path.startswith("/_sim/macs/")
+    return VIEWS.get((method, "/_sim/macs/*" if of_mac else path))
+
+
 def encoded(status: int, body: object) -> Response:
     """Return a JSON answer."""
     headers = (("Content-Type", "application/json"),)
     return Response(status=status, headers=headers, body=msgspec.json.encode(body))
-
-
-def body_of(request: Request) -> Body:
-    """Return the JSON object that was sent."""
-    return msgspec.json.decode(request.body, type=dict[str, Any])
 
 
 def leaks(world: World, _request: Request) -> object:
@@ -71,23 +72,6 @@ def state(world: World, _request: Request) -> object:
         "calls": world.calls,
         "faults": world.faults,
         "cost": round(world.cost(), 6),
-    }
-
-
-def macs(world: World, _request: Request) -> object:
-    """Show every Mac, with how often its disk was written anew."""
-    return {
-        "macs": [
-            {
-                "id": mac.id,
-                "zone": mac.zone,
-                "name": mac.name,
-                "type": mac.type_name,
-                "status": mac.status,
-                "installs": mac.installs,
-            }
-            for mac in world.estate.macs
-        ]
     }
 
 
@@ -125,7 +109,13 @@ VIEWS: dict[tuple[str, str], View] = {
     ("GET", "/_sim/leaks"): leaks,
     ("GET", "/_sim/journal"): journal,
     ("GET", "/_sim/state"): state,
-    ("GET", "/_sim/macs"): macs,
+    ("GET", "/_sim/macs"): macs.everything,
+    ("POST", "/_sim/macs"): macs.bought,
+    ("GET", "/_sim/macs/*"): macs.one,
+    ("POST", "/_sim/macs/*"): macs.done,
+    ("GET", "/_sim/images"): macs.images,
+    ("POST", "/_sim/images"): macs.retired,
+    ("POST", "/_sim/stock"): macs.stocked,
     ("GET", "/_sim/faults"): faults,
     ("POST", "/_sim/faults"): set_faults,
     ("POST", "/_sim/act"): act,

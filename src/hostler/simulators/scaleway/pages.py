@@ -87,6 +87,8 @@ def page_of(
     total = len(items)
     if total > size and call.takes("pages_shuffled"):
         items = estate.dice.sample(items, total)
+    if 0 < start < total and call.takes("list_shifted"):
+        items, total = items[1:], total - 1
     shown = items[start : start + size]
     if shown and call.takes("truncated_page"):
         shown = shown[: len(shown) // 2]

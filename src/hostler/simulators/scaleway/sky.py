@@ -7,10 +7,12 @@ from random import Random
 
 from .calls import Call
 from .estate import Estate
+from .faults import AMBIENT, Where
 from .hands import HANDS, usual_status
+from .macs import hands as mac_hands
 from .macs.records import Mac, OsImage
 from .records import Address, Record, Server
-from .weather import AMBIENT, BY_NAME, CALM, Rule, Weather, Where
+from .weather import BY_NAME, CALM, Rule, Weather
 
 CHANGES = frozenset({"POST", "PATCH", "PUT", "DELETE"})
 STOPS = frozenset({"server.action.poweroff", "server.action.terminate"})
@@ -31,7 +33,10 @@ KINDS: tuple[tuple[type[Record], Where], ...] = (
     (Mac, Where.MACS),
     (OsImage, Where.OS_IMAGES),
 )
-BUYS = frozenset({"server.create", "mac.create", "mac.batch"})
+MAC_ORDERS = frozenset({"mac.create", "mac.batch"})
+BUYS = MAC_ORDERS | {"server.create"}
+MAC_CHANGES = ("mac.update", "mac.delete", "mac.reboot", "mac.reinstall")
+MAC_ATTACHES = ("mac_network.attach", "mac_network.set")
 
 
 @dataclass(slots=True, eq=False)
@@ -98,6 +103,8 @@ class Sky:
         self.estate.stuck.clear()
         for server in self.estate.servers:
             usual_status(server)
+        for mac in self.estate.macs:
+            mac_hands.calm(self.estate, mac)
 
     def script(self, rule: Rule) -> None:
         """Add a rule."""
@@ -217,6 +224,11 @@ def possible(key: str, method: str, named: bool) -> frozenset[str]:
         Where.BUY: lambda: key in BUYS or key == "ip.create",
         Where.START: lambda: key == "server.action.poweron",
         Where.STOP: lambda: key in STOPS,
+        Where.MAC_CHANGE: lambda: key in MAC_CHANGES,
+        Where.MAC_UPDATE: lambda: key == "mac.update",
+        Where.MAC_ORDER: lambda: key in MAC_ORDERS,
+        Where.MAC_REBOOT: lambda: key == "mac.reboot",
+        Where.MAC_ATTACH: lambda: key in MAC_ATTACHES,
         Where.REINSTALL: lambda: key == "mac.reinstall",
         Where.VOLUME_DELETE: lambda: key in ("volume.delete", "local_volume.delete"),
     }

@@ -17,6 +17,9 @@ from .errors import Refused
 from .estate import Estate, uuid_of
 from .ledger import Leak, Line
 from .limits import Bucket, Doorman
+from .macs.console import Console
+from .macs.options import Stock
+from .macs.reach import Reach, reach
 from .options import Options
 from .replies import Fate, Reply
 from .route import Route
@@ -47,6 +50,7 @@ class World:
     ) -> None:
         self._clock = clock
         self.options = options
+        self.ssh_port = 0  # where SSH on Macs is served, if it is
         self.estate = Estate(options, rng, clock())
         self._sky = Sky(self.estate, Random(rng.getrandbits(64)), weather)
         self._request_ids = Random(rng.getrandbits(64))
@@ -96,6 +100,33 @@ class World:
         if record is None:
             raise KeyError(resource_id)
         return self._sky.happen(fault, record, spell)
+
+    @property
+    def console(self) -> Console:
+        """What a person can do with Macs by hand; what is due happens first."""
+        self.advance()
+        return Console(self.estate, self._sky.happen)
+
+    def stock_macs(
+        self,
+        count: int,
+        type_name: str = "M2-L",
+        zone: str = "fr-par-1",
+        prefix: str = "pool-",
+    ) -> list[str]:
+        """Add Macs that are delivered and ready, and return their ids.
+
+        They are bought now, of the world's own project; none of its keys is on them but those
+        that it has now. Raises ValueError where a zone has no such type.
+        """
+        made = self.console.stock(Stock(count, type_name, zone, prefix))
+        self._expect_newborn()
+        return made
+
+    def reach(self, address: str) -> Reach | None:
+        """Return what one connection to SSH at an address meets now; None where no Mac is."""
+        self.advance()
+        return reach(self.estate, address)
 
     @property
     def weather(self) -> Weather:

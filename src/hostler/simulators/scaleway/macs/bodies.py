@@ -27,7 +27,7 @@ def mac_body(estate: Estate, mac: Mac, *, reveal: bool = False) -> Body:
         "ssh_username": USER,
         "sudo_password": mac.password if reveal else SEALED,
         "os": os_body(mac.os),
-        "status": mac.status.value,
+        "status": mac.shown or mac.status.value,
         "created_at": estate.zulu(mac.created),
         "updated_at": estate.zulu(mac.modified),
         "deletable_at": deletable,
@@ -38,7 +38,7 @@ def mac_body(estate: Estate, mac: Mac, *, reveal: bool = False) -> Body:
         "commitment": {"type": mac.commitment, "cancelled": mac.cancelled},
         "public_bandwidth_bps": mac.bandwidth,
         "tags": mac.tags,
-        "applied_runner_configuration_ids": [],
+        "applied_runner_configuration_ids": mac.runners,
         "kext_enabled": mac.kext,
         "runner_configuration": None,
     }

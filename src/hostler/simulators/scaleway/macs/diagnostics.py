@@ -8,7 +8,8 @@ from hostler.simulators.scaleway.route import Route
 
 from .find import mac_of
 from .images import ZONE
-from .records import Diagnostic, MacStatus
+from .reach import Ssh, ssh_of
+from .records import Diagnostic, Mac, MacStatus
 
 PATH = ZONE + "/connectivity-diagnostics"
 
@@ -41,20 +42,26 @@ def get(estate: Estate, call: Call) -> Answer:
     well = done and found.mac.status is MacStatus.READY and found.mac.ended is None
     body = {
         "id": found.id,
+        "zone": found.zone,
         "status": "completed" if done else "processing",
         "is_healthy": well,
-        "health_details": health(estate, well=well) if done else None,
+        "health_details": health(estate, found.mac, well=well) if done else None,
         "supported_actions": ["reboot_server", "reinstall_server"] if done else [],
         "error_message": "",
     }
     return Answer(200, body)
 
 
-def health(estate: Estate, *, well: bool) -> dict[str, object]:
-    """Return what was looked at in particular."""
-    parts = ("server_alive", "agent_alive", "mdm_alive", "ssh_port_up", "vnc_port_up")
-    seen = estate.zulu(estate.now) if well else None
-    return {"last_checkin_date": seen, **{f"is_{part}": well for part in parts}}
+def health(estate: Estate, mac: Mac, *, well: bool) -> dict[str, object]:
+    """Return what was looked at in particular; that SSH is silent is not seen."""
+    return {
+        "last_checkin_date": estate.zulu(estate.now) if well else None,
+        "is_server_alive": well,
+        "is_agent_alive": well,
+        "is_mdm_alive": well,
+        "is_ssh_port_up": well and ssh_of(estate, mac) is not Ssh.REFUSED,
+        "is_vnc_port_up": well,
+    }
 
 
 ROUTES = (

@@ -11,9 +11,11 @@ def vanish(estate: Estate, mac: Mac) -> None:
         estate.attachments.drop(attachment, estate.now)
     mac.attachments.clear()
     mac.turn += 1
+    estate.stuck.pop(mac.id, None)
     estate.by_hand.pop(mac.id, None)
     estate.by_hand.pop(f"{mac.id} held", None)
     estate.macs.drop(mac, estate.now)
     estate.gone_macs.add(mac.id)
     estate.networks.free(mac.ip)
+    del estate.mac_at[mac.ip]
     estate.count(mac.organization, mac.type_name, -1)

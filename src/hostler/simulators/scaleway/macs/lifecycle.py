@@ -1,13 +1,15 @@
 """How Macs go from status to status over time."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from random import Random
 
 from hostler.simulators.scaleway.estate import Estate
+from hostler.simulators.scaleway.timeline import Effect
 
 from . import lease
-from .records import Mac, MacStatus, OsImage
+from .records import Disk, Mac, MacStatus, OsImage
 
 Step = Callable[[Estate, Mac], None]
 LETTERS = "abcdefghjkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789@:/%#"
@@ -20,9 +22,18 @@ def enter(estate: Estate, mac: Mac, status: MacStatus) -> None:
     mac.modified = estate.now
 
 
-def plan(estate: Estate, mac: Mac, seconds: float, step: Step) -> None:
+def plan(estate: Estate, mac: Mac, seconds: float, step: Step) -> Effect:
     """Plan the next step of a Mac, unless another transition overtakes it."""
-    estate.after(seconds, partial(unless_overtaken, estate, mac, mac.turn, step))
+    effect = partial(unless_overtaken, estate, mac, mac.turn, step)
+    estate.after(seconds, effect)
+    return effect
+
+
+def linger(estate: Estate, mac: Mac, transition: str, stuck: float, step: Step) -> None:
+    """Plan the end of a transition, which may be stuck; good weather ends that wait."""
+    effect = plan(estate, mac, estate.lasts(transition) + stuck, step)
+    if stuck:
+        estate.stuck[mac.id] = effect
 
 
 def unless_overtaken(estate: Estate, mac: Mac, turn: int, step: Step) -> None:
@@ -41,39 +52,60 @@ def broken(estate: Estate, mac: Mac) -> None:
     enter(estate, mac, MacStatus.ERROR)
 
 
-def deliver(estate: Estate, mac: Mac, *, usual: bool) -> None:
+def deliver(estate: Estate, mac: Mac, *, usual: bool, stuck: float = 0.0) -> None:
     """Begin to install a new Mac; another image than the usual one takes longer."""
-    plan(estate, mac, estate.lasts("mac.delivery" if usual else "mac.delivery.other"), delivered)
+    linger(estate, mac, "mac.delivery" if usual else "mac.delivery.other", stuck, delivered)
 
 
 def delivered(estate: Estate, mac: Mac) -> None:
     """Hand a new Mac over: from now on it is delivered for ever, and costs."""
     mac.delivered = True
-    mac.installs += 1
-    mac.sealed_until = estate.now + estate.options.macs.sealed
+    written(estate, mac)
     lease.begin(estate, mac)
     ready(estate, mac)
 
 
-def reboot(estate: Estate, mac: Mac) -> None:
+def written(estate: Estate, mac: Mac) -> None:
+    """Give a Mac another disk, on which the keys that its project has now may log in."""
+    mac.installs += 1
+    mac.sealed_until = estate.now + estate.options.macs.sealed
+    known = (key for key in estate.keys if key.project == mac.project and not key.disabled)
+    keys = tuple(key.public_key for key in known)
+    mac.disk = Disk(keys=keys, seed=estate.dice.randbytes(32))
+
+
+def reboot(estate: Estate, mac: Mac, stuck: float = 0.0) -> None:
     """Begin a reboot."""
     enter(estate, mac, MacStatus.REBOOTING)
-    plan(estate, mac, estate.lasts("mac.reboot"), ready)
+    linger(estate, mac, "mac.reboot", stuck, ready)
 
 
-def reinstall(estate: Estate, mac: Mac, image: OsImage, *, fails: bool) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wipe:
+    """How a reinstallation goes: of which image, if it fails, and what takes so many seconds more.
+
+    stuck: for how long it stays in reinstalling; deaf: for how long SSH is refused after it.
+    """
+
+    image: OsImage
+    fails: bool = False
+    stuck: float = 0.0
+    deaf: float = 0.0
+
+
+def reinstall(estate: Estate, mac: Mac, wipe: Wipe) -> None:
     """Begin to wipe a Mac and to install an image; it may end in error, its old disk kept."""
     enter(estate, mac, MacStatus.REINSTALLING)
-    end = broken if fails else partial(reinstalled, image=image)
-    plan(estate, mac, estate.lasts("mac.reinstall"), end)
+    end = broken if wipe.fails else partial(reinstalled, wipe=wipe)
+    linger(estate, mac, "mac.reinstall", wipe.stuck, end)
 
 
-def reinstalled(estate: Estate, mac: Mac, image: OsImage) -> None:
+def reinstalled(estate: Estate, mac: Mac, wipe: Wipe) -> None:
     """End a reinstallation: another disk, another password."""
-    mac.os = image
-    mac.installs += 1
+    mac.os = wipe.image
     mac.password = password(estate.dice)
-    mac.sealed_until = estate.now + estate.options.macs.sealed
+    mac.porch.refused = estate.now + wipe.deaf
+    written(estate, mac)
     ready(estate, mac)
 
 

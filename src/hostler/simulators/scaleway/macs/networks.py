@@ -26,7 +26,7 @@ def attach(estate: Estate, call: Call) -> Answer:
     check_vpc(mac)
     if network in mac.attachments:
         raise errors.invalid(("private_network_id", "constraint", "already attached"))
-    attachment = new_attachment(estate, mac, network)
+    attachment = new_attachment(estate, call, mac, network)
     return Answer(200, attachment_body(estate, attachment), subject=attachment)
 
 
@@ -36,9 +36,10 @@ def check_vpc(mac: Mac) -> None:
         raise errors.precondition("2026", "attribute_must_be_set", "enable_vpc must be set")
 
 
-def new_attachment(estate: Estate, mac: Mac, network: str) -> Attachment:
+def new_attachment(estate: Estate, call: Call, mac: Mac, network: str) -> Attachment:
     """Begin to attach a Mac to a network."""
     most = estate.options.macs.vlan_polls
+    more = int(call.struck["mac_vlan_late"]) if call.takes("mac_vlan_late") else 0
     attachment = Attachment(
         id=estate.new_id(),
         zone=mac.zone,
@@ -50,7 +51,7 @@ def new_attachment(estate: Estate, mac: Mac, network: str) -> Attachment:
         mac=mac,
         network_id=network,
         vlan=estate.dice.randint(100, 4000),
-        polls=estate.dice.randint(min(1, most), most),
+        polls=estate.dice.randint(min(1, most), most) + more,
     )
     mac.attachments[network] = attachment
     estate.attachments.put(attachment)
@@ -73,7 +74,7 @@ def replace(estate: Estate, call: Call) -> Answer:
         begin_detach(estate, mac.attachments[network])
     for network in wanted:
         if network not in mac.attachments:
-            new_attachment(estate, mac, network)
+            new_attachment(estate, call, mac, network)
     found = [attachment_body(estate, mac.attachments[network]) for network in wanted]
     return Answer(200, {"server_private_networks": found})
 

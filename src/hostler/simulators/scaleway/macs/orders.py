@@ -6,6 +6,7 @@ from hostler.simulators.scaleway import errors
 from hostler.simulators.scaleway.calls import Answer, Call
 from hostler.simulators.scaleway.checks import choice_of, flag_of, owner, size_of, text_of
 from hostler.simulators.scaleway.estate import Estate
+from hostler.simulators.scaleway.records import Owner
 
 from . import lifecycle
 from .bodies import mac_body
@@ -39,10 +40,14 @@ def order(estate: Estate, call: Call, names: list[str]) -> list[Mac]:
     if commitment not in {DAY, MONTHLY}:
         raise errors.invalid(("commitment_type", "constraint", "not a valid value"))
     check_room(estate, call, sort, len(names))
-    macs = [new_mac(estate, call, name, sort, image) for name in names]
+    whose = owner(call)
+    macs = [new_mac(estate, whose, name, sort, image) for name in names]
     for mac in macs:
+        equip(mac, call)
         mac.commitment = commitment
         put(estate, mac)
+        stuck = call.struck["mac_stuck_starting"] if call.takes("mac_stuck_starting") else 0.0
+        lifecycle.deliver(estate, mac, usual=image.name == DEFAULT_IMAGE, stuck=stuck)
     return macs
 
 
@@ -67,12 +72,12 @@ def check_room(estate: Estate, call: Call, sort: MacType, wanted: int) -> None:
         raise errors.quota(estate.generation(), name, limit, current, whose)
 
 
-def new_mac(estate: Estate, call: Call, name: str, sort: MacType, image: OsImage) -> Mac:
-    """Return a Mac as a body asks for it."""
-    body, whose, mac_id = call.body, owner(call), estate.new_id()
+def new_mac(estate: Estate, whose: Owner, name: str, sort: MacType, image: OsImage) -> Mac:
+    """Return a Mac that is not in the world yet."""
+    mac_id = estate.new_id()
     return Mac(
         id=mac_id,
-        zone=call.place,
+        zone=whose.zone,
         name=name or f"apple-silicon-quiet-{mac_id[:8]}",
         organization=whose.organization,
         project=whose.project,
@@ -84,16 +89,22 @@ def new_mac(estate: Estate, call: Call, name: str, sort: MacType, image: OsImage
         ip=estate.networks.ipv4(),
         password=lifecycle.password(estate.dice),
         commitment=DAY,
-        vpc="vpc_enabled" if flag_of(body, "enable_vpc", default=False) else "vpc_disabled",
-        bandwidth=size_of(body, "public_bandwidth_bps") or BANDWIDTH,
-        kext=flag_of(body, "enable_kext", default=False),
+        bandwidth=BANDWIDTH,
     )
+
+
+def equip(mac: Mac, call: Call) -> None:
+    """Give a new Mac what a body asks for."""
+    body = call.body
+    mac.vpc = "vpc_enabled" if flag_of(body, "enable_vpc", default=False) else "vpc_disabled"
+    mac.bandwidth = size_of(body, "public_bandwidth_bps") or BANDWIDTH
+    mac.kext = flag_of(body, "enable_kext", default=False)
 
 
 def put(estate: Estate, mac: Mac) -> None:
     """Let a new Mac exist; it costs nothing until it is delivered."""
     estate.macs.put(mac)
+    estate.mac_at[mac.ip] = mac
     estate.newborn.append(mac)
     estate.count(mac.organization, mac.type_name, 1)
     estate.ledger.open("mac", mac, 0.0, estate.now)
-    lifecycle.deliver(estate, mac, usual=mac.os.name == DEFAULT_IMAGE)

@@ -22,6 +22,39 @@ class MacStatus(StrEnum):
 
 
 AT_REST = frozenset({MacStatus.READY, MacStatus.ERROR})
+MOVING = (
+    MacStatus.STARTING,
+    MacStatus.REBOOTING,
+    MacStatus.UPDATING,
+    MacStatus.LOCKING,
+    MacStatus.UNLOCKING,
+    MacStatus.REINSTALLING,
+    MacStatus.BUSY,
+)
+"""The statuses in which a Mac is on its way, as the official clients list them."""
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Disk:
+    """What one installation has written, until the next one.
+
+    keys: the public keys of the project when it was written; they may log in.
+    seed: what the private host key of this installation is made from.
+    files: what a client in this process has put there; served by SSH, a disk is a folder instead.
+    """
+
+    keys: tuple[str, ...] = ()
+    seed: bytes = bytes(32)
+    files: dict[str, str] = field(default_factory=dict[str, str])
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Porch:
+    """What ails SSH on a Mac: refused and silent until a moment, wrong host keys to be shown."""
+
+    refused: float = 0.0
+    silent: float = 0.0
+    wrong_keys: int = 0
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -39,7 +72,8 @@ class OsImage(Record):
 class Mac(Record):
     """A host. `turn` counts its transitions; `installs` how often its disk has been written anew.
 
-    `deletable` is the end of the time that is paid for; None while it is not delivered.
+    `deletable` is the end of the time that is paid for; None while it is not delivered. `shown` is
+    a status that is shown in place of the true one.
     """
 
     type_name: str
@@ -57,6 +91,10 @@ class Mac(Record):
     kext: bool = False
     sealed_until: float = 0.0
     installs: int = 0
+    disk: Disk = field(default_factory=Disk)
+    porch: Porch = field(default_factory=Porch)
+    runners: list[str] = field(default_factory=list[str])
+    shown: str = ""
     turn: int = 0
     attachments: "dict[str, Attachment]" = field(default_factory=dict)
 

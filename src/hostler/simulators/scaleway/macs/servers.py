@@ -11,10 +11,10 @@ from hostler.simulators.scaleway.route import Route
 
 from . import ending, lease, lifecycle, orders
 from .bodies import mac_body
-from .catalogue import TYPES
-from .find import check_at_rest, check_unlocked, mac_of
+from .catalogue import DEVOS, TYPES
+from .find import OS, check_at_rest, check_unlocked, mac_of
 from .images import ZONE, chosen_image
-from .records import Mac
+from .records import Mac, OsImage
 
 PATH = ZONE + "/servers"
 COMMITMENTS = ("duration_24h", "renewed_monthly", "none")
@@ -49,14 +49,35 @@ def update(estate: Estate, call: Call) -> Answer:
     commitment = commitment_of(body)
     scheduled = flag_of(body, "schedule_deletion", default=mac.deletion_scheduled)
     vpc = flag_of(body, "enable_vpc", default=mac.vpc != "vpc_disabled")
-    mac.name = text_of(body, "name") or mac.name
+    name = text_of(body, "name")
     mac.bandwidth = size_of(body, "public_bandwidth_bps") or mac.bandwidth
     if commitment:
         lease.change(estate, mac, commitment)
     lease.schedule(estate, mac, wanted=scheduled)
     set_vpc(estate, mac, wanted=vpc)
     mac.modified = estate.now
-    return shown(estate, mac)
+    if name:
+        rename(estate, call, mac, name)
+    return Answer(200, {**mac_body(estate, mac), "name": name or mac.name}, subject=mac)
+
+
+def rename(estate: Estate, call: Call, mac: Mac, name: str) -> None:
+    """Give a Mac a name, or begin to: the answer shows it at once in either case."""
+    late = spell_of(call, "mac_rename_late") or spell_of(call, "mac_rename_too_late")
+    if late:
+        estate.after(late, partial(renamed, estate, mac, name))
+    else:
+        renamed(estate, mac, name)
+
+
+def renamed(estate: Estate, mac: Mac, name: str) -> None:
+    """Let a Mac have a name, whatever it was called in between."""
+    mac.name, mac.modified = name, estate.now
+
+
+def spell_of(call: Call, fault: str) -> float:
+    """Return how long the spell of a fault is that strikes a call; 0 for none."""
+    return call.struck[fault] if call.takes(fault) else 0.0
 
 
 def commitment_of(body: Body) -> str:
@@ -95,7 +116,7 @@ def reboot(estate: Estate, call: Call) -> Answer:
     """Reboot a Mac."""
     mac = mac_of(estate, call)
     check_at_rest(mac)
-    lifecycle.reboot(estate, mac)
+    lifecycle.reboot(estate, mac, spell_of(call, "mac_stuck_rebooting"))
     return shown(estate, mac)
 
 
@@ -103,12 +124,33 @@ def reinstall(estate: Estate, call: Call) -> Answer:
     """Wipe a Mac and install an image, by default the usual one of its type."""
     mac = mac_of(estate, call)
     check_at_rest(mac)
-    image = chosen_image(estate, TYPES[mac.type_name], text_of(call.body, "os_id"))
+    check_wipeable(mac)
+    wanted = text_of(call.body, "os_id")
+    image = chosen_image(estate, TYPES[mac.type_name], wanted)
     kext = flag_of(call.body, "enable_kext", default=False)
+    if call.takes("mac_os_not_found"):
+        raise errors.not_found(OS, wanted or image.id)
     if not call.takes("mac_reinstall_ignored"):
         mac.kext = kext
-        lifecycle.reinstall(estate, mac, image, fails=call.takes("mac_reinstall_fails"))
+        lifecycle.reinstall(estate, mac, wipe_of(call, image))
     return shown(estate, mac)
+
+
+def check_wipeable(mac: Mac) -> None:
+    """Refuse to reinstall a runner of the provider's own: how it is refused is our assumption."""
+    if mac.runners and mac.os.family == DEVOS:
+        words = "a server that is a runner cannot be reinstalled"
+        raise errors.precondition("2026", "unknown_precondition", words)
+
+
+def wipe_of(call: Call, image: OsImage) -> lifecycle.Wipe:
+    """Return how a reinstallation goes in this weather."""
+    return lifecycle.Wipe(
+        image=image,
+        fails=call.takes("mac_reinstall_fails"),
+        stuck=spell_of(call, "mac_stuck_reinstalling"),
+        deaf=spell_of(call, "mac_ssh_late"),
+    )
 
 
 ROUTES = (

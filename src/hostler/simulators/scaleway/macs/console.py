@@ -1,0 +1,100 @@
+"""What a person does with Macs, images and stocks: in process, and under `/_sim/`."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import count, islice
+
+from hostler.simulators.scaleway.estate import Estate
+from hostler.simulators.scaleway.records import Owner
+
+from . import lifecycle, orders
+from .catalogue import types_of
+from .images import default_image
+from .options import Stock
+from .records import Mac, OsImage
+
+STOCKS = ("no_stock", "low_stock", "high_stock")
+Happen = Callable[[str, Mac | OsImage, float], bool]
+DEEDS = {
+    "delete": "mac_deleted_by_hand",
+    "reinstall": "mac_reinstalled_by_hand",
+    "lock": "mac_locked",
+    "stick": "mac_stuck_locking",
+    "break": "mac_broken",
+    "occupy": "mac_busy",
+    "disguise": "mac_unknown_status",
+    "seal": "mac_sealed",
+    "refuse-ssh": "mac_ssh_refused",
+    "hang-ssh": "mac_ssh_hung",
+    "forge-key": "mac_ssh_wrong_key",
+}
+"""What can be done to a Mac, and the fault that each is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Console:
+    """The hands of a person with the console of Scaleway, and of Scaleway itself.
+
+    `happen` lets a fault happen to a record, and counts it. Raises KeyError for a Mac or an image
+    that there is not, and ValueError for what cannot be.
+    """
+
+    estate: Estate
+    happen: Happen
+
+    def stock(self, wanted: Stock) -> list[str]:
+        """Add Macs that are delivered and ready, bought just now; return their ids."""
+        estate, sort = self.estate, types_of(wanted.zone).get(wanted.type_name)
+        image = sort and default_image(estate, sort)
+        if sort is None or image is None:
+            raise ValueError(f"no Macs of type {wanted.type_name} in {wanted.zone}")
+        whose = Owner(wanted.zone, estate.options.organization, estate.options.project)
+        if wanted.prefix not in estate.pool_prefixes:
+            estate.pool_prefixes.append(wanted.prefix)
+        made = list[str]()
+        for name in free_names(estate, wanted):
+            mac = orders.new_mac(estate, whose, name, sort, image)
+            orders.put(estate, mac)
+            lifecycle.delivered(estate, mac)
+            mac.sealed_until = 0.0
+            made.append(mac.id)
+        return made
+
+    def rename(self, mac_id: str, name: str) -> bool:
+        """Give a Mac a name."""
+        mac = self.mac(mac_id)
+        mac.name, mac.modified = name, self.estate.now
+        return True
+
+    def do(self, deed: str, mac_id: str, spell: float = 60.0) -> bool:
+        """Do one of `DEEDS` to a Mac; tell if it could be done."""
+        if deed not in DEEDS:
+            raise ValueError(f"do: expected rename, {', '.join(DEEDS)}, not {deed}")
+        return self.happen(DEEDS[deed], self.mac(mac_id), spell)
+
+    def retire_image(self, name: str) -> bool:
+        """Retire an image by its name or id."""
+        for image in self.estate.os_images:
+            if name in {image.id, image.name}:
+                return self.happen("mac_image_retired", image, 0.0)
+        raise KeyError(name)
+
+    def set_stock(self, type_name: str, stock: str, zone: str = "") -> None:
+        """Say how many of a type there are, in a zone or in all of them."""
+        if stock not in STOCKS:
+            raise ValueError(f"stock: expected {', '.join(STOCKS)}, not {stock}")
+        self.estate.stock[f"{zone}/{type_name}" if zone else type_name] = stock
+
+    def mac(self, mac_id: str) -> Mac:
+        """Return a Mac."""
+        found = self.estate.macs.get(mac_id)
+        if found is None:
+            raise KeyError(mac_id)
+        return found
+
+
+def free_names(estate: Estate, wanted: Stock) -> list[str]:
+    """Return names that no Mac has: the prefix and a number."""
+    taken = {mac.name for mac in estate.macs}
+    names = (f"{wanted.prefix}{number}" for number in count(1))
+    return list(islice((name for name in names if name not in taken), wanted.count))
