@@ -23,6 +23,7 @@ from hostler.stores.memory import MemoryStore
 from .stand import FLEET, PLAIN, SECRET, Stand, Willing
 
 GROUP = replace(FLEET, size=0, maximum=10, renews=False, probe=Probe(kind=ProbeKind.TCP))
+ORDINARY = Settings()
 EVERY_STATE = frozenset(State)
 WITHOUT_STOPPED = EVERY_STATE - {State.STOPPED}
 
@@ -37,6 +38,7 @@ class Plugin:
     template: Template = PLAIN
     prober: Prober | None = None
     adopt: tuple[InstallationId, ...] = ()
+    settings: Settings = ORDINARY
     closed: int | None = None
 
     async def open(self, config: bytes, connector: Connector) -> Opened:
@@ -62,7 +64,7 @@ class Plugin:
             fresh=stand.fresh,
         )
         main = Account(name=AccountName("main"), provider=provider, fleets=(self.fleet,))
-        engine = Engine(ports, [main], name, Settings())
+        engine = Engine(ports, [main], name, self.settings)
         return Opened(
             fleet=self.fleet,
             engine=engine,
