@@ -15,13 +15,23 @@ def _scaleway() -> Kind:
     return ScalewayKind()
 
 
+def _macs() -> Kind:
+    from hostler.providers.scaleway.macs.kind import MacKind
+
+    return MacKind()
+
+
 def _static() -> Kind:
     from hostler.providers.static.kind import StaticKind
 
     return StaticKind()
 
 
-BUILT_IN: Mapping[str, Callable[[], Kind]] = {"scaleway": _scaleway, "static": _static}
+BUILT_IN: Mapping[str, Callable[[], Kind]] = {
+    "scaleway": _scaleway,
+    "scaleway-macs": _macs,
+    "static": _static,
+}
 
 
 class Kinds(Mapping[str, Callable[[], Kind]]):

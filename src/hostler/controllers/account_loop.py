@@ -21,6 +21,7 @@ from hostler.ports.provider import Connection
 from .advance import Advancer
 from .budget import Budget, Priority
 from .given import Ports
+from .keeping import Keeper
 from .lag import LagWatch
 from .leases import Leases, Tenure
 from .looking import due_scopes, is_moving, requests_for, zones_of
@@ -59,6 +60,7 @@ class AccountLoop:
         self._turner = Turner(ports, self.state, self._steadiness)
         self._advancer = Advancer(ports, self.state, self.budget, leases)
         self._sweeper = Sweeper(ports, self.state, self.budget, leases)
+        self._keeper = Keeper(ports, self.state, self.budget, leases, self._steadiness)
         self._lag = LagWatch(account.name, account.provider.traits, ports.meters)
         self._nudged = asyncio.Event()
         self._hurried = asyncio.Event()
@@ -163,6 +165,9 @@ class AccountLoop:
             if any(isinstance(c, KeepRow) and c.inserts for c in turned.decision.commands):
                 self.nudge()
             due += [turned.decision.due] if turned.decision.due else []
+        if (own := self._leases.tenure(self.lease)) is not None:
+            busy = await self._keeper.turn(self._turn_id(), own, group, self._guard)
+            expecting = expecting or busy
         self.state.looked_once = True
         self._set_pace(expecting=expecting, due=min(due, default=None))
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from hostler.domain.host import tenancy
 from hostler.domain.ids import FleetName, PartId, Zone
 from hostler.domain.machine import Fate, Machine
 from hostler.domain.parts import Part, Scope
@@ -118,7 +119,9 @@ def requests_for(provider: Provider, scopes: Sequence[Scope], view: View) -> int
 
 def close_scope(machine: Machine, traits: Traits, zone: Zone) -> Scope | None:
     """Return the look at this machine's main part alone, or None where it lives elsewhere."""
-    if machine.offer.zone != zone:
+    if machine.offer.zone != zone or (traits.hosts and machine.host is None):
         return None
     known = tuple(k.id for k in machine.place(traits.main).known if not k.gone)
+    if traits.hosts and machine.host is not None:
+        known = tuple(dict.fromkeys((*known, tenancy(machine.host, machine.id))))
     return Scope(zone, traits.main.kind, machine.id, known)

@@ -1,13 +1,18 @@
 """Seeing: everything that one turn may know, gathered in order: looks first, then the records."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
 
 from hostler.domain.caps import in_wave
+from hostler.domain.claims import free_hosts
 from hostler.domain.fleet import Fleet, FleetRow
+from hostler.domain.host import Free
 from hostler.domain.ids import MachineId, TurnId
 from hostler.domain.machine import Machine
 from hostler.domain.seen import Probed, Seen, Suspect
 from hostler.domain.whose import bound_in, sort_out
+from hostler.ports.hosts import KeepsHosts
 from hostler.ports.store import Identity
 
 from .given import Ports
@@ -30,10 +35,14 @@ async def gather(
 ) -> Seen:
     """Return what this turn sees. The account's view is older than every record read here."""
     fleet, tenure, identity = occasion.fleet, occasion.tenure, occasion.identity
-    view = state.view
+    view, provider = state.view, state.account.provider
+    if provider.traits.hosts:
+        await state.stable.refresh(ports.store)
     row, machines = await records(ports, state, fleet)
     living = {machine.id for machine in machines} | state.moving
     found = sort_out(view, fleet.name, living, lambda: bound_in(machines), identity.ours)
+    if provider.traits.hosts:  # their strangers are found host by host
+        found = replace(found, strangers=())
     late = await ports.store.history(found.machines()) if found.strangers else ()
     suspects = await _suspects(ports, state, fleet, strange=bool(found.foreign or found.strangers))
     known = {machine.id for machine in late}
@@ -62,6 +71,21 @@ async def gather(
         ),
         moving=frozenset(state.moving),
         probed=_living(state, machines),
+        hosts=state.stable.hosts,
+        ties=state.stable.by_machine(),
+        free=_free(state, fleet, now),
+    )
+
+
+def _free(state: AccountState, fleet: Fleet, now: datetime) -> tuple[Free, ...]:
+    """Return the hosts that machines of this fleet may take now, where machines take hosts."""
+    provider = state.account.provider
+    if not isinstance(provider, KeepsHosts) or not provider.traits.hosts:
+        return ()
+    stable, kind = state.stable, provider.traits.hosts
+    tied = {*stable.ties, *stable.moving}
+    return free_hosts(
+        fleet, state.view, kind, stable.hosts, tied, partial(provider.fits, fleet.name), now
     )
 
 

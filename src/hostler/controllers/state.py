@@ -14,6 +14,7 @@ from hostler.domain.view import View
 from hostler.ports.clock import Clock
 
 from .settings import Account
+from .stable import Stable
 
 
 @dataclass(slots=True)
@@ -26,6 +27,7 @@ class AccountState:
     """
 
     account: Account
+    stable: Stable = field(init=False)
     view: View = field(default_factory=View)
     rows: dict[FleetName, FleetRow] = field(default_factory=dict[FleetName, FleetRow])
     machines: dict[FleetName, dict[MachineId, Machine]] = field(
@@ -51,6 +53,9 @@ class AccountState:
     recalled: set[MachineId] = field(default_factory=set[MachineId])
     taken: frozenset[int] = frozenset()
 
+    def __post_init__(self) -> None:
+        self.stable = Stable(self.account.name)
+
     def keep(self, machine: Machine) -> None:
         """Remember a record as it was stored; one that is gone is forgotten."""
         self.ordered.pop(machine.fleet, None)
@@ -70,6 +75,7 @@ class AccountState:
     def distrust(self) -> None:
         """Read all records again before the next turn: a save of ours failed, or somebody's won."""
         self.stale.update(fleet.name for fleet in self.account.fleets)
+        self.stable.distrust()
 
     def is_recalled(self, machine: Machine) -> bool:
         """Tell whether a machine in flight should get no further."""

@@ -3,12 +3,21 @@
 import asyncio
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 import structlog
 
-from hostler.domain.commands import Decision, Event, KeepLedger, KeepRow, Reclaim, Tend
+from hostler.domain.commands import (
+    Decision,
+    Event,
+    KeepLedger,
+    KeepRow,
+    Loose,
+    Reclaim,
+    Take,
+    Tend,
+)
 from hostler.domain.decide import decide
 from hostler.domain.errors import Fenced, StoreError
 from hostler.domain.fleet import WELL
@@ -38,6 +47,39 @@ class Turned:
     reclaims: tuple[Reclaim, ...] = ()
 
 
+@dataclass(slots=True)
+class Todo:
+    """A decision's commands by their kind, in the order in which they were given."""
+
+    row: KeepRow | None = None
+    tends: list[Tend] = field(default_factory=list[Tend])
+    ledgers: list[KeepLedger] = field(default_factory=list[KeepLedger])
+    reclaims: list[Reclaim] = field(default_factory=list[Reclaim])
+    takes: list[Take] = field(default_factory=list[Take])
+    loose: list[Loose] = field(default_factory=list[Loose])
+
+
+def _sorted(decision: Decision) -> Todo:
+    todo = Todo()
+    for command in decision.commands:
+        match command:
+            case KeepRow():
+                todo.row = command
+            case Tend():
+                todo.tends.append(command)
+            case KeepLedger():
+                todo.ledgers.append(command)
+            case Reclaim():
+                todo.reclaims.append(command)
+            case Take():
+                todo.takes.append(command)
+            case Loose():
+                todo.loose.append(command)
+            case _:
+                assert_never(command)
+    return todo
+
+
 class Turner:
     """Takes the turns of one account's fleets."""
 
@@ -64,35 +106,46 @@ class Turner:
         """Save the row, then each machine by itself, then new machines, then take the wishes.
 
         New machines come last, and only if every save before them stands: so at no moment do the
-        records hold more than is wanted.
+        records hold more than is wanted. Ties come before the machines that have them, and are
+        loosened after those that have them no longer.
         """
-        tends, reclaims, ledgers = list[Tend](), list[Reclaim](), list[KeepLedger]()
-        late: KeepRow | None = None
-        for command in decision.commands:
-            match command:
-                case KeepRow():
-                    late = _inserts_alone(command, decision)
-                    now = replace(command, inserts=()) if late else command
-                    await self._keep_row(now, seen, tenure)
-                case Tend():
-                    tends.append(command)
-                case KeepLedger():
-                    ledgers.append(command)
-                case Reclaim():
-                    reclaims.append(command)
-                case _:
-                    assert_never(command)
+        todo = _sorted(decision)
+        late = _inserts_alone(todo.row, decision) if todo.row is not None else None
+        if todo.row is not None:
+            now = replace(todo.row, inserts=()) if late else todo.row
+            await self._keep_row(now, seen, tenure)
+        untaken = {t.machine for t in todo.takes if not await self._take(t, seen, tenure)}
+        tends = [tend for tend in todo.tends if tend.machine.id not in untaken]
         kept = await self._keep_machines(tends, tenure)
-        lost = {tend.machine.id for tend in tends} - kept.keys()
-        for ledger in ledgers:
+        lost = {tend.machine.id for tend in todo.tends} - kept.keys()
+        for ledger in todo.ledgers:
             await self._ports.store.save_suspects(ledger.suspects, ledger.cleared, tenure.fence)
+        await self._loosen([tie for tie in todo.loose if tie.machine in kept], tenure)
         if late is not None and not lost:
             row = self._state.rows[late.row.name]
             await self._keep_row(replace(late, row=row), seen, tenure)
         await self._take_wishes(seen, lost, tenure)
         worked = (replace(t, machine=kept[t.machine.id]) for t in tends if t.machine.id in kept)
         alive = tuple(tend for tend in worked if tend.machine.phase is not Phase.GONE)
-        return Turned(seen=seen, decision=decision, tends=alive, reclaims=tuple(reclaims))
+        return Turned(seen=seen, decision=decision, tends=alive, reclaims=tuple(todo.reclaims))
+
+    async def _loosen(self, ties: Sequence[Loose], tenure: Tenure) -> None:
+        stable = self._state.stable
+        for tie in ties:
+            await stable.loosen(self._ports.store, tie.host, tie.machine, tenure.fence)
+
+    async def _take(self, command: Take, seen: Seen, tenure: Tenure) -> bool:
+        """Tie a host to a machine; False where somebody was faster, so look again."""
+        stable = self._state.stable
+        try:
+            await stable.take(self._ports.store, command.host, command.machine, tenure.fence)
+        except Fenced:
+            raise
+        except StoreError as error:
+            log.info("host not taken", host=command.host.id, error=str(error))
+            self._state.stale.add(seen.fleet.name)
+            return False
+        return True
 
     async def _keep_row(self, command: KeepRow, seen: Seen, tenure: Tenure) -> None:
         """Save the fleet's row with its new machines; a conflict ends the turn."""

@@ -19,11 +19,18 @@ class Effect(StrEnum):
 
 
 class Shows(StrEnum):
-    """How the effect of a *once* call is seen by a look: a part in its slot, power, or none."""
+    """How the effect of a *once* call is seen by a look.
+
+    A part in its slot, power, rest; of a host that outlives its machines: the stage that its name
+    tells (`mark`), that it is being wiped, or nothing at all.
+    """
 
     PART = "part"
     POWER = "power"
     REST = "rest"
+    MARK = "mark"
+    WIPE = "wipe"
+    NOTHING = "nothing"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +41,8 @@ class Call:
     sent and is never repeated until it is sure that it had no effect; every other call may be done
     again after any break. `fact` is kept in the record with its date once the call is done, because
     no look shows it. `args` name everything that matters to a reader of the plan, and no secrets.
+    `aim` is the stage that a host's name tells once this call had its effect; `witness` is what the
+    host showed before, that a wipe changes.
     """
 
     kind: str
@@ -45,6 +54,8 @@ class Call:
     once: bool = False
     shows: Shows = Shows.PART
     fact: str = ""
+    aim: str = ""
+    witness: str = ""
     args: tuple[tuple[str, Argument], ...] = ()
 
     def arg(self, name: str) -> Argument | None:

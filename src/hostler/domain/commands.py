@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from .fleet import FleetRow
-from .ids import FleetName, InstallationId, MachineId, PartId, TurnId
+from .host import Host
+from .ids import FleetName, HostId, InstallationId, MachineId, PartId, TurnId
 from .machine import Machine, Offer
 from .parts import Part, Scope
 from .phases import Goal
@@ -91,7 +92,23 @@ class Reclaim:
     suspects: tuple[Suspect, ...]
 
 
-Command = Tend | KeepRow | KeepLedger | Reclaim
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Take:
+    """Tie this host to this machine, and keep its record; before anything else about either."""
+
+    host: Host
+    machine: MachineId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loose:
+    """Loosen the tie of a machine that took another host, or none, once that is recorded."""
+
+    host: HostId
+    machine: MachineId
+
+
+Command = Tend | KeepRow | KeepLedger | Reclaim | Take | Loose
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

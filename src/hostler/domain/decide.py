@@ -12,9 +12,11 @@ from . import adopt as adoption
 from . import named
 from .allowed import allowed
 from .caps import KEPT, in_wave
-from .commands import Command, Decision, Event, KeepRow, Next, Tend, Verdict
+from .claims import assign
+from .commands import Command, Decision, Event, KeepRow, Loose, Next, Tend, Verdict
 from .fleet import WELL, FleetRow, recent
 from .follow import bound_of, follow, goal_of
+from .ids import HostId
 from .machine import Machine
 from .phases import Goal, Phase
 from .reasons import Reason
@@ -47,6 +49,8 @@ def _decided(seen: Seen, ways: Ways, rests: Rests) -> Decision:
     target = row.wished(seen.fleet) + surge(steps, seen)
     sizing, row = _sized(steps, row, target, seen)
     steps, row = replace_one(sizing.steps, row, target, seen)
+    assigned = assign(steps, seen.fleet.account, seen)
+    steps = assigned.steps
     steps = tuple(_aimed(step, row, seen, ways, rests) for step in steps)
     alarms = (*alarms, *(step.blocker for step in steps if step.failed))
     steps = (*steps, *_reopened(seen))
@@ -55,7 +59,9 @@ def _decided(seen: Seen, ways: Ways, rests: Rests) -> Decision:
     row_command = _row_command(row, sizing, seen)
     tends = tuple(t for step in steps if (t := _tend(step, seen)) is not None)
     commands: list[Command] = [c for c in (row_command,) if c is not None]
+    commands += assigned.takes
     commands += tends
+    commands += (Loose(host=h, machine=s.machine.id) for s in steps if (h := _let_go(s)))
     if swept.ledger.suspects or swept.ledger.cleared:
         commands.append(swept.ledger)
     commands += swept.reclaims
@@ -80,6 +86,10 @@ def _sized(
         return resize(steps, row, target, seen), row
     sizing = named.resize(steps, row, seen)
     return sizing, named.counted(row, sizing)
+
+
+def _let_go(step: Step) -> HostId | None:
+    return step.before.host if step.machine.host is None else None
 
 
 def _ends(step: Step) -> bool:

@@ -3,9 +3,9 @@
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from .calls import Call, Done, Effect, Outcome, Refusal, Refused, Unknown
+from .calls import Call, Done, Effect, Outcome, Refusal, Refused, Shows, Unknown
 from .ids import PartId, jitter
-from .machine import Fate, Known, Machine
+from .machine import Asked, Fate, Known, Machine
 from .parts import Condition, Part
 
 _SECOND = timedelta(seconds=1)
@@ -26,7 +26,7 @@ def fold(machine: Machine, call: Call, outcome: Outcome, now: datetime) -> Machi
 
 
 def _done(machine: Machine, call: Call, done: Done, now: datetime) -> Machine:
-    after = _removed(_closed(machine, call, Fate.DONE, now), done.gone, now)
+    after = _removed(_closed(machine, call, proof(call), now), done.gone, now)
     for part in done.parts:
         after = _keep(after, part, call, now)
     if call.fact:
@@ -102,13 +102,25 @@ def _given_up(machine: Machine, call: Call, now: datetime) -> Machine:
     return machine if asked is None else machine.with_asked(replace(asked, at=now))
 
 
+def proof(call: Call) -> Fate:
+    """Return how a call stands after a good answer: that a wipe begins, only a look can prove."""
+    return Fate.OPEN if call.shows is Shows.WIPE else Fate.DONE
+
+
 def _closed(machine: Machine, call: Call, fate: Fate, now: datetime) -> Machine:
     if not call.once:
         return machine
     asked = machine.last_asked(call.slot, call.kind)
     if asked is None:
         return machine
-    return machine.with_asked(replace(asked, fate=fate, closed=now))
+    return machine.with_asked(answered(asked, fate, now))
+
+
+def answered(asked: Asked, fate: Fate, now: datetime) -> Asked:
+    """Return a call as its answer leaves it; one that is still open counts from then."""
+    if fate is Fate.OPEN:
+        return replace(asked, at=now)
+    return replace(asked, fate=fate, closed=now)
 
 
 def with_failures(machine: Machine, failed: list[Machine]) -> Machine:

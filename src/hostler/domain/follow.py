@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from . import loss, money, named, standby
+from . import claims, loss, money, named, standby, tenancies
 from .calls import Refusal
 from .commands import Event
 from .fleet import ProbeKind
@@ -35,7 +35,7 @@ def follow(machine: Machine, seen: Seen, *, wave: bool) -> Step:
             return _broken(step, seen)
         case Phase.STOPPING:
             rests = step.machine.goal is Goal.RESTING
-            return standby.stopping(step, seen) if rests else _stopping(step, seen)
+            return standby.stopping(step, seen) if rests else _ending(step, seen)
         case Phase.RESTING:
             return standby.resting(step, seen)
         case Phase.WANTED | Phase.GONE:
@@ -67,6 +67,8 @@ def _starting(step: Step, seen: Seen, *, wave: bool) -> Step:
     machine = step.machine
     if machine.refused is not None:
         return _refused(step, machine.refused, seen)
+    if seen.traits.hosts:
+        step = claims.lets_go(step, seen)
     step = _lose(step, seen, wave=wave)
     part = step.main(seen)
     up = part is not None and part.condition is Condition.UP
@@ -157,6 +159,12 @@ def _broken(step: Step, seen: Seen) -> Step:
     if loss.suspected(step, seen) is not None:
         return step
     return move(step, Phase.READY, Reason.RECOVERED, seen)
+
+
+def _ending(step: Step, seen: Seen) -> Step:
+    """End a machine; where it is a tenancy, its host may be left as it is."""
+    step = tenancies.stopping(step, seen) if seen.traits.hosts else step
+    return _stopping(step, seen) if step.machine.phase is Phase.STOPPING else step
 
 
 def _stopping(step: Step, seen: Seen) -> Step:

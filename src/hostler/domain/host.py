@@ -1,18 +1,28 @@
 """Host: what outlives machines (a Mac, a box in a rack), with goals and memory of its own.
 
-Created servers have none; leased and owned hosts are recorded here from the first claim on.
+Created servers have none. A leased or owned host is recorded here from its first claim on; which
+machine holds it is told by the store's ties alone.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from .ids import AccountName, HostId, MachineId, Zone
-from .machine import Asked
+from .calls import Call
+from .ids import AccountName, Epoch, FleetName, HostId, MachineId, PartId, Zone
+from .machine import Asked, Offer
+from .parts import Part, Slot
+
+HOST = Slot("host")
+"""The slot that a host fills in its own record."""
 
 
 class HostCondition(StrEnum):
-    """How a host stands with us."""
+    """How a host stands with us.
+
+    *free* is proved clean and can be taken; *held* is a machine's; *dirty* may hold anybody's disk;
+    *wiping* was seen being reinstalled; *gone* is not there any more.
+    """
 
     FREE = "free"
     HELD = "held"
@@ -20,6 +30,7 @@ class HostCondition(StrEnum):
     WIPING = "wiping"
     QUARANTINED = "quarantined"
     RETIRING = "retiring"
+    GONE = "gone"
 
 
 class HostGoal(StrEnum):
@@ -30,21 +41,138 @@ class HostGoal(StrEnum):
     RETIRED = "retired"
 
 
+class HostOrigin(StrEnum):
+    """Whose idea the host was: somebody put it into a pool, or we ordered it."""
+
+    POOL = "pool"
+    ORDERED = "ordered"
+
+
+class ReleasePolicy(StrEnum):
+    """What somebody said about the host's end: give it up when released, or keep it in the pool."""
+
+    TERMINATE = "terminate"
+    KEEP = "keep"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Host:
-    """One host: who holds it, its strikes, wipe proof, paid window and unsure calls."""
+    """One host: whose it was last, its strikes, wipe proof, paid window and unsure calls.
+
+    `pool` is the prefix of the names that free hosts of its pool bear; `image` is what it is wiped
+    to; `wiped` is when a proved wipe was seen finished, None while its disk may be anybody's;
+    `wiping` is when that wipe was first seen; `witness` is what changes with a wipe, as last seen;
+    `missing` is the beginning of the first look that lacked it; `scheduled` is when the provider
+    will delete it. `price` is euros per hour, `spent` euros up to `billed_from`.
+    """
 
     id: HostId
     account: AccountName
     zone: Zone
     version: int = 0
     condition: HostCondition = HostCondition.DIRTY
+    since: datetime | None = None
     machine: MachineId | None = None
+    fleet: FleetName | None = None
     goal: HostGoal | None = None
+    origin: HostOrigin = HostOrigin.POOL
+    policy: ReleasePolicy | None = None
+    pool: str = ""
+    type: str = ""
+    image: str = ""
+    name: str = ""
+    observed: str = ""
     strikes: int = 0
     quarantined_until: datetime | None = None
     wiped: datetime | None = None
+    wiping: datetime | None = None
+    witness: str = ""
+    pin: str = ""
+    pinned: datetime | None = None
+    missing: datetime | None = None
+    delivered: datetime | None = None
     paid_until: datetime | None = None
+    scheduled: datetime | None = None
+    commitment: str = ""
+    price: float = 0.0
+    spent: float = 0.0
+    billed_from: datetime | None = None
     least_on: timedelta = timedelta(0)
     least_off: timedelta = timedelta(0)
     asked: tuple[Asked, ...] = ()
+    tries: int = 0
+    again: datetime | None = None
+    blind: datetime | None = None
+    error: str = ""
+    reason: str = ""
+
+    def last_asked(self, kind: str) -> Asked | None:
+        """Return the newest *once* call of this kind, or None."""
+        return next((asked for asked in self.asked if asked.kind == kind), None)
+
+    def with_asked(self, asked: Asked) -> "Host":
+        """Return the record with this call as the newest of its kind."""
+        others = tuple(entry for entry in self.asked if entry.kind != asked.kind)
+        return replace(self, asked=(*others, asked))
+
+    def now(self, condition: HostCondition, at: datetime, reason: str = "") -> "Host":
+        """Return the record in a condition; staying in it keeps its time."""
+        if condition is self.condition:
+            return self
+        return replace(self, condition=condition, since=at, reason=reason or self.reason)
+
+    def quarantined(self, now: datetime) -> bool:
+        """Tell whether the host must be left alone because it failed too often."""
+        until = self.quarantined_until
+        return until is not None and now < until
+
+    @property
+    def retires(self) -> bool:
+        """Whether the host is given up, and not put into its pool, when a machine lets go of it."""
+        if self.policy is ReleasePolicy.TERMINATE:
+            return True
+        return self.origin is HostOrigin.ORDERED and self.policy is not ReleasePolicy.KEEP
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Free:
+    """A host that a machine of an offer may take now: `clean` if nobody used it since its wipe."""
+
+    part: Part
+    offer: Offer
+    record: Host | None = None
+    clean: bool = False
+
+    @property
+    def id(self) -> HostId:
+        """The host's id."""
+        return HostId(self.part.id)
+
+
+def tenancy(host: HostId, machine: MachineId) -> PartId:
+    """Return the id of the part that a machine's tenancy of a host is.
+
+    The tenancy is the part, not the host: a host that is taken again is another part, so that
+    nothing that is asked about one tenancy can ever mean the next.
+    """
+    return PartId(f"{host}#{machine}")
+
+
+def host_of(part: PartId) -> HostId:
+    """Return the host of a tenancy."""
+    return HostId(part.partition("#")[0])
+
+
+def ask_host(host: Host, call: Call, at: datetime, epoch: Epoch) -> Host:
+    """Return the record that must be saved before a *once* call is sent."""
+    asked = Asked(
+        kind=call.kind,
+        slot=call.slot,
+        attempt=call.attempt,
+        at=at,
+        epoch=epoch,
+        shows=call.shows,
+        aim=call.aim,
+        witness=call.witness,
+    )
+    return host.with_asked(asked)

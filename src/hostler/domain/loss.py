@@ -19,6 +19,8 @@ _WORDS = {
     Condition.OFF: Reason.STOPPED,
     Condition.STANDBY: Reason.STANDBY,
     Condition.LOCKED: Reason.LOCKED,
+    Condition.WIPING: Reason.WIPED,
+    Condition.FAILED: Reason.FAILED,
 }
 
 REFUSALS = {

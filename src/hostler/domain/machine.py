@@ -74,6 +74,8 @@ class Asked:
     shows: Shows
     fate: Fate = Fate.OPEN
     closed: datetime | None = None
+    aim: str = ""
+    witness: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +112,8 @@ class Ending:
     why: str
     now: bool = False
 
+
+_SWITCHES = frozenset({Shows.POWER, Shows.MARK})
 
 RESTED = "rested"
 """The fact that says since when a machine was last seen to rest."""
@@ -199,7 +203,7 @@ class Machine:
     def woken(self) -> bool:
         """Whether it rested since its main part was last asked to be switched on."""
         rested = self.fact(RESTED)
-        powered = (asked.at for asked in self.asked if asked.shows is Shows.POWER)
+        powered = (asked.at for asked in self.asked if asked.shows in _SWITCHES)
         return rested is not None and all(at <= rested for at in powered)
 
     def with_place(self, place: Place) -> "Machine":
@@ -253,5 +257,7 @@ def ask(machine: Machine, call: Call, at: datetime, epoch: Epoch) -> Machine:
         at=at,
         epoch=epoch,
         shows=call.shows,
+        aim=call.aim,
+        witness=call.witness,
     )
     return machine.with_place(grown).with_asked(asked)

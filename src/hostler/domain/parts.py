@@ -18,10 +18,14 @@ class Condition(StrEnum):
     LOCKED = "locked"
     BUSY = "busy"
     FREE = "free"
+    WIPING = "wiping"
+    FAILED = "failed"
     UNKNOWN = "unknown"
 
 
-DOWN = frozenset({Condition.OFF, Condition.STANDBY, Condition.LOCKED})
+DOWN = frozenset(
+    {Condition.OFF, Condition.STANDBY, Condition.LOCKED, Condition.WIPING, Condition.FAILED}
+)
 """What a server that should be up must not be, once it has been switched on."""
 
 

@@ -19,6 +19,8 @@ class Reason(StrEnum):
     STOPPED = "stopped"
     STANDBY = "stopped_in_place"
     LOCKED = "locked"
+    WIPED = "wiped"
+    FAILED = "failed"
     START_OVERDUE = "start_overdue"
     OUT_OF_STOCK = "out_of_stock"
     QUOTA = "quota"
@@ -36,6 +38,11 @@ class Reason(StrEnum):
     NOTHING_MADE = "nothing_made"
     TURNED_UP_LATE = "turned_up_late"
     STOP_OVERDUE = "stop_overdue"
+    HOST_LOST = "host_lost"
+    HOST_TAKEN = "host_taken"
+    NO_AVAILABLE_HOST = "no_available_host"
+    RELEASE_SKIPPED = "release_skipped"
+    RETIRED = "retired"
 
 
 SENTENCES: dict[Reason, str] = {
@@ -52,6 +59,8 @@ SENTENCES: dict[Reason, str] = {
     Reason.STOPPED: "its server stopped after it had been switched on",
     Reason.STANDBY: "its server stopped in place (a guest's own shutdown; still billed)",
     Reason.LOCKED: "the provider locked its server",
+    Reason.WIPED: "somebody else had its host reinstalled",
+    Reason.FAILED: "the provider says that its host is in error",
     Reason.START_OVERDUE: "it did not become ready within its start bound",
     Reason.OUT_OF_STOCK: "the provider has none of this type left in this zone",
     Reason.QUOTA: "the provider's quota for this type is used up",
@@ -69,6 +78,11 @@ SENTENCES: dict[Reason, str] = {
     Reason.NOTHING_MADE: "nothing was ever asked of the provider for it",
     Reason.TURNED_UP_LATE: "a part of it turned up after it had gone",
     Reason.STOP_OVERDUE: "it could not be removed within its stop bound",
+    Reason.HOST_LOST: "somebody else took its host before it was claimed: another one is chosen",
+    Reason.HOST_TAKEN: "its host bears a name that is not ours: it is left as it is, and told",
+    Reason.NO_AVAILABLE_HOST: "the pool has no host that fits",
+    Reason.RELEASE_SKIPPED: "no pool is known that its host could go back to: set `pool_prefix`",
+    Reason.RETIRED: "its host is not wanted any more and is given up",
 }
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from . import loss
+from . import claims, loss
 from .caps import creations_left
 from .fleet import FleetRow, Setback
 from .ids import MachineId
@@ -90,6 +90,8 @@ def _admit(step: Step, seen: Seen) -> Step:
     if not zone_is_known(seen, machine.offer):
         said = replace(step, blocker=f"{machine.offer.zone} could not be looked at whole")
         return wait(said, "look", f"at all of {machine.offer.zone}")
+    if seen.traits.hosts:  # it begins with its host
+        return step
     return move(step, Phase.STARTING, Reason.ADMITTED, seen)
 
 
@@ -133,12 +135,13 @@ def _grow(steps: tuple[Step, ...], row: FleetRow, target: int, seen: Seen) -> Si
     wanted = sum(step.machine.wanted for step in steps)
     if why := world_is_right(seen):
         return Sizing(steps=steps, condition=why)
-    room, short = _room(steps, row, target, seen)
+    room, full = _room(steps, row, target, seen)
     many = min(target - wanted, room)
     if many <= 0:
-        return Sizing(steps=steps, condition=short)
+        return Sizing(steps=steps, condition=full)
     chosen = choose(steps, row, many, seen)
-    condition, due = ("", None) if chosen else why_no_offer(row, seen)
+    short = len(chosen) < many if seen.traits.hosts else not chosen
+    condition, due = why_no_offer(row, seen) if short else ("", None)
     return Sizing(inserts=chosen, creations=len(chosen), steps=steps, condition=condition, due=due)
 
 
@@ -157,6 +160,8 @@ def _room(steps: tuple[Step, ...], row: FleetRow, target: int, seen: Seen) -> tu
 
 def choose(steps: tuple[Step, ...], row: FleetRow, many: int, seen: Seen) -> tuple[Offer, ...]:
     """Return offers to begin with: the first open one; one at a time where it failed before."""
+    if seen.traits.hosts:
+        return _with_hosts(steps, row, many, seen)
     admitted = _admitted(seen)
     for offer in seen.fleet.offers:
         setback = row.setback(offer)
@@ -172,6 +177,17 @@ def choose(steps: tuple[Step, ...], row: FleetRow, many: int, seen: Seen) -> tup
         if not trying:
             return (offer,)
     return ()
+
+
+def _with_hosts(steps: tuple[Step, ...], row: FleetRow, many: int, seen: Seen) -> tuple[Offer, ...]:
+    """Return the offers of hosts that are there; an offer that failed just now is passed by."""
+    chosen = (
+        offer
+        for offer in claims.offers(len(seen.free), steps, seen)
+        if zone_is_known(seen, offer)
+        and ((setback := row.setback(offer)) is None or seen.now >= setback.until)
+    )
+    return tuple(chosen)[:many]
 
 
 def begin_blocked(steps: tuple[Step, ...], row: FleetRow, seen: Seen) -> str:
@@ -205,6 +221,8 @@ def why_no_offer(row: FleetRow, seen: Seen) -> tuple[str, datetime | None]:
     blocked = [s for o in seen.fleet.offers if (s := row.setback(o)) and seen.now < s.until]
     if not blocked:
         trying = [o for o in seen.fleet.offers if row.setback(o)]
+        if seen.traits.hosts and all(zone_is_known(seen, o) for o in seen.fleet.offers):
+            return claims.none_free(seen), None
         if trying:
             return f"trying {trying[0]} with one machine after it failed", None
         return "no zone of this fleet could be looked at whole lately", None

@@ -6,7 +6,8 @@ from datetime import datetime
 from enum import StrEnum
 
 from .fleet import Fleet, FleetRow
-from .ids import Epoch, FleetName, InstallationId, MachineId, PartId, TurnId, Zone
+from .host import Free, Host
+from .ids import Epoch, FleetName, HostId, InstallationId, MachineId, PartId, TurnId, Zone
 from .machine import Machine
 from .parts import Part
 from .traits import Traits
@@ -102,7 +103,9 @@ class Seen:
     the fleet's name with other marks; `unexplained` those with our mark that no record and no
     history explains; `late` those whose machine is in our history. `steady` is when this process
     started or the clock last jumped, `jumped` the latter alone; `took` is when this epoch began.
-    `moving` are machines with calls in flight: they are not touched.
+    `moving` are machines with calls in flight: they are not touched. Where machines are tenancies,
+    `hosts` are the records of the account's hosts, `ties` say which host a machine has, and `free`
+    are the hosts that this fleet's machines may take now, the best ones first.
     """
 
     turn: TurnId
@@ -124,3 +127,6 @@ class Seen:
     wishes: tuple[Wish, ...] = ()
     moving: frozenset[MachineId] = frozenset()
     probed: Mapping[MachineId, Probed] = field(default_factory=dict[MachineId, Probed])
+    hosts: Mapping[HostId, Host] = field(default_factory=dict[HostId, Host])
+    ties: Mapping[MachineId, HostId] = field(default_factory=dict[MachineId, HostId])
+    free: tuple[Free, ...] = ()

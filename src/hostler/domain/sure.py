@@ -8,7 +8,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from . import shown
 from .calls import Call, Shows
+from .host import host_of
 from .ids import PartId
 from .machine import Asked, Fate, Known, Machine, Place
 from .parts import Condition, Part
@@ -280,6 +282,8 @@ def _steady(at: datetime, seen: Seen) -> datetime:
 
 
 def _fate(machine: Machine, asked: Asked, seen: Seen) -> Fate:
+    if asked.shows in shown.HOST_CALLS:
+        return _host_fate(machine, asked, seen)
     place = machine.place(asked.slot)
     if asked.shows is not Shows.PART:
         return _power_fate(place, asked, seen)
@@ -289,6 +293,18 @@ def _fate(machine: Machine, asked: Asked, seen: Seen) -> Fate:
     if covered is not None and covered >= sure_from(asked, seen):
         return Fate.LAPSED
     return Fate.OPEN
+
+
+def _host_fate(machine: Machine, asked: Asked, seen: Seen) -> Fate:
+    """Judge a call on the machine's host by the host itself, which a look shows in any stage."""
+    sighting = seen.view.sightings.get(PartId(machine.host or ""))
+    if sighting is None:
+        looked = seen.view.covered(machine.offer.zone, seen.traits.main.kind, machine.id)
+        return shown.fate(asked, None, looked, sure_from(asked, seen))
+    part = sighting.part
+    if asked.shows is Shows.MARK and part.note("holder") != machine.id:
+        part = replace(part, notes=())
+    return shown.fate(asked, part, seen.view.shown(sighting), sure_from(asked, seen))
 
 
 def _power_fate(place: Place, asked: Asked, seen: Seen) -> Fate:
@@ -320,10 +336,19 @@ def _bind(machine: Machine) -> Machine:
     after = machine
     for place in machine.places:
         if place.bound is None:
-            living = [known for known in place.known if not known.gone and known.absent is None]
+            living = [
+                known
+                for known in place.known
+                if not known.gone and known.absent is None and _is_at_home(machine, known)
+            ]
             if living:
                 after = after.with_place(replace(place, bound=_by_id(tuple(living))[0].id))
     return after
+
+
+def _is_at_home(machine: Machine, known: Known) -> bool:
+    """Tell whether an id is not of another host than the one that the machine has."""
+    return machine.host is None or host_of(known.id) == machine.host
 
 
 def unsure(machine: Machine, call: Call) -> bool:

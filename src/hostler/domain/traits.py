@@ -15,7 +15,8 @@ class Traits:
     the order in which they are listed; `settle` bounds how long effects and listings may lag, with
     `settles` for single kinds of call; `rests` says whether a machine may be kept while off;
     `created` whether machines are made (and destroyed) rather than switched; `floor` is the least
-    time that is paid for.
+    time that is paid for; `hosts` is the kind of the parts that are hosts, where machines are
+    tenancies of hosts that outlive them.
     """
 
     main: Slot = Slot("server")
@@ -24,6 +25,7 @@ class Traits:
     settles: tuple[tuple[str, timedelta], ...] = ()
     rests: bool = False
     created: bool = True
+    hosts: str = ""
     floor: timedelta = timedelta(0)
     deadline: timedelta = timedelta(seconds=20)
     page: int = 100

@@ -179,6 +179,10 @@ class Store(Protocol):
         """Loosen this very tie; where it does not exist nothing changes."""
         ...
 
+    async def ties(self) -> tuple[tuple[HostId, MachineId], ...]:
+        """Return every tie, by host."""
+        ...
+
     async def suspects(self) -> tuple[Suspect, ...]:
         """Return the ledger, by part."""
         ...

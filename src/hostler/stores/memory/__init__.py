@@ -178,6 +178,9 @@ class MemoryStore:
         self._ties[host] = machine
         self._revision += 1
 
+    async def ties(self) -> tuple[tuple[HostId, MachineId], ...]:
+        return tuple(sorted(self._ties.items()))
+
     async def unbind(self, host: HostId, machine: MachineId, fence: Fence) -> None:
         self._check(fence)
         if self._ties.get(host) == machine:

@@ -40,6 +40,11 @@ def bind(db: Connection, host: HostId, machine: MachineId, fence: Fence) -> None
             raise AlreadyBound(f"host {tied_host} is tied to machine {tied_machine}")
 
 
+def ties(db: Connection) -> tuple[tuple[HostId, MachineId], ...]:
+    """Return every tie, by host."""
+    return tuple((HostId(row[0]), MachineId(row[1])) for row in db.execute(SQL["all_ties"]))
+
+
 def unbind(db: Connection, host: HostId, machine: MachineId, fence: Fence) -> None:
     """Loosen this very tie."""
     leases.check(db, fence)

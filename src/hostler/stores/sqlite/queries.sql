@@ -163,6 +163,9 @@ UPDATE hosts SET version = version + 1, doc = :doc WHERE id = :id AND version = 
 -- name: tie
 INSERT INTO ties (host, machine) VALUES (:host, :machine) ON CONFLICT DO NOTHING;
 
+-- name: all_ties
+SELECT host, machine FROM ties ORDER BY host;
+
 -- name: ties
 SELECT host, machine FROM ties WHERE host = :host OR machine = :machine;
 

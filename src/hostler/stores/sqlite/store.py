@@ -103,6 +103,9 @@ class SqliteStore:
     async def bind(self, host: HostId, machine: MachineId, fence: Fence) -> None:
         await self._write(lambda db: hosts.bind(db, host, machine, fence))
 
+    async def ties(self) -> tuple[tuple[HostId, MachineId], ...]:
+        return await self._read(hosts.ties)
+
     async def unbind(self, host: HostId, machine: MachineId, fence: Fence) -> None:
         await self._write(lambda db: hosts.unbind(db, host, machine, fence))
 

@@ -80,6 +80,7 @@ async def a_tie_is_unique_on_both_ends(stores: Stores) -> None:
     await refused(AlreadyBound, again.bind(H1, M2, OPEN))
     await refused(AlreadyBound, again.bind(H2, M1, OPEN))
     await again.bind(H2, M2, OPEN)
+    assert await store.ties() == ((H1, M1), (H2, M2)) == await again.ties()
 
 
 async def one_of_many_racing_machines_gets_the_host(stores: Stores) -> None:
@@ -106,6 +107,7 @@ async def only_this_very_tie_is_loosened(stores: Stores) -> None:
     await refused(AlreadyBound, store.bind(H1, M2, OPEN))
     await store.unbind(H1, M1, OPEN)
     await store.unbind(H1, M1, OPEN)
+    assert await store.ties() == ()
     await store.bind(H1, M2, OPEN)
     await store.bind(H2, M1, OPEN)
 

@@ -1,0 +1,206 @@
+"""Keeping: an account's hosts that no machine holds: one turn, and the calls on each of them."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+
+import structlog
+
+from hostler.domain.calls import Call, Done, Effect, Outcome, Refusal, Refused, Unknown
+from hostler.domain.errors import Fenced, StoreError
+from hostler.domain.gate import Act, Evidence, pass_gate
+from hostler.domain.host import Host, HostGoal, ask_host
+from hostler.domain.hostcalls import fold_host, host_allowed, host_part
+from hostler.domain.hosting import HostsSeen, HostStep, decide_hosts
+from hostler.domain.ids import MachineId, PartId, TurnId
+from hostler.domain.machine import Machine
+from hostler.domain.parts import Part
+from hostler.ports.hosts import KeepsHosts
+
+from .budget import Budget, Priority
+from .given import Ports
+from .leases import Leases, Tenure
+from .stable import Stable
+from .state import AccountState, Steadiness
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.hosts")
+
+_LONGEST_STEP = 8
+"""More calls than this in one step mean that something answers without effect: look again."""
+
+Guard = Callable[[str, Awaitable[None]], Awaitable[None]]
+
+
+class Keeper:
+    """Keeps the hosts of one account that has any."""
+
+    def __init__(
+        self, ports: Ports, state: AccountState, budget: Budget, leases: Leases, steady: Steadiness
+    ) -> None:
+        self._ports, self._state = ports, state
+        self._budget, self._leases, self._steady = budget, leases, steady
+        self._provider = state.account.provider
+
+    @property
+    def _stable(self) -> Stable:
+        return self._state.stable
+
+    async def turn(
+        self, number: TurnId, tenure: Tenure, group: asyncio.TaskGroup, guard: Guard
+    ) -> bool:
+        """Take one turn of all hosts; tell whether any of them is on its way somewhere."""
+        if not isinstance(self._provider, KeepsHosts) or not self._provider.traits.hosts:
+            return False
+        await self._stable.refresh(self._ports.store)
+        seen = await self._gather(number, tenure)
+        steps = decide_hosts(seen)
+        for step in steps:
+            await self._apply(step, seen, tenure, group, guard)
+        return any(step.goal is not None for step in steps) or bool(self._stable.moving)
+
+    async def _gather(self, number: TurnId, tenure: Tenure) -> HostsSeen:
+        """Return what this turn sees. The view is older than every record read here."""
+        stable, state = self._stable, self._state
+        living = dict[MachineId, Machine]()
+        for fleet in state.account.fleets:
+            living |= {machine.id: machine for machine in state.living(fleet.name)}
+        lost = tuple(machine for machine in stable.ties.values() if machine not in living)
+        past = await self._ports.store.history(lost) if lost else ()
+        gaps = [fleet.timers.absence_gap for fleet in state.account.fleets]
+        return HostsSeen(
+            turn=number,
+            now=self._ports.clock.now(),
+            account=state.account.name,
+            hosts=dict(stable.hosts),
+            ties=dict(stable.ties),
+            machines=living,
+            past={machine.id: machine for machine in past},
+            view=state.view,
+            traits=self._provider.traits,
+            epoch=tenure.epoch,
+            took=tenure.took,
+            jumped=self._steady.jumped,
+            absence_gap=max(gaps),
+            moving=frozenset(stable.moving),
+        )
+
+    async def _apply(
+        self,
+        step: HostStep,
+        seen: HostsSeen,
+        tenure: Tenure,
+        group: asyncio.TaskGroup,
+        guard: Guard,
+    ) -> None:
+        """Save what changed, loosen the tie of a machine that is gone, and start the work."""
+        host = step.host
+        try:
+            if step.changed:
+                host = await self._stable.keep(self._ports.store, host, tenure.fence)
+                self._say(step)
+            if step.loose is not None:
+                await self._stable.loosen(self._ports.store, host.id, step.loose, tenure.fence)
+        except Fenced:
+            raise
+        except StoreError as error:
+            log.warning("host not saved", host=host.id, error=str(error))
+            self._stable.distrust()
+            return
+        if step.goal is not None and step.part is not None and host.id not in seen.moving:
+            self._stable.moving.add(host.id)
+            work = self._advance(host, step.part, step.goal, tenure)
+            group.create_task(self._guarded(guard, work))
+
+    @staticmethod
+    async def _guarded(guard: Guard, work: Awaitable[None]) -> None:
+        await guard("host", work)
+
+    def _say(self, step: HostStep) -> None:
+        before, host = step.before, step.host
+        if before.condition is not host.condition or before.goal is not host.goal:
+            log.info(
+                "host",
+                host=host.id,
+                machine=host.machine,
+                was=before.condition,
+                now=host.condition,
+                goal=host.goal,
+                reason=host.reason,
+            )
+
+    async def _advance(self, host: Host, part: Part, goal: HostGoal, tenure: Tenure) -> None:
+        """Make the calls that may be made now, each recorded, gated, sent and folded."""
+        try:
+            for _ in range(_LONGEST_STEP):
+                found = self._next(goal, host, part)
+                if not found:
+                    return
+                went = await self._one(host, part, found[0], tenure)
+                if went is None:
+                    return
+                host, part = went
+        except StoreError as error:
+            log.warning("host not saved", host=host.id, error=str(error))
+            self._stable.distrust()
+        finally:
+            self._stable.moving.discard(host.id)
+
+    def _next(self, goal: HostGoal, host: Host, part: Part) -> tuple[Call, ...]:
+        provider = self._provider
+        shown = self._shown(part)
+        if shown is None or not isinstance(provider, KeepsHosts):
+            return ()
+        return host_allowed(goal, host, part, shown, self._ports.clock.now(), provider)
+
+    def _shown(self, part: Part) -> datetime | None:
+        sighting = self._state.view.sightings.get(part.id)
+        return self._state.view.shown(sighting) if sighting else None
+
+    async def _one(
+        self, host: Host, part: Part, call: Call, tenure: Tenure
+    ) -> tuple[Host, Part] | None:
+        """Make one call; None ends the step."""
+        await self._budget.take(Priority.CLEAN, self._provider.cost(call))
+        clock = self._ports.clock
+        if host.id in self._stable.ties:
+            return None
+        if call.once:
+            asked = ask_host(host, call, clock.now(), tenure.epoch)
+            host = await self._stable.keep(self._ports.store, asked, tenure.fence)
+        barred = pass_gate(self._evidence(host, call, tenure))
+        if barred:
+            for bar in barred:
+                self._ports.meters.barred(bar.check)
+            text = "; ".join(f"{bar.check} {bar.text}" for bar in barred)
+            outcome: Outcome = Refused(why=Refusal.NOT_SENT, text=f"gate: {text}")
+        else:
+            outcome = await self._provider.do(call)
+        self._count(call, outcome)
+        folded = fold_host(host, call, outcome, clock.now())
+        host = await self._stable.keep(self._ports.store, folded, tenure.fence)
+        after = host_part(part, outcome)
+        return (host, after) if isinstance(outcome, Done) and after is not None else None
+
+    def _count(self, call: Call, outcome: Outcome) -> None:
+        word = "done" if isinstance(outcome, Done) else "unknown"
+        if isinstance(outcome, Refused):
+            word = f"refused_{outcome.why}"
+        self._ports.meters.called(self._state.account.name, call.kind, word)
+        if isinstance(outcome, Refused | Unknown):
+            log.info("host call", call=str(call), outcome=word, text=outcome.text)
+        if isinstance(outcome, Refused) and outcome.why is Refusal.RATE:
+            self._budget.refused(outcome.after)
+        else:
+            self._budget.accepted()
+
+    def _evidence(self, host: Host, call: Call, tenure: Tenure) -> Evidence:
+        clock, part = self._ports.clock, self._state.view.part(PartId(host.id))
+        return Evidence(
+            act=Act.END if call.effect is Effect.DESTROY else Act.CHANGE,
+            now=clock.now(),
+            boot=clock.boot(),
+            lease_until=self._leases.until(tenure.lease.name),
+            deadline=self._provider.traits.deadline,
+            ours=part is not None and part.note("stage") not in {"foreign", "other", "unnamed"},
+            looked=self._shown(part) if part is not None else None,
+        )

@@ -1,0 +1,257 @@
+"""Hosting: what becomes of hosts that no machine holds: wiped, put back, given up, or left alone?
+
+One host's record is moved along with what the world shows; who holds a host is told by ties alone.
+The goal that comes out is pursued by the provider's next calls for hosts.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+from . import shown
+from .host import Host, HostCondition, HostGoal, ReleasePolicy
+from .ids import AccountName, Epoch, HostId, InstallationId, MachineId, PartId, TurnId
+from .machine import Asked, Fate, Machine
+from .parts import Condition, Part
+from .phases import Phase
+from .reasons import Reason
+from .tenancies import RETIRE
+from .traits import Traits
+from .view import View
+
+STRIKES = 3
+"""After so many machines in a row that never became ready, a host is left alone for a while."""
+
+QUARANTINE = timedelta(hours=24)
+
+OURS = frozenset({"pending", "claimed", "resting", "rested", "releasing", "wiping", "parked"})
+"""The stages of names that say that a host is this installation's, and not given up."""
+
+_AT_HOME = frozenset({"pool", "parked"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostsSeen:
+    """Everything that one turn of an account's hosts may know.
+
+    `machines` are the living ones of all its fleets; `past` those in the history that a tie or a
+    host's name still names; `moving` are hosts with calls in flight.
+    """
+
+    turn: TurnId
+    now: datetime
+    account: AccountName
+    hosts: Mapping[HostId, Host]
+    ties: Mapping[HostId, MachineId]
+    machines: Mapping[MachineId, Machine]
+    past: Mapping[MachineId, Machine]
+    view: View
+    traits: Traits
+    epoch: Epoch
+    took: datetime
+    ours: tuple[InstallationId, ...] = ()
+    jumped: datetime | None = None
+    absence_gap: timedelta = timedelta(seconds=20)
+    moving: frozenset[HostId] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostStep:
+    """One host in one turn: its record as it will be saved, a tie to loosen, what is pursued."""
+
+    before: Host
+    host: Host
+    part: Part | None = None
+    loose: MachineId | None = None
+    goal: HostGoal | None = None
+    stranded: bool = False
+    told: tuple[str, ...] = field(default=())
+
+    @property
+    def changed(self) -> bool:
+        """Whether the record must be saved."""
+        return self.host != self.before
+
+
+def decide_hosts(seen: HostsSeen) -> tuple[HostStep, ...]:
+    """Return what becomes of each host of which a record is kept, in the order of their ids."""
+    hosts = (seen.hosts[host] for host in sorted(seen.hosts))
+    return tuple(_decided(host, seen) for host in hosts if host.id not in seen.moving)
+
+
+def _decided(host: Host, seen: HostsSeen) -> HostStep:
+    sighting = seen.view.sightings.get(PartId(host.id))
+    part = sighting.part if sighting else None
+    step = HostStep(before=host, host=_described(host, part, seen), part=part)
+    tied = seen.ties.get(host.id)
+    if tied is not None and tied in seen.machines:
+        return replace(step, host=step.host.now(HostCondition.HELD, seen.now))
+    if tied is not None and (machine := seen.past.get(tied)) is not None:
+        return _passed_on(step, machine, seen)
+    if tied is not None:
+        return replace(step, stranded=True)
+    if part is None:
+        return _missing(step, seen)
+    step = replace(step, host=_closed(replace(step.host, missing=None), seen))
+    return _aimed(_stands(step, part, seen))
+
+
+def _described(host: Host, part: Part | None, seen: HostsSeen) -> Host:
+    """Write down what the provider says of the host; times that depend on the look are left out."""
+    if part is None:
+        return host
+    price = part.price or host.price
+    return replace(
+        host,
+        name=part.name,
+        observed=part.status,
+        price=price,
+        billed_from=host.billed_from or seen.now,
+        type=part.note("type") or host.type,
+        pool=part.note("pool") or host.pool,
+        commitment=part.note("commitment"),
+        paid_until=_moment(part.note("deletable")) or host.paid_until,
+    )
+
+
+def _moment(text: str) -> datetime | None:
+    return datetime.fromisoformat(text) if text else None
+
+
+def _passed_on(step: HostStep, machine: Machine, seen: HostsSeen) -> HostStep:
+    """Take over a host from a machine that is gone: its tie is loosened once this is recorded."""
+    if machine.phase is not Phase.GONE:
+        return step
+    host = replace(step.host, machine=machine.id, fleet=machine.fleet)
+    host = replace(host, strikes=0 if machine.was_ready else host.strikes + 1)
+    wipe = _wipe_of(machine)
+    if machine.reason == Reason.RELEASE_SKIPPED:
+        host = host.now(HostCondition.DIRTY, seen.now, str(Reason.RELEASE_SKIPPED))
+    elif machine.fact(RETIRE) is not None:
+        host = replace(host, goal=HostGoal.RETIRED, policy=ReleasePolicy.TERMINATE)
+        host = host.now(HostCondition.RETIRING, seen.now, str(Reason.RETIRED))
+    elif wipe is not None and wipe.fate is Fate.DONE:
+        host = replace(host, goal=HostGoal.WIPED, wiping=wipe.closed).with_asked(wipe)
+        host = host.now(HostCondition.WIPING, seen.now, machine.reason)
+    else:
+        ours = step.part is not None and step.part.note("stage") in OURS
+        host = replace(host, goal=HostGoal.WIPED if ours else None)
+        host = host.now(HostCondition.DIRTY, seen.now, machine.reason)
+    return replace(step, host=host, loose=machine.id)
+
+
+def _wipe_of(machine: Machine) -> Asked | None:
+    """Return the newest reinstallation that the machine asked for since it was claimed, or None.
+
+    One that was asked for before the claim wiped what others had left, and says nothing of what
+    this machine left.
+    """
+    used = [a.at for a in machine.asked if a.aim in {"claimed", "resting"}]
+    wipes = [a for a in machine.asked if a.shows is shown.Shows.WIPE]
+    newest = max(wipes, key=lambda asked: asked.at, default=None)
+    if newest is None or any(at > newest.at for at in used):
+        return None
+    return newest
+
+
+def _missing(step: HostStep, seen: HostsSeen) -> HostStep:
+    """A host that two complete looks lack, a gap apart, is gone; only a look brings it back."""
+    host = step.host
+    looked = seen.view.whole.get((host.zone, seen.traits.hosts))
+    if looked is None or host.condition is HostCondition.GONE:
+        return step
+    if host.missing is None:
+        return replace(step, host=replace(host, missing=looked))
+    since = max(host.missing, seen.jumped or host.missing)
+    if looked - since < max(seen.absence_gap, seen.traits.settle):
+        return step
+    gone = host.now(HostCondition.GONE, seen.now, "complete looks do not show it any more")
+    return replace(step, host=replace(gone, goal=None, wiped=None, wiping=None, asked=()))
+
+
+def _closed(host: Host, seen: HostsSeen) -> Host:
+    """Close the open calls that the newest look proves done, or proves to have had no effect."""
+    sighting = seen.view.sightings[PartId(host.id)]
+    at = seen.view.shown(sighting)
+    for asked in host.asked:
+        if asked.fate is Fate.OPEN:
+            fate = shown.fate(asked, sighting.part, at, sure_from(asked, seen))
+            if fate is not Fate.OPEN:
+                host = host.with_asked(replace(asked, fate=fate, closed=seen.now))
+    return host
+
+
+def sure_from(asked: Asked, seen: HostsSeen) -> datetime:
+    """Return from when on a look can prove that an open call had no effect."""
+    begun = asked.at if asked.epoch == seen.epoch else max(asked.at, seen.took)
+    begun = max(begun, seen.jumped or begun)
+    return begun + seen.traits.settle_of(asked.kind)
+
+
+def _stands(step: HostStep, part: Part, seen: HostsSeen) -> HostStep:
+    host = step.host
+    match host.condition:
+        case HostCondition.WIPING | HostCondition.DIRTY if host.goal is HostGoal.WIPED:
+            return replace(step, host=_wiped(host, part, seen))
+        case HostCondition.DIRTY:
+            return replace(step, host=_claimed_back(host, part))
+        case HostCondition.FREE:
+            return replace(step, host=_left(host, part, seen))
+        case HostCondition.QUARANTINED if not host.quarantined(seen.now):
+            tried = replace(host, goal=HostGoal.WIPED, quarantined_until=None)
+            return replace(step, host=tried.now(HostCondition.DIRTY, seen.now, "quarantine ended"))
+        case HostCondition.HELD | HostCondition.GONE:
+            return replace(step, host=_found(host, part, seen))
+        case _:
+            return step
+
+
+def _found(host: Host, part: Part, seen: HostsSeen) -> Host:
+    """A host that no tie explains, or that came back: dirty, and ours to wipe only by its name."""
+    ours = part.note("stage") in OURS
+    dirty = replace(host, goal=HostGoal.WIPED if ours else None, wiped=None, wiping=None)
+    return dirty.now(HostCondition.DIRTY, seen.now, "no machine holds it")
+
+
+def _claimed_back(host: Host, part: Part) -> Host:
+    """What is dirty and not wanted by us is wiped once its name says again that it is ours."""
+    skipped = host.reason == Reason.RELEASE_SKIPPED
+    ours = part.note("stage") in OURS and not skipped
+    return replace(host, goal=HostGoal.WIPED) if ours else host
+
+
+def _left(host: Host, part: Part, seen: HostsSeen) -> Host:
+    """A free host that bears another name now was used by somebody: its proof is void."""
+    if part.note("stage") in _AT_HOME:
+        return host
+    void = replace(host, wiped=None, wiping=None, goal=None)
+    return void.now(HostCondition.DIRTY, seen.now, "somebody else took it")
+
+
+def _wiped(host: Host, part: Part, seen: HostsSeen) -> Host:
+    """Follow a wipe: begun when it was seen, over when the host is ready in a later look."""
+    at = seen.view.shown(seen.view.sightings[PartId(host.id)])
+    wipe = next((a for a in host.asked if a.shows is shown.Shows.WIPE), None)
+    if host.wiping is None and wipe is not None and wipe.fate is Fate.DONE:
+        begun = replace(host, wiping=wipe.closed)
+        host = begun.now(HostCondition.WIPING, seen.now, "its wipe was seen")
+    if host.wiping is None:
+        return host
+    if part.condition is Condition.FAILED:
+        return _struck(host, seen)
+    if host.wiped is None and part.condition is Condition.UP and at > host.wiping:
+        host = replace(host, wiped=seen.now, witness=part.note("witness"))
+    if host.wiped is not None and part.note("stage") in _AT_HOME:
+        return replace(host, goal=None).now(HostCondition.FREE, seen.now, "wiped, and put back")
+    return host
+
+
+def _struck(host: Host, seen: HostsSeen) -> Host:
+    """A wipe that ended in error counts against the host; it is tried again."""
+    others = tuple(a for a in host.asked if a.shows is not shown.Shows.WIPE)
+    failed = replace(host, strikes=host.strikes + 1, wiping=None, wiped=None, asked=others)
+    return failed.now(HostCondition.DIRTY, seen.now, "its wipe ended in error")
+
+
+def _aimed(step: HostStep) -> HostStep:
+    return replace(step, goal=step.host.goal)

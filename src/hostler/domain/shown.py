@@ -1,0 +1,41 @@
+"""Shown: what a look proves of a call on a host that outlives its machines.
+
+A name that tells the stage which was asked for, a wipe that is seen: that is proof. A newer date is
+none, nor is an answer to a reinstallation.
+"""
+
+from datetime import datetime
+
+from .calls import Shows
+from .machine import Asked, Fate
+from .parts import Condition, Part
+
+HOST_CALLS = frozenset({Shows.MARK, Shows.WIPE, Shows.NOTHING})
+
+
+def fate(asked: Asked, part: Part | None, shown: datetime | None, sure: datetime) -> Fate:
+    """Return how an open call on a host stands, given the host as a look begun at `shown` saw it.
+
+    `part` is None where that look was complete and the host not there; `sure` is from when on a
+    look proves that the call had no effect.
+    """
+    if shown is None or shown <= asked.at:
+        return Fate.OPEN
+    if part is not None and _has_effect(asked, part):
+        return Fate.DONE
+    return Fate.LAPSED if shown >= sure else Fate.OPEN
+
+
+def _has_effect(asked: Asked, part: Part) -> bool:
+    match asked.shows:
+        case Shows.MARK:
+            return part.note("stage") == asked.aim
+        case Shows.WIPE:
+            return part.condition is Condition.WIPING or _another(asked.witness, part)
+        case _:
+            return False
+
+
+def _another(witness: str, part: Part) -> bool:
+    """Tell whether what a wipe changes is another than before the call; unknown is no proof."""
+    return bool(witness) and bool(part.note("witness")) and part.note("witness") != witness

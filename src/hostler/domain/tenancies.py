@@ -1,0 +1,46 @@
+"""Tenancies: what is special about a machine that ends on a host which outlives it.
+
+The host goes back to its pool, or is given up; where no pool is known it is left as it is, told,
+and kept in the ledger.
+"""
+
+from dataclasses import replace
+
+from .host import Host
+from .machine import Fate
+from .phases import Phase
+from .reasons import Reason
+from .seen import Seen
+from .step import Step, event, move
+
+_OTHERS = frozenset({"foreign", "other", "unnamed"})
+"""What names of hosts tell that are nobody's of us."""
+
+RETIRE = "retire"
+"""The fact that a machine's host is given up when the machine goes."""
+
+
+def stopping(step: Step, seen: Seen) -> Step:
+    """Write down whether the host is given up; end at once where it can go nowhere."""
+    machine = step.machine
+    host = seen.hosts.get(machine.host) if machine.host else None
+    if host is not None and host.retires and machine.fact(RETIRE) is None:
+        step = replace(step, machine=machine.with_fact(RETIRE, seen.now))
+    reason = _left_alone(step, host, seen)
+    if reason is None:
+        return step
+    told = event(str(reason), step.machine, seen, str(reason), str(machine.host))
+    skipped = replace(step, events=(*step.events, told))
+    return move(skipped, Phase.GONE, reason, seen)
+
+
+def _left_alone(step: Step, host: Host | None, seen: Seen) -> Reason | None:
+    """Return why the host is left as it is: it is somebody else's by now, or has no pool."""
+    machine, part = step.machine, step.main(seen)
+    if part is None or part.status == "promised" or any(a.fate is Fate.OPEN for a in machine.asked):
+        return None
+    if part.note("stage") in _OTHERS:
+        return Reason.HOST_TAKEN
+    if machine.fact(RETIRE) is not None or part.note("pool") or (host is not None and host.pool):
+        return None
+    return Reason.RELEASE_SKIPPED

@@ -1,0 +1,23 @@
+"""Hosts: what a provider offers beside the provider port where machines are tenancies of hosts."""
+
+from datetime import datetime
+from typing import Protocol, runtime_checkable
+
+from hostler.domain.calls import Call
+from hostler.domain.host import Host, HostGoal
+from hostler.domain.ids import FleetName
+from hostler.domain.machine import Offer
+from hostler.domain.parts import Part
+
+
+@runtime_checkable
+class KeepsHosts(Protocol):
+    """The pure half of a provider whose hosts outlive machines; its traits name their kind."""
+
+    def host_calls(self, goal: HostGoal, host: Host, part: Part, now: datetime) -> tuple[Call, ...]:
+        """Return the calls that may be made now for a host that no machine holds. Pure."""
+        ...
+
+    def fits(self, fleet: FleetName, offer: Offer, part: Part) -> str:
+        """Return why a host may not be claimed for this offer of a fleet; empty where it may."""
+        ...

@@ -1,0 +1,73 @@
+"""API: the endpoints of Apple silicon that we use; see providers/scaleway/api.py."""
+
+from hostler.domain.ids import Zone
+from hostler.providers.scaleway.api import bare
+from hostler.providers.scaleway.client import Client
+from hostler.providers.scaleway.pages import Listing, Paged, list_all
+
+from .wire import ATTACHMENTS, MACS, OSES, Attachment, Mac, Os
+
+
+class MacApi:
+    """Apple silicon of one account. Listings never raise; everything else raises errors.TROUBLE."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self.project = client.account.project
+
+    async def macs(self, zone: Zone) -> Listing[Mac]:
+        """List the project's Macs, eldest first; the API filters by nothing else."""
+        query = (("project_id", self.project), ("order_by", "created_at_asc"))
+        return await list_all(self.client, Paged(_path(zone, "servers"), MACS, "page_size", query))
+
+    async def mac(self, zone: Zone, mac: str) -> Mac:
+        """Read one Mac."""
+        return bare(MACS, await self.client.get(_path(zone, f"servers/{mac}")))
+
+    async def change(self, zone: Zone, mac: str, body: dict[str, object]) -> Mac:
+        """Change some fields of a Mac; what the body does not name stays."""
+        return bare(MACS, await self.client.patch(_path(zone, f"servers/{mac}"), body))
+
+    async def order(self, zone: Zone, body: dict[str, object]) -> None:
+        """Order Macs, all or none (`requests`: their names)."""
+        path = _path(zone, "batch-create-servers")
+        await self.client.post(path, {**body, "project_id": self.project})
+
+    async def reinstall(self, zone: Zone, mac: str, image: str) -> Mac:
+        """Wipe a Mac and install an image, by default the usual one of its type."""
+        body: dict[str, object] = {"enable_kext": False}
+        if image:
+            body["os_id"] = image
+        return bare(MACS, await self.client.post(_path(zone, f"servers/{mac}/reinstall"), body))
+
+    async def reboot(self, zone: Zone, mac: str) -> Mac:
+        """Reboot a Mac."""
+        return bare(MACS, await self.client.post(_path(zone, f"servers/{mac}/reboot"), {}))
+
+    async def delete(self, zone: Zone, mac: str) -> None:
+        """Delete a Mac that is not paid for any more."""
+        await self.client.delete(_path(zone, f"servers/{mac}"))
+
+    async def images(self, zone: Zone, type_name: str) -> Listing[Os]:
+        """List the images that a type can boot."""
+        query = (("server_type", type_name),)
+        return await list_all(self.client, Paged(_path(zone, "os"), OSES, "page_size", query))
+
+    async def attachments(self, zone: Zone, mac: str) -> Listing[Attachment]:
+        """List the private networks that a Mac is in."""
+        query = (("server_id", mac), ("project_id", self.project))
+        path = _path(zone, "server-private-networks")
+        return await list_all(self.client, Paged(path, ATTACHMENTS, "page_size", query))
+
+    async def attach(self, zone: Zone, mac: str, network: str) -> None:
+        """Put a Mac into a private network."""
+        path = _path(zone, f"servers/{mac}/private-networks")
+        await self.client.post(path, {"private_network_id": network})
+
+    async def detach(self, zone: Zone, mac: str, network: str) -> None:
+        """Take a Mac out of a private network."""
+        await self.client.delete(_path(zone, f"servers/{mac}/private-networks/{network}"))
+
+
+def _path(zone: Zone, path: str) -> str:
+    return f"/apple-silicon/v1alpha1/zones/{zone}/{path}"

@@ -1,0 +1,233 @@
+"""Deeds: one call each on a Mac. Every one that depends on a name reads the Mac just before.
+
+Renames are last-write-wins, and nobody is told who wrote: so what was decided for a name is done to
+that name, and to no other.
+"""
+
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import UTC, datetime
+
+import structlog
+
+from hostler.domain.calls import Call, Done, Effect, Outcome, Refusal, Refused
+from hostler.domain.host import HOST
+from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId, PartId, Zone
+from hostler.ports.clock import Clock
+from hostler.providers.scaleway.errors import (
+    TROUBLE,
+    Failed,
+    Problem,
+    is_missing,
+    outcome_of,
+    unread,
+)
+
+from . import ways
+from .api import MacApi
+from .images import Images
+from .names import Name, Stage, name_of, pool_digest, pool_name
+from .read import MacReader
+from .wire import Mac
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.macs")
+
+_UNTIL = re.compile(r"cannot be deleted before (\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)")
+_STATE = re.compile(r"\(state: (\w+)\)")
+_READY = frozenset({"ready"})
+
+
+class MacDeeds:
+    """Makes calls. Never raises for what the outside does."""
+
+    def __init__(
+        self,
+        api: MacApi,
+        clock: Clock,
+        reader: Callable[[Zone], MacReader],
+        installation: InstallationId,
+    ) -> None:
+        self._api, self._clock, self._reader = api, clock, reader
+        self._installation = installation
+        self._images = Images(api)
+        self._ways: Mapping[str, Callable[[Call, Mac], Awaitable[Outcome]]] = {
+            ways.FREE: self._free,
+            ways.REINSTALL: self._reinstall,
+            ways.UNCOMMIT: self._uncommit,
+            ways.DETACH: self._detach,
+            ways.DELETE: self._delete,
+            ways.SCHEDULE: self._schedule,
+        }
+
+    async def do(self, call: Call) -> Outcome:
+        """Make one call, once."""
+        host = _host_of(call)
+        try:
+            mac = await self._api.mac(call.zone, host)
+        except TROUBLE as trouble:
+            return _unread(trouble, call, host)
+        if why := self._otherwise(call, mac):
+            return Refused(why=Refusal.WRONG_STATE, text=why)
+        try:
+            way = self._mark if call.kind.startswith(ways.MARK) else self._ways[call.kind]
+            return await way(call, mac)
+        except TROUBLE as trouble:
+            return self._outcome(trouble, call, host)
+
+    def _otherwise(self, call: Call, mac: Mac) -> str:
+        """Return why the host is not as it was decided on, or an empty string."""
+        expected, name = str(call.arg("expect") or ""), mac.name or ""
+        if mac.project_id not in {None, self._api.project}:
+            return f"{mac.id} is in another project"
+        if expected and name != expected:
+            return f"somebody renamed it: {name!r} instead of {expected!r}"
+        if call.effect is Effect.MAKE:
+            return self._not_free(mac)
+        return ""
+
+    def _not_free(self, mac: Mac) -> str:
+        """Return why a host may not be claimed: claims look at it afresh, whatever was seen."""
+        part = self._reader(Zone("")).host(mac)
+        if part.note("stage") not in {"pool", "parked"}:
+            return f"it is not in the pool any more: {mac.name!r}"
+        if mac.status not in _READY or not mac.delivered or mac.deletion_scheduled:
+            return f"it is {mac.status}, delivered: {mac.delivered}"
+        return ""
+
+    async def _mark(self, call: Call, mac: Mac) -> Outcome:
+        stage = Stage(str(call.arg("stage")))
+        if stage is Stage.RELEASING:
+            # The family is resolved before the host is touched; the wipe resolves it once more.
+            family, type_name = str(call.arg("family") or ""), mac.type or ""
+            await self._images.choose(call.zone, type_name, family)
+        name = str(self._name(call, mac, stage))
+        if mac.name == name:
+            return self._done(call, mac)
+        return self._done(call, await self._api.change(call.zone, mac.id, {"name": name}))
+
+    def _name(self, call: Call, mac: Mac, stage: Stage) -> Name:
+        """Return the name of a stage; the pool that the host came from stays in it."""
+        old = name_of(mac.name or "")
+        pool = self._reader(call.zone).host(mac).note("pool")
+        digest = pool_digest(pool) if pool or old is None else old.pool
+        fleet, machine = str(call.arg("fleet") or ""), str(call.arg("machine") or "")
+        if old is not None and not (fleet and machine):
+            fleet, machine = old.fleet, old.machine
+        return Name(
+            stage=stage,
+            installation=self._installation,
+            fleet=FleetName(fleet),
+            machine=MachineId(machine),
+            pool=digest,
+        )
+
+    async def _free(self, call: Call, mac: Mac) -> Outcome:
+        if mac.status not in _READY:
+            return Refused(why=Refusal.BUSY, text=f"it is {mac.status}")
+        name = pool_name(str(call.arg("pool")), HostId(mac.id), str(call.arg("wiped")))
+        return self._done(call, await self._api.change(call.zone, mac.id, {"name": name}))
+
+    async def _reinstall(self, call: Call, mac: Mac) -> Outcome:
+        family = str(call.arg("family") or "") or (mac.os.family if mac.os else "") or ""
+        image, warning = await self._images.choose(call.zone, mac.type or "", family)
+        if warning:
+            log.warning("the type's usual image is used", host=mac.id, why=warning)
+        return self._done(call, await self._api.reinstall(call.zone, mac.id, image))
+
+    async def _uncommit(self, call: Call, mac: Mac) -> Outcome:
+        body: dict[str, object] = {"commitment_type": {"commitment_type": "none"}}
+        return self._done(call, await self._api.change(call.zone, mac.id, body))
+
+    async def _detach(self, call: Call, mac: Mac) -> Outcome:
+        listing = await self._api.attachments(call.zone, mac.id)
+        if isinstance(listing.trouble, TROUBLE):
+            return unread(listing.trouble, "its private networks")
+        for attachment in listing.found.values():
+            if attachment.private_network_id and attachment.status != "detaching":
+                try:
+                    await self._api.detach(call.zone, mac.id, attachment.private_network_id)
+                except Failed as failed:
+                    if not failed.problem.missing:
+                        raise
+        return Done()
+
+    async def _schedule(self, call: Call, mac: Mac) -> Outcome:
+        changed = await self._api.change(call.zone, mac.id, {"schedule_deletion": True})
+        return self._done(call, changed)
+
+    async def _delete(self, call: Call, mac: Mac) -> Outcome:
+        """Delete it; where that is refused until a date, have it deleted then."""
+        try:
+            await self._api.delete(call.zone, mac.id)
+        except Failed as failed:
+            if not is_floor(failed.problem):
+                raise
+            log.info("not to be deleted yet", host=mac.id, until=str(floor_date(failed.problem)))
+            return await self._schedule(call, mac)
+        return Done(gone=(PartId(mac.id),))
+
+    def _done(self, call: Call, mac: Mac) -> Done:
+        """Return what an answer shows: the host, and the tenancy of the call's machine if any."""
+        reader = self._reader(call.zone)
+        host = reader.host(mac)
+        if call.slot == HOST:
+            return Done(parts=(host,))
+        part = reader.tenancy(mac)
+        if part is None:
+            return Done(gone=(call.target,) if call.target else ())
+        return Done(parts=(part,))
+
+    def _outcome(self, trouble: Exception, call: Call, host: str) -> Outcome:
+        if isinstance(trouble, Failed):
+            problem = trouble.problem
+            if is_missing(problem, host) and problem.resource_id:
+                return Done(gone=(call.target,) if call.target else ())
+            if call.kind == ways.REINSTALL and is_reinstalling(problem):
+                return Done()
+            if problem.missing:
+                return Refused(why=Refusal.BUSY, text=str(problem))
+        if isinstance(trouble, TROUBLE):
+            return outcome_of(trouble, call)
+        raise trouble
+
+
+def _host_of(call: Call) -> str:
+    named = call.arg("host")
+    return str(named) if named else str(call.target or "").partition("#")[0]
+
+
+def _unread(trouble: Exception, call: Call, host: str) -> Outcome:
+    """Return what it means that the host could not be read first: gone, or not now."""
+    if isinstance(trouble, Failed) and is_missing(trouble.problem, host):
+        return Done(gone=(call.target,)) if call.target else _vanished(host)
+    if isinstance(trouble, TROUBLE):
+        return unread(trouble, f"host {host}")
+    raise trouble
+
+
+def _vanished(host: str) -> Refused:
+    return Refused(why=Refusal.WRONG_STATE, text=f"host {host} is not there any more")
+
+
+def is_reinstalling(problem: Problem) -> bool:
+    """Tell whether a wipe was refused because one is under way, and for no other transience."""
+    state = _STATE.search(problem.message)
+    return problem.type == "transient_state" and state is not None and state[1] == "reinstalling"
+
+
+def is_floor(problem: Problem) -> bool:
+    """Tell whether a deletion was refused until a date, in any of the shapes that were seen.
+
+    412 with a type or without one, 400 and 403: the text is the same in all.
+    """
+    said = _UNTIL.search(f"{problem.message} {problem.precondition}") is not None
+    typed = problem.status == 412 and problem.type in {"precondition_failed", ""}
+    return typed or (said and problem.status in {400, 403, 409, 412})
+
+
+def floor_date(problem: Problem) -> datetime | None:
+    """Return from when on the host may be deleted, as the refusal says it (UTC)."""
+    found = _UNTIL.search(problem.message)
+    if found is None:
+        return None
+    return datetime.fromisoformat(f"{found[1]}T{found[2]}").replace(tzinfo=UTC)

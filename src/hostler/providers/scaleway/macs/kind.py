@@ -1,0 +1,89 @@
+"""Kind: how the fleet file's tables become an account with Macs."""
+
+import hashlib
+from pathlib import Path
+
+from hostler.domain.errors import ConfigError
+from hostler.domain.ids import FleetName, Zone
+from hostler.domain.machine import Offer
+from hostler.ports.kind import Blueprint, Opening
+from hostler.ports.provider import Provider
+from hostler.providers.scaleway.kind import account_of
+
+from .images import is_family
+from .settings import PRICES, MacAccountTable, MacSite, MacTable, MacTemplate
+
+
+class MacKind:
+    """Scaleway Apple silicon."""
+
+    settings = MacAccountTable
+    template = MacTable
+
+    def blueprint(self, settings: object, template: object, folder: Path) -> Blueprint:
+        """Return the offers, type by type and zone by zone; the digest is of the networks."""
+        del settings, folder
+        table = _macs(template)
+        if not is_family(table.os):
+            raise ValueError(
+                f'os: expected a family, such as "Tahoe"; {table.os!r} names one image, which may '
+                "be retired any day"
+            )
+        made = ",".join(table.private_networks)
+        return Blueprint(
+            offers=tuple(
+                Offer(type=kind, zone=Zone(zone), image=table.os)
+                for kind in dict.fromkeys(table.types)
+                for zone in dict.fromkeys(table.zones)
+            ),
+            digest=hashlib.sha256(made.encode()).hexdigest()[:16],
+        )
+
+    def open(self, opening: Opening) -> Provider:
+        """Return the account, with the secret from its file or the environment."""
+        from hostler.providers.scaleway.client import Client  # noqa: PLC0415 - see scaleway/kind.py
+        from hostler.providers.scaleway.transport import AiohttpTransport  # noqa: PLC0415
+
+        from .macs import Macs  # noqa: PLC0415
+
+        account, table = account_of(opening), _account(opening.settings)
+        authorities = opening.folder / table.ca_file if table.ca_file else None
+        if authorities is not None and not authorities.is_file():
+            raise ConfigError(f"provider.{opening.name}.ca_file: there is no file {authorities}")
+        macs = {name: _macs(template) for name, template in opening.templates.items()}
+        return Macs(
+            Client(AiohttpTransport(account.endpoint, authorities), account, opening.clock),
+            opening.clock,
+            installation=opening.installation,
+            zones=tuple(sorted({Zone(z) for one in macs.values() for z in one.zones})),
+            templates={name: template_of(one, table) for name, one in macs.items()},
+            site=site_of(table, macs),
+            settle=table.settle,
+        )
+
+
+def template_of(table: MacTable, account: MacAccountTable) -> MacTemplate:
+    """Return a fleet's template; the account's pool serves where it names none."""
+    pool = table.pool_prefix or account.pool_prefix or ""
+    return MacTemplate(pool=pool, networks=table.private_networks)
+
+
+def site_of(account: MacAccountTable, fleets: dict[FleetName, MacTable]) -> MacSite:
+    """Return what hosts are read with: the pools of the account and of all its fleets."""
+    named = (account.pool_prefix, *(table.pool_prefix for table in fleets.values()))
+    pools = tuple(dict.fromkeys(prefix for prefix in named if prefix))
+    return MacSite(
+        pools=pools, default=account.pool_prefix or "", prices={**PRICES, **account.prices}
+    )
+
+
+def _account(settings: object) -> MacAccountTable:
+    if not isinstance(settings, MacAccountTable):
+        raise TypeError(type(settings))
+    return settings
+
+
+def _macs(template: object) -> MacTable:
+    if not isinstance(template, MacTable):
+        raise TypeError(type(template))
+    return template

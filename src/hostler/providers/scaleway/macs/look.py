@@ -1,0 +1,82 @@
+"""Look: every Mac of a zone in one listing, or single ones by their ids."""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from datetime import datetime
+
+from hostler.domain.host import HOST, host_of
+from hostler.domain.ids import MachineId, PartId, Zone
+from hostler.domain.parts import Look, Looked, Part, Scope
+from hostler.ports.clock import Clock
+from hostler.providers.scaleway.scan import ask_each
+
+from .api import MacApi
+from .read import SERVER, MacReader
+from .wire import Mac
+from .words import strange
+
+Sight = tuple[tuple[Looked, ...], tuple[Part, ...]]
+
+
+class MacLooker:
+    """Looks at an account's Macs. One listing of a zone serves hosts and tenancies."""
+
+    def __init__(self, api: MacApi, clock: Clock, reader: Callable[[Zone], MacReader]) -> None:
+        self._api, self._clock, self._reader = api, clock, reader
+
+    async def look(self, scopes: tuple[Scope, ...]) -> Look:
+        """Look at these scopes, zones and single hosts side by side."""
+        whole = [scope for scope in scopes if scope.machine is None]
+        async with asyncio.TaskGroup() as group:
+            tasks = [
+                group.create_task(self._zone(zone, [s for s in whole if s.zone == zone]))
+                for zone in dict.fromkeys(scope.zone for scope in whole)
+            ]
+            tasks += [group.create_task(self._close(s)) for s in scopes if s.machine is not None]
+        sights = [task.result() for task in tasks]
+        parts = {part.id: part for _, shown in sights for part in shown}
+        words = (strange(part.status) for part in parts.values() if part.slot == HOST)
+        return Look(
+            looked=tuple(looked for told, _ in sights for looked in told),
+            parts=tuple(parts.values()),
+            strange=tuple(word for word in words if word),
+        )
+
+    async def _zone(self, zone: Zone, scopes: list[Scope]) -> Sight:
+        begun = self._clock.now()
+        listing = await self._api.macs(zone)
+        known = {part for s in scopes for part in s.known if s.kind == SERVER.kind}
+        told = tuple(_looked(scope, begun, listing.error) for scope in scopes)
+        macs = (mac for mac in listing.found.values() if self._is_ours(mac))
+        return told, self._parts(zone, macs, known)
+
+    async def _close(self, scope: Scope) -> Sight:
+        """Ask for the known hosts one by one, and for the one that the machine may have besides."""
+        begun = self._clock.now()
+        ids = dict.fromkeys(host_of(part) for part in scope.known)
+        answers = await ask_each(scope.zone, ids, self._api.mac)
+        error = "; ".join(f"{mac}: {said}" for mac, said in sorted(answers.errors.items()))
+        macs = (mac for mac in answers.found.values() if self._is_ours(mac))
+        parts = self._parts(scope.zone, macs, set(scope.known))
+        return (_looked(scope, begun, error),), parts
+
+    def _parts(self, zone: Zone, macs: Iterable[Mac], known: set[PartId]) -> tuple[Part, ...]:
+        reader, parts = self._reader(zone), list[Part]()
+        wanted = dict[str, list[MachineId]]()
+        for part in known:
+            wanted.setdefault(host_of(part), []).append(MachineId(part.partition("#")[2]))
+        for mac in macs:
+            parts.append(reader.host(mac))
+            named = reader.tenancy(mac)
+            others = (reader.renamed(mac, machine) for machine in wanted.get(mac.id, ()))
+            found = {part.id: part for part in (*others, named) if part is not None}
+            parts.extend(found.values())
+        return tuple(parts)
+
+    def _is_ours(self, mac: Mac) -> bool:
+        """Filter again on our side: a Mac of another project is never a part."""
+        return mac.project_id is None or mac.project_id == self._api.project
+
+
+def _looked(scope: Scope, begun: datetime, error: str) -> Looked:
+    return Looked(scope=scope, begun=begun, complete=not error, error=error)

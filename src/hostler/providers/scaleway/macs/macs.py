@@ -1,0 +1,125 @@
+"""Macs: Scaleway's Apple silicon as the engine's provider port: hosts that outlive machines."""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+
+from hostler.domain.calls import Call, Outcome
+from hostler.domain.errors import ConfigError
+from hostler.domain.host import HOST, Host, HostGoal
+from hostler.domain.ids import FleetName, InstallationId, Zone
+from hostler.domain.machine import Machine, Offer
+from hostler.domain.parts import Condition, Look, Part, Scope
+from hostler.domain.phases import Goal
+from hostler.domain.traits import Traits
+from hostler.ports.clock import Clock
+from hostler.ports.provider import Connection
+from hostler.providers.scaleway.client import Client
+from hostler.providers.scaleway.marks import writable
+
+from . import ways
+from .api import MacApi
+from .deeds import MacDeeds
+from .images import family_key
+from .look import MacLooker
+from .read import SERVER, MacReader
+from .settings import MacSite, MacTemplate
+
+SETTLE = timedelta(seconds=60)
+FLOOR = timedelta(hours=24)
+_COSTS = {ways.REINSTALL: 3, ways.DETACH: 4, ways.DELETE: 3, ways.REBOOT: 2}
+"""The most requests that a call takes; a rename reads the host first, and takes two."""
+
+
+class Macs:
+    """One account's Macs in some zones. `installation` is written into every name."""
+
+    def __init__(  # noqa: PLR0913 - all that an account is made of, by name
+        self,
+        client: Client,
+        clock: Clock,
+        *,
+        installation: InstallationId,
+        zones: tuple[Zone, ...],
+        templates: Mapping[FleetName, MacTemplate],
+        site: MacSite,
+        settle: timedelta = SETTLE,
+        adopted: tuple[InstallationId, ...] = (),
+    ) -> None:
+        """Raise ConfigError where a fleet's name could not be read back from a name."""
+        for fleet in templates:
+            if not writable(installation, fleet):
+                raise ConfigError(f"fleet {fleet!r} cannot be written into a mark")
+        self._client, self._installation = client, installation
+        self._templates, self._site = dict(templates), site
+        self._ours = frozenset({installation, *adopted})
+        self._traits = Traits(
+            main=SERVER,
+            kinds=(SERVER.kind, HOST.kind),
+            settle=settle,
+            deadline=client.deadline,
+            rests=True,
+            created=False,
+            floor=FLOOR,
+            zones=zones,
+            hosts=HOST.kind,
+        )
+        self._api = MacApi(client)
+        self._looker = MacLooker(self._api, clock, self._reader)
+        self._deeds = MacDeeds(self._api, clock, self._reader, installation)
+
+    @property
+    def traits(self) -> Traits:
+        return self._traits
+
+    def _reader(self, zone: Zone) -> MacReader:
+        site = self._site
+        return MacReader(
+            zone, self._installation, self._ours, site.pools, site.default, site.prices
+        )
+
+    async def look(self, scopes: tuple[Scope, ...]) -> Look:
+        return await self._looker.look(scopes)
+
+    async def do(self, call: Call) -> Outcome:
+        return await self._deeds.do(call)
+
+    def next_calls(
+        self, goal: Goal, machine: Machine, parts: tuple[Part, ...], now: datetime
+    ) -> tuple[Call, ...]:
+        return ways.next_calls(goal, machine, parts, now, self._traits.settle)
+
+    def host_calls(self, goal: HostGoal, host: Host, part: Part, now: datetime) -> tuple[Call, ...]:
+        return ways.host_calls(goal, host, part, now)
+
+    def fits(self, fleet: FleetName, offer: Offer, part: Part) -> str:
+        template = self._templates.get(fleet)
+        pool = template.pool if template is not None else ""
+        stage = part.note("stage")
+        if stage not in {"pool", "parked"}:
+            return f"it is {stage}"
+        if not pool or part.note("pool") != pool:
+            return f"it is not of the pool {pool or '(none)'}"
+        if part.zone != offer.zone or part.note("type") != offer.type:
+            return f"it is a {part.note('type')} in {part.zone}"
+        if offer.image and part.note("family") != family_key(offer.image):
+            return f"it runs {part.note('family')}"
+        if part.condition is not Condition.UP or not part.note("delivered"):
+            return f"it is {part.status}"
+        return "it will be deleted" if part.note("scheduled") else ""
+
+    def connection(self, machine: Machine, parts: tuple[Part, ...]) -> Connection | None:
+        bound = machine.bound(SERVER)
+        part = next((part for part in parts if part.id == bound), None)
+        if part is None or part.status != "ready" or not part.address:
+            return None
+        return Connection(address=part.address, user=part.note("user") or "m1", arch="arm64")
+
+    def cost(self, call: Call | Scope) -> int:
+        if isinstance(call, Call):
+            return _COSTS.get(call.kind, 2)
+        if call.kind == HOST.kind:  # comes along with the listing of tenancies
+            return 0
+        return 1 if call.machine is None else len(call.known)
+
+    async def close(self) -> None:
+        await self._client.close()

@@ -1,0 +1,80 @@
+"""Settings: what an account and a fleet of Macs are made of, and what the fleet file may say."""
+
+from dataclasses import dataclass, field
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from hostler.providers.scaleway.tables import AccountTable, Id, TypeName, ZoneName
+
+PREFIX = r"^(?!hostler)[A-Za-z0-9][A-Za-z0-9_-]{0,40}$"
+A_PREFIX = {
+    "expected": "letters, digits, - and _, and not beginning with hostler: names that begin so are "
+    "free hosts"
+}
+PRICES = {"M2-L": 0.21, "M4-XL": 0.49}
+"""Euros per hour as a user of these types wrote them down; no API tells them."""
+
+Prefix = Annotated[str, Meta(pattern=PREFIX, extra=A_PREFIX)]
+
+
+class MacAccountTable(AccountTable, frozen=True, kw_only=True):
+    """A Scaleway account with Macs."""
+
+    pool_prefix: Annotated[
+        Prefix | None,
+        Meta(
+            description="how names of free hosts begin, for fleets that name no pool of their own "
+            "and for hosts whose pool is not known; without any, nothing can be released"
+        ),
+    ] = None
+    prices: Annotated[
+        dict[str, Annotated[float, Meta(ge=0)]],
+        Meta(description="euros per hour of each type; no API tells them"),
+    ] = {}  # noqa: RUF012 - msgspec copies it
+
+
+class MacTable(Struct, frozen=True, kw_only=True):
+    """What the Macs of a fleet are claimed by."""
+
+    types: Annotated[
+        tuple[TypeName, ...],
+        Meta(min_length=1, description="types of Mac in order of preference, such as M2-L"),
+    ]
+    zones: Annotated[
+        tuple[ZoneName, ...], Meta(min_length=1, description="zones in order of preference")
+    ] = ("fr-par-1",)
+    os: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            description="the family of macOS; hosts are wiped to its newest image that their type "
+            "can boot",
+        ),
+    ] = "Tahoe"
+    pool_prefix: Annotated[
+        Prefix | None,
+        Meta(
+            description="how names of the hosts begin that may be claimed; left out: the account's"
+        ),
+    ] = None
+    private_networks: Annotated[
+        tuple[Id, ...], Meta(description="private networks that each host is put into")
+    ] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MacTemplate:
+    """What a fleet's hosts must be: its pool's prefix, and the networks that they are put into."""
+
+    pool: str = ""
+    networks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MacSite:
+    """What an account's Macs are read with: all prefixes of pools, the default, prices."""
+
+    pools: tuple[str, ...] = ()
+    default: str = ""
+    prices: dict[str, float] = field(default_factory=lambda: dict(PRICES))

@@ -1,0 +1,292 @@
+"""Ways: the pure half: which calls bring a Mac from where its name and status say it is to a goal.
+
+Every rename names the name that it expects to find, and is looked up afresh just before. A claim is
+believed when its pending mark still stands after settle. At no moment does a host bear a name that
+anybody may claim while a wipe since its last use is not proved.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from hostler.domain.calls import Call, Effect, Shows
+from hostler.domain.claims import CLEAN
+from hostler.domain.host import HOST, Host, HostGoal, tenancy
+from hostler.domain.ids import FleetName, HostId, MachineId, PartId
+from hostler.domain.machine import Asked, Fate, Machine
+from hostler.domain.parts import Condition, Part, Slot
+from hostler.domain.phases import Goal
+from hostler.domain.tenancies import RETIRE
+
+from .names import Stage
+from .read import SERVER
+
+MARK, FREE, REINSTALL, REBOOT = "mac.mark", "mac.free", "mac.reinstall", "mac.reboot"
+UNCOMMIT, DETACH, DELETE, SCHEDULE = "mac.uncommit", "mac.detach", "mac.delete", "mac.schedule"
+
+_STAGES = frozenset(str(stage) for stage in Stage)
+_OPEN_TO_US = _STAGES | {"pool"}
+"""The stages from which a host that is a machine's by its tie may be marked for that machine."""
+
+
+def mark_kind(stage: Stage) -> str:
+    """Return the kind of the call that marks a host: each stage is a call of its own."""
+    return f"{MARK}.{stage}"
+
+
+def next_calls(
+    goal: Goal, machine: Machine, parts: tuple[Part, ...], now: datetime, settle: timedelta
+) -> tuple[Call, ...]:
+    """Return the calls that may be made now for a machine; nothing without a host of its own."""
+    if machine.host is None:
+        return ()
+    mine = tenancy(machine.host, machine.id)
+    part = next((part for part in parts if part.id == mine), None)
+    if part is None:
+        claims = goal is Goal.PRESENT and machine.bound(SERVER) is None
+        return (_mark(machine, None, Stage.PENDING),) if claims else ()
+    if part.status == "promised" or part.note("stage") not in _OPEN_TO_US:
+        return ()
+    way = Way(machine, part, now, settle)
+    match goal:
+        case Goal.PRESENT:
+            return way.present()
+        case Goal.RESTING:
+            return way.resting()
+        case Goal.ABSENT:
+            return way.absent()
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One machine's way on the host that it has."""
+
+    machine: Machine
+    part: Part
+    now: datetime
+    settle: timedelta
+
+    @property
+    def stage(self) -> str:
+        """The stage that the host's name tells for this machine; empty where it names another."""
+        return self.part.note("stage") if self.part.mark is not None else ""
+
+    def present(self) -> tuple[Call, ...]:
+        """Claim: pending, settled, wiped unless it was proved clean, claimed."""
+        match self.stage:
+            case Stage.CLAIMED:
+                return ()
+            case Stage.PENDING if not self._settled():
+                return ()
+            case Stage.PENDING if self.machine.fact(CLEAN) is None and not self._is_wiped():
+                return self._wipe(Effect.CHANGE)
+            case Stage.PENDING | Stage.RESTED:
+                ready = self.part.status == "ready"
+                return (_mark(self.machine, self.part, Stage.CLAIMED),) if ready else ()
+            case Stage.RESTING | Stage.RELEASING:
+                return ()
+            case _:
+                return self._again()
+
+    def _again(self) -> tuple[Call, ...]:
+        """Mark a host that is ours by its tie, and lost its name to somebody or a late call."""
+        used = self.machine.was_ready is not None
+        return (_mark(self.machine, self.part, Stage.CLAIMED if used else Stage.PENDING),)
+
+    def resting(self) -> tuple[Call, ...]:
+        """Rest: not for anybody, wiped, and then ours by name."""
+        match self.stage:
+            case Stage.RESTED | Stage.RELEASING:
+                return ()
+            case Stage.RESTING if self._is_wiped():
+                return (_mark(self.machine, self.part, Stage.RESTED),)
+            case Stage.RESTING:
+                return self._wipe(Effect.CHANGE)
+            case _:
+                return (_mark(self.machine, self.part, Stage.RESTING),)
+
+    def absent(self) -> tuple[Call, ...]:
+        """Release: not for anybody, a wipe that is seen, and on to the host's own record."""
+        if self.machine.fact(RETIRE) is not None:
+            return (_mark(self.machine, self.part, Stage.RETIRING, Effect.DESTROY),)
+        if self.stage != Stage.RELEASING:
+            return (_mark(self.machine, self.part, Stage.RELEASING, Effect.DESTROY),)
+        wipe = self._last_wipe()
+        if wipe is not None and wipe.fate is Fate.DONE and not self._failed(wipe):
+            return (_mark(self.machine, self.part, Stage.WIPING, Effect.DESTROY),)
+        return self._wipe(Effect.DESTROY)
+
+    def _settled(self) -> bool:
+        pended = self.machine.last_asked(SERVER, mark_kind(Stage.PENDING))
+        if pended is None:
+            return True
+        return self.now >= (pended.closed or pended.at) + self.settle
+
+    def _last_wipe(self) -> Asked | None:
+        """Return the newest wipe that was asked for since the stage that needs it began."""
+        wipe = self.machine.last_asked(SERVER, REINSTALL)
+        marked = self.machine.last_asked(SERVER, mark_kind(Stage(self.stage)))
+        if wipe is None or (marked is not None and wipe.at < marked.at):
+            return None
+        return wipe
+
+    def _is_wiped(self) -> bool:
+        wipe = self._last_wipe()
+        seen = wipe is not None and wipe.fate is Fate.DONE
+        return seen and self.part.status == "ready"
+
+    def _failed(self, wipe: Asked) -> bool:
+        return wipe.fate is Fate.DONE and self.part.condition is Condition.FAILED
+
+    def _wipe(self, effect: Effect) -> tuple[Call, ...]:
+        """Ask for a wipe, unless one is under way; one that ended in error is asked for again."""
+        wipe = self._last_wipe()
+        under_way = wipe is not None and wipe.fate in {Fate.OPEN, Fate.DONE}
+        if wipe is not None and under_way and not self._failed(wipe):
+            return ()
+        if self.part.status not in {"ready", "error"}:
+            return ()
+        return (reinstall(self.part, SERVER, self.part.id, effect),)
+
+
+def _mark(
+    machine: Machine, part: Part | None, stage: Stage, effect: Effect = Effect.CHANGE
+) -> Call:
+    """Return the rename; the first one makes the tenancy, and finds the name out by itself."""
+    host = machine.host or HostId("")
+    return Call(
+        kind=mark_kind(stage),
+        slot=SERVER,
+        zone=machine.offer.zone,
+        effect=Effect.MAKE if part is None else effect,
+        target=part.id if part is not None else None,
+        once=True,
+        shows=Shows.MARK,
+        aim=str(stage),
+        args=(
+            ("host", host),
+            ("expect", part.name if part is not None else ""),
+            ("stage", str(stage)),
+            ("fleet", machine.fleet),
+            ("machine", machine.id),
+            ("type", machine.offer.type),
+            ("family", machine.offer.image),
+        ),
+    )
+
+
+def reinstall(part: Part, slot: Slot, target: PartId, effect: Effect, family: str = "") -> Call:
+    """Return a wipe of a host that must still bear the name that it bore."""
+    return Call(
+        kind=REINSTALL,
+        slot=slot,
+        zone=part.zone,
+        effect=effect,
+        target=target,
+        once=True,
+        shows=Shows.WIPE,
+        witness=part.note("witness"),
+        args=(("expect", part.name), ("type", part.note("type")), ("family", family)),
+    )
+
+
+def host_calls(goal: HostGoal, host: Host, part: Part, now: datetime) -> tuple[Call, ...]:
+    """Return the calls that may be made now for a host that no machine holds."""
+    if part.note("stage") not in _STAGES:
+        return ()
+    match goal:
+        case HostGoal.WIPED:
+            return _wiped(host, part)
+        case HostGoal.RETIRED:
+            return _retired(host, part, now)
+        case HostGoal.OFF:
+            return ()
+
+
+def _wiped(host: Host, part: Part) -> tuple[Call, ...]:
+    if part.note("stage") != Stage.WIPING:
+        return (_rename(host, part, Stage.WIPING),)
+    if host.wiped is not None:
+        return (_free(host, part),) if host.pool else ()
+    if host.wiping is not None or part.status not in {"ready", "error"}:
+        return ()
+    return (reinstall(part, HOST, part.id, Effect.DESTROY, host.image),)
+
+
+def _rename(host: Host, part: Part, stage: Stage) -> Call:
+    return Call(
+        kind=mark_kind(stage),
+        slot=HOST,
+        zone=part.zone,
+        effect=Effect.DESTROY,
+        target=part.id,
+        once=True,
+        shows=Shows.MARK,
+        aim=str(stage),
+        args=(
+            ("host", host.id),
+            ("expect", part.name),
+            ("stage", str(stage)),
+            ("fleet", host.fleet or FleetName("")),
+            ("machine", host.machine or MachineId("")),
+            ("pool", host.pool),
+        ),
+    )
+
+
+def _free(host: Host, part: Part) -> Call:
+    """Return the rename into the pool: the last thing, after a wipe that was proved."""
+    return Call(
+        kind=FREE,
+        slot=HOST,
+        zone=part.zone,
+        effect=Effect.CHANGE,
+        target=part.id,
+        once=True,
+        shows=Shows.MARK,
+        aim="pool",
+        args=(
+            ("host", host.id),
+            ("expect", part.name),
+            ("pool", host.pool),
+            ("wiped", host.wiped.isoformat() if host.wiped else ""),
+        ),
+    )
+
+
+def _retired(host: Host, part: Part, now: datetime) -> tuple[Call, ...]:
+    """Give a host up: no renewal, no networks, deleted; or its deletion scheduled at its date."""
+    if part.note("stage") != Stage.RETIRING:
+        return (_rename(host, part, Stage.RETIRING),)
+    if part.note("commitment"):
+        return (_plain(UNCOMMIT, part),)
+    if part.note("networks") and not _asked_well(host, DETACH):
+        return (_plain(DETACH, part),)
+    return _ended(host, part, now)
+
+
+def _ended(host: Host, part: Part, now: datetime) -> tuple[Call, ...]:
+    """Delete it if that may be, or have it deleted at its date; then wait for that date."""
+    told = part.note("deletable")
+    deletable = datetime.fromisoformat(told) if told else host.scheduled
+    early = deletable is not None and now < deletable
+    if early and part.note("scheduled"):
+        return ()
+    return (_plain(SCHEDULE if early else DELETE, part),)
+
+
+def _asked_well(host: Host, kind: str) -> bool:
+    asked = host.last_asked(kind)
+    return asked is not None and asked.fate is Fate.DONE
+
+
+def _plain(kind: str, part: Part) -> Call:
+    return Call(
+        kind=kind,
+        slot=HOST,
+        zone=part.zone,
+        effect=Effect.DESTROY,
+        target=part.id,
+        once=True,
+        shows=Shows.NOTHING,
+        args=(("expect", part.name), ("deletable", part.note("deletable"))),
+    )
