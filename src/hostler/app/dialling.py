@@ -1,0 +1,139 @@
+"""Dialling: one login by SSH, by keys alone, at a host whose key is pinned."""
+
+import asyncio
+import contextlib
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+import asyncssh
+
+_KEYS = (
+    "ssh-ed25519",
+    "ecdsa-sha2-nistp256",
+    "ecdsa-sha2-nistp384",
+    "ecdsa-sha2-nistp521",
+    "rsa-sha2-512",
+    "rsa-sha2-256",
+)
+"""The host keys that are asked for, in an order that no library's default may change: a host has
+several, and another one of them would look like another host."""
+
+_NOBODY: tuple[list[str], list[str], list[str]] = ([], [], [])
+"""Hosts, authorities and revoked keys that are known beforehand: the guard alone decides."""
+
+_ALIVE = timedelta(seconds=15)
+_SILENCES = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """Where to log in, as whom, and which key must be shown (empty: any)."""
+
+    address: str
+    port: int
+    user: str
+    fingerprint: str = ""
+
+    def __str__(self) -> str:
+        """Return the place as people write it."""
+        return f"{self.user}@{self.address}:{self.port}"
+
+
+@dataclass(slots=True)
+class Line:
+    """A login, or why there is none.
+
+    `shown` is the host's key as far as it got; `wrong` says that it is not the pinned one; `error`
+    is in the words of the far side or of the library, and not fit to be shown as it is.
+    """
+
+    connection: asyncssh.SSHClientConnection | None = None
+    shown: str = ""
+    wrong: bool = False
+    denied: bool = False
+    error: str = ""
+
+
+@dataclass(slots=True)
+class _Guard(asyncssh.SSHClient):
+    """Judges the host's key before anything else is said."""
+
+    wanted: str
+    line: Line = field(default_factory=Line)
+
+    def validate_host_public_key(
+        self, host: str, addr: str, port: int, key: asyncssh.SSHKey
+    ) -> bool:
+        """Tell whether this is the host that is meant; a new exchange of keys asks again."""
+        del host, addr, port
+        self.line.shown = key.get_fingerprint()
+        self.line.wrong = self.wanted.rstrip("=") not in {"", self.line.shown.rstrip("=")}
+        return not self.line.wrong
+
+
+async def dial(target: Target, keys: Sequence[bytes], within: timedelta) -> Line:
+    """Log in within this time; never raises for what the outside does.
+
+    `keys` are private keys, as files hold them; without any, those of an agent and the user's own
+    files are tried. Neither a password nor a configuration file is ever used. The connection is the
+    caller's to end, with `hang_up`.
+    """
+    guard = _Guard(target.fingerprint)
+    try:
+        async with asyncio.timeout(within.total_seconds()):
+            guard.line.connection = await asyncssh.connect(
+                target.address,
+                port=target.port,
+                client_factory=lambda: guard,
+                options=_options(target.user, keys),
+            )
+    except TimeoutError:
+        guard.line.error = f"no login within {within.total_seconds():g} s"
+    except asyncssh.PermissionDenied as error:
+        guard.line.denied, guard.line.error = True, error.reason
+    except (asyncssh.Error, asyncssh.KeyImportError, OSError, UnicodeError) as error:
+        guard.line.error = said(error)
+    return guard.line
+
+
+def _options(user: str, keys: Sequence[bytes]) -> asyncssh.SSHClientConnectionOptions:
+    options = asyncssh.SSHClientConnectionOptions(
+        username=user,
+        config=None,
+        known_hosts=_NOBODY,
+        server_host_key_algs=_KEYS,
+        password_auth=False,
+        kbdint_auth=False,
+        host_based_auth=False,
+        gss_kex=False,
+        gss_auth=False,
+        agent_forwarding=False,
+        keepalive_interval=_ALIVE.total_seconds(),
+        keepalive_count_max=_SILENCES,
+    )
+    if not keys:
+        return options
+    own = [asyncssh.import_private_key(key) for key in keys]
+    return asyncssh.SSHClientConnectionOptions(options, client_keys=own, agent_path=None)
+
+
+async def hang_up(line: Line) -> None:
+    """End a login; one that is not there, or was cut, is ended already."""
+    if line.connection is None:
+        return
+    line.connection.abort()
+    with contextlib.suppress(asyncssh.Error, OSError):
+        await line.connection.wait_closed()
+
+
+def said(error: Exception) -> str:
+    """Return an error in its own words, without the names of files that it may hold."""
+    if isinstance(error, asyncssh.Error):
+        return error.reason
+    if not isinstance(error, OSError):
+        return type(error).__name__
+    if error.errno and error.errno > 0:  # the text of asyncio repeats the address
+        return os.strerror(error.errno)
+    return error.strerror or type(error).__name__

@@ -1,0 +1,66 @@
+"""The real preparer: logs in by SSH, and brings a host to its list of commands."""
+
+from hostler.ports.preparer import Order, Prepared
+from hostler.ports.provider import Connection
+
+from .dialling import Line, Target, dial, hang_up
+from .tail import line
+from .visiting import Visit
+
+
+class SshPreparer:
+    """Prepares hosts by SSH.
+
+    `keys` are private keys, as files hold them; without any, those of an agent and the user's own
+    files are tried. A private address is tried where the public one does not answer at all.
+    """
+
+    def __init__(self, keys: tuple[bytes, ...] = ()) -> None:
+        self._keys = keys
+
+    async def prepare(self, connection: Connection, order: Order) -> Prepared:
+        """Log in, and run the commands if the host does not carry them yet."""
+        found = Prepared(error="the host has no address yet: look again")
+        for address in dict.fromkeys(a for a in (connection.address, connection.internal) if a):
+            found = await self._prepare(_target(address, connection, order), order)
+            if found.login or found.fingerprint:
+                break
+        return found
+
+    async def _prepare(self, target: Target, order: Order) -> Prepared:
+        reached = await dial(target, self._keys, order.login)
+        try:
+            if reached.connection is None:
+                return _not_reached(target, reached, order)
+            visit = Visit(reached.connection, target, order)
+            return await visit.prepare(reached.shown)
+        finally:
+            await hang_up(reached)
+
+
+def _target(address: str, connection: Connection, order: Order) -> Target:
+    return Target(
+        address=address,
+        port=order.port or connection.port,
+        user=order.user or connection.user,
+        fingerprint=order.fingerprint,
+    )
+
+
+def _not_reached(target: Target, reached: Line, order: Order) -> Prepared:
+    why = line(reached.error, order.password)
+    if reached.wrong:
+        error = (
+            f"{target} shows the key {reached.shown}, pinned is {order.fingerprint}, and nothing "
+            "was sent: find out whether somebody reinstalled it, or who answers there"
+        )
+    elif reached.denied:
+        error = (
+            f"{target} does not accept our key ({why}): register it in the project, and reinstall "
+            "the host, for keys are put in then"
+        )
+    elif reached.shown:
+        error = f"no login at {target}, which answered and then broke off ({why}): try again"
+    else:
+        error = f"no login at {target} ({why}): see that it is up, and that its port is open to us"
+    return Prepared(fingerprint=reached.shown, wrong_key=reached.wrong, error=error)

@@ -1,0 +1,92 @@
+"""Preparer: proves that one can log in to a leased host, and brings it to its configuration."""
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Protocol
+
+from hostler.domain.bootstrap import Cause, digest_of
+from hostler.domain.ids import MachineId
+
+from .provider import Connection
+
+
+class Hides(Protocol):
+    """A secret text that does not show itself in a repr, a log or an exception."""
+
+    def reveal(self) -> str:
+        """Return the text, for the one place that sends it."""
+        ...
+
+    def hidden_in(self, text: str) -> str:
+        """Return `text` with every occurrence of the secret blotted out."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What a host is to be prepared for.
+
+    `user` and `port` are the connection's where they are left out. `fingerprint` is the pinned key
+    of the host (`SHA256:…`); where it is empty the key that is shown is trusted. `commands` are
+    shell commands, run one after the other by `/bin/sh` as `user`; each must be idempotent: it may
+    have run before, to its end or not. `applied` is the digest that our record has of the last
+    configuration. `login` bounds each login, `command` each command.
+    """
+
+    machine: MachineId
+    user: str = ""
+    port: int = 0
+    fingerprint: str = ""
+    commands: tuple[str, ...] = ()
+    applied: str = ""
+    forced: bool = False
+    password: Hides | None = field(default=None, repr=False)
+    login: timedelta = timedelta(seconds=15)
+    command: timedelta = timedelta(minutes=10)
+
+    @property
+    def wanted(self) -> str:
+        """The digest of the commands."""
+        return digest_of(self.commands)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """How far it came. No text in it holds the password; each is printable, and bounded.
+
+    `login`: a login was proven. `fingerprint`: the key that the host showed, to be pinned only if
+    `login`. `wrong_key`: it was not the pinned one, and nothing was sent, not even a login.
+    `cause`: why commands ran, or why none did; None where that was not found out. `ran`: all ran
+    now, and succeeded. `applied`: the digest that the host carries now; empty where it carries
+    none, a part, or what is not known. `output`: the last of what the commands printed. `error`:
+    empty where all is well, or else a sentence with what to do.
+    """
+
+    login: bool = False
+    fingerprint: str = ""
+    wrong_key: bool = False
+    cause: Cause | None = None
+    ran: bool = False
+    applied: str = ""
+    output: str = ""
+    error: str = ""
+
+    @property
+    def well(self) -> bool:
+        """Whether the host is ready as ordered."""
+        return self.login and not self.error
+
+
+class Preparer(Protocol):
+    """Logs in to hosts and prepares them."""
+
+    async def prepare(self, connection: Connection, order: Order) -> Prepared:
+        """Log in, and run the commands if the host does not carry them yet.
+
+        Never raises for what the outside does: a connection that breaks is an answer. May be
+        repeated after any break: the host's note of a configuration is taken away before its
+        first command and written after its last one, and a command that an earlier try left
+        running is ended first. With no commands nothing is run at all. The password is sent only
+        when `sudo -S` asks for it, once for each command, and only as its input.
+        """
+        ...
