@@ -9,6 +9,7 @@ import random
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 
 from hostler.controllers.engine import Engine
 from hostler.controllers.given import Ports
@@ -18,11 +19,13 @@ from hostler.domain.ids import AccountName, FleetName, InstallationId, MachineId
 from hostler.domain.machine import Machine, Offer
 from hostler.domain.phases import Phase
 from hostler.domain.seen import Wish, WishKind
-from hostler.ports.provider import Connection
+from hostler.ports.provider import Connection, Provider
 from hostler.ports.store import Kept
 from hostler.providers.scaleway import settings as words
 from hostler.providers.scaleway.client import Client
 from hostler.providers.scaleway.instances import Instances
+from hostler.providers.scaleway.macs.macs import Macs
+from hostler.providers.scaleway.macs.settings import MacSite, MacTemplate
 from hostler.simulators.scaleway.ledger import Leak
 from hostler.simulators.scaleway.options import Options
 from hostler.simulators.scaleway.wire import WorldTransport
@@ -95,15 +98,57 @@ class Stand:
         template: words.Template = PLAIN,
     ) -> "Hostler":
         """Start an engine of its own; without a store it is a new installation."""
+        return self._hostler(fleet, store, partial(_instances, fleet=fleet, template=template))
+
+    def mac_hostler(
+        self, fleet: Fleet, store: MemoryStore | None = None, pool: str = "pool-"
+    ) -> "Hostler":
+        """Start an engine of its own over Macs; without a store it is a new installation."""
+        return self._hostler(fleet, store, partial(_macs, fleet=fleet, pool=pool))
+
+    def _hostler(self, fleet: Fleet, store: MemoryStore | None, make: "Maker") -> "Hostler":
         number = len(self.wires)
         own = store or MemoryStore(InstallationId(f"i-{number}"))
         wire = WorldTransport(self.world, f"h{number}")
         self.wires.append(wire)
-        return Hostler(self, fleet, own, template, wire, f"h{number}")
+        return Hostler(self, fleet, own, make, wire, f"h{number}")
 
     def servers(self) -> list[Leak]:
         """Return the servers that exist, the oldest first."""
         return [leak for leak in self.world.leaks() if leak.kind == "server"]
+
+
+Maker = Callable[[Client, SimClock, InstallationId], Provider]
+
+
+def _instances(
+    client: Client,
+    clock: SimClock,
+    installation: InstallationId,
+    *,
+    fleet: Fleet,
+    template: words.Template,
+) -> Provider:
+    return Instances(
+        client,
+        clock,
+        installation=installation,
+        zones=tuple(dict.fromkeys(offer.zone for offer in fleet.offers)),
+        templates={fleet.name: template},
+    )
+
+
+def _macs(
+    client: Client, clock: SimClock, installation: InstallationId, *, fleet: Fleet, pool: str
+) -> Provider:
+    return Macs(
+        client,
+        clock,
+        installation=installation,
+        zones=tuple(dict.fromkeys(offer.zone for offer in fleet.offers)),
+        templates={fleet.name: MacTemplate(pool=pool)},
+        site=MacSite(pools=(pool,) if pool else (), default=pool),
+    )
 
 
 class Hostler:
@@ -114,23 +159,17 @@ class Hostler:
         stand: Stand,
         fleet: Fleet,
         store: MemoryStore,
-        template: words.Template,
+        make: Maker,
         wire: WorldTransport,
         name: str,
     ) -> None:
         self.stand, self.fleet, self.store, self.wire = stand, fleet, store, wire
-        self.task = stand.group.create_task(self._run(template, name))
+        self.task = stand.group.create_task(self._run(make, name))
 
-    async def _run(self, template: words.Template, name: str) -> None:
+    async def _run(self, make: Maker, name: str) -> None:
         stand, identity = self.stand, await self.store.identity()
         account = words.Account(project=stand.world.options.project, secret_key=SECRET)
-        provider = Instances(
-            Client(self.wire, account, stand.clock),
-            stand.clock,
-            installation=identity.own,
-            zones=tuple(dict.fromkeys(offer.zone for offer in self.fleet.offers)),
-            templates={self.fleet.name: template},
-        )
+        provider = make(Client(self.wire, account, stand.clock), stand.clock, identity.own)
         ports = Ports(
             store=self.store,
             clock=stand.clock,
