@@ -168,10 +168,10 @@ def test_threshold_of_zero_is_off(diagnosis: Diagnosis | None) -> None:
 
 
 def test_pauses_grow_and_the_last_one_repeats() -> None:
-    found = [pause_after(failures, LADDER) for failures in range(-1, 6)]
+    found = [pause_after(failures, LADDER.pauses) for failures in range(-1, 6)]
     seconds = [pause.total_seconds() for pause in found]
     assert seconds == [0, 0, 30, 120, 300, 300, 300]
-    assert pause_after(3, Ladder(pauses=())) == timedelta(0)
+    assert pause_after(3, ()) == timedelta(0)
 
 
 def test_quarantine_doubles_with_each_strike_beyond_the_limit_up_to_the_longest() -> None:

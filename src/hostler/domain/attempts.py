@@ -14,6 +14,10 @@ _MIN = timedelta(minutes=1)
 _DAY = timedelta(days=1)
 
 
+PAUSES = (30 * _S, 2 * _MIN, 5 * _MIN)
+"""Waits between attempts; the last one repeats."""
+
+
 class Remedy(StrEnum):
     """What to do next about a host."""
 
@@ -51,7 +55,7 @@ class Ladder:
     reboot_after: int = 3
     attempts: int = 8
     strikes: int = 2
-    pauses: tuple[timedelta, ...] = (30 * _S, 2 * _MIN, 5 * _MIN)
+    pauses: tuple[timedelta, ...] = PAUSES
     quarantine: timedelta = 1 * _DAY
     longest: timedelta = 30 * _DAY
 
@@ -149,18 +153,18 @@ def _shake(trouble: Trouble, ladder: Ladder) -> Step:
 
 def _again(trouble: Trouble, ladder: Ladder) -> Step:
     why = f"it did not get ready {_times(trouble.failures)}" if trouble.failures else "not tried"
-    return Step(remedy=Remedy.AGAIN, why=why, pause=pause_after(trouble.failures, ladder))
+    return Step(remedy=Remedy.AGAIN, why=why, pause=pause_after(trouble.failures, ladder.pauses))
 
 
 def _times(failures: int) -> str:
     return "once" if failures == 1 else f"{failures} times"
 
 
-def pause_after(failures: int, ladder: Ladder) -> timedelta:
+def pause_after(failures: int, pauses: tuple[timedelta, ...]) -> timedelta:
     """Return the wait after that many failures in a row; nothing before the first."""
-    if failures <= 0 or not ladder.pauses:
+    if failures <= 0 or not pauses:
         return timedelta(0)
-    return ladder.pauses[min(failures, len(ladder.pauses)) - 1]
+    return pauses[min(failures, len(pauses)) - 1]
 
 
 def quarantined_for(strikes: int, ladder: Ladder) -> timedelta:
