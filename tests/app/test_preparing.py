@@ -1,6 +1,7 @@
 """The real preparer, against a host with a real SSH server on loopback."""
 
 import asyncio
+import logging
 import os
 import resource
 from collections.abc import AsyncGenerator, Callable
@@ -171,6 +172,15 @@ async def test_host_without_an_address_is_told(yard: Yard) -> None:
     assert found == Prepared(error="the host has no address yet: look again")
 
 
+@pytest.mark.parametrize("address", ["a" * 300, "a..b", "ü" * 64 + ".test"])
+async def test_address_that_can_be_none_is_an_answer(yard: Yard, address: str) -> None:
+    found = await SshPreparer((yard.host.key,)).prepare(
+        Connection(address=address, user="m1"), yard.order()
+    )
+    assert not found.login
+    assert found.error.startswith(f"no login at m1@{address}:22")
+
+
 async def test_key_file_that_is_none_is_an_answer(yard: Yard) -> None:
     found = await SshPreparer((b"not a key",)).prepare(yard.connection, yard.order())
     assert not found.login
@@ -268,6 +278,14 @@ async def test_failing_command_stops_the_list_and_is_told_with_its_output(yard: 
     assert (again.well, again.cause) == (True, Cause.FIRST)
 
 
+async def test_command_that_is_ended_by_a_signal_is_told(yard: Yard) -> None:
+    found = await yard.run("echo bye; kill -KILL $$", MARK)
+    assert "command 1 of 2" in found.error
+    assert "was ended by the signal KILL" in found.error
+    assert "[signal KILL]" in found.output
+    assert yard.read("marks") == ""
+
+
 async def test_command_that_is_no_shell_text_is_told(yard: Yard) -> None:
     found = await yard.run("if then")
     assert "command 1 of 1" in found.error
@@ -309,6 +327,49 @@ async def test_connection_that_is_cut_is_an_answer_and_all_is_run_again(yard: Ya
     again = await yard.prepare(order)
     assert again.well
     assert len(yard.read("marks").split()) == 2
+
+
+async def test_cut_before_the_first_command_runs_nothing(yard: Yard) -> None:
+    yard.host.cuts = "hostler: applied"
+    found = await yard.run(MARK)
+    assert (found.login, found.well, found.cause) == (True, False, None)
+    assert "what is noted at the host cannot be read: lost" in found.error
+    assert yard.read("marks") == ""
+
+
+async def test_cut_while_the_note_is_written_runs_nothing_needlessly(yard: Yard) -> None:
+    yard.host.cuts = "applied.new"
+    found = await yard.run(MARK)
+    assert (found.ran, found.well, found.applied) == (True, False, "")
+    assert "all ran, but that cannot be noted at the host: lost" in found.error
+    yard.host.cuts = ""
+    assert (await yard.run(MARK)).cause is Cause.CURRENT
+    assert len(yard.read("marks").split()) == 1
+
+
+async def test_host_that_stalls_after_the_login_is_given_up(yard: Yard) -> None:
+    yard.host.stalls = timedelta(seconds=30)
+    found = await yard.prepare(replace(yard.order(MARK), login=SHORT))
+    assert (found.login, found.well) == (True, False)
+    assert "cannot be read: no end in time" in found.error
+
+
+@pytest.mark.parametrize(
+    "says",
+    [
+        b"",
+        b"HTTP/1.1 400 Bad Request\r\n\r\n",
+        b"SSH-1.5-old\r\n",
+        b"SSH-2.0-x\r\n" + bytes(range(256)) * 20,
+        b"x" * 100_000,
+    ],
+)
+async def test_whatever_answers_at_the_port_is_an_answer(yard: Yard, says: bytes) -> None:
+    await yard.host.hang(says)
+    found = await yard.prepare(replace(yard.order(MARK), login=SHORT))
+    assert not found.login
+    assert found.error.startswith("no login at m1@127.0.0.1:")
+    assert len(found.error) < 500
 
 
 async def test_what_an_earlier_try_left_running_is_ended_first(yard: Yard) -> None:
@@ -454,6 +515,16 @@ async def test_password_that_a_command_prints_does_not_come_back(yard: Yard, tex
     assert "failed with 1" in found.error
     assert "***" in found.output
     assert "hunter2" not in repr(found)
+
+
+async def test_password_is_in_no_log(yard: Yard, caplog: pytest.LogCaptureFixture) -> None:
+    """Not even where the library is asked to log all that it can."""
+    yard.host.ask_for(PASSWORD)
+    with caplog.at_level(logging.DEBUG):
+        assert (await yard.run("sudo -S true")).well
+        assert not (await yard.run("sudo -S false")).well
+    assert caplog.records
+    assert "battery" not in caplog.text
 
 
 async def test_cancelled_preparation_leaves_no_login_behind(yard: Yard) -> None:

@@ -56,9 +56,13 @@ class Command:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
-    """How a command ended: its exit status, or else `late`, or an error in the library's words."""
+    """How a command ended: its exit status, or else a signal's name, or that it was late, or lost.
+
+    `error` says in the library's words how the connection went away.
+    """
 
     status: int | None = None
+    signal: str = ""
     late: bool = False
     error: str = ""
 
@@ -132,7 +136,7 @@ class _Running:
         if self.process is None or not _is_over(self.process):
             return Ended(error="the connection went away")
         if self.process.exit_signal is not None:
-            return Ended(error=f"ended by the signal {self.process.exit_signal[0]}")
+            return Ended(signal=self.process.exit_signal[0])
         return Ended(status=self.process.exit_status)
 
 

@@ -1,7 +1,6 @@
 """Visiting: what is done at a host after a login, one command after the other."""
 
 from dataclasses import replace
-from datetime import timedelta
 
 import asyncssh
 
@@ -12,9 +11,6 @@ from . import notes
 from .dialling import Target
 from .shelling import Command, Ended, Prompt, run
 from .tail import Tail, line
-
-_BRIEF = timedelta(seconds=15)
-"""How long a script of ours may take at most."""
 
 _SAID = 4096
 """Bytes that are kept of what a script of ours prints: its end, for a shell may greet before."""
@@ -81,6 +77,8 @@ class Visit:
         if ended.late:
             limit = f"{self._order.command.total_seconds():g} s"
             return f"{which} did not end within {limit}, see its output: {what}"
+        if ended.signal:
+            return f"{which} was ended by the signal {line(ended.signal)}: {what}"
         if ended.status is None:
             why = line(ended.error, self._order.password)
             return f"lost while running {which} ({why}), it will be run again: {what}"
@@ -101,7 +99,7 @@ class Visit:
             said.extend(data)
             del said[:-_SAID]
 
-        ended = await run(self._connection, Command(text=text, within=_BRIEF), feed)
+        ended = await run(self._connection, Command(text=text, within=self._order.login), feed)
         output = said.decode(errors="replace")
         if ended.status == 0 and notes.ended(output):
             return output, ""
@@ -112,4 +110,6 @@ class Visit:
 def _outcome(ended: Ended) -> str:
     if ended.late:
         return "no end in time"
+    if ended.signal:
+        return f"signal {ended.signal}"
     return "lost" if ended.status is None else f"exit {ended.status}"

@@ -30,7 +30,8 @@ class Order:
     of the host (`SHA256:…`); where it is empty the key that is shown is trusted. `commands` are
     shell commands, run one after the other by `/bin/sh` as `user`; each must be idempotent: it may
     have run before, to its end or not. `applied` is the digest that our record has of the last
-    configuration. `login` bounds each login, `command` each command.
+    configuration. `login` bounds each login, and the reading and writing of the host's note;
+    `command` bounds each command.
     """
 
     machine: MachineId

@@ -51,8 +51,9 @@ def new_key(name: str) -> asyncssh.SSHKey:
 class SshHost:
     """One host. What befalls it is set at any time; what it saw is there to be read.
 
-    `rejects`: it takes no key. `slow`: how long each login and each command waits. `cuts`: a
-    command with these words in it loses its connection once it has printed something, and runs on.
+    `rejects`: it takes no key. `slow`: how long each login waits; `stalls`: how long each command
+    does. `cuts`: a command with these words in it loses its connection once it has printed
+    something, and runs on.
     `logins` are the users who asked to log in, `commands` what was run.
     """
 
@@ -64,7 +65,7 @@ class SshHost:
         self.port = 0
         self.generation = 1
         self.rejects = False
-        self.slow = timedelta(0)
+        self.slow = self.stalls = timedelta(0)
         self.cuts = ""
         self.logins, self.commands = list[str](), list[str]()
         self._children = list[Process]()
@@ -119,12 +120,13 @@ class SshHost:
             server.close()
             await server.wait_closed()
 
-    async def hang(self) -> None:
-        """Accept connections, and say nothing."""
+    async def hang(self, says: bytes = b"") -> None:
+        """Accept connections, say this, and then nothing."""
 
         async def keep(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             self._silent.append(writer)
             with suppress(OSError):
+                writer.write(says)
                 await reader.read(-1)
 
         await self.stop()
@@ -173,7 +175,7 @@ class SshHost:
     async def _serve(self, process: asyncssh.SSHServerProcess[bytes]) -> None:
         command = process.command or ""
         self.commands.append(command)
-        await asyncio.sleep(self.slow.total_seconds())
+        await asyncio.sleep(self.stalls.total_seconds())
         ours, theirs = os.pipe()  # asyncio's own would have wait() wait for whoever holds it
         child = await asyncio.create_subprocess_exec(
             "/bin/sh",
@@ -207,12 +209,19 @@ class _Relay:
             feeding = group.create_task(self._in())
             out = group.create_task(self._out())
             code = await self._child.wait()
-            # OpenSSH tells the status at once, and leaves the channel open until all output came.
-            with suppress(OSError):
-                self._process.channel._send_request(b"exit-status", UInt32(code & 255))  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - its public one closes the channel
+            if code >= 0:
+                self._tell(code)
             await out
             feeding.cancel()
+        if code < 0:
+            with suppress(OSError):
+                self._process.exit_with_signal(signal.Signals(-code).name.removeprefix("SIG"))
         self._process.close()
+
+    def _tell(self, code: int) -> None:
+        """Tell the status at once, as OpenSSH does; the channel stays open for more output."""
+        with suppress(OSError):
+            self._process.channel._send_request(b"exit-status", UInt32(code))  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - its public one closes the channel
 
     async def _in(self) -> None:
         stdin = self._child.stdin
