@@ -1,0 +1,63 @@
+"""New machines are saved last: while the record of a lost one cannot be, none is made for it."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from hostler.domain.commands import Event
+from hostler.domain.errors import StoreBusy
+from hostler.domain.fleet import Caps
+from hostler.domain.machine import Machine
+from hostler.domain.parts import Condition
+from hostler.domain.phases import Phase
+from hostler.lab.yard import Yard
+from hostler.ports.store import Fence
+from hostler.stores.memory import MemoryStore
+from hostler.testing.fakeways import MAKE_SERVER
+from hostler.testing.scene import FLEET, HOME, MIN, S
+
+pytestmark = pytest.mark.looptime
+
+EAGER = Caps(share=1.0, per_hour=1000, per_sweep=1000)
+
+
+class Busy(MemoryStore):
+    """A store that saves no record of a machine while it is busy; rows it saves."""
+
+    busy = False
+    refused = 0
+
+    async def save_machine(
+        self, machine: Machine, events: tuple[Event, ...], fence: Fence
+    ) -> Machine:
+        if self.busy:
+            self.refused += 1
+            raise StoreBusy("database is locked")
+        return await super().save_machine(machine, events, fence)
+
+
+async def test_replacement_is_made_only_once_the_loss_of_the_other_is_on_record() -> None:
+    """Else each turn of such a minute would buy one more."""
+    yard = Yard(replace(FLEET, size=2, caps=EAGER))
+    yard.store = store = Busy(HOME)
+    async with yard.running():
+        await yard.until([Phase.READY] * 2, 60 * S)
+        await yard.pass_by(5 * MIN)
+        before = [machine.id for machine in await yard.machines()]
+        lost = yard.world.servers()[0].id
+        yard.world.become(lost, Condition.OFF)
+        async with asyncio.timeout(60):
+            while not any(machine.doubt for machine in await yard.machines()):
+                await yard.pass_by(0.1 * S)
+        store.busy = True
+        async with asyncio.timeout(60):
+            while store.refused < 3:
+                await yard.pass_by(0.1 * S)
+        assert [machine.id for machine in await yard.machines()] == before
+        store.busy = False
+        async with asyncio.timeout(60):
+            while lost in yard.world.parts:
+                await yard.pass_by(0.1 * S)
+        await yard.until([Phase.READY] * 2, 5 * MIN)
+    assert len(yard.calls(MAKE_SERVER)) == 3
