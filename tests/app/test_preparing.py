@@ -160,7 +160,7 @@ async def test_host_that_accepts_and_says_nothing_is_given_up(yard: Yard) -> Non
 
 
 async def test_host_that_is_slow_to_log_in_is_given_up_with_its_key_seen(yard: Yard) -> None:
-    yard.host.slow = timedelta(seconds=30)
+    yard.host.slow = timedelta(seconds=3)
     found = await yard.prepare(replace(yard.order(MARK), login=SHORT))
     assert not found.login
     assert found.fingerprint == yard.host.fingerprint
@@ -299,7 +299,7 @@ async def test_texts_with_quotes_and_lines_reach_the_shell_as_they_are(yard: Yar
 
 
 async def test_command_that_takes_too_long_is_ended_and_told(yard: Yard) -> None:
-    order = replace(yard.order("echo begun; echo $$ >pid; sleep 60"), command=SHORT)
+    order = replace(yard.order("echo begun; echo $$ >pid; sleep 4"), command=SHORT)
     found = await yard.prepare(order)
     assert "command 1 of 1" in found.error
     assert "did not end within 0.4 s" in found.error
@@ -348,7 +348,7 @@ async def test_cut_while_the_note_is_written_runs_nothing_needlessly(yard: Yard)
 
 
 async def test_host_that_stalls_after_the_login_is_given_up(yard: Yard) -> None:
-    yard.host.stalls = timedelta(seconds=30)
+    yard.host.stalls = timedelta(seconds=3)
     found = await yard.prepare(replace(yard.order(MARK), login=SHORT))
     assert (found.login, found.well) == (True, False)
     assert "cannot be read: no end in time" in found.error
@@ -429,7 +429,8 @@ async def test_output_comes_back_printable_and_in_all_languages(yard: Yard) -> N
 async def test_huge_output_is_not_kept_and_its_end_is(yard: Yard) -> None:
     """100 MB go by; what the process holds grows by far less."""
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    found = await yard.run("head -c 100000000 /dev/zero | tr '\\0' x; echo; echo the end")
+    order = yard.order("head -c 100000000 /dev/zero | tr '\\0' x; echo; echo the end")
+    found = await yard.prepare(replace(order, command=timedelta(seconds=50)))
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     assert found.well
     assert found.output.endswith("the end\n\n[exit 0]\n")
