@@ -1,5 +1,5 @@
 from collections.abc import AsyncGenerator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from hostler.config.values import Listen
 from hostler.domain.errors import ConfigError
-from hostler.domain.ids import AccountName, PartId, Zone
+from hostler.domain.ids import AccountName, FleetName, PartId, Zone
 from hostler.domain.phases import Phase
 from hostler.domain.seen import Suspect, SuspectClass
 from hostler.doors.metrics.meters import METRICS, PrometheusMeters
@@ -114,6 +114,26 @@ def test_suspects_that_are_gone_count_nothing() -> None:
     assert ("hostler_suspects", labels) not in samples(meters)
 
 
+def test_stray_hosts_are_told_under_their_upstream_names_too() -> None:
+    meters = PrometheusMeters(BootClock())
+    meters.suspects((replace(suspect("a", 0.5), kind="host"), suspect("b", 0.25)))
+    meters.reclaimed(FleetName("web"), "taken_back")
+    meters.reclaimed(FleetName("web"), "failed")
+    found = samples(meters)
+    assert found["scaleway_orphan_servers", ()] == 1
+    assert found["scaleway_orphan_servers_reclaimed_total", ()] == 1
+    assert found["hostler_reclaimed_total", (("fleet", "web"), ("result", "failed"))] == 1
+
+
+def test_hosts_of_a_state_that_none_is_in_count_nothing() -> None:
+    meters = PrometheusMeters(BootClock())
+    labels = (("provider", "main"), ("state", "free"), ("type", "M2-L"), ("zone", "z"))
+    meters.hosts(MAIN, {("z", "M2-L", "free"): 3})
+    assert samples(meters)["hostler_hosts", labels] == 3
+    meters.hosts(MAIN, {("z", "M2-L", "held"): 3})
+    assert ("hostler_hosts", labels) not in samples(meters)
+
+
 def test_the_longest_settling_is_kept() -> None:
     meters = PrometheusMeters(BootClock())
     for seconds in (2, 9, 4):
@@ -130,7 +150,7 @@ def test_two_registries_do_not_know_each_other() -> None:
 
 def test_every_metric_keeps_the_conventions() -> None:
     for metric in METRICS:
-        assert metric.name.startswith("hostler_")
+        assert metric.name.startswith(("hostler_", "scaleway_orphan_servers"))
         assert metric.name.endswith("_total") == (metric.kind == "counter")
         assert metric.help
 

@@ -1,6 +1,7 @@
 """Keeping: an account's hosts that no machine holds: one turn, and the calls on each of them."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 
@@ -12,7 +13,7 @@ from hostler.domain.gate import Act, Evidence, pass_gate
 from hostler.domain.host import Host, HostGoal, ask_host
 from hostler.domain.hostcalls import fold_host, host_allowed, host_part
 from hostler.domain.hosting import HostsSeen, HostStep, decide_hosts
-from hostler.domain.ids import MachineId, PartId, TurnId
+from hostler.domain.ids import HostId, MachineId, PartId, TurnId
 from hostler.domain.machine import Machine
 from hostler.domain.parts import Part
 from hostler.ports.hosts import KeepsHosts
@@ -56,7 +57,19 @@ class Keeper:
         steps = decide_hosts(seen)
         for step in steps:
             await self._apply(step, seen, tenure, group, guard)
+        self._count_hosts()
         return any(step.goal is not None for step in steps) or bool(self._stable.moving)
+
+    def _count_hosts(self) -> None:
+        """Note how all hosts of the account stand: those without a record by what is seen."""
+        kind, counts = self._provider.traits.hosts, Counter[tuple[str, str, str]]()
+        for sighting in self._state.view.sightings.values():
+            part = sighting.part
+            if part.slot.kind == kind:
+                record = self._stable.hosts.get(HostId(part.id))
+                state = str(record.condition) if record else part.note("stage")
+                counts[part.zone, part.note("type"), state] += 1
+        self._ports.meters.hosts(self._state.account.name, counts)
 
     async def _gather(self, number: TurnId, tenure: Tenure) -> HostsSeen:
         """Return what this turn sees. The view is older than every record read here."""

@@ -10,8 +10,10 @@ from hostler.domain.fleet import Fleet, FleetRow
 from hostler.domain.host import Free
 from hostler.domain.ids import MachineId, TurnId
 from hostler.domain.machine import Machine
+from hostler.domain.parts import Part
 from hostler.domain.seen import Probed, Seen, Suspect
-from hostler.domain.whose import bound_in, sort_out
+from hostler.domain.strays import strays
+from hostler.domain.whose import Sorted, bound_in, sort_out
 from hostler.ports.hosts import KeepsHosts
 from hostler.ports.store import Identity
 
@@ -42,8 +44,8 @@ async def gather(
     living = {machine.id for machine in machines} | state.moving
     found = sort_out(view, fleet.name, living, lambda: bound_in(machines), identity.ours)
     if provider.traits.hosts:  # their strangers are found host by host
-        found = replace(found, strangers=())
-    late = await ports.store.history(found.machines()) if found.strangers else ()
+        found = replace(found, strangers=await _strays(ports, state, fleet))
+    late = await _late(ports, state, found)
     suspects = await _suspects(ports, state, fleet, strange=bool(found.foreign or found.strangers))
     known = {machine.id for machine in late}
     now = ports.clock.now()
@@ -74,6 +76,35 @@ async def gather(
         hosts=state.stable.hosts,
         ties=state.stable.by_machine(),
         free=_free(state, fleet, now),
+    )
+
+
+async def _late(ports: Ports, state: AccountState, found: Sorted) -> tuple[Machine, ...]:
+    """Return the machines in the history whose parts turned up; a host is followed by itself."""
+    if not found.strangers or state.account.provider.traits.hosts:
+        return ()
+    return await ports.store.history(found.machines())
+
+
+async def _strays(ports: Ports, state: AccountState, fleet: Fleet) -> tuple[Part, ...]:
+    """Return the hosts under this fleet's name that no record explains.
+
+    Those of a fleet that is not in the file any more are the first fleet's.
+    """
+    stable, fleets = state.stable, state.account.fleets
+    living = {m.id: m for one in fleets for m in state.living(one.name)}
+    kind = state.account.provider.traits.hosts
+    parts = (s.part for s in state.view.sightings.values() if s.part.slot.kind == kind)
+    holders = {MachineId(part.note("holder")) for part in parts if part.note("holder")}
+    lost = tuple(sorted({*holders, *stable.ties.values()} - living.keys()))
+    past = {m.id: m for m in (await ports.store.history(lost) if lost else ())}
+    found = strays(state.view, kind, stable.hosts, stable.ties, living, past)
+    names = {one.name for one in fleets}
+    first = fleet.name == fleets[0].name
+    return tuple(
+        part
+        for part in found
+        if part.mark and (part.mark.fleet == fleet.name or (first and part.mark.fleet not in names))
     )
 
 

@@ -12,8 +12,10 @@ import structlog
 from hostler.domain.calls import Call, Done
 from hostler.domain.commands import Reclaim
 from hostler.domain.gate import Act, Evidence, pass_gate
+from hostler.domain.host import Host, HostCondition, HostGoal, tenancy
+from hostler.domain.ids import HostId, MachineId, PartId
 from hostler.domain.parts import Part, Scope
-from hostler.domain.phases import Goal
+from hostler.domain.phases import Goal, Phase
 from hostler.domain.seen import Seen, Suspect
 from hostler.domain.wishes import paused
 
@@ -38,6 +40,9 @@ class Sweeper:
 
     async def reclaim(self, command: Reclaim, seen: Seen, tenure: Tenure) -> None:
         """Remove the command's parts as far as they can go now; the ledger keeps the rest."""
+        if self._provider.traits.hosts:
+            await self._take_back(command, seen, tenure)
+            return
         suspects = {suspect.part: suspect for suspect in command.suspects}
         await self._budget.take(Priority.CLEAN, len(command.parts))
         parts = await self._reread(command)
@@ -52,6 +57,63 @@ class Sweeper:
             evidence = replace(self._evidence(suspect, seen, tenure), reread=self._is_just(read))
             if not await self._remove(call, suspect, seen, evidence):
                 return
+
+    async def _take_back(self, command: Reclaim, seen: Seen, tenure: Tenure) -> None:
+        """Take stray hosts into records of their own, which are wiped and put back as any other."""
+        suspects = {suspect.part: suspect for suspect in command.suspects}
+        for part in command.parts:
+            scope = Scope(part.zone, seen.traits.main.kind, command.ghost.id, (_tenancy(part),))
+            await self._budget.take(Priority.LOOK, self._provider.cost(scope))
+            look = await self._provider.look((scope,))
+            if not all(looked.complete for looked in look.looked):
+                return
+            now = next((found for found in look.parts if found.id == part.id), None)
+            if now is None or not _same_host(now, part) or await self._is_explained(part, command):
+                log.info("not reclaimed", host=part.id, why="it is not as it was decided on")
+                return
+            evidence = replace(self._evidence(suspects[part.id], seen, tenure), reread=True)
+            if self._is_barred(evidence):
+                return
+            await self._record(now, command.ghost.id, seen, tenure)
+            self._ports.meters.reclaimed(seen.fleet.name, "taken_back")
+            log.warning("reclaimed", host=part.id, name=part.name, turn=seen.turn)
+
+    async def _is_explained(self, part: Part, command: Reclaim) -> bool:
+        """Read the records again, uncached: whether any of them explains the host by now."""
+        store, host = self._ports.store, HostId(part.id)
+        tie = dict(await store.ties()).get(host)
+        if tie is not None and await store.machine(tie) is not None:
+            return True
+        machine = await store.machine(command.ghost.id)
+        if machine is not None and machine.phase is not Phase.GONE:
+            return True
+        record = next((one for one in await store.hosts() if one.id == host), None)
+        return record is not None and record.goal is not None
+
+    async def _record(self, part: Part, machine: MachineId, seen: Seen, tenure: Tenure) -> None:
+        stable, host = self._state.stable, HostId(part.id)
+        known = stable.hosts.get(host)
+        record = known or Host(id=host, account=seen.fleet.account, zone=part.zone)
+        stray = replace(
+            record,
+            machine=machine,
+            fleet=seen.fleet.name,
+            goal=HostGoal.WIPED,
+            pool=part.note("pool") or record.pool,
+            type=part.note("type"),
+            name=part.name,
+            wiped=None,
+            wiping=None,
+        ).now(HostCondition.DIRTY, seen.now, "swept")
+        await stable.keep(self._ports.store, stray, tenure.fence)
+        if (tie := stable.ties.get(host)) is not None:
+            await stable.loosen(self._ports.store, host, tie, tenure.fence)
+
+    def _is_barred(self, evidence: Evidence) -> bool:
+        barred = pass_gate(evidence)
+        for bar in barred:
+            self._ports.meters.barred(bar.check)
+        return bool(barred)
 
     def _is_just(self, read: datetime) -> bool:
         """Tell whether what was read is still the state of just before a call."""
@@ -81,10 +143,7 @@ class Sweeper:
         return found if same else None
 
     async def _remove(self, call: Call, suspect: Suspect, seen: Seen, evidence: Evidence) -> bool:
-        barred = pass_gate(evidence)
-        for bar in barred:
-            self._ports.meters.barred(bar.check)
-        if barred:
+        if self._is_barred(evidence):
             return False
         outcome = await self._provider.do(call)
         word = "done" if isinstance(outcome, Done) else "failed"
@@ -95,6 +154,8 @@ class Sweeper:
     def _evidence(self, suspect: Suspect, seen: Seen, tenure: Tenure) -> Evidence:
         clock, timers = self._ports.clock, seen.fleet.timers
         since = suspect.created or suspect.first
+        if seen.traits.hosts:  # a host is old; what counts is how long it has been a stray
+            since = suspect.first
         return Evidence(
             act=Act.SWEEP,
             now=clock.now(),
@@ -110,6 +171,17 @@ class Sweeper:
             world="foreign parts carry this fleet's name" if seen.foreign else "",
             reclaim=seen.fleet.reclaim,
         )
+
+
+def _tenancy(part: Part) -> PartId:
+    return tenancy(HostId(part.id), MachineId(part.note("holder")))
+
+
+def _same_host(now: Part, decided: Part) -> bool:
+    """Tell whether a host is what was decided on: its name, status, place and promises."""
+    asked = ("stage", "holder", "type", "delivered", "scheduled")
+    same = all(now.note(key) == decided.note(key) for key in asked)
+    return same and (now.name, now.status, now.zone) == (decided.name, decided.status, decided.zone)
 
 
 def _same(now: Part, decided: Part) -> bool:

@@ -25,7 +25,7 @@ from hostler.domain.ids import MachineId
 from hostler.domain.machine import Machine, Offer
 from hostler.domain.phases import Phase
 from hostler.domain.reasons import Reason
-from hostler.domain.resize import world_is_right
+from hostler.domain.resize import world_is_right, zone_is_known
 from hostler.domain.rests import Rests
 from hostler.domain.seen import Seen
 
@@ -100,7 +100,19 @@ class Turner:
             log.error("illegal move", what=alarm, turn=number)
         turned = await self._apply(seen, decision, tenure)
         self._ports.meters.machines(fleet.name, self._state.living(fleet.name))
+        self._note_hosts(seen, decision)
         return turned
+
+    def _note_hosts(self, seen: Seen, decision: Decision) -> None:
+        """Note whether the ledger is up to date, and how many hosts the fleet lacks."""
+        if not seen.traits.hosts:
+            return
+        if all(zone_is_known(seen, offer) for offer in seen.fleet.offers):
+            self._ports.meters.swept(seen.fleet.name, seen.now)
+        starved = decision.condition.startswith(Reason.NO_AVAILABLE_HOST)
+        wanted = sum(machine.wanted for machine in self._state.living(seen.fleet.name))
+        missing = seen.row.wished(seen.fleet) - wanted if starved else 0
+        self._ports.meters.starved(seen.fleet.name, max(0, missing))
 
     async def _apply(self, seen: Seen, decision: Decision, tenure: Tenure) -> Turned:
         """Save the row, then each machine by itself, then new machines, then take the wishes.

@@ -134,7 +134,7 @@ def _passed_on(step: HostStep, machine: Machine, seen: HostsSeen) -> HostStep:
         host = replace(host, goal=HostGoal.WIPED, wiping=wipe.closed).with_asked(wipe)
         host = host.now(HostCondition.WIPING, seen.now, machine.reason)
     else:
-        ours = step.part is not None and step.part.note("stage") in OURS
+        ours = step.part is None or step.part.note("stage") in OURS
         host = replace(host, goal=HostGoal.WIPED if ours else None)
         host = host.now(HostCondition.DIRTY, seen.now, machine.reason)
     return replace(step, host=host, loose=machine.id)
@@ -193,31 +193,21 @@ def _stands(step: HostStep, part: Part, seen: HostsSeen) -> HostStep:
     match host.condition:
         case HostCondition.WIPING | HostCondition.DIRTY if host.goal is HostGoal.WIPED:
             return replace(step, host=_wiped(host, part, seen))
-        case HostCondition.DIRTY:
-            return replace(step, host=_claimed_back(host, part))
         case HostCondition.FREE:
             return replace(step, host=_left(host, part, seen))
         case HostCondition.QUARANTINED if not host.quarantined(seen.now):
             tried = replace(host, goal=HostGoal.WIPED, quarantined_until=None)
             return replace(step, host=tried.now(HostCondition.DIRTY, seen.now, "quarantine ended"))
         case HostCondition.HELD | HostCondition.GONE:
-            return replace(step, host=_found(host, part, seen))
+            return replace(step, host=_found(host, seen))
         case _:
             return step
 
 
-def _found(host: Host, part: Part, seen: HostsSeen) -> Host:
-    """A host that no tie explains, or that came back: dirty, and ours to wipe only by its name."""
-    ours = part.note("stage") in OURS
-    dirty = replace(host, goal=HostGoal.WIPED if ours else None, wiped=None, wiping=None)
+def _found(host: Host, seen: HostsSeen) -> Host:
+    """A host that no tie explains, or that came back: dirty. The sweep is asked about it."""
+    dirty = replace(host, goal=None, wiped=None, wiping=None)
     return dirty.now(HostCondition.DIRTY, seen.now, "no machine holds it")
-
-
-def _claimed_back(host: Host, part: Part) -> Host:
-    """What is dirty and not wanted by us is wiped once its name says again that it is ours."""
-    skipped = host.reason == Reason.RELEASE_SKIPPED
-    ours = part.note("stage") in OURS and not skipped
-    return replace(host, goal=HostGoal.WIPED) if ours else host
 
 
 def _left(host: Host, part: Part, seen: HostsSeen) -> Host:

@@ -62,7 +62,7 @@ def world_is_right(seen: Seen) -> str:
             f"installation ({', '.join(whose)}): `hostler adopt FILE --from {whose[0]}` if they "
             "are yours, else give this fleet another name"
         )
-    if seen.unexplained:
+    if seen.unexplained and not seen.traits.hosts:
         return (
             f"{len(seen.unexplained)} parts carry our mark and no record explains them: see "
             "`hostler leaks FILE`, then `hostler adopt FILE` or set `reclaim = true`"

@@ -15,10 +15,17 @@ from .view import View
 
 
 class SuspectClass(StrEnum):
-    """What a part is suspected to be."""
+    """What a part is suspected to be; those below *foreign* are of hosts alone (see strays.py)."""
 
     STRAY = "stray"
     FOREIGN = "foreign"
+    PENDING_FRESH = "pending-fresh"
+    PENDING_STALE = "pending-stale"
+    RELEASING_STUCK = "releasing-stuck"
+    DUPLICATE_NAME = "duplicate-name"
+    SCHEDULED = "scheduled-deletion"
+    LOCKED = "locked-or-error"
+    DOUBLE = "double"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

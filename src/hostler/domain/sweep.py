@@ -7,12 +7,13 @@ from datetime import datetime
 from .caps import destructions_left
 from .commands import KeepLedger, Reclaim
 from .fleet import FleetRow
-from .ids import MachineId, PartId
+from .ids import HostId, MachineId, PartId
 from .machine import Known, Machine, Offer, Place
 from .money import cost_between
 from .parts import Part
 from .phases import Goal, Phase
 from .seen import Seen, Suspect, SuspectClass
+from .strays import ACTIONABLE, CLASS, WHY_NOT
 from .ways import Ways
 from .wishes import paused
 
@@ -24,7 +25,7 @@ def ledger(seen: Seen) -> KeepLedger:
     """Return the suspects of this turn: new and old ones as they stand, and those to take out."""
     older = {suspect.part: suspect for suspect in seen.suspects}
     parts = [(part, SuspectClass.FOREIGN) for part in seen.foreign]
-    parts += [(part, SuspectClass.STRAY) for part in seen.unexplained]
+    parts += [(part, _class(part, older.get(part.id), seen)) for part in seen.unexplained]
     now = tuple(_suspect(part, cls, older.get(part.id), seen) for part, cls in parts)
     current = {suspect.part for suspect in now}
     changed = tuple(suspect for suspect in now if _differs(suspect, older.get(suspect.part)))
@@ -34,6 +35,15 @@ def ledger(seen: Seen) -> KeepLedger:
         if s.part not in current and s.machine not in seen.moving and _is_over(s, seen)
     )
     return KeepLedger(suspects=changed, cleared=cleared)
+
+
+def _class(part: Part, older: Suspect | None, seen: Seen) -> SuspectClass:
+    """Return what a part is suspected to be; a claim that is young may still be under way."""
+    cls = SuspectClass(part.note(CLASS) or SuspectClass.STRAY)
+    first = older.first if older else seen.now
+    if cls is SuspectClass.PENDING_STALE and seen.now - first < seen.fleet.timers.grace:
+        return SuspectClass.PENDING_FRESH
+    return cls
 
 
 def _differs(suspect: Suspect, older: Suspect | None) -> bool:
@@ -105,15 +115,25 @@ def _sightings(older: Suspect | None, looked: datetime, seen: Seen) -> int:
 def blocked(suspect: Suspect, seen: Seen) -> str:
     """Return what keeps this suspect from being reclaimed, or an empty string."""
     timers = seen.fleet.timers
-    since = suspect.created or suspect.first
+    since = suspect.first if seen.traits.hosts else suspect.created or suspect.first
     since = max(since, seen.jumped or since)
     if suspect.cls is SuspectClass.FOREIGN:
         return "it carries the mark of another installation"
+    if suspect.cls not in ACTIONABLE:
+        return WHY_NOT[suspect.cls]
+    if seen.traits.hosts and not _has_pool(suspect.part, seen):
+        return "no pool is known that it could go back to: set `pool_prefix`"
     if seen.now - since < timers.grace:
         return f"younger than the grace period of {timers.grace}"
     if suspect.sightings < ENOUGH:
         return f"seen once; a second complete look at least {timers.sighting_gap} later is needed"
     return _forbidden(suspect, seen)
+
+
+def _has_pool(part: PartId, seen: Seen) -> bool:
+    sighting, host = seen.view.sightings.get(part), seen.hosts.get(HostId(part))
+    named = sighting is not None and bool(sighting.part.note("pool"))
+    return named or (host is not None and bool(host.pool))
 
 
 def _forbidden(suspect: Suspect, seen: Seen) -> str:
@@ -147,8 +167,7 @@ def reclaims(keep: KeepLedger, row: FleetRow, seen: Seen, ways: Ways) -> Swept:
     found, tried, counted = list[Reclaim](), dict[PartId, Suspect](), 0
     for machine, parts in _groups(current, seen).items():
         record = ghost(machine, parts, seen)
-        calls = ways.next_calls(Goal.ABSENT, record, parts, seen.now)
-        aims = [part for part in parts if part.id in {call.target for call in calls}]
+        aims = _aims(record, parts, seen, ways)
         fresh = [part for part in aims if current[part.id].tried is None][: left - counted]
         may = [part for part in aims if current[part.id].tried is not None or part in fresh]
         if not may:
@@ -160,6 +179,14 @@ def reclaims(keep: KeepLedger, row: FleetRow, seen: Seen, ways: Ways) -> Swept:
     kept = {suspect.part: suspect for suspect in keep.suspects} | tried
     book = replace(keep, suspects=tuple(kept.values()))
     return Swept(reclaims=tuple(found), ledger=book, counted=counted)
+
+
+def _aims(record: Machine, parts: tuple[Part, ...], seen: Seen, ways: Ways) -> list[Part]:
+    """Return the parts that something can be done about now; a host is taken into a record."""
+    if seen.traits.hosts:
+        return list(parts)
+    calls = ways.next_calls(Goal.ABSENT, record, parts, seen.now)
+    return [part for part in parts if part.id in {call.target for call in calls}]
 
 
 def _groups(current: Mapping[PartId, Suspect], seen: Seen) -> dict[MachineId, tuple[Part, ...]]:

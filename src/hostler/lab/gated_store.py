@@ -31,6 +31,18 @@ class Notary(Protocol):
         """Note a fleet's row and its new machines."""
         ...
 
+    def host_saved(self, host: Host, fence: Fence) -> None:
+        """Note a host's record."""
+        ...
+
+    def tied(self, host: HostId, machine: MachineId) -> None:
+        """Note that a host is a machine's from now on."""
+        ...
+
+    def untied(self, host: HostId, machine: MachineId) -> None:
+        """Note that it is not any more."""
+        ...
+
     def suspects_saved(self, suspects: tuple[Suspect, ...], cleared: tuple[PartId, ...]) -> None:
         """Note the ledger's changes."""
         ...
@@ -163,15 +175,35 @@ class GatedStore:
 
     async def save_host(self, host: Host, fence: Fence) -> Host:
         """Save a host."""
-        return await self._write("save_host", lambda: self._store.save_host(host, fence), _nothing)
+        return await self._write(
+            "save_host",
+            lambda: self._store.save_host(host, fence),
+            lambda saved: self._notary.host_saved(saved, fence),
+        )
+
+    async def ties(self) -> tuple[tuple[HostId, MachineId], ...]:
+        """Return which host is which machine's."""
+        return await self._read(self._store.ties)
 
     async def bind(self, host: HostId, machine: MachineId, fence: Fence) -> None:
         """Tie a host to a machine."""
-        await self._write("bind", lambda: self._store.bind(host, machine, fence), _nothing)
+        await self._write(
+            "bind",
+            lambda: self._store.bind(host, machine, fence),
+            lambda _: self._notary.tied(host, machine),
+        )
+
+    async def ties(self) -> tuple[tuple[HostId, MachineId], ...]:
+        """Return every tie."""
+        return await self._read(self._store.ties)
 
     async def unbind(self, host: HostId, machine: MachineId, fence: Fence) -> None:
         """Loosen this very tie."""
-        await self._write("unbind", lambda: self._store.unbind(host, machine, fence), _nothing)
+        await self._write(
+            "unbind",
+            lambda: self._store.unbind(host, machine, fence),
+            lambda _: self._notary.untied(host, machine),
+        )
 
     async def suspects(self) -> tuple[Suspect, ...]:
         """Return the ledger."""

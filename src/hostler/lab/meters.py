@@ -2,7 +2,8 @@
 
 import sys
 import traceback
-from datetime import timedelta
+from collections.abc import Mapping
+from datetime import datetime, timedelta
 
 from hostler.domain.ids import AccountName, FleetName
 from hostler.domain.machine import Machine
@@ -36,6 +37,18 @@ class WatchfulMeters:
         """Nobody reads this here."""
 
     def suspects(self, suspects: tuple[Suspect, ...]) -> None:
+        """Nobody reads this here."""
+
+    def reclaimed(self, fleet: FleetName, result: str) -> None:
+        """Nobody reads this here."""
+
+    def swept(self, fleet: FleetName, at: datetime) -> None:
+        """Nobody reads this here."""
+
+    def hosts(self, account: AccountName, hosts: Mapping[tuple[str, str, str], int]) -> None:
+        """Nobody reads this here."""
+
+    def starved(self, fleet: FleetName, missing: int) -> None:
         """Nobody reads this here."""
 
     def barred(self, check: str) -> None:

@@ -1,6 +1,7 @@
 """Meters: what is counted while running, for whoever wants to watch."""
 
-from datetime import timedelta
+from collections.abc import Mapping
+from datetime import datetime, timedelta
 from typing import Protocol
 
 from hostler.domain.ids import AccountName, FleetName
@@ -29,6 +30,22 @@ class Meters(Protocol):
 
     def suspects(self, suspects: tuple[Suspect, ...]) -> None:
         """Note the ledger of suspects."""
+        ...
+
+    def reclaimed(self, fleet: FleetName, result: str) -> None:
+        """Count what a sweep did about a suspect: taken_back, removed, failed, barred."""
+        ...
+
+    def swept(self, fleet: FleetName, at: datetime) -> None:
+        """Note that the ledger was brought up to date by complete looks."""
+        ...
+
+    def hosts(self, account: AccountName, hosts: Mapping[tuple[str, str, str], int]) -> None:
+        """Note how many hosts there are by zone, type and state, where machines are tenancies."""
+        ...
+
+    def starved(self, fleet: FleetName, missing: int) -> None:
+        """Note how many machines a fleet lacks because no host of its pool is free."""
         ...
 
     def barred(self, check: str) -> None:

@@ -1,8 +1,9 @@
 """Meters that count into plain dictionaries, for tests and experiments."""
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from hostler.domain.ids import AccountName, FleetName
 from hostler.domain.machine import Machine
@@ -23,6 +24,12 @@ class CountingMeters:
     calls: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
     ages: dict[AccountName, timedelta] = field(default_factory=dict[AccountName, timedelta])
     ledger: tuple[Suspect, ...] = ()
+    reclaims: Counter[str] = field(default_factory=Counter[str])
+    sweeps: dict[FleetName, datetime] = field(default_factory=dict[FleetName, datetime])
+    stabled: dict[AccountName, dict[tuple[str, str, str], int]] = field(
+        default_factory=dict[AccountName, dict[tuple[str, str, str], int]]
+    )
+    missing: dict[FleetName, int] = field(default_factory=dict[FleetName, int])
     refusals: Counter[str] = field(default_factory=Counter[str])
     illegal_moves: int = 0
     bugs: Counter[str] = field(default_factory=Counter[str])
@@ -50,6 +57,23 @@ class CountingMeters:
     def suspects(self, suspects: tuple[Suspect, ...]) -> None:
         """Note the ledger."""
         self.ledger = suspects
+
+    def reclaimed(self, fleet: FleetName, result: str) -> None:
+        """Count what a sweep did."""
+        del fleet
+        self.reclaims[result] += 1
+
+    def swept(self, fleet: FleetName, at: datetime) -> None:
+        """Note a ledger that is up to date."""
+        self.sweeps[fleet] = at
+
+    def hosts(self, account: AccountName, hosts: Mapping[tuple[str, str, str], int]) -> None:
+        """Note how many hosts there are."""
+        self.stabled[account] = dict(hosts)
+
+    def starved(self, fleet: FleetName, missing: int) -> None:
+        """Note how many machines a fleet lacks."""
+        self.missing[fleet] = missing
 
     def barred(self, check: str) -> None:
         """Count a refusal of the gate."""

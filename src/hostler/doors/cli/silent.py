@@ -1,6 +1,7 @@
 """Silent meters: for commands that look once and are gone before anybody could ask."""
 
-from datetime import timedelta
+from collections.abc import Mapping
+from datetime import datetime, timedelta
 
 from hostler.domain.ids import AccountName, FleetName
 from hostler.domain.machine import Machine
@@ -24,6 +25,18 @@ class SilentMeters:
 
     def suspects(self, suspects: tuple[Suspect, ...]) -> None:
         """Do nothing."""
+
+    def reclaimed(self, fleet: FleetName, result: str) -> None:
+        """Nobody reads this here."""
+
+    def swept(self, fleet: FleetName, at: datetime) -> None:
+        """Nobody reads this here."""
+
+    def hosts(self, account: AccountName, hosts: Mapping[tuple[str, str, str], int]) -> None:
+        """Nobody reads this here."""
+
+    def starved(self, fleet: FleetName, missing: int) -> None:
+        """Nobody reads this here."""
 
     def barred(self, check: str) -> None:
         """Do nothing."""

@@ -1,8 +1,9 @@
 """Prometheus meters: the port's counts and gauges in a registry of their own."""
 
 from collections import Counter as Tally
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, generate_latest
 
@@ -61,6 +62,43 @@ METRICS = (
         help="What those parts cost",
     ),
     Metric(
+        name="hostler_reclaimed_total",
+        kind="counter",
+        labels=("fleet", "result"),
+        help="What sweeps did about suspects: taken_back, removed, failed",
+    ),
+    Metric(
+        name="hostler_sweep_last_success_timestamp_seconds",
+        kind="gauge",
+        labels=("fleet",),
+        help="When complete looks last brought the ledger up to date, in seconds since 1970",
+    ),
+    Metric(
+        name="hostler_hosts",
+        kind="gauge",
+        labels=("provider", "zone", "type", "state"),
+        help="Hosts that outlive machines, by how they stand with us",
+    ),
+    Metric(
+        name="hostler_no_available_host",
+        kind="gauge",
+        labels=("fleet",),
+        help="Machines that a fleet lacks because no host of its pool is free: alert when it lasts",
+    ),
+    Metric(
+        name="scaleway_orphan_servers",
+        kind="gauge",
+        labels=(),
+        help="Hosts under our names that no record explains: hostler_suspects under the name that "
+        "the upstream provider gave it",
+    ),
+    Metric(
+        name="scaleway_orphan_servers_reclaimed_total",
+        kind="counter",
+        labels=(),
+        help="Hosts that were taken back: hostler_reclaimed_total under its upstream name",
+    ),
+    Metric(
         name="hostler_gate_refusals_total",
         kind="counter",
         labels=("check",),
@@ -108,6 +146,7 @@ class PrometheusMeters:
         self._clock = clock
         self._longest = dict[tuple[AccountName, str], float]()
         self._turned = set[FleetName]()
+        self._stabled = dict[AccountName, frozenset[tuple[str, str, str]]]()
 
     def _gauge(self, metric: Metric) -> None:
         self._gauges[metric.name] = Gauge(
@@ -159,6 +198,32 @@ class PrometheusMeters:
             counts.labels(*place).set(count)
         for suspect in suspects:
             prices.labels(suspect.fleet, suspect.zone, suspect.cls).inc(suspect.price)
+        orphans = sum(suspect.kind == "host" for suspect in suspects)
+        self._gauges["scaleway_orphan_servers"].set(orphans)
+
+    def reclaimed(self, fleet: FleetName, result: str) -> None:
+        """Count what a sweep did."""
+        self._counters["hostler_reclaimed_total"].labels(fleet, result).inc()
+        if result == "taken_back":
+            self._counters["scaleway_orphan_servers_reclaimed_total"].inc()
+
+    def swept(self, fleet: FleetName, at: datetime) -> None:
+        """Note when the ledger was brought up to date."""
+        gauge = self._gauges["hostler_sweep_last_success_timestamp_seconds"].labels(fleet)
+        gauge.set(at.timestamp())
+
+    def hosts(self, account: AccountName, hosts: Mapping[tuple[str, str, str], int]) -> None:
+        """Note how many hosts there are; those of a state that nobody is in count nothing."""
+        gauge = self._gauges["hostler_hosts"]
+        for place in self._stabled.get(account, frozenset()) - hosts.keys():
+            gauge.remove(account, *place)
+        self._stabled[account] = frozenset(hosts)
+        for place, count in hosts.items():
+            gauge.labels(account, *place).set(count)
+
+    def starved(self, fleet: FleetName, missing: int) -> None:
+        """Note how many machines a fleet lacks."""
+        self._gauges["hostler_no_available_host"].labels(fleet).set(missing)
 
     def barred(self, check: str) -> None:
         """Count a refusal of the gate."""

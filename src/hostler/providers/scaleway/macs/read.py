@@ -87,6 +87,8 @@ class MacReader:
         notes = (
             ("stage", self._stage(mac.name or "", name)),
             ("holder", name.machine if name else ""),
+            ("fleet", name.fleet if name else ""),
+            ("installation", name.installation if name else ""),
             ("pool", self._pool(mac.name or "", name)),
             ("type", mac.type or ""),
             ("family", family_key(mac.os.family or mac.os.name or "") if mac.os else ""),

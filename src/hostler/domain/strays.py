@@ -1,0 +1,134 @@
+"""Strays: which hosts that bear our names does no record explain, and of which class are they?
+
+A host is owned by its tie, whatever its name says, or by its own record's work. What is left is
+told in the ledger; only some classes may ever be reclaimed.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
+
+from .host import Host, HostCondition
+from .ids import FleetName, HostId, InstallationId, MachineId
+from .machine import Fate, Machine
+from .parts import Condition, Mark, Part
+from .seen import SuspectClass
+from .view import View
+
+CLASS = "class"
+"""The note that says of which class a suspected host is."""
+
+ACTIONABLE = frozenset(
+    {SuspectClass.STRAY, SuspectClass.PENDING_STALE, SuspectClass.RELEASING_STUCK}
+)
+"""The classes of hosts that a sweep may take back; all others are only told."""
+
+WHY_NOT: Mapping[SuspectClass, str] = {
+    SuspectClass.PENDING_FRESH: "somebody may be claiming it just now",
+    SuspectClass.DUPLICATE_NAME: "its name is that of a machine which has another host",
+    SuspectClass.SCHEDULED: "the provider will delete it: see its date",
+    SuspectClass.LOCKED: "the provider locked it, or says that it is in error",
+    SuspectClass.DOUBLE: "its claim took effect too late to be sure of: look who uses it, then "
+    "rename it into the pool or retire it",
+}
+
+_OURS = frozenset(
+    {
+        "pending",
+        "claimed",
+        "resting",
+        "rested",
+        "releasing",
+        "wiping",
+        "parked",
+        "quarantined",
+        "retiring",
+    }
+)
+_STAGES = {
+    "pending": SuspectClass.PENDING_STALE,
+    "releasing": SuspectClass.RELEASING_STUCK,
+    "wiping": SuspectClass.RELEASING_STUCK,
+}
+_AT_WORK = frozenset(
+    {
+        HostCondition.WIPING,
+        HostCondition.RETIRING,
+        HostCondition.QUARANTINED,
+        HostCondition.FREE,
+    }
+)
+
+
+def strays(  # noqa: PLR0913, PLR0917 - all that may explain a host
+    view: View,
+    kind: str,
+    hosts: Mapping[HostId, Host],
+    ties: Mapping[HostId, MachineId],
+    living: Mapping[MachineId, Machine],
+    past: Mapping[MachineId, Machine],
+) -> Iterator[Part]:
+    """Yield every host under a name of ours that no record explains, with its class in its notes.
+
+    Its mark is what its name says, so that it is grouped with the machine that it names.
+    """
+    tied = {machine: host for host, machine in ties.items()}
+    for sighting in view.sightings.values():
+        part = sighting.part
+        if part.slot.kind != kind or part.note("stage") not in _OURS:
+            continue
+        host = HostId(part.id)
+        if _is_owned(part, hosts.get(host), ties.get(host), living, past):
+            continue
+        cls = _class(part, tied, living, past)
+        mark = Mark(
+            installation=InstallationId(part.note("installation")),
+            fleet=FleetName(part.note("fleet")),
+            machine=MachineId(part.note("holder")),
+            attempt=0,
+        )
+        yield replace(part, mark=mark, notes=(*part.notes, (CLASS, str(cls))))
+
+
+def _is_owned(
+    part: Part,
+    record: Host | None,
+    tie: MachineId | None,
+    living: Collection[MachineId],
+    past: Collection[MachineId],
+) -> bool:
+    """Tell whether a tie, the host's own work, or a machine that has no other host explains it.
+
+    A tie to a machine that is in the history is about to be loosened, in order.
+    """
+    if tie is not None:
+        return tie in living or tie in past
+    if record is None:
+        return False
+    return record.goal is not None or (record.condition in _AT_WORK and record.name == part.name)
+
+
+def _class(
+    part: Part,
+    tied: Collection[MachineId],
+    living: Mapping[MachineId, Machine],
+    past: Mapping[MachineId, Machine],
+) -> SuspectClass:
+    holder = MachineId(part.note("holder"))
+    machine = living.get(holder) or past.get(holder)
+    if machine is not None and _came_late(part, machine):
+        return SuspectClass.DOUBLE
+    if holder in living:
+        return SuspectClass.DUPLICATE_NAME if holder in tied else SuspectClass.PENDING_FRESH
+    if part.note("scheduled"):
+        return SuspectClass.SCHEDULED
+    if part.condition in {Condition.LOCKED, Condition.FAILED}:
+        return SuspectClass.LOCKED
+    return _STAGES.get(part.note("stage"), SuspectClass.STRAY)
+
+
+def _came_late(part: Part, machine: Machine) -> bool:
+    """Tell whether a claim that was given up without effect shows its effect after all."""
+    return any(
+        asked.aim == part.note("stage") == "pending" and asked.fate is Fate.LAPSED
+        for asked in machine.asked
+    )
