@@ -6,12 +6,13 @@ import pytest
 import requests
 
 from hostler.simulators.scaleway.macs.console import DEEDS
-from hostler.simulators.scaleway.macs.options import Stock, stock_of
+from hostler.simulators.scaleway.macs.options import MacOptions, Stock, stock_of
 
 from .conftest import SECRET, Bench, Running, Start
 
 ZONE = "/apple-silicon/v1alpha1/zones/fr-par-1"
 SERVERS = f"{ZONE}/servers"
+PROJECT = "22222222-2222-2222-2222-222222222222"
 HOUR = 3600.0
 
 
@@ -109,6 +110,24 @@ def test_a_stock_out_and_a_retired_image_are_set_by_hand(bench: Bench) -> None:
 
 
 # ------------------------------------------------------------ over HTTP
+
+
+def test_settings_say_which_macs_there_are_and_how_they_behave(start: Start) -> None:
+    options = MacOptions(floor="400", gone="403", sealed=0.0)
+    simulator = start(macs=("2:M4-M:fr-par-1:ci-", "1"), mac_options=options, project=PROJECT)
+    macs = ask(simulator, "macs")["macs"]
+    assert [(mac["name"], mac["type"]) for mac in macs] == [
+        ("ci-1", "M4-M"),
+        ("ci-2", "M4-M"),
+        ("pool-1", "M2-L"),
+    ]
+    headers = {"X-Auth-Token": SECRET}
+    url = simulator.url + SERVERS
+    asked = requests.get(f"{url}?project_id={PROJECT}", headers=headers, timeout=10).json()
+    assert asked["total_count"] == 3
+    assert requests.delete(f"{url}/{macs[0]['id']}", headers=headers, timeout=10).status_code == 400
+    assert ask(simulator, f"macs/{macs[0]['id']}", {"do": "delete"})["done"]
+    assert requests.get(f"{url}/{macs[0]['id']}", headers=headers, timeout=10).status_code == 403
 
 
 @pytest.fixture

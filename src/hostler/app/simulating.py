@@ -3,11 +3,13 @@
 import asyncio
 import signal
 import sys
+from contextlib import suppress
 from typing import TypedDict, Unpack
 
 from hostler.doors.cli.exits import Exit
 from hostler.doors.cli.logs import log_to
 from hostler.simulators.scaleway.http import Settings, SimulatorServer, run_simulator
+from hostler.simulators.scaleway.macs.options import MacOptions
 from hostler.simulators.scaleway.weather import BadWeather
 
 SECRET = "11111111-1111-1111-1111-111111111111"  # noqa: S105 - the simulator takes any UUID
@@ -24,30 +26,35 @@ class Options(TypedDict):
     weather: str
     guest_port: int | None
     rate: float
+    macs: tuple[str, ...]
+    mac_options: MacOptions
+    ssh_port: int | None
 
 
 def main(**options: Unpack[Options]) -> int:
     """Serve until a signal comes, and return the exit code."""
     log_to(sys.stderr, json=not sys.stderr.isatty(), level="info")
     try:
-        return asyncio.run(_serve(Settings(**options)))
+        return asyncio.run(_serve(Settings(**options, project=PROJECT)))
     except BadWeather as error:
         sys.stderr.write(f"hostler: weather: {error}\n")
-    except (ValueError, OSError) as error:
-        said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    except ValueError as error:
+        sys.stderr.write(f"hostler: simulator: {error}\n")
+    except OSError as error:
         where = f"{options['host']}:{options['port']}"
-        sys.stderr.write(f"hostler: cannot serve on {where}: {said}\n")
+        sys.stderr.write(f"hostler: cannot serve on {where}: {error.strerror or error}\n")
     except KeyboardInterrupt:
         return int(Exit.OK)
     return int(Exit.USAGE)
 
 
 async def _serve(settings: Settings) -> int:
+    serving = asyncio.current_task()
     loop = asyncio.get_running_loop()
-    async with asyncio.TaskGroup() as group:
-        serving = group.create_task(run_simulator(settings, _hello))
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, serving.cancel)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, serving.cancel if serving else loop.stop)
+    with suppress(asyncio.CancelledError):
+        await run_simulator(settings, _hello)
     return int(Exit.OK)
 
 
@@ -58,4 +65,6 @@ def _hello(server: SimulatorServer) -> None:
         f"export SCW_SECRET_KEY={SECRET}\n"
         f"export SCW_DEFAULT_PROJECT_ID={PROJECT}\n"
     )
+    if server.world.ssh_port:
+        sys.stdout.write(f"# SSH on Macs: port {server.world.ssh_port} of their addresses\n")
     sys.stdout.flush()

@@ -41,7 +41,9 @@ def simulator(  # noqa: PLR0913 - options of one command
         float, Parameter(help="how many times faster than life", validator=Number(gt=0, lte=10_000))
     ] = 1.0,
     seed: Annotated[int, Parameter(help="of the weather and all delays")] = 1,
-    weather: Annotated[str, Parameter(help="calm, lively, storm, or a TOML file")] = "calm",
+    weather: Annotated[
+        str, Parameter(help="calm, lively, storm, mac-lively, mac-storm, or a TOML file")
+    ] = "calm",
     guest_port: Annotated[
         int | None,
         Parameter(
@@ -52,11 +54,44 @@ def simulator(  # noqa: PLR0913 - options of one command
     rate: Annotated[
         float, Parameter(help="requests a second that it lets in; 0: all", validator=Number(gte=0))
     ] = 0.0,
+    macs: Annotated[
+        tuple[str, ...],
+        Parameter(
+            help="Macs that are there from the start: N[:TYPE[:ZONE[:PREFIX]]]; can be repeated",
+            negative=(),
+        ),
+    ] = (),
+    ssh: Annotated[
+        int | None,
+        Parameter(
+            help="serve SSH on Macs at this port of their addresses; 0: any",
+            validator=Number(gte=0, lte=65535),
+        ),
+    ] = None,
+    mac_floor: Annotated[
+        Literal["412", "412-untyped", "400", "403", "mixed"],
+        Parameter(help="how a deletion is refused before its date"),
+    ] = "412",
+    mac_gone: Annotated[
+        Literal["404", "403"], Parameter(help="what a Mac that was deleted answers")
+    ] = "404",
+    mac_sealed: Annotated[
+        float,
+        Parameter(help="seconds for which a new password is sealed", validator=Number(gte=0)),
+    ] = 60.0,
+    mac_vlan_polls: Annotated[
+        int, Parameter(help="looks before a VLAN is shown, at most", validator=Number(gte=0))
+    ] = 3,
 ) -> int:
     """Serve a simulated Scaleway over HTTP, until Ctrl-C."""
+    from hostler.simulators.scaleway.macs.options import MacOptions
+
     from .simulating import main
 
     del provider
+    mac_options = MacOptions(
+        floor=mac_floor, gone=mac_gone, sealed=mac_sealed, vlan_polls=mac_vlan_polls
+    )
     return main(
         host=host,
         port=port,
@@ -65,6 +100,9 @@ def simulator(  # noqa: PLR0913 - options of one command
         weather=weather,
         guest_port=guest_port,
         rate=rate,
+        macs=macs,
+        mac_options=mac_options,
+        ssh_port=ssh,
     )
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from ipaddress import ip_address
@@ -15,7 +15,8 @@ from hostler.ports.http import Request, Response
 
 from .guests import Listeners
 from .inspection import inspect, is_view
-from .options import Options
+from .macs.options import MacOptions, stock_of
+from .options import ORGANIZATION, Options
 from .replies import Fate, Reply
 from .weather import load
 from .world import World
@@ -34,6 +35,11 @@ class Settings:
     guest_port: where the guests of running servers listen, at the servers' IPv4 addresses, which
         are then in 127.64.0.0/10; None for no guests.
     rate: the gateway's limit in requests a (world) second; 0 means none.
+    project: whose everything is of which nobody says whose it is.
+    macs: Macs that are there from the start, delivered and ready, as `N[:TYPE[:ZONE[:PREFIX]]]`.
+    mac_options: how Macs behave.
+    ssh_port: where SSH on Macs listens, at the Macs' addresses, which are then in 127.64.0.0/10;
+        0 takes a free one, None serves none.
     """
 
     host: str = "127.0.0.1"
@@ -43,6 +49,14 @@ class Settings:
     weather: str = "calm"
     guest_port: int | None = None
     rate: float = 0.0
+    project: str = ORGANIZATION
+    macs: tuple[str, ...] = ()
+    mac_options: MacOptions = MacOptions()
+    ssh_port: int | None = None
+
+
+def nothing() -> None:
+    """Do nothing."""
 
 
 class SimulatorServer:
@@ -62,6 +76,7 @@ class SimulatorServer:
         )
         self._listeners = None if guest_port is None else Listeners(guest_port)
         self._tick: asyncio.TimerHandle | None = None
+        self.after_request: Callable[[], None] = nothing
 
     @property
     def url(self) -> str:
@@ -95,6 +110,7 @@ class SimulatorServer:
         if is_view(asked):
             return web_response(inspect(self.world, asked))
         reply = self.world.handle(asked, request.remote or "")
+        self.after_request()
         if reply.fate is Fate.HUNG:
             await asyncio.sleep(PATIENCE)  # cancelled when the client leaves
         elif reply.delay:
@@ -144,16 +160,31 @@ def web_response(response: Response) -> web.Response:
 
 
 @asynccontextmanager
-async def serve(
-    world: World, host: str, port: int, speed: float, guest_port: int | None = None
+async def serve(  # noqa: PLR0913 - two of them are left out as a rule
+    world: World,
+    host: str,
+    port: int,
+    speed: float,
+    guest_port: int | None = None,
+    *,
+    ssh_port: int | None = None,
 ) -> AsyncGenerator[SimulatorServer]:
-    """Serve a world until the block is left; port 0 takes a free one (see `url`)."""
-    server = SimulatorServer(world, host, port, speed, guest_port)
-    await server.start()
-    try:
+    """Serve a world until the block is left; port 0 takes a free one (see `url`, `ssh_port`)."""
+    async with AsyncExitStack() as stack:
+        server = SimulatorServer(world, host, port, speed, guest_port)
+        if ssh_port is not None:
+            server.after_request = await followed(stack, world, ssh_port)
+        stack.push_async_callback(server.stop)
+        await server.start()
         yield server
-    finally:
-        await server.stop()
+
+
+async def followed(stack: AsyncExitStack, world: World, port: int) -> Callable[[], None]:
+    """Serve SSH on Macs until a stack is left; return what must be called when Macs change."""
+    from .macs.sshd import shells  # noqa: PLC0415 - asyncssh takes a quarter of a second
+
+    found = await stack.enter_async_context(shells(world, port))
+    return found.follow
 
 
 def world_of(settings: Settings) -> World:
@@ -163,14 +194,19 @@ def world_of(settings: Settings) -> World:
     options = Options(
         epoch=datetime.now(tz=UTC),  # noqa: TID251 - a server on a socket shows real dates
         date_pace=settings.speed,
-        guests=settings.guest_port is not None,
+        guests=settings.guest_port is not None or settings.ssh_port is not None,
         rate=settings.rate,
+        project=settings.project,
+        macs=settings.mac_options,
     )
 
     def clock() -> float:
         return (loop.time() - start) * settings.speed
 
-    return World(clock, Random(settings.seed), options, load(settings.weather))
+    world = World(clock, Random(settings.seed), options, load(settings.weather))
+    for text in settings.macs:
+        world.console.stock(stock_of(text))
+    return world
 
 
 def unheard(_server: SimulatorServer) -> None:
@@ -186,7 +222,12 @@ async def run_simulator(
     """
     world = world_of(settings)
     async with serve(
-        world, settings.host, settings.port, settings.speed, settings.guest_port
+        world,
+        settings.host,
+        settings.port,
+        settings.speed,
+        settings.guest_port,
+        ssh_port=settings.ssh_port,
     ) as server:
         log.info(
             "simulator.listening",
@@ -195,6 +236,8 @@ async def run_simulator(
             seed=settings.seed,
             weather=settings.weather,
             guest_port=settings.guest_port,
+            ssh_port=world.ssh_port or None,
+            macs=len(world.estate.macs),
         )
         started(server)
         await asyncio.Event().wait()
