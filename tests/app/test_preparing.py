@@ -183,8 +183,9 @@ async def test_address_that_can_be_none_is_an_answer(yard: Yard, address: str) -
 
 async def test_key_file_that_is_none_is_an_answer(yard: Yard) -> None:
     found = await SshPreparer((b"not a key",)).prepare(yard.connection, yard.order())
-    assert not found.login
-    assert "KeyImportError" in found.error
+    assert found == Prepared(error=found.error)
+    assert "our own key cannot be read (KeyImportError)" in found.error
+    assert yard.host.logins == []
 
 
 async def test_private_address_is_tried_where_the_public_one_is_dead(yard: Yard) -> None:
@@ -290,6 +291,12 @@ async def test_command_that_is_no_shell_text_is_told(yard: Yard) -> None:
     found = await yard.run("if then")
     assert "command 1 of 1" in found.error
     assert not found.well
+
+
+async def test_shell_that_greets_at_length_does_not_hide_the_note(yard: Yard) -> None:
+    yard.host.greeting = "hostler: nonsense\nWelcome, ünicorn!\n" * 9000
+    assert (await yard.run(MARK)).well
+    assert (await yard.run(MARK)).cause is Cause.CURRENT
 
 
 async def test_texts_with_quotes_and_lines_reach_the_shell_as_they_are(yard: Yard) -> None:

@@ -45,14 +45,16 @@ class Target:
 class Line:
     """A login, or why there is none.
 
-    `shown` is the host's key as far as it got; `wrong` says that it is not the pinned one; `error`
-    is in the words of the far side or of the library, and not fit to be shown as it is.
+    `shown` is the host's key as far as it got; `wrong` says that it is not the pinned one; `denied`
+    that the host takes none of our keys, `unusable` that ours cannot be read. `error` is in the
+    words of the far side or of the library, and not fit to be shown as it is.
     """
 
     connection: asyncssh.SSHClientConnection | None = None
     shown: str = ""
     wrong: bool = False
     denied: bool = False
+    unusable: bool = False
     error: str = ""
 
 
@@ -82,18 +84,22 @@ async def dial(target: Target, keys: Sequence[bytes], within: timedelta) -> Line
     """
     guard = _Guard(target.fingerprint)
     try:
+        options = _options(target.user, keys)
+    except ValueError as error:  # each of the library's own about keys is one
+        return Line(unusable=True, error=type(error).__name__)
+    try:
         async with asyncio.timeout(within.total_seconds()):
             guard.line.connection = await asyncssh.connect(
                 target.address,
                 port=target.port,
                 client_factory=lambda: guard,
-                options=_options(target.user, keys),
+                options=options,
             )
     except TimeoutError:
         guard.line.error = f"no login within {within.total_seconds():g} s"
     except asyncssh.PermissionDenied as error:
         guard.line.denied, guard.line.error = True, error.reason
-    except (asyncssh.Error, asyncssh.KeyImportError, OSError, UnicodeError) as error:
+    except (asyncssh.Error, OSError, ValueError) as error:
         guard.line.error = said(error)
     return guard.line
 

@@ -59,6 +59,8 @@ def _not_reached(target: Target, reached: Line, order: Order) -> Prepared:
             f"{target} does not accept our key ({why}): register it in the project, and reinstall "
             "the host, for keys are put in then"
         )
+    elif reached.unusable:
+        error = f"our own key cannot be read ({why}): it must be a private key without a passphrase"
     elif reached.shown:
         error = f"no login at {target}, which answered and then broke off ({why}): try again"
     else:

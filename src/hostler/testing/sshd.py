@@ -54,6 +54,7 @@ class SshHost:
     `rejects`: it takes no key. `slow`: how long each login waits; `stalls`: how long each command
     does. `cuts`: a command with these words in it loses its connection once it has printed
     something, and runs on.
+    `greeting`: what the user's shell prints before each command.
     `logins` are the users who asked to log in, `commands` what was run.
     """
 
@@ -66,7 +67,7 @@ class SshHost:
         self.generation = 1
         self.rejects = False
         self.slow = self.stalls = timedelta(0)
-        self.cuts = ""
+        self.cuts = self.greeting = ""
         self.logins, self.commands = list[str](), list[str]()
         self._children = list[Process]()
         self._server: asyncssh.SSHAcceptor | asyncio.Server | None = None
@@ -176,6 +177,9 @@ class SshHost:
         command = process.command or ""
         self.commands.append(command)
         await asyncio.sleep(self.stalls.total_seconds())
+        if self.greeting:
+            (self._bin / "greeting").write_text(self.greeting)
+            command = f"cat {self._bin}/greeting; {command}"
         ours, theirs = os.pipe()  # asyncio's own would have wait() wait for whoever holds it
         child = await asyncio.create_subprocess_exec(
             "/bin/sh",
