@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from hostler.domain.fleet import Fleet, FleetRow
-from hostler.domain.ids import Epoch, FleetName, InstallationId, MachineId, PartId, Zone
+from hostler.domain.host import Host
+from hostler.domain.ids import Epoch, FleetName, HostId, InstallationId, MachineId, PartId, Zone
 from hostler.domain.machine import Machine
 from hostler.domain.phases import Phase
 from hostler.domain.seen import Suspect
@@ -25,6 +26,8 @@ class Book:
     rows: dict[FleetName, FleetRow] = field(default_factory=dict[FleetName, FleetRow])
     machines: dict[MachineId, Machine] = field(default_factory=dict[MachineId, Machine])
     suspects: dict[PartId, Suspect] = field(default_factory=dict[PartId, Suspect])
+    hosts: dict[HostId, Host] = field(default_factory=dict[HostId, Host])
+    ties: dict[HostId, MachineId] = field(default_factory=dict[HostId, MachineId])
     epochs: dict[str, Epoch] = field(default_factory=dict[str, Epoch])
     attempts: dict[FleetName, Attempts] = field(default_factory=dict[FleetName, Attempts])
     failures: Failures = field(default_factory=lambda: Failures(25.0))

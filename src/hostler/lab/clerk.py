@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from hostler.domain.commands import Event
 from hostler.domain.fleet import FleetRow
-from hostler.domain.ids import InstallationId, PartId
+from hostler.domain.host import Host
+from hostler.domain.ids import HostId, InstallationId, MachineId, PartId
 from hostler.domain.machine import Machine
 from hostler.domain.seen import Suspect
 from hostler.ports.store import Fence, Lease
@@ -37,6 +38,23 @@ class Clerk:
         """Note a fleet's row and its new machines."""
         self.watch.fenced(self.book, fence, str(row.name))
         self.watch.fleet_saved(self.book, row, inserts, events)
+
+    def host_saved(self, host: Host, fence: Fence) -> None:
+        """Note a host's record."""
+        self.watch.fenced(self.book, fence, f"host {host.id}")
+        self.book.hosts[host.id] = host
+        self.watch.host_saved(self.book, host)
+
+    def tied(self, host: HostId, machine: MachineId) -> None:
+        """Note that a host is a machine's from now on."""
+        self.book.ties[host] = machine
+        self.watch.trace.note(f"{self.name} ties {host} to {machine}", machine)
+
+    def untied(self, host: HostId, machine: MachineId) -> None:
+        """Note that it is not any more."""
+        if self.book.ties.get(host) == machine:
+            del self.book.ties[host]
+        self.watch.trace.note(f"{self.name} loosens {host} from {machine}", machine)
 
     def suspects_saved(self, suspects: tuple[Suspect, ...], cleared: tuple[PartId, ...]) -> None:
         """Note the ledger's changes."""

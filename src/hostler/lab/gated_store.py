@@ -193,10 +193,6 @@ class GatedStore:
             lambda _: self._notary.tied(host, machine),
         )
 
-    async def ties(self) -> tuple[tuple[HostId, MachineId], ...]:
-        """Return every tie."""
-        return await self._read(self._store.ties)
-
     async def unbind(self, host: HostId, machine: MachineId, fence: Fence) -> None:
         """Loosen this very tie."""
         await self._write(

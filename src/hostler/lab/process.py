@@ -2,7 +2,7 @@
 
 import asyncio
 import contextvars
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from random import Random
@@ -13,7 +13,7 @@ from hostler.controllers.settings import Account, Settings
 from hostler.domain.calls import Call, Outcome
 from hostler.domain.commands import Decision
 from hostler.domain.fleet import Fleet, Probe
-from hostler.domain.ids import AccountName, FleetName, MachineId, Zone, machine_id
+from hostler.domain.ids import AccountName, MachineId, machine_id
 from hostler.domain.machine import Machine
 from hostler.domain.parts import Look, Part, Scope
 from hostler.domain.phases import Goal
@@ -24,10 +24,10 @@ from hostler.ports.http import Request, Response
 from hostler.ports.provider import Connection, Provider
 from hostler.ports.store import Store
 from hostler.providers.scaleway.client import Client
-from hostler.providers.scaleway.instances import Instances
 from hostler.providers.scaleway.settings import Account as Key
-from hostler.providers.scaleway.settings import Secret, Template
+from hostler.providers.scaleway.settings import Secret
 from hostler.simulators.scaleway.wire import WorldTransport
+from hostler.simulators.scaleway.world import World
 from hostler.testing.invariants import Violation
 from hostler.testing.simclock import SimClock
 from hostler.testing.simloop import LIFE, Life, SimLoop
@@ -52,12 +52,12 @@ class Home:
     watch: Watch
     book: Book
     project: str
-    zones: tuple[Zone, ...]
     fleets: tuple[Fleet, ...]
-    templates: Mapping[FleetName, Template]
     settings: Settings
-    settle: timedelta
     replicas: int
+    watched: "type[WatchedProvider]"
+    answers: Callable[[World, str], bool]
+    open_provider: Callable[[Client, SimClock], Provider]
     open_store: Callable[[], Store]
 
 
@@ -150,7 +150,7 @@ class SimProber:
         await asyncio.sleep(_LATENCY)
         world = self._process.home.watch.world
         world.advance()
-        up = connection.address in world.guests and not self._process.down
+        up = self._process.home.answers(world, connection.address) and not self._process.down
         await self._gate.pass_through("probe", before=False)
         return up, "up" if up else "no answer"
 
@@ -232,16 +232,9 @@ class Process:
         inner.down = self.down
         transport = WatchedTransport(inner, self, gate)
         key = Key(project=home.project, secret_key=Secret(SECRET))
-        instances = Instances(
-            Client(transport, key, self.clock),
-            self.clock,
-            installation=home.book.own,
-            zones=home.zones,
-            templates=home.templates,
-            settle=home.settle,
-        )
+        inside = home.open_provider(Client(transport, key, self.clock), self.clock)
         foreteller = Foreteller(loop.time)
-        provider = WatchedProvider(instances, self, foreteller)
+        provider = home.watched(inside, self, foreteller)
         meters = WatchfulMeters(home.watch, foreteller)
         raw = home.open_store()
         clerk = Clerk(

@@ -15,16 +15,11 @@ from hostler.testing.invariants import Violation, quiet
 
 from .book import Book
 from .ground import Ground
+from .land import Land
 from .process import RUNNING
 from .strokes import Strokes
 from .weather import Climate
 from .wisher import Operator
-
-TICK = 10.0
-REST = 120.0
-"""How long, in seconds, nothing may happen at rest."""
-LIMIT = 6000.0
-"""How long, in seconds, a fleet may take to come to rest in good weather."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,11 +39,12 @@ class Result:
 
 
 class Season:
-    """Plays one climate on a ground of its own."""
+    """Plays one climate on a ground of its own; without a land it is one of cloud servers."""
 
-    def __init__(self, climate: Climate, folder: Path) -> None:
+    def __init__(self, climate: Climate, folder: Path, land: Land | None = None) -> None:
         self.climate = climate
-        self.ground = Ground(climate, folder)
+        self.ground = Ground(climate, folder, land)
+        self.cadence = self.ground.land.cadence
         self.loop, self.watch = self.ground.loop, self.ground.watch
         self.world, self.trace = self.ground.world, self.ground.trace
 
@@ -89,7 +85,7 @@ class Season:
 
     async def _until(self, end: float) -> None:
         while self.loop.time() < end and self.watch.first is None:
-            await asyncio.sleep(min(TICK, end - self.loop.time()))
+            await asyncio.sleep(min(self.cadence.tick, end - self.loop.time()))
             self._tick()
 
     def _tick(self) -> None:
@@ -98,17 +94,17 @@ class Season:
     async def _come_to_rest(self, operator: Operator, strokes: Strokes) -> None:
         """Wait until nothing happens any more; what keeps happening is the violation."""
         begun = calm = self.loop.time()
-        self.watch.resting = True
+        cadence, self.watch.resting = self.cadence, True
         problem = tuple[Violation, ...]()
         helped = begun
-        while self.watch.first is None and self.loop.time() - calm < REST:
-            if self.loop.time() - begun > LIMIT:
+        while self.watch.first is None and self.loop.time() - calm < cadence.rest:
+            if self.loop.time() - begun > cadence.limit:
                 self.watch.found(problem or (Violation(invariant="L1", text="no rest"),))
                 return
-            await asyncio.sleep(TICK)
+            await asyncio.sleep(cadence.tick)
             self._tick()
             if self.loop.time() >= helped:
-                helped = self.loop.time() + 60
+                helped = self.loop.time() + 6 * cadence.tick
                 await operator.help(strokes)
             watch = self.watch
             problem = tuple(p for book in self._books() for p in self._unrest(book))

@@ -8,6 +8,7 @@ from dataclasses import replace
 from hostler.domain.calls import Call, Outcome
 from hostler.domain.commands import Event
 from hostler.domain.fleet import Fleet, FleetRow
+from hostler.domain.host import Host
 from hostler.domain.ids import Epoch, FleetName, MachineId, PartId, Zone
 from hostler.domain.machine import LOCKED, Machine
 from hostler.domain.parts import Looked
@@ -35,6 +36,9 @@ _ENDS = (b'"terminate"', b'"poweroff"', b'"stop_in_place"')
 
 class Watch:
     """All checkers of one seed, and the facts that they need."""
+
+    kinds: tuple[str, ...] = KINDS
+    """The kinds of part of which a whole listing shows what is there."""
 
     def __init__(self, world: World, trace: Trace, settle: float) -> None:
         self.world, self.trace, self.settle = world, trace, settle
@@ -75,6 +79,20 @@ class Watch:
         self.faults[fault] += times
         self.pairs |= {(fault, m.phase) for book in self.books for m in book.living()}
 
+    # ------------------------------------------------------------ what is true
+
+    def things(self) -> list[tuple[Thing, Zone]]:
+        """Return every thing that truly exists, and its zone."""
+        return things_in(self.world)
+
+    def is_healthy(self, machine: Machine) -> bool:
+        """Tell whether all is well with what a machine has."""
+        return is_healthy(self.world, machine) and not self._was_locked(machine)
+
+    def explained(self, book: Book) -> Iterable[PartId]:
+        """Return the ids of what a book's records or its ledger explain."""
+        return book.explained()
+
     # ------------------------------------------------------------ what is asked
 
     def asked(self, book: Book, request: Request, *, holds_lease: bool) -> None:
@@ -86,7 +104,7 @@ class Watch:
         match = _ID.search(request.path)
         if match is None or match[2] is None:
             return
-        thing = next((t for t, _ in things_in(self.world) if t.id == match[2]), None)
+        thing = next((t for t, _ in self.things() if t.id == match[2]), None)
         if thing is None:
             return
         destroys = (request.method == "DELETE") or any(w in request.body for w in _ENDS)
@@ -112,7 +130,7 @@ class Watch:
     def _is_marked(self, request: Request) -> bool:
         """What lost its marks by hand can only be seen by its id: that is no call too many."""
         match = _ID.search(request.path)
-        things = {thing.id: thing.mark for thing, _ in things_in(self.world)}
+        things = {thing.id: thing.mark for thing, _ in self.things()}
         return match is None or match[2] is None or things.get(PartId(match[2])) is not None
 
     def _owner(self, part: PartId) -> Machine | None:
@@ -141,12 +159,15 @@ class Watch:
         book.failures.moved(before, machine, self.now)
         if machine.phase is Phase.GONE:
             self.found(book.onces.gone(before.phase, machine, self.now))
-            left = [t for t, _ in things_in(self.world) if is_of(t, machine)]
+            left = [t for t, _ in self.things() if is_of(t, machine)]
             oldest = self.now - self.settle - (LIES if self.now - self.lied < LIES else 0.0)
             self.found(invariants.gone(before.phase, machine, left, oldest))
         else:
-            healthy = is_healthy(self.world, machine) and not self._was_locked(machine)
+            healthy = self.is_healthy(machine)
             self.found(invariants.lost_falsely(before, machine, healthy=healthy))
+
+    def host_saved(self, book: Book, host: Host) -> None:
+        """Check the record of a host that was saved."""
 
     def _was_locked(self, machine: Machine) -> bool:
         """Tell whether a lock was seen, which may have ended since: nobody could know of that."""
@@ -179,7 +200,7 @@ class Watch:
         """Check a call before it is sent, by a process whose wall clock is `ahead`."""
         name = call.arg("machine")
         record = book.machines.get(MachineId(name)) if isinstance(name, str) else None
-        things = [t for t, _ in things_in(self.world)] if call.once or record is None else []
+        things = [t for t, _ in self.things()] if call.once or record is None else []
         if record is not None:
             there = any(fills(thing, record.id, call) for thing in things)
             self.found(book.onces.sending(call, record, self.now, there=there))
@@ -219,9 +240,9 @@ class Watch:
             self._counted, self._checked, self.changed = 0.0, self.now, False
 
     def _check(self, passed: float) -> None:
-        things = things_in(self.world)
+        things = self.things()
         books = [book for book in self.books if not book.lost]
-        explained = {part for book in books for part in book.explained()}
+        explained = {part for book in books for part in self.explained(book)}
         counted = {t.id: passed for t, zone in things if passed and self._seen_by(t, zone)}
         self.found(self._recorded.check((t for t, _ in things if t.mark), explained, counted))
         for book in books:
@@ -230,7 +251,7 @@ class Watch:
     def _seen_by(self, thing: Thing, zone: Zone) -> bool:
         mark = thing.mark
         return mark is not None and any(
-            mark.fleet in book.fleets and book.looking(zone, KINDS, self.now)
+            mark.fleet in book.fleets and book.looking(zone, self.kinds, self.now)
             for book in self.books
             if not book.lost
         )
@@ -259,7 +280,7 @@ class Watch:
         """Tell whether nothing but the engine keeps a machine in its phase."""
         row = book.rows.get(machine.fleet)
         paused = row is not None and row.pause is not None
-        looked = book.looking(machine.offer.zone, KINDS, self.now)
+        looked = book.looking(machine.offer.zone, self.kinds, self.now)
         return looked and machine.hold is None and not paused
 
     def _count_ambient(self) -> None:
@@ -284,7 +305,7 @@ class Watch:
         size = row.wished(fleet) if row else fleet.size
         things = [
             t
-            for t, _ in things_in(self.world)
+            for t, _ in self.things()
             if t.mark and t.mark.installation in book.ours and t.mark.fleet == fleet.name
         ]
         machines = book.living(fleet.name)

@@ -3,7 +3,7 @@
 import asyncio
 from datetime import timedelta
 
-from hostler.domain.ids import MachineId
+from hostler.domain.ids import FleetName, MachineId
 from hostler.domain.seen import SuspectClass, Wish, WishKind
 from hostler.testing.simclock import BEGINNING
 
@@ -32,14 +32,15 @@ class Operator:
         living = sorted(home.book.living(), key=lambda m: m.serial)
         chosen = living[int(asking.which * len(living))].id if living else None
         length = timedelta(seconds=asking.length)
+        fleet = home.fleets[int(asking.which * 1000) % len(home.fleets)].name
         match asking.kind:
             case "scale":
                 size = int(asking.which * (self._ground.climate.machines + 3))
-                await self.wish(home, WishKind.SCALE, size=size)
+                await self.wish(home, WishKind.SCALE, fleet=fleet, size=size)
             case "pause":
-                await self.wish(home, WishKind.PAUSE, length=length)
+                await self.wish(home, WishKind.PAUSE, fleet=fleet, length=length)
             case "resume":
-                await self.wish(home, WishKind.RESUME)
+                await self.wish(home, WishKind.RESUME, fleet=fleet)
             case "unhold":
                 for machine in living:
                     if machine.hold is not None:
@@ -56,19 +57,22 @@ class Operator:
         home: Home,
         kind: WishKind,
         *,
+        fleet: FleetName | None = None,
         machine: MachineId | None = None,
         size: int | None = None,
         now: bool = False,
         length: timedelta | None = None,
         adopts: str = "",
     ) -> None:
-        """Write a wish, unfenced, at the true time."""
+        """Write a wish, unfenced, at the true time; without a fleet, of the machine's own."""
+        known = home.book.machines.get(machine) if machine is not None else None
+        fleet = fleet or (known.fleet if known is not None else home.fleets[0].name)
         at = BEGINNING + timedelta(seconds=self._ground.loop.time())
         source = next((b.own for b in self._ground.watch.books if b.own == adopts), None)
         wish = Wish(
             number=0,
             kind=kind,
-            fleet=home.fleets[0].name,
+            fleet=fleet,
             at=at,
             actor="operator",
             machine=machine,
@@ -88,9 +92,9 @@ class Operator:
         for home in self._ground.homes:
             if home.book.lost:
                 continue
-            row = home.book.rows.get(home.fleets[0].name)
-            if row is not None and row.pause is not None:
-                await self.wish(home, WishKind.RESUME)
+            for row in home.book.rows.values():
+                if row.pause is not None:
+                    await self.wish(home, WishKind.RESUME, fleet=row.name)
             for machine in home.book.living():
                 if machine.hold is not None:
                     await self.wish(home, WishKind.UNHOLD, machine=machine.id)
@@ -113,24 +117,27 @@ class Operator:
                 watch.world.act(f"{thing.kind}_deleted_by_hand", thing.id)
 
     async def _send_away(self, second: Home) -> None:
-        row = second.book.rows.get(second.fleets[0].name)
-        if row is None or row.size != 0:
-            await self.wish(second, WishKind.SCALE, size=0)
+        for fleet in second.fleets:
+            row = second.book.rows.get(fleet.name)
+            if row is None or row.size != 0:
+                await self.wish(second, WishKind.SCALE, fleet=fleet.name, size=0)
 
     async def _adopt(self, second: Home | None) -> None:
         """Adopt what a lost store left, and what carries our mark without a record."""
         for home in self._ground.homes:
-            book = home.book
-            if book.lost or home is second:
-                continue
-            lost = {b.own for b in self._ground.watch.books if b.lost}
-            foreign = {
-                s.installation
-                for s in book.suspects.values()
-                if s.cls is SuspectClass.FOREIGN and s.installation in lost
-            }
-            for installation in sorted(str(i) for i in foreign):
-                await self.wish(home, WishKind.ADOPT, adopts=installation)
-            stray = [s for s in book.suspects.values() if s.cls is SuspectClass.STRAY]
-            if stray and not foreign:
-                await self.wish(home, WishKind.ADOPT)
+            if not home.book.lost and home is not second:
+                for fleet in home.fleets:
+                    await self._adopt_for(home, fleet.name)
+
+    async def _adopt_for(self, home: Home, fleet: FleetName) -> None:
+        suspects = [s for s in home.book.suspects.values() if s.fleet == fleet]
+        lost = {b.own for b in self._ground.watch.books if b.lost}
+        foreign = {
+            s.installation
+            for s in suspects
+            if s.cls is SuspectClass.FOREIGN and s.installation in lost
+        }
+        for installation in sorted(str(i) for i in foreign):
+            await self.wish(home, WishKind.ADOPT, fleet=fleet, adopts=installation)
+        if not foreign and any(s.cls is SuspectClass.STRAY for s in suspects):
+            await self.wish(home, WishKind.ADOPT, fleet=fleet)

@@ -13,7 +13,15 @@ from hostler.controllers.given import Ports
 from hostler.controllers.settings import Account, Settings
 from hostler.domain.commands import Event
 from hostler.domain.fleet import Fleet, FleetRow, Probe
-from hostler.domain.ids import AccountName, InstallationId, MachineId, PartId, machine_id
+from hostler.domain.host import Host
+from hostler.domain.ids import (
+    AccountName,
+    HostId,
+    InstallationId,
+    MachineId,
+    PartId,
+    machine_id,
+)
 from hostler.domain.machine import Machine
 from hostler.domain.seen import Suspect
 from hostler.doors.fleeting.group import EngineGroup
@@ -96,6 +104,15 @@ class Notes:
         del row, events, fence
         for machine in inserts:
             self._witness.saved(machine, ())
+
+    def host_saved(self, host: Host, fence: Fence) -> None:
+        """Servers that are made have no hosts."""
+
+    def tied(self, host: HostId, machine: MachineId) -> None:
+        """Nobody reads this here."""
+
+    def untied(self, host: HostId, machine: MachineId) -> None:
+        """Nobody reads this here."""
 
     def suspects_saved(self, suspects: tuple[Suspect, ...], cleared: tuple[PartId, ...]) -> None:
         """Nobody reads this here."""
