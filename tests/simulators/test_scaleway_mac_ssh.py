@@ -132,6 +132,16 @@ async def test_what_is_sent_reaches_the_command_and_what_it_says_comes_back_whol
         assert (script.exit_status, script.stdout) == (3, "one\n")
 
 
+async def test_sudo_asks_for_the_password_where_it_is_told_to(host: Host) -> None:
+    async with asyncio.timeout(LIMIT), await host.log_in() as connection:
+        asked = f"{host.mac.password}\nmore\n"
+        done = await connection.run("sudo -S cat", input=asked)
+        assert (done.exit_status, done.stdout, done.stderr) == (0, "more\n", "Password:")
+        done = await connection.run("SUDO_PROMPT=ask: sudo -S echo never", input="wrong\n")
+        assert (done.exit_status, done.stdout) == (1, "")
+        assert done.stderr == "ask:Sorry, try again.\n"
+
+
 async def test_a_command_sees_nothing_of_the_simulators_environment(
     host: Host, monkeypatch: pytest.MonkeyPatch
 ) -> None:

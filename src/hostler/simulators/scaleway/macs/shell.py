@@ -2,8 +2,8 @@
 
 It looks like a Mac's home, and is none: commands run under this machine's `/bin/sh`, as the user
 who runs the simulator, and see that user's files. Only the environment, the home, `sudo` (which
-changes nothing) and `sw_vers` are those of the Mac. What a command leaves in the background ends
-with it.
+changes nothing, and asks for the password with -S only) and `sw_vers` are those of the Mac. What a
+command leaves in the background ends with it.
 """
 
 import asyncio
@@ -22,15 +22,24 @@ from .catalogue import USER
 CHUNK = 1 << 16
 Process: TypeAlias = "asyncssh.SSHServerProcess[bytes]"
 SUDO = """#!/bin/sh
-# There is nobody else on a simulated Mac: run the command as whoever asks.
+# There is nobody else on a simulated Mac: run the command as whoever asks. Only -S asks for the
+# password, as it would on a Mac, and takes one line of the input for it.
+prompt=${SUDO_PROMPT-Password:}
 while [ $# -gt 0 ]; do
   case $1 in
-    -u|-g|-p|-h|-C|-D) shift 2 ;;
+    -p) prompt=$2; shift 2 ;;
+    -u|-g|-h|-C|-D) shift 2 ;;
+    -S) ask=yes; shift ;;
     --) shift; break ;;
     -*) shift ;;
     *) break ;;
   esac
 done
+if [ -n "$ask" ]; then
+  printf %s "$prompt" >&2
+  IFS= read -r said || true
+  [ "$said" = "$(cat "$HOME.password")" ] || { echo "Sorry, try again." >&2; exit 1; }
+fi
 [ $# -eq 0 ] || exec "$@"
 """
 SW_VERS = """#!/bin/sh
@@ -71,9 +80,21 @@ def furnish(commands: Path) -> None:
         file.chmod(0o755)
 
 
+def format_disk(folder: Path, password: str) -> None:
+    """Make a disk, unless it is there; beside it stands the password, for `sudo`."""
+    folder.mkdir(exist_ok=True)
+    beside(folder).write_text(password, encoding="utf-8")
+
+
 def empty(folder: Path) -> None:
     """Take a disk away with all that is on it."""
     shutil.rmtree(folder, ignore_errors=True)
+    beside(folder).unlink(missing_ok=True)
+
+
+def beside(folder: Path) -> Path:
+    """Return where the password is kept."""
+    return folder.with_name(f"{folder.name}.password")
 
 
 async def run(process: Process, home: Home) -> None:

@@ -19,7 +19,7 @@ from hostler.simulators.scaleway.world import World
 from .peers import same_user
 from .reach import Reach, Ssh, ssh_of
 from .records import Disk, Mac
-from .shell import Home, Process, empty, furnish, run
+from .shell import Home, Process, empty, format_disk, furnish, run
 
 TICK = 0.05  # real seconds between two looks at the Macs
 log = structlog.get_logger()
@@ -144,7 +144,7 @@ class Shells:
         if old is not None and old != folder:
             empty(old)
         self._disks[mac.id] = folder
-        folder.mkdir(exist_ok=True)
+        format_disk(folder, mac.password)
         return Home(folder, self._folder / "bin", mac.os.version)
 
     def _close(self, address: str) -> None:
