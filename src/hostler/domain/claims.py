@@ -209,7 +209,7 @@ def _has_it(step: Step, seen: Seen) -> bool:
     newest = max((asked.closed or asked.at for asked in machine.asked), default=machine.since)
     if sighting is None:
         return looked is None or looked <= newest + seen.traits.settle
-    if seen.view.shown(sighting) <= newest:
+    if seen.view.shown(sighting) <= newest or sighting.part.note("holder") == machine.id:
         return True
     return sighting.part.note("stage") in {"pool", "parked"} and not machine.places
 

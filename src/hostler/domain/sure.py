@@ -362,9 +362,13 @@ def all_gone(machine: Machine, seen: Seen) -> bool:
     """Tell whether nothing of the tenancy is left: every id confirmed absent, no call unsure.
 
     An open call is closed only by a complete look after its settle, so that *gone* waits for it;
-    marked parts that a look still shows speak against it.
+    marked parts that a look still shows speak against it. Another host under the machine's name is
+    none of its parts: the sweep tells of it.
     """
-    if seen.view.marked.get(machine.id) or any(a.fate is Fate.OPEN for a in machine.asked):
+    marked = seen.view.marked.get(machine.id, ())
+    if seen.traits.hosts:
+        marked = tuple(part for part in marked if host_of(part) == machine.host)
+    if marked or any(a.fate is Fate.OPEN for a in machine.asked):
         return False
     return all(known.gone for place in machine.places for known in place.known)
 

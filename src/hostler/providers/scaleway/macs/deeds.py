@@ -180,11 +180,11 @@ class MacDeeds:
     def _outcome(self, trouble: Exception, call: Call, host: str) -> Outcome:
         if isinstance(trouble, Failed):
             problem = trouble.problem
-            if is_missing(problem, host) and problem.resource_id:
+            if call.kind == ways.DELETE and _names(problem, host):
                 return Done(gone=(call.target,) if call.target else ())
             if call.kind == ways.REINSTALL and is_reinstalling(problem):
                 return Done()
-            if problem.missing:
+            if problem.missing:  # the host was read just before: only a look can tell
                 return Refused(why=Refusal.BUSY, text=str(problem))
         if isinstance(trouble, TROUBLE):
             return outcome_of(trouble, call)
@@ -198,11 +198,16 @@ def _host_of(call: Call) -> str:
 
 def _unread(trouble: Exception, call: Call, host: str) -> Outcome:
     """Return what it means that the host could not be read first: gone, or not now."""
-    if isinstance(trouble, Failed) and is_missing(trouble.problem, host):
+    if isinstance(trouble, Failed) and _names(trouble.problem, host):
         return Done(gone=(call.target,)) if call.target else _vanished(host)
     if isinstance(trouble, TROUBLE):
         return unread(trouble, f"host {host}")
     raise trouble
+
+
+def _names(problem: Problem, host: str) -> bool:
+    """Tell whether it is this very host that is said not to be there; silence names nothing."""
+    return bool(problem.resource_id) and is_missing(problem, host)
 
 
 def _vanished(host: str) -> Refused:
