@@ -145,7 +145,8 @@ class Way:
             return ()
         if self.part.status not in {"ready", "error"}:
             return ()
-        return (reinstall(self.part, SERVER, self.part.id, effect),)
+        family = self.machine.offer.image
+        return (reinstall(self.part, SERVER, self.part.id, effect, family),)
 
 
 def _mark(
