@@ -214,6 +214,13 @@ class Keeper:
             boot=clock.boot(),
             lease_until=self._leases.until(tenure.lease.name),
             deadline=self._provider.traits.deadline,
-            ours=part is not None and part.note("stage") not in {"foreign", "other", "unnamed"},
+            ours=part is not None and _is_ours(host, part),
             looked=self._shown(part) if part is not None else None,
         )
+
+
+def _is_ours(host: Host, part: Part) -> bool:
+    """Tell whether the host's name is ours, or somebody named it to be put into the pool."""
+    if host.goal is HostGoal.POOLED:
+        return part.note("stage") != "foreign"
+    return part.note("stage") not in {"foreign", "other", "unnamed"}

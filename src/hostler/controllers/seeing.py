@@ -76,6 +76,7 @@ async def gather(
         hosts=state.stable.hosts,
         ties=state.stable.by_machine(),
         free=_free(state, fleet, now),
+        pool=provider.pool_of(fleet.name) if isinstance(provider, KeepsHosts) else "",
     )
 
 

@@ -11,6 +11,7 @@ import structlog
 from hostler.domain.commands import (
     Decision,
     Event,
+    KeepHost,
     KeepLedger,
     KeepRow,
     Loose,
@@ -57,6 +58,7 @@ class Todo:
     reclaims: list[Reclaim] = field(default_factory=list[Reclaim])
     takes: list[Take] = field(default_factory=list[Take])
     loose: list[Loose] = field(default_factory=list[Loose])
+    hosts: list[KeepHost] = field(default_factory=list[KeepHost])
 
 
 def _sorted(decision: Decision) -> Todo:
@@ -75,6 +77,8 @@ def _sorted(decision: Decision) -> Todo:
                 todo.takes.append(command)
             case Loose():
                 todo.loose.append(command)
+            case KeepHost():
+                todo.hosts.append(command)
             case _:
                 assert_never(command)
     return todo
@@ -126,6 +130,8 @@ class Turner:
         if todo.row is not None:
             now = replace(todo.row, inserts=()) if late else todo.row
             await self._keep_row(now, seen, tenure)
+        for command in todo.hosts:
+            await self._state.stable.keep(self._ports.store, command.host, tenure.fence)
         untaken = {t.machine for t in todo.takes if not await self._take(t, seen, tenure)}
         tends = [tend for tend in todo.tends if tend.machine.id not in untaken]
         kept = await self._keep_machines(tends, tenure)

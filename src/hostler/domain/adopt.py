@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from .fleet import FleetRow
+from .host import host_of
 from .ids import InstallationId, MachineId
 from .machine import Known, Machine, Offer, Origin, Place
 from .parts import Condition, Part
@@ -74,6 +75,7 @@ def _record(machine: MachineId, parts: tuple[Part, ...], serial: int, seen: Seen
         template=seen.fleet.template,
         origin=Origin.ADOPTED,
         was_ready=seen.now if main is not None and main.condition is Condition.UP else None,
+        host=host_of(main.id) if main is not None and seen.traits.hosts else None,
     )
     for part in sorted(parts, key=lambda part: part.id):
         record = record.with_place(_place(record.place(part.slot), part, seen))

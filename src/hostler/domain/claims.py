@@ -96,6 +96,8 @@ def assign(steps: tuple[Step, ...], account: AccountName, seen: Seen) -> Assigne
         return Assigned(steps=steps)
     left, takes, given = list(seen.free), list[Take](), list[Step]()
     for step in steps:
+        if (again := _untied(step, account, seen)) is not None:
+            takes.append(again)
         if not _waits(step, seen):
             given.append(step)
             continue
@@ -112,6 +114,19 @@ def assign(steps: tuple[Step, ...], account: AccountName, seen: Seen) -> Assigne
         else:
             given.append(wait(step, "wait", "a free host of its pool"))
     return Assigned(steps=tuple(given), takes=tuple(takes))
+
+
+def _untied(step: Step, account: AccountName, seen: Seen) -> Take | None:
+    """Return the tie of a machine that was adopted together with its host, while it has none."""
+    machine = step.machine
+    if machine.host is None or machine.id in seen.ties or machine.id in seen.moving:
+        return None
+    part = seen.view.part(PartId(machine.host))
+    if part is None or machine.phase is Phase.GONE:
+        return None
+    record = seen.hosts.get(machine.host)
+    free = Free(part=part, offer=machine.offer, record=record)
+    return Take(host=taken(free, machine, account, seen), machine=machine.id)
 
 
 def _waits(step: Step, seen: Seen) -> bool:

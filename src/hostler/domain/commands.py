@@ -108,7 +108,14 @@ class Loose:
     machine: MachineId
 
 
-Command = Tend | KeepRow | KeepLedger | Reclaim | Take | Loose
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeepHost:
+    """Keep a host's record: somebody wished something of it."""
+
+    host: Host
+
+
+Command = Tend | KeepRow | KeepLedger | Reclaim | Take | Loose | KeepHost
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from . import adopt as adoption
-from . import named
+from . import named, pooling
 from .allowed import allowed
 from .caps import KEPT, in_wave
 from .claims import assign
@@ -60,6 +60,7 @@ def _decided(seen: Seen, ways: Ways, rests: Rests) -> Decision:
     tends = tuple(t for step in steps if (t := _tend(step, seen)) is not None)
     commands: list[Command] = [c for c in (row_command,) if c is not None]
     commands += assigned.takes
+    commands += pooling.pooled(seen.fleet.account, seen)
     commands += tends
     commands += (Loose(host=h, machine=s.machine.id) for s in steps if (h := _let_go(s)))
     if swept.ledger.suspects or swept.ledger.cleared:
@@ -234,13 +235,14 @@ def _row_command(row: FleetRow, sizing: Sizing, seen: Seen) -> KeepRow | None:
         condition=sizing.condition,
     )
     wishes = tuple(wish.number for wish in seen.wishes)
+    records = adoption.records_for(adopted, kept, seen)
     if kept == seen.row and not sizing.inserts and not wishes and not adopted:
         return None
     return KeepRow(
         row=kept,
         inserts=sizing.inserts,
         named=sizing.named,
-        adopted=adoption.records_for(adopted, kept, seen),
+        adopted=(*records, *pooling.adopted(seen, kept.serial + len(records))),
         installations=adoption.adopted_installations(adopted, seen),
         events=tuple(_row_events(kept, seen)),
         wishes=wishes,

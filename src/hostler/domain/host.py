@@ -34,11 +34,12 @@ class HostCondition(StrEnum):
 
 
 class HostGoal(StrEnum):
-    """What is wanted of a host, apart from any machine on it."""
+    """What is wanted of a host, apart from any machine on it; *pooled* is without a wipe yet."""
 
     WIPED = "wiped"
     OFF = "off"
     RETIRED = "retired"
+    POOLED = "pooled"
 
 
 class HostOrigin(StrEnum):

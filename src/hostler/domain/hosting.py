@@ -11,11 +11,10 @@ from datetime import datetime, timedelta
 from . import shown
 from .host import Host, HostCondition, HostGoal, ReleasePolicy
 from .ids import AccountName, Epoch, HostId, InstallationId, MachineId, PartId, TurnId
-from .machine import Asked, Fate, Machine
+from .machine import RETIRE, Asked, Fate, Machine
 from .parts import Condition, Part
 from .phases import Phase
 from .reasons import Reason
-from .tenancies import RETIRE
 from .traits import Traits
 from .view import View
 
@@ -193,6 +192,9 @@ def _stands(step: HostStep, part: Part, seen: HostsSeen) -> HostStep:
     match host.condition:
         case HostCondition.WIPING | HostCondition.DIRTY if host.goal is HostGoal.WIPED:
             return replace(step, host=_wiped(host, part, seen))
+        case HostCondition.DIRTY if host.goal is HostGoal.POOLED:
+            there = part.note("stage") == "pool"
+            return replace(step, host=replace(host, goal=None) if there else host)
         case HostCondition.FREE:
             return replace(step, host=_left(host, part, seen))
         case HostCondition.QUARANTINED if not host.quarantined(seen.now):

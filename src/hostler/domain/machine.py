@@ -119,6 +119,10 @@ RESTED = "rested"
 """The fact that says since when a machine was last seen to rest."""
 
 
+RETIRE = "retire"
+"""The fact that a machine's host is given up when the machine goes."""
+
+
 LOCKED = "locked"
 """The fact that the provider locked the main part: nothing of it can be removed until it is not."""
 

@@ -69,6 +69,9 @@ class WishKind(StrEnum):
     PAUSE = "pause"
     RESUME = "resume"
     ADOPT = "adopt"
+    RETIRE = "retire"
+    POOL_ADD = "pool_add"
+    POOL_ADOPT = "pool_adopt"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +79,9 @@ class Wish:
     """What a door asks: a size, machines by name, a machine to go, a hold. `number` orders wishes.
 
     `machines` are the ids that a GROW wish gives to new machines: whoever wished them knows them
-    before they exist, and a wish that is granted twice makes them once.
+    before they exist, and a wish that is granted twice makes them once. `host` is what POOL_ADD
+    puts into the fleet's pool, and POOL_ADOPT makes a machine of under the id in `machines`;
+    `keep` says that its disk is left as it is.
     """
 
     number: int
@@ -91,6 +96,8 @@ class Wish:
     why: str = ""
     now: bool = False
     installation: InstallationId | None = None
+    host: HostId | None = None
+    keep: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,8 +118,9 @@ class Seen:
     history explains; `late` those whose machine is in our history. `steady` is when this process
     started or the clock last jumped, `jumped` the latter alone; `took` is when this epoch began.
     `moving` are machines with calls in flight: they are not touched. Where machines are tenancies,
-    `hosts` are the records of the account's hosts, `ties` say which host a machine has, and `free`
-    are the hosts that this fleet's machines may take now, the best ones first.
+    `hosts` are the records of the account's hosts, `ties` say which host a machine has, `free` are
+    the hosts that this fleet's machines may take now, the best ones first, and `pool` is how the
+    names in its pool begin.
     """
 
     turn: TurnId
@@ -137,3 +145,4 @@ class Seen:
     hosts: Mapping[HostId, Host] = field(default_factory=dict[HostId, Host])
     ties: Mapping[MachineId, HostId] = field(default_factory=dict[MachineId, HostId])
     free: tuple[Free, ...] = ()
+    pool: str = ""

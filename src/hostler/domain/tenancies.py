@@ -7,7 +7,7 @@ and kept in the ledger.
 from dataclasses import replace
 
 from .host import Host
-from .machine import Fate
+from .machine import RETIRE, Fate
 from .phases import Phase
 from .reasons import Reason
 from .seen import Seen
@@ -15,9 +15,6 @@ from .step import Step, event, move
 
 _OTHERS = frozenset({"foreign", "other", "unnamed"})
 """What names of hosts tell that are nobody's of us."""
-
-RETIRE = "retire"
-"""The fact that a machine's host is given up when the machine goes."""
 
 
 def stopping(step: Step, seen: Seen) -> Step:

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from .fleet import FleetRow
 from .ids import MachineId
-from .machine import Ending, Hold, Machine
+from .machine import RETIRE, Ending, Hold, Machine
 from .phases import Goal, Phase
 from .seen import Seen, Wish, WishKind
 
@@ -37,6 +37,7 @@ def granted(seen: Seen) -> tuple[FleetRow, dict[str, Machine]]:
 
 
 def _for_fleet(row: FleetRow, wish: Wish, seen: Seen) -> FleetRow:
+    """Return the row as a wish about the fleet leaves it; most wishes are about something else."""
     match wish.kind:
         case WishKind.SCALE:
             return replace(row, size=wish.size)
@@ -46,19 +47,15 @@ def _for_fleet(row: FleetRow, wish: Wish, seen: Seen) -> FleetRow:
             return replace(row, pause=_hold(wish, seen))
         case WishKind.RESUME:
             return replace(row, pause=None)
-        case WishKind.REST | WishKind.WAKE:
-            return row
-        case WishKind.END | WishKind.HOLD | WishKind.UNHOLD | WishKind.ADOPT:
+        case _:
             return row
 
 
 def _for_machine(machine: Machine, wish: Wish, seen: Seen) -> Machine:
+    """Return the machine as a wish about it leaves it."""
     match wish.kind:
-        case WishKind.END:
-            why = wish.why or "asked to end"
-            return replace(
-                machine, ending=Ending(at=wish.at, actor=wish.actor, why=why, now=wish.now)
-            )
+        case WishKind.END | WishKind.RETIRE:
+            return _to_end(machine, wish, seen)
         case WishKind.HOLD:
             return replace(machine, hold=_hold(wish, seen))
         case WishKind.UNHOLD:
@@ -67,8 +64,17 @@ def _for_machine(machine: Machine, wish: Wish, seen: Seen) -> Machine:
             return _to_rest(machine, seen)
         case WishKind.WAKE:
             return replace(machine, goal=Goal.PRESENT) if machine.phase in _RESTS else machine
-        case WishKind.SCALE | WishKind.GROW | WishKind.PAUSE | WishKind.RESUME | WishKind.ADOPT:
+        case _:
             return machine
+
+
+def _to_end(machine: Machine, wish: Wish, seen: Seen) -> Machine:
+    """Let a machine go; where it is retired its host goes too, if it has one that outlives it."""
+    retires = wish.kind is WishKind.RETIRE
+    why = wish.why or ("asked to retire" if retires else "asked to end")
+    ending = Ending(at=wish.at, actor=wish.actor, why=why, now=wish.now)
+    gone = replace(machine, ending=ending)
+    return gone.with_fact(RETIRE, seen.now) if retires and seen.traits.hosts else gone
 
 
 def _to_rest(machine: Machine, seen: Seen) -> Machine:

@@ -18,6 +18,10 @@ class KeepsHosts(Protocol):
         """Return the calls that may be made now for a host that no machine holds. Pure."""
         ...
 
+    def pool_of(self, fleet: FleetName) -> str:
+        """Return how the names in a fleet's pool begin; empty where it has none. Pure."""
+        ...
+
     def fits(self, fleet: FleetName, offer: Offer, part: Part) -> str:
         """Return why a host may not be claimed for this offer of a fleet; empty where it may."""
         ...

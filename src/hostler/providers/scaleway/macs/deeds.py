@@ -82,13 +82,14 @@ class MacDeeds:
         if expected and name != expected:
             return f"somebody renamed it: {name!r} instead of {expected!r}"
         if call.effect is Effect.MAKE:
-            return self._not_free(mac)
+            return self._not_free(call, mac)
         return ""
 
-    def _not_free(self, mac: Mac) -> str:
+    def _not_free(self, call: Call, mac: Mac) -> str:
         """Return why a host may not be claimed: claims look at it afresh, whatever was seen."""
         part = self._reader(Zone("")).host(mac)
-        if part.note("stage") not in {"pool", "parked"}:
+        adopts = call.arg("adopted") and part.note("stage") != "foreign"
+        if part.note("stage") not in {"pool", "parked"} and not adopts:
             return f"it is not in the pool any more: {mac.name!r}"
         if mac.status not in _READY or not mac.delivered or mac.deletion_scheduled:
             return f"it is {mac.status}, delivered: {mac.delivered}"

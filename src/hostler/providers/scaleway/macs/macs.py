@@ -91,10 +91,12 @@ class Macs:
     def host_calls(self, goal: HostGoal, host: Host, part: Part, now: datetime) -> tuple[Call, ...]:
         return ways.host_calls(goal, host, part, now)
 
-    def fits(self, fleet: FleetName, offer: Offer, part: Part) -> str:
+    def pool_of(self, fleet: FleetName) -> str:
         template = self._templates.get(fleet)
-        pool = template.pool if template is not None else ""
-        stage = part.note("stage")
+        return template.pool if template is not None else self._site.default
+
+    def fits(self, fleet: FleetName, offer: Offer, part: Part) -> str:
+        pool, stage = self.pool_of(fleet), part.note("stage")
         if stage not in {"pool", "parked"}:
             return f"it is {stage}"
         if not pool or part.note("pool") != pool:

@@ -12,10 +12,10 @@ from hostler.domain.calls import Call, Effect, Shows
 from hostler.domain.claims import CLEAN
 from hostler.domain.host import HOST, Host, HostGoal, tenancy
 from hostler.domain.ids import FleetName, HostId, MachineId, PartId
-from hostler.domain.machine import Asked, Fate, Machine
+from hostler.domain.machine import RETIRE, Asked, Fate, Machine, Origin
 from hostler.domain.parts import Condition, Part, Slot
 from hostler.domain.phases import Goal
-from hostler.domain.tenancies import RETIRE
+from hostler.domain.pooling import ADOPTED
 
 from .names import Stage
 from .read import SERVER
@@ -44,7 +44,7 @@ def next_calls(
     if part is None:
         claims = goal is Goal.PRESENT and machine.bound(SERVER) is None
         return (_mark(machine, None, Stage.PENDING),) if claims else ()
-    if part.status == "promised" or part.note("stage") not in _OPEN_TO_US:
+    if part.status == "promised" or not _is_open(machine, part):
         return ()
     way = Way(machine, part, now, settle)
     match goal:
@@ -54,6 +54,12 @@ def next_calls(
             return way.resting()
         case Goal.ABSENT:
             return way.absent()
+
+
+def _is_open(machine: Machine, part: Part) -> bool:
+    """Tell whether a host may be named for this machine: an adopted mark is another's no more."""
+    adopted = part.note("stage") == "foreign" and part.mark is not None
+    return part.note("stage") in _OPEN_TO_US or (adopted and machine.origin is Origin.ADOPTED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +74,8 @@ class Way:
     @property
     def stage(self) -> str:
         """The stage that the host's name tells for this machine; empty where it names another."""
-        return self.part.note("stage") if self.part.mark is not None else ""
+        foreign = self.part.mark is None or self.part.note("stage") == "foreign"
+        return "" if foreign else self.part.note("stage")
 
     def present(self) -> tuple[Call, ...]:
         """Claim: pending, settled, wiped unless it was proved clean, claimed."""
@@ -171,6 +178,7 @@ def _mark(
             ("machine", machine.id),
             ("type", machine.offer.type),
             ("family", machine.offer.image),
+            ("adopted", machine.fact(ADOPTED) is not None),
         ),
     )
 
@@ -192,6 +200,8 @@ def reinstall(part: Part, slot: Slot, target: PartId, effect: Effect, family: st
 
 def host_calls(goal: HostGoal, host: Host, part: Part, now: datetime) -> tuple[Call, ...]:
     """Return the calls that may be made now for a host that no machine holds."""
+    if goal is HostGoal.POOLED:
+        return (_free(host, part),) if part.note("stage") != "pool" and host.pool else ()
     if part.note("stage") not in _STAGES:
         return ()
     match goal:

@@ -1,0 +1,86 @@
+"""Pooling: hosts that somebody puts into a fleet's pool, or makes a machine of, by naming them.
+
+What is put into the pool keeps its disk until it is claimed, and is wiped before that: anybody may
+have used it. What is adopted goes on as it is where its disk is to be kept.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from .claims import CLEAN
+from .commands import KeepHost
+from .host import Host, HostCondition, HostGoal
+from .ids import AccountName, PartId
+from .machine import Machine, Offer, Origin
+from .parts import Part
+from .phases import Phase
+from .reasons import Reason
+from .seen import Seen, Wish, WishKind
+
+ADOPTED = "adopted"
+"""The fact that a machine's host was named by somebody: it is taken whatever its name is."""
+
+
+def pooled(account: AccountName, seen: Seen) -> Iterator[KeepHost]:
+    """Yield the record of each host that is wished into the pool; one that is in use stays out."""
+    tied = frozenset(seen.ties.values())
+    for wish in seen.wishes:
+        part = _named(wish, WishKind.POOL_ADD, seen)
+        if part is None or wish.host is None or wish.host in tied or _is_foreign(part):
+            continue
+        record = seen.hosts.get(wish.host) or Host(id=wish.host, account=account, zone=part.zone)
+        dirty = replace(
+            record,
+            fleet=seen.fleet.name,
+            goal=HostGoal.POOLED,
+            pool=seen.pool,
+            type=part.note("type"),
+            name=part.name,
+            wiped=None,
+            wiping=None,
+        )
+        yield KeepHost(host=dirty.now(HostCondition.DIRTY, seen.now, f"put in by {wish.actor}"))
+
+
+def adopted(seen: Seen, serial: int) -> Iterator[Machine]:
+    """Yield a machine for each host that is wished to be one; they begin with their hosts."""
+    tied = frozenset(seen.ties.values())
+    known = {machine.id for machine in seen.machines}
+    for wish in seen.wishes:
+        part = _named(wish, WishKind.POOL_ADOPT, seen)
+        if part is None or wish.host in tied or _is_foreign(part) or not wish.machines:
+            continue
+        if wish.machines[0] in known:
+            continue
+        serial += 1
+        yield _machine(wish, part, serial, seen)
+
+
+def _machine(wish: Wish, part: Part, serial: int, seen: Seen) -> Machine:
+    image = seen.fleet.offers[0].image
+    machine = Machine(
+        id=wish.machines[0],
+        fleet=seen.fleet.name,
+        serial=serial,
+        created=seen.now,
+        since=seen.now,
+        phase=Phase.STARTING,
+        offer=Offer(type=part.note("type"), zone=part.zone, image=image),
+        reason=str(Reason.ADOPTED),
+        template=seen.fleet.template,
+        origin=Origin.ADOPTED,
+        host=wish.host,
+    ).with_fact(ADOPTED, seen.now)
+    return machine.with_fact(CLEAN, seen.now) if wish.keep else machine
+
+
+def _named(wish: Wish, kind: WishKind, seen: Seen) -> Part | None:
+    """Return the host that a wish of this kind names, if looks show it."""
+    if wish.kind is not kind or wish.host is None:
+        return None
+    return seen.view.part(PartId(wish.host))
+
+
+def _is_foreign(part: Part) -> bool:
+    """Tell whether another installation has it: that is not ours to take, whoever asks."""
+    return part.note("stage") == "foreign"
