@@ -2,21 +2,36 @@
 # pyright: reportMissingTypeStubs=false
 """The official Python client of Apple silicon, unmodified, against the simulated Scaleway."""
 
+import dataclasses
 import time
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import pytest
+import requests
 from scaleway import Client
 from scaleway.applesilicon.v1alpha1 import (
+    OS,
     ApplesiliconV1Alpha1API,
     ApplesiliconV1Alpha1PrivateNetworkAPI,
+    AppliedRunnerConfigurations,
     BatchCreateServersRequestBatchInnerCreateServerRequest,
     CommitmentType,
     CommitmentTypeValue,
+    ConnectivityDiagnostic,
+    GithubRunnerConfiguration,
+    GitlabRunnerConfiguration,
+    ListServerPrivateNetworksRequestOrderBy,
+    ListServersRequestOrderBy,
+    Runner,
+    RunnerConfigurationV2,
+    RunnerConfigurationV2Provider,
+    RunnerStatus,
     Server,
+    ServerPrivateNetwork,
     ServerPrivateNetworkServerStatus,
     ServerPrivateNetworkStatus,
     ServerStatus,
+    ServerType,
 )
 from scaleway.applesilicon.v1alpha1.types import ConnectivityDiagnosticDiagnosticStatus
 from scaleway_core.api import ScalewayException
@@ -163,3 +178,103 @@ def test_a_diagnostic_is_started_and_read(macs: ApplesiliconV1Alpha1API) -> None
     assert found.is_healthy
     assert found.health_details is not None
     assert found.health_details.is_ssh_port_up
+
+
+def test_every_key_that_the_client_reads_is_sent(
+    client: Client, macs: ApplesiliconV1Alpha1API, simulator: Running
+) -> None:
+    (mac,) = simulator.world.stock_macs(1)
+    simulator.world.console.mac(mac).vpc = "vpc_enabled"
+    made = runner(macs, PROJECT)
+    macs.update_server(
+        server_id=mac,
+        applied_runner_configurations=AppliedRunnerConfigurations(runner_configuration_ids=[made]),
+    )
+    networks = ApplesiliconV1Alpha1PrivateNetworkAPI(client)
+    networks.add_server_private_network(server_id=mac, private_network_id=PROJECT)
+    diagnostic = macs.start_connectivity_diagnostic(server_id=mac).diagnostic_id
+    for path, sort in (
+        (f"servers/{mac}", Server),
+        (f"os/{macs.list_os().os[0].id}", OS),
+        ("server-type/M2-L", ServerType),
+        (f"servers/{mac}/private-networks/{PROJECT}", ServerPrivateNetwork),
+        (f"runners/{made}", Runner),
+        (f"connectivity-diagnostics/{completed(macs, diagnostic)}", ConnectivityDiagnostic),
+    ):
+        check_keys(sent(simulator, path), sort, path)
+
+
+def sent(simulator: Running, path: str) -> Any:
+    """Return a body as it is sent."""
+    url = f"{simulator.url}/apple-silicon/v1alpha1/zones/{ZONE}/{path}"
+    return requests.get(url, headers={"X-Auth-Token": SECRET}, timeout=10).json()
+
+
+NOT_SENT = {"runner_configuration", "gitlab_configuration"}
+"""What is null in an answer here: the client reads an object where there is one."""
+
+
+def check_keys(body: Any, sort: type, path: str) -> None:
+    """Check that a body has each key of a type of the client, also further in."""
+    hints = get_type_hints(sort)
+    for field in dataclasses.fields(sort):
+        name = field.name.rstrip("_")
+        assert name in body, f"{path}: {name}"
+        inner = [one for one in (hints[field.name], *get_args(hints[field.name])) if is_body(one)]
+        for one in inner if name not in NOT_SENT else ():
+            value = body[name]
+            assert value, f"{path}: {name}"
+            check_keys(value[0] if isinstance(value, list) else value, one, f"{path}.{name}")
+
+
+def is_body(sort: object) -> bool:
+    return isinstance(sort, type) and dataclasses.is_dataclass(sort)
+
+
+def completed(macs: ApplesiliconV1Alpha1API, diagnostic: str) -> str:
+    """Wait for a diagnostic, and return its id."""
+    status = ConnectivityDiagnosticDiagnosticStatus
+    while macs.get_connectivity_diagnostic(diagnostic_id=diagnostic).status != status.COMPLETED:
+        time.sleep(0.01)  # noqa: TID251 - the client is blocking and the server a real one
+    return diagnostic
+
+
+def runner(macs: ApplesiliconV1Alpha1API, project: str) -> str:
+    """Make a runner and return its id."""
+    github = GithubRunnerConfiguration(url="https://example.com", token="t", labels=["mac"])
+    configuration = RunnerConfigurationV2(
+        name="ci", provider=RunnerConfigurationV2Provider.GITHUB, github_configuration=github
+    )
+    return macs.create_runner(runner_configuration=configuration, project_id=project).id
+
+
+def test_a_runner_is_made_changed_listed_and_deleted(macs: ApplesiliconV1Alpha1API) -> None:
+    made = runner(macs, PROJECT)
+    found = macs.get_runner(runner_id=made)
+    assert found.configuration is not None
+    assert found.configuration.github_configuration is not None
+    assert found.configuration.github_configuration.labels == ["mac"]
+    assert found.status == RunnerStatus.WAITING
+    gitlab = GitlabRunnerConfiguration(url="https://example.com", token="t")
+    configuration = RunnerConfigurationV2(
+        name="other", provider=RunnerConfigurationV2Provider.GITLAB, gitlab_configuration=gitlab
+    )
+    changed = macs.update_runner(runner_id=made, runner_configuration=configuration)
+    assert changed.configuration is not None
+    assert changed.configuration.provider == RunnerConfigurationV2Provider.GITLAB
+    assert [one.id for one in macs.list_runners_all(page_size=1)] == [made]
+    macs.delete_runner(runner_id=made)
+    assert macs.list_runners().runners == []
+
+
+def test_lists_are_in_the_order_asked_for(
+    client: Client, macs: ApplesiliconV1Alpha1API, simulator: Running
+) -> None:
+    made = simulator.world.stock_macs(3)
+    for mac in made:
+        simulator.world.console.mac(mac).project = PROJECT
+    newest = ListServersRequestOrderBy.CREATED_AT_DESC
+    assert [mac.id for mac in macs.list_servers_all(order_by=newest)] == made[::-1]
+    networks = ApplesiliconV1Alpha1PrivateNetworkAPI(client)
+    for order in ListServerPrivateNetworksRequestOrderBy:
+        assert networks.list_server_private_networks(order_by=order).total_count == 0

@@ -9,7 +9,7 @@ from .catalogue import ARCHS, LOCAL_IMAGE_TYPES, PUBLIC_IMAGES, image_id, types_
 from .errors import not_found
 from .ledger import Ledger
 from .macs.catalogue import published
-from .macs.records import Attachment, Diagnostic, Mac, OsImage
+from .macs.records import Attachment, Diagnostic, Mac, OsImage, Runner
 from .networks import Networks
 from .options import Options
 from .records import (
@@ -61,6 +61,7 @@ class Estate:
         self.pool_prefixes: list[str] = []
         self.os_images: Shelf[OsImage] = Shelf()
         self.attachments: Shelf[Attachment] = Shelf()
+        self.runners: Shelf[Runner] = Shelf()
         self.diagnostics: Shelf[Diagnostic] = Shelf()
         self.guests: dict[str, str] = {}  # address → id of the server whose guest is up
         self.guests_changed = 0

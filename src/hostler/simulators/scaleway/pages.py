@@ -38,6 +38,23 @@ INSTANCE_VOLUMES = Style("per_page", header=True, limit=100)
 NEWER = Style("page_size", header=False)
 
 
+@dataclass(frozen=True, slots=True)
+class Order:
+    """In which order a list is asked for."""
+
+    field: str
+    newest_first: bool
+
+
+def order_of(call: Call, *fields: str) -> Order:
+    """Return the order that a call asks for, the first field ascending if none; refuse others."""
+    wanted = call.choice("order_by") or f"{fields[0]}_asc"
+    field, _, way = wanted.rpartition("_")
+    if field not in fields or way not in ("asc", "desc"):
+        raise invalid(("order_by", "constraint", "not a valid value"))
+    return Order(field, way == "desc")
+
+
 def listing(
     estate: Estate,
     call: Call,

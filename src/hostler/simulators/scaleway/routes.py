@@ -17,7 +17,7 @@ from . import (
     user_data,
     volumes,
 )
-from .macs import diagnostics
+from .macs import diagnostics, runners
 from .macs import images as mac_images
 from .macs import networks as mac_networks
 from .macs import servers as macs
@@ -41,6 +41,7 @@ TABLE: tuple[Route, ...] = (
     *mac_images.ROUTES,
     *mac_networks.ROUTES,
     *diagnostics.ROUTES,
+    *runners.ROUTES,
 )
 ACTIONS = tuple(f"server.action.{name}" for name in actions.DOERS)
 ROUTES: tuple[str, ...] = tuple(dict.fromkeys((*(route.key for route in TABLE), *ACTIONS)))

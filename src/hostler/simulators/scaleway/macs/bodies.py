@@ -26,7 +26,7 @@ def mac_body(estate: Estate, mac: Mac, *, reveal: bool = False) -> Body:
         "vnc_port": VNC_PORT,
         "ssh_username": USER,
         "sudo_password": mac.password if reveal else SEALED,
-        "os": os_body(mac.os),
+        "os": os_body(mac.os, mac.zone),
         "status": mac.shown or mac.status.value,
         "created_at": estate.zulu(mac.created),
         "updated_at": estate.zulu(mac.modified),
@@ -44,7 +44,7 @@ def mac_body(estate: Estate, mac: Mac, *, reveal: bool = False) -> Body:
     }
 
 
-def os_body(image: OsImage) -> Body:
+def os_body(image: OsImage, zone: str) -> Body:
     """Return the body of an image."""
     return {
         "id": image.id,
@@ -62,10 +62,11 @@ def os_body(image: OsImage) -> Body:
             {"server_type": name, "fast_delivery_available": True} for name in image.types
         ],
         "compatible_server_types": list(image.types),
+        "zone": zone,
     }
 
 
-def type_body(sort: MacType, stock: str, default: OsImage | None) -> Body:
+def type_body(zone: str, sort: MacType, stock: str, default: OsImage | None) -> Body:
     """Return the body of a type; its default image may be retired."""
     return {
         "name": sort.name,
@@ -87,7 +88,8 @@ def type_body(sort: MacType, stock: str, default: OsImage | None) -> Body:
         },
         "stock": stock,
         "minimum_lease_duration": f"{LEASE:.0f}s",
-        "default_os": default and os_body(default),
+        "default_os": default and os_body(default, zone),
+        "zone": zone,
     }
 
 
@@ -102,7 +104,7 @@ def attachment_body(estate: Estate, attachment: Attachment) -> Body:
         "private_network_id": attachment.network_id,
         "status": attachment.status,
         "vlan": None if hidden else attachment.vlan,
-        "ipam_ip_ids": [],
+        "ipam_ip_ids": attachment.ipam_ids,
         "created_at": estate.zulu(attachment.created),
         "updated_at": estate.zulu(attachment.modified),
     }

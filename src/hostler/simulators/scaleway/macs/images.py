@@ -1,5 +1,7 @@
 """The catalogue of Apple silicon: types with their stock, and images."""
 
+from functools import partial
+
 from hostler.simulators.scaleway import errors
 from hostler.simulators.scaleway.calls import Answer, Call
 from hostler.simulators.scaleway.estate import Estate
@@ -56,7 +58,8 @@ def type_get(estate: Estate, call: Call) -> Answer:
 
 def shown(estate: Estate, call: Call, sort: MacType) -> dict[str, object]:
     """Return the body of a type in a call's zone."""
-    return type_body(sort, stock_of(estate, call.place, sort), default_image(estate, sort))
+    zone = call.place
+    return type_body(zone, sort, stock_of(estate, zone, sort), default_image(estate, sort))
 
 
 def images(estate: Estate, call: Call) -> Answer:
@@ -67,13 +70,13 @@ def images(estate: Estate, call: Call) -> Answer:
         for image in estate.os_images
         if image.name.startswith(name) and (not sort or sort in image.types)
     ]
-    return page_of(estate, call, found, os_body, NEWER.of("os"))
+    return page_of(estate, call, found, partial(os_body, zone=call.place), NEWER.of("os"))
 
 
 def image_get(estate: Estate, call: Call) -> Answer:
     """Show an image."""
     image = image_of(estate, call.names[0])
-    return Answer(200, os_body(image), subject=image)
+    return Answer(200, os_body(image, call.place), subject=image)
 
 
 ROUTES = (

@@ -4,9 +4,9 @@ from functools import partial
 
 from hostler.simulators.scaleway import errors
 from hostler.simulators.scaleway.calls import Answer, Call
-from hostler.simulators.scaleway.checks import object_of, text_of
+from hostler.simulators.scaleway.checks import object_of, text_of, texts_of
 from hostler.simulators.scaleway.estate import Estate
-from hostler.simulators.scaleway.pages import NEWER, listing, page_of
+from hostler.simulators.scaleway.pages import NEWER, listing, order_of, page_of
 from hostler.simulators.scaleway.route import Route
 
 from .bodies import attachment_body
@@ -27,6 +27,7 @@ def attach(estate: Estate, call: Call) -> Answer:
     if network in mac.attachments:
         raise errors.invalid(("private_network_id", "constraint", "already attached"))
     attachment = new_attachment(estate, call, mac, network)
+    attachment.ipam_ids = texts_of(call.body, "ipam_ip_ids")
     return Answer(200, attachment_body(estate, attachment), subject=attachment)
 
 
@@ -60,21 +61,24 @@ def new_attachment(estate: Estate, call: Call, mac: Mac, network: str) -> Attach
 
 
 def attached(estate: Estate, attachment: Attachment) -> None:
-    """End an attachment that is still wanted."""
+    """End an attachment that is still wanted; it has an address now, the next one if need be."""
     if attachment.status == "attaching":
         attachment.status, attachment.modified = "attached", estate.now
+        attachment.ipam_ids = attachment.ipam_ids or [estate.new_id()]
 
 
 def replace(estate: Estate, call: Call) -> Answer:
     """Let a Mac be in these networks and in no other."""
     mac = mac_of(estate, call)
-    wanted = list(object_of(call.body, "per_private_network_ipam_ip_ids"))
+    addresses = object_of(call.body, "per_private_network_ipam_ip_ids")
+    wanted = {network: texts_of(addresses, network) for network in addresses}
     check_vpc(mac)
     for network in [one for one in mac.attachments if one not in wanted]:
         begin_detach(estate, mac.attachments[network])
-    for network in wanted:
+    for network, ipam_ids in wanted.items():
         if network not in mac.attachments:
             new_attachment(estate, call, mac, network)
+        mac.attachments[network].ipam_ids = ipam_ids or mac.attachments[network].ipam_ids
     found = [attachment_body(estate, mac.attachments[network]) for network in wanted]
     return Answer(200, {"server_private_networks": found})
 
@@ -116,17 +120,22 @@ def detached(estate: Estate, attachment: Attachment) -> None:
 def list_all(estate: Estate, call: Call) -> Answer:
     """List attachments, by server, network and project."""
     server, network = call.text("server_id"), call.text("private_network_id")
-    project = call.text("project_id")
+    project, addresses = call.text("project_id"), set(call.texts("ipam_ip_ids"))
 
     def keep(one: Attachment) -> bool:
         return (
             server in ("", one.mac.id)
             and network in ("", one.network_id)
             and project in ("", one.project)
+            and (not addresses or not addresses.isdisjoint(one.ipam_ids))
         )
 
-    newest = call.text("order_by").endswith("_desc")
-    items = listing(estate, call, estate.attachments, keep, newest_first=newest)
+    order = order_of(call, "created_at", "updated_at")
+    items = listing(estate, call, estate.attachments, keep)
+    changed = order.field == "updated_at"
+    items.sort(key=lambda one: one.modified if changed else one.created)
+    if order.newest_first:
+        items.reverse()
     wire = partial(attachment_body, estate)
     return page_of(estate, call, items, wire, NEWER.of("server_private_networks"))
 

@@ -8,7 +8,7 @@ from hostler.simulators.scaleway.checks import choice_of, flag_of, owner, size_o
 from hostler.simulators.scaleway.estate import Estate
 from hostler.simulators.scaleway.records import Owner
 
-from . import lifecycle
+from . import lifecycle, runners
 from .bodies import mac_body
 from .catalogue import BANDWIDTH, DEFAULT_IMAGE, MacType, types_of
 from .images import chosen_image, stock_of
@@ -44,7 +44,9 @@ def order(estate: Estate, call: Call, names: list[str]) -> list[Mac]:
     macs = [new_mac(estate, whose, name, sort, image) for name in names]
     for mac in macs:
         equip(mac, call)
+        runners.apply(estate, call, mac)
         mac.commitment = commitment
+    for mac in macs:
         put(estate, mac)
         stuck = call.struck["mac_stuck_starting"] if call.takes("mac_stuck_starting") else 0.0
         lifecycle.deliver(estate, mac, usual=image.name == DEFAULT_IMAGE, stuck=stuck)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 from hostler.simulators.scaleway.records import Record
 
@@ -108,6 +109,14 @@ class Attachment(Record):
     vlan: int
     status: str = "attaching"
     polls: int = 0
+    ipam_ids: list[str] = field(default_factory=list[str])
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Runner(Record):
+    """A configuration of the provider's own runner."""
+
+    configuration: dict[str, Any]
 
 
 @dataclass(slots=True, eq=False, kw_only=True)

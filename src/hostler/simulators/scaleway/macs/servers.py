@@ -6,10 +6,10 @@ from hostler.simulators.scaleway import errors
 from hostler.simulators.scaleway.calls import Answer, Body, Call
 from hostler.simulators.scaleway.checks import choice_of, flag_of, object_of, size_of, text_of
 from hostler.simulators.scaleway.estate import Estate
-from hostler.simulators.scaleway.pages import NEWER, listing, page_of
+from hostler.simulators.scaleway.pages import NEWER, listing, order_of, page_of
 from hostler.simulators.scaleway.route import Route
 
-from . import ending, lease, lifecycle, orders
+from . import ending, lease, lifecycle, orders, runners
 from .bodies import mac_body
 from .catalogue import DEVOS, TYPES
 from .find import OS, check_at_rest, check_unlocked, mac_of
@@ -27,7 +27,7 @@ def list_all(estate: Estate, call: Call) -> Answer:
     def keep(mac: Mac) -> bool:
         return project in ("", mac.project) and whose in ("", mac.organization)
 
-    newest = call.text("order_by") == "created_at_desc"
+    newest = order_of(call, "created_at").newest_first
     items = listing(estate, call, estate.macs, keep, newest_first=newest)
     return page_of(estate, call, items, partial(mac_body, estate), NEWER.of("servers"))
 
@@ -49,8 +49,9 @@ def update(estate: Estate, call: Call) -> Answer:
     commitment = commitment_of(body)
     scheduled = flag_of(body, "schedule_deletion", default=mac.deletion_scheduled)
     vpc = flag_of(body, "enable_vpc", default=mac.vpc != "vpc_disabled")
-    name = text_of(body, "name")
-    mac.bandwidth = size_of(body, "public_bandwidth_bps") or mac.bandwidth
+    name, bandwidth = text_of(body, "name"), size_of(body, "public_bandwidth_bps")
+    runners.apply(estate, call, mac)
+    mac.bandwidth = bandwidth or mac.bandwidth
     if commitment:
         lease.change(estate, mac, commitment)
     lease.schedule(estate, mac, wanted=scheduled)

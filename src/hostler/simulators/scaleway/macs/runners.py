@@ -1,0 +1,133 @@
+"""The provider's own runners: configurations that are applied to Macs by their ids."""
+
+from functools import partial
+
+from hostler.simulators.scaleway import errors
+from hostler.simulators.scaleway.calls import Answer, Body, Call
+from hostler.simulators.scaleway.checks import choice_of, object_of, owner, text_of, texts_of
+from hostler.simulators.scaleway.estate import Estate
+from hostler.simulators.scaleway.pages import NEWER, listing, page_of
+from hostler.simulators.scaleway.route import Route
+
+from .find import mac_of
+from .images import ZONE
+from .records import Mac, Runner
+
+PATH = ZONE + "/runners"
+RESOURCE = "runner"
+KEYS = {
+    "github": ("github_configuration", ("url", "token", "labels")),
+    "gitlab": ("gitlab_configuration", ("url", "token")),
+}
+"""Where the settings of each sort of runner stand, and which there are."""
+
+
+def create(estate: Estate, call: Call) -> Answer:
+    """Make a configuration."""
+    configuration, whose = configuration_of(call.body), owner(call)
+    runner = Runner(
+        id=estate.new_id(),
+        zone=whose.zone,
+        name=configuration["name"],
+        organization=whose.organization,
+        project=whose.project,
+        created=estate.now,
+        modified=estate.now,
+        configuration=configuration,
+    )
+    estate.runners.put(runner)
+    return shown(estate, runner)
+
+
+def configuration_of(body: Body) -> Body:
+    """Return the configuration that a body has, with the settings of one sort and no other."""
+    asked = object_of(body, "runner_configuration")
+    provider = choice_of(asked, "provider")
+    if provider not in KEYS:
+        raise errors.invalid(("runner_configuration.provider", "constraint", "not a valid value"))
+    configuration: Body = {"name": text_of(asked, "name"), "provider": provider}
+    for sort, (key, names) in KEYS.items():
+        given = object_of(asked, key)
+        if bool(given) != (sort == provider):
+            raise errors.invalid((f"runner_configuration.{key}", "constraint", provider))
+        configuration[key] = {name: read(given, name) for name in names} if given else None
+    return configuration
+
+
+def read(settings: Body, name: str) -> object:
+    """Return one setting of a runner."""
+    return texts_of(settings, name) if name == "labels" else text_of(settings, name)
+
+
+def body_of(estate: Estate, runner: Runner) -> Body:
+    """Return the body of a runner; that it waits for a Mac that has it is our assumption."""
+    at_work = any(runner.id in mac.runners and mac.delivered for mac in estate.macs)
+    return {
+        "id": runner.id,
+        "zone": runner.zone,
+        "configuration": runner.configuration,
+        "status": "enabled" if at_work else "waiting",
+        "error_message": "",
+    }
+
+
+def shown(estate: Estate, runner: Runner) -> Answer:
+    """Answer with a runner."""
+    return Answer(200, body_of(estate, runner), subject=runner)
+
+
+def find(estate: Estate, call: Call) -> Runner:
+    """Return the runner that a path names."""
+    return estate.find(estate.runners, call, call.names[0], RESOURCE)
+
+
+def get(estate: Estate, call: Call) -> Answer:
+    """Show a runner."""
+    return shown(estate, find(estate, call))
+
+
+def update(estate: Estate, call: Call) -> Answer:
+    """Change the configuration of a runner."""
+    runner = find(estate, call)
+    runner.configuration = configuration_of(call.body)
+    runner.name, runner.modified = runner.configuration["name"], estate.now
+    return shown(estate, runner)
+
+
+def delete(estate: Estate, call: Call) -> Answer:
+    """Delete a runner, and take it from the Macs that have it."""
+    runner = find(estate, call)
+    estate.runners.drop(runner, estate.now)
+    for mac in estate.macs:
+        mac.runners = [one for one in mac.runners if one != runner.id]
+    return Answer(204, subject=runner)
+
+
+def list_all(estate: Estate, call: Call) -> Answer:
+    """List runners, by the Mac that has them, and by project."""
+    project, server = call.text("project_id"), call.text("server_id")
+    of_mac = mac_of(estate, call, server).runners if server else None
+
+    def keep(runner: Runner) -> bool:
+        return project in ("", runner.project) and (of_mac is None or runner.id in of_mac)
+
+    items = listing(estate, call, estate.runners, keep)
+    return page_of(estate, call, items, partial(body_of, estate), NEWER.of("runners"))
+
+
+def apply(estate: Estate, call: Call, mac: Mac) -> None:
+    """Give a Mac the runners that a body names, and no others; without any word, all stay."""
+    if call.body.get("applied_runner_configurations") is None:
+        return
+    asked = object_of(call.body, "applied_runner_configurations")
+    wanted = texts_of(asked, "runner_configuration_ids")
+    mac.runners = [estate.find(estate.runners, call, one, RESOURCE).id for one in wanted]
+
+
+ROUTES = (
+    Route("mac_runner.list", "GET", PATH, list_all),
+    Route("mac_runner.create", "POST", PATH, create),
+    Route("mac_runner.get", "GET", PATH + "/*", get),
+    Route("mac_runner.update", "PATCH", PATH + "/*", update),
+    Route("mac_runner.delete", "DELETE", PATH + "/*", delete),
+)
