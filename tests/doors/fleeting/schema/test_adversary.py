@@ -9,7 +9,9 @@ from schema_kit import mapped, written
 
 from hostler.doors.fleeting.schema.advice import override_lines
 from hostler.doors.fleeting.schema.mapping import ServiceMap
-from hostler.doors.fleeting.schema.words import ENUM_WORDS, NEUTRAL, NEVER, SLOTS
+from hostler.doors.fleeting.schema.never import NEUTRAL, NEVER
+from hostler.doors.fleeting.schema.spellings import ENUM_WORDS
+from hostler.doors.fleeting.schema.words import SLOTS
 
 Truth = Mapping[tuple[str, str, str], str]
 

@@ -4,15 +4,9 @@ import pytest
 
 from hostler.doors.fleeting.logical import CORE, State
 from hostler.doors.fleeting.schema.naming import plain, timed, words
-from hostler.doors.fleeting.schema.words import (
-    METHODS,
-    NEUTRAL,
-    NEVER,
-    SLOTS,
-    STATE_HINTS,
-    STATES,
-    barring,
-)
+from hostler.doors.fleeting.schema.never import NEUTRAL, NEVER, barring
+from hostler.doors.fleeting.schema.spellings import STATE_HINTS, STATES
+from hostler.doors.fleeting.schema.words import METHODS, SLOTS
 
 
 def test_every_call_has_a_request_and_a_reply() -> None:

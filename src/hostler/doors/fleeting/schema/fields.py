@@ -12,9 +12,9 @@ from hostler.doors.fleeting.logical import Refused
 
 from .leaves import Leaf
 from .naming import plain
+from .spellings import ENUM_WORDS, SPELT
 from .times import Raw, unit_of
 from .values import values
-from .words import ENUM_WORDS, SPELT
 
 Read = Callable[[Message], object]
 Write = Callable[[Message, object], None]

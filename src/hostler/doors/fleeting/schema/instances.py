@@ -8,8 +8,9 @@ from google.protobuf.descriptor import MethodDescriptor
 from .leaves import Leaf, is_map, leaves
 from .match import Chosen, Level, Match, Message, match
 from .naming import plain
+from .never import NEUTRAL
 from .slots import Kind
-from .words import NEUTRAL, UPDATE_ID, UPDATE_LIST, UPDATE_STATE
+from .words import UPDATE_ID, UPDATE_LIST, UPDATE_STATE
 
 _INNER = (UPDATE_ID, UPDATE_STATE)
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
 from .naming import words
+from .never import NEVER, barring
 from .slots import Kind
-from .words import NEVER, barring
 
 _DEEPEST = 5
 _MOST = 2_000

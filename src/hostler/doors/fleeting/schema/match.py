@@ -6,10 +6,12 @@ from enum import StrEnum
 
 from .leaves import Leaf
 from .naming import plain, timed
+from .never import NEUTRAL
 from .slots import Kind, Need, Slot
+from .spellings import ENUM_WORDS, STATE_HINTS, STATES
 from .unset import besides, more, unset
 from .values import values
-from .words import ENUM_WORDS, ID_ALSO, ID_NAMES, NEUTRAL, STATE_HINTS, STATES
+from .words import ID_ALSO, ID_NAMES
 
 Chosen = Mapping[str, str]
 """What the operator says of one message: logical field to dotted name; "" is "there is none"."""

@@ -44,3 +44,8 @@ def timed(name: str) -> tuple[str, str]:
         word = rest.pop()
         unit = unit or _UNIT_OF.get(word, "") or _SINCE.get(word, "")
     return "".join(rest), unit
+
+
+def word_set(text: str) -> frozenset[str]:
+    """Return the words of a text that lists them."""
+    return frozenset(text.split())

@@ -9,8 +9,8 @@ from hostler.doors.fleeting.logical import CORE, State
 
 from .leaves import Leaf
 from .match import Chosen, Level
+from .spellings import STATE_HINTS, STATES, UNSAID
 from .values import values
-from .words import STATE_HINTS, STATES, UNSAID
 
 Said = int | str
 

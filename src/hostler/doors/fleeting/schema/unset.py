@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from .leaves import Leaf
 from .naming import plain
 from .slots import Kind, Need, Slot
+from .spellings import GOOD, VERDICTS
 from .values import values
-from .words import GOOD, VERDICTS
 
 
 def more(leaf: Leaf, slot: Slot) -> str:

@@ -1,16 +1,15 @@
-"""Words: every name by which a part of the schema is known, and those that must never be taken.
+"""Words: every name by which a method or a field of the schema is known.
 
-The one file to look into when a runner speaks other words. A name here is compared whole, in lower
-case and without punctuation. `names` are enough by themselves (*exact*); `also` count only for the
+The file to look into when a runner speaks other words; beside it stand those of values (spellings)
+and those that must never be taken (never). A name here is compared whole, in lower case and without
+punctuation. `names` are enough by themselves (*exact*); `also` count only for the
 sole field of its type in a request or an answer that can mean one thing (*neutral*), as do the
 words of NEUTRAL; `hints` decide nothing: they only order what is proposed to the operator.
 """
 
 from collections.abc import Mapping
 
-from hostler.doors.fleeting.logical import State
-
-from .naming import plain, words
+from .naming import plain, word_set
 from .slots import Kind, Need, Slot
 
 CORE_METHODS = (
@@ -30,55 +29,32 @@ OPAQUE = ("keepalive", "timeout")
 """Fields of connector_config that we hand back as they came."""
 
 
-def _set(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
 def _list(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(plain(name) for name in text.split()))
 
 
-NEUTRAL = _set("value values result results item items payload data body content entries list")
-"""Names that say nothing: enough for the only field of its type where only one thing is meant."""
-
-NEVER = _set(
-    """
-    desired wanted want was were generation token failed fail fails failing failure failures
-    rejected reject refused denied declined error errors err errcode code skipped ignored missing
-    invalid unknown
-    unhealthy dead broken bad lost orphan orphans previous prev old older last former stale
-    initial original total remaining remainder rest current expected requested min minimum revision
-    epoch nonce cookie etag checksum digest hash signature cursor offset limit page reason warning
-    warnings deprecated reserved legacy obsolete not no un non except excluding exclude excluded
-    without proxy bastion jump gateway tunnel relay fallback backup default defaults template
-    example parent owner peer sibling next other others spare dry trace span correlation label
-    labels tag tags annotation annotations meta metadata zone zones region regions
-    """
-)
-"""Words that no proposed field may have in its name, nor in the names around it."""
-
-_WRAP = _set(
+_WRAP = word_set(
     """
     result results response reply req resp request data payload value item body params parameters
     args arguments message msg content envelope input output answer
     """
 )
-_INSTANCE = _WRAP | _set("instance machine server node vm host")
-_ENTRY = _INSTANCE | _set("update report")
-_STATUS = _ENTRY | _set("status")
-_CONNECTOR = _WRAP | _set(
+_INSTANCE = _WRAP | word_set("instance machine server node vm host")
+_ENTRY = _INSTANCE | word_set("update report")
+_STATUS = _ENTRY | word_set("status")
+_CONNECTOR = _WRAP | word_set(
     """
     connector connection connect conn config configuration settings setting info information details
     detail options spec credentials credential creds auth login ssh transport
     """
 )
-_REACHED = _INSTANCE | _set("connect info information details detail")
+_REACHED = _INSTANCE | word_set("connect info information details detail")
 _CONNECT = _INSTANCE | _CONNECTOR
-_ADDRESS = _CONNECT | _set(
+_ADDRESS = _CONNECT | word_set(
     "address addresses addr addrs network net endpoint endpoints access remote"
 )
-_PLUGIN = _WRAP | _set("plugin provider")
-_PROVIDER = _PLUGIN | _set("group info information details detail properties")
+_PLUGIN = _WRAP | word_set("plugin provider")
+_PROVIDER = _PLUGIN | word_set("group info information details detail properties")
 
 ID_NAMES = _list("id instance_id")
 ID_ALSO = _list("instance name")
@@ -352,60 +328,3 @@ SLOTS: Mapping[tuple[str, str], tuple[Slot, ...]] = {
     ("Shutdown", REPLY): (_OK,),
 }
 """Every logical field of every call."""
-
-STATES: Mapping[State, tuple[str, ...]] = {
-    State.CREATING: ("creating",),
-    State.RUNNING: ("running",),
-    State.DELETING: ("deleting",),
-    State.DELETED: ("deleted",),
-    State.TIMEOUT: ("timeout", "timedout"),
-    State.STOPPED: ("stopped",),
-    State.SUSPENDING: ("suspending",),
-    State.SUSPENDED: ("suspended",),
-    State.RESUMING: ("resuming",),
-}
-"""The names of states, in enums and as texts; the first is what is written where it is a text."""
-STATE_HINTS: Mapping[State, tuple[str, ...]] = {
-    State.CREATING: ("provisioning", "launching", "starting", "pending", "booting", "new"),
-    State.RUNNING: ("active", "up", "ready", "started", "available", "online"),
-    State.DELETING: ("terminating", "removing", "destroying", "ending", "stopping"),
-}
-"""What is proposed, and never taken, for a state that nothing works without."""
-UNSAID = frozenset({State.STOPPED})
-"""Not offered where states are texts: nobody was seen to use it (reference/fleeting.md 3.2)."""
-
-ENUM_WORDS: Mapping[str, tuple[str, ...]] = {
-    "os": ("linux", "windows", "darwin", "macos", "freebsd"),
-    "arch": ("amd64", "arm64", "x8664", "x86", "arm", "aarch64", "386"),
-    "protocol": ("ssh", "winrm", "winrmhttp", "winrmhttps"),
-}
-"""What an enum must have one of, to stand for one of these."""
-SPELT: Mapping[str, str] = {
-    "x8664": "amd64",
-    "aarch64": "arm64",
-    "macos": "darwin",
-    "winrmhttp": "winrm",
-    "winrmhttps": "winrm+https",
-}
-"""Words of enums that we write otherwise."""
-
-VERDICTS = _set("status result outcome verdict health code")
-"""Names of enums in an answer that say how it went, and say their first value while unset."""
-GOOD = _set(
-    """
-    ok okay success succeeded successful none noerror healthy alive good well fine accepted done
-    """
-)
-"""What such an enum may say without our doing."""
-
-_SHORTEST_PART = 5
-
-
-def barring(name: str) -> str:
-    """Return the word for which a name is never proposed, or an empty string."""
-    parts = words(name)
-    whole = "".join(parts)
-    for word in sorted(NEVER):
-        if word in parts or (len(word) >= _SHORTEST_PART and word in whole):
-            return word
-    return ""
