@@ -34,7 +34,8 @@ from hostler.doors.cli.main import application
 from hostler.doors.fleeting import states
 from hostler.doors.fleeting.config.environment import NAMES
 from hostler.doors.fleeting.config.tables import PluginTable, ReadyKeys
-from hostler.doors.fleeting.schema import words
+from hostler.doors.fleeting.schema.never import NEUTRAL, NEVER
+from hostler.doors.fleeting.schema.words import SLOTS
 from hostler.doors.metrics.meters import METRICS
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "reference"
@@ -105,10 +106,10 @@ NAMES_PAGE = f"""\
 
 By which names the fields of a runner's schema are known, in lower case and without underscores; see
 [how the schema is learnt](fleeting-schema.md). Neutral everywhere that only one thing can be meant:
-{", ".join(f"`{word}`" for word in sorted(words.NEUTRAL))}.
+{", ".join(f"`{word}`" for word in sorted(NEUTRAL))}.
 
 Never taken under an unknown name, and never proposed, is a field with one of these words in its
-name, or in the names around it: {", ".join(sorted(words.NEVER))}.
+name, or in the names around it: {", ".join(sorted(NEVER))}.
 
 """
 GATE_PAGE = """\
@@ -410,13 +411,13 @@ def phases_page() -> str:
 
 def fleeting_names() -> str:
     """Return the names by which the fields of a runner's schema are known."""
-    return NAMES_PAGE + "\n".join(_names_of(call, side) for call, side in words.SLOTS)
+    return NAMES_PAGE + "\n".join(_names_of(call, side) for call, side in SLOTS)
 
 
 def _names_of(call: str, side: str) -> str:
     rows = [
         f"| `{slot.name}` | {slot.kind} | {_listed(slot.names)} | {_listed(slot.also)} |"
-        for slot in words.SLOTS[call, side]
+        for slot in SLOTS[call, side]
     ]
     if not rows:
         return f"## {call}, {side}\n\nNothing.\n"
