@@ -1,4 +1,4 @@
-// The official Go client, unmodified, through one life of a server on a simulated Scaleway.
+// The official Go client, unmodified, through one life of a server and of a Mac on a simulated Scaleway.
 //
 // Usage: SCW_API_URL=http://127.0.0.1:8100 go run .
 package main
@@ -157,4 +157,6 @@ func main() {
 	_, err = servers.CreateServer(&instance.CreateServerRequest{
 		Name: "no", CommercialType: "DEV1-S", Image: scw.StringPtr(absent)})
 	expect("an unknown image is a ResourceNotFoundError", errors.As(err, &notFound))
+
+	macs(client)
 }
