@@ -160,7 +160,7 @@ async def test_host_that_accepts_and_says_nothing_is_given_up(yard: Yard) -> Non
 
 
 async def test_host_that_is_slow_to_log_in_is_given_up_with_its_key_seen(yard: Yard) -> None:
-    yard.host.slow = timedelta(seconds=3)
+    yard.host.slow = timedelta(seconds=2)
     found = await yard.prepare(replace(yard.order(MARK), login=SHORT))
     assert not found.login
     assert found.fingerprint == yard.host.fingerprint
@@ -264,6 +264,15 @@ async def test_commands_run_again_when_that_is_asked_for(yard: Yard) -> None:
     assert len(yard.read("marks").split()) == 2
 
 
+async def test_forced_run_that_failed_does_not_pass_for_an_earlier_one(yard: Yard) -> None:
+    order = yard.order("test ! -e full", MARK)
+    assert (await yard.prepare(order)).well
+    (yard.host.disk / "full").touch()
+    assert not (await yard.prepare(replace(order, forced=True))).well
+    (yard.host.disk / "full").unlink()
+    assert (await yard.prepare(order)).ran
+
+
 async def test_failing_command_stops_the_list_and_is_told_with_its_output(yard: Yard) -> None:
     order = yard.order("echo fine", "echo no room >&2; exit 7", MARK)
     found = await yard.prepare(order)
@@ -306,13 +315,14 @@ async def test_texts_with_quotes_and_lines_reach_the_shell_as_they_are(yard: Yar
 
 
 async def test_command_that_takes_too_long_is_ended_and_told(yard: Yard) -> None:
-    order = replace(yard.order("echo begun; echo $$ >pid; sleep 4"), command=SHORT)
+    order = replace(yard.order("echo begun; echo $$ >pid; sleep 4; touch late"), command=SHORT)
     found = await yard.prepare(order)
     assert "command 1 of 1" in found.error
     assert "did not end within 0.4 s" in found.error
     assert "begun" in found.output
     assert not found.well
     await eventually(lambda: gone(int(yard.read("pid"))))
+    assert not (yard.host.disk / "late").exists()
 
 
 async def test_output_that_is_held_open_by_the_background_keeps_nobody_waiting(
@@ -321,6 +331,11 @@ async def test_output_that_is_held_open_by_the_background_keeps_nobody_waiting(
     found = await yard.run("sleep 60 & echo started", MARK)
     assert found.well
     assert "started" in found.output
+
+
+async def test_command_that_closes_its_output_is_waited_for(yard: Yard) -> None:
+    found = await yard.run("exec >&- 2>&-; sleep 1; exit 3")
+    assert "failed with 3" in found.error
 
 
 async def test_connection_that_is_cut_is_an_answer_and_all_is_run_again(yard: Yard) -> None:
@@ -379,9 +394,11 @@ async def test_whatever_answers_at_the_port_is_an_answer(yard: Yard, says: bytes
     assert len(found.error) < 500
 
 
-async def test_what_an_earlier_try_left_running_is_ended_first(yard: Yard) -> None:
+async def test_what_an_earlier_try_left_running_is_ended_first_with_its_children(
+    yard: Yard,
+) -> None:
     yard.host.cuts = "begun"
-    text = "echo begun; echo $$ >pid; sleep 60; touch late"
+    text = "echo begun; sleep 60 & echo $! >pid; wait"
     await yard.run(text)
     await eventually(lambda: yard.read("pid") != "")
     pid = int(yard.read("pid"))
