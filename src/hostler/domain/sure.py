@@ -44,7 +44,7 @@ def _at_rest(machine: Machine, seen: Seen) -> tuple[Part, ...] | None:
             return None
         parts.append(_judged(machine, sighting.part))
         ids.append(place.known[0].id)
-    for part in seen.view.marked.get(machine.id, ()):
+    for part in _marked(machine, seen):
         if part not in ids:
             return None
     return tuple(parts)
@@ -82,11 +82,22 @@ def parts_of(machine: Machine, seen: Seen) -> tuple[Part, ...]:
             if part is not None:
                 found[part.id] = part
     written = {known.id for place in machine.places for known in place.known}
-    for part_id in seen.view.marked.get(machine.id, ()):
+    for part_id in _marked(machine, seen):
         if part_id not in written:
             found[part_id] = seen.view.sightings[part_id].part
     ordered = sorted(found.values(), key=lambda part: (part.slot, part.id))
     return tuple(_judged(machine, part) for part in ordered)
+
+
+def _marked(machine: Machine, seen: Seen) -> tuple[PartId, ...]:
+    """Return the parts that carry the machine's mark.
+
+    Another host under its name is none of its parts: the sweep tells of that.
+    """
+    marked = seen.view.marked.get(machine.id, ())
+    if not seen.traits.hosts:
+        return marked
+    return tuple(part for part in marked if host_of(part) == machine.host)
 
 
 def _judged(machine: Machine, part: Part) -> Part:
@@ -175,7 +186,7 @@ def _no_later(at: datetime | None, now: datetime) -> datetime | None:
 def _learn(machine: Machine, seen: Seen) -> Machine:
     """Write down every id that carries the machine's mark; take back absences of what is seen."""
     after = machine
-    for part_id in seen.view.marked.get(machine.id, ()):
+    for part_id in _marked(machine, seen):
         sighting = seen.view.sightings[part_id]
         slot = sighting.part.slot
         place = after.place(slot)
@@ -362,13 +373,9 @@ def all_gone(machine: Machine, seen: Seen) -> bool:
     """Tell whether nothing of the tenancy is left: every id confirmed absent, no call unsure.
 
     An open call is closed only by a complete look after its settle, so that *gone* waits for it;
-    marked parts that a look still shows speak against it. Another host under the machine's name is
-    none of its parts: the sweep tells of it.
+    marked parts that a look still shows speak against it.
     """
-    marked = seen.view.marked.get(machine.id, ())
-    if seen.traits.hosts:
-        marked = tuple(part for part in marked if host_of(part) == machine.host)
-    if marked or any(a.fate is Fate.OPEN for a in machine.asked):
+    if _marked(machine, seen) or any(a.fate is Fate.OPEN for a in machine.asked):
         return False
     return all(known.gone for place in machine.places for known in place.known)
 
