@@ -2,12 +2,14 @@
 
 import asyncio
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from datetime import datetime
 
 from hostler.domain.host import HOST, host_of
 from hostler.domain.ids import MachineId, PartId, Zone
 from hostler.domain.parts import Look, Looked, Part, Scope
 from hostler.ports.clock import Clock
+from hostler.providers.scaleway.errors import Failed
 from hostler.providers.scaleway.scan import ask_each
 
 from .api import MacApi
@@ -15,6 +17,7 @@ from .read import SERVER, MacReader
 from .wire import Mac
 from .words import strange
 
+FORBIDDEN = 403
 Sight = tuple[tuple[Looked, ...], tuple[Part, ...]]
 
 
@@ -54,11 +57,26 @@ class MacLooker:
         """Ask for the known hosts one by one, and for the one that the machine may have besides."""
         begun = self._clock.now()
         ids = dict.fromkeys(host_of(part) for part in scope.known)
-        answers = await ask_each(scope.zone, ids, self._api.mac)
+        answers = await ask_each(scope.zone, ids, self._read)
         error = "; ".join(f"{mac}: {said}" for mac, said in sorted(answers.errors.items()))
         macs = (mac for mac in answers.found.values() if self._is_ours(mac))
         parts = self._parts(scope.zone, macs, set(scope.known))
         return (_looked(scope, begun, error),), parts
+
+    async def _read(self, zone: Zone, mac: str) -> Mac:
+        """Read one host. One that was deleted may be forbidden; a whole listing then tells."""
+        try:
+            return await self._api.mac(zone, mac)
+        except Failed as failed:
+            if failed.problem.status != FORBIDDEN:
+                raise
+            listing = await self._api.macs(zone)
+            if listing.error:
+                raise
+            if mac in listing.found:
+                return listing.found[mac]
+            gone = replace(failed.problem, type="not_found", resource_id=mac)
+            raise Failed(gone) from failed
 
     def _parts(self, zone: Zone, macs: Iterable[Mac], known: set[PartId]) -> tuple[Part, ...]:
         reader, parts = self._reader(zone), list[Part]()
