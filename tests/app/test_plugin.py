@@ -10,6 +10,7 @@ import pytest
 from hostler.app.plugin import NAME, run
 
 Out = pytest.CaptureFixture[str]
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize("word", ["version", "-version", "--version"])
@@ -75,3 +76,23 @@ def test_a_handshake_needs_no_engine() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert ran.stdout == "set() False\n"
+
+
+def test_metrics_that_nobody_serves_are_not_imported() -> None:
+    code = (
+        "import asyncio, sys\n"
+        "from pathlib import Path\n"
+        "from hostler.app.compose import Composed\n"
+        "async def main():\n"
+        "    composed = Composed()\n"
+        "    config = composed.load(Path('examples/web.toml'))\n"
+        "    assert config.metrics is None\n"
+        "    async with composed.meters(config) as meters:\n"
+        "        heavy = {'prometheus_client', 'aiohttp.web'} & {*sys.modules}\n"
+        "        print(type(meters).__name__, heavy)\n"
+        "asyncio.run(main())\n"
+    )
+    ran = subprocess.run(  # noqa: S603 - ours
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    assert ran.stdout == "SilentMeters set()\n"

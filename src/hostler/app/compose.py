@@ -128,14 +128,16 @@ class Composed:
 
     @asynccontextmanager
     async def meters(self, config: Config) -> AsyncGenerator[Meters]:
-        """Give Prometheus meters, served where the file says so."""
+        """Give Prometheus meters, served where the file says so; elsewhere nothing is counted."""
+        if config.metrics is None:
+            from hostler.doors.cli.silent import SilentMeters
+
+            yield SilentMeters()
+            return
         from hostler.doors.metrics.meters import PrometheusMeters
         from hostler.doors.metrics.serve import serving
 
         meters = PrometheusMeters(self._clock)
-        if config.metrics is None:
-            yield meters
-            return
         fleets = tuple(fleet.name for fleet in config.fleets)
         async with serving(config.metrics, meters, fleets):
             yield meters

@@ -1,4 +1,4 @@
-"""Silent meters: for commands that look once and are gone before anybody could ask."""
+"""Silent meters: where nobody could ask: commands that are gone at once, files without metrics."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
