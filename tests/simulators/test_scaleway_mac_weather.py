@@ -3,9 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 
 from hostler.simulators.scaleway.faults import FAULTS, Where
+from hostler.simulators.scaleway.macs.bodies import mac_body, mac_wire
 from hostler.simulators.scaleway.macs.faults import CALLS, LIVELY_RATES, MAC_FAULTS, STORM_RATES
 from hostler.simulators.scaleway.macs.records import MOVING
 from hostler.simulators.scaleway.replies import Fate
@@ -526,7 +528,18 @@ def busy(bench: Bench, turn: int) -> None:
     mac = macs[turn % len(macs)]
     for path in ("reboot", "reinstall"):
         bench.reply("POST", f"{SERVERS}/{mac.id}/{path}", {})
-    bench.reply("PATCH", f"{SERVERS}/{mac.id}", {"name": f"m{turn}"})
+    bench.reply("PATCH", f"{SERVERS}/{mac.id}", {"name": f"m{turn}", "enable_vpc": turn % 4 > 0})
     bench.reply("POST", f"{SERVERS}/{mac.id}/private-networks", {"private_network_id": mac.id})
     bench.reply("GET", SERVERS, query="page_size=2&page=2")
     bench.world.reach(mac.ip)
+
+
+def test_what_is_sent_of_a_mac_is_always_what_it_is_now() -> None:
+    bench = Bench(weather=Weather(rates_of_all()), seed=6)
+    for turn in range(400):
+        bench.now += 60.0
+        busy(bench, turn)
+        estate = bench.world.estate
+        for mac in estate.macs:
+            sent = msgspec.json.decode(mac_wire(estate, mac))
+            assert sent == msgspec.to_builtins(mac_body(estate, mac))

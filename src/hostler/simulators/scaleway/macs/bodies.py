@@ -2,12 +2,15 @@
 
 from urllib.parse import quote
 
+import msgspec
+
 from hostler.simulators.scaleway.estate import Estate
 
 from .catalogue import BANDWIDTH, LEASE, USER, VNC_PORT, MacType, disk_bytes, memory_bytes
 from .records import Attachment, Mac, OsImage
 
 SEALED = "<sealed>"
+ENCODER = msgspec.json.Encoder()
 Body = dict[str, object]
 
 
@@ -42,6 +45,18 @@ def mac_body(estate: Estate, mac: Mac, *, reveal: bool = False) -> Body:
         "kext_enabled": mac.kext,
         "runner_configuration": None,
     }
+
+
+def mac_wire(estate: Estate, mac: Mac) -> msgspec.Raw:
+    """Return the body of a Mac as it is sent; it is made anew when what it shows has changed."""
+    shows = (
+        *(mac.name, mac.status, mac.shown, mac.modified, mac.password, mac.os, mac.project),
+        *(estate.now < mac.sealed_until, mac.deletable, mac.deletion_scheduled, mac.delivered),
+        *(mac.vpc, mac.commitment, mac.cancelled, mac.bandwidth, tuple(mac.runners), mac.kext),
+    )
+    if mac.wire is None or mac.wire[0] != shows:
+        mac.wire = (shows, msgspec.Raw(ENCODER.encode(mac_body(estate, mac))))
+    return mac.wire[1]
 
 
 def os_body(image: OsImage, zone: str) -> Body:

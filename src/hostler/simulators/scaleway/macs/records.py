@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+import msgspec
+
 from hostler.simulators.scaleway.records import Record
 
 
@@ -74,7 +76,8 @@ class Mac(Record):
     """A host. `turn` counts its transitions; `installs` how often its disk has been written anew.
 
     `deletable` is the end of the time that is paid for; None while it is not delivered. `shown` is
-    a status that is shown in place of the true one.
+    a status that is shown in place of the true one, `wire` the body that was sent last, with what
+    it was made of.
     """
 
     type_name: str
@@ -96,6 +99,7 @@ class Mac(Record):
     porch: Porch = field(default_factory=Porch)
     runners: list[str] = field(default_factory=list[str])
     shown: str = ""
+    wire: tuple[tuple[object, ...], msgspec.Raw] | None = None
     turn: int = 0
     attachments: "dict[str, Attachment]" = field(default_factory=dict)
 

@@ -10,7 +10,7 @@ from hostler.simulators.scaleway.pages import NEWER, listing, order_of, page_of
 from hostler.simulators.scaleway.route import Route
 
 from . import ending, lease, lifecycle, orders, runners
-from .bodies import mac_body
+from .bodies import mac_body, mac_wire
 from .catalogue import DEVOS, TYPES
 from .find import OS, check_at_rest, check_unlocked, mac_of
 from .images import ZONE, chosen_image
@@ -29,7 +29,7 @@ def list_all(estate: Estate, call: Call) -> Answer:
 
     newest = order_of(call, "created_at").newest_first
     items = listing(estate, call, estate.macs, keep, newest_first=newest)
-    return page_of(estate, call, items, partial(mac_body, estate), NEWER.of("servers"))
+    return page_of(estate, call, items, partial(mac_wire, estate), NEWER.of("servers"))
 
 
 def get(estate: Estate, call: Call) -> Answer:
@@ -39,7 +39,7 @@ def get(estate: Estate, call: Call) -> Answer:
 
 def shown(estate: Estate, mac: Mac) -> Answer:
     """Answer with a Mac."""
-    return Answer(200, mac_body(estate, mac), subject=mac)
+    return Answer(200, mac_wire(estate, mac), subject=mac)
 
 
 def update(estate: Estate, call: Call) -> Answer:
