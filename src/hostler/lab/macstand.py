@@ -55,13 +55,15 @@ class Truth:
 
     `used` is how often a disk had been written when somebody last had the host: whoever gets it
     next must find it written anew. A host that a person touched (`by_hand`) may stand in the pool
-    unwiped, but nobody may get it so. `wrong` is what was found.
+    unwiped, but nobody may get it so; names that a person gave (`given`) tell nothing. `wrong` is
+    what was found.
     """
 
     stand: Stand
     used: dict[str, int] = field(default_factory=dict[str, int])
     holder: dict[str, str] = field(default_factory=dict[str, str])
     by_hand: set[str] = field(default_factory=set[str])
+    given: dict[str, str] = field(default_factory=dict[str, str])
     hostlers: list[Hostler] = field(default_factory=list[Hostler])
     wrong: list[str] = field(default_factory=list[str])
 
@@ -76,7 +78,7 @@ class Truth:
     def check(self, mac: Mac) -> None:
         """Check one host: nobody gets a disk that somebody else used, nor does the pool."""
         at = f"{self.stand.loop.time():.0f} s: {mac.name}"
-        if stage(mac) == "claimed":
+        if stage(mac) == "claimed" and self.given.get(mac.id) != mac.name:
             whose = ".".join(words(mac)[2:-2])
             if self.holder.get(mac.id) != whose:
                 if mac.installs <= self.used.get(mac.id, 1):
@@ -129,6 +131,7 @@ class MacStand:
     def rename(self, mac: str, name: str) -> None:
         """Rename a host as a person does."""
         self.truth.by_hand.add(mac)
+        self.truth.given[mac] = name
         self.stand.world.console.rename(mac, name)
 
     async def until(self, what: Callable[[], Awaitable[bool]], within: timedelta) -> None:
@@ -151,7 +154,9 @@ class MacStand:
         """Wait until no machine is recorded, every tie is loose, and all hosts are in the pool."""
 
         async def holds() -> bool:
-            return not await hostler.machines() and not await hostler.store.ties() and self.pooled()
+            known = {host.condition for host in await hosts(hostler)}
+            used = await hostler.machines() or await hostler.store.ties()
+            return not used and self.pooled() and known <= {"free", "gone"}
 
         await self.until(holds, within)
 

@@ -1,0 +1,525 @@
+"""Defects that the system before us was left with: what each would do here, and what happens.
+
+A1 to A5 and B1 to B13 are those of the reference, section 18. Two of them have nothing to show.
+B11: hosts get no identity of their own from us that would have to be revoked before a release.
+B13: comments that contradict each other; the pages of the reference are made from the code.
+"""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from hostler.domain.ids import HostId, InstallationId, Zone
+from hostler.domain.machine import Offer
+from hostler.domain.phases import Phase
+from hostler.domain.seen import WishKind
+from hostler.lab.macstand import FLEET, MINUTE, POOL, Crash, MacStand, changes, play_macs, stage
+from hostler.lab.stand import ZONE, Hostler
+from hostler.simulators.scaleway.macs.options import MacOptions
+from hostler.simulators.scaleway.macs.records import MacStatus
+from hostler.simulators.scaleway.options import Options
+from hostler.simulators.scaleway.weather import Rule
+from hostler.stores.memory import MemoryStore
+
+GONES = ("404", "403")
+ALWAYS = 100_000
+
+
+async def one(s: MacStand) -> Hostler:
+    """Return a hostler whose machine is ready on the first host."""
+    hostler = s.hostler()
+    await s.ready(hostler, 1)
+    return hostler
+
+
+async def held(s: MacStand, time: timedelta, stages: set[str]) -> None:
+    """Let time pass while the first host bears names of these stages, and no other."""
+    for _ in range(int(time.total_seconds() // 5)):
+        await s.stand.clock.sleep(timedelta(seconds=5))
+        assert stage(s.mac()) in stages, s.mac().name
+
+
+def test_a1_a_refused_wipe_keeps_the_host_out_of_the_pool() -> None:
+    """A1: renamed first, a host whose wipe is refused stood in the pool with its tenant's disk."""
+
+    async def scene(s: MacStand) -> None:
+        hostler = await one(s)
+        s.stand.world.script(Rule(fault="failed_500", route="mac.reinstall", count=ALWAYS))
+        await hostler.scale(0)
+        await s.stand.clock.sleep(MINUTE)
+        other = s.hostler()
+        await held(s, 30 * MINUTE, {"releasing"})
+        assert not await other.machines(), "another installation got an unwiped host"
+        s.stand.world.clear_weather()
+        await other.scale(0)
+        await s.all_free(hostler)
+        assert s.mac().installs == 3
+
+    play_macs(scene)
+
+
+def test_a1_a_crash_between_the_calls_of_a_release_keeps_the_host_out_of_the_pool() -> None:
+    """A1, after a crash: between the rename and the wipe the host is nobody's to take."""
+
+    async def scene(s: MacStand) -> None:
+        hostler = await one(s)
+        crash = Crash(hostler, 2, effect=False)
+        await hostler.scale(0)
+        await crash.happened.wait()
+        s.truth.hostlers.remove(hostler)
+        other = s.hostler()
+        await held(s, 30 * MINUTE, {"releasing"})
+        assert not await other.machines()
+        await other.stop()
+        s.truth.hostlers.remove(other)
+        await s.all_free(s.hostler(store=hostler.store))
+
+    play_macs(scene)
+
+
+def test_a2_a_missing_image_is_no_missing_host() -> None:
+    """A2: a not_found that named the image was taken for the host's end, and no wipe followed."""
+
+    async def scene(s: MacStand) -> None:
+        hostler = await one(s)
+        s.stand.world.script(Rule(fault="mac_os_not_found", route="mac.reinstall", count=3))
+        await hostler.scale(0)
+        await s.all_free(hostler)
+        assert s.stand.world.faults["mac_os_not_found"] == 3
+        assert s.mac().installs == 3
+        (host,) = await hostler.store.hosts()
+        assert host.condition == "free"
+
+    play_macs(scene)
+
+
+def test_a2_a_family_that_is_no_longer_published_keeps_no_host_from_being_wiped() -> None:
+    """A2 and #12351: all images of the family are retired while the host is used."""
+
+    async def scene(s: MacStand) -> None:
+        hostler = await one(s)
+        for image in list(s.stand.world.estate.os_images):
+            if image.family == "Tahoe":
+                s.stand.world.console.retire_image(image.id)
+        await hostler.scale(0)
+        await s.all_free(hostler)
+        assert s.mac().installs == 3
+        assert s.mac().os.family == "Sequoia", "what the type boots where nothing is asked for"
+
+    play_macs(scene)
+
+
+def test_a2_the_newest_image_that_is_still_published_is_installed() -> None:
+    async def scene(s: MacStand) -> None:
+        hostler = await one(s)
+        assert s.mac().os.name == "macos-tahoe-26.6.1"
+        s.stand.world.console.retire_image("macos-tahoe-26.6.1")
+        await hostler.scale(0)
+        await s.all_free(hostler)
+        assert s.mac().os.name == "macos-tahoe-26.5"
+
+    play_macs(scene)
+
+
+def test_a3_a_host_whose_owner_turns_up_during_the_sweep_is_left_alone() -> None:
+    """A3: between the list and the release, a record could get the stray, and was wiped then."""
+
+    async def scene(s: MacStand) -> None:
+        store = MemoryStore(InstallationId("shared"), exclusive=False)
+        hostler = s.hostler(replace(FLEET, reclaim=True), store)
+        await s.ready(hostler, 1)
+        (machine,) = await hostler.machines()
+        forget(hostler)
+        begun, asked = s.stand.loop.time(), len(changes(s.stand))
+        while not rechecked(s, begun):
+            await s.stand.clock.sleep(timedelta(milliseconds=10))
+            assert s.stand.loop.time() < begun + 3600, await s.told()
+        assert (await store.suspects())[0].blocked == ""
+        store._ties[machine.host or HostId("")] = machine.id
+        store._put(machine)
+        await s.stand.clock.sleep(5 * MINUTE)
+        assert len(changes(s.stand)) == asked
+        assert not s.stand.meters.reclaims
+        assert await hostler.ready() == 1
+
+    play_macs(scene)
+
+
+def forget(hostler: Hostler) -> None:
+    """Take the records of all machines, hosts and ties away, as a restored store has lost them."""
+    store = hostler.store
+    for fleet in store._machines.values():
+        for machine in list(fleet.values()):
+            store._drop(machine)
+    store._ties.clear()
+    store._hosts.clear()
+
+
+def rechecked(s: MacStand, since: float) -> bool:
+    """Tell whether a host was read by itself since a time, as it is before a sweep acts."""
+    return any(line.key == "mac.get" and line.time > since for line in s.stand.world.journal)
+
+
+@pytest.mark.parametrize("state", ["rebooting", "updating", "busy", "locking"])
+def test_a4_a_transient_state_is_no_wipe(state: str) -> None:
+    """A4: any transient_state counted as success, and the host stood in the pool unwiped."""
+
+    async def scene(s: MacStand) -> None:
+        hostler = await one(s)
+        rule = Rule(fault="transient_409", route="mac.reinstall", count=5, says=state)
+        s.stand.world.script(rule)
+        await hostler.scale(0)
+        await s.all_free(hostler)
+        assert s.stand.world.faults["transient_409"] == 5
+        assert s.mac().installs == 3
+
+    play_macs(scene)
+
+
+def test_a4_even_reinstalling_is_believed_only_when_it_is_seen() -> None:
+    """A4: the refusal says reinstalling, and no wipe ever begins: it is asked for again."""
+
+    async def scene(s: MacStand) -> None:
+        hostler = await one(s)
+        rule = Rule(fault="transient_409", route="mac.reinstall", says="reinstalling")
+        s.stand.world.script(rule)
+        await hostler.scale(0)
+        await s.all_free(hostler)
+        assert s.mac().installs == 3
+
+    play_macs(scene)
+
+
+def test_a4_a_wipe_that_is_accepted_and_never_begins_is_asked_for_again() -> None:
+    async def scene(s: MacStand) -> None:
+        hostler = await one(s)
+        s.stand.world.script(Rule(fault="mac_reinstall_ignored", route="mac.reinstall"))
+        await hostler.scale(0)
+        await s.all_free(hostler)
+        assert s.stand.world.faults["mac_reinstall_ignored"] == 1
+        assert s.mac().installs == 3
+
+    play_macs(scene)
+
+
+def test_a5_a_host_that_somebody_holds_is_not_wiped() -> None:
+    """A5: nothing asked whether work ran on a host before it was wiped."""
+
+    async def scene(s: MacStand) -> None:
+        hostler = await one(s)
+        (machine,) = await hostler.machines()
+        await hostler.wish(WishKind.HOLD, machine=machine.id)
+        await s.stand.clock.sleep(MINUTE)
+        asked = len(changes(s.stand))
+        await hostler.scale(0)
+        await s.stand.clock.sleep(60 * MINUTE)
+        assert len(changes(s.stand)) == asked
+        assert s.mac().installs == 2
+        await hostler.wish(WishKind.UNHOLD, machine=machine.id)
+        await s.all_free(hostler)
+
+    play_macs(scene)
+
+
+def test_b1_a_claim_is_gone_on_with_whatever_its_host_does_meanwhile() -> None:
+    """B1: a claim found again by name alone was taken as it was, mid-wipe, and looped for ever."""
+
+    async def scene(s: MacStand) -> None:
+        hostler = s.hostler()
+        crash = Crash(hostler, 2, effect=True)
+        await crash.happened.wait()
+        s.truth.hostlers.remove(hostler)
+        assert s.mac().status is MacStatus.REINSTALLING
+        heir = s.hostler(store=hostler.store)
+        while s.mac().status is MacStatus.REINSTALLING:
+            assert await heir.ready() == 0
+            await s.stand.clock.sleep(timedelta(seconds=10))
+        await s.ready(heir, 1)
+        assert stage(s.mac()) == "claimed"
+
+    play_macs(scene)
+
+
+def test_b1_the_address_of_a_host_is_looked_at_again() -> None:
+    """B1: an address was written once, at the claim, and never again."""
+
+    async def scene(s: MacStand) -> None:
+        hostler = await one(s)
+        mac, estate = s.mac(), s.stand.world.estate
+        del estate.mac_at[mac.ip]
+        mac.ip = "51.159.255.250"
+        estate.mac_at[mac.ip] = mac
+        await s.stand.clock.sleep(5 * MINUTE)
+        (machine,) = await hostler.machines()
+        assert machine.address == "51.159.255.250"
+
+    play_macs(scene)
+
+
+def test_b1_a_host_that_got_another_system_in_mid_claim_is_not_handed_out_as_it_is() -> None:
+    """B1: rediscovery looked neither at the type nor at the system of what it found."""
+
+    async def scene(s: MacStand) -> None:
+        hostler = s.hostler()
+        while stage(s.mac()) != "pending":
+            await s.stand.clock.sleep(timedelta(seconds=1))
+        mac, images = s.mac(), s.stand.world.estate.os_images
+        mac.os = next(image for image in images if image.family == "Sequoia")
+        s.stand.world.console.do("reinstall", mac.id)
+        await s.ready(hostler, 1, 90 * MINUTE)
+        assert s.mac().os.family == "Tahoe"
+
+    play_macs(scene)
+
+
+def test_b2_a_second_host_with_the_name_of_a_machine_is_told_and_left_alone() -> None:
+    """B2: ownership by name alone hid a second host under a living machine's name for good."""
+
+    async def scene(s: MacStand) -> None:
+        hostler = s.hostler(replace(FLEET, reclaim=True))
+        await s.ready(hostler, 1)
+        (machine,) = await hostler.machines()
+        copy = next(mac for mac in s.ids if mac != machine.host)
+        asked = len(changes(s.stand))
+        s.rename(copy, s.mac(machine.host).name)
+        await s.stand.clock.sleep(60 * MINUTE)
+        (suspect,) = await hostler.store.suspects()
+        assert (suspect.part, suspect.cls) == (copy, "duplicate-name")
+        assert len(changes(s.stand)) == asked, "neither host was touched"
+        assert await hostler.ready() == 1
+
+    play_macs(scene, count=2)
+
+
+def test_b2_a_machine_ends_although_another_host_bears_its_name() -> None:
+    async def scene(s: MacStand) -> None:
+        hostler = s.hostler()
+        await s.ready(hostler, 1)
+        (machine,) = await hostler.machines()
+        copy = next(mac for mac in s.ids if mac != machine.host)
+        s.rename(copy, s.mac(machine.host).name)
+        await hostler.scale(0)
+
+        async def ended() -> bool:
+            return not await hostler.machines()
+
+        await s.until(ended, 45 * MINUTE)
+        assert s.mac(copy).installs == 1, "what a person named was not wiped"
+
+    play_macs(scene, count=2)
+
+
+def test_b3_a_claim_that_nobody_goes_on_with_is_told_and_taken_back() -> None:
+    """B3: hosts in mid-claim were invisible to the sweep, and billed unseen."""
+
+    async def scene(s: MacStand) -> None:
+        hostler = s.hostler(replace(FLEET, reclaim=True))
+        while stage(s.mac()) != "pending":
+            await s.stand.clock.sleep(timedelta(seconds=1))
+        await hostler.stop()
+        forget(hostler)
+        s.truth.hostlers.remove(hostler)
+        heir = s.hostler(replace(FLEET, reclaim=True, size=0), store=hostler.store)
+        await s.stand.clock.sleep(2 * MINUTE)
+        (suspect,) = await heir.store.suspects()
+        assert suspect.cls == "pending-fresh"
+        await s.all_free(heir)
+        assert s.mac().installs == 2
+
+    play_macs(scene)
+
+
+def test_b4_a_host_of_another_fleets_pool_is_no_stray() -> None:
+    """B4: only the default prefix was a pool; hosts of a fleet's own prefix counted as strays."""
+
+    async def scene(s: MacStand) -> None:
+        mine = s.stand.world.stock_macs(1, "M2-L", ZONE, "other-")
+        hostler = s.hostler(replace(FLEET, reclaim=True), pool="other-")
+        await s.ready(hostler, 1)
+        (machine,) = await hostler.machines()
+        assert machine.host in mine
+        await hostler.scale(0)
+        await s.stand.clock.sleep(60 * MINUTE)
+        assert not await hostler.store.suspects()
+        assert s.mac(mine[0]).name.startswith("other-"), "back in its own pool"
+        assert s.mac().name.startswith(POOL)
+        assert s.mac().installs == 1
+
+    play_macs(scene)
+
+
+def test_b5_a_host_comes_back_with_the_system_that_its_fleet_asks_for() -> None:
+    """B5: wiped without a pin, a host came back with its type's default, and fitted nobody."""
+
+    async def scene(s: MacStand) -> None:
+        hostler = await one(s)
+        mac, images = s.mac(), s.stand.world.estate.os_images
+        mac.os = next(image for image in images if image.family == "Sequoia")
+        await s.stand.clock.sleep(2 * MINUTE)
+        await hostler.scale(0)
+        await s.all_free(hostler)
+        assert s.mac().os.family == "Tahoe"
+        await hostler.scale(1)
+        await s.ready(hostler, 1)
+
+    play_macs(scene)
+
+
+def test_b5_a_stray_comes_back_with_the_system_that_its_fleet_asks_for() -> None:
+    async def scene(s: MacStand) -> None:
+        hostler = s.hostler(replace(FLEET, reclaim=True))
+        await s.ready(hostler, 1)
+        await hostler.stop()
+        forget(hostler)
+        s.truth.hostlers.remove(hostler)
+        heir = s.hostler(replace(FLEET, reclaim=True, size=0), store=hostler.store)
+        await s.all_free(heir)
+        assert s.mac().os.name == "macos-tahoe-26.6.1"
+        assert s.mac().installs == 3
+
+    play_macs(scene)
+
+
+def test_b6_a_zone_that_cannot_be_listed_clears_no_suspect() -> None:
+    """B6: the gauge fell when a zone failed, which looked like a problem solved."""
+
+    async def scene(s: MacStand) -> None:
+        hostler = s.hostler()
+        await s.ready(hostler, 1)
+        await hostler.stop()
+        forget(hostler)
+        s.truth.hostlers.remove(hostler)
+        heir = s.hostler(replace(FLEET, size=0), store=hostler.store)
+        await s.stand.clock.sleep(5 * MINUTE)
+        assert len(await heir.store.suspects()) == 1
+        s.stand.world.script(Rule(fault="zone_dead", count=ALWAYS, spell=1800.0))
+        await s.stand.clock.sleep(20 * MINUTE)
+        assert len(await heir.store.suspects()) == 1
+        assert s.mac().installs == 2, "report only: nothing was changed"
+
+    play_macs(scene)
+
+
+@pytest.mark.parametrize("deed", ["lock", "break", "schedule"])
+def test_b7_a_host_that_is_locked_in_error_or_to_be_deleted_is_not_claimed(deed: str) -> None:
+    """B7: nothing told hosts that wait for their deletion, are locked, or in error, from others."""
+
+    async def scene(s: MacStand) -> None:
+        if deed == "schedule":
+            s.mac().deletion_scheduled = True
+        else:
+            s.stand.world.console.do(deed, s.ids[0], spell=7200.0)
+        await s.stand.clock.sleep(MINUTE)
+        hostler = s.hostler()
+        await s.stand.clock.sleep(60 * MINUTE)
+        assert not await hostler.machines()
+        assert not changes(s.stand)
+        assert (await hostler.row()).condition.startswith("no_available_host")
+
+    play_macs(scene)
+
+
+def test_b7_a_stray_that_is_to_be_deleted_is_not_wiped() -> None:
+    async def scene(s: MacStand) -> None:
+        fleet = replace(FLEET, reclaim=True)
+        hostler = s.hostler(fleet)
+        await s.ready(hostler, 1)
+        await hostler.stop()
+        forget(hostler)
+        s.truth.hostlers.remove(hostler)
+        s.mac().deletion_scheduled = True
+        heir = s.hostler(replace(fleet, size=0), store=hostler.store)
+        await s.stand.clock.sleep(120 * MINUTE)
+        (suspect,) = await heir.store.suspects()
+        assert suspect.cls == "scheduled-deletion"
+        assert s.mac().installs == 2
+
+    play_macs(scene)
+
+
+def test_b8_a_host_that_fails_is_not_the_first_to_be_taken_again() -> None:
+    """B8: a failed host went back to the pool, where it was the oldest, and so the first taken."""
+
+    async def scene(s: MacStand) -> None:
+        rule = Rule(fault="mac_reinstall_fails", route="mac.reinstall", count=ALWAYS, id=s.ids[0])
+        s.stand.world.script(rule)
+        s.stand.world.console.do("lock", s.ids[1], spell=120.0)
+        hostler = s.hostler()
+        await s.ready(hostler, 1, timedelta(hours=4))
+        (machine,) = await hostler.machines()
+        assert machine.host == s.ids[1]
+        failed = next(host for host in await hostler.store.hosts() if host.id == s.ids[0])
+        assert failed.strikes >= 1
+
+    play_macs(scene, count=2)
+
+
+def test_b9_a_rate_limit_is_waited_for_and_every_list_names_the_project() -> None:
+    """B9: fixed pauses, no word for 429, and lists that trusted the scope of a key."""
+
+    async def scene(s: MacStand) -> None:
+        hostler = await one(s)
+        asked = len(s.stand.world.journal)
+        s.stand.world.script(Rule(fault="rate_limited_429", count=ALWAYS))
+        await s.stand.clock.sleep(30 * MINUTE)
+        assert await hostler.ready() == 1
+        assert len(s.stand.world.journal) - asked < 30 * 60 / 2, "backs off"
+        s.stand.world.clear_weather()
+        await hostler.scale(0)
+        await s.all_free(hostler)
+
+    play_macs(scene)
+
+
+@pytest.mark.parametrize("gone", GONES)
+def test_b10_a_host_that_somebody_deleted_is_noticed_while_its_machine_is_ready(gone: str) -> None:
+    """B10: a machine stayed ready although its host was deleted in the console."""
+
+    async def scene(s: MacStand) -> None:
+        hostler = await one(s)
+        (first,) = await hostler.machines()
+        s.stand.world.console.do("delete", first.host or "")
+        await s.stand.clock.sleep(30 * MINUTE)
+        await s.ready(hostler, 1)
+        (second,) = await hostler.machines()
+        assert second.host != first.host
+        past = await hostler.machine(first.id)
+        assert (past.phase, past.id) == (Phase.GONE, first.id)
+        assert [host for host, _ in await hostler.store.ties()] == [second.host]
+        records = await hostler.store.hosts()
+        assert [host.condition for host in records if host.id == first.host] == ["gone"]
+
+    play_macs(scene, count=2, options=Options(macs=MacOptions(gone=gone)))
+
+
+def test_b12_a_machine_without_a_host_follows_a_change_of_its_fleet() -> None:
+    """B12: another type in the template did nothing for machines that had no host yet."""
+
+    async def scene(s: MacStand) -> None:
+        rare = replace(FLEET, offers=(Offer("M4-XL", ZONE, "Tahoe"),))
+        hostler = s.hostler(rare)
+        await s.stand.clock.sleep(30 * MINUTE)
+        assert not await hostler.ready()
+        await hostler.stop()
+        s.truth.hostlers.remove(hostler)
+        await s.ready(s.hostler(FLEET, store=hostler.store), 1)
+
+    play_macs(scene)
+
+
+def test_a_group_whose_zone_has_no_host_is_told_and_keeps_no_other_from_starting() -> None:
+    """#12595: a type without a parked host sat at 0 of 1, and nobody knew why."""
+
+    async def scene(s: MacStand) -> None:
+        offers = (Offer("M1-M", Zone("fr-par-3"), "Tahoe"), *FLEET.offers)
+        hostler = s.hostler(replace(FLEET, offers=offers, size=2))
+
+        async def told() -> bool:
+            rows = await hostler.store.fleets()
+            return bool(rows) and rows[0].condition.startswith("no_available_host")
+
+        await s.until(told, 60 * MINUTE)
+        await s.ready(hostler, 1)
+
+    play_macs(scene)
