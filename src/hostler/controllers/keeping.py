@@ -13,8 +13,7 @@ from hostler.domain.gate import Act, Evidence, pass_gate
 from hostler.domain.host import Host, HostGoal, ask_host
 from hostler.domain.hostcalls import fold_host, host_allowed, host_part
 from hostler.domain.hosting import HostsSeen, HostStep, decide_hosts
-from hostler.domain.ids import HostId, MachineId, PartId, TurnId
-from hostler.domain.machine import Machine
+from hostler.domain.ids import HostId, PartId, TurnId
 from hostler.domain.parts import Part
 from hostler.ports.hosts import KeepsHosts
 
@@ -30,6 +29,33 @@ _LONGEST_STEP = 8
 """More calls than this in one step mean that something answers without effect: look again."""
 
 Guard = Callable[[str, Awaitable[None]], Awaitable[None]]
+
+
+async def gather_hosts(
+    ports: Ports, state: AccountState, number: TurnId, tenure: Tenure, steadiness: Steadiness
+) -> HostsSeen:
+    """Return what a turn of an account's hosts sees. The view is older than every record here."""
+    stable, fleets = state.stable, state.account.fleets
+    await stable.refresh(ports.store)
+    living = {m.id: m for fleet in fleets for m in state.living(fleet.name)}
+    lost = tuple(machine for machine in stable.ties.values() if machine not in living)
+    past = await ports.store.history(lost) if lost else ()
+    return HostsSeen(
+        turn=number,
+        now=ports.clock.now(),
+        account=state.account.name,
+        hosts=dict(stable.hosts),
+        ties=dict(stable.ties),
+        machines=living,
+        past={machine.id: machine for machine in past},
+        view=state.view,
+        traits=state.account.provider.traits,
+        epoch=tenure.epoch,
+        took=tenure.took,
+        jumped=steadiness.jumped,
+        absence_gap=max(fleet.timers.absence_gap for fleet in fleets),
+        moving=frozenset(stable.moving),
+    )
 
 
 class Keeper:
@@ -52,8 +78,7 @@ class Keeper:
         """Take one turn of all hosts; tell whether any of them is on its way somewhere."""
         if not isinstance(self._provider, KeepsHosts) or not self._provider.traits.hosts:
             return False
-        await self._stable.refresh(self._ports.store)
-        seen = await self._gather(number, tenure)
+        seen = await gather_hosts(self._ports, self._state, number, tenure, self._steady)
         steps = decide_hosts(seen)
         for step in steps:
             await self._apply(step, seen, tenure, group, guard)
@@ -70,32 +95,6 @@ class Keeper:
                 state = str(record.condition) if record else part.note("stage")
                 counts[part.zone, part.note("type"), state] += 1
         self._ports.meters.hosts(self._state.account.name, counts)
-
-    async def _gather(self, number: TurnId, tenure: Tenure) -> HostsSeen:
-        """Return what this turn sees. The view is older than every record read here."""
-        stable, state = self._stable, self._state
-        living = dict[MachineId, Machine]()
-        for fleet in state.account.fleets:
-            living |= {machine.id: machine for machine in state.living(fleet.name)}
-        lost = tuple(machine for machine in stable.ties.values() if machine not in living)
-        past = await self._ports.store.history(lost) if lost else ()
-        gaps = [fleet.timers.absence_gap for fleet in state.account.fleets]
-        return HostsSeen(
-            turn=number,
-            now=self._ports.clock.now(),
-            account=state.account.name,
-            hosts=dict(stable.hosts),
-            ties=dict(stable.ties),
-            machines=living,
-            past={machine.id: machine for machine in past},
-            view=state.view,
-            traits=self._provider.traits,
-            epoch=tenure.epoch,
-            took=tenure.took,
-            jumped=self._steady.jumped,
-            absence_gap=max(gaps),
-            moving=frozenset(stable.moving),
-        )
 
     async def _apply(
         self,

@@ -1,6 +1,6 @@
 """Plan and explain: one look and one decision, by the code that acts, and nothing done."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from hostler.domain.allowed import allowed
@@ -24,6 +24,9 @@ from .leases import Tenure
 from .seeing import Occasion, gather
 from .settings import Account, Settings
 from .state import AccountState, Steadiness
+
+PLAN = TurnId("plan")
+"""The turn of what is only planned."""
 
 _MOST_CALLS = 64
 SEE = "its answer"
@@ -60,21 +63,33 @@ async def plan(ports: Ports, account: Account, fleet: Fleet, settings: Settings)
 
 async def look_once(ports: Ports, account: Account, fleet: Fleet, settings: Settings) -> Seen:
     """Return what a turn would see now; looking changes nothing."""
-    state, provider = AccountState(account), account.provider
-    steadiness = Steadiness(ports.clock, settings.jump)
-    zones = sorted({*provider.traits.zones, *(offer.zone for offer in fleet.offers)})
-    lived = sorted({m.offer.zone for m in await ports.store.machines(fleet.name)} - set(zones))
-    scopes = tuple(Scope(zone, kind) for zone in (*zones, *lived) for kind in provider.traits.kinds)
-    state.view = merge(state.view, await provider.look(scopes))
+    state = await state_once(ports, account, (fleet,))
     state.wishes = await ports.store.wishes()
-    lease = Lease(name=f"fleet/{fleet.name}", holder="plan", epoch=Epoch(0), beat=0)
     occasion = Occasion(
-        turn=TurnId("plan"),
+        turn=PLAN,
         fleet=fleet,
-        tenure=Tenure(lease=lease, until=0.0, took=ports.clock.now()),
+        tenure=tenure_of(f"fleet/{fleet.name}", ports),
         identity=await ports.store.identity(),
     )
-    return await gather(ports, state, occasion, steadiness)
+    return await gather(ports, state, occasion, Steadiness(ports.clock, settings.jump))
+
+
+async def state_once(ports: Ports, account: Account, fleets: Iterable[Fleet]) -> AccountState:
+    """Return a state with one look at every zone where these fleets have or had machines."""
+    state, provider = AccountState(account), account.provider
+    zones = set(provider.traits.zones)
+    for fleet in fleets:
+        zones |= {offer.zone for offer in fleet.offers}
+        zones |= {machine.offer.zone for machine in await ports.store.machines(fleet.name)}
+    scopes = tuple(Scope(zone, kind) for zone in sorted(zones) for kind in provider.traits.kinds)
+    state.view = merge(state.view, await provider.look(scopes))
+    return state
+
+
+def tenure_of(lease: str, ports: Ports) -> Tenure:
+    """Return the right to nothing: by it a plan is made, and nothing can be saved."""
+    held = Lease(name=lease, holder="plan", epoch=Epoch(0), beat=0)
+    return Tenure(lease=held, until=0.0, took=ports.clock.now())
 
 
 def _planned(decision: Decision, seen: Seen, account: Account) -> Iterator[Planned]:
