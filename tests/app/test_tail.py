@@ -39,6 +39,16 @@ def test_secret_does_not_come_out_wherever_it_is_cut() -> None:
             assert not set(text) & set("hunter2-é\ufffd")
 
 
+def test_secret_that_is_printed_over_and_over_does_not_come_out_at_the_cut() -> None:
+    """Blotted out, it is short: then what the cut left of the first one would be within reach."""
+    secret = SECRET.reveal().encode()
+    for before in range(len(secret)):
+        whole = b"x" * before + secret * 30
+        for text in (tail(whole), tail(*(bytes([byte]) for byte in whole))):
+            assert set(text) <= {"*", "x"}
+            assert "***" in text
+
+
 @given(st.lists(st.sampled_from([b"a", "é".encode(), b"\x00", b"\n", b"\x9f"])), st.integers(1, 9))
 def test_tail_is_printable_and_bounded_however_it_is_fed(pieces: list[bytes], most: int) -> None:
     text = tail(*pieces, most=most)
