@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from hostler.domain.allowed import LONGEST_PAUSE, Ready, allowed, cleans
-from hostler.domain.calls import Call, Done, Effect, Outcome, Refusal, Refused, Unknown
+from hostler.domain.calls import Call, Done, Effect, Outcome, Refusal, Refused, Shows, Unknown
 from hostler.domain.fold import fold, fold_parts, planned
 from hostler.domain.ids import Epoch, PartId
 from hostler.domain.machine import Fate, Machine, ask
@@ -169,6 +169,14 @@ def test_plan_assumes_that_calls_do_what_they_say() -> None:
     assert planned(replace(MAKE, slot=ADDRESS), 0, ()).parts[0].id == "<address 0>"
     assert planned(REMOVE, 0, ()).gone == (REMOVE.target,)
     assert planned(TELL, 0, ()) == Done()
+
+
+def test_plan_assumes_that_a_mark_shows_on_its_host_until_it_ends_the_tenancy() -> None:
+    host = replace(server(EMPTY), notes=(("stage", "claimed"), ("user", "m1")))
+    mark = replace(TELL, target=host.id, effect=Effect.DESTROY, shows=Shows.MARK, aim="releasing")
+    assert planned(mark, 0, (host,)).parts[0].note("stage") == "releasing"
+    assert planned(mark, 0, (host,)).gone == ()
+    assert planned(replace(mark, aim="wiping"), 0, (host,)).gone == (host.id,)
 
 
 # ---------------------------------------------------------------- allowed

@@ -109,8 +109,11 @@ def simulator(  # noqa: PLR0913 - options of one command
 def simulate(  # noqa: PLR0913 - options of one command
     *,
     provider: Annotated[
-        Literal["instances", "fleeting"],
-        Parameter(help="instances: engines by themselves; fleeting: a runner over its plugin"),
+        Literal["instances", "fleeting", "macs"],
+        Parameter(
+            help="instances: engines by themselves; fleeting: a runner over its plugin; macs: "
+            "hosts that are claimed from a pool"
+        ),
     ] = "instances",
     seeds: Annotated[
         int | None,

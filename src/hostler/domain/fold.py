@@ -11,6 +11,8 @@ from .parts import Condition, Part
 _SECOND = timedelta(seconds=1)
 _HALF = timedelta(milliseconds=500)
 _BLIND = (1 * _SECOND, 2 * _SECOND, 5 * _SECOND, 15 * _SECOND)
+TENANT = frozenset({"pending", "claimed", "resting", "rested", "releasing"})
+"""The stages of a host's name in which it is a machine's."""
 _NEVER = frozenset({Refusal.STOCK, Refusal.QUOTA, Refusal.INVALID, Refusal.DENIED})
 
 
@@ -151,8 +153,12 @@ def fold_parts(parts: tuple[Part, ...], outcome: Outcome) -> tuple[Part, ...]:
 def planned(call: Call, number: int, parts: tuple[Part, ...]) -> Done:
     """Return the answer that a plan assumes: a made part appears under a placeholder's name.
 
-    A change that names a server hangs its target on that server.
+    A change that names a server hangs its target on that server; a host that is marked shows that
+    mark, unless the mark ends the tenancy.
     """
+    marked = tuple(_marked(part, call) for part in parts if part.id == call.target)
+    if call.shows is Shows.MARK and call.aim in TENANT and marked:
+        return Done(parts=marked)
     if call.effect is Effect.DESTROY and call.target is not None:
         return Done(gone=(call.target,))
     if call.effect is Effect.MAKE:
@@ -170,3 +176,8 @@ def planned(call: Call, number: int, parts: tuple[Part, ...]) -> Done:
         busy = Condition.BUSY
         return Done(parts=tuple(replace(p, owner=PartId(server), condition=busy) for p in hung))
     return Done()
+
+
+def _marked(part: Part, call: Call) -> Part:
+    notes = (note for note in part.notes if note[0] != "stage")
+    return replace(part, notes=(*notes, ("stage", call.aim)))

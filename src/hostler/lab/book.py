@@ -37,6 +37,7 @@ class Book:
     looks: dict[tuple[Zone, str], float] = field(default_factory=dict[tuple[Zone, str], float])
     bounds: Bounds | None = None
     lost: bool = False
+    fresh: float = FRESH
 
     @property
     def ours(self) -> tuple[InstallationId, ...]:
@@ -65,11 +66,12 @@ class Book:
 
     def looking(self, zone: Zone, kinds: Iterable[str], now: float) -> bool:
         """Tell whether somebody looks with success at these kinds in this zone."""
-        return all(now - self.looks.get((zone, kind), -FRESH) < FRESH for kind in kinds)
+        fresh = self.fresh
+        return all(now - self.looks.get((zone, kind), -fresh) < fresh for kind in kinds)
 
 
-def book_for(own: InstallationId, fleets: Iterable[Fleet]) -> Book:
-    """Return the empty book of a new installation."""
+def book_for(own: InstallationId, fleets: Iterable[Fleet], quiet: float) -> Book:
+    """Return the empty book of a new installation that looks so often where all is quiet."""
     by_name = {fleet.name: fleet for fleet in fleets}
     timers = next(iter(by_name.values())).timers
-    return Book(own=own, fleets=by_name, bounds=Bounds(timers))
+    return Book(own=own, fleets=by_name, bounds=Bounds(timers), fresh=max(FRESH, 1.5 * quiet))

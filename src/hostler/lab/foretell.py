@@ -35,8 +35,8 @@ class Foretold:
 class Foreteller:
     """Watches the decisions and calls of one incarnation of a process."""
 
-    def __init__(self, time: Callable[[], float]) -> None:
-        self._time = time
+    def __init__(self, time: Callable[[], float], gap: float = MOST_GAP) -> None:
+        self._time, self._gap = time, gap
         self._steps = dict[MachineId, Foretold]()
         self._sweeps = set[MachineId]()
         self._turned: float | None = None
@@ -59,7 +59,7 @@ class Foreteller:
     def decided(self, seen: Seen, ways: Ways, decision: Decision) -> Found:
         """Take in a decision; hold the last steps to what was said of them."""
         now = self._time()
-        found = list(wedged(now - self._turned, MOST_GAP)) if self._turned is not None else []
+        found = list(wedged(now - self._turned, self._gap)) if self._turned is not None else []
         self._turned = now
         for machine in seen.machines:
             found += self._check_step(machine.id, seen, now)

@@ -48,7 +48,7 @@ class Ground:
         self._installations += 1
         own = InstallationId(f"i{self._installations}{self.climate.seed}")
         land, fleets = self.land, self.land.fleets()
-        book = book_for(own, fleets)
+        book = book_for(own, fleets, land.settings.quiet.total_seconds())
         self.watch.books.append(book)
         home = Home(
             loop=self.loop,

@@ -18,12 +18,12 @@ from hostler.simulators.scaleway.replies import Reply
 from hostler.simulators.scaleway.world import World
 from hostler.testing.simclock import BEGINNING, SimClock
 
-from .people import crowd
+from .people import crowd, leave_part
 from .process import WatchedProvider
 from .things import things_in
 from .trace import Trace
 from .watch import Watch
-from .weather import Climate
+from .weather import Climate, Stroke
 
 FLEET = FleetName("web")
 SETTLE = timedelta(seconds=60)
@@ -96,6 +96,10 @@ class Land(Protocol):
         """Tell whether a guest answers at an address."""
         ...
 
+    def befall(self, world: World, own: InstallationId, stroke: Stroke) -> bool | None:
+        """Do what somebody does beside the engines; tell if it could be done, None: not this."""
+        ...
+
 
 class InstanceLand:
     """Servers that are made and destroyed."""
@@ -161,3 +165,10 @@ class InstanceLand:
     def answers(self, world: World, address: str) -> bool:
         """Tell whether a guest is up."""
         return address in world.guests
+
+    def befall(self, world: World, own: InstallationId, stroke: Stroke) -> bool | None:
+        """Let somebody make a part with our marks."""
+        if stroke.fault != "part_without_record":
+            return None
+        leave_part(world, own)
+        return True

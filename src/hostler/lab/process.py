@@ -34,7 +34,7 @@ from hostler.testing.simloop import LIFE, Life, SimLoop
 
 from .book import Book
 from .clerk import Clerk
-from .foretell import Foreteller
+from .foretell import MOST_GAP, Foreteller
 from .gated_store import GatedStore
 from .gates import Gate
 from .meters import WatchfulMeters
@@ -108,13 +108,17 @@ class WatchedProvider:
 
     async def do(self, call: Call) -> Outcome:
         """Make one call."""
-        watch = self._process.home.watch
-        watch.found(self._foreteller.doing(call))
-        watch.doing(self._process.home.book, call, ahead=self._process.clock.ahead)
+        watch, told = self._process.home.watch, self.told(call)
+        watch.found(self._foreteller.doing(told))
+        watch.doing(self._process.home.book, told, ahead=self._process.clock.ahead)
         outcome = await self._inner.do(call)
-        self._foreteller.done(call, outcome)
-        watch.did(self._process.home.book, call, outcome)
+        self._foreteller.done(told, outcome)
+        watch.did(self._process.home.book, told, outcome)
         return outcome
+
+    def told(self, call: Call) -> Call:
+        """Return the call as it is told to those who watch."""
+        return call
 
     def next_calls(
         self, goal: Goal, machine: Machine, parts: tuple[Part, ...], now: datetime
@@ -233,7 +237,8 @@ class Process:
         transport = WatchedTransport(inner, self, gate)
         key = Key(project=home.project, secret_key=Secret(SECRET))
         inside = home.open_provider(Client(transport, key, self.clock), self.clock)
-        foreteller = Foreteller(loop.time)
+        quiet = home.settings.quiet.total_seconds()
+        foreteller = Foreteller(loop.time, max(MOST_GAP, 1.5 * quiet))
         provider = home.watched(inside, self, foreteller)
         meters = WatchfulMeters(home.watch, foreteller)
         raw = home.open_store()

@@ -7,7 +7,7 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,6 +18,9 @@ from rich.console import Console
 from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
 from .bugs import BUGS, planted
+from .macs.climate import ALL as MAC_FAULTS
+from .macs.climate import DAYS as MAC_DAYS
+from .macs.simulate import run_seed as run_mac_seed
 from .report import Report, as_json, as_story, as_text
 from .runner.bugs import BUGS as RUNNER_BUGS
 from .runner.simulate import ALL as RUNNER_FAULTS
@@ -27,9 +30,10 @@ from .weather import ALL, Size, draw
 
 _SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - only where the stores of seeds lie
 _CHUNK = 4
-INSTANCES, FLEETING = "instances", "fleeting"
-_BUGS = {INSTANCES: tuple(BUGS), FLEETING: tuple(RUNNER_BUGS)}
-_FAULTS = {INSTANCES: ALL, FLEETING: RUNNER_FAULTS}
+INSTANCES, FLEETING, MACS = "instances", "fleeting", "macs"
+_BUGS = {INSTANCES: tuple(BUGS), FLEETING: tuple(RUNNER_BUGS), MACS: ()}
+_FAULTS = {INSTANCES: ALL, FLEETING: RUNNER_FAULTS, MACS: MAC_FAULTS}
+_DAYS = {MACS: MAC_DAYS}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +66,7 @@ def main(  # noqa: PLR0913 - the options of the command, by name
         wrong = f"bug {bug!r}; there are {known}" if known else f"provider {provider!r}"
         sys.stderr.write(f"hostler: there is no {wrong}\n")
         return 2
-    size = Size(machines=machines) if days is None else Size(machines=machines, days=days)
+    size = Size(machines=machines, days=days or _DAYS.get(provider, Size().days))
     first = 1 if seed is None else seed
     numbers = tuple(range(first, first + seeds))
     plan = Plan(seeds=numbers, size=size, bug=bug, provider=provider)
@@ -105,8 +109,7 @@ def run_seed(seed: int, size: Size, bug: str = "", provider: str = INSTANCES) ->
     _silence()
     shared = _SHARED_MEMORY if _SHARED_MEMORY.is_dir() else None
     with tempfile.TemporaryDirectory(prefix="hostler-", dir=shared) as folder:
-        one = run_runner_seed if provider == FLEETING else _run_seed
-        result = one(seed, size, Path(folder), bug)
+        result = _WAYS[provider](seed, size, Path(folder), bug)
     return replace(result, seconds=time.process_time() - begun)
 
 
@@ -116,6 +119,13 @@ def _run_seed(seed: int, size: Size, folder: Path, bug: str) -> Result:
         return Season(climate, folder).play()
     with planted(bug):
         return Season(BUGS[bug].climate(climate), folder).play()
+
+
+_WAYS: dict[str, Callable[[int, Size, Path, str], Result]] = {
+    INSTANCES: _run_seed,
+    FLEETING: run_runner_seed,
+    MACS: run_mac_seed,
+}
 
 
 def _silence() -> None:

@@ -7,7 +7,6 @@ from datetime import timedelta
 
 from .gates import Trap
 from .ground import Ground
-from .people import leave_part
 from .process import Home, Process
 from .weather import Stroke
 
@@ -36,9 +35,10 @@ class Strokes:
             self._plan(ground.climate.second, self._arrive)
         for stroke in ground.climate.strokes:
             await asyncio.sleep(max(0.0, stroke.at - ground.loop.time()))
-            if stroke.fault == "part_without_record":
-                leave_part(ground.world, next(h for h in ground.homes if not h.book.lost).book.own)
-                ground.watch.struck(stroke.fault)
+            own = next(home for home in ground.homes if not home.book.lost).book.own
+            done = ground.land.befall(ground.world, own, stroke)
+            if done is not None:
+                ground.watch.befallen(stroke.fault, done=done)
                 continue
             if stroke.fault == "store_lost":
                 await self._lose_store()

@@ -40,7 +40,7 @@ class Watch:
     kinds: tuple[str, ...] = KINDS
     """The kinds of part of which a whole listing shows what is there."""
 
-    def __init__(self, world: World, trace: Trace, settle: float) -> None:
+    def __init__(self, world: World, trace: Trace, settle: float, bound: float = S1_BOUND) -> None:
         self.world, self.trace, self.settle = world, trace, settle
         self.books = list[Book]()
         self.first: Violation | None = None
@@ -54,7 +54,7 @@ class Watch:
         self.resting = False
         self.lied = -LIES
         self.longest_lag = 0.0
-        self._recorded = Recorded(settle + S1_BOUND)
+        self._recorded = Recorded(settle + bound)
         self._checked = 0.0
         self._ambient = dict[str, int]()
         self._ticked = 0.0
@@ -78,6 +78,11 @@ class Watch:
         """Count a fault that truly happened, and in which phases machines were."""
         self.faults[fault] += times
         self.pairs |= {(fault, m.phase) for book in self.books for m in book.living()}
+
+    def befallen(self, fault: str, *, done: bool) -> None:
+        """Count what somebody did in the world, beside all processes."""
+        if done:
+            self.struck(fault)
 
     # ------------------------------------------------------------ what is true
 

@@ -1,0 +1,116 @@
+"""Land: pools of Macs that somebody stocked, fleets over them, and the real provider."""
+
+from datetime import timedelta
+
+from hostler.controllers.settings import Settings
+from hostler.domain.fleet import Fleet, Probe, ProbeKind, Timers
+from hostler.domain.ids import AccountName, FleetName, InstallationId, Zone
+from hostler.domain.machine import Offer
+from hostler.lab.land import SETTLE, Cadence
+from hostler.lab.trace import Trace
+from hostler.lab.watch import Watch
+from hostler.lab.weather import Stroke
+from hostler.ports.provider import Provider
+from hostler.providers.scaleway.client import Client
+from hostler.providers.scaleway.macs.macs import Macs
+from hostler.providers.scaleway.macs.settings import MacSite, MacTemplate
+from hostler.simulators.scaleway.macs.options import MacOptions
+from hostler.simulators.scaleway.macs.reach import Ssh
+from hostler.simulators.scaleway.options import Options
+from hostler.simulators.scaleway.world import World
+from hostler.testing.simclock import BEGINNING, SimClock
+
+from .climate import PEOPLE, MacClimate
+from .people import leave_host, rename
+from .process import WatchedMacs
+from .watch import MacWatch
+
+FLEETS = (FleetName("macs"), FleetName("ci"))
+FAMILY = "Tahoe"
+ZONES = (Zone("fr-par-1"),)
+START = timedelta(minutes=45)
+
+
+class MacLand:
+    """Hosts that outlive machines. Implements `hostler.lab.land.Land`."""
+
+    watched = WatchedMacs
+
+    def __init__(self, climate: MacClimate) -> None:
+        self._climate = climate
+        quiet = timedelta(seconds=climate.quiet)
+        self.settings = Settings(
+            poll=timedelta(seconds=60),
+            quiet=quiet,
+            busy_first=timedelta(seconds=5),
+            busy_last=timedelta(seconds=60),
+            rare=quiet,
+            lease_ttl=timedelta(seconds=240),
+            lease_beat=timedelta(seconds=60),
+        )
+        self.cadence = Cadence(tick=60.0, rest=2 * climate.quiet, limit=8 * 3600.0)
+        self._looks = quiet + timedelta(seconds=60)
+
+    def options(self, generation: str) -> Options:
+        """Return the setting of the world."""
+        climate = self._climate
+        return Options(
+            epoch=BEGINNING,
+            list_lag=climate.base.list_lag,
+            generation=generation,
+            macs=MacOptions(floor=climate.floor, gone=climate.gone),
+        )
+
+    def fill(self, world: World) -> frozenset[str]:
+        """Stock the pools; whoever bought the hosts may have used them."""
+        for stock in self._climate.stocks:
+            world.stock_macs(stock.count, stock.type_name, stock.zone, stock.prefix)
+        return frozenset()
+
+    def watch(self, world: World, trace: Trace) -> Watch:
+        """Return who watches over the season."""
+        return MacWatch(world, trace, SETTLE.total_seconds(), self._climate)
+
+    def fleets(self) -> tuple[Fleet, ...]:
+        """Return a fleet for each of the pools."""
+        base = self._climate.base
+        types = tuple(dict.fromkeys(stock.type_name for stock in self._climate.stocks))
+        return tuple(
+            Fleet(
+                name=name,
+                account=AccountName("main"),
+                size=base.machines,
+                offers=tuple(Offer(t, zone, FAMILY) for t in types for zone in ZONES),
+                reclaim=base.reclaim,
+                probe=Probe(kind=ProbeKind(base.probe)),
+                timers=Timers(start=START, stop=START, look_limit=self._looks),
+            )
+            for name, _ in zip(FLEETS, self._climate.pools, strict=False)
+        )
+
+    def provider(self, client: Client, clock: SimClock, own: InstallationId) -> Provider:
+        """Return the account."""
+        pools = self._climate.pools
+        return Macs(
+            client,
+            clock,
+            installation=own,
+            zones=ZONES,
+            templates={
+                name: MacTemplate(pool=pool) for name, pool in zip(FLEETS, pools, strict=False)
+            },
+            site=MacSite(pools=tuple(dict.fromkeys(pools)), default=pools[0]),
+            settle=SETTLE,
+        )
+
+    def answers(self, world: World, address: str) -> bool:
+        """Tell whether somebody could log in."""
+        met = world.reach(address)
+        return met is not None and met.ssh is Ssh.UP
+
+    def befall(self, world: World, own: InstallationId, stroke: Stroke) -> bool | None:
+        """Do what a person does; None where the stroke is none of a person's."""
+        pools = tuple(dict.fromkeys(self._climate.pools))
+        if stroke.fault == "part_without_record":
+            return leave_host(world, own, FLEETS[0], pools[0])
+        return rename(world, stroke.fault, stroke.length, pools) if stroke.fault in PEOPLE else None

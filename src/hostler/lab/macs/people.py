@@ -1,0 +1,52 @@
+"""People: what a person with a console does to hosts, chosen by the names that these bear."""
+
+from random import Random
+
+from hostler.domain.ids import FleetName, InstallationId, MachineId
+from hostler.providers.scaleway.macs.names import Name, Stage, pool_digest
+from hostler.simulators.scaleway.macs.records import Mac
+from hostler.simulators.scaleway.world import World
+
+
+def stage_of(name: str) -> str:
+    """Return what a hostler's name says is being done with a host; empty for any other name."""
+    words = name.split(".")
+    return words[1] if words[0] == "hostler" and len(words) > 1 else ""
+
+
+def rename(world: World, deed: str, which: float, pools: tuple[str, ...]) -> bool:
+    """Do one of `climate.PEOPLE`; tell whether there was a host to do it to."""
+    dice = Random(which)
+    fitting = [mac for mac in world.estate.macs if _fits(deed, mac, pools)]
+    if not fitting:
+        return False
+    mac = fitting[int(which * len(fitting))]
+    pooled = deed in {"claimed_pooled", "other_pooled"}
+    name = f"{dice.choice(pools)}hand{dice.randrange(1000)}" if pooled else "lent to ann"
+    return world.console.rename(mac.id, name)
+
+
+def _fits(deed: str, mac: Mac, pools: tuple[str, ...]) -> bool:
+    stage = stage_of(mac.name)
+    match deed:
+        case "claimed_pooled" | "claimed_renamed":
+            return stage == "claimed"
+        case "pending_renamed":
+            return stage in {"pending", "releasing", "wiping"}
+        case _:
+            return not stage and not mac.name.startswith(pools)
+
+
+def leave_host(world: World, own: InstallationId, fleet: FleetName, pool: str) -> bool:
+    """Let somebody give a free host a name of ours that no record knows, as by a copied one."""
+    free = [mac for mac in world.estate.macs if mac.name.startswith(pool)]
+    if not free:
+        return False
+    name = Name(
+        stage=Stage.CLAIMED,
+        installation=own,
+        fleet=fleet,
+        machine=MachineId("m-aaaaaaaaaa"),
+        pool=pool_digest(pool),
+    )
+    return world.console.rename(free[0].id, str(name))

@@ -1,0 +1,69 @@
+"""Process: how the real provider of Macs is watched: what it asks is told with its machine."""
+
+import contextvars
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from hostler.domain.calls import Call, Outcome
+from hostler.domain.host import HOST, Host, HostGoal
+from hostler.domain.ids import FleetName
+from hostler.domain.machine import Offer
+from hostler.domain.parts import Part
+from hostler.lab.process import WatchedProvider
+from hostler.ports.hosts import KeepsHosts
+
+
+@dataclass(frozen=True, slots=True)
+class Doing:
+    """A call that is being made, and since when."""
+
+    call: Call
+    begun: float
+
+
+DOING: contextvars.ContextVar[Doing | None] = contextvars.ContextVar("doing", default=None)
+"""The call in whose name a request is sent."""
+
+
+def named(call: Call) -> Call:
+    """Return a call that names its machine, as its target does; a host's own call names none."""
+    target = str(call.target or "")
+    args = tuple(arg for arg in call.args if arg[0] != "machine")
+    if call.slot == HOST:
+        return replace(call, args=args)
+    machine = call.arg("machine") or target.partition("#")[2]
+    return replace(call, args=(*args, ("machine", machine)))
+
+
+class WatchedMacs(WatchedProvider):
+    """The real provider, and the pure half of it that hosts need."""
+
+    async def do(self, call: Call) -> Outcome:
+        """Make one call."""
+        token = DOING.set(Doing(named(call), self._process.home.loop.time()))
+        try:
+            return await super().do(call)
+        finally:
+            DOING.reset(token)
+
+    def told(self, call: Call) -> Call:
+        """Return the call with its machine."""
+        return named(call)
+
+    def host_calls(self, goal: HostGoal, host: Host, part: Part, now: datetime) -> tuple[Call, ...]:
+        """Return the calls that may be made now for a host."""
+        return self._hosts.host_calls(goal, host, part, now)
+
+    def pool_of(self, fleet: FleetName) -> str:
+        """Return how the names in a fleet's pool begin."""
+        return self._hosts.pool_of(fleet)
+
+    def fits(self, fleet: FleetName, offer: Offer, part: Part) -> str:
+        """Return why a host is none for an offer."""
+        return self._hosts.fits(fleet, offer, part)
+
+    @property
+    def _hosts(self) -> KeepsHosts:
+        if not isinstance(self._inner, KeepsHosts):
+            raise TypeError(type(self._inner))
+        return self._inner

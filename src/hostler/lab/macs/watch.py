@@ -1,0 +1,327 @@
+"""Watch: what is recorded of Macs and asked of them is held against what is true of the hosts.
+
+S5   what a live record holds, or what bears a foreign mark, is neither wiped, renamed nor deleted.
+S11  what is paid for is not deleted.
+S12  nobody gets a host that was not wiped since somebody else had it.
+S13  no host is two machines': not in one store, and not in use in two.
+pool no host is free and ready unwiped since its last claim, unless a person put it there.
+What takes effect later than settle after its call began taints its host until the next wipe: past
+settle nothing can be proved. What a person renamed is that person's doing.
+"""
+
+import re
+
+import msgspec
+
+from hostler.domain.calls import Call, Effect
+from hostler.domain.fleet import Fleet
+from hostler.domain.host import Host, HostCondition, host_of
+from hostler.domain.ids import HostId, MachineId, PartId, Zone
+from hostler.domain.machine import Machine
+from hostler.domain.phases import Phase
+from hostler.domain.reasons import Reason
+from hostler.lab.book import Book
+from hostler.lab.trace import Trace
+from hostler.lab.watch import S1_BOUND, Watch
+from hostler.ports.http import Request
+from hostler.simulators.scaleway.ledger import Line
+from hostler.simulators.scaleway.macs.records import Mac, MacStatus
+from hostler.simulators.scaleway.world import World
+from hostler.testing import invariants
+from hostler.testing.invariants import LIVE, Found, Thing, Violation
+
+from .climate import MacClimate
+from .process import DOING
+from .truth import NEVER, PERSON, Asked, Change, Truth, words_of
+
+_ID = re.compile(r"/servers/([0-9a-f-]{36})(?:/(\w+))?")
+_USED = frozenset({Phase.READY, Phase.DRAINING})
+_LET_GO = frozenset({str(Reason.HOST_TAKEN), str(Reason.RELEASE_SKIPPED), str(Reason.HOST_LOST)})
+"""Reasons for which a machine is gone although its host may still bear its name."""
+_CLAIMS = frozenset({"pending", "claimed", "resting", "rested"})
+_KEPT = frozenset({HostCondition.QUARANTINED, HostCondition.RETIRING})
+
+
+class MacWatch(Watch):
+    """All checkers of one season of Macs."""
+
+    kinds = ("server", "host")
+
+    def __init__(self, world: World, trace: Trace, settle: float, climate: MacClimate) -> None:
+        super().__init__(world, trace, settle, S1_BOUND + 2 * climate.quiet)
+        self.truth = Truth(world, settle)
+        self._climate = climate
+        self._pools = tuple(dict.fromkeys(climate.pools))
+
+    # ------------------------------------------------------------ what is true
+
+    def things(self) -> list[tuple[Thing, Zone]]:
+        """Return every host, with the mark of its name; those that are claimed are *servers*."""
+        return [(self._thing(mac), Zone(mac.zone)) for mac in self.world.estate.macs]
+
+    def _thing(self, mac: Mac) -> Thing:
+        whose, fact = words_of(mac.name), self.truth.hosts.get(HostId(mac.id))
+        return Thing(
+            id=PartId(mac.id),
+            kind="server" if whose is not None and whose[0] in _CLAIMS else "host",
+            created=fact.named if fact is not None else self.now,
+            mark=whose[1] if whose is not None else None,
+        )
+
+    def is_healthy(self, machine: Machine) -> bool:
+        """Tell whether its host is ready, bears its name, and nothing happened to it for long."""
+        host = machine.host
+        if host is None or self.truth.mac(host) is None or host not in self.truth.hosts:
+            return False
+        whose = self.truth.hosts[host].whose
+        mine = whose is not None and (whose[0], whose[1].machine) == ("claimed", machine.id)
+        return mine and self.truth.is_steady(host)
+
+    def explained(self, book: Book) -> set[PartId]:
+        """Return the hosts that a machine has, that have work of their own, or that are told."""
+        found = {PartId(host_of(part)) for part in book.suspects}
+        found |= {PartId(m.host) for m in book.living() if m.host is not None}
+        found |= {PartId(host_of(part)) for m in book.living() for part in m.ids()}
+        found |= {PartId(h.id) for h in book.hosts.values() if self._has_work(h)}
+        return found
+
+    def _has_work(self, host: Host) -> bool:
+        if host.goal is not None or host.condition in _KEPT:
+            return True
+        mac = self.truth.mac(host.id)
+        return host.condition is HostCondition.FREE and mac is not None and mac.name == host.name
+
+    # ------------------------------------------------------------ what is asked
+
+    def asked(self, book: Book, request: Request, *, holds_lease: bool) -> None:
+        """Check a request at its beginning, and note in whose name it is made."""
+        self._update()
+        if request.method == "GET":
+            return
+        line = f"{request.method} {request.path}"
+        self.found(invariants.begun(holds_lease=holds_lease, call=line))
+        match, doing = _ID.search(request.path), DOING.get()
+        if match is None or doing is None:
+            return
+        host, machine = HostId(match[1]), str(doing.call.arg("machine") or "")
+        deed = "delete" if request.method == "DELETE" else match[2] or "update"
+        name = ""
+        if deed == "update":
+            body = msgspec.json.decode(request.body, type=dict[str, object])
+            name = str(body.get("name") or "")
+        asked = Asked(ours=book.ours, machine=machine, deed=deed, name=name, begun=doing.begun)
+        self.truth.ask(host, asked)
+        mac = self.truth.mac(host)
+        if deed == "delete" and mac is not None and not request.path.endswith("networks"):
+            self._paid(mac)
+
+    def _paid(self, mac: Mac) -> None:
+        jumped = self.faults["clock_jump"] > 0
+        if mac.deletable is not None and self.now < mac.deletable and not jumped:
+            text = f"host {mac.id} was to be deleted, and is paid for until {mac.deletable:.0f}"
+            self.found((Violation(invariant="S11", text=text),))
+
+    def answered(self, request: Request, source: str, line: Line) -> None:
+        """Note what became of a request, and of all hosts by then."""
+        super().answered(request, source, line)
+        self._update()
+
+    def _is_marked(self, request: Request) -> bool:
+        """Every look at a single host at rest is one too many."""
+        del request
+        return True
+
+    def doing(self, book: Book, call: Call, *, ahead: float) -> None:
+        """Check a call before it is sent."""
+        del ahead
+        record = next((m for m in book.living() if m.id == call.arg("machine")), None)
+        self.found(book.onces.sending(call, record, self.now, there=False))
+        if call.effect is Effect.MAKE and record is not None:
+            self.creation_tried(book, record.fleet)
+
+    # ------------------------------------------------------------ what happens to hosts
+
+    def befallen(self, fault: str, *, done: bool) -> None:
+        """Note what a person did."""
+        super().befallen(fault, done=done)
+        if done:
+            self.trace.note(f"a person: {fault}")
+            self._update()
+
+    def tick(self, *, awake: bool) -> None:
+        """Check what only time can break."""
+        self.world.advance()
+        self._update()
+        super().tick(awake=awake)
+
+    def _update(self) -> None:
+        """Judge each change of a host by what the records are at this moment."""
+        for change in self.truth.changes():
+            self.changed = True
+            self._tell(change)
+            self._judge(change)
+            if change.what == "renamed":
+                self._claimed(change)
+        self._in_use()
+        self._pooled()
+
+    def _tell(self, change: Change) -> None:
+        fact, before = self.truth.hosts.get(change.host), change.before
+        name = f"{before.name} > {fact.name}" if fact and fact.name != before.name else before.name
+        whose = fact.whose if fact is not None else None
+        by = f"{change.by.ours[0]} {change.by.machine}" if change.by else PERSON
+        late = " LATE" if change.late else ""
+        about = str(whose[1].machine) if whose is not None else ""
+        self.trace.note(f"  host {change.host} {change.what} by {by}{late}: {name}", about)
+
+    def _judge(self, change: Change) -> None:
+        by, before = change.by, change.before
+        if by is None or change.late or self._tainted(change):
+            return
+        whose = before.whose
+        if whose is not None and whose[1].installation not in by.ours:
+            if before.named <= by.begun:
+                text = f"host {change.host} of {whose[1].installation} was {change.what}"
+                self._wrong("S5", f"{text} by {by.ours[0]}", change)
+            return
+        if whose is None and change.what == "wiped" and before.named <= by.begun:
+            self._wrong("S5", f"host {change.host} was wiped under the name {before.name}", change)
+        for book in self._books():
+            self._judge_records(change, by, book)
+
+    def _judge_records(self, change: Change, by: Asked, book: Book) -> None:
+        """What a live record has is touched by its own machine alone."""
+        mine = book.own == by.ours[0]
+        for machine in book.living():
+            if machine.host != change.host or machine.id == by.machine:
+                continue
+            used = machine.phase in _USED
+            if (mine and machine.phase in LIVE) or (used and not self._was_handled(machine)):
+                text = (
+                    f"host {change.host} was {change.what} by {by.ours[0]} {by.machine or 'itself'}"
+                )
+                self._wrong("S5", f"{text} while {machine.id} is {machine.phase}", change)
+
+    def _was_handled(self, machine: Machine) -> bool:
+        """Tell whether a person renamed its host: it may be another's by now."""
+        fact = self.truth.hosts.get(machine.host) if machine.host else None
+        return fact is not None and fact.handled > NEVER
+
+    def _tainted(self, change: Change) -> bool:
+        """Something took effect beyond settle, and no wipe by hand or by us came after it."""
+        return change.before.late > NEVER
+
+    def _wrong(self, invariant: str, text: str, change: Change) -> None:
+        fact = self.truth.hosts.get(change.host)
+        whose = (fact.whose if fact else None) or change.before.whose
+        machine = whose[1].machine if whose is not None else None
+        self.found((Violation(invariant=invariant, text=text, machine=machine),))
+
+    def _claimed(self, change: Change) -> None:
+        """S12: whoever gets a host gets a disk that was written anew since anybody had it."""
+        fact = self.truth.hosts[change.host]
+        whose, by = fact.whose, change.by
+        if whose is None or whose[0] != "claimed":
+            return
+        user = f"{whose[1].installation} {whose[1].machine}"
+        raced = by is not None and fact.handled > by.begun
+        passed_on = user != fact.user and by is not None and not (change.late or raced)
+        if passed_on and not self.truth.is_clean(change.host) and not self._returns(by):
+            text = f"host {change.host} goes to {user}, unwiped since {fact.user} had it"
+            self._wrong("S12", text, change)
+        self.truth.use(change.host, user)
+
+    def _returns(self, by: Asked | None) -> bool:
+        """Tell whether a machine that was ready takes its own host back, renamed by a person."""
+        mine = (b.machines.get(MachineId(by.machine)) for b in self.books if by)
+        return any(m is not None and m.was_ready is not None for m in mine)
+
+    def _in_use(self) -> None:
+        """Whoever is ready on a host uses it; two at once are one too many (S13)."""
+        users = dict[HostId, tuple[Book, Machine]]()
+        for book in self._books():
+            for machine in book.living():
+                host = machine.host
+                if host is None or machine.phase not in _USED or host not in self.truth.hosts:
+                    continue
+                other = users.setdefault(host, (book, machine))[1]
+                fact = self.truth.hosts[host]
+                if other is not machine and max(fact.late, fact.handled) <= NEVER:
+                    text = f"host {host} is in use by {other.id} and by {machine.id}"
+                    self.found((Violation(invariant="S13", text=text, machine=machine.id),))
+
+    def _pooled(self) -> None:
+        """No host is free and ready that was not wiped since its last claim by a machine."""
+        for host, fact in self.truth.hosts.items():
+            mac = self.truth.mac(host)
+            if mac is None or fact.user == PERSON or mac.status is not MacStatus.READY:
+                continue
+            free = fact.name.startswith(self._pools) or (fact.whose or ("",))[0] == "parked"
+            if free and not self.truth.is_clean(host) and fact.late <= NEVER:
+                text = f"host {host} is free as {fact.name}, unwiped since {fact.user} had it"
+                self.found((Violation(invariant="pool", text=text),))
+
+    def _books(self) -> list[Book]:
+        return [book for book in self.books if not book.lost]
+
+    # ------------------------------------------------------------ what is recorded
+
+    def machine_saved(self, book: Book, machine: Machine, events: tuple[object, ...]) -> None:
+        """Check a record that was saved: its host is tied to it, and to nobody else (S13)."""
+        self.world.advance()
+        self._update()
+        super().machine_saved(book, machine, events)  # pyright: ignore[reportArgumentType]
+        if machine.host is None or machine.phase is Phase.GONE:
+            return
+        if book.ties.get(machine.host) != machine.id:
+            text = f"{machine.id} has host {machine.host}, which is not tied to it"
+            self.found((Violation(invariant="S13", text=text, machine=machine.id),))
+
+    # ------------------------------------------------------------ at rest
+
+    def rested(self, book: Book, fleet: Fleet) -> Found:
+        """Return what still keeps a fleet from rest: a machine, a host, or a size not reached."""
+        row, machines = book.rows.get(fleet.name), book.living(fleet.name)
+        size = row.wished(fleet) if row else fleet.size
+        ready = sum(machine.phase is Phase.READY for machine in machines)
+        things = [
+            thing
+            for thing, _ in self.things()
+            if thing.mark
+            and thing.mark.installation in book.ours
+            and thing.mark.fleet == fleet.name
+        ]
+        free = self._free(book, fleet)
+        reachable = size if ready + len(free) >= size else ready
+        return invariants.rested(
+            reachable, machines, things, self.explained(book)
+        ) or self._hosts_rest(book)
+
+    def _free(self, book: Book, fleet: Fleet) -> list[str]:
+        """Return the hosts that a machine of the fleet could take now."""
+        return [mac.id for mac in self.world.estate.macs if self._fits(mac, book, fleet)]
+
+    def _fits(self, mac: Mac, book: Book, fleet: Fleet) -> bool:
+        names = [known.name for known in book.fleets.values()]
+        pool = self._climate.pools[names.index(fleet.name)]
+        longest = max((p for p in self._pools if mac.name.startswith(p)), key=len, default="")
+        record = book.hosts.get(HostId(mac.id))
+        quarantined = record is not None and record.quarantined_until is not None
+        known = any((o.type, o.zone) == (mac.type_name, mac.zone) for o in fleet.offers)
+        well = mac.status is MacStatus.READY and mac.delivered and not mac.deletion_scheduled
+        return (
+            pool == longest
+            and known
+            and well
+            and mac.os.family == fleet.offers[0].image
+            and not quarantined
+        )
+
+    def _hosts_rest(self, book: Book) -> Found:
+        for host in book.hosts.values():
+            if host.goal is not None and host.condition not in _KEPT:
+                text = (
+                    f"host {host.id} is {host.condition} on its way to {host.goal} ({host.error})"
+                )
+                return (Violation(invariant="L1", text=text, machine=host.machine),)
+        return ()
