@@ -31,6 +31,8 @@ KEPT = {
     100260: "R8: a machine that was stuck, its place given away, was made again",
     310029: "R2: a server that the provider locked was told to be deleting all the while",
     2138: "R2: no delete may begin while its zone is dead (the checker was wrong)",
+    700769: "R2: a server that somebody protected was told to be deleting all the while",
+    700944: "R2: nobody could delete while no plugin ran (the checker was wrong)",
 }
 """Seeds of failures that were found and mended, and what each found."""
 

@@ -278,6 +278,24 @@ def test_held_instance_is_not_decreased_and_others_are() -> None:
     play(scene)
 
 
+def test_instance_that_somebody_protected_at_the_provider_is_deleted_when_that_ends() -> None:
+    """Until then it is not told to be deleting: a runner would believe that, and wait."""
+
+    async def scene(stand: Stand) -> None:
+        plugged, (one,) = await running(Plugin(stand, fresh_store()))
+        assert stand.world.act("protected_by_hand", stand.servers()[0].id, spell=300.0)
+        await asyncio.sleep(60.0)
+        assert await plugged.group.decrease([one]) == [one]
+        await asyncio.sleep(30.0)
+        for _ in range(100):
+            await asyncio.sleep(1.0)
+            assert plugged.states_now() == {one: State.STOPPED}
+        await plugged.until({State.DELETED: 1}, 5 * MIN)
+        assert stand.servers() == []
+
+    play(scene)
+
+
 # ---------------------------------------------------------------- heartbeat
 
 

@@ -102,6 +102,14 @@ def test_start_that_was_asked_to_end_is_deleted_not_made_again() -> None:
     assert state_of(entry, GROUP, LATER, ALL) is State.DELETING
 
 
+@pytest.mark.parametrize("phase", Phase)
+def test_protected_machine_that_is_to_go_is_not_told_to_be_deleting(phase: Phase) -> None:
+    entry = ran(phase)
+    told = state_of(entry, GROUP, LATER, ALL, protected=True)
+    going = phase is Phase.STOPPING
+    assert told is (State.STOPPED if going else state_of(entry, GROUP, LATER, ALL))
+
+
 @pytest.mark.parametrize("offered", [CORE, ALL, NO_STOPPED, CORE | {State.STOPPED}])
 def test_only_states_of_the_schema_are_told(offered: frozenset[State]) -> None:
     for phase in Phase:

@@ -79,7 +79,8 @@ class EngineGroup:
         machines = known.machines()
         known.forget_named(machines)
         now = known.opened.ports.clock.now()
-        return report.instances(machines, tuple(known.named), now)
+        protected = known.protected(machines)
+        return report.instances(machines, tuple(known.named), now, protected)
 
     async def connect_info(self, instance: str) -> ConnectInfo:
         """Return addresses and credentials of a machine that is up."""

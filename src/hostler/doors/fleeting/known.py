@@ -7,6 +7,7 @@ from hostler.controllers.account_loop import AccountLoop
 from hostler.domain.fleet import FleetRow
 from hostler.domain.ids import MachineId
 from hostler.domain.machine import Machine
+from hostler.domain.phases import Phase
 from hostler.domain.seen import Wish, WishKind
 
 from .logical import Refused
@@ -72,6 +73,19 @@ class Known:
         if MachineId(instance) in self.named:
             raise Refused(f"{instance} is recorded, and not begun yet")
         raise Refused(f"there is no instance {instance[:80]!r} in this group")
+
+    def protected(self, machines: Sequence[Machine]) -> frozenset[MachineId]:
+        """Return those that are to go, and that somebody protected at the provider meanwhile.
+
+        Callable from another thread: a look makes a new view.
+        """
+        sightings = self.loop.state.view.sightings
+        return frozenset(
+            machine.id
+            for machine in machines
+            if machine.phase is Phase.STOPPING
+            and any(sightings[i].part.note("protected") for i in machine.ids() if i in sightings)
+        )
 
     def wish(self, kind: WishKind) -> Wish:
         """Return a wish of the runner's, as of now."""

@@ -1,6 +1,6 @@
 """Report: every instance of the group, from memory, as Update answers it."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime
 from operator import attrgetter
 
@@ -28,12 +28,20 @@ class Report:
         self._before = dict[str, Instance]()
 
     def instances(
-        self, machines: Iterable[Machine], named: Iterable[MachineId], now: datetime
+        self,
+        machines: Iterable[Machine],
+        named: Iterable[MachineId],
+        now: datetime,
+        protected: Collection[MachineId] = (),
     ) -> tuple[Instance, ...]:
-        """Return all instances: the machines on record, those named and not yet on it, the gone."""
-        told = dict[str, State | None]()
+        """Return all instances: the machines on record, those named and not yet on it, the gone.
+
+        `protected` are those that somebody forbade to delete at the provider.
+        """
+        told, fleet, offered = dict[str, State | None](), self._fleet, self._offered
         for machine in sorted(machines, key=attrgetter("serial", "id")):
-            told[machine.id] = state_of(machine, self._fleet, now, self._offered)
+            kept = machine.id in protected
+            told[machine.id] = state_of(machine, fleet, now, offered, protected=kept)
         for name in named:
             told.setdefault(name, State.CREATING)
         self._note_gone(told)

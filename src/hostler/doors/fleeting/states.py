@@ -35,7 +35,7 @@ MEANINGS: Mapping[Aspect, str] = {
     Aspect.PLAIN: "as the phase says",
     Aspect.DOWN: "the newest look shows it stopped, stopped in place or locked",
     Aspect.AGAIN: "a start failed; it is made again under the same id",
-    Aspect.HELD: "somebody holds it, or the provider locked it: nothing of it is deleted now",
+    Aspect.HELD: "somebody holds or protects it, or the provider locked it: it is not deleted now",
     Aspect.STUCK: "it could not be removed within its bound; we go on trying",
     Aspect.RESTS: "it goes to standby, or is there",
     Aspect.WAKES: "it comes back from standby",
@@ -77,22 +77,30 @@ _ENDING = (Phase.BROKEN, Phase.STOPPING)
 
 
 def state_of(
-    machine: Machine, fleet: Fleet, now: datetime, offered: frozenset[State]
+    machine: Machine,
+    fleet: Fleet,
+    now: datetime,
+    offered: frozenset[State],
+    *,
+    protected: bool = False,
 ) -> State | None:
-    """Return what the runner is told of a machine; None: nothing."""
+    """Return what the runner is told of a machine; None: nothing.
+
+    `protected` says that somebody forbade its deletion at the provider.
+    """
     plain = machine.phase is Phase.READY and machine.doubt is None  # most are, most of the time
-    wanted = TABLE[machine.phase][Aspect.PLAIN if plain else aspect(machine, fleet, now)]
-    return next((state for state in wanted if state in offered), None)
+    found = Aspect.PLAIN if plain else aspect(machine, fleet, now, protected=protected)
+    return next((state for state in TABLE[machine.phase][found] if state in offered), None)
 
 
-def aspect(machine: Machine, fleet: Fleet, now: datetime) -> Aspect:
+def aspect(machine: Machine, fleet: Fleet, now: datetime, *, protected: bool = False) -> Aspect:
     """Return the aspect that counts: the first that applies, in the order of this function."""
     phase = machine.phase
     was_up = machine.was_ready is not None
     applies: Mapping[Aspect, bool] = {
         Aspect.STUCK: machine.stuck,
         Aspect.AGAIN: phase in _ENDING and again(machine, fleet, now),
-        Aspect.HELD: phase is Phase.STOPPING and _is_kept(machine, now),
+        Aspect.HELD: phase is Phase.STOPPING and (protected or _is_kept(machine, now)),
         Aspect.RESTS: machine.goal is Goal.RESTING,
         Aspect.DOWN: machine.doubt is not None and machine.doubt.what in _DOWN,
         Aspect.WAKES: phase is Phase.RESTING or (phase is Phase.STARTING and was_up),

@@ -80,7 +80,7 @@ class Runner:
         self._watch.trace.note(f"{plugin.name} starts")
         wrapped = self._setting.wrap(plugin.group, plugin)
         group = Calls(plugin, wrapped, self._watch)
-        self._watch.key = self._site.key
+        self._watch.begins(self._site.key)
         try:
             async with asyncio.timeout(_INIT_LIMIT):
                 await group.init(b"{}", Connector(), self._setting.states)

@@ -119,6 +119,12 @@ class Watch:
         self.faults[fault] += 1
         self.pairs |= {(fault, str(told.state)) for told in self.told.values() if told.state}
 
+    def begins(self, key: bytes) -> None:
+        """Note that a plugin begins: nobody could act before, nor begin a delete in its place."""
+        self.key, self._checked = key, self.now
+        for told in self.told.values():
+            told.untried = 0.0
+
     def answered(self, request: Request, source: str, line: Line) -> None:
         """Note what became of a request in the world, and whose guests are up by then."""
         self.truth.note()
