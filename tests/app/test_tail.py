@@ -44,9 +44,8 @@ def test_secret_that_is_printed_over_and_over_does_not_come_out_at_the_cut() -> 
     secret = SECRET.reveal().encode()
     for before in range(len(secret)):
         whole = b"x" * before + secret * 30
-        for text in (tail(whole), tail(*(bytes([byte]) for byte in whole))):
-            assert set(text) <= {"*", "x"}
-            assert "***" in text
+        for text in (tail(whole, most=60), tail(*(bytes([byte]) for byte in whole), most=60)):
+            assert set(text) == {"*"}
 
 
 @given(st.lists(st.sampled_from([b"a", "é".encode(), b"\x00", b"\n", b"\x9f"])), st.integers(1, 9))
