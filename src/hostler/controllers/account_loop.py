@@ -25,6 +25,7 @@ from .keeping import Keeper
 from .lag import LagWatch
 from .leases import Leases, Tenure
 from .looking import due_scopes, is_moving, requests_for, zones_of
+from .purchase import Buyer
 from .seeing import Occasion
 from .settings import Account, Settings
 from .state import AccountState, Steadiness
@@ -61,6 +62,7 @@ class AccountLoop:
         self._advancer = Advancer(ports, self.state, self.budget, leases)
         self._sweeper = Sweeper(ports, self.state, self.budget, leases)
         self._keeper = Keeper(ports, self.state, self.budget, leases, self._steadiness)
+        self._buyer = Buyer(ports, self.state, self.budget, leases)
         self._lag = LagWatch(account.name, account.provider.traits, ports.meters)
         self._nudged = asyncio.Event()
         self._hurried = asyncio.Event()
@@ -250,6 +252,9 @@ class AccountLoop:
                 self.state.moving.add(tend.machine.id)
                 work = self._advance(tend, tend.goal, turned.seen, tenure)
                 group.create_task(self._guard("advance", work))
+        if turned.order is not None:
+            bought = self._buyer.order(turned.order, turned.seen, tenure)
+            group.create_task(self._guard("order", bought))
         for command in turned.reclaims:
             if command.ghost.id not in self.state.moving:
                 self.state.moving.add(command.ghost.id)

@@ -55,6 +55,7 @@ async def gather_hosts(
         jumped=steadiness.jumped,
         absence_gap=max(fleet.timers.absence_gap for fleet in fleets),
         moving=frozenset(stable.moving),
+        starved=frozenset(fleet for fleet, many in state.missing.items() if many),
     )
 
 

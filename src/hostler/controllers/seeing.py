@@ -8,10 +8,10 @@ from hostler.domain.caps import in_wave
 from hostler.domain.claims import free_hosts
 from hostler.domain.fleet import Fleet, FleetRow
 from hostler.domain.host import Free
-from hostler.domain.ids import MachineId, TurnId
+from hostler.domain.ids import MachineId, PartId, TurnId
 from hostler.domain.machine import Machine
 from hostler.domain.parts import Part
-from hostler.domain.seen import Probed, Seen, Suspect
+from hostler.domain.seen import Probed, Seen, Suspect, Wish
 from hostler.domain.strays import strays
 from hostler.domain.whose import Sorted, bound_in, sort_out
 from hostler.ports.hosts import KeepsHosts
@@ -69,7 +69,9 @@ async def gather(
         late=late,
         suspects=suspects,
         wishes=tuple(
-            w for w in state.wishes if w.fleet == fleet.name and w.machine not in state.moving
+            w
+            for w in state.wishes
+            if w.fleet == fleet.name and w.machine not in state.moving and _is_ripe(w, state)
         ),
         moving=frozenset(state.moving),
         probed=_living(state, machines),
@@ -77,7 +79,17 @@ async def gather(
         ties=state.stable.by_machine(),
         free=_free(state, fleet, now),
         pool=provider.pool_of(fleet.name) if isinstance(provider, KeepsHosts) else "",
+        limits=provider.limits(fleet.name) if isinstance(provider, KeepsHosts) else None,
     )
+
+
+def _is_ripe(wish: Wish, state: AccountState) -> bool:
+    """Tell whether a wish can be granted, or be found to be about a host that there is not."""
+    if wish.host is None or state.view.part(PartId(wish.host)) is not None:
+        return True
+    kind = state.account.provider.traits.hosts
+    looks = [at for (_, looked), at in state.view.whole.items() if looked == kind]
+    return bool(looks) and all(at > wish.at for at in looks)
 
 
 async def _late(ports: Ports, state: AccountState, found: Sorted) -> tuple[Machine, ...]:

@@ -45,6 +45,7 @@ class AccountState:
     asked: tuple[Scope, ...] = ()
     world: dict[FleetName, str] = field(default_factory=dict[FleetName, str])
     wave: dict[FleetName, bool] = field(default_factory=dict[FleetName, bool])
+    missing: dict[FleetName, int] = field(default_factory=dict[FleetName, int])
     pace: timedelta = timedelta(0)
     due: datetime | None = None
     expecting: bool = False

@@ -15,6 +15,7 @@ from hostler.domain.commands import (
     KeepLedger,
     KeepRow,
     Loose,
+    OrderHosts,
     Reclaim,
     Take,
     Tend,
@@ -46,6 +47,7 @@ class Turned:
     decision: Decision
     tends: tuple[Tend, ...] = ()
     reclaims: tuple[Reclaim, ...] = ()
+    order: OrderHosts | None = None
 
 
 @dataclass(slots=True)
@@ -59,6 +61,7 @@ class Todo:
     takes: list[Take] = field(default_factory=list[Take])
     loose: list[Loose] = field(default_factory=list[Loose])
     hosts: list[KeepHost] = field(default_factory=list[KeepHost])
+    order: OrderHosts | None = None
 
 
 def _sorted(decision: Decision) -> Todo:
@@ -79,6 +82,8 @@ def _sorted(decision: Decision) -> Todo:
                 todo.loose.append(command)
             case KeepHost():
                 todo.hosts.append(command)
+            case OrderHosts():
+                todo.order = command
             case _:
                 assert_never(command)
     return todo
@@ -115,8 +120,9 @@ class Turner:
             self._ports.meters.swept(seen.fleet.name, seen.now)
         starved = decision.condition.startswith(Reason.NO_AVAILABLE_HOST)
         wanted = sum(machine.wanted for machine in self._state.living(seen.fleet.name))
-        missing = seen.row.wished(seen.fleet) - wanted if starved else 0
-        self._ports.meters.starved(seen.fleet.name, max(0, missing))
+        missing = max(0, seen.row.wished(seen.fleet) - wanted) if starved else 0
+        self._state.missing[seen.fleet.name] = missing
+        self._ports.meters.starved(seen.fleet.name, missing)
 
     async def _apply(self, seen: Seen, decision: Decision, tenure: Tenure) -> Turned:
         """Save the row, then each machine by itself, then new machines, then take the wishes.
@@ -145,7 +151,13 @@ class Turner:
         await self._take_wishes(seen, lost, tenure)
         worked = (replace(t, machine=kept[t.machine.id]) for t in tends if t.machine.id in kept)
         alive = tuple(tend for tend in worked if tend.machine.phase is not Phase.GONE)
-        return Turned(seen=seen, decision=decision, tends=alive, reclaims=tuple(todo.reclaims))
+        return Turned(
+            seen=seen,
+            decision=decision,
+            tends=alive,
+            reclaims=tuple(todo.reclaims),
+            order=todo.order,
+        )
 
     async def _loosen(self, ties: Sequence[Loose], tenure: Tenure) -> None:
         stable = self._state.stable

@@ -76,7 +76,7 @@ def _may_be_taken(record: Host, now: datetime) -> bool:
 def _preference(free: Free) -> tuple[bool, int, bool, str]:
     """Clean before dirty, few strikes before many, what we pay for anyway before the pool."""
     record = free.record
-    ours = free.part.note("stage") == "parked"
+    ours = free.part.note("stage") in {"parked", "ordered"}
     return (not free.clean, record.strikes if record else 0, not ours, free.part.id)
 
 
@@ -226,7 +226,7 @@ def _has_it(step: Step, seen: Seen) -> bool:
         return looked is None or looked <= newest + seen.traits.settle
     if seen.view.shown(sighting) <= newest or sighting.part.note("holder") == machine.id:
         return True
-    return sighting.part.note("stage") in {"pool", "parked"} and not machine.places
+    return sighting.part.note("stage") in {"pool", "parked", "ordered"} and not machine.places
 
 
 def none_free(seen: Seen) -> str:

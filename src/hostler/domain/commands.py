@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from .fleet import FleetRow
+from .fleet import FleetRow, Order
 from .host import Host
 from .ids import FleetName, HostId, InstallationId, MachineId, PartId, TurnId
 from .machine import Machine, Offer
@@ -115,7 +115,14 @@ class KeepHost:
     host: Host
 
 
-Command = Tend | KeepRow | KeepLedger | Reclaim | Take | Loose | KeepHost
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrderHosts:
+    """Order hosts, all or none; the fleet's row names them already."""
+
+    orders: tuple[Order, ...]
+
+
+Command = Tend | KeepRow | KeepLedger | Reclaim | Take | Loose | KeepHost | OrderHosts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,6 +18,7 @@ from .fleet import WELL, FleetRow, recent
 from .follow import bound_of, follow, goal_of
 from .ids import HostId
 from .machine import Machine
+from .ordering import buy
 from .phases import Goal, Phase
 from .reasons import Reason
 from .repair import end, repair
@@ -51,6 +52,8 @@ def _decided(seen: Seen, ways: Ways, rests: Rests) -> Decision:
     steps, row = replace_one(sizing.steps, row, target, seen)
     assigned = assign(steps, seen.fleet.account, seen)
     steps = assigned.steps
+    bought = buy(steps, row, seen)
+    steps, row = bought.steps, bought.row
     steps = tuple(_aimed(step, row, seen, ways, rests) for step in steps)
     alarms = (*alarms, *(step.blocker for step in steps if step.failed))
     steps = (*steps, *_reopened(seen))
@@ -60,7 +63,8 @@ def _decided(seen: Seen, ways: Ways, rests: Rests) -> Decision:
     tends = tuple(t for step in steps if (t := _tend(step, seen)) is not None)
     commands: list[Command] = [c for c in (row_command,) if c is not None]
     commands += assigned.takes
-    commands += pooling.pooled(seen.fleet.account, seen)
+    commands += (*pooling.pooled(seen.fleet.account, seen), *bought.keeps)
+    commands += (bought.order,) if bought.order else ()
     commands += tends
     commands += (Loose(host=h, machine=s.machine.id) for s in steps if (h := _let_go(s)))
     if swept.ledger.suspects or swept.ledger.cleared:
@@ -70,7 +74,7 @@ def _decided(seen: Seen, ways: Ways, rests: Rests) -> Decision:
         commands=tuple(commands),
         condition=sizing.condition,
         verdicts=tuple(rests.verdict(step) or step.verdict() for step in steps),
-        due=_due(steps, sizing, seen),
+        due=_due(steps, (sizing.due, bought.due), seen),
         expecting=bool(sizing.inserts) or any(_expects(step) for step in steps),
         alarms=alarms,
         recalled=tuple(s.machine.id for s in steps if s.machine.id in seen.moving and _ends(s)),
@@ -278,10 +282,11 @@ def _expects(step: Step) -> bool:
     return step.machine.phase not in _SETTLED or step.machine.doubt is not None
 
 
-def _due(steps: tuple[Step, ...], sizing: Sizing, seen: Seen) -> datetime | None:
-    times = [step.next.at for step in steps if step.next.at is not None]
-    times += [sizing.due] if sizing.due else []
-    return min((at for at in times if at > seen.now), default=None)
+def _due(
+    steps: tuple[Step, ...], others: tuple[datetime | None, ...], seen: Seen
+) -> datetime | None:
+    times = (*(step.next.at for step in steps), *others)
+    return min((at for at in times if at is not None and at > seen.now), default=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

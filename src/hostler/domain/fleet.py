@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from .ids import AccountName, FleetName
+from .ids import AccountName, FleetName, MachineId
 from .machine import Hold, Offer
 
 _S = timedelta(seconds=1)
@@ -119,6 +119,23 @@ class Setback:
     stock: bool = False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """A host that was ordered: the id that its name bears, kept before the order is sent."""
+
+    id: MachineId
+    offer: Offer
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sized:
+    """From when on a fleet was wanted to have how many machines."""
+
+    at: datetime
+    size: int
+
+
 WELL = "all is well"
 """What is said where a fleet's condition ends."""
 
@@ -130,7 +147,8 @@ class FleetRow:
     `size` is the wished size where somebody wished one, else None (the file's); `grown` is the
     number of the newest wish for machines by name that was granted. The tuples of times are the
     durable windows behind the caps: creation attempts, destructions that nobody asked for, and
-    losses.
+    losses. Where hosts may be ordered, `orders` are those of the last day, and `sizes` the demand
+    of the past weeks.
     """
 
     name: FleetName
@@ -145,6 +163,8 @@ class FleetRow:
     losses: tuple[datetime, ...] = ()
     pause: Hold | None = None
     condition: str = ""
+    orders: tuple[Order, ...] = ()
+    sizes: tuple[Sized, ...] = ()
 
     def wished(self, fleet: Fleet) -> int:
         """Return the size in force: the wish, or the file's."""

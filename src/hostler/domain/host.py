@@ -20,9 +20,12 @@ HOST = Slot("host")
 class HostCondition(StrEnum):
     """How a host stands with us.
 
-    *free* is proved clean and can be taken; *held* is a machine's; *dirty* may hold anybody's disk;
-    *wiping* was seen being reinstalled; *gone* is not there any more.
+    *coming* was ordered and is not delivered yet; *free* is proved clean and can be taken; *held*
+    is a machine's; *dirty* may hold anybody's disk; *wiping* was seen being reinstalled; *gone* is
+    not there any more.
     """
+
+    COMING = "coming"
 
     FREE = "free"
     HELD = "held"
@@ -74,6 +77,7 @@ class Host:
     condition: HostCondition = HostCondition.DIRTY
     since: datetime | None = None
     machine: MachineId | None = None
+    order: MachineId | None = None
     fleet: FleetName | None = None
     goal: HostGoal | None = None
     origin: HostOrigin = HostOrigin.POOL

@@ -4,14 +4,14 @@ One host's record is moved along with what the world shows; who holds a host is 
 The goal that comes out is pursued by the provider's next calls for hosts.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from . import shown
-from .host import Host, HostCondition, HostGoal, ReleasePolicy
-from .ids import AccountName, Epoch, HostId, InstallationId, MachineId, PartId, TurnId
-from .machine import RETIRE, Asked, Fate, Machine
+from .host import Host, HostCondition, HostGoal, HostOrigin, ReleasePolicy
+from .ids import AccountName, Epoch, FleetName, HostId, InstallationId, MachineId, PartId, TurnId
+from .machine import RETIRE, RETIRE_ASKED, Asked, Fate, Machine
 from .parts import Condition, Part
 from .phases import Phase
 from .reasons import Reason
@@ -26,7 +26,11 @@ QUARANTINE = timedelta(hours=24)
 OURS = frozenset({"pending", "claimed", "resting", "rested", "releasing", "wiping", "parked"})
 """The stages of names that say that a host is this installation's, and not given up."""
 
-_AT_HOME = frozenset({"pool", "parked"})
+AT_HOME = frozenset({"pool", "parked", "ordered"})
+"""The stages in which a host may be taken, if nothing else speaks against it."""
+
+CALLED_BACK = timedelta(hours=2)
+"""How much paid time a host must have left to be called back from its end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +38,8 @@ class HostsSeen:
     """Everything that one turn of an account's hosts may know.
 
     `machines` are the living ones of all its fleets; `past` those in the history that a tie or a
-    host's name still names; `moving` are hosts with calls in flight.
+    host's name still names; `moving` are hosts with calls in flight; `starved` are fleets that lack
+    hosts.
     """
 
     turn: TurnId
@@ -52,6 +57,7 @@ class HostsSeen:
     jumped: datetime | None = None
     absence_gap: timedelta = timedelta(seconds=20)
     moving: frozenset[HostId] = frozenset()
+    starved: frozenset[FleetName] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,9 +79,31 @@ class HostStep:
 
 
 def decide_hosts(seen: HostsSeen) -> tuple[HostStep, ...]:
-    """Return what becomes of each host of which a record is kept, in the order of their ids."""
+    """Return what becomes of each host of which a record is kept, in the order of their ids.
+
+    A host that we ordered gets its record when it is first seen: its name is the proof.
+    """
     hosts = (seen.hosts[host] for host in sorted(seen.hosts))
-    return tuple(_decided(host, seen) for host in hosts if host.id not in seen.moving)
+    known = tuple(_decided(host, seen) for host in hosts if host.id not in seen.moving)
+    return (*known, *_come(seen))
+
+
+def _come(seen: HostsSeen) -> Iterator[HostStep]:
+    for sighting in seen.view.sightings.values():
+        part = sighting.part
+        new = part.slot.kind == seen.traits.hosts and HostId(part.id) not in seen.hosts
+        if new and part.note("stage") == "ordered":
+            blank = Host(id=HostId(part.id), account=seen.account, zone=part.zone)
+            host = replace(
+                blank,
+                origin=HostOrigin.ORDERED,
+                condition=HostCondition.COMING,
+                since=seen.now,
+                order=MachineId(part.note("holder")),
+                fleet=FleetName(part.note("fleet")),
+                reason="it was ordered",
+            )
+            yield HostStep(before=blank, host=_described(host, part, seen), part=part)
 
 
 def _decided(host: Host, seen: HostsSeen) -> HostStep:
@@ -127,7 +155,9 @@ def _passed_on(step: HostStep, machine: Machine, seen: HostsSeen) -> HostStep:
     if machine.reason == Reason.RELEASE_SKIPPED:
         host = host.now(HostCondition.DIRTY, seen.now, str(Reason.RELEASE_SKIPPED))
     elif machine.fact(RETIRE) is not None:
-        host = replace(host, goal=HostGoal.RETIRED, policy=ReleasePolicy.TERMINATE)
+        asked = machine.fact(RETIRE_ASKED) is not None
+        policy = ReleasePolicy.TERMINATE if asked else host.policy
+        host = replace(host, goal=HostGoal.RETIRED, policy=policy)
         host = host.now(HostCondition.RETIRING, seen.now, str(Reason.RETIRED))
     elif wipe is not None and wipe.fate is Fate.DONE:
         host = replace(host, goal=HostGoal.WIPED, wiping=wipe.closed).with_asked(wipe)
@@ -188,33 +218,72 @@ def sure_from(asked: Asked, seen: HostsSeen) -> datetime:
 
 
 def _stands(step: HostStep, part: Part, seen: HostsSeen) -> HostStep:
-    host = step.host
-    match host.condition:
-        case HostCondition.WIPING | HostCondition.DIRTY if host.goal is HostGoal.WIPED:
-            return replace(step, host=_wiped(host, part, seen))
-        case HostCondition.DIRTY if host.goal is HostGoal.POOLED:
-            there = part.note("stage") == "pool"
-            return replace(step, host=replace(host, goal=None) if there else host)
-        case HostCondition.FREE:
-            return replace(step, host=_left(host, part, seen))
-        case HostCondition.QUARANTINED if not host.quarantined(seen.now):
-            tried = replace(host, goal=HostGoal.WIPED, quarantined_until=None)
-            return replace(step, host=tried.now(HostCondition.DIRTY, seen.now, "quarantine ended"))
-        case HostCondition.HELD | HostCondition.GONE:
-            return replace(step, host=_found(host, seen))
-        case _:
-            return step
+    """Move a host that no machine holds along with what a look shows of it."""
+    ways: dict[HostCondition, Callable[[Host, Part, HostsSeen], Host]] = {
+        HostCondition.COMING: _delivered,
+        HostCondition.FREE: _left,
+        HostCondition.DIRTY: _dirty,
+        HostCondition.WIPING: _wiped,
+        HostCondition.RETIRING: _called_back,
+        HostCondition.QUARANTINED: _served,
+        HostCondition.HELD: _found,
+        HostCondition.GONE: _found,
+    }
+    return replace(step, host=ways[step.host.condition](step.host, part, seen))
 
 
-def _found(host: Host, seen: HostsSeen) -> Host:
+def _dirty(host: Host, part: Part, seen: HostsSeen) -> Host:
+    """Dirty hosts wait for a claim that wipes them, unless a wipe or the pool is their goal."""
+    if host.goal is HostGoal.WIPED:
+        return _wiped(host, part, seen)
+    if host.goal is HostGoal.POOLED and part.note("stage") == "pool":
+        return replace(host, goal=None)
+    return host
+
+
+def _served(host: Host, part: Part, seen: HostsSeen) -> Host:
+    """A quarantine ends with another wipe; its strikes stay."""
+    del part
+    if host.quarantined(seen.now):
+        return host
+    tried = replace(host, goal=HostGoal.WIPED, quarantined_until=None)
+    return tried.now(HostCondition.DIRTY, seen.now, "its quarantine ended")
+
+
+def _called_back(host: Host, part: Part, seen: HostsSeen) -> Host:
+    """A host whose end is only scheduled comes back where machines lack hosts."""
+    if not _is_wanted_back(host, part, seen):
+        return host
+    back = replace(host, goal=HostGoal.WIPED, wiped=None, wiping=None)
+    return back.now(HostCondition.DIRTY, seen.now, "called back: machines lack hosts")
+
+
+def _delivered(host: Host, part: Part, seen: HostsSeen) -> Host:
+    """A host that was ordered is free when it is delivered: nobody ever used it."""
+    if part.condition is not Condition.UP or not part.note("delivered"):
+        return host
+    fresh = replace(host, wiped=seen.now, delivered=seen.now, witness=part.note("witness"))
+    return fresh.now(HostCondition.FREE, seen.now, "delivered")
+
+
+def _is_wanted_back(host: Host, part: Part, seen: HostsSeen) -> bool:
+    """Tell whether a host whose end is only scheduled had better stay: its fleet lacks hosts."""
+    if host.fleet not in seen.starved or host.origin is not HostOrigin.ORDERED or host.policy:
+        return False
+    paid = host.paid_until is not None and host.paid_until - seen.now >= CALLED_BACK
+    return paid and bool(part.note("scheduled")) and part.note("stage") == "retiring"
+
+
+def _found(host: Host, part: Part, seen: HostsSeen) -> Host:
     """A host that no tie explains, or that came back: dirty. The sweep is asked about it."""
+    del part
     dirty = replace(host, goal=None, wiped=None, wiping=None)
     return dirty.now(HostCondition.DIRTY, seen.now, "no machine holds it")
 
 
 def _left(host: Host, part: Part, seen: HostsSeen) -> Host:
     """A free host that bears another name now was used by somebody: its proof is void."""
-    if part.note("stage") in _AT_HOME:
+    if part.note("stage") in AT_HOME:
         return host
     void = replace(host, wiped=None, wiping=None, goal=None)
     return void.now(HostCondition.DIRTY, seen.now, "somebody else took it")
@@ -233,7 +302,7 @@ def _wiped(host: Host, part: Part, seen: HostsSeen) -> Host:
         return _struck(host, seen)
     if host.wiped is None and part.condition is Condition.UP and at > host.wiping:
         host = replace(host, wiped=seen.now, witness=part.note("witness"))
-    if host.wiped is not None and part.note("stage") in _AT_HOME:
+    if host.wiped is not None and part.note("stage") in AT_HOME:
         return replace(host, goal=None).now(HostCondition.FREE, seen.now, "wiped, and put back")
     return host
 

@@ -122,6 +122,9 @@ RESTED = "rested"
 RETIRE = "retire"
 """The fact that a machine's host is given up when the machine goes."""
 
+RETIRE_ASKED = "retire_asked"
+"""The fact that somebody asked for that, so that the host is not called back."""
+
 
 LOCKED = "locked"
 """The fact that the provider locked the main part: nothing of it can be removed until it is not."""

@@ -3,12 +3,12 @@
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from . import claims, loss
+from . import claims, loss, parking
 from .caps import creations_left
 from .fleet import FleetRow, Setback
 from .ids import MachineId
 from .machine import Ending, Offer
-from .phases import Phase
+from .phases import Goal, Phase
 from .reasons import Reason
 from .seen import Seen
 from .step import Step, move, wait
@@ -43,13 +43,14 @@ def resize(steps: tuple[Step, ...], row: FleetRow, target: int, seen: Seen) -> S
     if why := paused(row, seen.now):
         return Sizing(steps=steps, condition=why)
     steps = tuple(_admit(step, seen) for step in steps)
-    wanted = sum(step.machine.wanted for step in steps)
+    wanted = sum(parking.counts(step) for step in steps)
     if wanted > target and seen.fleet.protected:
         return Sizing(steps=steps, condition=f"{wanted - target} too many: the fleet is protected")
     if wanted > target:
         return Sizing(steps=_shed(steps, wanted - target, seen))
     if wanted < target:
-        return _grow(_call_back(steps, target - wanted, seen), row, target, seen)
+        back = _call_back(steps, target - wanted, seen)
+        return _grow(parking.woken(back, target - wanted, seen), row, target, seen)
     return Sizing(steps=steps)
 
 
@@ -109,32 +110,40 @@ def _call_back(steps: tuple[Step, ...], missing: int, seen: Seen) -> tuple[Step,
 
 
 def _shed(steps: tuple[Step, ...], many: int, seen: Seen) -> tuple[Step, ...]:
-    victims = sorted((s for s in steps if s.machine.wanted), key=lambda s: _worth(s, seen))
+    victims = sorted((s for s in steps if parking.counts(s)), key=lambda s: _worth(s, seen))
     free = [step.machine.id for step in victims if not step.machine.held(seen.now)]
     picked = frozenset(free[:many])
+    return tuple(_let_go(step, seen) if step.machine.id in picked else step for step in steps)
+
+
+def _let_go(step: Step, seen: Seen) -> Step:
+    """Let one go that is too many: to rest where its host is paid for anyway, else for good."""
+    if parking.is_paid(step, seen):
+        return replace(step, machine=replace(step.machine, goal=Goal.RESTING))
     ending = Ending(at=seen.now, actor=RESIZE, why=str(Reason.SCALED_DOWN))
-    return tuple(
-        replace(step, machine=replace(step.machine, ending=ending))
-        if step.machine.id in picked
-        else step
-        for step in steps
-    )
+    return replace(step, machine=replace(step.machine, ending=ending))
 
 
 _LEAST_WORTH = (Phase.WANTED, Phase.STARTING, Phase.READY)
 
 
-def _worth(step: Step, seen: Seen) -> tuple[int, bool, int]:
-    """Order machines by what is lost with them: unborn, then half made, outdated, then youngest."""
+def _worth(step: Step, seen: Seen) -> tuple[int, bool, float, int]:
+    """Order machines by what is lost with them.
+
+    Unborn, then half made, outdated, on the host with the least paid time left, then youngest.
+    """
     machine = step.machine
     current = machine.template == seen.fleet.template
-    return (_LEAST_WORTH.index(machine.phase), current, -machine.serial)
+    paid = parking.paid_left(step, seen)
+    return (_LEAST_WORTH.index(machine.phase), current, paid, -machine.serial)
 
 
 def _grow(steps: tuple[Step, ...], row: FleetRow, target: int, seen: Seen) -> Sizing:
-    wanted = sum(step.machine.wanted for step in steps)
+    wanted = sum(parking.counts(step) or parking.wakes(step) for step in steps)
     if why := world_is_right(seen):
         return Sizing(steps=steps, condition=why)
+    if wanted >= target:
+        return Sizing(steps=steps)
     room, full = _room(steps, row, target, seen)
     many = min(target - wanted, room)
     if many <= 0:

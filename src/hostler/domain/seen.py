@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from .buying import Limits
 from .fleet import Fleet, FleetRow
 from .host import Free, Host
 from .ids import Epoch, FleetName, HostId, InstallationId, MachineId, PartId, TurnId, Zone
@@ -119,8 +120,8 @@ class Seen:
     started or the clock last jumped, `jumped` the latter alone; `took` is when this epoch began.
     `moving` are machines with calls in flight: they are not touched. Where machines are tenancies,
     `hosts` are the records of the account's hosts, `ties` say which host a machine has, `free` are
-    the hosts that this fleet's machines may take now, the best ones first, and `pool` is how the
-    names in its pool begin.
+    the hosts that this fleet's machines may take now, the best ones first, `pool` is how the names
+    in its pool begin, and `limits` are those of ordering hosts, None where none may be ordered.
     """
 
     turn: TurnId
@@ -146,3 +147,4 @@ class Seen:
     ties: Mapping[MachineId, HostId] = field(default_factory=dict[MachineId, HostId])
     free: tuple[Free, ...] = ()
     pool: str = ""
+    limits: Limits | None = None

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from .fleet import FleetRow
 from .ids import MachineId
-from .machine import RETIRE, Ending, Hold, Machine
+from .machine import RETIRE, RETIRE_ASKED, Ending, Hold, Machine
 from .phases import Goal, Phase
 from .seen import Seen, Wish, WishKind
 
@@ -74,7 +74,9 @@ def _to_end(machine: Machine, wish: Wish, seen: Seen) -> Machine:
     why = wish.why or ("asked to retire" if retires else "asked to end")
     ending = Ending(at=wish.at, actor=wish.actor, why=why, now=wish.now)
     gone = replace(machine, ending=ending)
-    return gone.with_fact(RETIRE, seen.now) if retires and seen.traits.hosts else gone
+    if not retires or not seen.traits.hosts:
+        return gone
+    return gone.with_fact(RETIRE, seen.now).with_fact(RETIRE_ASKED, seen.now)
 
 
 def _to_rest(machine: Machine, seen: Seen) -> Machine:

@@ -3,7 +3,9 @@
 from datetime import datetime
 from typing import Protocol, runtime_checkable
 
+from hostler.domain.buying import Limits
 from hostler.domain.calls import Call
+from hostler.domain.fleet import Order
 from hostler.domain.host import Host, HostGoal
 from hostler.domain.ids import FleetName
 from hostler.domain.machine import Offer
@@ -20,6 +22,14 @@ class KeepsHosts(Protocol):
 
     def pool_of(self, fleet: FleetName) -> str:
         """Return how the names in a fleet's pool begin; empty where it has none. Pure."""
+        ...
+
+    def limits(self, fleet: FleetName) -> Limits | None:
+        """Return the limits of ordering hosts for a fleet; None where none may be ordered. Pure."""
+        ...
+
+    def order(self, fleet: FleetName, orders: tuple[Order, ...]) -> Call:
+        """Return the call that orders these hosts, all or none. Pure."""
         ...
 
     def fits(self, fleet: FleetName, offer: Offer, part: Part) -> str:

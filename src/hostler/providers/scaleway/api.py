@@ -36,6 +36,7 @@ from .wire import (
 )
 
 N = TypeVar("N", bound=Named)
+T = TypeVar("T")
 
 _KEYS = "/iam/v1alpha1/ssh-keys"
 WITHOUT_BLOCK = frozenset({Zone("it-mil-1")})
@@ -219,15 +220,12 @@ def single(shape: Shape[N], response: Response) -> N:
         raise Garbled(str(error)) from None
 
 
-def bare(shape: Shape[N], response: Response) -> N:
+def bare(shape: Shape[T], response: Response) -> T:
     """Return the object that is the whole body; a success that cannot be read is Garbled."""
     try:
         return shape.bare(response.body)
     except Unreadable as error:
         raise Garbled(str(error)) from None
-
-
-T = TypeVar("T")
 
 
 def mapping(shape: Shape[T], response: Response) -> dict[str, T]:

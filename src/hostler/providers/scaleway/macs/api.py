@@ -5,7 +5,7 @@ from hostler.providers.scaleway.api import bare
 from hostler.providers.scaleway.client import Client
 from hostler.providers.scaleway.pages import Listing, Paged, list_all
 
-from .wire import ATTACHMENTS, MACS, OSES, Attachment, Mac, Os
+from .wire import ATTACHMENTS, MACS, OSES, TYPES, Attachment, Mac, Os
 
 
 class MacApi:
@@ -32,6 +32,11 @@ class MacApi:
         """Order Macs, all or none (`requests`: their names)."""
         path = _path(zone, "batch-create-servers")
         await self.client.post(path, {**body, "project_id": self.project})
+
+    async def stock(self, zone: Zone, type_name: str) -> str:
+        """Return how many there are: no_stock, low_stock, high_stock, or unknown_stock."""
+        found = bare(TYPES, await self.client.get(_path(zone, f"server-type/{type_name}")))
+        return found.stock or "unknown_stock"
 
     async def reinstall(self, zone: Zone, mac: str, image: str) -> Mac:
         """Wipe a Mac and install an image, by default the usual one of its type."""

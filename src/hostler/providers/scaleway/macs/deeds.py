@@ -57,10 +57,13 @@ class MacDeeds:
             ways.DETACH: self._detach,
             ways.DELETE: self._delete,
             ways.SCHEDULE: self._schedule,
+            ways.UNSCHEDULE: self._unschedule,
         }
 
     async def do(self, call: Call) -> Outcome:
         """Make one call, once."""
+        if call.kind == ways.ORDER:
+            return await self._order(call)
         host = _host_of(call)
         try:
             mac = await self._api.mac(call.zone, host)
@@ -89,7 +92,7 @@ class MacDeeds:
         """Return why a host may not be claimed: claims look at it afresh, whatever was seen."""
         part = self._reader(Zone("")).host(mac)
         adopts = call.arg("adopted") and part.note("stage") != "foreign"
-        if part.note("stage") not in {"pool", "parked"} and not adopts:
+        if part.note("stage") not in {"pool", "parked", "ordered"} and not adopts:
             return f"it is not in the pool any more: {mac.name!r}"
         if mac.status not in _READY or not mac.delivered or mac.deletion_scheduled:
             return f"it is {mac.status}, delivered: {mac.delivered}"
@@ -155,6 +158,52 @@ class MacDeeds:
     async def _schedule(self, call: Call, mac: Mac) -> Outcome:
         changed = await self._api.change(call.zone, mac.id, {"schedule_deletion": True})
         return self._done(call, changed)
+
+    async def _unschedule(self, call: Call, mac: Mac) -> Outcome:
+        changed = await self._api.change(call.zone, mac.id, {"schedule_deletion": False})
+        return self._done(call, changed)
+
+    async def _order(self, call: Call) -> Outcome:
+        """Order hosts after a look at the stock; a sold-out type is asked for no further."""
+        type_name = str(call.arg("type"))
+        try:
+            stock = await self._api.stock(call.zone, type_name)
+            if stock == "no_stock":
+                return Refused(why=Refusal.STOCK, text=f"{type_name} is sold out in {call.zone}")
+            family = str(call.arg("family") or "")
+            image, warning = await self._images.choose(call.zone, type_name, family)
+        except TROUBLE as trouble:
+            return unread(trouble, "stock and images")
+        if warning:
+            log.warning("the type's usual image is ordered", why=warning)
+        try:
+            await self._api.order(call.zone, self._body(call, type_name, image))
+        except TROUBLE as trouble:
+            return outcome_of(trouble, call)
+        return Done()
+
+    def _body(self, call: Call, type_name: str, image: str) -> dict[str, object]:
+        fleet, pool = FleetName(str(call.arg("fleet"))), str(call.arg("pool") or "")
+        machines = call.arg("machines")
+        names = [
+            Name(
+                stage=Stage.ORDERED,
+                installation=self._installation,
+                fleet=fleet,
+                machine=MachineId(machine),
+                pool=pool_digest(pool),
+            )
+            for machine in (machines if isinstance(machines, tuple) else ())
+        ]
+        body: dict[str, object] = {
+            "type": type_name,
+            "requests": [{"name": str(name)} for name in names],
+            "commitment_type": "duration_24h",
+            "enable_vpc": False,
+            "enable_kext": False,
+            "public_bandwidth_bps": 0,
+        }
+        return body | {"os_id": image} if image else body
 
     async def _delete(self, call: Call, mac: Mac) -> Outcome:
         """Delete it; where that is refused until a date, have it deleted then."""

@@ -65,7 +65,8 @@ class MacKind:
 def template_of(table: MacTable, account: MacAccountTable) -> MacTemplate:
     """Return a fleet's template; the account's pool serves where it names none."""
     pool = table.pool_prefix or account.pool_prefix or ""
-    return MacTemplate(pool=pool, networks=table.private_networks)
+    limits = table.order.limits() if table.order is not None else None
+    return MacTemplate(pool=pool, networks=table.private_networks, limits=limits)
 
 
 def site_of(account: MacAccountTable, fleets: dict[FleetName, MacTable]) -> MacSite:

@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
+from hostler.domain.buying import Limits
 from hostler.domain.calls import Call, Outcome
 from hostler.domain.errors import ConfigError
+from hostler.domain.fleet import Order
 from hostler.domain.host import HOST, Host, HostGoal
 from hostler.domain.ids import FleetName, InstallationId, Zone
 from hostler.domain.machine import Machine, Offer
@@ -95,9 +97,16 @@ class Macs:
         template = self._templates.get(fleet)
         return template.pool if template is not None else self._site.default
 
+    def limits(self, fleet: FleetName) -> Limits | None:
+        template = self._templates.get(fleet)
+        return template.limits if template is not None else None
+
+    def order(self, fleet: FleetName, orders: tuple[Order, ...]) -> Call:
+        return ways.order(fleet, self.pool_of(fleet), orders)
+
     def fits(self, fleet: FleetName, offer: Offer, part: Part) -> str:
         pool, stage = self.pool_of(fleet), part.note("stage")
-        if stage not in {"pool", "parked"}:
+        if stage not in {"pool", "parked", "ordered"}:
             return f"it is {stage}"
         if not pool or part.note("pool") != pool:
             return f"it is not of the pool {pool or '(none)'}"

@@ -20,7 +20,7 @@ class Stage(StrEnum):
 
     The first five are a machine's tenancy: being claimed, in use, being wiped for a rest, at rest,
     being released. The others are the host's own: being wiped, kept clean for the next machine,
-    left alone, given up.
+    fresh from an order, left alone, given up.
     """
 
     PENDING = "pending"
@@ -30,6 +30,7 @@ class Stage(StrEnum):
     RELEASING = "releasing"
     WIPING = "wiping"
     PARKED = "parked"
+    ORDERED = "ordered"
     QUARANTINED = "quarantined"
     RETIRING = "retiring"
 

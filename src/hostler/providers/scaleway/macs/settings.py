@@ -5,6 +5,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from hostler.domain.buying import Limits
 from hostler.providers.scaleway.tables import AccountTable, Id, TypeName, ZoneName
 
 PREFIX = r"^(?!hostler)[A-Za-z0-9][A-Za-z0-9_-]{0,40}$"
@@ -34,6 +35,26 @@ class MacAccountTable(AccountTable, frozen=True, kw_only=True):
     ] = {}  # noqa: RUF012 - msgspec copies it
 
 
+class OrderTable(Struct, frozen=True, kw_only=True):
+    """How many hosts may be ordered for a fleet, and ended when they are not wanted any more."""
+
+    most: Annotated[
+        int, Meta(ge=1, le=1000, description="hosts that are ordered and stand at most")
+    ]
+    batch: Annotated[int, Meta(ge=1, le=100, description="ordered at once at most")] = 10
+    spend_per_day: Annotated[
+        Annotated[float, Meta(ge=0)] | None,
+        Meta(
+            description="euros that orders of 24 hours may commit to at most; a host is committed "
+            "for a day"
+        ),
+    ] = None
+
+    def limits(self) -> Limits:
+        """Return the limits that the policy is asked with."""
+        return Limits(batch=self.batch, most=self.most, cap=self.spend_per_day)
+
+
 class MacTable(Struct, frozen=True, kw_only=True):
     """What the Macs of a fleet are claimed by."""
 
@@ -61,14 +82,22 @@ class MacTable(Struct, frozen=True, kw_only=True):
     private_networks: Annotated[
         tuple[Id, ...], Meta(description="private networks that each host is put into")
     ] = ()
+    order: Annotated[
+        OrderTable | None,
+        Meta(description="order hosts when the pool has none left; left out: never"),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MacTemplate:
-    """What a fleet's hosts must be: its pool's prefix, and the networks that they are put into."""
+    """What a fleet's hosts must be: its pool's prefix, the networks that they are put into.
+
+    `limits` are those of ordering hosts; None where none may be ordered.
+    """
 
     pool: str = ""
     networks: tuple[str, ...] = ()
+    limits: Limits | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

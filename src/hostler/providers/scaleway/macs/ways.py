@@ -10,7 +10,8 @@ from datetime import datetime, timedelta
 
 from hostler.domain.calls import Call, Effect, Shows
 from hostler.domain.claims import CLEAN
-from hostler.domain.host import HOST, Host, HostGoal, tenancy
+from hostler.domain.fleet import Order
+from hostler.domain.host import HOST, Host, HostGoal, HostOrigin, tenancy
 from hostler.domain.ids import FleetName, HostId, MachineId, PartId
 from hostler.domain.machine import RETIRE, Asked, Fate, Machine, Origin
 from hostler.domain.parts import Condition, Part, Slot
@@ -21,6 +22,7 @@ from .names import Stage
 from .read import SERVER
 
 MARK, FREE, REINSTALL, REBOOT = "mac.mark", "mac.free", "mac.reinstall", "mac.reboot"
+ORDER, UNSCHEDULE = "mac.order", "mac.unschedule"
 UNCOMMIT, DETACH, DELETE, SCHEDULE = "mac.uncommit", "mac.detach", "mac.delete", "mac.schedule"
 
 _STAGES = frozenset(str(stage) for stage in Stage)
@@ -214,8 +216,12 @@ def host_calls(goal: HostGoal, host: Host, part: Part, now: datetime) -> tuple[C
 
 
 def _wiped(host: Host, part: Part) -> tuple[Call, ...]:
+    if part.note("scheduled"):
+        return (_plain(UNSCHEDULE, part),)
     if part.note("stage") != Stage.WIPING:
         return (_rename(host, part, Stage.WIPING),)
+    if host.wiped is not None and host.origin is HostOrigin.ORDERED and not host.policy:
+        return (_rename(host, part, Stage.PARKED),)
     if host.wiped is not None:
         return (_free(host, part),) if host.pool else ()
     if host.wiping is not None or part.status not in {"ready", "error"}:
@@ -283,6 +289,24 @@ def _ended(host: Host, part: Part, now: datetime) -> tuple[Call, ...]:
     if early and part.note("scheduled"):
         return ()
     return (_plain(SCHEDULE if early else DELETE, part),)
+
+
+def order(fleet: FleetName, pool: str, orders: tuple[Order, ...]) -> Call:
+    """Return the order of as many hosts, all or none; each bears its order's id in its name."""
+    first = orders[0].offer
+    return Call(
+        kind=ORDER,
+        slot=HOST,
+        zone=first.zone,
+        effect=Effect.MAKE,
+        args=(
+            ("fleet", fleet),
+            ("pool", pool),
+            ("machines", tuple(str(one.id) for one in orders)),
+            ("type", first.type),
+            ("family", first.image),
+        ),
+    )
 
 
 def _asked_well(host: Host, kind: str) -> bool:

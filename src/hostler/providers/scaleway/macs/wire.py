@@ -90,3 +90,4 @@ class MacType(msgspec.Struct, frozen=True, gc=False):
 MACS = Shape[Mac](Mac, "server", "servers")
 OSES = Shape[Os](Os, "os", "os")
 ATTACHMENTS = Shape[Attachment](Attachment, "server_private_network", "server_private_networks")
+TYPES = Shape[MacType](MacType, "server_type", "server_types")

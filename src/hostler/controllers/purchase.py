@@ -1,0 +1,79 @@
+"""Purchase: sends the order of hosts that a fleet's row names already, and notes the answer."""
+
+from dataclasses import replace
+
+import structlog
+
+from hostler.domain.calls import Outcome, Refused
+from hostler.domain.commands import Event, OrderHosts
+from hostler.domain.fleet import Setback
+from hostler.domain.gate import Act, Evidence, pass_gate
+from hostler.domain.reasons import Reason
+from hostler.domain.seen import Seen
+from hostler.ports.hosts import KeepsHosts
+
+from .budget import Budget, Priority
+from .given import Ports
+from .leases import Leases, Tenure
+from .state import AccountState
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.orders")
+
+
+class Buyer:
+    """Orders hosts for the fleets of one account."""
+
+    def __init__(self, ports: Ports, state: AccountState, budget: Budget, leases: Leases) -> None:
+        self._ports, self._state = ports, state
+        self._budget, self._leases = budget, leases
+        self._provider = state.account.provider
+
+    async def order(self, command: OrderHosts, seen: Seen, tenure: Tenure) -> None:
+        """Send one order; what was refused is taken off the row again, and remembered."""
+        provider = self._provider
+        if not isinstance(provider, KeepsHosts):
+            return
+        call = provider.order(seen.fleet.name, command.orders)
+        await self._budget.take(Priority.MAKE, 3)
+        barred = pass_gate(self._evidence(seen, tenure))
+        for bar in barred:
+            self._ports.meters.barred(bar.check)
+        if barred:
+            await self._take_off(command, seen, tenure, "; ".join(bar.text for bar in barred))
+            return
+        outcome: Outcome = await self._provider.do(call)
+        word = f"refused_{outcome.why}" if isinstance(outcome, Refused) else "done"
+        self._ports.meters.called(self._state.account.name, call.kind, word)
+        log.warning("ordered", hosts=len(command.orders), outcome=word, turn=seen.turn)
+        if isinstance(outcome, Refused):
+            await self._take_off(command, seen, tenure, outcome.text)
+
+    async def _take_off(self, command: OrderHosts, seen: Seen, tenure: Tenure, why: str) -> None:
+        """Write down that nothing was ordered, and leave the offer alone for a while."""
+        row = self._state.rows.get(seen.fleet.name, seen.row)
+        now, offer = self._ports.clock.now(), command.orders[0].offer
+        ids = {order.id for order in command.orders}
+        kept = replace(row, orders=tuple(order for order in row.orders if order.id not in ids))
+        until = now + seen.fleet.timers.stock_memory
+        kept = kept.with_setback(Setback(offer=offer, why=why, until=until, stock=True))
+        told = Event(
+            kind="order_refused",
+            at=now,
+            fleet=seen.fleet.name,
+            turn=seen.turn,
+            reason=str(Reason.OUT_OF_STOCK),
+            detail=f"{len(ids)} of {offer}: {why}",
+        )
+        stored = await self._ports.store.save_fleet(kept, (), (told,), tenure.fence)
+        self._state.rows[stored.name] = stored
+
+    def _evidence(self, seen: Seen, tenure: Tenure) -> Evidence:
+        clock = self._ports.clock
+        return Evidence(
+            act=Act.CREATE,
+            now=clock.now(),
+            boot=clock.boot(),
+            lease_until=self._leases.until(tenure.lease.name),
+            deadline=seen.traits.deadline,
+            world=self._state.world.get(seen.fleet.name, ""),
+        )

@@ -1,0 +1,158 @@
+"""Ordering: which hosts does a fleet buy, and which of those that it bought are given up?
+
+Never on the way of a claim: what was ordered is claimed as any other host, once it is there. The
+policy is that of buying.py, and the orders are on the fleet's row before one is sent.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from .buying import Ended, Leased, Situation, default
+from .commands import KeepHost, OrderHosts
+from .demand import demand_of
+from .fleet import FleetRow, Order, Sized
+from .host import Host, HostCondition, HostGoal, HostOrigin
+from .ids import HostId, MachineId, machine_id
+from .machine import Ending
+from .phases import Goal, Phase
+from .resize import RESIZE, world_is_right, zone_is_known
+from .seen import Seen
+from .step import Step
+from .wishes import paused
+
+_DAY = timedelta(days=1)
+_REMEMBERED = timedelta(days=15)
+_MOST = 2000
+_OVER = frozenset({HostCondition.GONE, HostCondition.RETIRING})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bought:
+    """What ordering comes to: the row with its orders, machines and hosts that go, the order."""
+
+    row: FleetRow
+    steps: tuple[Step, ...]
+    keeps: tuple[KeepHost, ...] = ()
+    order: OrderHosts | None = None
+    due: datetime | None = None
+
+
+def buy(steps: tuple[Step, ...], row: FleetRow, seen: Seen) -> Bought:
+    """Return what is ordered and given up now, where hosts may be ordered at all."""
+    if seen.limits is None:
+        return Bought(row=row, steps=steps)
+    row = _remembered(row, seen)
+    if paused(row, seen.now) or seen.fleet.protected or world_is_right(seen):
+        return Bought(row=row, steps=steps)
+    purchase = default(_situation(steps, row, seen))
+    ends = {end.host: end for end in purchase.ends}
+    given_up = tuple(_given_up(step, ends, seen) for step in steps)
+    keeps = tuple(_retired(seen.hosts[host], end, seen) for host, end in _untied(ends, seen))
+    orders = _orders(purchase.order, row, seen)
+    return Bought(
+        row=replace(row, orders=(*row.orders, *orders)),
+        steps=given_up,
+        keeps=keeps,
+        order=OrderHosts(orders=orders) if orders else None,
+        due=purchase.due,
+    )
+
+
+def _remembered(row: FleetRow, seen: Seen) -> FleetRow:
+    """Write down the demand, and forget orders and sizes that count no more."""
+    wished = row.wished(seen.fleet)
+    sizes = row.sizes
+    if not sizes or sizes[-1].size != wished:
+        sizes = (*sizes, Sized(at=seen.now, size=wished))
+    young = tuple(s for s in sizes[:-1] if seen.now - s.at < _REMEMBERED)
+    orders = tuple(order for order in row.orders if seen.now - order.at < _DAY)
+    return replace(row, sizes=(*young, sizes[-1])[-_MOST:], orders=orders)
+
+
+def _situation(steps: tuple[Step, ...], row: FleetRow, seen: Seen) -> Situation:
+    hosts = tuple(_leased(steps, seen))
+    seconds = [(sized.at, sized.size) for sized in row.sizes]
+    waiting = row.wished(seen.fleet) - sum(step.machine.wanted for step in steps)
+    prices = [seen.hosts[host.id].price for host in hosts]
+    return Situation(
+        now=seen.now,
+        hosts=hosts,
+        past=demand_of(seconds, seen.now),
+        coming=tuple(order.at for order in row.orders if _is_coming(order, seen)),
+        waiting=max(0, waiting - len(seen.free)),
+        ordered=tuple(order.at for order in row.orders),
+        price=max(prices, default=0.0),
+        limits=seen.limits if seen.limits is not None else Situation.limits,
+    )
+
+
+def _leased(steps: tuple[Step, ...], seen: Seen) -> Iterator[Leased]:
+    """Yield the hosts that this fleet ordered and that stand, with since when each is free."""
+    holders = {step.machine.host: step.machine for step in steps if step.machine.host}
+    for host in seen.hosts.values():
+        if host.origin is not HostOrigin.ORDERED or host.fleet != seen.fleet.name:
+            continue
+        if host.condition in _OVER or host.delivered is None:
+            continue
+        machine = holders.get(host.id)
+        rests = machine is None or machine.phase is Phase.RESTING
+        since = machine.since if machine is not None else host.since
+        yield Leased(
+            id=host.id,
+            delivered=host.delivered,
+            paid_until=host.paid_until or host.delivered + seen.traits.floor,
+            free_from=(since or seen.now) if rests else None,
+        )
+
+
+def _is_coming(order: Order, seen: Seen) -> bool:
+    """Tell whether an order is under way: its host is not delivered, or may still show up."""
+    for host in seen.hosts.values():
+        if host.order == order.id:
+            return host.condition is HostCondition.COMING
+    return seen.now - order.at < 2 * seen.traits.settle
+
+
+def _given_up(step: Step, ends: dict[HostId, Ended], seen: Seen) -> Step:
+    """End a machine at rest whose host is given up."""
+    machine = step.machine
+    end = ends.get(machine.host) if machine.host else None
+    if end is None or machine.phase is not Phase.RESTING or machine.goal is Goal.PRESENT:
+        return step
+    if machine.ending is not None or machine.held(seen.now) or machine.id in seen.moving:
+        return step
+    ending = Ending(at=seen.now, actor=RESIZE, why=end.why, now=True)
+    return replace(step, machine=replace(machine, ending=ending))
+
+
+def _untied(ends: dict[HostId, Ended], seen: Seen) -> Iterator[tuple[HostId, Ended]]:
+    tied = frozenset(seen.ties.values())
+    for host, end in ends.items():
+        if host not in tied and seen.hosts[host].condition is HostCondition.FREE:
+            yield host, end
+
+
+def _retired(host: Host, end: Ended, seen: Seen) -> KeepHost:
+    given_up = replace(host, goal=HostGoal.RETIRED)
+    return KeepHost(host=given_up.now(HostCondition.RETIRING, seen.now, end.why))
+
+
+def _orders(many: int, row: FleetRow, seen: Seen) -> tuple[Order, ...]:
+    """Return that many orders of the first offer whose zone is known and that is not sold out."""
+    for offer in seen.fleet.offers:
+        setback = row.setback(offer)
+        blocked = setback is not None and seen.now < setback.until
+        if zone_is_known(seen, offer) and not blocked:
+            return tuple(
+                Order(id=_order_id(seen, number), offer=offer, at=seen.now)
+                for number in range(many)
+            )
+    return ()
+
+
+def _order_id(seen: Seen, number: int) -> MachineId:
+    """Return an id that only this turn gives: deciding once more gives the same."""
+    text = f"{seen.ours[0]} {seen.fleet.name} {seen.turn} {seen.now.timestamp()} {number}"
+    return machine_id(int.from_bytes(hashlib.sha256(text.encode()).digest()[:7], "big"))
