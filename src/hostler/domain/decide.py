@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from . import adopt as adoption
-from . import named, pooling
+from . import named, pooling, tenancies
 from .allowed import allowed
 from .caps import KEPT, in_wave
 from .claims import assign
@@ -155,12 +155,20 @@ def _end_now(step: Step, row: FleetRow, seen: Seen) -> Step:
     return end(step, row, seen) if step.machine.phase is step.before.phase else step
 
 
+def _begins_to_end(step: Step, seen: Seen) -> Step:
+    """Settle what becomes of a tenancy's host before the first call of its end."""
+    begins = step.machine.phase is Phase.STOPPING and step.before.phase is not Phase.STOPPING
+    if not begins or not seen.traits.hosts or step.machine.goal is Goal.RESTING:
+        return step
+    return tenancies.stopping(step, seen)
+
+
 def _aimed(step: Step, row: FleetRow, seen: Seen, ways: Ways, rests: Rests) -> Step:
     """Return the step with its aim; what the provider cannot say of one machine stops no other."""
     if rests.verdict(step) is not None:
         return step
     try:
-        aimed = _aim(_end_now(step, row, seen), seen, ways)
+        aimed = _aim(_begins_to_end(_end_now(step, row, seen), seen), seen, ways)
     except Exception as error:  # noqa: BLE001 - a third party's code: its bug is told, and kept to one
         return replace(
             step, blocker=f"{step.machine.id}: the provider failed: {error!r}", failed=True
