@@ -286,7 +286,7 @@ def _ended(host: Host, part: Part, now: datetime) -> tuple[Call, ...]:
     told = part.note("deletable")
     deletable = datetime.fromisoformat(told) if told else host.scheduled
     early = deletable is not None and now < deletable
-    if early and part.note("scheduled"):
+    if part.note("scheduled") and (early or deletable is None):
         return ()
     return (_plain(SCHEDULE if early else DELETE, part),)
 
