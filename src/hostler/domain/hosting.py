@@ -138,6 +138,7 @@ def _described(host: Host, part: Part | None, seen: HostsSeen) -> Host:
         pool=part.note("pool") or host.pool,
         commitment=part.note("commitment"),
         paid_until=_moment(part.note("deletable")) or host.paid_until,
+        scheduled=_moment(part.note("deletable")) if part.note("scheduled") else None,
     )
 
 
