@@ -256,6 +256,7 @@ class _Relay:
                 await self._process.stdout.drain()
                 if self._cut:
                     self._process.channel.get_connection().abort()
+            self._process.stdout.write_eof()  # long before the end, where a command closes it
         except (asyncssh.Error, OSError):
             return  # nobody listens any more
         finally:
