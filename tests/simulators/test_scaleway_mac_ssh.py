@@ -23,6 +23,7 @@ from .conftest import Bench, Start
 
 SERVERS = "/apple-silicon/v1alpha1/zones/fr-par-1/servers"
 KEYS = "/iam/v1alpha1/ssh-keys"
+OTHER = "22222222-2222-2222-2222-222222222222"
 LIMIT = 20.0
 HOUR = 3600.0
 
@@ -162,6 +163,15 @@ async def test_a_reinstallation_empties_the_disk_and_changes_key_and_password(ho
     assert await host.run("ls -A") == (0, "")
 
 
+async def test_a_wipe_that_nobody_looked_at_is_one_all_the_same(host: Host) -> None:
+    await host.run("touch mark")
+    before = await host.key()
+    host.bench.json("POST", f"{SERVERS}/{host.mac_id}/reinstall", {})
+    host.pass_time(HOUR)
+    assert await host.key() != before
+    assert await host.run("ls -A") == (0, "")
+
+
 async def test_a_reboot_keeps_disk_key_and_password(host: Host) -> None:
     await host.run("touch mark")
     before = await host.key(), host.mac.password
@@ -202,6 +212,21 @@ async def test_the_keys_of_the_project_at_installation_may_log_in_and_no_later_o
 
 def new_key() -> asyncssh.SSHKey:
     return asyncssh.generate_private_key("ssh-ed25519")  # pyright: ignore[reportUnknownMemberType] - its own types are partial
+
+
+async def test_keys_of_others_and_disabled_ones_may_not_log_in() -> None:
+    ours, theirs, disabled = new_key(), new_key(), new_key()
+    async with host_with() as host:
+        project, last = host.bench.options.project, dict[str, str]()
+        for key, whose in ((ours, project), (theirs, OTHER), (disabled, project)):
+            body = {"public_key": public(key), "project_id": whose}
+            last = host.bench.json("POST", KEYS, body)
+        host.bench.json("PATCH", f"{KEYS}/{last['id']}", {"disabled": True})
+        host.wipe()
+        assert await host.run("true", password=None, client_keys=[ours]) == (0, "")
+        for key in (theirs, disabled):
+            with pytest.raises(asyncssh.PermissionDenied):
+                await host.run("true", password=None, client_keys=[key])
 
 
 def public(key: asyncssh.SSHKey) -> str:

@@ -489,6 +489,22 @@ def test_good_weather_ends_a_spell_and_its_old_end_disturbs_nothing(bench: Bench
     assert shown(bench, mac)["status"] == "rebooting"
 
 
+def test_good_weather_ends_what_ails_a_mac(bench: Bench, mac: str) -> None:
+    for fault, spell in (("mac_sealed", 9e9), ("mac_ssh_wrong_key", 0.0), ("mac_ssh_hung", 9e9)):
+        assert bench.world.act(fault, mac, spell)
+    assert bench.world.act("mac_unknown_status", mac, 9e9)
+    assert reached(bench, mac) == "silent"
+    assert bench.world.act("mac_ssh_refused", mac, 9e9)
+    usual = bench.world.console.mac(mac).disk.seed
+    bench.world.clear_weather()
+    bench.now += 61.0
+    assert (reached(bench, mac), shown(bench, mac)["status"]) == ("up", "ready")
+    assert "sealed" not in shown(bench, mac)["vnc_url"]
+    found = bench.world.reach(shown(bench, mac)["ip"])
+    assert found is not None
+    assert found.seed == usual
+
+
 AMBIENT = {Where.MACS, Where.OS_IMAGES}
 
 
