@@ -24,6 +24,9 @@ from .view import View
 CLEAN = "clean"
 """The fact that a machine's host was proved clean when it was taken."""
 
+ADOPTED = "adopted"
+"""The fact that a machine's host was named by somebody: it is taken whatever its name is."""
+
 _TAKEABLE = frozenset({HostCondition.FREE, HostCondition.DIRTY})
 
 Fits = Callable[[Offer, Part], str]
@@ -202,7 +205,7 @@ def lets_go(step: Step, seen: Seen) -> Step:
         doubt=None,
         again=None,
         error="",
-        facts=tuple(fact for fact in machine.facts if fact.name != CLEAN),
+        facts=tuple(fact for fact in machine.facts if fact.name not in {CLEAN, ADOPTED}),
     )
     return replace(step, machine=freed, parts=(), events=(*step.events, told))
 
@@ -226,7 +229,9 @@ def _has_it(step: Step, seen: Seen) -> bool:
         return looked is None or looked <= newest + seen.traits.settle
     if seen.view.shown(sighting) <= newest or sighting.part.note("holder") == machine.id:
         return True
-    return sighting.part.note("stage") in {"pool", "parked", "ordered"} and not machine.places
+    stage = sighting.part.note("stage")
+    named = machine.fact(ADOPTED) is not None and stage != "foreign"
+    return not machine.places and (named or stage in {"pool", "parked", "ordered"})
 
 
 def none_free(seen: Seen) -> str:

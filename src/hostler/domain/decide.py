@@ -46,8 +46,9 @@ def decide(seen: Seen, ways: Ways, rests: Rests | None = None) -> Decision:
 
 def _decided(seen: Seen, ways: Ways, rests: Rests) -> Decision:
     row, machines = granted(seen)
+    row = pooling.with_room(row, machines.values(), seen)
     steps, row, alarms = _consider(tuple(machines.values()), in_present(row, seen), seen, rests)
-    target = row.wished(seen.fleet) + surge(steps, seen)
+    target = row.wished(seen.fleet) + surge(steps, seen) - pooling.joining(seen)
     sizing, row = _sized(steps, row, target, seen)
     steps, row = replace_one(sizing.steps, row, target, seen)
     assigned = assign(steps, seen.fleet.account, seen)

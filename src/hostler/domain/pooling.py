@@ -4,21 +4,19 @@ What is put into the pool keeps its disk until it is claimed, and is wiped befor
 have used it. What is adopted goes on as it is where its disk is to be kept.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from .claims import CLEAN
+from .claims import ADOPTED, CLEAN
 from .commands import KeepHost
+from .fleet import FleetRow
 from .host import Host, HostCondition, HostGoal
 from .ids import AccountName, PartId
 from .machine import Machine, Offer, Origin
 from .parts import Part
-from .phases import Phase
+from .phases import Goal, Phase
 from .reasons import Reason
 from .seen import Seen, Wish, WishKind
-
-ADOPTED = "adopted"
-"""The fact that a machine's host was named by somebody: it is taken whatever its name is."""
 
 
 def pooled(account: AccountName, seen: Seen) -> Iterator[KeepHost]:
@@ -54,6 +52,21 @@ def adopted(seen: Seen, serial: int) -> Iterator[Machine]:
             continue
         serial += 1
         yield _machine(wish, part, serial, seen)
+
+
+def joining(seen: Seen) -> int:
+    """Return how many machines come with hosts in this turn: no others are made in their place."""
+    return sum(1 for _ in adopted(seen, 0))
+
+
+def with_room(row: FleetRow, machines: Iterable[Machine], seen: Seen) -> FleetRow:
+    """Return the row with a size that has room for those that come, or one would be shed for them.
+
+    What is shed is wiped, and it would be the youngest. A fleet that lacks machines grows less.
+    """
+    many = joining(seen)
+    wanted = sum(m.wanted and m.goal is not Goal.RESTING for m in machines) if many else 0
+    return replace(row, size=max(row.wished(seen.fleet), wanted + many)) if many else row
 
 
 def _machine(wish: Wish, part: Part, serial: int, seen: Seen) -> Machine:

@@ -9,14 +9,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from hostler.domain.calls import Call, Effect, Shows
-from hostler.domain.claims import CLEAN
+from hostler.domain.claims import ADOPTED, CLEAN
 from hostler.domain.fleet import Order
 from hostler.domain.host import HOST, Host, HostGoal, HostOrigin, tenancy
 from hostler.domain.ids import FleetName, HostId, MachineId, PartId
 from hostler.domain.machine import RETIRE, Asked, Fate, Machine, Origin
 from hostler.domain.parts import Condition, Part, Slot
 from hostler.domain.phases import Goal
-from hostler.domain.pooling import ADOPTED
 
 from .names import Stage
 from .read import SERVER
