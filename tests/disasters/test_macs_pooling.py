@@ -1,0 +1,152 @@
+"""Hosts that somebody names: into the pool, or to be a machine, with their disk kept or wiped."""
+
+from dataclasses import replace
+
+from hostler.domain.ids import HostId, MachineId, machine_id
+from hostler.domain.seen import Wish, WishKind
+from hostler.lab.macstand import FLEET, MINUTE, POOL, MacStand, play_macs, stage
+from hostler.lab.stand import ZONE, Hostler
+
+NEW = machine_id(77)
+
+
+async def wish(
+    s: MacStand,
+    hostler: Hostler,
+    kind: WishKind,
+    host: str,
+    *,
+    keep: bool = False,
+    machine: MachineId = NEW,
+) -> None:
+    """Wish something of a host, as the command line does."""
+    await hostler.store.wish(
+        Wish(
+            number=0,
+            kind=kind,
+            fleet=hostler.fleet.name,
+            at=s.stand.clock.now(),
+            actor="scene",
+            host=HostId(host),
+            machines=(machine,) if kind is WishKind.POOL_ADOPT else (),
+            keep=keep,
+        )
+    )
+
+
+def bought(s: MacStand, name: str = "apple-silicon-brave-turing") -> str:
+    """Return a host outside the pool that somebody uses."""
+    (host,) = s.stand.world.stock_macs(1, "M2-L", ZONE, "elsewhere-")
+    s.rename(host, name)
+    return host
+
+
+async def settled(s: MacStand, hostler: Hostler, size: int) -> None:
+    """Wait until so many are ready, and see that they stay."""
+    await s.ready(hostler, size)
+    await s.stand.clock.sleep(30 * MINUTE)
+    await s.ready(hostler, size)
+
+
+def test_a_host_in_use_becomes_a_machine_of_a_full_fleet_and_keeps_its_disk() -> None:
+    """A fleet that has all its machines grows by the adopted one: none is shed for it."""
+
+    async def scene(s: MacStand) -> None:
+        hostler = s.hostler()
+        await s.ready(hostler, 1)
+        before = {m.id for m in await hostler.machines()}
+        host = bought(s)
+        s.truth.used[host] = 0
+        await wish(s, hostler, WishKind.POOL_ADOPT, host, keep=True)
+        await settled(s, hostler, 2)
+        found = {m.id: m.host for m in await hostler.machines()}
+        assert before < found.keys()
+        assert found[NEW] == host
+        assert (stage(s.mac(host)), s.mac(host).installs) == ("claimed", 1)
+
+    play_macs(scene, count=3)
+
+
+def test_an_adopted_host_fills_a_gap_before_the_fleet_grows() -> None:
+    async def scene(s: MacStand) -> None:
+        hostler = s.hostler(replace(FLEET, size=2))
+        await s.ready(hostler, 1)
+        host = bought(s)
+        s.truth.used[host] = 0
+        await wish(s, hostler, WishKind.POOL_ADOPT, host, keep=True)
+        await settled(s, hostler, 2)
+        assert (await hostler.row()).wished(hostler.fleet) == 2
+        assert s.mac(host).installs == 1
+
+    play_macs(scene, count=1)
+
+
+def test_several_hosts_are_adopted_at_once_and_none_is_shed() -> None:
+    async def scene(s: MacStand) -> None:
+        hostler = s.hostler()
+        await s.ready(hostler, 1)
+        hosts = [bought(s, f"apple-silicon-{name}") for name in ("a", "b", "c")]
+        for number, host in enumerate(hosts):
+            s.truth.used[host] = 0
+            new = machine_id(100 + number)
+            await wish(s, hostler, WishKind.POOL_ADOPT, host, keep=True, machine=new)
+        await settled(s, hostler, 4)
+        assert [s.mac(host).installs for host in hosts] == [1, 1, 1]
+
+    play_macs(scene, count=3)
+
+
+def test_a_host_that_is_adopted_without_its_disk_is_wiped_before_it_is_ready() -> None:
+    async def scene(s: MacStand) -> None:
+        hostler = s.hostler()
+        await s.ready(hostler, 1)
+        host = bought(s)
+        s.truth.used[host] = 1
+        await wish(s, hostler, WishKind.POOL_ADOPT, host)
+        await settled(s, hostler, 2)
+        assert s.mac(host).installs == 2
+
+    play_macs(scene)
+
+
+def test_an_adopted_host_is_wiped_when_its_machine_ends_and_goes_into_the_pool() -> None:
+    async def scene(s: MacStand) -> None:
+        hostler = s.hostler(replace(FLEET, size=0))
+        host = bought(s)
+        s.truth.used[host] = 0
+        await wish(s, hostler, WishKind.POOL_ADOPT, host, keep=True)
+        await s.ready(hostler, 1)
+        await hostler.scale(0)
+        await s.all_free(hostler)
+        assert s.mac(host).installs == 2
+
+    play_macs(scene)
+
+
+def test_a_host_that_is_put_into_the_pool_keeps_its_disk_until_it_is_claimed() -> None:
+    async def scene(s: MacStand) -> None:
+        hostler = s.hostler()
+        await s.ready(hostler, 1)
+        host = bought(s)
+        await wish(s, hostler, WishKind.POOL_ADD, host)
+        await s.stand.clock.sleep(10 * MINUTE)
+        assert s.mac(host).name.startswith(POOL)
+        assert s.mac(host).installs == 1
+        s.truth.used[host] = 1
+        await hostler.scale(2)
+        await settled(s, hostler, 2)
+        assert s.mac(host).installs == 2
+
+    play_macs(scene)
+
+
+def test_a_host_that_a_machine_has_is_neither_put_into_the_pool_nor_adopted() -> None:
+    async def scene(s: MacStand) -> None:
+        hostler = s.hostler()
+        await s.ready(hostler, 1)
+        for kind in (WishKind.POOL_ADD, WishKind.POOL_ADOPT):
+            await wish(s, hostler, kind, s.ids[0])
+            await settled(s, hostler, 1)
+        assert stage(s.mac()) == "claimed"
+
+    play_macs(scene)
