@@ -3,7 +3,6 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hostler.app.notes import asks
 from hostler.app.shelling import Prompt
 from hostler.app.tail import Tail, line
 from hostler.providers.scaleway.settings import Secret
@@ -78,10 +77,3 @@ def test_prompt_is_found_however_the_output_is_cut(first: int, second: int) -> N
 
 def test_prompts_are_never_the_same() -> None:
     assert Prompt(None).words != Prompt(None).words
-
-
-def test_sudo_that_reads_its_input_is_recognized() -> None:
-    for text in ("sudo -S true", "true && sudo -kS id", "sudo -u a -S b", "sudo --stdin x"):
-        assert asks(text)
-    for text in ("sudo true", "sudo -n true", "sudo true; ls -S", "pseudo -S", "echo S"):
-        assert not asks(text)

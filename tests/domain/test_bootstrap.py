@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hostler.domain.bootstrap import Applied, Cause, cause_of, digest_of, note_of
+from hostler.domain.bootstrap import Applied, Cause, asks, cause_of, digest_of, note_of
 from hostler.domain.ids import machine_id
 
 DIGEST, OTHER = digest_of(("a",)), digest_of(("b",))
@@ -62,3 +62,10 @@ def test_damaged_note_is_none(text: str) -> None:
 
 def test_note_is_read_as_it_was_written() -> None:
     assert note_of(f"{WANTED}\n") == WANTED
+
+
+def test_sudo_that_reads_its_input_is_recognized() -> None:
+    for text in ("sudo -S true", "true && sudo -kS id", "sudo -u a -S b", "sudo --stdin x"):
+        assert asks(text)
+    for text in ("sudo true", "sudo -n true", "sudo true; ls -S", "pseudo -S", "echo S"):
+        assert not asks(text)

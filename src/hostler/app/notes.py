@@ -4,16 +4,14 @@ In `~/.hostler`: `applied` is the configuration it carries, `running` the proces
 command that runs, with the time of its start, so that no other process is ever taken for it.
 """
 
-import re
 from shlex import quote
 
-from hostler.domain.bootstrap import Applied
+from hostler.domain.bootstrap import Applied, asks
 
 _END = "hostler: end"
 _NOTED = "hostler: applied "
 _BORN = 'born() { cut -d" " -f22 "/proc/$1/stat" 2>/dev/null || LC_ALL=C ps -o lstart= -p "$1"; }\n'
 """When a process was started: in ticks where there is /proc, and otherwise as `ps` says it."""
-_SUDO = re.compile(r"\bsudo\b[^\n;|&]*?\s(-[A-Za-z]*S|--stdin\b)")
 
 
 def opening(wanted: Applied, *, forced: bool) -> str:
@@ -56,11 +54,6 @@ def running(command: str, address: str, machine: str, prompt: str) -> str:
         'echo $$ $(born $$) >"$HOME/.hostler/running") 2>/dev/null\n'
     )
     return f"exec env {words} {_sh(first + command)}"
-
-
-def asks(command: str) -> bool:
-    """Tell whether a command has sudo read a password from its input (`sudo -S`)."""
-    return _SUDO.search(command) is not None
 
 
 def ended(output: str) -> bool:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import asyncssh
 
-from hostler.domain.bootstrap import Applied, cause_of, note_of
+from hostler.domain.bootstrap import Applied, asks, cause_of, note_of
 from hostler.ports.preparer import Order, Prepared
 
 from . import notes
@@ -61,7 +61,7 @@ class Visit:
         command = Command(
             text=notes.running(text, self._target.address, order.machine, prompt.words),
             within=order.command,
-            prompt=prompt if notes.asks(text) else None,
+            prompt=prompt if asks(text) else None,
         )
         ended = await run(self._connection, command, self._tail.feed)
         self._tail.feed(f"\n[{_outcome(ended)}]\n".encode())

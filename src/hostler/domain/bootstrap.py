@@ -5,12 +5,14 @@ and a reinstallation empties it.
 """
 
 import hashlib
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 
 from .ids import MachineId
 
 _DIGITS = 32
+_SUDO = re.compile(r"\bsudo\b[^\n;|&]*?\s(-[A-Za-z]*S|--stdin\b)")
 
 
 class Cause(StrEnum):
@@ -48,6 +50,11 @@ def digest_of(commands: tuple[str, ...]) -> str:
         return ""
     text = "".join(f"{len(command.encode())}:{command}" for command in commands)
     return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
+
+
+def asks(command: str) -> bool:
+    """Tell whether a command has sudo read a password from its input (`sudo -S`)."""
+    return _SUDO.search(command) is not None
 
 
 def note_of(text: str) -> Applied | None:
