@@ -14,7 +14,17 @@ from hostler.domain.ids import HostId, InstallationId, Zone
 from hostler.domain.machine import Offer
 from hostler.domain.phases import Phase
 from hostler.domain.seen import WishKind
-from hostler.lab.macstand import FLEET, MINUTE, POOL, Crash, MacStand, changes, play_macs, stage
+from hostler.lab.macstand import (
+    FLEET,
+    MINUTE,
+    OTHERS,
+    POOL,
+    Crash,
+    MacStand,
+    changes,
+    play_macs,
+    stage,
+)
 from hostler.lab.stand import ZONE, Hostler
 from hostler.simulators.scaleway.macs.options import MacOptions
 from hostler.simulators.scaleway.macs.records import MacStatus
@@ -48,7 +58,7 @@ def test_a1_a_refused_wipe_keeps_the_host_out_of_the_pool() -> None:
         s.stand.world.script(Rule(fault="failed_500", route="mac.reinstall", count=ALWAYS))
         await hostler.scale(0)
         await s.stand.clock.sleep(MINUTE)
-        other = s.hostler()
+        other = s.hostler(OTHERS)
         await held(s, 30 * MINUTE, {"releasing"})
         assert not await other.machines(), "another installation got an unwiped host"
         s.stand.world.clear_weather()
@@ -68,7 +78,7 @@ def test_a1_a_crash_between_the_calls_of_a_release_keeps_the_host_out_of_the_poo
         await hostler.scale(0)
         await crash.happened.wait()
         s.truth.hostlers.remove(hostler)
-        other = s.hostler()
+        other = s.hostler(OTHERS)
         await held(s, 30 * MINUTE, {"releasing"})
         assert not await other.machines()
         await other.stop()

@@ -6,7 +6,7 @@ so that a misunderstanding cannot be on both sides.
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 from hostler.domain.fleet import Fleet, Timers
@@ -31,6 +31,8 @@ FLEET = Fleet(
     offers=(Offer("M2-L", ZONE, "Tahoe"),),
     timers=Timers(start=45 * MINUTE, stop=45 * MINUTE),
 )
+OTHERS = replace(FLEET, name=FleetName("others"))
+"""A fleet of another installation: under one name, each would stop the other's claims."""
 CLAIM = ("mac.update", "mac.reinstall", "mac.update")
 """The routes of a claim of a host that anybody may have used: pending, wiped, claimed."""
 RELEASE = ("mac.update", "mac.reinstall", "mac.update", "mac.update")

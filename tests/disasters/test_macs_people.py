@@ -1,0 +1,375 @@
+"""Others who reach for the same hosts: a person, another installation, a call that comes late."""
+
+from dataclasses import replace
+from datetime import timedelta
+from functools import partial
+
+import pytest
+
+from hostler.domain.ids import InstallationId
+from hostler.domain.phases import Phase
+from hostler.lab.macstand import (
+    FLEET,
+    MINUTE,
+    OTHERS,
+    POOL,
+    MacStand,
+    changes,
+    play_macs,
+    stage,
+    words,
+)
+from hostler.lab.stand import Hostler
+from hostler.simulators.scaleway.macs.records import MacStatus
+from hostler.simulators.scaleway.weather import Rule
+from hostler.stores.memory import MemoryStore
+
+SECOND = timedelta(seconds=1)
+HOUR = timedelta(hours=1)
+
+
+async def at_stage(s: MacStand, wanted: str, mac: str | None = None) -> None:
+    """Wait until a host's name tells this stage."""
+
+    async def holds() -> bool:
+        return stage(s.mac(mac)) == wanted
+
+    await s.until(holds, HOUR)
+
+
+async def bare(s: MacStand, hostler: Hostler, within: timedelta = 2 * HOUR) -> None:
+    """Wait until no machine is recorded, nor a tie."""
+
+    async def holds() -> bool:
+        return not await hostler.machines() and not await hostler.store.ties()
+
+    await s.until(holds, within)
+
+
+def test_two_installations_race_for_the_last_host_and_one_gets_it() -> None:
+    """Both see the one free host at once; the other waits, and gets it wiped when it is free."""
+
+    async def scene(s: MacStand) -> None:
+        both = (s.hostler(), s.hostler(OTHERS))
+
+        async def won() -> bool:
+            return sum([await one.ready() for one in both]) == 1
+
+        await s.until(won, 90 * MINUTE)
+        winner, loser = both if await both[0].ready() else both[::-1]
+        await s.stand.clock.sleep(30 * MINUTE)
+        assert (await winner.ready(), await loser.ready()) == (1, 0)
+        await winner.scale(0)
+        await s.ready(loser, 1, 2 * HOUR)
+
+    play_macs(scene)
+
+
+def test_two_installations_share_a_pool_of_as_many_hosts_as_they_want() -> None:
+    async def scene(s: MacStand) -> None:
+        fleet = replace(FLEET, size=2)
+        both = (s.hostler(fleet), s.hostler(replace(OTHERS, size=2)))
+        for hostler in both:
+            await s.ready(hostler, 2, 3 * HOUR)
+        await both[0].scale(0)
+        await both[1].scale(0)
+        await bare(s, both[0])
+        await bare(s, both[1])
+
+        async def home() -> bool:
+            return s.pooled()
+
+        await s.until(home, HOUR)
+
+    play_macs(scene, count=4)
+
+
+def test_two_replicas_never_hold_one_host_twice() -> None:
+    """Two engines on one store, both killed and revived in turn, over a pool that is too small."""
+
+    async def scene(s: MacStand) -> None:
+        store = MemoryStore(InstallationId("shared"), exclusive=False)
+        fleet = replace(FLEET, size=3)
+        engines = [s.hostler(fleet, store), s.hostler(fleet, store)]
+        for turn in range(6):
+            await s.stand.clock.sleep(7 * MINUTE)
+            await engines[turn % 2].stop()
+            s.truth.hostlers.remove(engines[turn % 2])
+            engines[turn % 2] = s.hostler(fleet, store)
+        await s.ready(engines[0], 2, 2 * HOUR)
+        assert len({machine.host for machine in await engines[0].machines()}) == 2
+        await engines[0].scale(0)
+        await s.all_free(engines[0], 2 * HOUR)
+
+    play_macs(scene, count=2)
+
+
+def test_a_person_takes_a_host_back_in_mid_claim() -> None:
+    """Renamed before the claim settled, it is the person's: another one is taken."""
+
+    async def scene(s: MacStand) -> None:
+        hostler = s.hostler()
+        await s.until(partial(any_pending, s), HOUR)
+        taken = next(mac for mac in s.macs() if stage(mac) == "pending")
+        s.rename(taken.id, "mine, thank you")
+        installs = taken.installs
+        await s.ready(hostler, 1)
+        (machine,) = await hostler.machines()
+        assert machine.host != taken.id
+        assert (taken.name, taken.installs) == ("mine, thank you", installs)
+        assert [host for host, _ in await hostler.store.ties()] == [machine.host]
+        await hostler.scale(0)
+        await bare(s, hostler)
+        assert (taken.name, taken.installs) == ("mine, thank you", installs)
+
+    play_macs(scene, count=2)
+
+
+def test_a_host_that_is_renamed_while_it_is_wiped_for_its_claim_is_let_go() -> None:
+    async def scene(s: MacStand) -> None:
+        hostler = s.hostler()
+
+        async def wiping() -> bool:
+            return any(mac.status is MacStatus.REINSTALLING for mac in s.macs())
+
+        await s.until(wiping, HOUR)
+        taken = next(mac for mac in s.macs() if mac.status is MacStatus.REINSTALLING)
+        s.rename(taken.id, "mine, thank you")
+        await s.ready(hostler, 1, 2 * HOUR)
+        (machine,) = await hostler.machines()
+        assert machine.host != taken.id
+        assert taken.name == "mine, thank you"
+
+    play_macs(scene, count=2)
+
+
+@pytest.mark.parametrize("name", ["apple-silicon-brave-einstein", "mine", "other.claimed.x"])
+def test_a_claimed_host_that_is_renamed_to_anything_is_left_alone(name: str) -> None:
+    """Its machine goes on, or goes; the host is neither wiped nor renamed while it is so named."""
+
+    async def scene(s: MacStand) -> None:
+        hostler = s.hostler()
+        await s.ready(hostler, 1)
+        s.rename(s.ids[0], name)
+        asked = len(changes(s.stand))
+        await s.stand.clock.sleep(20 * MINUTE)
+        await hostler.scale(0)
+        await bare(s, hostler)
+        assert len(changes(s.stand)) == asked
+        assert (s.mac().name, s.mac().installs) == (name, 2)
+        told = {kept.event.reason for kept in await hostler.events()}
+        assert "host_taken" in told
+
+    play_macs(scene)
+
+
+def test_a_claimed_host_that_is_renamed_into_the_pool_gets_its_name_back() -> None:
+    """It is still tied and in use: nobody of this installation takes it, and it is marked again."""
+
+    async def scene(s: MacStand) -> None:
+        hostler = s.hostler(replace(FLEET, size=2))
+        await s.stand.clock.sleep(HOUR)
+        assert await hostler.ready() == 1
+        (machine,) = await hostler.machines()
+        s.rename(s.ids[0], "pool-again")
+        await s.stand.clock.sleep(10 * MINUTE)
+        assert words(s.mac())[1:5] == ["claimed", "i-0", "macs", machine.id]
+        assert s.mac().installs == 2
+        assert [m.id for m in await hostler.machines()] == [machine.id]
+
+    play_macs(scene)
+
+
+def test_a_used_host_that_a_person_puts_into_the_pool_is_wiped_before_it_is_claimed() -> None:
+    """A strange host comes into the pool by hand: nobody proved it clean."""
+
+    async def scene(s: MacStand) -> None:
+        hostler = s.hostler(replace(FLEET, size=0))
+        (strange,) = s.stand.world.stock_macs(1, prefix="apple-silicon-")
+        s.stand.world.console.do("delete", s.ids[0])
+        await s.stand.clock.sleep(5 * MINUTE)
+        s.rename(strange, "pool-by-hand")
+        await hostler.scale(1)
+        await s.ready(hostler, 1)
+        assert changes(s.stand) == ["mac.update", "mac.reinstall", "mac.update"]
+
+    play_macs(scene)
+
+
+def test_a_released_host_that_a_person_used_and_put_back_is_wiped_before_it_is_claimed() -> None:
+    """Our own proof is void once the host bore another name."""
+
+    async def scene(s: MacStand) -> None:
+        hostler = s.hostler()
+        await s.ready(hostler, 1)
+        await hostler.scale(0)
+        await s.all_free(hostler)
+        s.rename(s.ids[0], "borrowed")
+        await s.stand.clock.sleep(5 * MINUTE)
+        s.truth.used[s.ids[0]] = s.mac().installs
+        s.rename(s.ids[0], "pool-put-back")
+        await s.stand.clock.sleep(5 * MINUTE)
+        await hostler.scale(1)
+        await s.ready(hostler, 1)
+        assert s.mac().installs == 4
+
+    play_macs(scene)
+
+
+def test_a_host_that_is_put_into_the_pool_in_mid_wipe_is_not_taken_before_its_end() -> None:
+    async def scene(s: MacStand) -> None:
+        hostler = s.hostler()
+        await s.ready(hostler, 1)
+        await hostler.scale(0)
+        await at_stage(s, "wiping")
+        s.rename(s.ids[0], "pool-early")
+        await hostler.scale(1)
+        while s.mac().status is MacStatus.REINSTALLING:
+            assert stage(s.mac()) == ""
+            await s.stand.clock.sleep(SECOND)
+        await s.ready(hostler, 1)
+
+    play_macs(scene)
+
+
+@pytest.mark.parametrize("after", [timedelta(0), 30 * SECOND, 5 * MINUTE])
+def test_a_host_that_is_deleted_in_mid_claim_is_replaced(after: timedelta) -> None:
+    """Deleted while it is pending, settles, or is wiped: another host is claimed in its place."""
+
+    async def scene(s: MacStand) -> None:
+        hostler = s.hostler()
+        await s.until(partial(any_pending, s), HOUR)
+        taken = next(mac for mac in s.macs() if stage(mac) == "pending")
+        await s.stand.clock.sleep(after)
+        s.stand.world.console.do("delete", taken.id)
+        await s.ready(hostler, 1, 2 * HOUR)
+        await hostler.scale(0)
+        await bare(s, hostler)
+
+    play_macs(scene, count=2)
+
+
+def test_a_host_that_is_deleted_while_it_is_released_is_over() -> None:
+    async def scene(s: MacStand) -> None:
+        hostler = s.hostler()
+        await s.ready(hostler, 1)
+        await hostler.scale(0)
+        await at_stage(s, "releasing")
+        s.stand.world.console.do("delete", s.ids[0])
+        await bare(s, hostler)
+        await s.stand.clock.sleep(5 * MINUTE)
+        assert [host.condition for host in await hostler.store.hosts()] == ["gone"]
+
+    play_macs(scene)
+
+
+def test_a_host_that_somebody_wipes_under_a_machine_breaks_it() -> None:
+    """Reinstalled in the console while it is in use: the machine is no longer what it was."""
+
+    async def scene(s: MacStand) -> None:
+        hostler = s.hostler()
+        await s.ready(hostler, 1)
+        (first,) = await hostler.machines()
+        s.stand.world.console.do("reinstall", s.ids[0])
+
+        async def replaced() -> bool:
+            found = await hostler.machines()
+            return [m.phase for m in found] == [Phase.READY] and found[0].id != first.id
+
+        await s.until(replaced, 2 * HOUR)
+        told = {kept.event.reason for kept in await hostler.events()}
+        assert "wiped" in told
+
+    play_macs(scene)
+
+
+def test_a_late_rename_hits_no_next_tenant() -> None:
+    """The rename of a claim lands minutes later, beyond settle: it is told, and nobody is wiped.
+
+    A late rename took the next tenant's live host in the design before: here the host that is hit
+    is held by its tie, and its name is mended.
+    """
+
+    async def scene(s: MacStand) -> None:
+        s.stand.world.script(Rule(fault="mac_rename_too_late", route="mac.update", spell=300.0))
+        hostler = s.hostler()
+        await s.ready(hostler, 1, 2 * HOUR)
+        await s.stand.clock.sleep(15 * MINUTE)
+        assert await hostler.ready() == 1
+        (machine,) = await hostler.machines()
+        assert words(s.mac(machine.host))[1] == "claimed"
+
+    play_macs(scene)
+
+
+def test_a_forgotten_record_is_told_and_its_host_left_until_reclaim_is_set() -> None:
+    """A record is taken out of the store by force: the host is a stray, with its cost."""
+
+    async def scene(s: MacStand) -> None:
+        hostler = s.hostler()
+        await s.ready(hostler, 1)
+        await hostler.stop()
+        s.truth.hostlers.remove(hostler)
+        store = hostler.store
+        for machine in await hostler.machines():
+            store._drop(machine)
+        heir = s.hostler(replace(FLEET, size=0), store)
+        await s.stand.clock.sleep(2 * HOUR)
+        (suspect,) = await store.suspects()
+        assert (suspect.part, suspect.cls) == (s.ids[0], "stray")
+        assert suspect.price == pytest.approx(0.21)
+        assert "report only" in suspect.blocked
+        assert (stage(s.mac()), s.mac().installs) == ("claimed", 2)
+        await heir.stop()
+        s.truth.hostlers.remove(heir)
+        await s.all_free(s.hostler(replace(FLEET, size=0, reclaim=True), store))
+        assert s.mac().installs == 3
+        assert not await store.suspects()
+
+    play_macs(scene)
+
+
+def test_a_sweep_takes_the_stray_and_nothing_else() -> None:
+    """In the pool, pending, owned by name or by id, default-named, foreign, stray: one goes."""
+
+    async def scene(s: MacStand) -> None:
+        fleet = replace(FLEET, reclaim=True, size=3)
+        hostler = s.hostler(fleet)
+        await s.ready(hostler, 3)
+        foreign = s.hostler(OTHERS)
+        await s.ready(foreign, 1)
+        for mac in s.macs():
+            if mac.name.startswith(POOL):
+                s.stand.world.script(
+                    Rule(fault="failed_500", route="mac.reinstall", id=mac.id, count=9999)
+                )
+        lost, kept, renamed = await hostler.machines()
+        await hostler.scale(4)
+        await s.until(partial(any_pending, s), 10 * MINUTE)
+        await s.stand.clock.sleep(MINUTE)
+        await hostler.stop()
+        s.truth.hostlers.remove(hostler)
+        s.rename(renamed.host or "", "owned-by-id-alone")
+        (default,) = s.stand.world.stock_macs(1, prefix="apple-silicon-brave-")
+        hostler.store._drop(lost)
+        await hostler.scale(3)
+        before = {mac.id: (mac.name, mac.installs) for mac in s.macs()}
+        heir = s.hostler(fleet, hostler.store)
+
+        async def swept() -> bool:
+            mac = s.mac(lost.host)
+            return mac.name.startswith(POOL) and mac.status is MacStatus.READY
+
+        await s.until(swept, 44 * MINUTE)
+        after = {mac.id: (mac.name, mac.installs) for mac in s.macs()}
+        assert {mac for mac in before if before[mac] != after[mac]} == {lost.host}
+        assert await any_pending(s)
+        assert default in after
+        assert {kept.id, renamed.id} <= {machine.id for machine in await heir.machines()}
+
+    play_macs(scene, count=6)
+
+
+async def any_pending(s: MacStand) -> bool:
+    """Tell whether any host is being claimed."""
+    return any(stage(mac) == "pending" for mac in s.macs())
