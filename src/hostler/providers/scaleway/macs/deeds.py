@@ -13,6 +13,7 @@ import structlog
 from hostler.domain.calls import Call, Done, Effect, Outcome, Refusal, Refused
 from hostler.domain.host import HOST
 from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId, PartId, Zone
+from hostler.domain.parts import Part
 from hostler.ports.clock import Clock
 from hostler.providers.scaleway.errors import (
     TROUBLE,
@@ -25,7 +26,7 @@ from hostler.providers.scaleway.errors import (
 
 from . import ways
 from .api import MacApi
-from .images import Images
+from .images import Images, family_key
 from .names import Name, Stage, name_of, pool_digest, pool_name
 from .read import MacReader
 from .wire import Mac
@@ -96,14 +97,16 @@ class MacDeeds:
             return f"it is not in the pool any more: {mac.name!r}"
         if mac.status not in _READY or not mac.delivered or mac.deletion_scheduled:
             return f"it is {mac.status}, delivered: {mac.delivered}"
-        return ""
+        return "" if adopts else _unlike(call, part)
 
     async def _mark(self, call: Call, mac: Mac) -> Outcome:
         stage = Stage(str(call.arg("stage")))
-        if stage is Stage.RELEASING:
+        if stage is Stage.RELEASING or call.arg("wipes"):
             # The family is resolved before the host is touched; the wipe resolves it once more.
             family, type_name = str(call.arg("family") or ""), mac.type or ""
-            await self._images.choose(call.zone, type_name, family)
+            _, warning = await self._images.choose(call.zone, type_name, family)
+            if warning and stage is Stage.PENDING:
+                return Refused(why=Refusal.INVALID, text=warning)
         name = str(self._name(call, mac, stage))
         if mac.name == name:
             return self._done(call, mac)
@@ -134,6 +137,8 @@ class MacDeeds:
     async def _reinstall(self, call: Call, mac: Mac) -> Outcome:
         family = str(call.arg("family") or "") or (mac.os.family if mac.os else "") or ""
         image, warning = await self._images.choose(call.zone, mac.type or "", family)
+        if warning and _is_claimed_for(mac):
+            return Refused(why=Refusal.INVALID, text=warning)
         if warning:
             log.warning("the type's usual image is used", host=mac.id, why=warning)
         return self._done(call, await self._api.reinstall(call.zone, mac.id, image))
@@ -239,6 +244,20 @@ class MacDeeds:
         if isinstance(trouble, TROUBLE):
             return outcome_of(trouble, call)
         raise trouble
+
+
+def _unlike(call: Call, part: Part) -> str:
+    """Return why a host is not what is claimed, or an empty string."""
+    if part.note("type") != call.arg("type"):
+        return f"it is a {part.note('type')}"
+    family = family_key(str(call.arg("family") or ""))
+    return f"it runs {part.note('family')}" if family not in {"", part.note("family")} else ""
+
+
+def _is_claimed_for(mac: Mac) -> bool:
+    """Tell whether a host is on its way to a machine, which must get what it asked for."""
+    name = name_of(mac.name or "")
+    return name is not None and name.stage is Stage.PENDING
 
 
 def _host_of(call: Call) -> str:

@@ -17,6 +17,7 @@ from hostler.domain.machine import RETIRE, Asked, Fate, Machine, Origin
 from hostler.domain.parts import Condition, Part, Slot
 from hostler.domain.phases import Goal
 
+from .images import family_key
 from .names import Stage
 from .read import SERVER
 
@@ -85,7 +86,7 @@ class Way:
                 return ()
             case Stage.PENDING if not self._settled():
                 return ()
-            case Stage.PENDING if self.machine.fact(CLEAN) is None and not self._is_wiped():
+            case Stage.PENDING if self.machine.fact(CLEAN) is None and not self._is_fit():
                 return self._wipe(Effect.CHANGE)
             case Stage.PENDING | Stage.RESTED:
                 ready = self.part.status == "ready"
@@ -142,6 +143,18 @@ class Way:
         seen = wipe is not None and wipe.fate is Fate.DONE
         return seen and self.part.status == "ready"
 
+    def _is_fit(self) -> bool:
+        """Tell whether the host was wiped, and to what the machine asked for."""
+        return self._is_wiped() and not self._is_other()
+
+    def _is_astray(self, wipe: Asked) -> bool:
+        return self.stage == Stage.PENDING and wipe.fate is Fate.DONE and self._is_other()
+
+    def _is_other(self) -> bool:
+        """Tell whether somebody else's wipe left another system than ours would have."""
+        asked, runs = family_key(self.machine.offer.image), self.part.note("family")
+        return self.part.status == "ready" and "" not in {asked, runs} and asked != runs
+
     def _failed(self, wipe: Asked) -> bool:
         return wipe.fate is Fate.DONE and self.part.condition is Condition.FAILED
 
@@ -149,7 +162,8 @@ class Way:
         """Ask for a wipe, unless one is under way; one that ended in error is asked for again."""
         wipe = self._last_wipe()
         under_way = wipe is not None and wipe.fate in {Fate.OPEN, Fate.DONE}
-        if wipe is not None and under_way and not self._failed(wipe):
+        again = wipe is not None and (self._failed(wipe) or self._is_astray(wipe))
+        if under_way and not again:
             return ()
         if self.part.status not in {"ready", "error"}:
             return ()
@@ -180,6 +194,7 @@ def _mark(
             ("type", machine.offer.type),
             ("family", machine.offer.image),
             ("adopted", machine.fact(ADOPTED) is not None),
+            ("wipes", part is None and machine.fact(CLEAN) is None),
         ),
     )
 
