@@ -132,6 +132,56 @@ def test_a2_the_newest_image_that_is_still_published_is_installed() -> None:
     play_macs(scene)
 
 
+def test_12351_a_family_that_is_no_longer_published_is_not_claimed_as_another() -> None:
+    """No host is touched for a system that it could not get; one that is clean is still taken."""
+
+    async def scene(s: MacStand) -> None:
+        for image in list(s.stand.world.estate.os_images):
+            if image.family == "Tahoe":
+                s.stand.world.console.retire_image(image.id)
+        hostler = s.hostler()
+        await s.stand.clock.sleep(30 * MINUTE)
+        assert not changes(s.stand)
+        assert not await hostler.ready()
+        told = [kept.event.detail for kept in await hostler.events()]
+        assert any("OSPinUnavailable" in text for text in told)
+
+    play_macs(scene)
+
+
+def test_12351_a_clean_host_needs_no_image() -> None:
+    async def scene(s: MacStand) -> None:
+        hostler = await one(s)
+        await hostler.scale(0)
+        await s.all_free(hostler)
+        for image in list(s.stand.world.estate.os_images):
+            if image.family == "Tahoe":
+                s.stand.world.console.retire_image(image.id)
+        await hostler.scale(1)
+        await s.ready(hostler, 1, 5 * MINUTE)
+        assert s.mac().os.family == "Tahoe"
+
+    play_macs(scene)
+
+
+def test_b1_a_wipe_of_somebody_elses_to_another_system_does_for_no_claim() -> None:
+    """Its `reinstalling` is seen after our call was refused: what comes of it is looked at."""
+
+    async def scene(s: MacStand) -> None:
+        rule = Rule(fault="transient_409", route="mac.reinstall", says="reinstalling")
+        s.stand.world.script(rule)
+        hostler = s.hostler()
+        while not s.stand.world.faults.get("transient_409"):
+            await s.stand.clock.sleep(timedelta(milliseconds=100))
+        mac, images = s.mac(), s.stand.world.estate.os_images
+        mac.os = next(image for image in images if image.family == "Sequoia")
+        s.stand.world.console.do("reinstall", mac.id)
+        await s.ready(hostler, 1)
+        assert (mac.os.family, mac.installs) == ("Tahoe", 3)
+
+    play_macs(scene)
+
+
 def test_a3_a_host_whose_owner_turns_up_during_the_sweep_is_left_alone() -> None:
     """A3: between the list and the release, a record could get the stray, and was wiped then."""
 
