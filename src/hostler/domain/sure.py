@@ -358,8 +358,8 @@ def _bind(machine: Machine) -> Machine:
 
 
 def _is_at_home(machine: Machine, known: Known) -> bool:
-    """Tell whether an id is not of another host than the one that the machine has."""
-    return machine.host is None or host_of(known.id) == machine.host
+    """Tell whether an id is of the host that the machine has; one without any has no tenancy."""
+    return host_of(known.id) == (machine.host or known.id)
 
 
 def unsure(machine: Machine, call: Call) -> bool:
