@@ -1,0 +1,61 @@
+"""Demand: how many machines were wanted when, as steps; recorded, generated, or forecast."""
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+Span = tuple[datetime, datetime]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Demand:
+    """How many machines are wanted from each time on, in order; nothing before the first.
+
+    Nothing is known from `until` on: a forecast must not take silence for quiet.
+    """
+
+    times: tuple[datetime, ...]
+    wanted: tuple[int, ...]
+    until: datetime
+
+    def __post_init__(self) -> None:
+        if len(self.times) != len(self.wanted):
+            raise ValueError("a step is a time and a number")
+        if any(a >= b for a, b in zip(self.times, self.times[1:], strict=False)):
+            raise ValueError("the times of the steps must rise")
+
+    @property
+    def start(self) -> datetime:
+        """When the record begins."""
+        return self.times[0] if self.times else self.until
+
+    def at(self, time: datetime) -> int:
+        """Return how many are wanted at a time."""
+        place = bisect_right(self.times, time) - 1
+        return self.wanted[place] if place >= 0 and time < self.until else 0
+
+
+def demand_of(steps: list[tuple[datetime, int]], until: datetime) -> Demand:
+    """Return steps as a demand: the last of a time counts, and what changes nothing is left out."""
+    kept = list[tuple[datetime, int]]()
+    for time, wanted in sorted(steps, key=_time):
+        if kept and kept[-1][0] == time:
+            kept.pop()
+        if not kept or kept[-1][1] != wanted:
+            kept.append((time, wanted))
+    return Demand(
+        times=tuple(time for time, _ in kept),
+        wanted=tuple(wanted for _, wanted in kept),
+        until=until,
+    )
+
+
+def machine_hours(demand: Demand) -> float:
+    """Return the hours of machines that a demand asks for in all."""
+    ends = (*demand.times[1:], demand.until)
+    spans = zip(demand.times, ends, demand.wanted, strict=True)
+    return sum(wanted * ((end - time) / timedelta(hours=1)) for time, end, wanted in spans)
+
+
+def _time(step: tuple[datetime, int]) -> datetime:
+    return step[0]

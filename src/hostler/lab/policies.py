@@ -1,0 +1,41 @@
+"""Policies: the default, and those that it is compared with."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+
+from hostler.domain.buying import Ended, Policy, Purchase, Situation, default, purchase
+
+
+def never_end(situation: Situation) -> Purchase:
+    """Order what waits; end nothing."""
+    return purchase(situation, (), ())
+
+
+def idle_after(time: timedelta) -> Policy:
+    """Return the policy that ends what was free for a fixed time, once its window is over.
+
+    With no time at all a host is ended as soon as it is let go, without a wipe.
+    """
+
+    def policy(situation: Situation) -> Purchase:
+        ends = {
+            host.id: max(host.paid_until, host.free_from + time if time else host.paid_until)
+            for host in situation.hosts
+            if host.free_from is not None
+        }
+        due = [end for end in ends.values() if end > situation.now]
+        over = [host for host, end in ends.items() if end <= situation.now]
+        why = "it was free for as long as is allowed"
+        return purchase(situation, tuple(Ended(host=host, why=why) for host in over), due)
+
+    return policy
+
+
+POLICIES: Mapping[str, Policy] = {
+    "default": default,
+    "idle-24h": idle_after(timedelta(hours=24)),
+    "idle-1h": idle_after(timedelta(hours=1)),
+    "end-at-once": idle_after(timedelta(0)),
+    "never-end": never_end,
+}
+"""The policies by name."""
