@@ -155,6 +155,7 @@ class Composed:
 
     def ports(self, store: Store, meters: Meters) -> Ports:
         """Return what controllers share."""
+        from .preparing import SshPreparer
         from .prober import SystemProber
 
         return Ports(
@@ -163,6 +164,7 @@ class Composed:
             prober=SystemProber(),
             meters=meters,
             fresh=lambda: machine_id(secrets.randbits(50)),
+            preparer=SshPreparer(),
         )
 
 

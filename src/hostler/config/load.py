@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import cast
@@ -158,7 +158,9 @@ class Reading:
         blueprint = self._blueprint(bought.kind, bought.account, own, path)
         if asked is None or blueprint is None:
             return None
-        return _fleet(FleetName(name), bought.account.name, asked, blueprint), own
+        fleet = _fleet(FleetName(name), bought.account.name, asked, blueprint)
+        given = table(raw).get("timers")
+        return replace(fleet, timers=_timers(asked, blueprint, given)), own
 
     def _halves(
         self, raw: object, kind: Kind | None, path: str
@@ -205,6 +207,8 @@ class Reading:
         if ready is not None and (ready.probe is ProbeKind.COMMAND) != bool(ready.command):
             expected = 'a command with probe = "command", and with no other probe'
             self.faults.add(f"{path}.ready.command", list(ready.command) or None, expected)
+        if ready is not None and ready.commands and ready.probe is not ProbeKind.SSH:
+            self.faults.add(f"{path}.ready.commands", list(ready.commands), 'probe = "ssh" with it')
 
     def _engine(self, raw: Raw) -> Settings:
         (decoded,) = decode_table(raw.get("engine", {}), (EngineTable,), "engine", self.faults)
@@ -253,9 +257,19 @@ def _fleet(name: FleetName, account: AccountName, asked: FleetTable, made: Bluep
         protected=asked.protected,
         renews=asked.renews,
         probe=_probe(asked.ready),
-        timers=Timers(**structs.asdict(asked.timers)),
         caps=Caps(**structs.asdict(asked.caps)),
     )
+
+
+def _timers(asked: FleetTable, made: Blueprint, given: object) -> Timers:
+    """Return the file's timers; what it does not set is as the kind's machines are like."""
+    timers = Timers(**structs.asdict(asked.timers))
+    usual = {
+        name: time
+        for name, time in made.timers.items()
+        if not (is_table(given) and name in table(given))
+    }
+    return replace(timers, **usual)
 
 
 def _probe(ready: ReadyTable | None) -> Probe:
@@ -267,4 +281,5 @@ def _probe(ready: ReadyTable | None) -> Probe:
         command=ready.command,
         timeout=ready.timeout,
         user=ready.user,
+        commands=ready.commands,
     )

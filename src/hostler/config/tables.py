@@ -37,6 +37,14 @@ class ReadyTable(Struct, frozen=True, kw_only=True):
     ] = ()
     timeout: Annotated[Positive, Meta(description="how long one probe may take")] = 5 * _S
     user: Annotated[str, Meta(min_length=1, description="the login of `ssh`")] = "root"
+    commands: Annotated[
+        tuple[Annotated[str, Meta(min_length=1, max_length=20_000)], ...],
+        Meta(
+            description="of hosts that outlive their machines (Macs), with `ssh`: shell commands "
+            "that bring a host to its configuration before it is ready; each must be idempotent, "
+            "and none may hold a secret (see the guide)"
+        ),
+    ] = ()
 
 
 class TimersTable(Struct, frozen=True, kw_only=True):

@@ -11,6 +11,7 @@ from hostler.domain.commands import KeepRow, Reclaim, Tend
 from hostler.domain.errors import Conflict, Fenced, StoreError, StoreLost
 from hostler.domain.ids import TurnId
 from hostler.domain.machine import Machine
+from hostler.domain.outfit import is_prepared_by_ssh
 from hostler.domain.parts import Looked, Scope
 from hostler.domain.phases import Goal
 from hostler.domain.seen import Probed, Seen
@@ -25,6 +26,7 @@ from .keeping import Keeper
 from .lag import LagWatch
 from .leases import Leases, Tenure
 from .looking import due_scopes, is_moving, requests_for, zones_of
+from .outfitting import Outfitter
 from .purchase import Buyer
 from .seeing import Occasion
 from .settings import Account, Settings
@@ -63,6 +65,7 @@ class AccountLoop:
         self._sweeper = Sweeper(ports, self.state, self.budget, leases)
         self._keeper = Keeper(ports, self.state, self.budget, leases, self._steadiness)
         self._buyer = Buyer(ports, self.state, self.budget, leases)
+        self._outfitter = Outfitter(ports, self.state)
         self._lag = LagWatch(account.name, account.provider.traits, ports.meters)
         self._nudged = asyncio.Event()
         self._hurried = asyncio.Event()
@@ -247,7 +250,8 @@ class AccountLoop:
             self.state.asked = tuple(dict.fromkeys((*self.state.asked, *tend.close)))
             if tend.probe and tend.machine.id not in self.state.probing:
                 self.state.probing.add(tend.machine.id)
-                group.create_task(self._guard("probe", self._probe(tend, turned.seen)))
+                probe = self._probe(tend, turned.seen, tenure)
+                group.create_task(self._guard("probe", probe))
             if tend.goal is not None:
                 self.state.moving.add(tend.machine.id)
                 work = self._advance(tend, tend.goal, turned.seen, tenure)
@@ -277,21 +281,29 @@ class AccountLoop:
             self.state.moving.discard(command.ghost.id)
             self.hurry()
 
-    async def _probe(self, tend: Tend, seen: Seen) -> None:
+    async def _probe(self, tend: Tend, seen: Seen, tenure: Tenure) -> None:
         machine = tend.machine
-        begun, passed, text = self._ports.clock.now(), False, "it has no address yet"
+        probed = Probed(begun=self._ports.clock.now(), passed=False, text="it has no address yet")
         try:
             connection = self._account.provider.connection(machine, parts_of(machine, seen))
             if connection is not None:
-                passed, text = await self._ports.prober.probe(
-                    machine.id, connection, seen.fleet.probe
-                )
+                probed = await self._probed(machine, connection, seen, tenure)
         finally:
             # Also what could not be probed was tried: without that its bound would never count.
-            self.state.probed[machine.id] = Probed(begun=begun, passed=passed, text=text)
+            self.state.probed[machine.id] = probed
             self.state.probing.discard(machine.id)
-        if passed:
+        if probed.passed:
             self.nudge()
+
+    async def _probed(
+        self, machine: Machine, connection: Connection, seen: Seen, tenure: Tenure
+    ) -> Probed:
+        """Probe once; a host that is to be logged in to is prepared on the way."""
+        if self._ports.preparer is not None and is_prepared_by_ssh(seen):
+            return await self._outfitter.prepare(machine, connection, seen, tenure)
+        begun = self._ports.clock.now()
+        passed, text = await self._ports.prober.probe(machine.id, connection, seen.fleet.probe)
+        return Probed(begun=begun, passed=passed, text=text)
 
     def _set_pace(self, *, expecting: bool, due: datetime | None) -> None:
         """Grow the pause from 2 s to 15 s while something is expected; 30 s when all is quiet."""

@@ -6,16 +6,21 @@ from dataclasses import dataclass
 from hostler.domain.ids import MachineId
 from hostler.ports.clock import Clock
 from hostler.ports.meters import Meters
+from hostler.ports.preparer import Preparer
 from hostler.ports.prober import Prober
 from hostler.ports.store import Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ports:
-    """The store, the clock, the prober, the meters, and a source of fresh machine ids."""
+    """The store, the clock, the prober, the meters, and a source of fresh machine ids.
+
+    Without a `preparer`, hosts that are asked to be logged in to are probed as servers are.
+    """
 
     store: Store
     clock: Clock
     prober: Prober
     meters: Meters
     fresh: Callable[[], MachineId]
+    preparer: Preparer | None = None

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from hostler.domain.calls import Call, Done, Shows
-from hostler.domain.host import Host, HostCondition, ask_host
+from hostler.domain.host import Host, ask_host
 from hostler.domain.hostcalls import HostWays, fold_host, host_allowed
 from hostler.domain.hosting import HostsSeen, HostStep, decide_hosts
 from hostler.domain.ids import HostId
@@ -44,6 +44,14 @@ async def hosts_once(ports: Ports, account: Account, settings: Settings) -> Host
         await records(ports, state, fleet)
     tenure = tenure_of(f"account/{account.name}", ports)
     return await gather_hosts(ports, state, PLAN, tenure, Steadiness(ports.clock, settings.jump))
+
+
+async def plan_hosts(ports: Ports, account: Account, settings: Settings) -> tuple[HostPlanned, ...]:
+    """Look once, decide, and list the calls on hosts; nothing is recorded or sent."""
+    seen, provider = await hosts_once(ports, account, settings), account.provider
+    if seen is None or not isinstance(provider, KeepsHosts):
+        return ()
+    return tuple(planned_hosts(seen, provider))
 
 
 def planned_hosts(seen: HostsSeen, ways: HostWays) -> Iterator[HostPlanned]:
@@ -92,18 +100,22 @@ def _assumed(part: Part, call: Call) -> Part:
 
 
 def _waits(host: Host, part: Part, seen: HostsSeen) -> str:
-    """Return what a host waits for for which nothing may be asked now."""
+    """Return what a host waits for of which nothing may be asked now."""
+    unsure = next((asked for asked in host.asked if asked.fate is Fate.OPEN), None)
     if host.again is not None and host.again > seen.now:
         return f"another try at {host.again:%H:%M:%S}: {host.error}"
     if host.blind is not None and seen.view.shown(seen.view.sightings[part.id]) <= host.blind:
         return "a look: the outcome of the last call is unknown"
-    unsure = next((asked for asked in host.asked if asked.fate is Fate.OPEN), None)
-    if unsure is not None and unsure.shows is Shows.WIPE:
-        return "its wipe to be seen"
     if unsure is not None:
-        return f"settling: whether {unsure.kind} had its effect"
+        wipes = unsure.shows is Shows.WIPE
+        return "its wipe to be seen" if wipes else f"settling: whether {unsure.kind} had its effect"
+    return _rests(host, part)
+
+
+def _rests(host: Host, part: Part) -> str:
+    """Return what a host of which nothing is unsure waits for."""
     if part.note("scheduled"):
         return f"its deletion, at {part.note('deletable') or 'a date that is not told'}"
-    if host.condition is HostCondition.WIPING or part.condition is Condition.WIPING:
+    if part.condition is Condition.WIPING or host.wiping is not None:
         return f"the end of its wipe (now: {part.status})"
     return f"it is {part.status}"

@@ -62,13 +62,17 @@ class ProbeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probe:
-    """The readiness probe of a fleet; `command` runs on our side with HOSTLER_ADDRESS set."""
+    """The readiness probe of a fleet; `command` runs on our side with HOSTLER_ADDRESS set.
+
+    `commands` run on a host that outlives its machines, over SSH, before it counts as ready.
+    """
 
     kind: ProbeKind = ProbeKind.API
     port: int = 22
     command: tuple[str, ...] = ()
     timeout: timedelta = 5 * _S
     user: str = "root"
+    commands: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

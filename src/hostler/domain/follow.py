@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from . import claims, loss, money, named, standby, tenancies
+from . import claims, loss, money, named, outfit, standby, tenancies
 from .calls import Refusal
 from .commands import Event
 from .fleet import ProbeKind
@@ -74,6 +74,7 @@ def _starting(step: Step, seen: Seen, *, wave: bool) -> Step:
     up = part is not None and part.condition is Condition.UP
     if step.machine.phase is Phase.STARTING and up and not step.lost:
         step = _probe(step, seen)
+        step = outfit.starting(step, seen) if outfit.is_prepared_by_ssh(seen) else step
     if step.machine.phase is Phase.STARTING:
         step = _overdue(step, seen)
     return step
@@ -105,6 +106,9 @@ def _probe(step: Step, seen: Seen) -> Step:
     probed = seen.probed.get(machine.id)
     if probed is not None and probed.passed and probed.begun >= machine.since:
         passed = replace(step, machine=machine.with_fact("probe", probed.begun))
+        if probed.output:
+            told = event("prepared", machine, seen, "", probed.output)
+            passed = replace(passed, events=(*passed.events, told))
         return move(passed, Phase.READY, Reason.PROBE_PASSED, seen)
     every = seen.fleet.timers.probe_every
     due = probed is None or seen.now - probed.begun >= every
@@ -128,11 +132,15 @@ def _overdue(step: Step, seen: Seen) -> Step:
         probed = seen.probed.get(machine.id)
         if probed is None or probed.begun < due:
             return replace(step, probe=step.probe or step.lost)
+    if part is not None and part.mark is not None and part.condition is not Condition.UP:
+        step = tenancies.blamed(step, seen)
     return move(step, Phase.BROKEN, Reason.START_OVERDUE, seen)
 
 
 def _running(step: Step, seen: Seen, *, wave: bool) -> Step:
     step = _lose(step, seen, wave=wave)
+    if outfit.is_prepared_by_ssh(seen) and not step.lost:
+        step = outfit.running(step, seen)
     return standby.to_rest(step, seen) if step.machine.phase is Phase.READY else step
 
 
@@ -147,6 +155,7 @@ def _lose(step: Step, seen: Seen, *, wave: bool) -> Step:
     lost = step.machine.with_fact("loss_proved", seen.now)
     lost = lost.with_fact(LOCKED, seen.now) if reason is Reason.LOCKED else lost
     proven = replace(step, machine=lost)
+    proven = tenancies.blamed(proven, seen) if reason is Reason.FAILED else proven
     return replace(move(proven, Phase.BROKEN, reason, seen), lost=True)
 
 

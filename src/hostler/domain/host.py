@@ -8,10 +8,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from .attempts import Trouble
 from .calls import Call
+from .drift import Drift
 from .ids import AccountName, Epoch, FleetName, HostId, MachineId, PartId, Zone
 from .machine import Asked, Offer
 from .parts import Part, Slot
+from .pins import Pin
 
 HOST = Slot("host")
 """The slot that a host fills in its own record."""
@@ -66,6 +69,9 @@ class Host:
     `pool` is the prefix of the names that free hosts of its pool bear; `image` is what it is wiped
     to; `wiped` is when a proved wipe was seen finished, None while its disk may be anybody's;
     `wiping` is when that wipe was first seen; `witness` is what changes with a wipe, as last seen;
+    `cleaned` is when a proved wipe was last seen finished, whatever happened since; `pin` is its
+    host key, `applied` the digest of the commands that it carries, `trouble` and `drift` what
+    failed.
     `missing` is the beginning of the first look that lacked it; `scheduled` is when the provider
     will delete it. `price` is euros per hour, `spent` euros up to `billed_from`.
     """
@@ -92,8 +98,11 @@ class Host:
     wiped: datetime | None = None
     wiping: datetime | None = None
     witness: str = ""
-    pin: str = ""
-    pinned: datetime | None = None
+    cleaned: datetime | None = None
+    pin: Pin | None = None
+    applied: str = ""
+    trouble: Trouble = Trouble()
+    drift: Drift = Drift()
     missing: datetime | None = None
     delivered: datetime | None = None
     paid_until: datetime | None = None

@@ -9,19 +9,20 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from . import shown
+from .attempts import Ladder, quarantined_for, settled
+from .drift import Drift
 from .host import Host, HostCondition, HostGoal, HostOrigin, ReleasePolicy
 from .ids import AccountName, Epoch, FleetName, HostId, InstallationId, MachineId, PartId, TurnId
 from .machine import RETIRE, RETIRE_ASKED, Asked, Fate, Machine
 from .parts import Condition, Part
 from .phases import Phase
 from .reasons import Reason
+from .tenancies import FAULT
 from .traits import Traits
 from .view import View
 
-STRIKES = 3
-"""After so many machines in a row that never became ready, a host is left alone for a while."""
-
-QUARANTINE = timedelta(hours=24)
+LADDER = Ladder()
+"""After how many machines in a row that never became ready a host is left alone, and how long."""
 
 OURS = frozenset({"pending", "claimed", "resting", "rested", "releasing", "wiping", "parked"})
 """The stages of names that say that a host is this installation's, and not given up."""
@@ -151,7 +152,7 @@ def _passed_on(step: HostStep, machine: Machine, seen: HostsSeen) -> HostStep:
     if machine.phase is not Phase.GONE:
         return step
     host = replace(step.host, machine=machine.id, fleet=machine.fleet)
-    host = replace(host, strikes=0 if machine.was_ready else host.strikes + 1)
+    host = _judged(host, machine, seen)
     wipe = _wipe_of(machine)
     if machine.reason == Reason.RELEASE_SKIPPED:
         host = host.now(HostCondition.DIRTY, seen.now, str(Reason.RELEASE_SKIPPED))
@@ -168,6 +169,20 @@ def _passed_on(step: HostStep, machine: Machine, seen: HostsSeen) -> HostStep:
         host = replace(host, goal=HostGoal.WIPED if ours else None)
         host = host.now(HostCondition.DIRTY, seen.now, machine.reason)
     return replace(step, host=host, loose=machine.id)
+
+
+def _judged(host: Host, machine: Machine, seen: HostsSeen) -> Host:
+    """Count a machine that failed by its host against it; one that was ready clears it."""
+    calm = replace(host, trouble=settled(host.trouble))
+    if machine.was_ready is not None:
+        return replace(calm, strikes=0)
+    if machine.fact(FAULT) is None:
+        return calm
+    strikes = host.strikes + 1
+    if strikes < LADDER.strikes:
+        return replace(calm, strikes=strikes)
+    until = seen.now + quarantined_for(strikes, LADDER)
+    return replace(calm, strikes=strikes, quarantined_until=until)
 
 
 def _wipe_of(machine: Machine) -> Asked | None:
@@ -243,11 +258,11 @@ def _dirty(host: Host, part: Part, seen: HostsSeen) -> Host:
 
 
 def _served(host: Host, part: Part, seen: HostsSeen) -> Host:
-    """A quarantine ends with another wipe; its strikes stay."""
+    """A quarantine ends with another wipe; its strikes stay, so that one more failure is enough."""
     del part
     if host.quarantined(seen.now):
         return host
-    tried = replace(host, goal=HostGoal.WIPED, quarantined_until=None)
+    tried = replace(host, goal=HostGoal.WIPED, quarantined_until=None, wiped=None, wiping=None)
     return tried.now(HostCondition.DIRTY, seen.now, "its quarantine ended")
 
 
@@ -302,7 +317,10 @@ def _wiped(host: Host, part: Part, seen: HostsSeen) -> Host:
     if part.condition is Condition.FAILED:
         return _struck(host, seen)
     if host.wiped is None and part.condition is Condition.UP and at > host.wiping:
-        host = replace(host, wiped=seen.now, witness=part.note("witness"))
+        host = replace(host, wiped=seen.now, cleaned=seen.now, witness=part.note("witness"))
+        host = replace(host, applied="", drift=Drift())
+    if host.wiped is not None and host.quarantined(seen.now):
+        return host.now(HostCondition.QUARANTINED, seen.now, f"{host.strikes} strikes")
     if host.wiped is not None and part.note("stage") in AT_HOME:
         return replace(host, goal=None).now(HostCondition.FREE, seen.now, "wiped, and put back")
     return host

@@ -103,11 +103,15 @@ class Wish:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probed:
-    """The newest readiness probe of a machine: when it began, and whether it passed."""
+    """The newest readiness probe of a machine: when it began, whether it passed, what was seen.
+
+    `output` is what the commands of a host printed, where any ran.
+    """
 
     begun: datetime
     passed: bool
     text: str = ""
+    output: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

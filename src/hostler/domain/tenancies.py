@@ -17,6 +17,17 @@ _OTHERS = frozenset({"foreign", "other", "unnamed"})
 """What names of hosts tell that are nobody's of us."""
 
 
+FAULT = "host_failed"
+"""The fact that a machine failed by its host: that counts as a strike against the host."""
+
+
+def blamed(step: Step, seen: Seen) -> Step:
+    """Write down that the host failed, where it is known that it did, and not what asks for it."""
+    if not seen.traits.hosts:
+        return step
+    return replace(step, machine=step.machine.with_fact(FAULT, seen.now))
+
+
 def stopping(step: Step, seen: Seen) -> Step:
     """Write down whether the host is given up; end at once where it can go nowhere."""
     machine = step.machine

@@ -3,13 +3,16 @@
 from datetime import datetime
 from typing import Protocol, runtime_checkable
 
+from hostler.domain.attempts import Diagnosis
 from hostler.domain.buying import Limits
 from hostler.domain.calls import Call
 from hostler.domain.fleet import Order
 from hostler.domain.host import Host, HostGoal
-from hostler.domain.ids import FleetName
+from hostler.domain.ids import FleetName, HostId, Zone
 from hostler.domain.machine import Offer
 from hostler.domain.parts import Part
+
+from .preparer import Hides
 
 
 @runtime_checkable
@@ -30,6 +33,14 @@ class KeepsHosts(Protocol):
 
     def order(self, fleet: FleetName, orders: tuple[Order, ...]) -> Call:
         """Return the call that orders these hosts, all or none. Pure."""
+        ...
+
+    async def diagnose(self, zone: Zone, host: HostId) -> Diagnosis:
+        """Ask how healthy a host is; `NO_ANSWER` where nobody says so in time. Changes nothing."""
+        ...
+
+    async def password(self, zone: Zone, host: HostId) -> Hides | None:
+        """Return the password of the host's user, for `sudo`; None where it is sealed."""
         ...
 
     def fits(self, fleet: FleetName, offer: Offer, part: Part) -> str:

@@ -6,7 +6,8 @@ says about it, and the `extra` marks below say what msgspec has no words for.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from typing import Protocol
 
@@ -35,10 +36,12 @@ class Blueprint:
     """What a fleet's machines are made from: the offers to try in order, and a digest of the rest.
 
     Machines whose digest differs from their fleet's are outdated; the offers are no part of it.
+    `timers` are what this kind's machines usually take, by the names of the fleet file's timers.
     """
 
     offers: tuple[Offer, ...]
     digest: str
+    timers: Mapping[str, timedelta] = field(default_factory=dict[str, timedelta])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,18 @@ from hostler.providers.scaleway.api import bare
 from hostler.providers.scaleway.client import Client
 from hostler.providers.scaleway.pages import Listing, Paged, list_all
 
-from .wire import ATTACHMENTS, MACS, OSES, TYPES, Attachment, Mac, Os
+from .wire import (
+    ATTACHMENTS,
+    DIAGNOSTICS,
+    MACS,
+    OSES,
+    STARTED,
+    TYPES,
+    Attachment,
+    Diagnostic,
+    Mac,
+    Os,
+)
 
 
 class MacApi:
@@ -48,6 +59,18 @@ class MacApi:
     async def reboot(self, zone: Zone, mac: str) -> Mac:
         """Reboot a Mac."""
         return bare(MACS, await self.client.post(_path(zone, f"servers/{mac}/reboot"), {}))
+
+    async def start_diagnostic(self, zone: Zone, mac: str) -> str:
+        """Begin a look at a Mac's health; return its id."""
+        response = await self.client.post(
+            _path(zone, "connectivity-diagnostics"), {"server_id": mac}
+        )
+        return bare(STARTED, response).diagnostic_id
+
+    async def diagnostic(self, zone: Zone, diagnostic: str) -> Diagnostic:
+        """Read what a look at a Mac's health came to so far."""
+        path = _path(zone, f"connectivity-diagnostics/{diagnostic}")
+        return bare(DIAGNOSTICS, await self.client.get(path))
 
     async def delete(self, zone: Zone, mac: str) -> None:
         """Delete a Mac that is not paid for any more."""

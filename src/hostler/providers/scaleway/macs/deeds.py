@@ -57,6 +57,7 @@ class MacDeeds:
             ways.UNCOMMIT: self._uncommit,
             ways.DETACH: self._detach,
             ways.DELETE: self._delete,
+            ways.REBOOT: self._reboot,
             ways.SCHEDULE: self._schedule,
             ways.UNSCHEDULE: self._unschedule,
         }
@@ -142,6 +143,9 @@ class MacDeeds:
         if warning:
             log.warning("the type's usual image is used", host=mac.id, why=warning)
         return self._done(call, await self._api.reinstall(call.zone, mac.id, image))
+
+    async def _reboot(self, call: Call, mac: Mac) -> Outcome:
+        return self._done(call, await self._api.reboot(call.zone, mac.id))
 
     async def _uncommit(self, call: Call, mac: Mac) -> Outcome:
         body: dict[str, object] = {"commitment_type": {"commitment_type": "none"}}

@@ -1,6 +1,7 @@
 """Kind: how the fleet file's tables become an account with Macs."""
 
 import hashlib
+from datetime import timedelta
 from pathlib import Path
 
 from hostler.domain.errors import ConfigError
@@ -12,6 +13,9 @@ from hostler.providers.scaleway.kind import account_of
 
 from .images import is_family
 from .settings import PRICES, MacAccountTable, MacSite, MacTable, MacTemplate
+
+START, STOP = timedelta(minutes=45), timedelta(minutes=45)
+"""A claim may have to wipe first, and a wipe takes 5 to 20 minutes (reference: section 7.2)."""
 
 
 class MacKind:
@@ -37,6 +41,7 @@ class MacKind:
                 for zone in dict.fromkeys(table.zones)
             ),
             digest=hashlib.sha256(made.encode()).hexdigest()[:16],
+            timers={"start": START, "stop": STOP},
         )
 
     def open(self, opening: Opening) -> Provider:

@@ -3,12 +3,13 @@
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
+from hostler.domain.attempts import Diagnosis
 from hostler.domain.buying import Limits
 from hostler.domain.calls import Call, Outcome
 from hostler.domain.errors import ConfigError
 from hostler.domain.fleet import Order
 from hostler.domain.host import HOST, Host, HostGoal
-from hostler.domain.ids import FleetName, InstallationId, Zone
+from hostler.domain.ids import FleetName, HostId, InstallationId, Zone
 from hostler.domain.machine import Machine, Offer
 from hostler.domain.parts import Condition, Look, Part, Scope
 from hostler.domain.phases import Goal
@@ -16,14 +17,17 @@ from hostler.domain.traits import Traits
 from hostler.ports.clock import Clock
 from hostler.ports.provider import Connection
 from hostler.providers.scaleway.client import Client
+from hostler.providers.scaleway.errors import TROUBLE
 from hostler.providers.scaleway.marks import writable
+from hostler.providers.scaleway.settings import Secret
 
 from . import ways
 from .api import MacApi
 from .deeds import MacDeeds
+from .doctor import Doctor
 from .images import family_key
 from .look import MacLooker
-from .read import SERVER, MacReader
+from .read import SERVER, MacReader, password
 from .settings import MacSite, MacTemplate
 
 SETTLE = timedelta(seconds=60)
@@ -66,6 +70,7 @@ class Macs:
             hosts=HOST.kind,
         )
         self._api = MacApi(client)
+        self._doctor = Doctor(self._api, clock)
         self._looker = MacLooker(self._api, clock, self._reader)
         self._deeds = MacDeeds(self._api, clock, self._reader, installation)
 
@@ -103,6 +108,16 @@ class Macs:
 
     def order(self, fleet: FleetName, orders: tuple[Order, ...]) -> Call:
         return ways.order(fleet, self.pool_of(fleet), orders)
+
+    async def diagnose(self, zone: Zone, host: HostId) -> Diagnosis:
+        return await self._doctor.diagnose(zone, host)
+
+    async def password(self, zone: Zone, host: HostId) -> Secret | None:
+        try:
+            text = password(await self._api.mac(zone, host))
+        except TROUBLE:
+            return None
+        return Secret(text) if text else None
 
     def fits(self, fleet: FleetName, offer: Offer, part: Part) -> str:
         pool, stage = self.pool_of(fleet), part.note("stage")

@@ -8,10 +8,11 @@ anybody may claim while a wipe since its last use is not proved.
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from hostler.domain import outfit
 from hostler.domain.calls import Call, Effect, Shows
 from hostler.domain.claims import ADOPTED, CLEAN
 from hostler.domain.fleet import Order
-from hostler.domain.host import HOST, Host, HostGoal, HostOrigin, tenancy
+from hostler.domain.host import HOST, Host, HostCondition, HostGoal, HostOrigin, tenancy
 from hostler.domain.ids import FleetName, HostId, MachineId, PartId
 from hostler.domain.machine import RETIRE, Asked, Fate, Machine, Origin
 from hostler.domain.parts import Condition, Part, Slot
@@ -83,7 +84,7 @@ class Way:
         """Claim: pending, settled, wiped unless it was proved clean, claimed."""
         match self.stage:
             case Stage.CLAIMED:
-                return ()
+                return self._reboot()
             case Stage.PENDING if not self._settled():
                 return ()
             case Stage.PENDING if self.machine.fact(CLEAN) is None and not self._is_fit():
@@ -95,6 +96,15 @@ class Way:
                 return ()
             case _:
                 return self._again()
+
+    def _reboot(self) -> tuple[Call, ...]:
+        """Reboot once for each time that it was decided, whatever that took."""
+        since, last = self.machine.fact(outfit.REBOOT), self.machine.last_asked(SERVER, REBOOT)
+        if since is None or self.part.status not in {"ready", "error"}:
+            return ()
+        if last is not None and last.at >= since and last.fate in {Fate.DONE, Fate.OPEN}:
+            return ()
+        return (_reboot(self.part),)
 
     def _again(self) -> tuple[Call, ...]:
         """Mark a host that is ours by its tie, and lost its name to somebody or a late call."""
@@ -199,6 +209,19 @@ def _mark(
     )
 
 
+def _reboot(part: Part) -> Call:
+    return Call(
+        kind=REBOOT,
+        slot=SERVER,
+        zone=part.zone,
+        effect=Effect.CHANGE,
+        target=part.id,
+        once=True,
+        shows=Shows.NOTHING,
+        args=(("expect", part.name),),
+    )
+
+
 def reinstall(part: Part, slot: Slot, target: PartId, effect: Effect, family: str = "") -> Call:
     """Return a wipe of a host that must still bear the name that it bore."""
     return Call(
@@ -230,17 +253,25 @@ def host_calls(goal: HostGoal, host: Host, part: Part, now: datetime) -> tuple[C
 
 
 def _wiped(host: Host, part: Part) -> tuple[Call, ...]:
+    """Wipe a host, and put it back once its wipe is proved; in quarantine it stays by itself."""
     if part.note("scheduled"):
         return (_plain(UNSCHEDULE, part),)
-    if part.note("stage") != Stage.WIPING:
-        return (_rename(host, part, Stage.WIPING),)
-    if host.wiped is not None and host.origin is HostOrigin.ORDERED and not host.policy:
-        return (_rename(host, part, Stage.PARKED),)
-    if host.wiped is not None:
-        return (_free(host, part),) if host.pool else ()
+    alone = host.condition is HostCondition.QUARANTINED
+    stage = Stage.QUARANTINED if alone else Stage.WIPING
+    if part.note("stage") != stage:
+        return (_rename(host, part, stage),)
+    if alone or host.wiped is not None:
+        return () if alone else _put_back(host, part)
     if host.wiping is not None or part.status not in {"ready", "error"}:
         return ()
     return (reinstall(part, HOST, part.id, Effect.DESTROY, host.image),)
+
+
+def _put_back(host: Host, part: Part) -> tuple[Call, ...]:
+    """Put a clean host where machines take it from: one that we pay for is kept by our own name."""
+    if host.origin is HostOrigin.ORDERED and not host.policy:
+        return (_rename(host, part, Stage.PARKED),)
+    return (_free(host, part),) if host.pool else ()
 
 
 def _rename(host: Host, part: Part, stage: Stage) -> Call:

@@ -79,6 +79,12 @@ class Diagnostic(msgspec.Struct, frozen=True, gc=False):
     error_message: str | None = None
 
 
+class Started(msgspec.Struct, frozen=True, gc=False):
+    """A look at the health of a Mac that has begun."""
+
+    diagnostic_id: str
+
+
 class MacType(msgspec.Struct, frozen=True, gc=False):
     """A type that a zone sells."""
 
@@ -91,3 +97,5 @@ MACS = Shape[Mac](Mac, "server", "servers")
 OSES = Shape[Os](Os, "os", "os")
 ATTACHMENTS = Shape[Attachment](Attachment, "server_private_network", "server_private_networks")
 TYPES = Shape[MacType](MacType, "server_type", "server_types")
+DIAGNOSTICS = Shape[Diagnostic](Diagnostic, "diagnostic", "diagnostics")
+STARTED = Shape[Started](Started, "diagnostic", "diagnostics")

@@ -1,0 +1,141 @@
+"""Outfitting: logs in to a machine's host, configures it, and notes what came of that."""
+
+from dataclasses import replace
+from datetime import datetime
+
+import structlog
+
+from hostler.domain.attempts import (
+    Remedy,
+    accepted,
+    diagnosed,
+    failed,
+    next_remedy,
+    settled,
+)
+from hostler.domain.bootstrap import asks as asks_password
+from hostler.domain.drift import Drift, roll_failed
+from hostler.domain.host import Host
+from hostler.domain.ids import HostId
+from hostler.domain.machine import Fate, Machine
+from hostler.domain.outfit import LADDER, REBOOT
+from hostler.domain.phases import Phase
+from hostler.domain.pins import Ruling, expected, judge
+from hostler.domain.seen import Probed, Seen
+from hostler.domain.shown import Shows
+from hostler.ports.hosts import KeepsHosts
+from hostler.ports.preparer import Order, Prepared, Preparer
+from hostler.ports.provider import Connection
+
+from .given import Ports
+from .leases import Tenure
+from .state import AccountState
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.outfit")
+
+_OURS = "root"
+"""The login that a fleet file which names none asks for: at a Mac, its own user is meant."""
+
+
+class Outfitter:
+    """Prepares the hosts of one account."""
+
+    def __init__(self, ports: Ports, state: AccountState) -> None:
+        self._ports, self._state = ports, state
+        self._provider = state.account.provider
+
+    async def prepare(
+        self, machine: Machine, connection: Connection, seen: Seen, tenure: Tenure
+    ) -> Probed:
+        """Prepare once, and keep the host's key, its configuration and its failures."""
+        begun, stable = self._ports.clock.now(), self._state.stable
+        host, preparer = stable.hosts.get(machine.host or HostId("")), self._ports.preparer
+        if host is None or preparer is None:
+            return Probed(begun=begun, passed=False, text="its host is not on record yet")
+        wiped = _wiped(host, machine)
+        prepared = await self._run(preparer, machine, connection, seen, host)
+        kept = await self._judged(host, machine, prepared, wiped, seen)
+        newest = stable.hosts.get(host.id, host)
+        changed = replace(
+            newest, pin=kept.pin, applied=kept.applied, trouble=kept.trouble, drift=kept.drift
+        )
+        if changed != newest:
+            await stable.keep(self._ports.store, changed, tenure.fence)
+        text = prepared.error or (str(prepared.cause) if prepared.cause else "logged in")
+        log.info("prepared", machine=machine.id, host=host.id, well=prepared.well, text=text)
+        return Probed(begun=begun, passed=prepared.well, text=text, output=prepared.output)
+
+    async def _run(
+        self,
+        preparer: Preparer,
+        machine: Machine,
+        connection: Connection,
+        seen: Seen,
+        host: Host,
+    ) -> Prepared:
+        probe, provider = seen.fleet.probe, self._provider
+        asks = isinstance(provider, KeepsHosts) and any(map(asks_password, probe.commands))
+        password = (
+            await provider.password(host.zone, host.id)
+            if asks and isinstance(provider, KeepsHosts)
+            else None
+        )
+        order = Order(
+            machine=machine.id,
+            user="" if probe.user == _OURS else probe.user,
+            port=connection.port if probe.port == 22 else probe.port,
+            fingerprint=expected(host.pin, _wiped(host, machine)),
+            commands=probe.commands,
+            applied=host.applied,
+            password=password,
+        )
+        return await preparer.prepare(connection, order)
+
+    async def _judged(
+        self,
+        host: Host,
+        machine: Machine,
+        prepared: Prepared,
+        wiped: datetime | None,
+        seen: Seen,
+    ) -> Host:
+        """Return the record with what was seen: its key, its commands, and what failed."""
+        now = self._ports.clock.now()
+        if prepared.login and prepared.fingerprint:
+            judgement = judge(host.pin, wiped, prepared.fingerprint, now)
+            if judgement.ruling is not Ruling.REFUSE:
+                host = replace(host, pin=judgement.pin)
+        if prepared.well:
+            return replace(
+                host, applied=prepared.applied, trouble=settled(host.trouble), drift=Drift()
+            )
+        if machine.phase is Phase.READY:
+            digest = Order(machine=machine.id, commands=seen.fleet.probe.commands).wanted
+            return replace(host, drift=roll_failed(host.drift, digest, now))
+        return await self._troubled(host, machine, prepared)
+
+    async def _troubled(self, host: Host, machine: Machine, prepared: Prepared) -> Host:
+        """Count one more failure, and have the host looked at where that comes next."""
+        trouble = failed(host.trouble, stranger=prepared.wrong_key)
+        if _was_rebooted(machine) and not trouble.rebooted:
+            trouble = accepted(trouble, Remedy.REBOOT)
+        step = next_remedy(replace(trouble, strikes=host.strikes), LADDER)
+        provider = self._provider
+        if step.remedy is Remedy.DIAGNOSE and isinstance(provider, KeepsHosts):
+            trouble = diagnosed(trouble, await provider.diagnose(host.zone, host.id))
+        return replace(host, trouble=trouble)
+
+
+def _wiped(host: Host, machine: Machine) -> datetime | None:
+    """Return when the host's disk was last seen wiped on our word, for this machine or before."""
+    seen = [a.closed for a in machine.asked if a.shows is Shows.WIPE and a.fate is Fate.DONE]
+    times = [at for at in (host.cleaned, *seen) if at is not None]
+    return max(times, default=None)
+
+
+def _was_rebooted(machine: Machine) -> bool:
+    since = machine.fact(REBOOT)
+    return since is not None and any(
+        asked.kind.endswith(REBOOT) and asked.fate is Fate.DONE and asked.at >= since
+        for asked in machine.asked
+    )
