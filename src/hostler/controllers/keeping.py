@@ -216,6 +216,7 @@ class Keeper:
             deadline=self._provider.traits.deadline,
             ours=part is not None and _is_ours(host, part),
             looked=self._shown(part) if part is not None else None,
+            look_limit=max(f.timers.look_limit for f in self._state.account.fleets),
         )
 
 

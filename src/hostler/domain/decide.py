@@ -157,11 +157,17 @@ def _end_now(step: Step, row: FleetRow, seen: Seen) -> Step:
 
 
 def _begins_to_end(step: Step, seen: Seen) -> Step:
-    """Settle what becomes of a tenancy's host before the first call of its end."""
+    """Settle what becomes of a tenancy's host before the first call of its end.
+
+    Where that is nothing, the machine is gone by its next turn: one save makes one move.
+    """
     begins = step.machine.phase is Phase.STOPPING and step.before.phase is not Phase.STOPPING
     if not begins or not seen.traits.hosts or step.machine.goal is Goal.RESTING:
         return step
-    return tenancies.stopping(step, seen)
+    settled = tenancies.stopping(step, seen)
+    if settled.machine.phase is Phase.GONE:
+        return replace(step, blocker="its host is left as it is")
+    return settled
 
 
 def _aimed(step: Step, row: FleetRow, seen: Seen, ways: Ways, rests: Rests) -> Step:

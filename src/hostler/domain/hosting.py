@@ -27,6 +27,7 @@ LADDER = Ladder()
 OURS = frozenset({"pending", "claimed", "resting", "rested", "releasing", "wiping", "parked"})
 """The stages of names that say that a host is this installation's, and not given up."""
 
+_OTHERS = frozenset({"foreign", "other", "unnamed"})
 AT_HOME = frozenset({"pool", "parked", "ordered"})
 """The stages in which a host may be taken, if nothing else speaks against it."""
 
@@ -306,7 +307,13 @@ def _left(host: Host, part: Part, seen: HostsSeen) -> Host:
 
 
 def _wiped(host: Host, part: Part, seen: HostsSeen) -> Host:
-    """Follow a wipe: begun when it was seen, over when the host is ready in a later look."""
+    """Follow a wipe: begun when it was seen, over when the host is ready in a later look.
+
+    A host that bears somebody else's name by now is not ours to wipe: a person lends it, or another
+    installation claimed it as soon as it was back in the pool.
+    """
+    if part.note("stage") in _OTHERS:
+        return _left(host, part, seen)
     at = seen.view.shown(seen.view.sightings[PartId(host.id)])
     wipe = next((a for a in host.asked if a.shows is shown.Shows.WIPE), None)
     if host.wiping is None and wipe is not None and wipe.fate is Fate.DONE:
