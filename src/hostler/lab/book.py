@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from datetime import timedelta
 
 from hostler.domain.fleet import Fleet, FleetRow
 from hostler.domain.host import Host
@@ -9,7 +10,7 @@ from hostler.domain.ids import Epoch, FleetName, HostId, InstallationId, Machine
 from hostler.domain.machine import Machine
 from hostler.domain.phases import Phase
 from hostler.domain.seen import Suspect
-from hostler.testing.invariants import Attempts, Bounds
+from hostler.testing.invariants import SLACK, Attempts, Bounds
 from hostler.testing.sureness import Failures, Onces, Records
 
 FRESH = 75.0
@@ -74,4 +75,6 @@ def book_for(own: InstallationId, fleets: Iterable[Fleet], quiet: float) -> Book
     """Return the empty book of a new installation that looks so often where all is quiet."""
     by_name = {fleet.name: fleet for fleet in fleets}
     timers = next(iter(by_name.values())).timers
-    return Book(own=own, fleets=by_name, bounds=Bounds(timers), fresh=max(FRESH, 1.5 * quiet))
+    slow = timedelta(seconds=max(0.0, quiet - FRESH))
+    bounds = Bounds(timers, SLACK + slow)
+    return Book(own=own, fleets=by_name, bounds=bounds, fresh=max(FRESH, 1.5 * quiet))

@@ -43,11 +43,11 @@ class Ground:
 
     # ------------------------------------------------------------ what there is
 
-    def found_home(self, *, replicas: int) -> Home:
-        """Return a new installation, with an empty store of its own."""
+    def found_home(self, *, replicas: int, other: bool = False) -> Home:
+        """Return a new installation, with an empty store of its own; `other`: somebody else's."""
         self._installations += 1
         own = InstallationId(f"i{self._installations}{self.climate.seed}")
-        land, fleets = self.land, self.land.fleets()
+        land, fleets = self.land, self.land.fleets(other=other)
         book = book_for(own, fleets, land.settings.quiet.total_seconds())
         self.watch.books.append(book)
         home = Home(

@@ -84,8 +84,8 @@ class Land(Protocol):
         """Return who watches over the season."""
         ...
 
-    def fleets(self) -> tuple[Fleet, ...]:
-        """Return the fleets of an installation."""
+    def fleets(self, *, other: bool) -> tuple[Fleet, ...]:
+        """Return the fleets of our installation, or of the other one."""
         ...
 
     def provider(self, client: Client, clock: SimClock, own: InstallationId) -> Provider:
@@ -127,8 +127,9 @@ class InstanceLand:
         """Return who watches over the season."""
         return Watch(world, trace, SETTLE.total_seconds())
 
-    def fleets(self) -> tuple[Fleet, ...]:
-        """Return the one fleet."""
+    def fleets(self, *, other: bool) -> tuple[Fleet, ...]:
+        """Return the one fleet; the other installation's has the same name."""
+        del other
         climate = self._climate
         zones = ("fr-par-1", "nl-ams-1") if climate.two_zones else ("fr-par-1",)
         types = ("DEV1-S",) if climate.local_disk else ("PLAY2-PICO", "PLAY2-NANO")

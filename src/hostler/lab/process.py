@@ -279,14 +279,16 @@ class Process:
             self.home.watch.found((Violation(invariant="engine", text=text),))
 
     def holds_lease(self) -> bool:
-        """Tell whether calls may be begun: the fleets' leases are ours, by our own clock."""
+        """Tell whether calls may be begun: a fleet's lease is ours, by our own clock.
+
+        Where hosts outlive machines, some of their calls are made under the account's.
+        """
         run = self.incarnation
         if run is None:
             return False
-        return any(
-            self.clock.boot() < run.engine.leases.until(f"fleet/{fleet.name}")
-            for fleet in self.home.fleets
-        )
+        names = [f"fleet/{fleet.name}" for fleet in self.home.fleets]
+        names += ["account/main"] if self.home.book.hosts else []
+        return any(self.clock.boot() < run.engine.leases.until(name) for name in names)
 
     # ------------------------------------------------------------ what befalls it
 

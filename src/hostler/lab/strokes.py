@@ -135,7 +135,7 @@ class Strokes:
         """Let a second installation, with the same fleet's name, come into the project."""
         ground = self._ground
         ground.trace.note("a second installation arrives")
-        self._second = ground.found_home(replicas=1)
+        self._second = ground.found_home(replicas=1, other=True)
         ground.watch.struck("second_installation")
         process = ground.add_process(self._second, "z", 0.0)
         self._group.create_task(process.start(self._group))

@@ -94,6 +94,10 @@ class Watch:
         """Tell whether all is well with what a machine has."""
         return is_healthy(self.world, machine) and not self._was_locked(machine)
 
+    def left_of(self, machine: Machine) -> list[Thing]:
+        """Return what there still is of a machine that is gone."""
+        return [thing for thing, _ in self.things() if is_of(thing, machine)]
+
     def explained(self, book: Book) -> Iterable[PartId]:
         """Return the ids of what a book's records or its ledger explain."""
         return book.explained()
@@ -164,7 +168,7 @@ class Watch:
         book.failures.moved(before, machine, self.now)
         if machine.phase is Phase.GONE:
             self.found(book.onces.gone(before.phase, machine, self.now))
-            left = [t for t, _ in self.things() if is_of(t, machine)]
+            left = self.left_of(machine)
             oldest = self.now - self.settle - (LIES if self.now - self.lied < LIES else 0.0)
             self.found(invariants.gone(before.phase, machine, left, oldest))
         else:

@@ -207,10 +207,12 @@ _CAPPED = timedelta(minutes=60)
 class Bounds:
     """S9, L2: every phase on the way somewhere has a bound and an exit.
 
-    Only time counts in which a machine's own parts can be looked at, and nobody holds it.
+    Only time counts in which a machine's own parts can be looked at, and nobody holds it. `slack`
+    is how much later than its bound a phase may end.
     """
 
     timers: Timers
+    slack: timedelta = SLACK
     spent: dict[tuple[MachineId, Phase], float] = field(
         default_factory=dict[tuple[MachineId, Phase], float]
     )
@@ -233,13 +235,13 @@ class Bounds:
         timers = self.timers
         match machine.phase:
             case Phase.WANTED:
-                return timers.admit + SLACK
+                return timers.admit + self.slack
             case Phase.STARTING:
-                return timers.start + SLACK
+                return timers.start + self.slack
             case Phase.DRAINING:
-                return timers.drain + SLACK
+                return timers.drain + self.slack
             case Phase.STOPPING:
-                return None if machine.stuck else timers.stop + SLACK
+                return None if machine.stuck else timers.stop + self.slack
             case Phase.BROKEN:
                 return timers.keep_broken + _CAPPED
             case Phase.READY | Phase.RESTING | Phase.GONE:

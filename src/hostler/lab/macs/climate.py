@@ -54,7 +54,8 @@ _TYPES = ("M2-L", "M4-M")
 class MacClimate:
     """Everything that one seed draws: the weather, the pools, the fleets, and a cadence of looks.
 
-    `beyond`: some effects come later than settle. `pools` are the prefixes of the fleets' pools,
+    `beyond`: some effects come later than settle. `namesakes`: the fleets of the second
+    installation have the names of ours, so that neither may grow until one is sent away. `pools` are the prefixes of the fleets' pools,
     one for each fleet. `quiet` is the time between looks where nothing is expected, in seconds.
     """
 
@@ -64,6 +65,7 @@ class MacClimate:
     floor: str = "412"
     gone: str = "404"
     beyond: bool = False
+    namesakes: bool = False
     quiet: float = 900.0
 
 
@@ -98,6 +100,7 @@ def draw_macs(seed: int, size: Size) -> MacClimate:
         floor=rng.choice(("412", "mixed")),
         gone=rng.choice(("404", "404", "403")),
         beyond=bool(BEYOND & set(faults)),
+        namesakes=rng.random() < 0.2,
     )
 
 

@@ -31,6 +31,11 @@ ZONES = (Zone("fr-par-1"),)
 START = timedelta(minutes=45)
 
 
+def name_of(fleet: FleetName, *, other: bool) -> FleetName:
+    """Return how a fleet is called by us, or by the other installation."""
+    return FleetName(f"{fleet}-too") if other else fleet
+
+
 class MacLand:
     """Hosts that outlive machines. Implements `hostler.lab.land.Land`."""
 
@@ -71,13 +76,13 @@ class MacLand:
         """Return who watches over the season."""
         return MacWatch(world, trace, SETTLE.total_seconds(), self._climate)
 
-    def fleets(self) -> tuple[Fleet, ...]:
-        """Return a fleet for each of the pools."""
-        base = self._climate.base
+    def fleets(self, *, other: bool) -> tuple[Fleet, ...]:
+        """Return a fleet for each of the pools; the other installation's may be namesakes."""
+        base, climate = self._climate.base, self._climate
         types = tuple(dict.fromkeys(stock.type_name for stock in self._climate.stocks))
         return tuple(
             Fleet(
-                name=name,
+                name=name_of(name, other=other and not climate.namesakes),
                 account=AccountName("main"),
                 size=base.machines,
                 offers=tuple(Offer(t, zone, FAMILY) for t in types for zone in ZONES),
@@ -97,7 +102,9 @@ class MacLand:
             installation=own,
             zones=ZONES,
             templates={
-                name: MacTemplate(pool=pool) for name, pool in zip(FLEETS, pools, strict=False)
+                name_of(name, other=other): MacTemplate(pool=pool)
+                for name, pool in zip(FLEETS, pools, strict=False)
+                for other in (False, True)
             },
             site=MacSite(pools=tuple(dict.fromkeys(pools)), default=pools[0]),
             settle=SETTLE,

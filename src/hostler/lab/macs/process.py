@@ -4,7 +4,9 @@ import contextvars
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from hostler.domain.buying import Limits
 from hostler.domain.calls import Call, Outcome
+from hostler.domain.fleet import Order
 from hostler.domain.host import HOST, Host, HostGoal
 from hostler.domain.ids import FleetName
 from hostler.domain.machine import Offer
@@ -58,12 +60,21 @@ class WatchedMacs(WatchedProvider):
         """Return how the names in a fleet's pool begin."""
         return self._hosts.pool_of(fleet)
 
+    def limits(self, fleet: FleetName) -> Limits | None:
+        """Return the limits of ordering hosts."""
+        return self._hosts.limits(fleet)
+
+    def order(self, fleet: FleetName, orders: tuple[Order, ...]) -> Call:
+        """Return the call that orders hosts."""
+        return self._hosts.order(fleet, orders)
+
     def fits(self, fleet: FleetName, offer: Offer, part: Part) -> str:
         """Return why a host is none for an offer."""
         return self._hosts.fits(fleet, offer, part)
 
     @property
     def _hosts(self) -> KeepsHosts:
-        if not isinstance(self._inner, KeepsHosts):
+        """What hosts need of a provider: all of it must be told on, or the engine keeps none."""
+        if not (isinstance(self._inner, KeepsHosts) and isinstance(self, KeepsHosts)):
             raise TypeError(type(self._inner))
         return self._inner

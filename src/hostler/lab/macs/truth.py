@@ -71,7 +71,8 @@ class Fact:
 
     `used` is how often its disk had been written when somebody (`user`) last had it; whoever gets
     it next must find it written anew. `handled` is when a person last renamed it, `late` when
-    something last took effect beyond settle, `named` since when it bears its name.
+    something last took effect beyond settle, `named` since when it bears its name, `given` whether a
+    person gave it that.
     """
 
     name: str
@@ -83,6 +84,7 @@ class Fact:
     user: str = PERSON
     handled: float = NEVER
     late: float = NEVER
+    given: bool = False
     asked: list[Asked] = field(default_factory=list[Asked])
 
     @property
@@ -170,7 +172,7 @@ class Truth:
     def _renamed(self, host: HostId, fact: Fact, mac: Mac) -> Change:
         before = _copy(fact)
         by = next((a for a in reversed(fact.asked) if a.name == mac.name), None)
-        fact.name, fact.named = mac.name, mac.modified
+        fact.name, fact.named, fact.given = mac.name, mac.modified, by is None
         late = by is not None and mac.modified - by.begun > self.settle
         if by is None:
             fact.handled = mac.modified

@@ -39,6 +39,7 @@ _USED = frozenset({Phase.READY, Phase.DRAINING})
 _LET_GO = frozenset({str(Reason.HOST_TAKEN), str(Reason.RELEASE_SKIPPED), str(Reason.HOST_LOST)})
 """Reasons for which a machine is gone although its host may still bear its name."""
 _CLAIMS = frozenset({"pending", "claimed", "resting", "rested"})
+_TENANT = _CLAIMS | {"releasing"}
 _KEPT = frozenset({HostCondition.QUARANTINED, HostCondition.RETIRING})
 
 
@@ -76,6 +77,19 @@ class MacWatch(Watch):
         whose = self.truth.hosts[host].whose
         mine = whose is not None and (whose[0], whose[1].machine) == ("claimed", machine.id)
         return mine and self.truth.is_steady(host)
+
+    def left_of(self, machine: Machine) -> list[Thing]:
+        """Return the hosts whose names tell that a machine has them; those it let go of apart."""
+        if machine.reason in _LET_GO:
+            return []
+        mine = {
+            PartId(host)
+            for host, fact in self.truth.hosts.items()
+            if (whose := fact.whose) is not None
+            and not fact.given
+            and (whose[0] in _TENANT and whose[1].machine == machine.id)
+        }
+        return [thing for thing, _ in self.things() if thing.id in mine]
 
     def explained(self, book: Book) -> set[PartId]:
         """Return the hosts that a machine has, that have work of their own, or that are told."""
