@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from hostler.domain.ids import HostId, MachineId, machine_id
 from hostler.domain.seen import Wish, WishKind
-from hostler.lab.macstand import FLEET, MINUTE, POOL, MacStand, play_macs, stage
+from hostler.lab.macstand import FLEET, MINUTE, POOL, MacStand, hosts, play_macs, stage
 from hostler.lab.stand import ZONE, Hostler
 
 NEW = machine_id(77)
@@ -85,13 +85,13 @@ def test_several_hosts_are_adopted_at_once_and_none_is_shed() -> None:
     async def scene(s: MacStand) -> None:
         hostler = s.hostler()
         await s.ready(hostler, 1)
-        hosts = [bought(s, f"apple-silicon-{name}") for name in ("a", "b", "c")]
-        for number, host in enumerate(hosts):
+        named = [bought(s, f"apple-silicon-{name}") for name in ("a", "b", "c")]
+        for number, host in enumerate(named):
             s.truth.used[host] = 0
             new = machine_id(100 + number)
             await wish(s, hostler, WishKind.POOL_ADOPT, host, keep=True, machine=new)
         await settled(s, hostler, 4)
-        assert [s.mac(host).installs for host in hosts] == [1, 1, 1]
+        assert [s.mac(host).installs for host in named] == [1, 1, 1]
 
     play_macs(scene, count=3)
 
@@ -148,5 +148,27 @@ def test_a_host_that_a_machine_has_is_neither_put_into_the_pool_nor_adopted() ->
             await wish(s, hostler, kind, s.ids[0])
             await settled(s, hostler, 1)
         assert stage(s.mac()) == "claimed"
+
+    play_macs(scene)
+
+
+def test_a_host_on_its_way_home_is_asked_nothing_twice() -> None:
+    """A look that is older than an answer shows the host as it was: nothing follows from that."""
+
+    async def scene(s: MacStand) -> None:
+        hostler = s.hostler()
+        await s.ready(hostler, 1)
+        await hostler.scale(0)
+        errors = set[str]()
+
+        async def free() -> bool:
+            found = await hosts(hostler)
+            errors.update(host.error for host in found)
+            return [str(host.condition) for host in found] == ["free"]
+
+        await s.until(free, 90 * MINUTE)
+        await s.stand.clock.sleep(MINUTE)
+        await free()
+        assert errors == {""}
 
     play_macs(scene)

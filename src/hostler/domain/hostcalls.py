@@ -30,7 +30,7 @@ def host_allowed(  # noqa: PLR0913, PLR0917 - all that makes a call possible
     """Return the calls to be made now.
 
     None in a pause, after an unknown outcome without a look, or while it is unsure whether an
-    earlier call may still have its effect.
+    earlier call may still have its effect; and none that was done since the newest look began.
     """
     if host.again is not None and now < host.again <= now + LONGEST_PAUSE:
         return ()
@@ -38,7 +38,16 @@ def host_allowed(  # noqa: PLR0913, PLR0917 - all that makes a call possible
         return ()
     if any(asked.fate is Fate.OPEN for asked in host.asked):
         return ()
-    return ways.host_calls(goal, host, part, now)
+    calls = ways.host_calls(goal, host, part, now)
+    return tuple(call for call in calls if not _was_done(host, call, shown))
+
+
+def _was_done(host: Host, call: Call, shown: datetime) -> bool:
+    """Tell whether a call was answered well since the look that asks for it."""
+    asked = host.last_asked(call.kind)
+    if asked is None or asked.fate is not Fate.DONE:
+        return False
+    return asked.closed is not None and shown <= asked.closed
 
 
 def fold_host(host: Host, call: Call, outcome: Outcome, now: datetime) -> Host:
