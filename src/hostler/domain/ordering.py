@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from .buying import Ended, Leased, Situation, default
+from .buying import Ended, Leased, Limits, Situation, default
 from .commands import KeepHost, OrderHosts
 from .demand import demand_of
 from .fleet import FleetRow, Order, Sized
@@ -40,10 +40,11 @@ class Bought:
 
 
 def buy(steps: tuple[Step, ...], row: FleetRow, seen: Seen) -> Bought:
-    """Return what is ordered and given up now, where hosts may be ordered at all."""
-    if seen.limits is None:
+    """Return what is ordered and given up now, where hosts may be ordered, or were."""
+    if seen.limits is not None:
+        row = _remembered(row, seen)
+    elif not any(_leased(steps, seen)):
         return Bought(row=row, steps=steps)
-    row = _remembered(row, seen)
     if paused(row, seen.now) or seen.fleet.protected or world_is_right(seen):
         return Bought(row=row, steps=steps)
     purchase = default(_situation(steps, row, seen))
@@ -84,7 +85,7 @@ def _situation(steps: tuple[Step, ...], row: FleetRow, seen: Seen) -> Situation:
         waiting=max(0, waiting - len(seen.free)),
         ordered=tuple(order.at for order in row.orders),
         price=max(prices, default=0.0),
-        limits=seen.limits if seen.limits is not None else Situation.limits,
+        limits=seen.limits or Limits(batch=0),
     )
 
 
