@@ -10,6 +10,7 @@ from .compose import Composed
 from .trials import trials
 
 RUNNER = "GitLab Runner"
+COSTS = "Money"
 
 
 def groups(verb: str = "") -> Groups:
@@ -19,10 +20,19 @@ def groups(verb: str = "") -> Groups:
         return {"Try": {verb: tried[verb]}}
     if verb == "fleeting":
         return {RUNNER: fleeting()}
+    if verb == "money":
+        return {COSTS: costs()}
     kept = commands(Composed(), verb)
     if any(verb in names for names in GROUPS.values()):
         return {**kept, "Try": tried}
-    return {**kept, RUNNER: fleeting(), "Try": tried}
+    return {**kept, COSTS: costs(), RUNNER: fleeting(), "Try": tried}
+
+
+def costs() -> Mapping[str, Callable[..., int]]:
+    """Return the command about money."""
+    from .backtesting import money
+
+    return money()
 
 
 def fleeting() -> Mapping[str, Callable[..., int]]:

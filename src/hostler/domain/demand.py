@@ -34,6 +34,13 @@ class Demand:
         place = bisect_right(self.times, time) - 1
         return self.wanted[place] if place >= 0 and time < self.until else 0
 
+    def since(self, start: datetime) -> "Demand":
+        """Return the demand from a time on."""
+        if not self.times or start <= self.start:
+            return self
+        later = [(t, n) for t, n in zip(self.times, self.wanted, strict=True) if t > start]
+        return demand_of([(start, self.at(start)), *later], max(start, self.until))
+
 
 def demand_of(steps: list[tuple[datetime, int]], until: datetime) -> Demand:
     """Return steps as a demand: the last of a time counts, and what changes nothing is left out."""

@@ -14,7 +14,7 @@ from datetime import date, datetime, timedelta
 from .demand import Demand
 
 _DAY = timedelta(days=1)
-Agos = Mapping[date, tuple[timedelta, ...]]
+Backs = Mapping[date, tuple[timedelta, ...]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,10 +60,10 @@ def likely(past: Demand, now: datetime, at_work: int, outlook: Outlook) -> tuple
     """
     starts = [now + n * outlook.step for n in range(int(outlook.ahead / outlook.step))]
     firsts = {start.date(): start for start in reversed(starts)}
-    agos = {day: alike(past, now, start, outlook) for day, start in firsts.items()}
+    backs = {day: alike(past, now, start, outlook) for day, start in firsts.items()}
     courses = list[Course]()
-    for number, ago in enumerate(agos[now.date()]):
-        wanted = _wanted(past, starts, agos, number, outlook)
+    for number, ago in enumerate(backs[now.date()]):
+        wanted = _wanted(past, starts, backs, number, outlook)
         courses.append(
             _course(at_work, _faded(wanted, at_work - past.at(now - ago), outlook), outlook)
         )
@@ -83,12 +83,12 @@ def alike(past: Demand, now: datetime, time: datetime, outlook: Outlook) -> tupl
 
 
 def _wanted(
-    past: Demand, starts: Sequence[datetime], agos: Agos, number: int, outlook: Outlook
+    past: Demand, starts: Sequence[datetime], backs: Backs, number: int, outlook: Outlook
 ) -> list[int]:
     """Return the most that was wanted in each step of one sample; nothing where there is none."""
     wanted = list[int]()
     for start in starts:
-        back = agos[start.date()]
+        back = backs[start.date()]
         wanted.append(_most(past, start - back[number], outlook.step) if number < len(back) else 0)
     return wanted
 

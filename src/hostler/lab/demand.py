@@ -32,11 +32,11 @@ class Team:
     weekend: float = 3.0
     job: float = 18.0
     spread: float = 0.6
-    kept: timedelta = 60 * _MIN
+    kept: timedelta = 120 * _MIN
     bursts: float = 1.0
     burst: int = 6
     nightly: int = 6
-    release: float = 1.5
+    release: float = 1.2
 
 
 _HOURS = (

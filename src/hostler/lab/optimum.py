@@ -13,7 +13,7 @@ is best lies between the two, and where they agree the optimum is exact.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from hostler.domain.buying import Lead
 from hostler.domain.demand import Demand
@@ -46,21 +46,8 @@ def optimal_paid_hours(
     nothing is served later than the policy did, and nothing need be served sooner.
     """
     lead = Lead(delivery=delivery, wipe=wipe, floor=floor)
-    stays = best_stays(served_from(demand, demand.start + delivery), lead)
+    stays = best_stays(demand.since(demand.start + delivery), lead)
     return sum(stay.end - stay.delivered for stay in stays) / 3600
-
-
-def served_from(demand: Demand, start: datetime) -> Demand:
-    """Return the demand without what was wanted before a time."""
-    if not demand.times or start <= demand.start:
-        return demand
-    later = [(t, n) for t, n in zip(demand.times, demand.wanted, strict=True) if t > start]
-    steps = [(start, demand.at(start)), *later]
-    return Demand(
-        times=tuple(time for time, _ in steps),
-        wanted=tuple(wanted for _, wanted in steps),
-        until=max(demand.until, start),
-    )
 
 
 def best_stays(demand: Demand, lead: Lead) -> tuple[Stay, ...]:

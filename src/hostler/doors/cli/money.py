@@ -1,0 +1,297 @@
+"""Money: what fleets and hosts cost, from the records; and what another policy would have cost."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Annotated, Literal, Protocol
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
+from rich.console import Group, RenderableType
+
+from hostler.domain.demand import Demand
+from hostler.domain.errors import WishRefused
+from hostler.domain.fleet import Fleet
+from hostler.domain.host import Host
+from hostler.domain.usage import Image, Usage, recorded, usage
+from hostler.domain.windows import DAILY, HOURLY, MONTHLY, Terms, cost_so_far, paid
+from hostler.ports.store import Store
+
+from . import pictures
+from .events import of_fleet
+from .exits import Exit
+from .guard import Guard
+from .options import About, File
+from .outside import Outside, Purpose
+from .pictures import ink
+from .screen import Screen
+from .words import euros, span
+
+_HOUR = timedelta(hours=1)
+_DAY, _MONTH = 24, 720
+"""Hours of a forecast: a day, and thirty of them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a policy makes of a demand; `optimal_hours` is the least that serves it as soon."""
+
+    policy: str
+    hosts: int
+    paid_hours: float
+    used_hours: float
+    optimal_hours: float
+    euros: float
+    mean_wait: timedelta
+    p95_wait: timedelta
+    longest_wait: timedelta
+
+
+class Trying(Protocol):
+    """Plays demands against policies."""
+
+    @property
+    def policies(self) -> tuple[str, ...]:
+        """The names of the policies, the default first."""
+        ...
+
+    def generated(self, days: int, seed: int, now: datetime) -> Demand:
+        """Return the demand of a made-up team in the days before now."""
+        ...
+
+    def outcome(self, policy: str, demand: Demand, price: float) -> Outcome:
+        """Return what a policy makes of a demand, at a price of euros an hour."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bill:
+    """What a fleet, or the leased hosts of an account, came to."""
+
+    kind: str
+    name: str
+    used: Usage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """Against which policy what is played."""
+
+    policy: str
+    demand: str
+    days: int
+    seed: int
+    price: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Money:
+    """The command that tells of money."""
+
+    outside: Outside
+    guard: Guard
+    trying: Trying
+
+    def money(  # noqa: PLR0913 - options of one command
+        self,
+        file: File,
+        /,
+        *,
+        policy: Annotated[
+            str | None, Parameter(help="play a demand against this policy, beside the default")
+        ] = None,
+        demand: Annotated[
+            Literal["recorded", "generated"], Parameter(help="which demand is played")
+        ] = "recorded",
+        days: Annotated[
+            int, Parameter(help="of demand, the last ones", validator=Number(gte=1, lte=90))
+        ] = 28,
+        seed: Annotated[int, Parameter(help="of a generated demand")] = 1,
+        price: Annotated[
+            float | None,
+            Parameter(help="euros an hour of one host; left out: as recorded, or 1"),
+        ] = None,
+        about: About | None = None,
+    ) -> int:
+        """Show hours paid and used, overhead and forecast; or try another policy."""
+        asked = about or About()
+        if policy is None:
+            return self.guard(asked.json, lambda screen: self._bills(file, asked, screen))
+        tried = Asked(policy=policy, demand=demand, days=days, seed=seed, price=price)
+        return self.guard(asked.json, lambda screen: self._try(file, tried, asked, screen))
+
+    # ------------------------------------------------------------ what it costs
+
+    async def _bills(self, file: File, asked: About, screen: Screen) -> int:
+        config, now = self.outside.load(file), self.outside.clock().now()
+        async with self.outside.store(config, Purpose.READ) as store:
+            fleets = config.chosen(asked.fleet)
+            bills = [await bill_of(store, fleet, now) for fleet in fleets]
+            accounts = {fleet.account for fleet in fleets}
+            hosts = [host for host in await store.hosts() if host.account in accounts]
+            forgotten = await store.forgotten()
+        for name in sorted(accounts):
+            own = [host for host in hosts if host.account == name and host.delivered]
+            if own:
+                bills.append(Bill(kind="hosts of", name=name, used=hosts_usage(own, now)))
+        screen.show(picture(bills), {"at": now, "since": forgotten, **as_json(bills)})
+        return Exit.OK
+
+    # ------------------------------------------------------------ what it would cost
+
+    async def _try(self, file: File, tried: Asked, asked: About, screen: Screen) -> int:
+        if tried.policy not in self.trying.policies:
+            names = ", ".join(self.trying.policies)
+            raise WishRefused(f"there is no policy {tried.policy!r}; there are {names}")
+        demand, price = await self._demand(file, tried, asked)
+        if not any(demand.wanted):
+            raise WishRefused("nothing was wanted in that time; try --demand generated")
+        with screen.waiting("playing the demand"):
+            names = dict.fromkeys((self.trying.policies[0], tried.policy))
+            found = [self.trying.outcome(name, demand, price) for name in names]
+        value = {
+            "demand": tried.demand,
+            "from": demand.start,
+            "until": demand.until,
+            "seed": tried.seed if tried.demand == "generated" else None,
+            "price": price,
+            "policies": [outcome_json(entry) for entry in found],
+        }
+        screen.show(outcomes(found, price), value)
+        return Exit.OK
+
+    async def _demand(self, file: File, tried: Asked, asked: About) -> tuple[Demand, float]:
+        """Return the demand that is played, and the price of an hour."""
+        config, now = self.outside.load(file), self.outside.clock().now()
+        if tried.demand == "generated":
+            return self.trying.generated(tried.days, tried.seed, now), tried.price or 1.0
+        fleet = config.fleet(asked.fleet)
+        async with self.outside.store(config, Purpose.READ) as store:
+            images = await images_of(store, fleet)
+        start = now - timedelta(days=tried.days)
+        prices = [machine.price for _, machine in images if machine.price > 0]
+        price = tried.price or (prices[-1] if prices else 1.0)
+        return recorded(images, now).since(start), price
+
+
+async def images_of(store: Store, fleet: Fleet) -> tuple[Image, ...]:
+    """Return every image that is kept of a fleet's machines, in order."""
+    kept = await of_fleet(store, fleet.name, 0)
+    return tuple((entry.event.at, entry.image) for entry in kept if entry.image is not None)
+
+
+async def bill_of(store: Store, fleet: Fleet, now: datetime) -> Bill:
+    """Return what the machines of a fleet came to, as far as they are remembered."""
+    return Bill(kind="fleet", name=fleet.name, used=usage(await images_of(store, fleet), now))
+
+
+def terms_of(host: Host) -> Terms:
+    """Return how a host is paid, by what its record says of its commitment."""
+    if "month" in host.commitment:
+        return MONTHLY
+    return DAILY if host.paid_until is not None else HOURLY
+
+
+def hosts_usage(hosts: list[Host], now: datetime) -> Usage:
+    """Return what leased hosts came to, each with the whole of the window that is paid now."""
+    total = Usage()
+    for host in hosts:
+        if host.delivered is not None:
+            terms = terms_of(host)
+            total = total.plus(
+                Usage(
+                    machines=1,
+                    paid_hours=paid(terms, host.delivered, now) / _HOUR,
+                    cost=cost_so_far(terms, host.delivered, now, host.price),
+                    price=host.price,
+                )
+            )
+    return total
+
+
+# ---------------------------------------------------------------- shown
+
+
+def picture(bills: list[Bill]) -> RenderableType:
+    """Return the bills as a table."""
+    made = pictures.table(
+        "of", "count", "paid h", "used h", "overhead", "so far", "€/h now", "a day", "30 days"
+    )
+    for bill in bills:
+        used = bill.used
+        made.add_row(
+            ink(f"{bill.kind} {bill.name}"),
+            str(used.machines),
+            f"{used.paid_hours:,.1f}",
+            f"{used.used_hours:,.1f}" if bill.kind == "fleet" else "",
+            f"{used.overhead:.0%}" if used.used_hours else "",
+            euros(used.cost),
+            euros(used.price),
+            euros(used.price * _DAY),
+            euros(used.price * _MONTH),
+        )
+    return Group(made, ink("the last two: if all stays as it stands now", "dim"))
+
+
+def as_json(bills: list[Bill]) -> Mapping[str, object]:
+    """Return the same for a program."""
+    return {"bills": [bill_json(bill) for bill in bills]}
+
+
+def bill_json(bill: Bill) -> Mapping[str, object]:
+    """Return one bill."""
+    used = bill.used
+    return {
+        "of": bill.kind,
+        "name": bill.name,
+        "count": used.machines,
+        "paid_hours": round(used.paid_hours, 4),
+        "used_hours": round(used.used_hours, 4) if bill.kind == "fleet" else None,
+        "overhead": round(used.overhead, 4) if used.used_hours else None,
+        "cost": round(used.cost, 6),
+        "price": used.price,
+        "forecast_day": round(used.price * _DAY, 6),
+        "forecast_30_days": round(used.price * _MONTH, 6),
+    }
+
+
+def outcomes(found: list[Outcome], price: float) -> RenderableType:
+    """Return what policies came to, side by side."""
+    made = pictures.table(
+        "policy", "hosts", "paid h", "used h", "best h", "above", "euros", "wait", "p95", "longest"
+    )
+    for entry in found:
+        made.add_row(
+            entry.policy,
+            str(entry.hosts),
+            f"{entry.paid_hours:,.0f}",
+            f"{entry.used_hours:,.0f}",
+            f"{entry.optimal_hours:,.0f}",
+            f"{above(entry):.1%}",
+            euros(entry.euros),
+            span(entry.mean_wait),
+            span(entry.p95_wait),
+            span(entry.longest_wait),
+        )
+    return Group(made, ink(f"at {euros(price)} an hour; best: all known beforehand", "dim"))
+
+
+def above(entry: Outcome) -> float:
+    """Return by which part more was paid than the least that would have done."""
+    return entry.paid_hours / entry.optimal_hours - 1 if entry.optimal_hours else 0.0
+
+
+def outcome_json(entry: Outcome) -> Mapping[str, object]:
+    """Return one outcome."""
+    return {
+        "policy": entry.policy,
+        "hosts": entry.hosts,
+        "paid_hours": round(entry.paid_hours, 4),
+        "used_hours": round(entry.used_hours, 4),
+        "optimal_paid_hours": round(entry.optimal_hours, 4),
+        "above_optimum": round(above(entry), 6),
+        "euros": round(entry.euros, 6),
+        "mean_wait_seconds": entry.mean_wait.total_seconds(),
+        "p95_wait_seconds": entry.p95_wait.total_seconds(),
+        "longest_wait_seconds": entry.longest_wait.total_seconds(),
+    }
