@@ -83,7 +83,7 @@ def _planned(step: HostStep, part: Part, seen: HostsSeen, ways: HostWays) -> Hos
     while step.goal is not None and len(calls) < _MOST_CALLS:
         found = host_allowed(step.goal, host, part, shown, seen.now, ways)
         if not found or found[0] in calls:
-            waits = SEE if found else _waits(host, part, seen)
+            waits = SEE if found or calls else _waits(host, part, seen)
             return replace(_told(step, waits), calls=tuple(calls))
         calls.append(found[0])
         host = fold_host(ask_host(host, found[0], seen.now, seen.epoch), found[0], Done(), seen.now)
@@ -115,7 +115,7 @@ def _waits(host: Host, part: Part, seen: HostsSeen) -> str:
 def _rests(host: Host, part: Part) -> str:
     """Return what a host of which nothing is unsure waits for."""
     if part.note("scheduled"):
-        return f"its deletion, at {part.note('deletable') or 'a date that is not told'}"
+        return f"its deletion at {part.note('deletable')[:16].replace('T', ' ')} UTC"
     if part.condition is Condition.WIPING or host.wiping is not None:
         return f"the end of its wipe (now: {part.status})"
     return f"it is {part.status}"

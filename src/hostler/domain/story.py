@@ -76,6 +76,14 @@ def _wish(event: Event) -> str:
     return f"asked: {event.reason} ({event.detail})".removesuffix(" ()")
 
 
+def _host(event: Event) -> str:
+    return event.detail or sentence(event.reason)
+
+
+def _host_lost(event: Event) -> str:
+    return f"{sentence(event.reason)} ({event.detail})"
+
+
 def _plainly(event: Event) -> str:
     words = (event.kind.replace("_", " "), event.reason, event.detail)
     return ": ".join(word for word in words if word)
@@ -92,4 +100,6 @@ _TELLERS: dict[str, Callable[[Event], str]] = {
     "barred": _barred,
     "condition": _condition,
     "wish": _wish,
+    "host": _host,
+    "host_lost": _host_lost,
 }

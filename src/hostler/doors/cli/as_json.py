@@ -3,6 +3,7 @@
 from datetime import datetime
 
 from hostler.domain.calls import Call
+from hostler.domain.host import Host
 from hostler.domain.machine import Machine
 from hostler.domain.money import cost
 from hostler.domain.seen import Suspect, Wish
@@ -54,7 +55,22 @@ def machine(entry: Machine, seen: Standing) -> Json:
         "ending": entry.ending is not None,
         "stuck": entry.stuck,
         "next": outlook(entry, seen.fleet, seen.at),
+        "host": host(seen.host(entry)) if entry.host else None,
         "parts": {str(p.slot): p.bound for p in entry.places if p.bound},
+    }
+
+
+def host(entry: Host | None) -> Json | None:
+    """Return what our records say of a machine's host."""
+    if entry is None:
+        return None
+    return {
+        "id": entry.id,
+        "name": entry.name,
+        "condition": entry.condition,
+        "strikes": entry.strikes,
+        "wiped": entry.wiped,
+        "paid_until": entry.paid_until,
     }
 
 
@@ -66,6 +82,8 @@ def wish(entry: Wish) -> Json:
         "fleet": entry.fleet,
         "machine": entry.machine,
         "size": entry.size,
+        "host": entry.host,
+        "machines": entry.machines,
         "actor": entry.actor,
         "at": entry.at,
         "why": entry.why,

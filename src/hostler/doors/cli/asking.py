@@ -2,28 +2,36 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Annotated
 
+from cyclopts import Parameter
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from hostler.config.values import Config
+from hostler.controllers.hostplan import HostPlanned, hosts_once, plan_hosts
 from hostler.controllers.plan import Plan, Planned, look_once, plan
 from hostler.controllers.settings import Account
-from hostler.domain.calls import Effect
+from hostler.domain.calls import Call, Effect
 from hostler.domain.decide import Explained, verdict_of
-from hostler.domain.errors import ProviderError
+from hostler.domain.errors import ProviderError, WishRefused
 from hostler.domain.fleet import Fleet
 from hostler.domain.phases import PHASES, Phase
 from hostler.domain.reasons import sentence
 from hostler.domain.seen import Seen
 from hostler.domain.wishes import held_until
+from hostler.ports.store import Store
 
 from . import as_json, pictures
 from .exits import Exit
+from .explaining import Reckoned, host_facts, host_json, host_picture, reckoned_hosts, stall_of
 from .guard import Guard
-from .looking import whole
-from .options import About, File, Name, find_machine
+from .looking import whole, whole_hosts
+from .options import About, File, find_machine
 from .outside import Outside, Purpose
 from .pictures import ink
+from .pooling_checks import named
+from .pooling_pictures import as_row
 from .screen import Screen
 from .silent import SilentMeters
 from .standing import bound_of
@@ -46,7 +54,7 @@ class Asked:
 
     async def _plan(self, file: File, asked: About, screen: Screen) -> int:
         config = self.outside.load(file)
-        plans = list[Plan]()
+        plans, hosts = list[Plan](), list[HostPlanned]()
         async with (
             self.outside.store(config, Purpose.READ) as store,
             self.outside.accounts(config, store) as accounts,
@@ -56,23 +64,39 @@ class Asked:
                 with screen.waiting(f"looking at {fleet.account}"):
                     account = _account(accounts, fleet)
                     plans.append(await plan(ports, account, fleet, config.settings))
+            chosen = {made.seen.fleet.account for made in plans}
+            for account in (account for account in accounts if account.name in chosen):
+                hosts += await plan_hosts(ports, account, config.settings)
         for made in plans:
             whole(made.seen)
         screen.show(
-            Group(*(part for made in plans for part in _pictured(made))),
-            {"fleets": [_plan_json(made) for made in plans]},
+            Group(*(part for made in plans for part in _pictured(made)), *_hosts_pictured(hosts)),
+            {"fleets": [_plan_json(made) for made in plans], "hosts": list(map(_host_json, hosts))},
         )
         return Exit.OK
 
-    def explain(self, file: File, machine: Name, /, *, about: About | None = None) -> int:
-        """Say why a machine stands as it does, what blocks it, and what happens next."""
+    def explain(
+        self,
+        file: File,
+        machine: Annotated[
+            str,
+            Parameter(help="a machine's id, or its beginning; or the id or whole name of a host"),
+        ],
+        /,
+        *,
+        about: About | None = None,
+    ) -> int:
+        """Say why a machine, or a host, stands as it does, what blocks it, and what is next."""
         asked = about or About()
         return self.guard(asked.json, lambda screen: self._explain(file, machine, asked, screen))
 
     async def _explain(self, file: File, name: str, asked: About, screen: Screen) -> int:
         config = self.outside.load(file)
         async with self.outside.store(config, Purpose.READ) as store:
-            fleet, machine = await find_machine(store, config, asked.fleet, name)
+            try:
+                fleet, machine = await find_machine(store, config, asked.fleet, name)
+            except WishRefused as refused:
+                return await self._explain_host(config, store, name, screen, refused)
             async with self.outside.accounts(config, store) as accounts:
                 ports = self.outside.ports(store, SilentMeters())
                 with screen.waiting(f"looking at {fleet.account}"):
@@ -82,6 +106,28 @@ class Asked:
         if explained is None:
             raise ProviderError(f"{machine.id} changed while it was looked at; ask again")
         screen.show(explained_picture(explained, seen), explained_json(explained, seen))
+        return Exit.OK
+
+    async def _explain_host(
+        self, config: Config, store: Store, name: str, screen: Screen, refused: WishRefused
+    ) -> int:
+        """Explain the host of this id or name; raise `refused` where nothing has any hosts."""
+        if name.startswith("m-"):
+            raise refused
+        reckoned = list[Reckoned]()
+        async with self.outside.accounts(config, store) as accounts:
+            ports = self.outside.ports(store, SilentMeters())
+            for account in accounts:
+                with screen.waiting(f"looking at {account.name}"):
+                    seen = await hosts_once(ports, account, config.settings)
+                if seen is not None:
+                    reckoned += reckoned_hosts(account, whole_hosts(seen))
+        if not reckoned:
+            raise refused
+        (stall,) = named((name,), (found.stall for found in reckoned))
+        found = next(found for found in reckoned if found.stall.id == stall.id)
+        now = self.outside.clock().now()
+        screen.show(host_picture(found, now), host_json(found, now))
         return Exit.OK
 
 
@@ -130,12 +176,43 @@ def _pictured(made: Plan) -> Iterable[RenderableType]:
 def _machine_plan(entry: Planned) -> Iterable[Text]:
     who = str(entry.machine) if entry.machine else "a new machine"
     yield Text.assemble("  ", (who, "bold"), f"  {entry.offer}: {sentence(entry.reason)}")
-    for call in entry.calls:
-        sign, style = _SIGNS[call.effect]
-        args = ", ".join(f"{key}={_value(value)}" for key, value in call.args)
-        yield ink(f"    {sign} {call}  {args}".rstrip(), style)
+    yield from map(_call_line, entry.calls)
     if entry.waits:
         yield ink(f"    … {entry.waits}", "dim")
+
+
+def _hosts_pictured(hosts: Iterable[HostPlanned]) -> Iterable[Text]:
+    """Yield what is planned for hosts that no machine holds."""
+    planned = tuple(hosts)
+    if planned:
+        calls = sum(len(entry.calls) for entry in planned)
+        yield Text.assemble(("hosts", "bold"), f"  {calls} calls now")
+    for entry in planned:
+        yield Text.assemble(
+            "  ",
+            (str(entry.host), "bold"),
+            f"  {entry.goal or 'passed on'}: {sentence(entry.reason)}",
+        )
+        yield from map(_call_line, entry.calls)
+        if entry.waits:
+            yield ink(f"    … {entry.waits}", "dim")
+
+
+def _host_json(entry: HostPlanned) -> Mapping[str, object]:
+    return {
+        "host": entry.host,
+        "name": entry.name,
+        "goal": entry.goal,
+        "reason": entry.reason,
+        "waits": entry.waits,
+        "calls": [as_json.call(call) for call in entry.calls],
+    }
+
+
+def _call_line(call: Call) -> Text:
+    sign, style = _SIGNS[call.effect]
+    args = ", ".join(f"{key}={_value(value)}" for key, value in call.args)
+    return ink(f"    {sign} {call}  {args}".rstrip(), style)
 
 
 def _value(value: object) -> str:
@@ -167,6 +244,7 @@ def explained_picture(explained: Explained, seen: Seen) -> RenderableType:
                 ("blocked by", verdict.blocker),
                 ("next", f"{next_said}{when}"),
                 ("last error", machine.error),
+                *(host_facts(stall, seen.now) if (stall := stall_of(machine, seen)) else ()),
                 ("the fleet", explained.condition),
             )
         ),
@@ -211,6 +289,7 @@ def explained_json(explained: Explained, seen: Seen) -> Mapping[str, object]:
             "at": verdict.next.at,
         },
         "error": machine.error,
+        "host": as_row(stall, seen.now) if (stall := stall_of(machine, seen)) else None,
         "condition": explained.condition,
         "moves": dict(moves(explained, seen)),
     }

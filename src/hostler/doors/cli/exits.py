@@ -30,7 +30,7 @@ MEANINGS: dict[Exit, str] = {
     Exit.OK: "it did what was asked",
     Exit.FAILED: "it could not do what was asked; the message says why",
     Exit.USAGE: "the command or the fleet file is wrong; nothing was done",
-    Exit.SUSPECTS: "`leaks` only: there are suspects",
+    Exit.SUSPECTS: "`leaks` only: there are suspects of whom somebody should know",
     Exit.HELD: "another engine runs on this store",
     Exit.NOT_TAKEN: "the wish is written, but no engine has taken it yet",
     Exit.STORE: "the store cannot be used: damaged, too new, lost, locked or full",

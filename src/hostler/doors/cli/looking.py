@@ -1,11 +1,23 @@
 """Looking: whether a look showed enough for anything to be said."""
 
 from hostler.domain.errors import ProviderError
+from hostler.domain.hosting import HostsSeen
 from hostler.domain.seen import Seen
+from hostler.domain.view import View
 
 
 def whole(seen: Seen) -> None:
     """Raise ProviderError where nothing could be looked at whole: then nothing can be said."""
-    if seen.view.failed and not seen.view.whole:
-        errors = dict.fromkeys(looked.error for looked in seen.view.failed.values())
+    _check(seen.view)
+
+
+def whole_hosts(seen: HostsSeen) -> HostsSeen:
+    """Return it, or raise ProviderError as `whole` does."""
+    _check(seen.view)
+    return seen
+
+
+def _check(view: View) -> None:
+    if view.failed and not view.whole:
+        errors = dict.fromkeys(looked.error for looked in view.failed.values())
         raise ProviderError("the provider could not be looked at: " + "; ".join(errors))

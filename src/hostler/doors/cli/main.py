@@ -15,7 +15,7 @@ Groups = Mapping[str, Mapping[str, Command]]
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "Keep a fleet": ("run", "check"),
     "See": ("status", "top", "plan", "explain", "story", "leaks"),
-    "Ask": ("scale", "end", "hold", "unhold", "pause", "resume", "adopt"),
+    "Ask": ("scale", "end", "retire", "hold", "unhold", "pause", "resume", "adopt", "pool"),
 }
 """Every command of this door, in the order of the help."""
 
@@ -42,6 +42,8 @@ def _command(name: str, outside: Outside) -> Command:
             from .checking import Checking as Room
         case "plan" | "explain":
             from .asking import Asked as Room
+        case "pool":
+            from .pooling import Pooling as Room
         case "status" | "story" | "leaks":
             from .reading import Reading as Room
         case _:

@@ -92,10 +92,14 @@ def _fleet(seen: Standing) -> Iterable[RenderableType]:
 
 def machines(seen: Standing) -> Table:
     """Return a fleet's machines as a table."""
-    made = table("machine", "phase", "since", "observed", "offer", "address", "cost", "next")
+    with_hosts = ["host"] if seen.hosts else []
+    made = table(
+        "machine", *with_hosts, "phase", "since", "observed", "offer", "address", "cost", "next"
+    )
     for entry in seen.machines:
         made.add_row(
             ink(entry.id),
+            *(ink((entry.host or "")[:8]) for _ in with_hosts),
             ink(entry.phase, STYLES[entry.phase]),
             ago(seen.at - entry.since),
             ink(entry.observed),

@@ -11,7 +11,7 @@ from hostler.config.values import Config
 from hostler.controllers.plan import look_once
 from hostler.domain.fleet import Fleet
 from hostler.domain.ids import MachineId
-from hostler.domain.seen import Suspect
+from hostler.domain.seen import Suspect, SuspectClass
 from hostler.domain.story import Line, tell
 from hostler.domain.sweep import ledger
 from hostler.ports.store import Store
@@ -129,7 +129,7 @@ class Reading:
         ] = False,
         about: About | None = None,
     ) -> int:
-        """List the parts that no record explains, and what they cost; exit 3 if there are any."""
+        """List the parts that no record explains, and what they cost; exit 3 if any is amiss."""
         asked = about or About()
         return self.guard(asked.json, lambda screen: self._leaks(file, asked, screen, look=look))
 
@@ -154,7 +154,7 @@ class Reading:
             "cost": sum(as_json.cost_of(entry, now) for entry in suspects),
         }
         screen.show(pictures.leaks(suspects, now, note), value)
-        return Exit.SUSPECTS if suspects else Exit.OK
+        return Exit.SUSPECTS if any(is_amiss(entry) for entry in suspects) else Exit.OK
 
     async def _looked(
         self, config: Config, store: Store, fleets: tuple[Fleet, ...]
@@ -182,6 +182,15 @@ class Reading:
         return "from the ledger as the last engine left it; none is running (--look looks now)"
 
 
+_TOLD = frozenset({SuspectClass.PENDING_FRESH, SuspectClass.SCHEDULED})
+"""The classes of what takes its course: it is told, and nobody has to do anything."""
+
+
+def is_amiss(suspect: Suspect) -> bool:
+    """Tell whether a suspect is more than told."""
+    return suspect.cls not in _TOLD
+
+
 async def standing_of(
     outside: Outside, store: Store, config: Config, fleet: Fleet, at: datetime | None = None
 ) -> Standing:
@@ -190,12 +199,15 @@ async def standing_of(
         machines = await store.images(fleet.name, at)
         return Standing(fleet=fleet, row=None, machines=machines, at=at, past=True)
     rows = {row.name: row for row in await store.fleets()}
+    machines = await store.machines(fleet.name)
+    has_hosts = any(machine.host for machine in machines)
     return Standing(
         fleet=fleet,
         row=rows.get(fleet.name),
-        machines=await store.machines(fleet.name),
+        machines=machines,
         at=outside.clock().now(),
         suspects=tuple(s for s in await store.suspects() if s.fleet == fleet.name),
         wishes=tuple(w for w in await store.wishes() if w.fleet == fleet.name),
         runs=outside.engine_runs(config),
+        hosts={host.id: host for host in await store.hosts()} if has_hosts else {},
     )

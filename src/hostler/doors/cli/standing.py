@@ -1,10 +1,13 @@
 """Standing: how a fleet stands, read from its records, and what is next for a machine. Pure."""
 
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from hostler.domain.fleet import Fleet, FleetRow
+from hostler.domain.host import Host
+from hostler.domain.ids import HostId
 from hostler.domain.machine import Machine
 from hostler.domain.money import cost
 from hostler.domain.phases import PHASES, Phase
@@ -26,6 +29,7 @@ class Standing:
     wishes: tuple[Wish, ...] = ()
     runs: bool = False
     past: bool = False
+    hosts: Mapping[HostId, Host] = field(default_factory=dict[HostId, Host])
 
     @property
     def wished(self) -> int:
@@ -46,6 +50,10 @@ class Standing:
     def cost(self) -> float:
         """What the living machines have cost so far."""
         return sum(cost(machine, self.at) for machine in self.machines)
+
+    def host(self, machine: Machine) -> Host | None:
+        """Return the record of a machine's host, where it has one that outlives it."""
+        return self.hosts.get(machine.host) if machine.host else None
 
     @property
     def pause(self) -> str:

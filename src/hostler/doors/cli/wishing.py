@@ -1,5 +1,6 @@
-"""Wishing: scale, end, hold, pause and adopt write what is wanted; an engine takes it."""
+"""Wishing: scale, end, retire, hold, pause and adopt write what is wanted; an engine takes it."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Annotated
@@ -72,6 +73,20 @@ class Wishing:
     ) -> int:
         """Wish that a machine goes; the fleet's size decides whether another one comes."""
         return self._machine(file, machine, WishKind.END, None, asking, now=now)
+
+    def retire(
+        self,
+        file: File,
+        machine: Name,
+        /,
+        *,
+        now: Annotated[
+            bool, Parameter(negative=(), help="do not wait for what runs on it")
+        ] = False,
+        asking: Asking | None = None,
+    ) -> int:
+        """Wish that a machine goes, and that its host is given up: say --why."""
+        return self._machine(file, machine, WishKind.RETIRE, None, asking, now=now)
 
     def hold(
         self,
@@ -161,6 +176,8 @@ class Wishing:
             async with self.outside.store(config, Purpose.READ) as store:
                 fleet, machine = await find_machine(store, config, asked.fleet, name)
             _check_machine(kind, machine, fleet)
+            if kind is WishKind.RETIRE:
+                _check_retiring(machine, asked, screen)
             wish = replace(self._new(kind, fleet, asked), machine=machine.id, now=now)
             if kind is WishKind.HOLD:
                 wish = replace(wish, until=self._until(time, fleet))
@@ -197,19 +214,22 @@ class Wishing:
             kept = await store.wish(wish)
             runs = self.outside.engine_runs(config)
             with screen.waiting("waiting for the engine"):
-                taken = runs and asked.wait and await self._taken(store, kept.number)
+                waits = runs and asked.wait
+                taken = waits and await taken_wish(self.outside, store, {kept.number})
         value = {"wish": as_json.wish(kept), "engine": runs, "taken": taken}
         screen.show(ink(_said(kept, runs=runs, taken=taken, waited=asked.wait)), value)
         return Exit.OK if taken or not asked.wait else Exit.NOT_TAKEN
 
-    async def _taken(self, store: Store, number: int) -> bool:
-        clock = self.outside.clock()
-        end = clock.boot() + PATIENCE.total_seconds()
-        while clock.boot() < end:
-            if all(wish.number != number for wish in await store.wishes()):
-                return True
-            await clock.sleep(_POLL)
-        return False
+
+async def taken_wish(outside: Outside, store: Store, numbers: Collection[int]) -> bool:
+    """Wait a while for an engine to take these wishes; tell whether it took them all."""
+    clock = outside.clock()
+    end = clock.boot() + PATIENCE.total_seconds()
+    while clock.boot() < end:
+        if all(wish.number not in numbers for wish in await store.wishes()):
+            return True
+        await clock.sleep(_POLL)
+    return False
 
 
 def _check_size(fleet: Fleet, size: int) -> None:
@@ -225,20 +245,35 @@ def _check_size(fleet: Fleet, size: int) -> None:
 
 
 def _check_machine(kind: WishKind, machine: Machine, fleet: Fleet) -> None:
-    if kind is WishKind.END and fleet.protected:
+    if kind in {WishKind.END, WishKind.RETIRE} and fleet.protected:
         raise WishRefused(f"fleet {fleet.name} is protected: change `protected` in its file first")
     if kind is WishKind.UNHOLD and machine.hold is None:
         raise WishRefused(f"{machine.id} is not held")
+
+
+def _check_retiring(machine: Machine, asked: Asking, screen: Screen) -> None:
+    """Ask for a reason: a host that is given up is not easily had again."""
+    if not asked.why:
+        raise WishRefused("say why its host is given up, as in --why 'its fan is broken'")
+    if machine.host is None:
+        screen.note(
+            f"{machine.id} has no host that would outlive it: this is the same as hostler end"
+        )
 
 
 def _said(wish: Wish, *, runs: bool, taken: bool, waited: bool) -> str:
     what = f"{wish.kind} {wish.machine or wish.fleet}"
     if wish.size is not None:
         what += f" to {wish.size}"
+    return f"{what}: {told_of(runs=runs, taken=taken, waited=waited)}"
+
+
+def told_of(*, runs: bool, taken: bool, waited: bool) -> str:
+    """Return what became of a wish up to now."""
     if taken:
-        return f"{what}: taken by the running engine"
+        return "taken by the running engine"
     if not runs:
-        return f"{what}: written; no engine is running, the next one takes it (hostler run)"
+        return "written; no engine is running, the next one takes it (hostler run)"
     if not waited:
-        return f"{what}: written; the running engine takes it"
-    return f"{what}: written, but not taken within {span(PATIENCE)}; see hostler status"
+        return "written; the running engine takes it"
+    return f"written, but not taken within {span(PATIENCE)}; see hostler status"

@@ -1,0 +1,121 @@
+"""Pooling checks: may these hosts be put into a fleet's pool, or become machines of it? Pure."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+from hostler.domain.errors import WishRefused
+from hostler.domain.fleet import Fleet, FleetRow
+from hostler.domain.host import HostCondition
+from hostler.domain.machine import Machine
+from hostler.domain.phases import Goal
+
+from .stalls import FOREIGN, Stall
+
+_BUSY = {
+    HostCondition.WIPING: "it is being wiped, and goes back by itself",
+    HostCondition.RETIRING: "it is being given up",
+}
+_FAILED = frozenset({"locked", "error"})
+
+
+def named(names: Iterable[str], found: Iterable[Stall]) -> tuple[Stall, ...]:
+    """Return the hosts of these ids or whole names, each once; WishRefused has all that is wrong.
+
+    A name that several hosts have names none of them.
+    """
+    stalls, wrong = tuple(found), list[str]()
+    chosen = dict[str, Stall]()
+    for name in names:
+        fits = [stall for stall in stalls if name in {str(stall.id), stall.name}]
+        if len(fits) == 1:
+            chosen[fits[0].id] = fits[0]
+        elif fits:
+            ids = ", ".join(str(stall.id) for stall in fits)
+            wrong.append(f"{len(fits)} hosts are named {name}: say which one by its id ({ids})")
+        else:
+            wrong.append(f"no host {name} is there{_near(name, stalls)}")
+    if wrong:
+        raise WishRefused("; ".join(wrong))
+    return tuple(chosen.values())
+
+
+def _near(name: str, stalls: Iterable[Stall]) -> str:
+    known = [text for stall in stalls for text in (stall.name, str(stall.id)) if text]
+    near = [text for text in known if len(name) >= 4 and text.startswith(name)]
+    near += get_close_matches(name, known, n=3, cutoff=0.6)
+    listed = ", ".join(dict.fromkeys(near[:3]))
+    return f"; there is {listed}" if listed else "; hostler pool FILE list --online shows them all"
+
+
+def check_hosts(stalls: Iterable[Stall]) -> None:
+    """Raise WishRefused where any of these hosts is not to be had, with every reason."""
+    wrong = [f"{stall.name or stall.id}: {why}" for stall in stalls if (why := _barred(stall))]
+    if wrong:
+        raise WishRefused("; ".join(wrong))
+
+
+def _barred(stall: Stall) -> str:
+    """Return why a host can neither be put into a pool nor adopted; empty where it can."""
+    if stall.note("stage") == FOREIGN:
+        whose = stall.note("installation") or "an installation that its name does not tell"
+        return f"another installation has it ({whose}); it is not ours to take"
+    if stall.tie is not None:
+        return f"machine {stall.tie} has it"
+    if stall.scheduled is not None:
+        return f"the provider deletes it at {stall.scheduled:%Y-%m-%d %H:%M}: take that back first"
+    busy = _BUSY.get(stall.record.condition) if stall.record and stall.record.goal else None
+    return busy or _unfit(stall)
+
+
+def _unfit(stall: Stall) -> str:
+    if stall.part is None:
+        return "the provider does not show it any more"
+    if not stall.note("delivered"):
+        return "it is not delivered yet"
+    return f"it is {stall.status}" if stall.status in _FAILED else ""
+
+
+def check_pool(prefix: str, fleet: Fleet) -> None:
+    """Raise WishRefused where the fleet has no pool to put anything into."""
+    if not prefix:
+        raise WishRefused(
+            f"fleet {fleet.name} has no pool: set `pool_prefix` in its file, or in its provider's "
+            "table"
+        )
+
+
+def check_put(stalls: Iterable[Stall]) -> None:
+    """Raise WishRefused for hosts that are in the pool as it is."""
+    there = [stall.name for stall in stalls if stall.note("stage") == "pool"]
+    if there:
+        raise WishRefused(f"already in the pool: {', '.join(there)}")
+
+
+def untyped(stalls: Iterable[Stall], names: Iterable[str]) -> tuple[Stall, ...]:
+    """Return the hosts outside the pool whose whole names nobody typed: none of them is wiped."""
+    typed = set(names)
+    return tuple(stall for stall in stalls if not stall.pooled and stall.name not in typed)
+
+
+def check_room(many: int, fleet: Fleet, row: FleetRow | None, machines: Iterable[Machine]) -> None:
+    """Raise WishRefused where so many adopted machines do not fit into the fleet."""
+    if not fleet.renews:
+        raise WishRefused(
+            f"fleet {fleet.name} takes in no hosts (`renews = false`): whoever uses it asks for "
+            "each machine"
+        )
+    wanted = sum(m.wanted and m.goal is not Goal.RESTING for m in machines)
+    size = max(row.wished(fleet) if row else fleet.size, wanted + many)
+    if fleet.maximum is not None and size > fleet.maximum:
+        raise WishRefused(
+            f"fleet {fleet.name} has at most {fleet.maximum} machines, and {wanted} of them are "
+            "there: raise `maximum` in its file"
+        )
+
+
+def strange_to(fleet: Fleet, stall: Stall) -> str:
+    """Return what is worth a warning: no machine of the fleet asks for such a host."""
+    if any((offer.type, offer.zone) == (stall.type, stall.zone) for offer in fleet.offers):
+        return ""
+    offers = ", ".join(str(offer) for offer in fleet.offers)
+    return f"{stall.name} is {stall.type} in {stall.zone}, and fleet {fleet.name} asks for {offers}"
