@@ -1,0 +1,201 @@
+"""What the tests of the provider of Macs share: bodies, records, a reader, and an account."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from random import Random
+
+import msgspec
+
+from hostler.domain.calls import Call, Outcome, Shows
+from hostler.domain.host import Host, tenancy
+from hostler.domain.ids import (
+    AccountName,
+    Epoch,
+    FleetName,
+    HostId,
+    InstallationId,
+    MachineId,
+    PartId,
+    Zone,
+)
+from hostler.domain.machine import Asked, Fate, Machine, Offer
+from hostler.domain.parts import Part
+from hostler.domain.phases import Phase
+from hostler.ports.http import Request, Response
+from hostler.providers.scaleway.client import Client
+from hostler.providers.scaleway.macs.macs import Macs
+from hostler.providers.scaleway.macs.names import Name, Stage, pool_digest
+from hostler.providers.scaleway.macs.read import SERVER, MacReader
+from hostler.providers.scaleway.macs.settings import MacSite, MacTemplate
+from hostler.providers.scaleway.macs.ways import REINSTALL, mark_kind
+from hostler.providers.scaleway.macs.wire import Mac
+from hostler.providers.scaleway.settings import Account, Secret
+from hostler.simulators.scaleway.macs.records import Mac as TrueMac
+from hostler.simulators.scaleway.replies import Fate as Delivered
+from hostler.simulators.scaleway.world import World
+from hostler.testing.conformance.provider.clock import RigClock
+
+NOW = datetime(2026, 8, 1, 12, 0, tzinfo=UTC)
+SETTLE = timedelta(seconds=60)
+ZONE = Zone("fr-par-1")
+HOME = InstallationId("home1234")
+STRANGER = InstallationId("stranger")
+FLEET = FleetName("macs")
+MACHINE = MachineId("m-abcdefghij")
+OTHER = MachineId("m-jihgfedcba")
+HOST = HostId("mac-1")
+OFFER = Offer("M2-L", ZONE, "Tahoe")
+POOLS = ("pool-", "pool-big-", "other-")
+PROJECT = "0b5e6f1a-5d3c-4f0e-9a51-3c1f7d2e8a10"
+SECRET = "11111111-2222-4333-8444-555555555555"
+MACS = f"/apple-silicon/v1alpha1/zones/{ZONE}/servers"
+
+
+def name(
+    stage: Stage = Stage.CLAIMED,
+    machine: MachineId = MACHINE,
+    installation: InstallationId = HOME,
+    pool: str = "pool-",
+) -> str:
+    """Return a name as a hostler writes it."""
+    digest = pool_digest(pool)
+    return str(
+        Name(stage=stage, installation=installation, fleet=FLEET, machine=machine, pool=digest)
+    )
+
+
+def mac(**fields: object) -> Mac:
+    """Return a Mac as the API shows one that is free."""
+    body: dict[str, object] = {
+        "id": HOST,
+        "name": "pool-1",
+        "type": "M2-L",
+        "project_id": PROJECT,
+        "status": "ready",
+        "ip": "51.159.0.1",
+        "vnc_url": "vnc://m1:secret@51.159.0.1:5900",
+        "ssh_username": "m1",
+        "sudo_password": "<sealed>",
+        "os": {"id": "os-1", "name": "macos-tahoe-26.6.1", "family": "Tahoe"},
+        "delivered": True,
+        "vpc_status": "vpc_disabled",
+        "commitment": {"type": "duration_24h", "cancelled": False},
+    }
+    return msgspec.convert({**body, **fields}, Mac)
+
+
+def reader(default: str = "pool-", pools: tuple[str, ...] = POOLS) -> MacReader:
+    """Return a reader of this installation's."""
+    return MacReader(ZONE, HOME, frozenset({HOME}), pools, default, {"M2-L": 0.21})
+
+
+def tenancy_part(stage: Stage | None, status: str = "ready", **fields: object) -> Part:
+    """Return the tenancy of the machine; None is a host in the pool that is tied to it."""
+    text = name(stage) if stage else "pool-1"
+    part = reader().renamed(mac(name=text, status=status, **fields), MACHINE)
+    assert part is not None, f"{stage} is no tenancy"
+    return part
+
+
+def host_part(text: str = "pool-1", status: str = "ready", **fields: object) -> Part:
+    """Return the host itself."""
+    return reader().host(mac(name=text, status=status, **fields))
+
+
+def machine(**fields: object) -> Machine:
+    """Return a machine that has the host."""
+    base = Machine(
+        id=MACHINE,
+        fleet=FLEET,
+        serial=1,
+        created=NOW,
+        since=NOW,
+        phase=Phase.STARTING,
+        offer=OFFER,
+        host=HOST,
+    )
+    return replace(base, **fields)
+
+
+def asked(kind: str, fate: Fate, at: datetime = NOW, aim: str = "") -> Asked:
+    """Return a call on the host that the record remembers."""
+    closed = None if fate is Fate.OPEN else at
+    call = Asked(kind=kind, slot=SERVER, attempt=0, at=at, epoch=Epoch(1), shows=_shows(kind))
+    return replace(call, fate=fate, closed=closed, aim=aim)
+
+
+def _shows(kind: str) -> Shows:
+    return Shows.WIPE if kind == REINSTALL else Shows.MARK
+
+
+def marked(stage: Stage, at: datetime = NOW) -> Asked:
+    """Return a rename that is done."""
+    return asked(mark_kind(stage), Fate.DONE, at, str(stage))
+
+
+def record(**fields: object) -> Host:
+    """Return the record of a host that no machine holds."""
+    base = Host(id=HOST, account=AccountName("main"), zone=ZONE, fleet=FLEET, machine=MACHINE)
+    return replace(base, **{"pool": "pool-", "image": "Tahoe", **fields})
+
+
+class Direct:
+    """A transport that carries requests to the world at once, and keeps what was sent."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self.sent = list[Request]()
+
+    async def send(self, request: Request, deadline: timedelta) -> Response:
+        """Send once."""
+        del deadline
+        self.sent.append(request)
+        reply = self._world.handle(request)
+        assert reply.response is not None
+        assert reply.fate is Delivered.ANSWERED
+        return reply.response
+
+    async def close(self) -> None:
+        """Nothing to give back."""
+
+
+class Project:
+    """One simulated project with Macs, and the provider over it."""
+
+    def __init__(self, count: int = 1, pool: str = "pool-") -> None:
+        self.clock = RigClock()
+        self.world = World(self.clock.boot, Random(1))
+        self.ids = self.world.stock_macs(count, "M2-L", str(ZONE), "pool-")
+        self.wire = Direct(self.world)
+        account = Account(project=PROJECT, secret_key=Secret(SECRET))
+        self.macs = Macs(
+            Client(self.wire, account, self.clock),
+            self.clock,
+            installation=HOME,
+            zones=(ZONE,),
+            templates={FLEET: MacTemplate(pool=pool)},
+            site=MacSite(pools=(pool,) if pool else (), default=pool),
+        )
+
+    @property
+    def mac(self) -> TrueMac:
+        """The first host as it really is."""
+        return self.world.console.mac(self.ids[0])
+
+    @property
+    def machine(self) -> Machine:
+        """A machine that has the first host."""
+        return machine(host=HostId(self.ids[0]))
+
+    @property
+    def tenancy(self) -> PartId:
+        """The id of the machine's tenancy."""
+        return tenancy(HostId(self.ids[0]), MACHINE)
+
+    def changes(self) -> list[str]:
+        """Return what was asked that could change anything."""
+        return [f"{one.method} {one.path}" for one in self.wire.sent if one.method != "GET"]
+
+    async def do(self, call: Call) -> Outcome:
+        """Make a call."""
+        return await self.macs.do(call)

@@ -1,0 +1,386 @@
+"""Calls on Macs as they go to the API, and what their answers come to."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+import structlog
+from macs_kit import MACHINE, NOW, OTHER, SETTLE, Project, machine, name, record
+
+from hostler.domain.calls import Call, Done, Outcome, Refusal, Refused
+from hostler.domain.host import HOST as HOSTS
+from hostler.domain.host import Host, HostGoal
+from hostler.domain.ids import HostId, PartId
+from hostler.domain.machine import Machine
+from hostler.domain.parts import Condition, Look, Part, Scope
+from hostler.domain.phases import Goal
+from hostler.providers.scaleway.errors import Problem
+from hostler.providers.scaleway.macs import deeds, ways
+from hostler.providers.scaleway.macs.names import Stage, name_of
+from hostler.providers.scaleway.macs.read import SERVER
+from hostler.simulators.scaleway.macs.options import FLOORS
+from hostler.simulators.scaleway.weather import Rule
+
+UNTIL = "this server cannot be deleted before 2026-06-12 07:06:59"
+TEXT = f"precondition failed: unknown precondition, {UNTIL}"
+DATE = datetime(2026, 6, 12, 7, 6, 59, tzinfo=UTC)
+LATER = NOW + timedelta(hours=1)
+
+
+async def seen(p: Project) -> Part:
+    """Return the host as a look shows it."""
+    look = await p.macs.look((Scope(machine().offer.zone, HOSTS.kind),))
+    return next(part for part in look.parts if part.slot == HOSTS)
+
+
+async def claimed(p: Project, stage: Stage = Stage.CLAIMED) -> Part:
+    """Name the host for the machine, and return the tenancy as a look shows it."""
+    p.world.console.rename(p.ids[0], name(stage))
+    return tenancy_in(await look_at(p))
+
+
+async def look_at(p: Project) -> Look:
+    scope = Scope(machine().offer.zone, SERVER.kind, MACHINE, (p.tenancy,))
+    return await p.macs.look((scope,))
+
+
+def tenancy_in(look: Look) -> Part:
+    return next(part for part in look.parts if part.slot == SERVER)
+
+
+def first(goal: Goal, of: Machine, *parts: Part) -> Call:
+    """Return the next call."""
+    return ways.next_calls(goal, of, parts, LATER, SETTLE)[0]
+
+
+def on_host(p: Project, goal: HostGoal, part: Part, **fields: object) -> Call:
+    host: Host = record(**{"id": HostId(p.ids[0]), **fields})
+    return ways.host_calls(goal, host, part, p.clock.now())[0]
+
+
+async def test_a_claim_renames_a_free_host_and_says_from_which_pool_it_came() -> None:
+    p = Project()
+    outcome = await p.do(first(Goal.PRESENT, p.machine))
+    assert isinstance(outcome, Done)
+    found = name_of(p.mac.name)
+    assert found is not None
+    assert (found.stage, found.machine) == (Stage.PENDING, MACHINE)
+    (part,) = outcome.parts
+    assert (part.id, part.note("pool"), part.condition) == (
+        p.tenancy,
+        "pool-",
+        Condition.STARTING,
+    )
+
+
+async def test_a_mark_that_stands_already_is_written_no_second_time() -> None:
+    p = Project()
+    part = await claimed(p)
+    releasing = first(Goal.ABSENT, replace(p.machine, was_ready=NOW), part)
+    assert isinstance(await p.do(releasing), Done)
+    asked = p.changes()
+    assert isinstance(await p.do(replace(releasing, args=_expecting(releasing, p))), Done)
+    assert p.changes() == asked
+
+
+def _expecting(
+    call: Call, p: Project
+) -> tuple[tuple[str, str | int | bool | tuple[str, ...]], ...]:
+    return tuple((key, p.mac.name if key == "expect" else value) for key, value in call.args)
+
+
+SPOILS: tuple[Callable[[Project], object], ...] = (
+    lambda p: p.world.console.rename(p.ids[0], "mine"),
+    lambda p: p.world.console.rename(p.ids[0], name(Stage.PENDING, OTHER)),
+    lambda p: p.world.console.rename(p.ids[0], "apple-silicon-x"),
+    lambda p: p.world.console.do("lock", p.ids[0]),
+    lambda p: p.world.console.do("break", p.ids[0]),
+    lambda p: p.world.console.do("reinstall", p.ids[0]),
+    lambda p: setattr(p.mac, "deletion_scheduled", True),
+    lambda p: setattr(p.mac, "delivered", False),
+    lambda p: setattr(p.mac, "type_name", "M4-M"),
+    lambda p: setattr(p.mac, "project", "another"),
+    lambda p: setattr(p.mac, "os", _devos(p)),
+)
+
+
+@pytest.mark.parametrize("spoil", SPOILS)
+async def test_a_claim_looks_afresh_and_changes_nothing_of_what_is_not_free(
+    spoil: Callable[[Project], object],
+) -> None:
+    p = Project()
+    spoil(p)
+    outcome = await p.do(first(Goal.PRESENT, p.machine))
+    assert isinstance(outcome, Refused)
+    assert outcome.why is Refusal.WRONG_STATE
+    assert not p.changes()
+
+
+def _devos(p: Project) -> object:
+    return next(image for image in p.world.estate.os_images if image.family == "DevOS")
+
+
+@pytest.mark.parametrize("goal", [Goal.ABSENT, Goal.RESTING])
+@pytest.mark.parametrize("stage", [Stage.CLAIMED, Stage.RELEASING, Stage.RESTING])
+async def test_a_fresh_read_that_finds_another_name_changes_nothing(
+    goal: Goal, stage: Stage
+) -> None:
+    """What was decided for a name is done to that name, and to no other."""
+    p = Project()
+    part = await claimed(p, stage)
+    decided = ways.next_calls(goal, replace(p.machine, was_ready=NOW), (part,), LATER, SETTLE)
+    p.world.console.rename(p.ids[0], name(Stage.CLAIMED, OTHER))
+    for call in decided:
+        outcome = await p.do(call)
+        assert isinstance(outcome, Refused)
+        assert "renamed" in outcome.text
+    assert not p.changes()
+
+
+@pytest.mark.parametrize("goal", [HostGoal.WIPED, HostGoal.RETIRED])
+async def test_a_host_that_was_renamed_since_it_was_decided_on_is_left_alone(
+    goal: HostGoal,
+) -> None:
+    p = Project()
+    for stage in (Stage.WIPING, Stage.RETIRING, Stage.CLAIMED):
+        p.world.console.rename(p.ids[0], name(stage))
+        call = on_host(p, goal, await seen(p))
+        p.world.console.rename(p.ids[0], "pool-back")
+        assert isinstance(await p.do(call), Refused)
+    assert not p.changes()
+
+
+async def test_a_wipe_installs_the_newest_image_of_the_family_that_was_asked_for() -> None:
+    p = Project()
+    part = await claimed(p, Stage.RELEASING)
+    outcome = await p.do(first(Goal.ABSENT, replace(p.machine, was_ready=NOW), part))
+    assert isinstance(outcome, Done)
+    assert str(p.mac.status) == "reinstalling"
+    p.clock.pass_by(timedelta(minutes=30))
+    p.world.advance()
+    assert (p.mac.os.name, p.mac.installs) == ("macos-tahoe-26.6.1", 2)
+
+
+async def test_the_family_is_looked_up_before_the_host_is_touched() -> None:
+    """Where the images cannot be listed, a release does not even rename."""
+    p = Project()
+    part = await claimed(p)
+    p.world.script(Rule(fault="failed_500", route="mac_os.list", count=99))
+    outcome = await p.do(first(Goal.ABSENT, replace(p.machine, was_ready=NOW), part))
+    assert not isinstance(outcome, Done)
+    assert not p.changes()
+    assert p.mac.name == name(Stage.CLAIMED)
+
+
+async def test_a_family_that_is_not_published_any_more_keeps_no_host_from_its_release() -> None:
+    p = Project()
+    part = await claimed(p, Stage.RELEASING)
+    retire(p, "Tahoe")
+    with structlog.testing.capture_logs() as logs:
+        outcome = await p.do(first(Goal.ABSENT, replace(p.machine, was_ready=NOW), part))
+    assert isinstance(outcome, Done)
+    assert str(p.mac.status) == "reinstalling"
+    assert any("OSPinUnavailable" in str(entry) for entry in logs)
+
+
+async def test_a_family_that_is_not_published_any_more_is_claimed_for_nobody() -> None:
+    p = Project()
+    retire(p, "Tahoe")
+    outcome = await p.do(first(Goal.PRESENT, p.machine))
+    assert isinstance(outcome, Refused)
+    assert outcome.why is Refusal.INVALID
+    assert "OSPinUnavailable" in outcome.text
+    assert not p.changes()
+
+
+def retire(p: Project, family: str) -> None:
+    for image in list(p.world.estate.os_images):
+        if image.family == family:
+            p.world.console.retire_image(image.id)
+
+
+REFUSALS = {
+    "mac_os_not_found": "",
+    "not_found_flicker": "",
+    "mac_precondition_412": "",
+    "failed_500": "",
+    "transient_409": "rebooting",
+}
+
+
+@pytest.mark.parametrize("fault", REFUSALS)
+async def test_no_refusal_of_a_wipe_is_taken_for_one_or_for_the_hosts_end(fault: str) -> None:
+    """A not_found that names the image, or the host that was read just before; another state."""
+    p = Project()
+    part = await claimed(p, Stage.RELEASING)
+    p.world.script(Rule(fault=fault, route="mac.reinstall", says=REFUSALS[fault]))
+    outcome = await p.do(first(Goal.ABSENT, replace(p.machine, was_ready=NOW), part))
+    assert not isinstance(outcome, Done)
+    assert str(p.mac.status) == "ready"
+
+
+STATES = ("starting", "rebooting", "updating", "locking", "unlocking", "reinstalling", "busy")
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_only_the_state_reinstalling_says_that_a_wipe_is_under_way(state: str) -> None:
+    problem = Problem(status=409, type="transient_state", message=f"wait; (state: {state})")
+    assert deeds.is_reinstalling(problem) is (state == "reinstalling")
+
+
+def test_reinstalling_counts_only_as_the_state_of_a_transient_refusal() -> None:
+    for problem in (
+        Problem(status=409, type="transient_state", message="it is reinstalling"),
+        Problem(status=409, type="conflict", message="(state: reinstalling)"),
+        Problem(status=409, type="transient_state", message="(state: not_reinstalling)"),
+    ):
+        assert not deeds.is_reinstalling(problem)
+
+
+async def test_a_host_that_is_not_there_is_gone_for_every_call_but_a_claim() -> None:
+    p = Project()
+    part = await claimed(p)
+    release = first(Goal.ABSENT, replace(p.machine, was_ready=NOW), part)
+    p.world.console.do("delete", p.ids[0])
+    assert await p.do(release) == Done(gone=(p.tenancy,))
+    outcome = await p.do(first(Goal.PRESENT, p.machine))
+    assert isinstance(outcome, Refused)
+
+
+async def test_a_host_is_put_into_its_pool_only_when_it_is_ready() -> None:
+    p = Project()
+    p.world.console.rename(p.ids[0], name(Stage.WIPING))
+    free = on_host(p, HostGoal.WIPED, await seen(p), wiping=NOW, wiped=NOW)
+    assert free.kind == ways.FREE
+    p.world.console.do("reinstall", p.ids[0])
+    outcome = await p.do(free)
+    assert isinstance(outcome, Refused)
+    assert not p.changes()
+    p.clock.pass_by(timedelta(minutes=30))
+    p.world.advance()
+    assert isinstance(await p.do(free), Done)
+    assert p.mac.name.startswith("pool-")
+
+
+@pytest.mark.parametrize(
+    ("problem", "floor"),
+    [
+        (Problem(status=412, type="precondition_failed", message=TEXT), True),
+        (Problem(status=412, message=TEXT), True),
+        (
+            Problem(status=412, type="precondition_failed", precondition="unknown_precondition"),
+            True,
+        ),
+        (Problem(status=400, type="precondition_failed", message=TEXT), True),
+        (Problem(status=403, type="permissions_denied", message=TEXT), True),
+        (Problem(status=403, type="permissions_denied", message="you may not"), False),
+        (Problem(status=403, message="rate limit"), False),
+        (Problem(status=400, type="invalid_arguments", message="server_id is required"), False),
+        (Problem(status=409, type="transient_state", message="(state: reinstalling)"), False),
+        (Problem(status=423, type="locked", message="locked"), False),
+        (Problem(status=404, type="not_found", message=TEXT), False),
+        (Problem(status=500, message=TEXT), False),
+        (Problem(status=412, type="out_of_stock", message="none left"), False),
+    ],
+)
+def test_a_deletion_that_is_refused_until_a_date_is_known_in_each_shape(
+    problem: Problem, floor: bool
+) -> None:
+    """412 with a type and without one, 400, 403; and what only looks like it."""
+    assert deeds.is_floor(problem) is floor
+
+
+@pytest.mark.parametrize(
+    ("text", "date"),
+    [
+        (TEXT, DATE),
+        (UNTIL, DATE),
+        ("cannot be deleted before 2026-06-12T07:06:59Z", DATE),
+        ("cannot be deleted before next week", None),
+        ("", None),
+    ],
+)
+def test_the_date_is_read_from_the_refusal(text: str, date: datetime | None) -> None:
+    assert deeds.floor_date(Problem(status=412, message=text)) == date
+
+
+@pytest.mark.parametrize("shape", FLOORS)
+async def test_a_deletion_that_comes_too_early_is_scheduled(shape: str) -> None:
+    p = Project()
+    p.world.estate.options = replace(
+        p.world.options, macs=replace(p.world.options.macs, floor=shape)
+    )
+    p.world.console.rename(p.ids[0], name(Stage.RETIRING))
+    part = await seen(p)
+    due = part.note("deletable")
+    assert due
+    blind = replace(part, notes=tuple(note for note in part.notes if note[0] != "deletable"))
+    call = on_host(p, HostGoal.RETIRED, blind)
+    assert call.kind == ways.DELETE
+    outcome = await p.do(call)
+    assert isinstance(outcome, Done)
+    assert not outcome.gone
+    assert p.mac.deletion_scheduled
+    assert outcome.parts[0].note("scheduled") == "yes"
+    again = await p.do(call)
+    assert isinstance(again, Done), "asked again, it is as it was"
+
+
+async def test_a_retired_host_is_freed_of_its_commitment_and_deleted() -> None:
+    p = Project()
+    p.world.console.rename(p.ids[0], name(Stage.RETIRING))
+    p.mac.commitment, p.mac.deletable = "renewed_monthly", 0.0
+    uncommit = on_host(p, HostGoal.RETIRED, await seen(p))
+    assert uncommit.kind == ways.UNCOMMIT
+    assert isinstance(await p.do(uncommit), Done)
+    assert p.mac.cancelled
+    assert isinstance(await p.do(uncommit), Done)
+    delete = on_host(p, HostGoal.RETIRED, await seen(p))
+    assert delete.kind == ways.DELETE
+    assert await p.do(delete) == Done(gone=(PartId(p.ids[0]),))
+    assert not list(p.world.estate.macs)
+    assert await p.do(delete) == Done(gone=(PartId(p.ids[0]),)), "deleted already is deleted"
+
+
+@pytest.mark.parametrize("gone", ["404", "403"])
+async def test_a_deleted_host_is_seen_to_be_gone_by_a_close_look(gone: str) -> None:
+    """403 is what some deleted hosts answer: then a whole listing says whether it is there."""
+    p = Project()
+    p.world.estate.options = replace(p.world.options, macs=replace(p.world.options.macs, gone=gone))
+    await claimed(p)
+    p.world.console.do("delete", p.ids[0])
+    look = await look_at(p)
+    assert look.looked[0].complete, look.looked[0].error
+    assert not look.parts
+
+
+async def test_a_host_that_is_only_forbidden_is_not_gone() -> None:
+    """A rate limit in disguise answers 403 to everything: that is no look at all."""
+    p = Project()
+    await claimed(p)
+    p.world.script(Rule(fault="forbidden_for_rate_limit", route="mac.get", count=9))
+    look = await look_at(p)
+    assert look.looked[0].complete
+    assert tenancy_in(look).id == p.tenancy
+    p.world.script(Rule(fault="forbidden_for_rate_limit", count=9))
+    look = await look_at(p)
+    assert not look.looked[0].complete
+
+
+async def test_a_mac_of_another_project_is_never_a_part() -> None:
+    p = Project(2)
+    p.mac.project = "another"
+    look = await p.macs.look((Scope(machine().offer.zone, HOSTS.kind),))
+    assert [part.id for part in look.parts] == [p.ids[1]]
+    listed = next(r for r in p.wire.sent if r.method == "GET")
+    assert ("project_id", p.world.options.project) in listed.query
+
+
+async def test_no_secret_is_in_what_a_look_or_a_call_tells() -> None:
+    p = Project()
+    secret = p.mac.password
+    part = await claimed(p, Stage.RELEASING)
+    outcome: Outcome = await p.do(first(Goal.ABSENT, replace(p.machine, was_ready=NOW), part))
+    assert secret not in repr((part, outcome))
+    assert part.note("witness")

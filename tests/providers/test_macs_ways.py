@@ -1,0 +1,315 @@
+"""The pure half: which calls come next from where a host's name and status say it is."""
+
+from dataclasses import replace
+from datetime import timedelta
+from itertools import product
+
+import pytest
+from macs_kit import (
+    HOST,
+    MACHINE,
+    NOW,
+    OTHER,
+    SETTLE,
+    STRANGER,
+    asked,
+    host_part,
+    mac,
+    machine,
+    marked,
+    name,
+    reader,
+    record,
+    tenancy_part,
+)
+
+from hostler.domain.calls import Call, Effect, Shows
+from hostler.domain.claims import CLEAN
+from hostler.domain.host import HostGoal, tenancy
+from hostler.domain.machine import RETIRE, Asked, Fate, Machine
+from hostler.domain.parts import Part
+from hostler.domain.phases import Goal
+from hostler.providers.scaleway.macs import ways
+from hostler.providers.scaleway.macs.names import Stage
+from hostler.providers.scaleway.macs.read import SERVER
+from hostler.providers.scaleway.macs.words import STATUSES
+
+LATER = NOW + timedelta(minutes=30)
+STATES = (*STATUSES, "unknown_status", "hibernating", "")
+TEXTS = {
+    **{str(stage): name(stage) for stage in Stage},
+    "another machine's": name(machine=OTHER),
+    "foreign": name(installation=STRANGER),
+    "damaged": name()[:-1],
+    "pool": "pool-1",
+    "unnamed": "apple-silicon-brave-einstein",
+    "other": "mine",
+}
+NOT_OURS = ("foreign", "damaged", "unnamed", "other")
+PASTS: tuple[tuple[Asked, ...], ...] = (
+    (),
+    (marked(Stage.PENDING),),
+    (marked(Stage.PENDING), asked(ways.REINSTALL, Fate.OPEN, NOW + SETTLE)),
+    (marked(Stage.PENDING), asked(ways.REINSTALL, Fate.DONE, NOW + SETTLE)),
+    (marked(Stage.CLAIMED),),
+    (marked(Stage.RELEASING),),
+    (marked(Stage.RELEASING), asked(ways.REINSTALL, Fate.DONE, NOW + SETTLE)),
+    (marked(Stage.RELEASING), asked(ways.REINSTALL, Fate.LAPSED, NOW + SETTLE)),
+)
+
+
+def calls(goal: Goal, of: Machine, *parts: Part) -> tuple[Call, ...]:
+    return ways.next_calls(goal, of, parts, LATER, SETTLE)
+
+
+def kinds(goal: Goal, of: Machine, *parts: Part) -> list[str]:
+    return [call.kind for call in calls(goal, of, *parts)]
+
+
+def every_part() -> list[tuple[str, str, Part]]:
+    """Return the machine's host under every sort of name, in every status."""
+    found = list[tuple[str, str, Part]]()
+    for (what, text), status in product(TEXTS.items(), STATES):
+        part = reader().renamed(mac(name=text, status=status), MACHINE)
+        if part is not None:
+            found.append((what, status, part))
+    return found
+
+
+@pytest.mark.parametrize("goal", Goal)
+@pytest.mark.parametrize("past", PASTS)
+def test_every_name_status_and_past_has_an_answer_that_harms_nobody(
+    goal: Goal, past: tuple[Asked, ...]
+) -> None:
+    """Total; nothing under a name that is not ours; a wipe only of what is at rest, and tied."""
+    for what, status, part in every_part():
+        for facts in (machine(asked=past), machine(asked=past, was_ready=NOW)):
+            for call in calls(goal, facts, part):
+                where = f"{goal} {what} {status}: {call}"
+                assert what not in NOT_OURS, where
+                assert call.once, where
+                assert call.arg("expect") == part.name, where
+                assert call.target == part.id == tenancy(HOST, MACHINE), where
+                assert call.kind != ways.FREE, where
+                if call.kind == ways.REINSTALL:
+                    assert status in {"ready", "error"}, where
+                    assert call.shows is Shows.WIPE, where
+                if goal is not Goal.ABSENT:
+                    assert call.effect is Effect.CHANGE, where
+                else:
+                    assert call.effect is Effect.DESTROY, where
+
+
+@pytest.mark.parametrize("goal", Goal)
+def test_without_a_host_nothing_is_asked(goal: Goal) -> None:
+    assert not calls(goal, machine(host=None))
+    assert not calls(goal, machine(host=None), tenancy_part(Stage.CLAIMED))
+
+
+def test_a_claim_begins_with_a_mark_that_makes_the_tenancy() -> None:
+    (call,) = calls(Goal.PRESENT, machine())
+    assert (call.kind, call.effect, call.target) == ("mac.mark.pending", Effect.MAKE, None)
+    assert (call.aim, call.shows, call.arg("host")) == ("pending", Shows.MARK, HOST)
+    assert (call.arg("type"), call.arg("family")) == ("M2-L", "Tahoe")
+    assert not calls(Goal.ABSENT, machine())
+    assert not calls(Goal.RESTING, machine())
+
+
+def test_a_claim_settles_before_anything_else_is_asked() -> None:
+    young = replace(machine(), asked=(marked(Stage.PENDING, LATER - SETTLE / 2),))
+    old = replace(machine(), asked=(marked(Stage.PENDING, LATER - SETTLE),))
+    part = tenancy_part(Stage.PENDING)
+    assert not kinds(Goal.PRESENT, young, part)
+    assert kinds(Goal.PRESENT, old, part) == [ways.REINSTALL]
+    clean = old.with_fact(CLEAN, NOW)
+    assert kinds(Goal.PRESENT, clean, part) == ["mac.mark.claimed"]
+    assert not kinds(Goal.PRESENT, young.with_fact(CLEAN, NOW), part)
+
+
+@pytest.mark.parametrize(
+    ("fate", "status", "expected"),
+    [
+        (None, "ready", [ways.REINSTALL]),
+        (None, "error", [ways.REINSTALL]),
+        (None, "reinstalling", []),
+        (None, "locked", []),
+        (Fate.OPEN, "ready", []),
+        (Fate.OPEN, "reinstalling", []),
+        (Fate.LAPSED, "ready", [ways.REINSTALL]),
+        (Fate.REFUSED, "ready", [ways.REINSTALL]),
+        (Fate.DONE, "reinstalling", []),
+        (Fate.DONE, "ready", ["mac.mark.claimed"]),
+        (Fate.DONE, "error", [ways.REINSTALL]),
+        (Fate.DONE, "hibernating", []),
+    ],
+)
+def test_a_claimed_mark_follows_a_wipe_that_was_seen(
+    fate: Fate | None, status: str, expected: list[str]
+) -> None:
+    wipe = (asked(ways.REINSTALL, fate, NOW + SETTLE),) if fate else ()
+    of = machine(asked=(marked(Stage.PENDING), *wipe))
+    assert kinds(Goal.PRESENT, of, tenancy_part(Stage.PENDING, status)) == expected
+
+
+def test_a_wipe_to_another_system_is_no_wipe_for_a_claim() -> None:
+    wipe = asked(ways.REINSTALL, Fate.DONE, NOW + SETTLE)
+    other = {"id": "os-2", "name": "macos-sequoia-15.7", "family": "Sequoia"}
+    part = tenancy_part(Stage.PENDING, os=other)
+    of = machine(asked=(marked(Stage.PENDING), wipe))
+    assert kinds(Goal.PRESENT, of, part) == [ways.REINSTALL]
+
+
+def test_a_wipe_of_before_the_mark_does_for_nothing_since() -> None:
+    """What was wiped before the claim was used since: a release wipes it again."""
+    wipe = asked(ways.REINSTALL, Fate.DONE, NOW - SETTLE)
+    of = machine(asked=(wipe, marked(Stage.RELEASING)), was_ready=NOW)
+    assert kinds(Goal.ABSENT, of, tenancy_part(Stage.RELEASING)) == [ways.REINSTALL]
+    again = machine(asked=(wipe, marked(Stage.PENDING)))
+    assert kinds(Goal.PRESENT, again, tenancy_part(Stage.PENDING)) == [ways.REINSTALL]
+
+
+def test_a_machine_in_use_is_left_alone() -> None:
+    for status in STATES:
+        assert not calls(Goal.PRESENT, machine(), tenancy_part(Stage.CLAIMED, status))
+
+
+@pytest.mark.parametrize(
+    ("stage", "fate", "status", "expected"),
+    [
+        (Stage.CLAIMED, None, "ready", ["mac.mark.releasing"]),
+        (Stage.CLAIMED, None, "error", ["mac.mark.releasing"]),
+        (Stage.PENDING, None, "ready", ["mac.mark.releasing"]),
+        (None, None, "ready", ["mac.mark.releasing"]),
+        (Stage.RELEASING, None, "ready", [ways.REINSTALL]),
+        (Stage.RELEASING, None, "error", [ways.REINSTALL]),
+        (Stage.RELEASING, None, "locked", []),
+        (Stage.RELEASING, Fate.OPEN, "ready", []),
+        (Stage.RELEASING, Fate.OPEN, "reinstalling", []),
+        (Stage.RELEASING, Fate.LAPSED, "ready", [ways.REINSTALL]),
+        (Stage.RELEASING, Fate.DONE, "reinstalling", ["mac.mark.wiping"]),
+        (Stage.RELEASING, Fate.DONE, "ready", ["mac.mark.wiping"]),
+        (Stage.RELEASING, Fate.DONE, "error", [ways.REINSTALL]),
+    ],
+)
+def test_a_release_wipes_before_it_lets_go(
+    stage: Stage | None, fate: Fate | None, status: str, expected: list[str]
+) -> None:
+    wipe = (asked(ways.REINSTALL, fate, NOW + SETTLE),) if fate else ()
+    of = machine(asked=(marked(Stage.RELEASING), *wipe), was_ready=NOW)
+    assert kinds(Goal.ABSENT, of, tenancy_part(stage, status)) == expected
+
+
+def test_a_host_that_is_given_up_is_renamed_and_not_wiped() -> None:
+    of = machine(was_ready=NOW).with_fact(RETIRE, NOW)
+    assert kinds(Goal.ABSENT, of, tenancy_part(Stage.CLAIMED)) == ["mac.mark.retiring"]
+
+
+@pytest.mark.parametrize(
+    ("stage", "fate", "expected"),
+    [
+        (Stage.CLAIMED, None, ["mac.mark.resting"]),
+        (Stage.RESTING, None, [ways.REINSTALL]),
+        (Stage.RESTING, Fate.OPEN, []),
+        (Stage.RESTING, Fate.DONE, ["mac.mark.rested"]),
+        (Stage.RESTED, None, []),
+        (Stage.RELEASING, None, []),
+    ],
+)
+def test_a_rest_is_a_wipe_and_then_a_name(
+    stage: Stage, fate: Fate | None, expected: list[str]
+) -> None:
+    wipe = (asked(ways.REINSTALL, fate, NOW + SETTLE),) if fate else ()
+    of = machine(asked=(marked(Stage.RESTING), *wipe), was_ready=NOW)
+    assert kinds(Goal.RESTING, of, tenancy_part(stage)) == expected
+
+
+def test_a_machine_wakes_on_its_own_host_without_a_wipe() -> None:
+    of = machine(was_ready=NOW)
+    assert kinds(Goal.PRESENT, of, tenancy_part(Stage.RESTED)) == ["mac.mark.claimed"]
+
+
+def test_a_tied_host_that_lost_its_name_gets_it_back() -> None:
+    """In use it is claimed again; on its way there it starts from the pending mark again."""
+    lost = tenancy_part(None)
+    assert kinds(Goal.PRESENT, machine(was_ready=NOW), lost) == ["mac.mark.claimed"]
+    assert kinds(Goal.PRESENT, machine(), lost) == ["mac.mark.pending"]
+
+
+def test_what_was_only_promised_is_waited_for() -> None:
+    promised = Part(id=tenancy(HOST, MACHINE), slot=SERVER, zone=record().zone, status="promised")
+    for goal in Goal:
+        assert not calls(goal, machine(), promised)
+
+
+def test_the_host_of_another_tenancy_is_nobodys_of_this_machine() -> None:
+    other = reader().renamed(mac(name=name(machine=OTHER)), OTHER)
+    assert other is not None
+    bound = machine(asked=(marked(Stage.CLAIMED),))
+    assert not calls(Goal.ABSENT, bound, other)
+
+
+def test_every_state_of_a_host_without_a_machine_has_an_answer_that_harms_nobody() -> None:
+    """Total; nothing under a name that is not ours; nothing is freed that was not wiped."""
+    records = (
+        record(),
+        record(wiping=NOW),
+        record(wiping=NOW, wiped=LATER),
+        record(wiped=LATER, pool=""),
+        record(scheduled=LATER),
+    )
+    for host, goal, (what, text), status in product(records, HostGoal, TEXTS.items(), STATES):
+        if goal is HostGoal.POOLED:  # what a person asked for by name
+            continue
+        for call in ways.host_calls(goal, host, host_part(text, status), LATER):
+            where = f"{goal} {what} {status}: {call}"
+            assert what not in {*NOT_OURS, "pool"}, where
+            assert call.target == HOST, where
+            assert call.arg("expect") == text, where
+            if call.kind == ways.FREE:
+                assert host.wiped is not None, where
+                assert host.pool, where
+            if call.kind == ways.REINSTALL:
+                assert status in {"ready", "error"}, where
+                assert goal is HostGoal.WIPED, where
+            if call.kind in {ways.DELETE, ways.SCHEDULE}:
+                assert goal is HostGoal.RETIRED, where
+                assert what == "retiring", where
+
+
+def host_kinds(goal: HostGoal, part: Part, **fields: object) -> list[str]:
+    return [call.kind for call in ways.host_calls(goal, record(**fields), part, LATER)]
+
+
+def test_a_host_is_wiped_and_then_put_back() -> None:
+    wiping = host_part(name(Stage.WIPING))
+    assert host_kinds(HostGoal.WIPED, host_part(name(Stage.CLAIMED))) == ["mac.mark.wiping"]
+    assert host_kinds(HostGoal.WIPED, wiping) == [ways.REINSTALL]
+    assert host_kinds(HostGoal.WIPED, wiping, wiping=NOW) == []
+    assert host_kinds(HostGoal.WIPED, wiping, wiping=NOW, wiped=NOW) == [ways.FREE]
+    assert host_kinds(HostGoal.WIPED, wiping, wiped=NOW, pool="") == []
+    locked = host_part(name(Stage.WIPING), "locked")
+    assert host_kinds(HostGoal.WIPED, locked) == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"commitment": {"type": "renewed_monthly"}}, [ways.UNCOMMIT]),
+        ({"vpc_status": "vpc_enabled"}, [ways.DETACH]),
+        ({"deletable_at": None}, [ways.DELETE]),
+        ({"deletable_at": "2026-07-01T00:00:00Z"}, [ways.DELETE]),
+        ({"deletable_at": "2026-09-01T00:00:00Z"}, [ways.SCHEDULE]),
+        ({"deletable_at": "2026-09-01T00:00:00Z", "deletion_scheduled": True}, []),
+        ({"deletable_at": None, "deletion_scheduled": True}, []),
+        ({"deletable_at": "2026-07-01T00:00:00Z", "deletion_scheduled": True}, [ways.DELETE]),
+    ],
+)
+def test_a_host_is_given_up_step_by_step(fields: dict[str, object], expected: list[str]) -> None:
+    """No renewal, no networks, then its end, or the date of it; asked once, it is waited for."""
+    part = reader().host(mac(name=name(Stage.RETIRING), **fields))
+    assert host_kinds(HostGoal.RETIRED, part) == expected
+
+
+def test_a_host_is_renamed_before_it_is_given_up() -> None:
+    part = host_part(name(Stage.CLAIMED), commitment={"type": "renewed_monthly"})
+    assert host_kinds(HostGoal.RETIRED, part) == ["mac.mark.retiring"]
