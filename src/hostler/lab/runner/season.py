@@ -271,8 +271,7 @@ class RunnerSeason:
                 self._later(stroke.length, lambda: self._set_network(runner, down=False))
             case "clock_jump":
                 self._note(stroke.fault)
-                self.watch.jumped = self.loop.time()
-                self.site.clock.jump(timedelta(seconds=stroke.length))
+                self._jump(timedelta(seconds=stroke.length))
             case "store_busy" | "disk_full" if plugin is not None:
                 end = self.loop.time() + stroke.length
                 self.watch.able_from = end + _AGAIN
@@ -315,6 +314,11 @@ class RunnerSeason:
     def _note(self, fault: str) -> None:
         self.trace.note(fault)
         self.watch.struck(fault)
+
+    def _jump(self, by: timedelta) -> None:
+        """Let the clock jump; put back, it comes to every pause of before once more."""
+        self.watch.jumped = self.loop.time() + max(0.0, -by.total_seconds())
+        self.site.clock.jump(by)
 
     def _later(self, seconds: float, work: Callable[[], None]) -> None:
         self.loop.call_later(seconds, work, context=contextvars.Context())

@@ -42,7 +42,7 @@ WRONG = 300.0
 DENIED = 20.0
 """How long a machine that is well may be told not to run."""
 AFTER_JUMP = 660.0
-"""So long after a clock jumped, a pause that was set before may still be waited for."""
+"""So long after a clock jumped, or is again where it was, old pauses may still be waited for."""
 AFTER_DEATH = 60.0
 """So long after a zone gave its last sign of death, nothing of it may have been looked at."""
 LATE = 300.0
