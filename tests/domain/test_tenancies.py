@@ -1,0 +1,92 @@
+"""The end of a machine on a host that outlives it: released, given up, or left and told."""
+
+from dataclasses import replace
+from typing import Literal
+
+import pytest
+
+from hostler.domain.calls import Shows
+from hostler.domain.host import HostOrigin, ReleasePolicy
+from hostler.domain.machine import RETIRE, Fate
+from hostler.domain.parts import Part
+from hostler.domain.phases import Phase
+from hostler.domain.reasons import Reason
+from hostler.domain.step import Step
+from hostler.domain.tenancies import stopping
+from hostler.testing.hostscene import BOX, MINE, call, fleet_seen, on_host, record, tenant
+
+End = Literal["release", "retire", "skip"]
+NONE, TERMINATE, KEEP = None, ReleasePolicy.TERMINATE, ReleasePolicy.KEEP
+POOL, ORDERED = HostOrigin.POOL, HostOrigin.ORDERED
+
+
+def ended(part: Part | None, **fields: object) -> Step:
+    """Return what becomes of a machine that has begun to stop, on a host with these fields."""
+    machine = on_host(Phase.STOPPING)
+    host = record(**fields)
+    parts = () if part is None else (part,)
+    seen = fleet_seen((machine,), parts, hosts=(host,), ties={MINE: BOX})
+    return stopping(Step(before=machine, machine=machine, parts=parts), seen)
+
+
+@pytest.mark.parametrize(
+    ("origin", "policy", "pool", "end"),
+    [
+        (POOL, NONE, "pool-", "release"),
+        (POOL, NONE, "", "skip"),
+        (POOL, TERMINATE, "pool-", "retire"),
+        (POOL, TERMINATE, "", "retire"),
+        (POOL, KEEP, "pool-", "release"),
+        (POOL, KEEP, "", "skip"),
+        (ORDERED, NONE, "pool-", "retire"),
+        (ORDERED, NONE, "", "retire"),
+        (ORDERED, TERMINATE, "pool-", "retire"),
+        (ORDERED, TERMINATE, "", "retire"),
+        (ORDERED, KEEP, "pool-", "release"),
+        (ORDERED, KEEP, "", "skip"),
+    ],
+)
+def test_the_end_of_a_tenancy_by_origin_policy_and_pool(
+    origin: HostOrigin, policy: ReleasePolicy | None, pool: str, end: End
+) -> None:
+    step = ended(tenant(pool=""), origin=origin, policy=policy, pool=pool)
+    machine = step.machine
+    assert (machine.fact(RETIRE) is not None) is (end == "retire")
+    skipped = (machine.phase, machine.reason) == (Phase.GONE, Reason.RELEASE_SKIPPED)
+    assert skipped is (end == "skip")
+    assert (machine.phase is Phase.STOPPING) is (end != "skip")
+    told = {event.kind for event in step.events}
+    assert ("release_skipped" in told) is (end == "skip")
+
+
+def test_the_pool_that_the_look_tells_serves_a_record_without_one() -> None:
+    assert ended(tenant(pool="pool-"), pool="").machine.phase is Phase.STOPPING
+
+
+@pytest.mark.parametrize("stage", ["other", "unnamed", "foreign"])
+def test_a_host_that_bears_somebody_elses_name_is_left_to_them(stage: str) -> None:
+    step = ended(tenant(stage, marked=False))
+    assert (step.machine.phase, step.machine.reason) == (Phase.GONE, Reason.HOST_TAKEN)
+    assert step.events[0].detail == BOX
+
+
+@pytest.mark.parametrize("stage", ["pool", "pending", "claimed", "releasing", "resting", "rested"])
+def test_a_host_that_is_ours_by_name_or_by_tie_is_released(stage: str) -> None:
+    assert ended(tenant(stage)).machine.phase is Phase.STOPPING
+
+
+def test_nothing_is_settled_before_the_host_is_seen_and_its_calls_are_sure() -> None:
+    assert ended(None, pool="").machine.phase is Phase.STOPPING
+    promised = replace(tenant("other", marked=False), status="promised")
+    assert ended(promised).machine.phase is Phase.STOPPING
+    machine = on_host(Phase.STOPPING, asked=(call("mark", Fate.OPEN, shows=Shows.MARK),))
+    part = tenant("other", marked=False)
+    seen = fleet_seen((machine,), (part,), hosts=(record(),), ties={MINE: BOX})
+    step = stopping(Step(before=machine, machine=machine, parts=(part,)), seen)
+    assert step.machine is machine
+
+
+def test_a_machine_without_a_host_comes_to_its_end_by_itself() -> None:
+    machine = on_host(Phase.STOPPING, host=None, places=())
+    step = stopping(Step(before=machine, machine=machine, parts=()), fleet_seen((machine,)))
+    assert step.machine is machine
