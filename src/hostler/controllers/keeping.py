@@ -84,7 +84,7 @@ class Keeper:
         for step in steps:
             await self._apply(step, seen, tenure, group, guard)
         self._count_hosts()
-        return any(step.goal is not None for step in steps) or bool(self._stable.moving)
+        return any(map(_is_on_its_way, steps)) or bool(self._stable.moving)
 
     def _count_hosts(self) -> None:
         """Note how all hosts of the account stand: those without a record by what is seen."""
@@ -225,3 +225,9 @@ def _is_ours(host: Host, part: Part) -> bool:
     if host.goal is HostGoal.POOLED:
         return part.note("stage") != "foreign"
     return part.note("stage") not in {"foreign", "other", "unnamed"}
+
+
+def _is_on_its_way(step: HostStep) -> bool:
+    """Tell whether a look may soon show something new; what waits for a date does not."""
+    waits = step.goal is HostGoal.RETIRED and step.part is not None and step.part.note("scheduled")
+    return step.goal is not None and not waits

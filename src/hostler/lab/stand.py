@@ -101,10 +101,15 @@ class Stand:
         return self._hostler(fleet, store, partial(_instances, fleet=fleet, template=template))
 
     def mac_hostler(
-        self, fleet: Fleet, store: MemoryStore | None = None, pool: str = "pool-"
+        self,
+        fleet: Fleet,
+        store: MemoryStore | None = None,
+        pool: str = "pool-",
+        template: MacTemplate | None = None,
     ) -> "Hostler":
         """Start an engine of its own over Macs; without a store it is a new installation."""
-        return self._hostler(fleet, store, partial(_macs, fleet=fleet, pool=pool))
+        made = template or MacTemplate(pool=pool)
+        return self._hostler(fleet, store, partial(_macs, fleet=fleet, template=made))
 
     def _hostler(self, fleet: Fleet, store: MemoryStore | None, make: "Maker") -> "Hostler":
         number = len(self.wires)
@@ -139,14 +144,20 @@ def _instances(
 
 
 def _macs(
-    client: Client, clock: SimClock, installation: InstallationId, *, fleet: Fleet, pool: str
+    client: Client,
+    clock: SimClock,
+    installation: InstallationId,
+    *,
+    fleet: Fleet,
+    template: MacTemplate,
 ) -> Provider:
+    pool = template.pool
     return Macs(
         client,
         clock,
         installation=installation,
         zones=tuple(dict.fromkeys(offer.zone for offer in fleet.offers)),
-        templates={fleet.name: MacTemplate(pool=pool)},
+        templates={fleet.name: template},
         site=MacSite(pools=(pool,) if pool else (), default=pool),
     )
 

@@ -87,6 +87,12 @@ class MacApi:
         path = _path(zone, "server-private-networks")
         return await list_all(self.client, Paged(path, ATTACHMENTS, "page_size", query))
 
+    async def all_attachments(self, zone: Zone) -> Listing[Attachment]:
+        """List every Mac of the project in every private network."""
+        query = (("project_id", self.project),)
+        path = _path(zone, "server-private-networks")
+        return await list_all(self.client, Paged(path, ATTACHMENTS, "page_size", query))
+
     async def attach(self, zone: Zone, mac: str, network: str) -> None:
         """Put a Mac into a private network."""
         path = _path(zone, f"servers/{mac}/private-networks")

@@ -74,10 +74,15 @@ class MacDeeds:
         if why := self._otherwise(call, mac):
             return Refused(why=Refusal.WRONG_STATE, text=why)
         try:
-            way = self._mark if call.kind.startswith(ways.MARK) else self._ways[call.kind]
-            return await way(call, mac)
+            return await self._way(call)(call, mac)
         except TROUBLE as trouble:
             return self._outcome(trouble, call, host)
+
+    def _way(self, call: Call) -> Callable[[Call, Mac], Awaitable[Outcome]]:
+        """Return what makes a call: marks and networks are calls of their own each."""
+        if call.kind.startswith(ways.MARK):
+            return self._mark
+        return self._attach if call.kind.startswith(ways.ATTACH) else self._ways[call.kind]
 
     def _otherwise(self, call: Call, mac: Mac) -> str:
         """Return why the host is not as it was decided on, or an empty string."""
@@ -150,6 +155,20 @@ class MacDeeds:
     async def _uncommit(self, call: Call, mac: Mac) -> Outcome:
         body: dict[str, object] = {"commitment_type": {"commitment_type": "none"}}
         return self._done(call, await self._api.change(call.zone, mac.id, body))
+
+    async def _attach(self, call: Call, mac: Mac) -> Outcome:
+        """Put it into a private network; one that may be in none is let into them first."""
+        if mac.vpc_status == "vpc_disabled":
+            await self._api.change(call.zone, mac.id, {"enable_vpc": True})
+        if mac.vpc_status != "vpc_enabled":
+            return Refused(why=Refusal.BUSY, text="it is being let into private networks")
+        listing = await self._api.attachments(call.zone, mac.id)
+        if isinstance(listing.trouble, TROUBLE):
+            return unread(listing.trouble, "its private networks")
+        network = str(call.arg("network"))
+        if all(entry.private_network_id != network for entry in listing.found.values()):
+            await self._api.attach(call.zone, mac.id, network)
+        return self._done(call, mac)
 
     async def _detach(self, call: Call, mac: Mac) -> Outcome:
         listing = await self._api.attachments(call.zone, mac.id)

@@ -13,6 +13,7 @@ from hostler.providers.scaleway.errors import Failed
 from hostler.providers.scaleway.scan import ask_each
 
 from .api import MacApi
+from .networks import Networks
 from .read import SERVER, MacReader
 from .wire import Mac
 from .words import strange
@@ -24,11 +25,22 @@ Sight = tuple[tuple[Looked, ...], tuple[Part, ...]]
 class MacLooker:
     """Looks at an account's Macs. One listing of a zone serves hosts and tenancies."""
 
-    def __init__(self, api: MacApi, clock: Clock, reader: Callable[[Zone], MacReader]) -> None:
+    def __init__(
+        self,
+        api: MacApi,
+        clock: Clock,
+        reader: Callable[[Zone], MacReader],
+        networks: Networks | None = None,
+    ) -> None:
+        """Look with what `networks` knows too, where any fleet asks for private networks."""
         self._api, self._clock, self._reader = api, clock, reader
+        self._networks = networks
 
     async def look(self, scopes: tuple[Scope, ...]) -> Look:
         """Look at these scopes, zones and single hosts side by side."""
+        if self._networks is not None:
+            for zone in dict.fromkeys(scope.zone for scope in scopes):
+                await self._networks.learn(zone)
         whole = [scope for scope in scopes if scope.machine is None]
         async with asyncio.TaskGroup() as group:
             tasks = [

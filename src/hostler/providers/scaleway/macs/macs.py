@@ -27,6 +27,7 @@ from .deeds import MacDeeds
 from .doctor import Doctor
 from .images import family_key
 from .look import MacLooker
+from .networks import Networks
 from .read import SERVER, MacReader, password
 from .settings import MacSite, MacTemplate
 
@@ -71,7 +72,10 @@ class Macs:
         )
         self._api = MacApi(client)
         self._doctor = Doctor(self._api, clock)
-        self._looker = MacLooker(self._api, clock, self._reader)
+        self._wanted = {fleet: one.networks for fleet, one in templates.items() if one.networks}
+        self._networks = Networks(self._api)
+        networks = self._networks if self._wanted else None
+        self._looker = MacLooker(self._api, clock, self._reader, networks)
         self._deeds = MacDeeds(self._api, clock, self._reader, installation)
 
     @property
@@ -81,7 +85,14 @@ class Macs:
     def _reader(self, zone: Zone) -> MacReader:
         site = self._site
         return MacReader(
-            zone, self._installation, self._ours, site.pools, site.default, site.prices
+            zone,
+            self._installation,
+            self._ours,
+            site.pools,
+            site.default,
+            site.prices,
+            self._networks.of(zone),
+            self._wanted,
         )
 
     async def look(self, scopes: tuple[Scope, ...]) -> Look:
@@ -93,7 +104,10 @@ class Macs:
     def next_calls(
         self, goal: Goal, machine: Machine, parts: tuple[Part, ...], now: datetime
     ) -> tuple[Call, ...]:
-        return ways.next_calls(goal, machine, parts, now, self._traits.settle)
+        template = self._templates.get(machine.fleet)
+        networks = template.networks if template is not None else ()
+        settle = self._traits.settle
+        return ways.next_calls(goal, machine, parts, now, settle, networks=networks)
 
     def host_calls(self, goal: HostGoal, host: Host, part: Part, now: datetime) -> tuple[Call, ...]:
         return ways.host_calls(goal, host, part, now)
@@ -145,7 +159,8 @@ class Macs:
             return _COSTS.get(call.kind, 2)
         if call.kind == HOST.kind:  # comes along with the listing of tenancies
             return 0
-        return 1 if call.machine is None else len(call.known)
+        listed = 1 if self._wanted else 0
+        return listed + (1 if call.machine is None else len(call.known))
 
     async def close(self) -> None:
         await self._client.close()

@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 from urllib.parse import unquote, urlsplit
 
 from hostler.domain.host import HOST, tenancy
-from hostler.domain.ids import HostId, InstallationId, MachineId, PartId, Zone
+from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId, PartId, Zone
 from hostler.domain.parts import Condition, Mark, Part, Slot
 from hostler.providers.scaleway.read import moment
 
 from .images import family_key
 from .names import TENANCIES, Name, name_of, pool_of
+from .networks import Attached, inside, is_wired
 from .wire import Commitment, Mac
 from .words import condition, tenancy_condition
 
@@ -31,6 +32,12 @@ class MacReader:
     pools: tuple[str, ...] = ()
     default: str = ""
     prices: Mapping[str, float] = field(default_factory=dict[str, float])
+    attached: Mapping[str, tuple[Attached, ...]] = field(
+        default_factory=dict[str, tuple[Attached, ...]]
+    )
+    networks: Mapping[FleetName, tuple[str, ...]] = field(
+        default_factory=dict[FleetName, tuple[str, ...]]
+    )
 
     def host(self, mac: Mac) -> Part:
         """Return the Mac itself as a part; whose it is stands in its notes, for it has no mark."""
@@ -56,7 +63,11 @@ class MacReader:
         mark = Mark(
             installation=name.installation, fleet=name.fleet, machine=name.machine, attempt=0
         )
-        return self._part(mac, name.machine, mark, tenancy_condition(name.stage, mac.status or ""))
+        stands = tenancy_condition(name.stage, mac.status or "")
+        wanted, attached = self.networks.get(name.fleet, ()), self.attached.get(mac.id, ())
+        if stands is Condition.UP and not is_wired(wanted, attached):
+            stands = Condition.STARTING
+        return self._part(mac, name.machine, mark, stands)
 
     def renamed(self, mac: Mac, machine: MachineId) -> Part | None:
         """Return the tenancy that only a record tells of: somebody renamed the host.
@@ -84,6 +95,7 @@ class MacReader:
         )
 
     def _notes(self, mac: Mac, name: Name | None) -> tuple[tuple[str, str], ...]:
+        attached = self.attached.get(mac.id, ())
         notes = (
             ("stage", self._stage(mac.name or "", name)),
             ("holder", name.machine if name else ""),
@@ -97,6 +109,8 @@ class MacReader:
             ("deletable", _iso(mac.deletable_at)),
             ("commitment", _renewal(mac.commitment)),
             ("networks", "" if mac.vpc_status in {None, "vpc_disabled"} else mac.vpc_status or ""),
+            ("nics", inside(attached)),
+            ("leaving", "yes" if any(one.leaves for one in attached) else ""),
             ("witness", self._witness(mac)),
             ("user", mac.ssh_username or ""),
             ("arch", "arm64"),

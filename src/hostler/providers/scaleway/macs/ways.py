@@ -20,10 +20,12 @@ from hostler.domain.phases import Goal
 
 from .images import family_key
 from .names import Stage
+from .networks import missing
 from .read import SERVER
 
 MARK, FREE, REINSTALL, REBOOT = "mac.mark", "mac.free", "mac.reinstall", "mac.reboot"
 ORDER, UNSCHEDULE = "mac.order", "mac.unschedule"
+ATTACH = "mac.attach"
 UNCOMMIT, DETACH, DELETE, SCHEDULE = "mac.uncommit", "mac.detach", "mac.delete", "mac.schedule"
 
 _STAGES = frozenset(str(stage) for stage in Stage)
@@ -36,8 +38,14 @@ def mark_kind(stage: Stage) -> str:
     return f"{MARK}.{stage}"
 
 
-def next_calls(
-    goal: Goal, machine: Machine, parts: tuple[Part, ...], now: datetime, settle: timedelta
+def next_calls(  # noqa: PLR0913 - what the port gives, and two settings
+    goal: Goal,
+    machine: Machine,
+    parts: tuple[Part, ...],
+    now: datetime,
+    settle: timedelta,
+    *,
+    networks: tuple[str, ...] = (),
 ) -> tuple[Call, ...]:
     """Return the calls that may be made now for a machine; nothing without a host of its own."""
     if machine.host is None:
@@ -49,7 +57,7 @@ def next_calls(
         return (_mark(machine, None, Stage.PENDING),) if claims else ()
     if part.status == "promised" or not _is_open(machine, part):
         return ()
-    way = Way(machine, part, now, settle)
+    way = Way(machine, part, now, settle, networks)
     match goal:
         case Goal.PRESENT:
             return way.present()
@@ -73,6 +81,7 @@ class Way:
     part: Part
     now: datetime
     settle: timedelta
+    networks: tuple[str, ...] = ()
 
     @property
     def stage(self) -> str:
@@ -84,7 +93,7 @@ class Way:
         """Claim: pending, settled, wiped unless it was proved clean, claimed."""
         match self.stage:
             case Stage.CLAIMED:
-                return self._reboot()
+                return self._reboot() or self._attach()
             case Stage.PENDING if not self._settled():
                 return ()
             case Stage.PENDING if self.machine.fact(CLEAN) is None and not self._is_fit():
@@ -105,6 +114,21 @@ class Way:
         if last is not None and last.at >= since and last.fate in {Fate.DONE, Fate.OPEN}:
             return ()
         return (_reboot(self.part),)
+
+    def _attach(self) -> tuple[Call, ...]:
+        """Put the host into the private networks that its fleet asks for, one after the other."""
+        lacking = missing(self.networks, self.part.note("nics"))
+        lacking = tuple(network for network in lacking if not self._was_asked(network))
+        if not lacking or self.part.status != "ready":
+            return ()
+        return (_attach(self.part, lacking[0]),)
+
+    def _was_asked(self, network: str) -> bool:
+        """Tell whether looks may still lack what was asked for."""
+        asked = self.machine.last_asked(SERVER, f"{ATTACH}.{network}")
+        if asked is None or asked.fate not in {Fate.DONE, Fate.OPEN}:
+            return False
+        return self.now < (asked.closed or asked.at) + self.settle
 
     def _again(self) -> tuple[Call, ...]:
         """Mark a host that is ours by its tie, and lost its name to somebody or a late call."""
@@ -222,6 +246,19 @@ def _reboot(part: Part) -> Call:
     )
 
 
+def _attach(part: Part, network: str) -> Call:
+    return Call(
+        kind=f"{ATTACH}.{network}",
+        slot=SERVER,
+        zone=part.zone,
+        effect=Effect.CHANGE,
+        target=part.id,
+        once=True,
+        shows=Shows.NOTHING,
+        args=(("expect", part.name), ("network", network)),
+    )
+
+
 def reinstall(part: Part, slot: Slot, target: PartId, effect: Effect, family: str = "") -> Call:
     """Return a wipe of a host that must still bear the name that it bore."""
     return Call(
@@ -260,15 +297,24 @@ def _wiped(host: Host, part: Part) -> tuple[Call, ...]:
     stage = Stage.QUARANTINED if alone else Stage.WIPING
     if part.note("stage") != stage:
         return (_rename(host, part, stage),)
-    if alone or host.wiped is not None:
-        return () if alone else _put_back(host, part)
+    if alone:
+        return ()
+    if host.wiped is not None:
+        return _out_of_networks(part) or _put_back(host, part)
     if host.wiping is not None or part.status not in {"ready", "error"}:
         return ()
     return (reinstall(part, HOST, part.id, Effect.DESTROY, host.image),)
 
 
+def _out_of_networks(part: Part) -> tuple[Call, ...]:
+    """Take a host out of its last tenant's networks, before anybody else may take it."""
+    return (_plain(DETACH, part),) if part.note("nics") else ()
+
+
 def _put_back(host: Host, part: Part) -> tuple[Call, ...]:
     """Put a clean host where machines take it from: one that we pay for is kept by our own name."""
+    if part.note("leaving"):
+        return ()
     if host.origin is HostOrigin.ORDERED and not host.policy:
         return (_rename(host, part, Stage.PARKED),)
     return (_free(host, part),) if host.pool else ()

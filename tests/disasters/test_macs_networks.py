@@ -1,0 +1,44 @@
+"""Private networks of Macs: ready when VLANs are known, and out of them before it is free."""
+
+from datetime import timedelta
+
+from hostler.lab.macstand import FLEET
+from hostler.lab.stand import Stand, play
+from hostler.providers.scaleway.macs.settings import MacTemplate
+
+NETWORK = "5d1b4b2e-3c19-4f6a-9c86-0d94d7f2a111"
+MINUTE = timedelta(minutes=1)
+
+
+def test_a_host_is_ready_with_its_vlan_and_leaves_the_network_before_it_is_free() -> None:
+    async def scene(stand: Stand) -> None:
+        (mac_id,) = stand.world.stock_macs(1)
+        mac = stand.world.console.mac(mac_id)
+        template = MacTemplate(pool="pool-", networks=(NETWORK,))
+        hostler = stand.mac_hostler(FLEET, template=template)
+        for _ in range(120):
+            await stand.clock.sleep(MINUTE / 2)
+            if await hostler.ready():
+                break
+            assert not mac.attachments or not any(a.polls == 0 for a in mac.attachments.values())
+        assert [a.network_id for a in mac.attachments.values()] == [NETWORK]
+        await hostler.scale(0)
+        for _ in range(120):
+            await stand.clock.sleep(MINUTE / 2)
+            if mac.name.startswith("pool-"):
+                assert not mac.attachments
+                return
+        raise AssertionError(mac.name)
+
+    play(scene)
+
+
+def test_no_network_is_listed_where_none_is_asked_for() -> None:
+    async def scene(stand: Stand) -> None:
+        stand.world.stock_macs(1)
+        stand.mac_hostler(FLEET)
+        await stand.clock.sleep(30 * MINUTE)
+        assert stand.world.calls.get("mac.list")
+        assert not any("network" in route for route in stand.world.calls)
+
+    play(scene)
