@@ -34,6 +34,7 @@ from scaleway.applesilicon.v1alpha1 import (
     ServerType,
 )
 from scaleway.applesilicon.v1alpha1.types import ConnectivityDiagnosticDiagnosticStatus
+from scaleway.ipam.v1 import IpamV1API, ResourceType
 from scaleway_core.api import ScalewayException
 from scaleway_core.utils import WaitForOptions
 
@@ -278,3 +279,28 @@ def test_lists_are_in_the_order_asked_for(
     networks = ApplesiliconV1Alpha1PrivateNetworkAPI(client)
     for order in ListServerPrivateNetworksRequestOrderBy:
         assert networks.list_server_private_networks(order_by=order).total_count == 0
+
+
+def test_private_addresses_of_macs_are_in_ipam_once_they_are_attached(
+    client: Client, macs: ApplesiliconV1Alpha1API
+) -> None:
+    networks = ApplesiliconV1Alpha1PrivateNetworkAPI(client)
+    ours = order(macs, vpc=True)
+    one = networks.add_server_private_network(server_id=ours, private_network_id=PROJECT)
+    ipam = IpamV1API(client)
+    attached = ServerPrivateNetworkServerStatus.ATTACHED
+    networks.wait_for_server_private_network(
+        server_id=ours,
+        private_network_id=PROJECT,
+        options=WaitForOptions(timeout=20, stop=lambda one: one.status == attached, min_delay=1),
+    )
+    (address,) = ipam.list_i_ps_all(resource_type=ResourceType.APPLE_SILICON_PRIVATE_NIC)
+    (listed,) = networks.list_server_private_networks_all(server_id=ours)
+    assert address.resource is not None
+    assert (address.resource.id, address.resource.name) == (one.id, "pool-1")
+    assert [address.id] == listed.ipam_ip_ids
+    assert str(address.address).startswith("10.")
+    assert ipam.list_i_ps(resource_type=ResourceType.INSTANCE_PRIVATE_NIC).total_count == 0
+    assert ipam.list_i_ps(resource_id=SECRET).total_count == 0
+    assert ipam.list_i_ps(is_ipv6=True).total_count == 0
+    assert ipam.list_i_ps(private_network_id=PROJECT).total_count == 1

@@ -1,5 +1,6 @@
 """Private networks, servers' cards in them, and addresses in IPAM, which come a little later."""
 
+from collections.abc import Callable
 from functools import partial
 
 from . import errors
@@ -7,12 +8,15 @@ from .bodies import nic_body
 from .calls import Answer, Call
 from .checks import tags_of, text_of
 from .estate import Estate, touch
+from .macs.records import Attachment
 from .pages import INSTANCE, NEWER, page_of
 from .records import Nic, Server
 from .route import Route
 
 PATH = "/instance/v1/zones/*/servers/*/private_nics"
 MOST = 8
+MAC_NIC = "apple_silicon_private_nic"
+Make = Callable[[], dict[str, object]]
 NOWHERE = "00000000-0000-0000-0000-000000000000"
 """Networks are not made here: each id names one, but for this one."""
 
@@ -139,17 +143,60 @@ def ipam_list(estate: Estate, call: Call) -> Answer:
         and kind in ("", "instance_private_nic")
         and network in ("", nic.network_id)
     ]
-    items = [(nic, six) for nic in cards for six in (0, 1) if ipv6 in ("", ("false", "true")[six])]
-    return ipam_page(estate, call, items)
+    items = [
+        partial(ipam_body, estate, call.place, nic, six)
+        for nic in cards
+        for six in (0, 1)
+        if ipv6 in ("", ("false", "true")[six])
+    ]
+    return page_of(estate, call, [*items, *of_macs(estate, call)], made, NEWER.of("ips"))
 
 
-def ipam_page(estate: Estate, call: Call, items: list[tuple[Nic, int]]) -> Answer:
-    """Answer with a page of private addresses."""
+def of_macs(estate: Estate, call: Call) -> list[Make]:
+    """Return the private addresses of Macs that a list asks for; they are all IPv4."""
+    wanted, kind = call.text("resource_id"), call.choice("resource_type")
+    network, ipv6 = call.text("private_network_id"), call.text("is_ipv6").lower()
+    if kind not in ("", MAC_NIC) or ipv6 == "true":
+        return []
+    return [
+        partial(ipam_body_of_mac, estate, call.place, one, ipam_id)
+        for one in estate.attachments
+        if one.zone.startswith(call.place + "-")
+        and one.organization == call.organization
+        and wanted in ("", one.id)
+        and network in ("", one.network_id)
+        for ipam_id in (one.ipam_ids if one.status == "attached" else ())
+    ]
 
-    def wire(number: int) -> object:
-        return ipam_body(estate, call.place, *items[number])
 
-    return page_of(estate, call, list(range(len(items))), wire, NEWER.of("ips"))
+def made(make: Make) -> dict[str, object]:
+    """Return a body, which is made only for the page that is sent."""
+    return make()
+
+
+def ipam_body_of_mac(
+    estate: Estate, region: str, attachment: Attachment, ipam_id: str
+) -> dict[str, object]:
+    """Return the body of a Mac's private address."""
+    return {
+        "id": ipam_id,
+        "address": attachment.address,
+        "project_id": attachment.project,
+        "is_ipv6": False,
+        "created_at": estate.zulu(attachment.created),
+        "updated_at": estate.zulu(attachment.modified),
+        "source": {"private_network_id": attachment.network_id},
+        "resource": {
+            "type": MAC_NIC,
+            "id": attachment.id,
+            "mac_address": attachment.card,
+            "name": attachment.mac.name,
+        },
+        "tags": [],
+        "reverses": [],
+        "region": region,
+        "zone": None,
+    }
 
 
 def ipam_body(estate: Estate, region: str, nic: Nic, six: int) -> dict[str, object]:

@@ -41,6 +41,7 @@ def new_attachment(estate: Estate, call: Call, mac: Mac, network: str) -> Attach
     """Begin to attach a Mac to a network."""
     most = estate.options.macs.vlan_polls
     more = int(call.struck["mac_vlan_late"]) if call.takes("mac_vlan_late") else 0
+    card = estate.networks.card("3c:a6:f6")
     attachment = Attachment(
         id=estate.new_id(),
         zone=mac.zone,
@@ -52,6 +53,8 @@ def new_attachment(estate: Estate, call: Call, mac: Mac, network: str) -> Attach
         mac=mac,
         network_id=network,
         vlan=estate.dice.randint(100, 4000),
+        card=card,
+        address=estate.networks.private()[0],
         polls=estate.dice.randint(min(1, most), most) + more,
     )
     mac.attachments[network] = attachment

@@ -111,6 +111,8 @@ class Attachment(Record):
     mac: Mac
     network_id: str
     vlan: int
+    card: str
+    address: str
     status: str = "attaching"
     polls: int = 0
     ipam_ids: list[str] = field(default_factory=list[str])
