@@ -269,11 +269,16 @@ def outcomes(found: list[Outcome], price: float) -> RenderableType:
             f"{entry.optimal_hours:,.0f}",
             f"{above(entry):.1%}",
             euros(entry.euros),
-            span(entry.mean_wait),
-            span(entry.p95_wait),
-            span(entry.longest_wait),
+            whole(entry.mean_wait),
+            whole(entry.p95_wait),
+            whole(entry.longest_wait),
         )
     return Group(made, ink(f"at {euros(price)} an hour; best: all known beforehand", "dim"))
+
+
+def whole(time: timedelta) -> str:
+    """Return a time in whole seconds."""
+    return span(timedelta(seconds=round(time.total_seconds())))
 
 
 def above(entry: Outcome) -> float:
