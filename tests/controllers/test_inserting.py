@@ -54,6 +54,9 @@ async def test_replacement_is_made_only_once_the_loss_of_the_other_is_on_record(
         async with asyncio.timeout(60):
             while store.refused < 3:
                 await yard.pass_by(0.1 * S)
+        await yard.pass_by(5 * MIN)
+        (row,) = await store.fleets()
+        assert len(row.creations) == 2, "what was not tried is not counted"
         assert [machine.id for machine in await yard.machines()] == before
         store.busy = False
         async with asyncio.timeout(60):

@@ -134,7 +134,7 @@ class Turner:
         todo = _sorted(decision)
         late = _inserts_alone(todo.row, decision) if todo.row is not None else None
         if todo.row is not None:
-            now = replace(todo.row, inserts=()) if late else todo.row
+            now = _row_alone(todo.row, seen) if late else todo.row
             await self._keep_row(now, seen, tenure)
         for command in todo.hosts:
             await self._state.stable.keep(self._ports.store, command.host, tenure.fence)
@@ -146,7 +146,8 @@ class Turner:
             await self._ports.store.save_suspects(ledger.suspects, ledger.cleared, tenure.fence)
         await self._loosen([tie for tie in todo.loose if tie.machine in kept], tenure)
         if late is not None and not lost:
-            row = self._state.rows[late.row.name]
+            stored = self._state.rows[late.row.name]
+            row = replace(stored, creations=late.row.creations)
             await self._keep_row(replace(late, row=row), seen, tenure)
         await self._take_wishes(seen, lost, tenure)
         worked = (replace(t, machine=kept[t.machine.id]) for t in tends if t.machine.id in kept)
@@ -275,6 +276,12 @@ def _inserts_alone(command: KeepRow, decision: Decision) -> KeepRow | None:
     if not command.inserts or command.named or not changed:
         return None
     return replace(command, adopted=(), installations=(), events=(), wishes=())
+
+
+def _row_alone(command: KeepRow, seen: Seen) -> KeepRow:
+    """Return the row without its inserts: attempts that are not made yet are not counted."""
+    row = replace(command.row, creations=seen.row.creations)
+    return replace(command, inserts=(), row=row)
 
 
 def _made(machine: Machine, seen: Seen) -> Event:

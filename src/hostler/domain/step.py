@@ -79,6 +79,7 @@ def move(step: Step, phase: Phase, reason: Reason, seen: Seen, detail: str = "")
         goal=_GOALS.get(phase, before.goal),
         was_ready=before.was_ready or (seen.now if phase is Phase.READY else None),
         stuck=False,
+        again=None if phase is Phase.READY else before.again,
     )
     moved = event(
         "moved", machine, seen, str(reason), f"{before.phase}>{phase}: {detail or sentence(reason)}"
