@@ -68,7 +68,8 @@ def free_hosts(  # noqa: PLR0913, PLR0917 - all that makes a host free
 def is_clean(record: Host, part: Part) -> bool:
     """Tell whether a free host's wipe is proved, and nothing since speaks against it."""
     same = not (record.witness and part.note("witness")) or record.witness == part.note("witness")
-    return record.condition is HostCondition.FREE and record.wiped is not None and same
+    ours = part.name == record.name  # any other name of the pool is somebody else's, or a person's
+    return record.condition is HostCondition.FREE and record.wiped is not None and same and ours
 
 
 def _may_be_taken(record: Host, now: datetime) -> bool:

@@ -263,7 +263,7 @@ def _served(host: Host, part: Part, seen: HostsSeen) -> Host:
     del part
     if host.quarantined(seen.now):
         return host
-    tried = replace(host, goal=HostGoal.WIPED, quarantined_until=None, wiped=None, wiping=None)
+    tried = replace(_void(host), goal=HostGoal.WIPED, quarantined_until=None)
     return tried.now(HostCondition.DIRTY, seen.now, "its quarantine ended")
 
 
@@ -271,7 +271,7 @@ def _called_back(host: Host, part: Part, seen: HostsSeen) -> Host:
     """A host whose end is only scheduled comes back where machines lack hosts."""
     if not _is_wanted_back(host, part, seen):
         return host
-    back = replace(host, goal=HostGoal.WIPED, wiped=None, wiping=None)
+    back = replace(_void(host), goal=HostGoal.WIPED)
     return back.now(HostCondition.DIRTY, seen.now, "called back: machines lack hosts")
 
 
@@ -294,15 +294,18 @@ def _is_wanted_back(host: Host, part: Part, seen: HostsSeen) -> bool:
 def _found(host: Host, part: Part, seen: HostsSeen) -> Host:
     """A host that no tie explains, or that came back: dirty. The sweep is asked about it."""
     del part
-    dirty = replace(host, goal=None, wiped=None, wiping=None)
+    dirty = replace(_void(host), goal=None)
     return dirty.now(HostCondition.DIRTY, seen.now, "no machine holds it")
 
 
 def _left(host: Host, part: Part, seen: HostsSeen) -> Host:
-    """A free host that bears another name now was used by somebody: its proof is void."""
-    if part.note("stage") in AT_HOME:
+    """A free host that bears another name now was used by somebody: its proof is void.
+
+    Also where it is a name of the pool: that is not the one that we gave it after its wipe.
+    """
+    if part.note("stage") in AT_HOME and part.name == seen.hosts[host.id].name:
         return host
-    void = replace(host, wiped=None, wiping=None, goal=None)
+    void = replace(_void(host), goal=None)
     return void.now(HostCondition.DIRTY, seen.now, "somebody else took it")
 
 
@@ -325,12 +328,22 @@ def _wiped(host: Host, part: Part, seen: HostsSeen) -> Host:
         return _struck(host, seen)
     if host.wiped is None and part.condition is Condition.UP and at > host.wiping:
         host = replace(host, wiped=seen.now, cleaned=seen.now, witness=part.note("witness"))
-        host = replace(host, applied="", drift=Drift())
+        host = replace(host, applied="", drift=Drift(), asked=_without_wipes(host))
     if host.wiped is not None and host.quarantined(seen.now):
         return host.now(HostCondition.QUARANTINED, seen.now, f"{host.strikes} strikes")
     if host.wiped is not None and part.note("stage") in AT_HOME:
         return replace(host, goal=None).now(HostCondition.FREE, seen.now, "wiped, and put back")
     return host
+
+
+def _void(host: Host) -> Host:
+    """Return the record without any proof of a wipe: no call that was seen to end is one."""
+    return replace(host, wiped=None, wiping=None, asked=_without_wipes(host))
+
+
+def _without_wipes(host: Host) -> tuple[Asked, ...]:
+    """Return the calls without wipes that are over: each proves one wipe, and that is written."""
+    return tuple(a for a in host.asked if a.shows is not shown.Shows.WIPE or a.fate is Fate.OPEN)
 
 
 def _struck(host: Host, seen: HostsSeen) -> Host:

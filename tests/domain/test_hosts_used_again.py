@@ -1,0 +1,131 @@
+"""A proof of a wipe is used once: a host that was used since is wiped again."""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+import pytest
+
+from hostler.domain.calls import Shows
+from hostler.domain.claims import is_clean
+from hostler.domain.host import HOST, Host, HostCondition, HostGoal
+from hostler.domain.hosting import HostsSeen, decide_hosts
+from hostler.domain.ids import AccountName, Epoch, HostId, PartId, TurnId, Zone
+from hostler.domain.machine import Asked, Fate
+from hostler.domain.parts import Condition, Look, Looked, Part, Scope, Slot
+from hostler.domain.traits import Traits
+from hostler.domain.view import View, merge
+from hostler.testing.scene import BEGIN
+
+ZONE = Zone("fr-par-1")
+MAC = HostId("mac-1")
+MIN = timedelta(minutes=1)
+OLD = Asked(
+    kind="mac.reinstall",
+    slot=HOST,
+    attempt=0,
+    at=BEGIN - 60 * MIN,
+    epoch=Epoch(1),
+    shows=Shows.WIPE,
+    fate=Fate.DONE,
+    closed=BEGIN - 59 * MIN,
+)
+
+
+def seen(host: Host, stage: str, at: datetime = BEGIN, name: str = "") -> HostsSeen:
+    part = Part(
+        id=PartId(MAC),
+        slot=HOST,
+        zone=ZONE,
+        status="ready",
+        condition=Condition.UP,
+        name=name or host.name,
+        notes=(("stage", stage),),
+    )
+    looked = Looked(scope=Scope(ZONE, HOST.kind), begun=at, complete=True)
+    return HostsSeen(
+        turn=TurnId("t"),
+        now=at,
+        account=host.account,
+        hosts={MAC: host},
+        ties={},
+        machines={},
+        past={},
+        view=merge(View(), Look(looked=(looked,), parts=(part,))),
+        traits=Traits(main=Slot("server"), hosts=HOST.kind),
+        epoch=Epoch(1),
+        took=BEGIN - 600 * MIN,
+    )
+
+
+def host(condition: HostCondition, **changes: object) -> Host:
+    plain = Host(
+        id=MAC, account=AccountName("main"), zone=ZONE, condition=condition, name="pool-1", pool="p"
+    )
+    return replace(plain, **changes)
+
+
+def after(seen: HostsSeen) -> Host:
+    (step,) = decide_hosts(seen)
+    return step.host
+
+
+def test_wipe_that_was_seen_finished_leaves_a_proof_and_no_call() -> None:
+    wiped = after(
+        seen(
+            host(
+                HostCondition.WIPING,
+                goal=HostGoal.WIPED,
+                wiping=BEGIN - MIN,
+                asked=(replace(OLD, closed=BEGIN - MIN),),
+            ),
+            "wiping",
+        )
+    )
+    assert wiped.wiped == BEGIN
+    assert wiped.asked == ()
+
+
+@pytest.mark.parametrize("condition", [HostCondition.HELD, HostCondition.GONE])
+def test_host_that_nobody_holds_is_not_proved_clean_by_an_older_wipe(
+    condition: HostCondition,
+) -> None:
+    found = after(seen(host(condition, asked=(OLD,)), "claimed"))
+    assert found.condition is HostCondition.DIRTY
+    swept = after(seen(replace(found, goal=HostGoal.WIPED), "wiping", BEGIN + MIN))
+    assert (swept.wiping, swept.wiped) == (None, None)
+
+
+def test_host_whose_quarantine_ended_is_wiped_once_more() -> None:
+    served = after(
+        seen(
+            host(
+                HostCondition.QUARANTINED,
+                quarantined_until=BEGIN - MIN,
+                wiped=BEGIN - 58 * MIN,
+                wiping=OLD.closed,
+                asked=(OLD,),
+            ),
+            "wiping",
+        )
+    )
+    later = after(seen(served, "wiping", BEGIN + MIN))
+    assert later.goal is HostGoal.WIPED
+    assert (later.wiping, later.wiped) == (None, None)
+
+
+def free() -> Host:
+    return host(HostCondition.FREE, wiped=BEGIN - MIN, wiping=BEGIN - 2 * MIN)
+
+
+def test_free_host_stays_clean_under_its_own_name() -> None:
+    same = seen(free(), "pool")
+    assert after(same).condition is HostCondition.FREE
+    assert is_clean(free(), same.view.sightings[PartId(MAC)].part)
+
+
+def test_free_host_under_another_name_of_the_pool_was_in_somebodys_hands() -> None:
+    """A person lent it and put it back between two looks: it is wiped before it is claimed."""
+    other = seen(free(), "pool", name="pool-by-hand")
+    assert not is_clean(free(), other.view.sightings[PartId(MAC)].part)
+    assert after(other).condition is HostCondition.DIRTY
+    assert after(other).wiped is None
