@@ -12,7 +12,7 @@ from msgspec import structs
 from hostler.controllers.settings import Settings
 from hostler.domain.fleet import Caps, Fleet, Probe, ProbeKind, Timers
 from hostler.domain.ids import AccountName, FleetName
-from hostler.ports.kind import Blueprint, Kind
+from hostler.ports.kind import Blueprint, Kind, Warns
 
 from .decode import Raw, decode_table, is_table, known_keys, table
 from .faults import Fault, Faults, did_you_mean, join
@@ -59,6 +59,7 @@ class Reading:
     path: Path
     kinds: Kinds
     faults: Faults = field(default_factory=Faults)
+    warnings: list[str] = field(default_factory=list[str])
 
     def read(self, raw: Raw) -> Config | None:
         """Return the file's values, or None where too much of it is wrong to go on."""
@@ -77,6 +78,7 @@ class Reading:
             templates={fleet.name: template for fleet, template in fleets},
             settings=settings,
             metrics=metrics,
+            warnings=tuple(self.warnings),
         )
 
     def _top(self, raw: Raw) -> tuple[object | None, ...]:
@@ -158,6 +160,9 @@ class Reading:
         blueprint = self._blueprint(bought.kind, bought.account, own, path)
         if asked is None or blueprint is None:
             return None
+        if isinstance(bought.kind, Warns):
+            said = bought.kind.warnings(bought.account.settings, own)
+            self.warnings += (f"{path}.{warning}" for warning in said)
         fleet = _fleet(FleetName(name), bought.account.name, asked, blueprint)
         given = table(raw).get("timers")
         return replace(fleet, timers=_timers(asked, blueprint, given)), own

@@ -36,7 +36,10 @@ class Listen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
-    """A fleet file. `templates` are the kinds' own parts of the fleets' tables."""
+    """A fleet file. `templates` are the kinds' own parts of the fleets' tables.
+
+    `warnings` tell of what the file may say, and hardly means.
+    """
 
     path: Path
     store: Path
@@ -45,6 +48,7 @@ class Config:
     templates: Mapping[FleetName, object]
     settings: Settings
     metrics: Listen | None = None
+    warnings: tuple[str, ...] = ()
 
     @property
     def folder(self) -> Path:

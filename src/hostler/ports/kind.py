@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from msgspec import Meta
 
@@ -59,6 +59,15 @@ class Opening:
     folder: Path
     environment: Mapping[str, str]
     clock: Clock
+
+
+@runtime_checkable
+class Warns(Protocol):
+    """A kind that can tell what a fleet's tables allow and what is hardly meant."""
+
+    def warnings(self, settings: object, template: object) -> tuple[str, ...]:
+        """Return a sentence for each, beginning with the fleet's key that it is about."""
+        ...
 
 
 class Kind(Protocol):

@@ -33,6 +33,7 @@ class Checked:
     about: str
     text: str
     well: bool = True
+    warns: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,7 @@ class Checking:
     async def _check(self, file: Path, screen: Screen, *, online: bool) -> int:
         config = self.outside.load(file)
         checks = [_fleet(fleet) for fleet in config.fleets]
+        checks += (_warning(text) for text in config.warnings)
         if online:
             async with self.outside.store(config, Purpose.READ) as store:
                 with screen.waiting("asking the provider"):
@@ -67,7 +69,10 @@ class Checking:
             "file": str(config.path),
             "store": str(config.store),
             "well": well,
-            "checks": [{"well": c.well, "about": c.about, "text": c.text} for c in checks],
+            "checks": [
+                {"well": c.well, "warning": c.warns, "about": c.about, "text": c.text}
+                for c in checks
+            ],
         }
         screen.show(picture(config, checks), value)
         return Exit.OK if well else Exit.FAILED
@@ -98,6 +103,8 @@ def _looked(account: Account, fleet: Fleet, parts: int, foreign: int) -> Checked
     if foreign:
         text = f"{foreign} parts in the name of {fleet.name} are of another installation: see leaks"
         return Checked(about=about, text=text, well=False)
+    if account.provider.traits.hosts:  # its own findings tell of them, zone by zone
+        return Checked(about=about, text="answers")
     return Checked(about=about, text=f"answers; {parts} parts are marked")
 
 
@@ -110,12 +117,22 @@ def _fleet(fleet: Fleet) -> Checked:
     )
 
 
+def _warning(text: str) -> Checked:
+    about, _, said = text.partition(": ")
+    return Checked(about=about, text=said, warns=True)
+
+
+def _sign(entry: Checked) -> Text:
+    if not entry.well:
+        return Text("✗", "red")
+    return Text("!", "yellow") if entry.warns else Text("✓", "green")
+
+
 def picture(config: Config, checks: list[Checked]) -> RenderableType:
     """Return the findings as a table, after a word on the whole. Pure."""
     well = all(entry.well for entry in checks)
     word = ("in order", "green") if well else ("not in order", "red")
     made = table("", "what", "found")
     for entry in checks:
-        sign = Text("✓", "green") if entry.well else Text("✗", "red")
-        made.add_row(sign, ink(entry.about), ink(entry.text))
+        made.add_row(_sign(entry), ink(entry.about), ink(entry.text))
     return Group(ink(f"{config.path}: {word[0]}", word[1]), made)

@@ -53,7 +53,7 @@ class Online:
     ) -> list[Finding]:
         listing = await self._api.servers(zone)
         if listing.error:
-            return [_cannot(zone, listing.trouble, listing.error)]
+            return [cannot(zone, listing.trouble, listing.error)]
         findings = [Finding(True, zone, f"answers; {len(listing.found)} servers in the project")]
         try:
             types = await every_page(zone, self._api.types)
@@ -103,7 +103,7 @@ def _type(zone: Zone, name: str, type_: ServerType | None, stock: Stock | None) 
     return Finding(availability != "shortage", about, f"stock: {availability}; {price}")
 
 
-def _cannot(zone: Zone, trouble: Exception | None, error: str) -> Finding:
+def cannot(zone: Zone, trouble: Exception | None, error: str) -> Finding:
     """Return why a zone cannot be listed, with the cure where there is one."""
     if isinstance(trouble, Failed) and refusal_of(trouble.problem) == "denied":
         said = f"the key or its permissions are refused: {trouble}"

@@ -44,6 +44,16 @@ class MacKind:
             timers={"start": START, "stop": STOP},
         )
 
+    def warnings(self, settings: object, template: object) -> tuple[str, ...]:
+        """Return that hosts cannot be released where no pool is named."""
+        if _macs(template).pool_prefix or _account(settings).pool_prefix:
+            return ()
+        said = (
+            "pool_prefix: there is none, so no host is ever claimed from a pool, and none that a "
+            "machine had is released: it stays as it is, billed, in the ledger (hostler leaks)"
+        )
+        return (said,)
+
     def open(self, opening: Opening) -> Provider:
         """Return the account, with the secret from its file or the environment."""
         from hostler.providers.scaleway.client import Client  # noqa: PLC0415 - see scaleway/kind.py

@@ -19,6 +19,7 @@ from hostler.ports.provider import Connection
 from hostler.providers.scaleway.client import Client
 from hostler.providers.scaleway.errors import TROUBLE
 from hostler.providers.scaleway.marks import writable
+from hostler.providers.scaleway.online import Finding
 from hostler.providers.scaleway.settings import Secret
 
 from . import ways
@@ -28,6 +29,7 @@ from .doctor import Doctor
 from .images import family_key
 from .look import MacLooker
 from .networks import Networks
+from .online import MacOnline
 from .read import SERVER, MacReader, password
 from .settings import MacSite, MacTemplate
 
@@ -146,6 +148,13 @@ class Macs:
         if part.condition is not Condition.UP or not part.note("delivered"):
             return f"it is {part.status}"
         return "it will be deleted" if part.note("scheduled") else ""
+
+    async def check_online(
+        self, offers: Mapping[FleetName, tuple[Offer, ...]]
+    ) -> tuple[Finding, ...]:
+        """Ask the API whether key, zones, types, images and pools are in order; change nothing."""
+        online = MacOnline(self._api, self._reader, self.fits)
+        return await online.check(offers, {fleet: self.pool_of(fleet) for fleet in offers})
 
     def connection(self, machine: Machine, parts: tuple[Part, ...]) -> Connection | None:
         bound = machine.bound(SERVER)

@@ -1,0 +1,104 @@
+"""Online: what can be told of an account with Macs by asking the API, changing nothing.
+
+That the key may rename and wipe cannot be told without doing it.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from hostler.domain.ids import FleetName, Zone
+from hostler.domain.machine import Offer
+from hostler.domain.parts import Part
+from hostler.providers.scaleway.errors import TROUBLE, Failed
+from hostler.providers.scaleway.online import Finding, cannot
+
+from .api import MacApi
+from .images import newest
+from .read import MacReader
+
+Fits = Callable[[FleetName, Offer, Part], str]
+Offers = Mapping[FleetName, tuple[Offer, ...]]
+_NOBODYS = frozenset({"other", "unnamed", "foreign"})
+
+
+class MacOnline:
+    """Checks one account. Never raises for what the outside does: that is a finding too."""
+
+    def __init__(self, api: MacApi, reader: Callable[[Zone], MacReader], fits: Fits) -> None:
+        self._api, self._reader, self._fits = api, reader, fits
+
+    async def check(self, offers: Offers, pools: Mapping[FleetName, str]) -> tuple[Finding, ...]:
+        """Check the key, then each zone's types and images, and what stands in the pools."""
+        zones = sorted({offer.zone for found in offers.values() for offer in found})
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(self._hosts(zone)) for zone in zones]
+            sales = [
+                group.create_task(self._sold(offer))
+                for offer in sorted({offer for found in offers.values() for offer in found})
+            ]
+        seen = dict(zip(zones, (task.result() for task in tasks), strict=True))
+        known = {zone: found for zone, found in seen.items() if isinstance(found, tuple)}
+        told = [_zone(zone, found) for zone, found in seen.items()]
+        sold = [f for task in sales for f in task.result() if _is_in(f, known)]
+        return (*told, *sold, *self._pools(offers, pools, known))
+
+    async def _hosts(self, zone: Zone) -> tuple[Part, ...] | Finding:
+        listing = await self._api.macs(zone)
+        if listing.error:
+            return cannot(zone, listing.trouble, listing.error)
+        reader, project = self._reader(zone), self._api.project
+        macs = (mac for mac in listing.found.values() if mac.project_id in {None, project})
+        return tuple(reader.host(mac) for mac in macs)
+
+    async def _sold(self, offer: Offer) -> tuple[Finding, ...]:
+        about = f"{offer.type} in {offer.zone}"
+        try:
+            stock = await self._api.stock(offer.zone, offer.type)
+        except TROUBLE as trouble:
+            absent = isinstance(trouble, Failed) and trouble.problem.status in {400, 404}
+            said = "is not sold there" if absent else f"cannot be read: {trouble}"
+            return (Finding(False, about, said, lasting=absent),)
+        return (Finding(True, about, f"is sold there ({stock})"), await self._image(offer))
+
+    async def _image(self, offer: Offer) -> Finding:
+        about = f"images of {offer.image} for {offer}"
+        listing = await self._api.images(offer.zone, offer.type)
+        if listing.error:
+            return Finding(False, about, f"cannot be read: {listing.error}")
+        image = newest(listing.found.values(), offer.image, offer.type)
+        if image is None:
+            said = "none is published: hosts would be wiped to the usual image of their type, and "
+            return Finding(False, about, said + "fit no more", lasting=True)
+        return Finding(True, about, f"the newest is {image.name or image.id}")
+
+    def _pools(
+        self, offers: Offers, pools: Mapping[FleetName, str], known: Mapping[Zone, tuple[Part, ...]]
+    ) -> Iterator[Finding]:
+        """Yield for each fleet what stands in its pool; nothing where a zone is not known."""
+        for fleet, asked in offers.items():
+            zones = {offer.zone for offer in asked}
+            if zones <= known.keys() and pools.get(fleet):
+                parts = [part for zone in sorted(zones) for part in known[zone]]
+                yield self._pool(fleet, asked, pools[fleet], parts)
+
+    def _pool(
+        self, fleet: FleetName, asked: tuple[Offer, ...], pool: str, parts: Iterable[Part]
+    ) -> Finding:
+        about = f"pool {pool} of fleet {fleet}"
+        mine = [p for p in parts if p.note("pool") == pool and p.note("stage") not in _NOBODYS]
+        if not mine:
+            said = f"no host of the project has a name that begins with {pool}"
+            return Finding(False, about, said)
+        free = [p for p in mine if any(not self._fits(fleet, offer, p) for offer in asked)]
+        return Finding(True, about, f"{len(mine)} hosts, {len(free)} of them free and fitting")
+
+
+def _zone(zone: Zone, found: tuple[Part, ...] | Finding) -> Finding:
+    if isinstance(found, Finding):
+        return found
+    return Finding(True, zone, f"answers; {len(found)} Macs in the project")
+
+
+def _is_in(finding: Finding, known: Iterable[Zone]) -> bool:
+    """Tell whether a finding is about a zone that answers: of others enough is said."""
+    return any(finding.about.endswith(zone) for zone in known)

@@ -1,0 +1,71 @@
+"""What asking the API tells of an account with Macs, changing nothing."""
+
+from macs_kit import FLEET, OFFER, STRANGER, ZONE, Project, name
+
+from hostler.domain.ids import Zone
+from hostler.domain.machine import Offer
+from hostler.providers.scaleway.online import Finding
+from hostler.simulators.scaleway.weather import Rule
+
+TYPE = "M2-L in fr-par-1"
+IMAGES = "images of {} for " + TYPE
+
+
+async def found(project: Project, *offers: Offer) -> dict[str, Finding]:
+    """Return the findings by what they are about; nothing may have been changed."""
+    findings = await project.macs.check_online({FLEET: offers or (OFFER,)})
+    assert project.changes() == []
+    return {finding.about: finding for finding in findings}
+
+
+async def test_an_account_that_is_in_order_says_so() -> None:
+    said = await found(Project(3))
+    assert {about: finding.text for about, finding in said.items()} == {
+        "fr-par-1": "answers; 3 Macs in the project",
+        TYPE: "is sold there (high_stock)",
+        IMAGES.format("Tahoe"): "the newest is macos-tahoe-26.6.1",
+        "pool pool- of fleet macs": "3 hosts, 3 of them free and fitting",
+    }
+    assert all(finding.well for finding in said.values())
+
+
+async def test_hosts_in_use_count_for_the_pool_and_are_not_free() -> None:
+    project = Project(4)
+    claimed, foreign, elsewhere, _ = project.ids
+    project.world.console.rename(claimed, name())
+    project.world.console.rename(foreign, name(installation=STRANGER))
+    project.world.console.rename(elsewhere, "desk-1")
+    said = await found(project)
+    assert said["pool pool- of fleet macs"].text == "2 hosts, 1 of them free and fitting"
+
+
+async def test_a_pool_in_which_nothing_stands_is_told() -> None:
+    project = Project(1)
+    project.world.console.rename(project.ids[0], "desk-1")
+    finding = (await found(project))["pool pool- of fleet macs"]
+    assert (finding.well, "begins with pool-" in finding.text) == (False, True)
+
+
+async def test_a_family_that_is_not_published_and_a_type_that_is_not_sold_are_told() -> None:
+    project = Project(1)
+    said = await found(project, Offer("M2-L", ZONE, "Catalina"), Offer("M9-X", ZONE, "Tahoe"))
+    assert not said[IMAGES.format("Catalina")].well
+    assert said[IMAGES.format("Catalina")].lasting
+    unsold = said["M9-X in fr-par-1"]
+    assert (unsold.well, unsold.text, unsold.lasting) == (False, "is not sold there", True)
+
+
+async def test_a_zone_that_there_is_not_is_told_once() -> None:
+    there = Zone("xx-yyy-1")
+    said = await found(Project(1), OFFER, Offer("M2-L", there, "Tahoe"))
+    assert [f.about for f in said.values() if not f.well] == [there]
+    assert TYPE in said
+
+
+async def test_a_zone_that_cannot_be_listed_is_told_and_nothing_is_said_of_its_pool() -> None:
+    project = Project(1)
+    project.world.script(Rule(fault="html_5xx", route="mac.list", count=10))
+    said = await found(project)
+    assert list(said) == ["fr-par-1"]
+    assert (said["fr-par-1"].well, said["fr-par-1"].lasting) == (False, False)
+    assert "cannot be listed" in said["fr-par-1"].text
