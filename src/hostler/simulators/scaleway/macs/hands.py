@@ -49,20 +49,13 @@ def break_down(estate: Estate, record: Record, _spell: float, _rng: Random) -> b
     return True
 
 
-def occupy(estate: Estate, record: Record, spell: float, rng: Random) -> bool:
-    """Let a Mac that is ready be busy or updating, for a spell."""
+def detain(
+    statuses: tuple[MacStatus, ...], estate: Estate, record: Record, spell: float, rng: Random
+) -> bool:
+    """Let a Mac that is ready be in one of some statuses, for a spell."""
     if not isinstance(record, Mac) or not idle(record):
         return False
-    lifecycle.enter(estate, record, rng.choice((MacStatus.BUSY, MacStatus.UPDATING)))
-    lifecycle.hold(estate, record, spell)
-    return True
-
-
-def stick(estate: Estate, record: Record, spell: float, rng: Random) -> bool:
-    """Let a Mac that is ready be in locking or unlocking, for a spell."""
-    if not isinstance(record, Mac) or not idle(record):
-        return False
-    lifecycle.enter(estate, record, rng.choice((MacStatus.LOCKING, MacStatus.UNLOCKING)))
+    lifecycle.enter(estate, record, rng.choice(statuses))
     lifecycle.hold(estate, record, spell)
     return True
 
@@ -160,9 +153,9 @@ HANDS: dict[str, Hand] = {
     "mac_reinstalled_by_hand": wipe,
     "mac_deleted_by_hand": delete,
     "mac_locked": lock,
-    "mac_stuck_locking": stick,
+    "mac_stuck_locking": partial(detain, (MacStatus.LOCKING, MacStatus.UNLOCKING)),
     "mac_broken": break_down,
-    "mac_busy": occupy,
+    "mac_busy": partial(detain, (MacStatus.BUSY, MacStatus.UPDATING)),
     "mac_unknown_status": strange_status,
     "mac_sealed": seal,
     "mac_ssh_refused": refuse_ssh,
