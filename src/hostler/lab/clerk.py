@@ -55,6 +55,7 @@ class Clerk:
         if self.book.ties.get(host) == machine:
             del self.book.ties[host]
         self.watch.trace.note(f"{self.name} loosens {host} from {machine}", machine)
+        self.watch.untied(self.book, host, machine)
 
     def suspects_saved(self, suspects: tuple[Suspect, ...], cleared: tuple[PartId, ...]) -> None:
         """Note the ledger's changes."""

@@ -18,6 +18,7 @@ from rich.console import Console
 from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
 from .bugs import BUGS, planted
+from .macs.bugs import BUGS as MAC_BUGS
 from .macs.climate import ALL as MAC_FAULTS
 from .macs.climate import DAYS as MAC_DAYS
 from .macs.simulate import run_seed as run_mac_seed
@@ -31,7 +32,7 @@ from .weather import ALL, Size, draw
 _SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - only where the stores of seeds lie
 _CHUNK = 4
 INSTANCES, FLEETING, MACS = "instances", "fleeting", "macs"
-_BUGS = {INSTANCES: tuple(BUGS), FLEETING: tuple(RUNNER_BUGS), MACS: ()}
+_BUGS = {INSTANCES: tuple(BUGS), FLEETING: tuple(RUNNER_BUGS), MACS: tuple(MAC_BUGS)}
 _FAULTS = {INSTANCES: ALL, FLEETING: RUNNER_FAULTS, MACS: MAC_FAULTS}
 _DAYS = {MACS: MAC_DAYS}
 

@@ -9,7 +9,7 @@ from hostler.domain.calls import Call, Outcome
 from hostler.domain.commands import Event
 from hostler.domain.fleet import Fleet, FleetRow
 from hostler.domain.host import Host
-from hostler.domain.ids import Epoch, FleetName, MachineId, PartId, Zone
+from hostler.domain.ids import Epoch, FleetName, HostId, MachineId, PartId, Zone
 from hostler.domain.machine import LOCKED, Machine
 from hostler.domain.parts import Looked
 from hostler.domain.phases import Phase
@@ -174,6 +174,13 @@ class Watch:
         else:
             healthy = self.is_healthy(machine)
             self.found(invariants.lost_falsely(before, machine, healthy=healthy))
+
+    def untied(self, book: Book, host: HostId, machine: MachineId) -> None:
+        """Check a tie that was loosened: no living machine has the host (S5)."""
+        record = book.machines.get(machine)
+        if record is not None and record.phase is not Phase.GONE and record.host == host:
+            text = f"host {host} was taken from {machine}, which is {record.phase}"
+            self.found((Violation(invariant="S5", text=text, machine=machine),))
 
     def host_saved(self, book: Book, host: Host) -> None:
         """Check the record of a host that was saved."""

@@ -71,12 +71,16 @@ class Stroke:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asking:
-    """One wish of an operator: `which` picks a machine or a size, as a fraction of all."""
+    """One wish of an operator: `which` picks a machine or a size, as a fraction of all.
+
+    `home` is the number of the installation, if there are so many.
+    """
 
     at: float
     kind: str
     which: float = 0.0
     length: float = 0.0
+    home: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,8 @@ from .strokes import Strokes
 from .things import things_in
 from .weather import Asking
 
+_ABOUT = {"hold": WishKind.HOLD, "retire": WishKind.RETIRE}
+
 
 class Operator:
     """Wishes into the stores, as doors do; never acts on machines."""
@@ -25,8 +27,8 @@ class Operator:
         """Wish as drawn."""
         for asking in self._ground.climate.askings:
             await asyncio.sleep(max(0.0, asking.at - self._ground.loop.time()))
-            home = next(h for h in self._ground.homes if not h.book.lost)
-            await self._ask(home, asking)
+            homes = [home for home in self._ground.homes if not home.book.lost]
+            await self._ask(homes[asking.home % len(homes)], asking)
 
     async def _ask(self, home: Home, asking: Asking) -> None:
         living = sorted(home.book.living(), key=lambda m: m.serial)
@@ -46,7 +48,7 @@ class Operator:
                     if machine.hold is not None:
                         await self.wish(home, WishKind.UNHOLD, machine=machine.id)
             case _ if chosen is not None:
-                kind = WishKind.HOLD if asking.kind == "hold" else WishKind.END
+                kind = _ABOUT.get(asking.kind, WishKind.END)
                 now = asking.kind == "end_now"
                 await self.wish(home, kind, machine=chosen, now=now, length=length)
             case _:

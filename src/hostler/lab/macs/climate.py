@@ -46,7 +46,7 @@ _EVERY = 12 * HOUR
 _PORTS = ("", "", "http", "http", "bind", "save_machine", "save_host", "save_fleet", "unbind")
 _MOODS = ("calm", "one", "few", "few", "some", "some", "storm")
 _MANY = {"calm": (0, 0), "one": (1, 1), "few": (2, 4), "some": (4, 8), "storm": (9, 14)}
-_KINDS = (*("scale",) * 6, *("end",) * 3, "end_now", "hold", "unhold", "pause", "resume")
+_KINDS = (*("scale",) * 6, *("end",) * 3, "end_now", "retire", "hold", "unhold", "pause", "resume")
 _TYPES = ("M2-L", "M4-M")
 
 
@@ -55,8 +55,9 @@ class MacClimate:
     """Everything that one seed draws: the weather, the pools, the fleets, and a cadence of looks.
 
     `beyond`: some effects come later than settle. `namesakes`: the fleets of the second
-    installation have the names of ours, so that neither may grow until one is sent away. `pools` are the prefixes of the fleets' pools,
-    one for each fleet. `quiet` is the time between looks where nothing is expected, in seconds.
+    installation have the names of ours, so that neither may grow until one is sent away. `fresh`:
+    nobody had the hosts since they were written. `pools` are the prefixes of the fleets' pools, one
+    for each fleet. `quiet` is the time between looks where nothing is expected, in seconds.
     """
 
     base: Climate
@@ -66,6 +67,7 @@ class MacClimate:
     gone: str = "404"
     beyond: bool = False
     namesakes: bool = False
+    fresh: bool = False
     quiet: float = 900.0
 
 

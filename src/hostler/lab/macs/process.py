@@ -4,15 +4,19 @@ import contextvars
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from hostler.domain.attempts import Diagnosis
 from hostler.domain.buying import Limits
 from hostler.domain.calls import Call, Outcome
 from hostler.domain.fleet import Order
 from hostler.domain.host import HOST, Host, HostGoal
-from hostler.domain.ids import FleetName
+from hostler.domain.ids import FleetName, HostId, Zone
 from hostler.domain.machine import Offer
 from hostler.domain.parts import Part
-from hostler.lab.process import WatchedProvider
+from hostler.lab.foretell import Foreteller
+from hostler.lab.process import Process, WatchedProvider
 from hostler.ports.hosts import KeepsHosts
+from hostler.ports.preparer import Hides
+from hostler.ports.provider import Provider
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +42,13 @@ def named(call: Call) -> Call:
 
 
 class WatchedMacs(WatchedProvider):
-    """The real provider, and the pure half of it that hosts need."""
+    """The real provider, and the half of it that hosts need."""
+
+    def __init__(self, inner: Provider, process: Process, foreteller: Foreteller) -> None:
+        super().__init__(inner, process, foreteller)
+        if not isinstance(inner, KeepsHosts):
+            raise TypeError(type(inner))
+        self._hosts: KeepsHosts = inner
 
     async def do(self, call: Call) -> Outcome:
         """Make one call."""
@@ -68,13 +78,14 @@ class WatchedMacs(WatchedProvider):
         """Return the call that orders hosts."""
         return self._hosts.order(fleet, orders)
 
+    async def diagnose(self, zone: Zone, host: HostId) -> Diagnosis:
+        """Ask how healthy a host is."""
+        return await self._hosts.diagnose(zone, host)
+
+    async def password(self, zone: Zone, host: HostId) -> Hides | None:
+        """Return the password of the host's user."""
+        return await self._hosts.password(zone, host)
+
     def fits(self, fleet: FleetName, offer: Offer, part: Part) -> str:
         """Return why a host is none for an offer."""
         return self._hosts.fits(fleet, offer, part)
-
-    @property
-    def _hosts(self) -> KeepsHosts:
-        """What hosts need of a provider: all of it must be told on, or the engine keeps none."""
-        if not (isinstance(self._inner, KeepsHosts) and isinstance(self, KeepsHosts)):
-            raise TypeError(type(self._inner))
-        return self._inner

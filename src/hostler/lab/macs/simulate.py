@@ -5,12 +5,20 @@ from pathlib import Path
 from hostler.lab.season import Result, Season
 from hostler.lab.weather import Size
 
-from .climate import draw_macs
+from .bugs import BUGS, planted
+from .climate import MacClimate, draw_macs
 from .land import MacLand
 
 
 def run_seed(seed: int, size: Size, folder: Path, bug: str = "") -> Result:
     """Run one seed from its first second until its fleets rest."""
-    del bug
     climate = draw_macs(seed, size)
+    if not bug:
+        return play(climate, folder)
+    with planted(BUGS[bug]):
+        return play(BUGS[bug].climate(climate), folder)
+
+
+def play(climate: MacClimate, folder: Path) -> Result:
+    """Play one climate."""
     return Season(climate.base, folder, MacLand(climate)).play()

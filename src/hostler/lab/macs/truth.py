@@ -71,8 +71,8 @@ class Fact:
 
     `used` is how often its disk had been written when somebody (`user`) last had it; whoever gets
     it next must find it written anew. `handled` is when a person last renamed it, `late` when
-    something last took effect beyond settle, `named` since when it bears its name, `given` whether a
-    person gave it that.
+    something last took effect beyond settle, `named` since when it bears its name, `given` if it
+    was given that by a person.
     """
 
     name: str
@@ -95,10 +95,11 @@ class Fact:
 
 @dataclass(slots=True)
 class Truth:
-    """All hosts of a world. `settle` in seconds."""
+    """All hosts of a world. `settle` in seconds; `fresh`: nobody had them before us."""
 
     world: World
     settle: float
+    fresh: bool = False
     hosts: dict[HostId, Fact] = field(default_factory=dict[HostId, Fact])
     _by_hand: Counter[str] = field(default_factory=Counter[str])
 
@@ -161,7 +162,7 @@ class Truth:
             turn=mac.turn,
             status=mac.status,
             moved=now,
-            used=mac.installs,
+            used=mac.installs - self.fresh,
         )
 
     def _gone(self, host: HostId) -> Change:

@@ -50,7 +50,7 @@ class MacWatch(Watch):
 
     def __init__(self, world: World, trace: Trace, settle: float, climate: MacClimate) -> None:
         super().__init__(world, trace, settle, S1_BOUND + 2 * climate.quiet)
-        self.truth = Truth(world, settle)
+        self.truth = Truth(world, settle, climate.fresh)
         self._climate = climate
         self._pools = tuple(dict.fromkeys(climate.pools))
 
@@ -193,12 +193,11 @@ class MacWatch(Watch):
         if by is None or change.late or self._tainted(change):
             return
         whose = before.whose
-        if whose is not None and whose[1].installation not in by.ours:
-            if before.named <= by.begun:
-                text = f"host {change.host} of {whose[1].installation} was {change.what}"
-                self._wrong("S5", f"{text} by {by.ours[0]}", change)
-            return
-        if whose is None and change.what == "wiped" and before.named <= by.begun:
+        stood = before.named <= by.begun
+        if whose is not None and whose[1].installation not in by.ours and stood:
+            text = f"host {change.host} of {whose[1].installation} was {change.what}"
+            self._wrong("S5", f"{text} by {by.ours[0]}", change)
+        if whose is None and change.what == "wiped" and stood:
             self._wrong("S5", f"host {change.host} was wiped under the name {before.name}", change)
         for book in self._books():
             self._judge_records(change, by, book)

@@ -1,0 +1,195 @@
+"""The hall of known bugs of fleets of Macs: planted in a season, each must be caught.
+
+From the incidents of reference/apple-silicon.md 17, and what it names as open in 18.
+"""
+
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from hostler.lab.bugs import put
+from hostler.lab.defects import only_foreign_is_blocked
+from hostler.lab.weather import Asking, Stroke
+from hostler.simulators.scaleway.macs.options import Stock
+from hostler.simulators.scaleway.weather import Weather
+
+from . import defects
+from .climate import HOUR, MacClimate
+
+_MINUTE = 60.0
+_ENDS = tuple(
+    Asking(at=at * _MINUTE, kind=kind, which=which, home=home)
+    for at, kind, which, home in (
+        (50, "end", 0.1, 0),
+        (55, "end", 0.6, 1),
+        (110, "scale", 0.0, 0),
+        (170, "scale", 0.9, 0),
+        (171, "scale", 0.9, 1),
+        (240, "end", 0.9, 0),
+        (300, "scale", 0.0, 1),
+        (330, "scale", 0.9, 0),
+    )
+)
+_RETIRES = tuple(Asking(at=at * _MINUTE, kind="retire", which=0.5) for at in (60, 100))
+_LATE = {"mac_rename_late": 0.6, "slow": 0.2}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bug:
+    """One defect: what it is, what is put where, and the weather in which it shows soon.
+
+    `caught` are the invariants of which one is broken first; `second` is whether another
+    installation shares the pool from the beginning. `within` is how many seeds catch it.
+    """
+
+    words: str
+    puts: tuple[tuple[str, Callable[[Any], Any]], ...]
+    caught: tuple[str, ...]
+    rates: Mapping[str, float] | None = None
+    spells: Mapping[str, tuple[float, float]] | None = None
+    strokes: tuple[Stroke, ...] = ()
+    askings: tuple[Asking, ...] = _ENDS
+    second: bool = False
+    reclaim: bool = False
+    floor: str = "412"
+    fresh: bool = False
+    within: int = 6
+
+    def climate(self, climate: MacClimate) -> MacClimate:
+        """Return a climate in which nothing happens but this."""
+        base = replace(
+            climate.base,
+            mood="planted",
+            machines=2,
+            world=Weather(self.rates or {}, self.spells or {}),
+            faults=(),
+            strokes=self.strokes,
+            askings=self.askings,
+            second=0.0 if self.second else None,
+            replicas=1,
+            list_lag=0.0,
+            reclaim=self.reclaim,
+            skews=(0.0, 0.0),
+            span=7 * HOUR,
+        )
+        return replace(
+            climate,
+            base=base,
+            stocks=(Stock(3),),
+            pools=("pool-",),
+            floor=self.floor,
+            fresh=self.fresh,
+            namesakes=False,
+            beyond=False,
+        )
+
+
+@contextmanager
+def planted(bug: Bug) -> Generator[None]:
+    """Put a bug's defects into the program for a while."""
+    undo = [put(place, defect) for place, defect in bug.puts]
+    try:
+        yield
+    finally:
+        for back in reversed(undo):
+            back()
+
+
+_MACS = "providers.scaleway.macs"
+_CLEAN = ("controllers.seeing:free_hosts", defects.all_are_clean)
+
+BUGS: dict[str, Bug] = {
+    "single-rename": Bug(
+        words="a host is claimed by one rename, whoever else does the same",
+        puts=((f"{_MACS}.ways:next_calls", defects.single_rename), _CLEAN),
+        caught=("S5", "S13"),
+        rates=_LATE,
+        second=True,
+        fresh=True,
+    ),
+    "read-back-is-proof": Bug(
+        words="a pending mark is believed as soon as it is read back",
+        puts=((f"{_MACS}.ways:Way._settled", defects.read_back), _CLEAN),
+        caught=("S5", "S13"),
+        rates=_LATE,
+        second=True,
+        fresh=True,
+        within=12,
+    ),
+    "newer-date-is-proof": Bug(
+        words="whatever is newer than the call is taken for a proof of the wipe",
+        puts=(("domain.shown:_has_effect", defects.newer_is_wiped),),
+        caught=("S12", "pool"),
+        rates={"mac_reinstall_ignored": 0.6},
+    ),
+    "late-rename": Bug(
+        words="a host is handed on while a rename of it may still come",
+        puts=(("domain.shown:fate", defects.lapsed_at_once),),
+        caught=("S2", "S5"),
+        rates={"effect_delayed": 0.5},
+        spells={"effect_delayed": (35.0, 55.0)},
+        within=12,
+    ),
+    "pool-name-first": Bug(
+        words="a host is renamed into the pool, and wiped there",
+        puts=(
+            (f"{_MACS}.ways:Way.absent", defects.wiped_by_the_host),
+            (f"{_MACS}.ways:_wiped", defects.nothing_waits),
+        ),
+        caught=("pool", "S12"),
+    ),
+    "any-404-is-gone": Bug(
+        words="a 404 that names the image is read as: the host is gone",
+        puts=(
+            (f"{_MACS}.deeds:MacDeeds._outcome", defects.any_missing_is_the_host),
+            ("domain.fold:proof", defects.answer_is_proof),
+        ),
+        caught=("S12", "pool"),
+        rates={"mac_os_not_found": 0.6},
+    ),
+    "any-transient-is-fine": Bug(
+        words="a transient state of any kind is taken for a wipe that is under way",
+        puts=(
+            (f"{_MACS}.deeds:is_reinstalling", defects.transient_is_fine),
+            ("domain.fold:proof", defects.answer_is_proof),
+        ),
+        caught=("S12", "pool"),
+        rates={"mac_transient_409": 0.5},
+    ),
+    "cached-sweep": Bug(
+        words="a sweep takes back what old records do not explain, and reads nothing again",
+        puts=(
+            ("controllers.seeing:strays", defects.by_old_records),
+            ("domain.sweep:blocked", only_foreign_is_blocked),
+            ("controllers.sweeping:Sweeper._is_explained", defects.strays_are_old_news),
+            ("controllers.sweeping:_same_host", defects.same_as_listed),
+            ("controllers.sweeping:pass_gate", defects.young_and_seen_once),
+        ),
+        caught=("S5", "S1"),
+        reclaim=True,
+    ),
+    "released-untold": Bug(
+        words="a record that knows no pool is dropped, its host kept, and nobody told",
+        puts=(
+            ("domain.claims:taken", defects.dropped_without_a_pool),
+            ("domain.hosting:_described", defects.dropped_without_a_pool),
+            (f"{_MACS}.read:MacReader._pool", defects.without_a_pool),
+            ("controllers.seeing:strays", defects.untold),
+        ),
+        caught=("S1",),
+    ),
+    "deleted-until-granted": Bug(
+        words="a deletion that is refused until a date is asked for until it is granted",
+        puts=((f"{_MACS}.ways:_ended", defects.delete_until_granted),),
+        caught=("S11",),
+        askings=_RETIRES,
+        floor="mixed",
+    ),
+    "dirty-is-clean": Bug(
+        words="a host that is free is claimed as it is, whoever had it before",
+        puts=(_CLEAN,),
+        caught=("S12",),
+    ),
+}
+"""The famous defects, by name."""
