@@ -41,7 +41,6 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.loop")
 
 
 _ROUNDS_APART = timedelta(milliseconds=250)
-_STANDBY = timedelta(seconds=1)
 
 
 class AccountLoop:
@@ -322,7 +321,7 @@ class AccountLoop:
     async def _until_due(self) -> None:
         """Wait for cadence, nudge or lease; rounds are at least a quarter second apart."""
         leading = self._leases.tenure(self.lease) is not None
-        await self._ports.clock.sleep(_ROUNDS_APART if leading else _STANDBY)
+        await self._ports.clock.sleep(_ROUNDS_APART if leading else self._settings.standby)
         if self.state.due is None or self._leases.tenure(self.lease) is None:
             self._nudged.clear()
             return

@@ -17,9 +17,9 @@ class Settings:
 
     `quiet` is the time between looks when nothing is expected; while something is, looks come
     `busy_first` apart at first, growing to `busy_last`; `rare` is how often addresses and volumes
-    are listed meanwhile. `poll` is how often wishes are noticed. `jump` is how far the wall clock
-    may run from boot time before it counts as having jumped. `remember` is how long events, and
-    machines that are gone, are kept.
+    are listed meanwhile. `poll` is how often wishes are noticed, and `standby` how often a replica
+    sees whether it leads by now. `jump` is how far the wall clock may run from boot time before it
+    counts as having jumped. `remember` is how long events, and machines that are gone, are kept.
     """
 
     lease_ttl: timedelta = 60 * _S
@@ -29,6 +29,7 @@ class Settings:
     busy_last: timedelta = 15 * _S
     rare: timedelta = 15 * _S
     poll: timedelta = 0.4 * _S
+    standby: timedelta = 1 * _S
     jump: timedelta = 5 * _S
     remember: timedelta = timedelta(days=90)
 
