@@ -248,3 +248,12 @@ def test_a_machine_of_a_protected_fleet_is_not_retired(capsys: Out) -> None:
     run(fill(outside.store_, made(1, host=HostId("h-1"))))
     refusal = cli(outside, capsys, "retire", str(FILE), FIRST, "--why", "old", "--no-wait")
     assert (refusal.code, "is protected" in refusal.err) == (2, True)
+
+
+def test_a_host_that_was_put_in_is_in_the_pool_also_where_nobody_looks(capsys: Out) -> None:
+    outside = WithMacs()
+    (host,) = outside.stock(1)
+    keep(outside, host, name="pool-1", pool=POOL)
+    for look in ((), ("--online",)):
+        (shown,) = pool(outside, capsys, "list", "--json", *look).json["hosts"]
+        assert shown["state"] == "in the pool"

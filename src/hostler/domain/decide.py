@@ -25,7 +25,7 @@ from .repair import end, repair
 from .replace import replace_one, surge
 from .resize import Sizing, in_present, remember, resize
 from .rests import Rests
-from .seen import Seen
+from .seen import Seen, Wish
 from .step import IllegalMove, Step, move, wait
 from .sweep import ledger, reclaims
 from .ways import Ways
@@ -287,10 +287,12 @@ def _row_events(row: FleetRow, seen: Seen) -> Iterator[Event]:
     if row.condition != seen.row.condition:
         yield said("condition", row.condition or WELL)
     for wish in seen.wishes:
-        detail = (
-            f"{wish.machine or wish.fleet} {wish.size if wish.size is not None else ''}".strip()
-        )
+        detail = f"{_about(wish)} {wish.size if wish.size is not None else ''}".strip()
         yield said("wish", f"{wish.kind} by {wish.actor}", f"{detail} {wish.why}".strip())
+
+
+def _about(wish: Wish) -> str:
+    return str(wish.machine or wish.host or wish.fleet)
 
 
 def _expects(step: Step) -> bool:

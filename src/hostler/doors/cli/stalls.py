@@ -64,7 +64,7 @@ class Stall:
         if self.tie is not None:
             return str(HostCondition.HELD)
         if record is not None and (record.goal is not None or not self._is_at_large):
-            return str(record.condition)
+            return _NAMED[POOL] if self._is_put else str(record.condition)
         if stage in _NAMED:
             return _NAMED[stage]
         return f"stray: {stage}" if stage else "unknown"
@@ -74,6 +74,15 @@ class Stall:
         """Whether its record says no more than its name: nobody proved anything of it."""
         dirty = self.record is not None and self.record.condition is HostCondition.DIRTY
         return dirty and self.note("stage") in _NAMED
+
+    @property
+    def _is_put(self) -> bool:
+        """Whether, as far as its record knows, it stands in a pool with a disk that is anybody's."""
+        record = self.record
+        if self.part is not None or record is None or record.goal is not None:
+            return False
+        named = bool(record.pool) and record.name.startswith(record.pool)
+        return named and record.condition is HostCondition.DIRTY
 
     @property
     def pooled(self) -> bool:
