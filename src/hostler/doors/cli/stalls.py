@@ -77,7 +77,7 @@ class Stall:
 
     @property
     def _is_put(self) -> bool:
-        """Whether, as far as its record knows, it stands in a pool with a disk that is anybody's."""
+        """Whether its record has it in a pool, with a disk that is anybody's."""
         record = self.record
         if self.part is not None or record is None or record.goal is not None:
             return False
