@@ -30,8 +30,8 @@ class Outlook:
     ahead: timedelta = timedelta(days=3)
     samples: int = 5
     quiet: frozenset[int] = frozenset({5, 6})
-    near: timedelta = timedelta(hours=4)
-    fades: timedelta = timedelta(hours=2)
+    near: timedelta = timedelta(hours=2)
+    fades: timedelta = timedelta(hours=4)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
