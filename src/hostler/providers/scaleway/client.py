@@ -64,6 +64,11 @@ class Client:
         """Delete something; raise Failed, NotSent or NoAnswer."""
         return await self._send("DELETE", path, (), b"", "")
 
+    def hurry(self, by: float) -> None:
+        """Raise NotSent after that time since the machine's start: the right to act may be over."""
+        if self._clock.boot() > by:
+            raise NotSent("what had to be read first took too long: nothing was changed")
+
     async def close(self) -> None:
         """Give back connections."""
         await self._transport.close()

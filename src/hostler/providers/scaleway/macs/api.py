@@ -20,7 +20,10 @@ from .wire import (
 
 
 class MacApi:
-    """Apple silicon of one account. Listings never raise; everything else raises errors.TROUBLE."""
+    """Apple silicon of one account. Listings never raise; everything else raises errors.TROUBLE.
+
+    What changes something is sent `by` that time since the machine's start, or not at all.
+    """
 
     def __init__(self, client: Client) -> None:
         self.client = client
@@ -35,12 +38,14 @@ class MacApi:
         """Read one Mac."""
         return bare(MACS, await self.client.get(_path(zone, f"servers/{mac}")))
 
-    async def change(self, zone: Zone, mac: str, body: dict[str, object]) -> Mac:
+    async def change(self, zone: Zone, mac: str, body: dict[str, object], *, by: float) -> Mac:
         """Change some fields of a Mac; what the body does not name stays."""
+        self.client.hurry(by)
         return bare(MACS, await self.client.patch(_path(zone, f"servers/{mac}"), body))
 
-    async def order(self, zone: Zone, body: dict[str, object]) -> None:
+    async def order(self, zone: Zone, body: dict[str, object], *, by: float) -> None:
         """Order Macs, all or none (`requests`: their names)."""
+        self.client.hurry(by)
         path = _path(zone, "batch-create-servers")
         await self.client.post(path, {**body, "project_id": self.project})
 
@@ -49,15 +54,17 @@ class MacApi:
         found = bare(TYPES, await self.client.get(_path(zone, f"server-type/{type_name}")))
         return found.stock or "unknown_stock"
 
-    async def reinstall(self, zone: Zone, mac: str, image: str) -> Mac:
+    async def reinstall(self, zone: Zone, mac: str, image: str, *, by: float) -> Mac:
         """Wipe a Mac and install an image, by default the usual one of its type."""
+        self.client.hurry(by)
         body: dict[str, object] = {"enable_kext": False}
         if image:
             body["os_id"] = image
         return bare(MACS, await self.client.post(_path(zone, f"servers/{mac}/reinstall"), body))
 
-    async def reboot(self, zone: Zone, mac: str) -> Mac:
+    async def reboot(self, zone: Zone, mac: str, *, by: float) -> Mac:
         """Reboot a Mac."""
+        self.client.hurry(by)
         return bare(MACS, await self.client.post(_path(zone, f"servers/{mac}/reboot"), {}))
 
     async def start_diagnostic(self, zone: Zone, mac: str) -> str:
@@ -72,8 +79,9 @@ class MacApi:
         path = _path(zone, f"connectivity-diagnostics/{diagnostic}")
         return bare(DIAGNOSTICS, await self.client.get(path))
 
-    async def delete(self, zone: Zone, mac: str) -> None:
+    async def delete(self, zone: Zone, mac: str, *, by: float) -> None:
         """Delete a Mac that is not paid for any more."""
+        self.client.hurry(by)
         await self.client.delete(_path(zone, f"servers/{mac}"))
 
     async def images(self, zone: Zone, type_name: str) -> Listing[Os]:
@@ -93,13 +101,15 @@ class MacApi:
         path = _path(zone, "server-private-networks")
         return await list_all(self.client, Paged(path, ATTACHMENTS, "page_size", query))
 
-    async def attach(self, zone: Zone, mac: str, network: str) -> None:
+    async def attach(self, zone: Zone, mac: str, network: str, *, by: float) -> None:
         """Put a Mac into a private network."""
+        self.client.hurry(by)
         path = _path(zone, f"servers/{mac}/private-networks")
         await self.client.post(path, {"private_network_id": network})
 
-    async def detach(self, zone: Zone, mac: str, network: str) -> None:
+    async def detach(self, zone: Zone, mac: str, network: str, *, by: float) -> None:
         """Take a Mac out of a private network."""
+        self.client.hurry(by)
         await self.client.delete(_path(zone, f"servers/{mac}/private-networks/{network}"))
 
 

@@ -6,6 +6,7 @@ that name, and to no other.
 
 import re
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import structlog
@@ -38,6 +39,18 @@ _STATE = re.compile(r"\(state: (\w+)\)")
 _READY = frozenset({"ready"})
 
 
+@dataclass(frozen=True, slots=True)
+class Errand:
+    """A call on a Mac as it was just read, to be sent `by` that time since the machine's start.
+
+    The right to act was checked when it began: what the reading took too long for is not sent.
+    """
+
+    call: Call
+    mac: Mac
+    by: float
+
+
 class MacDeeds:
     """Makes calls. Never raises for what the outside does."""
 
@@ -51,7 +64,7 @@ class MacDeeds:
         self._api, self._clock, self._reader = api, clock, reader
         self._installation = installation
         self._images = Images(api)
-        self._ways: Mapping[str, Callable[[Call, Mac], Awaitable[Outcome]]] = {
+        self._ways: Mapping[str, Callable[[Errand], Awaitable[Outcome]]] = {
             ways.FREE: self._free,
             ways.REINSTALL: self._reinstall,
             ways.UNCOMMIT: self._uncommit,
@@ -64,8 +77,9 @@ class MacDeeds:
 
     async def do(self, call: Call) -> Outcome:
         """Make one call, once."""
+        by = self._clock.boot() + self._api.client.deadline.total_seconds()
         if call.kind == ways.ORDER:
-            return await self._order(call)
+            return await self._order(call, by)
         host = _host_of(call)
         try:
             mac = await self._api.mac(call.zone, host)
@@ -74,11 +88,11 @@ class MacDeeds:
         if why := self._otherwise(call, mac):
             return Refused(why=Refusal.WRONG_STATE, text=why)
         try:
-            return await self._way(call)(call, mac)
+            return await self._way(call)(Errand(call, mac, by))
         except TROUBLE as trouble:
             return self._outcome(trouble, call, host)
 
-    def _way(self, call: Call) -> Callable[[Call, Mac], Awaitable[Outcome]]:
+    def _way(self, call: Call) -> Callable[[Errand], Awaitable[Outcome]]:
         """Return what makes a call: marks and networks are calls of their own each."""
         if call.kind.startswith(ways.MARK):
             return self._mark
@@ -105,7 +119,8 @@ class MacDeeds:
             return f"it is {mac.status}, delivered: {mac.delivered}"
         return "" if adopts else _unlike(call, part)
 
-    async def _mark(self, call: Call, mac: Mac) -> Outcome:
+    async def _mark(self, errand: Errand) -> Outcome:
+        call, mac = errand.call, errand.mac
         stage = Stage(str(call.arg("stage")))
         if stage is Stage.RELEASING or call.arg("wipes"):
             # The family is resolved before the host is touched; the wipe resolves it once more.
@@ -116,7 +131,9 @@ class MacDeeds:
         name = str(self._name(call, mac, stage))
         if mac.name == name:
             return self._done(call, mac)
-        return self._done(call, await self._api.change(call.zone, mac.id, {"name": name}))
+        return self._done(
+            call, await self._api.change(call.zone, mac.id, {"name": name}, by=errand.by)
+        )
 
     def _name(self, call: Call, mac: Mac, stage: Stage) -> Name:
         """Return the name of a stage; the pool that the host came from stays in it."""
@@ -134,32 +151,39 @@ class MacDeeds:
             pool=digest,
         )
 
-    async def _free(self, call: Call, mac: Mac) -> Outcome:
+    async def _free(self, errand: Errand) -> Outcome:
+        call, mac = errand.call, errand.mac
         if mac.status not in _READY:
             return Refused(why=Refusal.BUSY, text=f"it is {mac.status}")
         name = pool_name(str(call.arg("pool")), HostId(mac.id), str(call.arg("wiped")))
-        return self._done(call, await self._api.change(call.zone, mac.id, {"name": name}))
+        return self._done(
+            call, await self._api.change(call.zone, mac.id, {"name": name}, by=errand.by)
+        )
 
-    async def _reinstall(self, call: Call, mac: Mac) -> Outcome:
+    async def _reinstall(self, errand: Errand) -> Outcome:
+        call, mac = errand.call, errand.mac
         family = str(call.arg("family") or "") or (mac.os.family if mac.os else "") or ""
         image, warning = await self._images.choose(call.zone, mac.type or "", family)
         if warning and _is_claimed_for(mac):
             return Refused(why=Refusal.INVALID, text=warning)
         if warning:
             log.warning("the type's usual image is used", host=mac.id, why=warning)
-        return self._done(call, await self._api.reinstall(call.zone, mac.id, image))
+        return self._done(call, await self._api.reinstall(call.zone, mac.id, image, by=errand.by))
 
-    async def _reboot(self, call: Call, mac: Mac) -> Outcome:
-        return self._done(call, await self._api.reboot(call.zone, mac.id))
+    async def _reboot(self, errand: Errand) -> Outcome:
+        call, mac = errand.call, errand.mac
+        return self._done(call, await self._api.reboot(call.zone, mac.id, by=errand.by))
 
-    async def _uncommit(self, call: Call, mac: Mac) -> Outcome:
+    async def _uncommit(self, errand: Errand) -> Outcome:
+        call, mac = errand.call, errand.mac
         body: dict[str, object] = {"commitment_type": {"commitment_type": "none"}}
-        return self._done(call, await self._api.change(call.zone, mac.id, body))
+        return self._done(call, await self._api.change(call.zone, mac.id, body, by=errand.by))
 
-    async def _attach(self, call: Call, mac: Mac) -> Outcome:
+    async def _attach(self, errand: Errand) -> Outcome:
         """Put it into a private network; one that may be in none is let into them first."""
+        call, mac = errand.call, errand.mac
         if mac.vpc_status == "vpc_disabled":
-            await self._api.change(call.zone, mac.id, {"enable_vpc": True})
+            await self._api.change(call.zone, mac.id, {"enable_vpc": True}, by=errand.by)
         if mac.vpc_status != "vpc_enabled":
             return Refused(why=Refusal.BUSY, text="it is being let into private networks")
         listing = await self._api.attachments(call.zone, mac.id)
@@ -167,31 +191,41 @@ class MacDeeds:
             return unread(listing.trouble, "its private networks")
         network = str(call.arg("network"))
         if all(entry.private_network_id != network for entry in listing.found.values()):
-            await self._api.attach(call.zone, mac.id, network)
+            await self._api.attach(call.zone, mac.id, network, by=errand.by)
         return self._done(call, mac)
 
-    async def _detach(self, call: Call, mac: Mac) -> Outcome:
+    async def _detach(self, errand: Errand) -> Outcome:
+        call, mac = errand.call, errand.mac
         listing = await self._api.attachments(call.zone, mac.id)
         if isinstance(listing.trouble, TROUBLE):
             return unread(listing.trouble, "its private networks")
         for attachment in listing.found.values():
             if attachment.private_network_id and attachment.status != "detaching":
-                try:
-                    await self._api.detach(call.zone, mac.id, attachment.private_network_id)
-                except Failed as failed:
-                    if not failed.problem.missing:
-                        raise
+                await self._leave(errand, attachment.private_network_id)
         return Done()
 
-    async def _schedule(self, call: Call, mac: Mac) -> Outcome:
-        changed = await self._api.change(call.zone, mac.id, {"schedule_deletion": True})
+    async def _leave(self, errand: Errand, network: str) -> None:
+        try:
+            await self._api.detach(errand.call.zone, errand.mac.id, network, by=errand.by)
+        except Failed as failed:
+            if not failed.problem.missing:
+                raise
+
+    async def _schedule(self, errand: Errand) -> Outcome:
+        call, mac = errand.call, errand.mac
+        changed = await self._api.change(
+            call.zone, mac.id, {"schedule_deletion": True}, by=errand.by
+        )
         return self._done(call, changed)
 
-    async def _unschedule(self, call: Call, mac: Mac) -> Outcome:
-        changed = await self._api.change(call.zone, mac.id, {"schedule_deletion": False})
+    async def _unschedule(self, errand: Errand) -> Outcome:
+        call, mac = errand.call, errand.mac
+        changed = await self._api.change(
+            call.zone, mac.id, {"schedule_deletion": False}, by=errand.by
+        )
         return self._done(call, changed)
 
-    async def _order(self, call: Call) -> Outcome:
+    async def _order(self, call: Call, by: float) -> Outcome:
         """Order hosts after a look at the stock; a sold-out type is asked for no further."""
         type_name = str(call.arg("type"))
         try:
@@ -205,7 +239,7 @@ class MacDeeds:
         if warning:
             log.warning("the type's usual image is ordered", why=warning)
         try:
-            await self._api.order(call.zone, self._body(call, type_name, image))
+            await self._api.order(call.zone, self._body(call, type_name, image), by=by)
         except TROUBLE as trouble:
             return outcome_of(trouble, call)
         return Done()
@@ -233,15 +267,16 @@ class MacDeeds:
         }
         return body | {"os_id": image} if image else body
 
-    async def _delete(self, call: Call, mac: Mac) -> Outcome:
+    async def _delete(self, errand: Errand) -> Outcome:
         """Delete it; where that is refused until a date, have it deleted then."""
+        call, mac = errand.call, errand.mac
         try:
-            await self._api.delete(call.zone, mac.id)
+            await self._api.delete(call.zone, mac.id, by=errand.by)
         except Failed as failed:
             if not is_floor(failed.problem):
                 raise
             log.info("not to be deleted yet", host=mac.id, until=str(floor_date(failed.problem)))
-            return await self._schedule(call, mac)
+            return await self._schedule(errand)
         return Done(gone=(PartId(mac.id),))
 
     def _done(self, call: Call, mac: Mac) -> Done:
