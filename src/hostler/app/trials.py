@@ -17,17 +17,34 @@ def trials() -> Mapping[str, Callable[..., int]]:
 
 
 def demo(
+    play: Annotated[
+        Literal["servers", "macs"],
+        Parameter(
+            help="servers: five of them through a bad day; macs: a week of hosts that are claimed "
+            "from a pool"
+        ),
+    ] = "servers",
+    /,
     *,
     seconds: Annotated[
-        float, Parameter(help="how long to keep the fleet", validator=Number(gte=20, lte=3600))
-    ] = 60.0,
-    seed: Annotated[int, Parameter(help="of the weather")] = 1,
+        float | None,
+        Parameter(
+            help="how long to keep the fleet (20 at least; left out: 60), or what the week of the "
+            "Macs takes (5 at least; left out: 40)",
+            validator=Number(gte=5, lte=3600),
+        ),
+    ] = None,
+    seed: Annotated[int, Parameter(help="of the weather and all delays")] = 1,
     json: Json = False,
 ) -> int:
-    """Keep five simulated servers through a bad day, and leave nothing behind."""
+    """Keep simulated servers or Macs through troubles, and leave nothing behind."""
+    if play == "macs":
+        from hostler.lab.macdemo.demo import main as give_macs
+
+        return give_macs(Composed().clock(), seconds=seconds or 40.0, seed=seed, json=json)
     from hostler.lab.demo import main
 
-    return main(Composed(), seconds=seconds, seed=seed, json=json)
+    return main(Composed(), seconds=seconds or 60.0, seed=seed, json=json)
 
 
 def simulator(  # noqa: PLR0913 - options of one command

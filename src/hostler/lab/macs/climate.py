@@ -88,7 +88,7 @@ def draw_macs(seed: int, size: Size) -> MacClimate:
         strokes=_strokes(faults, askings, span, rng),
         askings=askings,
         replicas=2 if "two_replicas" in faults or rng.random() < 0.2 else 1,
-        sqlite=rng.random() < 0.15,
+        sqlite=rng.random() < 0.1,
         reclaim=rng.random() < 0.6,
         probe=rng.choice(("tcp", "api")),
         list_lag=rng.choice((0.0, 0.0, 0.0, 20.0)),
@@ -172,13 +172,13 @@ def _stroke(fault: str, at: float, rng: Random) -> Stroke:
     skip = rng.randrange(6) if port else rng.randrange(-1, 24)
     length = {
         "crash": rng.uniform(1, 300),
-        "paused": rng.choice((rng.uniform(20, 55), rng.uniform(55, 400))),
+        "paused": rng.choice((rng.uniform(20, 55), rng.uniform(55, 900))),
         "suspended": rng.uniform(60, 3600),
         "clock_jump": rng.choice((-7200, -1800, -300, -60, 60, 300, 1800, 7200)),
         "store_busy": rng.uniform(5, 120),
         "disk_full": rng.uniform(30, 600),
         "network_down": rng.uniform(10, 1200),
-        "lease_lost": rng.uniform(200, 900),
+        "lease_lost": rng.uniform(600, 1800),
     }.get(fault, rng.random())
     return Stroke(
         at=at, fault=fault, who=rng.randrange(2), skip=skip, before=before, port=port, length=length

@@ -45,15 +45,16 @@ class MacLand:
         self._climate = climate
         quiet = timedelta(seconds=climate.quiet)
         self.settings = Settings(
-            poll=timedelta(seconds=60),
+            poll=timedelta(seconds=120),
+            standby=timedelta(seconds=30),
             quiet=quiet,
             busy_first=timedelta(seconds=5),
             busy_last=timedelta(seconds=60),
             rare=quiet,
-            lease_ttl=timedelta(seconds=240),
-            lease_beat=timedelta(seconds=60),
+            lease_ttl=timedelta(seconds=600),
+            lease_beat=timedelta(seconds=150),
         )
-        self.cadence = Cadence(tick=60.0, rest=2 * climate.quiet, limit=8 * 3600.0)
+        self.cadence = Cadence(tick=300.0, rest=2 * climate.quiet, limit=8 * 3600.0)
         self._looks = quiet + timedelta(seconds=60)
 
     def options(self, generation: str) -> Options:

@@ -17,6 +17,7 @@ from hostler.lab.process import Process, WatchedProvider
 from hostler.ports.hosts import KeepsHosts
 from hostler.ports.preparer import Hides
 from hostler.ports.provider import Provider
+from hostler.testing.invariants import begun
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +52,11 @@ class WatchedMacs(WatchedProvider):
         self._hosts: KeepsHosts = inner
 
     async def do(self, call: Call) -> Outcome:
-        """Make one call."""
-        token = DOING.set(Doing(named(call), self._process.home.loop.time()))
+        """Make one call; it is begun under a lease (S8), whenever its last request is sent."""
+        process = self._process
+        found = begun(holds_lease=process.holds_lease(), call=str(call))
+        process.home.watch.found(found)
+        token = DOING.set(Doing(named(call), process.home.loop.time()))
         try:
             return await super().do(call)
         finally:

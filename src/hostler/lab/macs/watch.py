@@ -108,12 +108,11 @@ class MacWatch(Watch):
     # ------------------------------------------------------------ what is asked
 
     def asked(self, book: Book, request: Request, *, holds_lease: bool) -> None:
-        """Check a request at its beginning, and note in whose name it is made."""
+        """Note in whose name a request is made; the lease is checked where its call begins."""
+        del holds_lease
         self._update()
         if request.method == "GET":
             return
-        line = f"{request.method} {request.path}"
-        self.found(invariants.begun(holds_lease=holds_lease, call=line))
         match, doing = _ID.search(request.path), DOING.get()
         if match is None or doing is None:
             return
