@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from .host import Host
 from .machine import RETIRE, Fate
+from .parts import Part
 from .phases import Phase
 from .reasons import Reason
 from .seen import Seen
@@ -47,8 +48,13 @@ def _left_alone(step: Step, host: Host | None, seen: Seen) -> Reason | None:
     machine, part = step.machine, step.main(seen)
     if part is None or part.status == "promised" or any(a.fate is Fate.OPEN for a in machine.asked):
         return None
-    if part.note("stage") in _OTHERS:
+    if part.note("stage") in _OTHERS and not _is_adopted(part, seen):
         return Reason.HOST_TAKEN
     if machine.fact(RETIRE) is not None or part.note("pool") or (host is not None and host.pool):
         return None
     return Reason.RELEASE_SKIPPED
+
+
+def _is_adopted(part: Part, seen: Seen) -> bool:
+    """Tell whether a host bears the name of an installation whose marks are ours by now."""
+    return part.mark is not None and part.mark.installation in seen.ours
