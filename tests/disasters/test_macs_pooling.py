@@ -172,3 +172,28 @@ def test_a_host_on_its_way_home_is_asked_nothing_twice() -> None:
         assert errors == {""}
 
     play_macs(scene)
+
+
+def test_a_host_that_was_given_up_is_taken_back_by_a_rename_and_a_wish() -> None:
+    async def scene(s: MacStand) -> None:
+        hostler = s.hostler()
+        await s.ready(hostler, 1)
+        (machine,) = await hostler.machines()
+        await hostler.scale(0)
+        await hostler.wish(WishKind.RETIRE, machine=machine.id)
+
+        async def scheduled() -> bool:
+            return s.mac().deletion_scheduled
+
+        await s.until(scheduled, 30 * MINUTE)
+        s.rename(s.ids[0], "desk-1")
+        s.mac().deletion_scheduled = False
+        await s.stand.clock.sleep(5 * MINUTE)
+        assert not s.mac().deletion_scheduled
+        await wish(s, hostler, WishKind.POOL_ADD, s.ids[0])
+        await hostler.scale(1)
+        await s.ready(hostler, 1)
+        await hostler.scale(0)
+        await s.all_free(hostler)
+
+    play_macs(scene)

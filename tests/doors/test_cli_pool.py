@@ -11,6 +11,7 @@ from cli_macs_kit import ELSEWHERE, FIRST, FLEET, MACS, POOL, WithMacs, keep, po
 from hostler.domain.host import HostCondition, HostGoal
 from hostler.domain.ids import HostId
 from hostler.domain.seen import Wish, WishKind
+from hostler.providers.scaleway.macs.names import Stage
 
 Out = pytest.CaptureFixture[str]
 
@@ -129,9 +130,21 @@ def test_a_host_that_is_on_its_way_is_refused(
     capsys: Out, record: dict[str, Any], said: str
 ) -> None:
     outside = WithMacs()
-    (host,) = outside.stock(1, "desk-")
+    (host,) = outside.stock(1)
+    outside.claimed(host, stage=Stage.RETIRING)
     keep(outside, host, **record)
     assert said in refused(outside, capsys, "add", host)
+
+
+@pytest.mark.parametrize("name", ["desk-1", "pool-1"])
+def test_a_host_that_somebody_took_out_of_our_hands_may_be_put_in_again(
+    capsys: Out, name: str
+) -> None:
+    outside = WithMacs()
+    (host,) = outside.stock(1)
+    outside.world.console.rename(host, name)
+    keep(outside, host, condition=HostCondition.RETIRING, goal=HostGoal.RETIRED)
+    assert pool(outside, capsys, "add", host, "--no-wait").code == 0
 
 
 def test_a_locked_host_and_one_that_is_in_the_pool_are_refused(capsys: Out) -> None:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from .claims import ADOPTED, CLEAN
 from .commands import KeepHost
 from .fleet import FleetRow
-from .host import Host, HostCondition, HostGoal
+from .host import Host, HostCondition, HostGoal, HostOrigin, ReleasePolicy
 from .ids import AccountName, PartId
 from .machine import Machine, Offer, Origin
 from .parts import Part
@@ -34,6 +34,9 @@ def pooled(account: AccountName, seen: Seen) -> Iterator[KeepHost]:
             pool=seen.pool,
             type=part.note("type"),
             name=part.name,
+            policy=ReleasePolicy.KEEP if record.origin is HostOrigin.ORDERED else None,
+            quarantined_until=None,
+            scheduled=None,
             wiped=None,
             wiping=None,
         )

@@ -9,13 +9,14 @@ from hostler.domain.host import HostCondition
 from hostler.domain.machine import Machine
 from hostler.domain.phases import Goal
 
-from .stalls import FOREIGN, Stall
+from .stalls import FOREIGN, POOL, Stall
 
 _BUSY = {
     HostCondition.WIPING: "it is being wiped, and goes back by itself",
     HostCondition.RETIRING: "it is being given up",
 }
 _FAILED = frozenset({"locked", "error"})
+_CLAIMED_FROM = frozenset({HostCondition.FREE, HostCondition.DIRTY})
 
 
 def named(names: Iterable[str], found: Iterable[Stall]) -> tuple[Stall, ...]:
@@ -63,8 +64,15 @@ def _barred(stall: Stall) -> str:
         return f"machine {stall.tie} has it"
     if stall.scheduled is not None:
         return f"the provider deletes it at {stall.scheduled:%Y-%m-%d %H:%M}: take that back first"
-    busy = _BUSY.get(stall.record.condition) if stall.record and stall.record.goal else None
-    return busy or _unfit(stall)
+    return _busy(stall) or _unfit(stall)
+
+
+def _busy(stall: Stall) -> str:
+    """Return what we do with a host of ours; with one that somebody renamed nothing is done."""
+    record = stall.record
+    if record is None or record.goal is None or stall.at_large:
+        return ""
+    return _BUSY.get(record.condition, "")
 
 
 def _unfit(stall: Stall) -> str:
@@ -86,9 +94,14 @@ def check_pool(prefix: str, fleet: Fleet) -> None:
 
 def check_put(stalls: Iterable[Stall]) -> None:
     """Raise WishRefused for hosts that are in the pool as it is."""
-    there = [stall.name for stall in stalls if stall.note("stage") == "pool"]
+    there = [stall.name for stall in stalls if stall.note("stage") == POOL and _is_known(stall)]
     if there:
         raise WishRefused(f"already in the pool: {', '.join(there)}")
+
+
+def _is_known(stall: Stall) -> bool:
+    """Tell whether a host of the pool is claimed from there: its record knows of nothing else."""
+    return stall.record is None or stall.record.condition in _CLAIMED_FROM
 
 
 def untyped(stalls: Iterable[Stall], names: Iterable[str]) -> tuple[Stall, ...]:

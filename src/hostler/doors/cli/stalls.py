@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from hostler.domain.host import Host, HostCondition
-from hostler.domain.hosting import HostsSeen
+from hostler.domain.hosting import AT_HOME, HostsSeen
 from hostler.domain.ids import AccountName, HostId, MachineId
 from hostler.domain.parts import Part
 
@@ -18,6 +18,7 @@ POOL, FOREIGN, OTHERS = "pool", "foreign", frozenset({"other", "unnamed"})
 _NAMED = {
     POOL: "in the pool",
     FOREIGN: "another installation's",
+    "ordered": "ordered",
     "unnamed": "unnamed",
     "other": "not in a pool",
 }
@@ -85,9 +86,14 @@ class Stall:
         return named and record.condition is HostCondition.DIRTY
 
     @property
+    def at_large(self) -> bool:
+        """Whether its name is a pool's or nobody's: nothing is under way on it."""
+        return self.note("stage") in {POOL, *OTHERS}
+
+    @property
     def pooled(self) -> bool:
         """Whether it may be taken out of a pool by whoever wants a machine."""
-        return self.note("stage") in {POOL, "parked"}
+        return self.note("stage") in AT_HOME
 
     @property
     def machine(self) -> MachineId | None:
