@@ -132,7 +132,7 @@ def reconcile(machine: Machine, seen: Seen) -> Machine:
     after = _learn(_present(machine, seen.now), seen)
     after = _miss(after, seen)
     after = _close(after, seen)
-    return _bind(after)
+    return _bind(after, seen)
 
 
 def _present(machine: Machine, now: datetime) -> Machine:
@@ -342,7 +342,7 @@ _NO_EFFECT: Mapping[Shows, frozenset[Condition]] = {
 }
 
 
-def _bind(machine: Machine) -> Machine:
+def _bind(machine: Machine, seen: Seen) -> Machine:
     """Tie each slot that has none to its lowest living id: the oldest attempt, the lowest id."""
     after = machine
     for place in machine.places:
@@ -350,16 +350,16 @@ def _bind(machine: Machine) -> Machine:
             living = [
                 known
                 for known in place.known
-                if not known.gone and known.absent is None and _is_at_home(machine, known)
+                if not known.gone and known.absent is None and _is_at_home(machine, known, seen)
             ]
             if living:
                 after = after.with_place(replace(place, bound=_by_id(tuple(living))[0].id))
     return after
 
 
-def _is_at_home(machine: Machine, known: Known) -> bool:
+def _is_at_home(machine: Machine, known: Known, seen: Seen) -> bool:
     """Tell whether an id is of the host that the machine has; one without any has no tenancy."""
-    return host_of(known.id) == (machine.host or known.id)
+    return not seen.traits.hosts or host_of(known.id) == machine.host
 
 
 def unsure(machine: Machine, call: Call) -> bool:
