@@ -9,7 +9,18 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 from hostler.domain.calls import Shows
-from hostler.domain.commands import Decision, Event, KeepLedger, KeepRow, Reclaim, Tend
+from hostler.domain.commands import (
+    Decision,
+    Event,
+    KeepHost,
+    KeepLedger,
+    KeepRow,
+    Loose,
+    OrderHosts,
+    Reclaim,
+    Take,
+    Tend,
+)
 from hostler.domain.decide import decide
 from hostler.domain.fleet import Fleet, FleetRow
 from hostler.domain.ids import (
@@ -299,8 +310,8 @@ class Scene:
                     self.suspects |= {suspect.part: suspect for suspect in command.suspects}
                     for part in command.cleared:
                         self.suspects.pop(part, None)
-                case Reclaim():
-                    pass
+                case Reclaim() | Take() | Loose() | KeepHost() | OrderHosts():
+                    pass  # scenes have no hosts that outlive machines
         self.wishes.clear()
         return decision
 
