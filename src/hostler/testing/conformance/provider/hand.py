@@ -22,7 +22,7 @@ from hostler.domain.sure import all_gone, parts_of, reconcile
 from hostler.domain.view import View, merge
 from hostler.ports.provider import Provider
 
-from .rig import Rig
+from .rig import GivesHosts, Rig
 
 PAUSE = timedelta(seconds=5)
 _ROUNDS = 400
@@ -246,6 +246,8 @@ async def new_hand(rig: Rig, number: int = 1) -> Hand:
         phase=Phase.STARTING,
         offer=rig.offer,
     )
+    if isinstance(rig, GivesHosts):
+        machine = rig.host_for(machine)
     return Hand(rig=rig, provider=await rig.open(), machine=machine, saved=machine, took=now)
 
 

@@ -9,10 +9,10 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from hostler.domain.ids import FleetName, InstallationId, MachineId, PartId
-from hostler.domain.machine import Offer
+from hostler.domain.machine import Machine, Offer
 from hostler.domain.parts import Mark
 from hostler.ports.clock import Clock
 from hostler.ports.provider import Provider
@@ -34,7 +34,8 @@ class Fault(StrEnum):
 class Ability(StrEnum):
     """What a rig may be unable to do, because its world knows no such thing.
 
-    The first four are the faults; the others are the methods of a rig, and that there are secrets.
+    The first four are the faults; the others are the methods of a rig, that there are secrets, and
+    that a machine can come to have two parts in one slot.
     """
 
     BEFORE = "before"
@@ -48,6 +49,7 @@ class Ability(StrEnum):
     REFUSE = "refuse"
     DEATH = "death"
     SECRETS = "secrets"
+    SURPLUS = "surplus"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,6 +150,18 @@ class Rig(Protocol):
 
     async def die(self) -> None:
         """Let nothing in the world answer from now on."""
+        ...
+
+
+@runtime_checkable
+class GivesHosts(Protocol):
+    """What a rig offers besides, where machines are tenancies of hosts that outlive them."""
+
+    def host_for(self, machine: Machine) -> Machine:
+        """Return the machine with a host of its own, as a tie in the store gives it one.
+
+        There is a fresh host for each: nobody puts any back in here.
+        """
         ...
 
 
