@@ -66,14 +66,28 @@ class MacLooker:
         return told, self._parts(zone, macs, known)
 
     async def _close(self, scope: Scope) -> Sight:
-        """Ask for the known hosts one by one, and for the one that the machine may have besides."""
+        """Ask for the known hosts one by one; where none is known, look for the machine's name."""
         begun = self._clock.now()
+        if not scope.known:
+            return await self._by_name(scope)
         ids = dict.fromkeys(host_of(part) for part in scope.known)
         answers = await ask_each(scope.zone, ids, self._read)
         error = "; ".join(f"{mac}: {said}" for mac, said in sorted(answers.errors.items()))
         macs = (mac for mac in answers.found.values() if self._is_ours(mac))
         parts = self._parts(scope.zone, macs, set(scope.known))
         return (_looked(scope, begun, error),), parts
+
+    async def _by_name(self, scope: Scope) -> Sight:
+        begun = self._clock.now()
+        listing = await self._api.macs(scope.zone)
+        reader = self._reader(scope.zone)
+        named = (
+            mac
+            for mac in listing.found.values()
+            if self._is_ours(mac) and reader.host(mac).note("holder") == scope.machine
+        )
+        parts = self._parts(scope.zone, named, set())
+        return (_looked(scope, begun, listing.error),), parts
 
     async def _read(self, zone: Zone, mac: str) -> Mac:
         """Read one host. One that was deleted may be forbidden; a whole listing then tells."""

@@ -169,7 +169,7 @@ class Macs:
         if call.kind == HOST.kind:  # comes along with the listing of tenancies
             return 0
         listed = 1 if self._wanted else 0
-        return listed + (1 if call.machine is None else len(call.known))
+        return listed + (1 if call.machine is None else max(1, len(call.known)))
 
     async def close(self) -> None:
         await self._client.close()

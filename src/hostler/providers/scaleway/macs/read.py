@@ -18,6 +18,9 @@ from .words import condition, tenancy_condition
 
 SERVER = Slot("server")
 SEALED = "<sealed>"
+UPDATE = "update"
+"""What the API lets be asked of a Mac in every status, whatever it means, unless it is locked."""
+
 DEFAULT_NAME = "apple-silicon-"
 """How the provider's own names for new Macs begin."""
 
@@ -87,6 +90,7 @@ class MacReader:
             mark=mark,
             status=mac.status or "",
             condition=stands,
+            allowed=() if stands is Condition.LOCKED else (UPDATE,),
             created=moment(mac.created_at),
             price=self.prices.get(mac.type or "", 0.0),
             name=mac.name or "",
