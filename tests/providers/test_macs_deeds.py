@@ -248,6 +248,19 @@ async def test_a_host_that_is_not_there_is_gone_for_every_call_but_a_claim() -> 
     assert isinstance(outcome, Refused)
 
 
+@pytest.mark.parametrize("route", ["mac.reinstall", "mac.update"])
+async def test_a_host_that_was_read_just_before_is_not_gone_by_one_answer(route: str) -> None:
+    """A 404 that names it, right after a good read, is a flicker: only a look can tell."""
+    p = Project()
+    stage = Stage.WIPING if route == "mac.reinstall" else Stage.CLAIMED
+    p.world.console.rename(p.ids[0], name(stage))
+    call = on_host(p, HostGoal.WIPED, await seen(p))
+    p.world.script(Rule(fault="not_found_flicker", route=route))
+    outcome = await p.do(call)
+    assert isinstance(outcome, Refused)
+    assert outcome.why is Refusal.BUSY
+
+
 async def test_a_host_is_put_into_its_pool_only_when_it_is_ready() -> None:
     p = Project()
     p.world.console.rename(p.ids[0], name(Stage.WIPING))
@@ -373,6 +386,9 @@ async def test_a_mac_of_another_project_is_never_a_part() -> None:
     p.mac.project = "another"
     look = await p.macs.look((Scope(machine().offer.zone, HOSTS.kind),))
     assert [part.id for part in look.parts] == [p.ids[1]]
+    p.wire.everything = True
+    look = await p.macs.look((Scope(machine().offer.zone, HOSTS.kind),))
+    assert [part.id for part in look.parts] == [p.ids[1]], "filtered again on our side"
     listed = next(r for r in p.wire.sent if r.method == "GET")
     assert ("project_id", p.world.options.project) in listed.query
 
