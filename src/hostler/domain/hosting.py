@@ -87,7 +87,19 @@ def decide_hosts(seen: HostsSeen) -> tuple[HostStep, ...]:
     """
     hosts = (seen.hosts[host] for host in sorted(seen.hosts))
     known = tuple(_decided(host, seen) for host in hosts if host.id not in seen.moving)
-    return (*known, *_come(seen))
+    return (*known, *_come(seen), *_unrecorded(seen))
+
+
+def _unrecorded(seen: HostsSeen) -> Iterator[HostStep]:
+    """Loosen ties whose machines are gone and whose hosts were never recorded.
+
+    A process died between the two; nothing was asked of the host.
+    """
+    for host, machine in seen.ties.items():
+        past = seen.past.get(machine)
+        if host not in seen.hosts and past is not None and past.phase is Phase.GONE:
+            blank = Host(id=host, account=seen.account, zone=past.offer.zone)
+            yield HostStep(before=blank, host=blank, loose=machine)
 
 
 def _come(seen: HostsSeen) -> Iterator[HostStep]:

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 import structlog
 
 from hostler.domain.calls import Call, Done, Effect, Outcome, Refusal, Refused
-from hostler.domain.host import HOST
+from hostler.domain.host import HOST, tenancy
 from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId, PartId, Zone
 from hostler.domain.parts import Part
 from hostler.ports.clock import Clock
@@ -280,7 +280,10 @@ class MacDeeds:
         return Done(gone=(PartId(mac.id),))
 
     def _done(self, call: Call, mac: Mac) -> Done:
-        """Return what an answer shows: the host, and the tenancy of the call's machine if any."""
+        """Return what an answer shows: the host, or the tenancy of the call's machine.
+
+        Whose name stands there by now need not be the machine's: then only a look can tell.
+        """
         reader = self._reader(call.zone)
         host = reader.host(mac)
         if call.slot == HOST:
@@ -288,7 +291,8 @@ class MacDeeds:
         part = reader.tenancy(mac)
         if part is None:
             return Done(gone=(call.target,) if call.target else ())
-        return Done(parts=(part,))
+        mine = call.target or tenancy(HostId(mac.id), MachineId(str(call.arg("machine"))))
+        return Done(parts=(part,) if part.id == mine else ())
 
     def _outcome(self, trouble: Exception, call: Call, host: str) -> Outcome:
         if isinstance(trouble, Failed):
