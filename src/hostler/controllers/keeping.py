@@ -10,7 +10,7 @@ import structlog
 from hostler.domain.calls import Call, Done, Effect, Outcome, Refusal, Refused, Unknown
 from hostler.domain.errors import Fenced, StoreError
 from hostler.domain.gate import Act, Evidence, pass_gate
-from hostler.domain.host import Host, HostGoal, ask_host
+from hostler.domain.host import Host, HostCondition, HostGoal, ask_host
 from hostler.domain.hostcalls import fold_host, host_allowed, host_part
 from hostler.domain.hosting import HostsSeen, HostStep, decide_hosts
 from hostler.domain.ids import HostId, PartId, TurnId
@@ -229,5 +229,8 @@ def _is_ours(host: Host, part: Part) -> bool:
 
 def _is_on_its_way(step: HostStep) -> bool:
     """Tell whether a look may soon show something new; what waits for a date does not."""
-    waits = step.goal is HostGoal.RETIRED and step.part is not None and step.part.note("scheduled")
-    return step.goal is not None and not waits
+    if step.goal is None or step.part is None:
+        return step.goal is not None
+    if step.host.condition is HostCondition.QUARANTINED:
+        return step.part.note("stage") != "quarantined"
+    return step.goal is not HostGoal.RETIRED or not step.part.note("scheduled")

@@ -52,18 +52,27 @@ class Outfitter:
         host, preparer = stable.hosts.get(machine.host or HostId("")), self._ports.preparer
         if host is None or preparer is None:
             return Probed(begun=begun, passed=False, text="its host is not on record yet")
-        wiped = _wiped(host, machine)
         prepared = await self._run(preparer, machine, connection, seen, host)
-        kept = await self._judged(host, machine, prepared, wiped, seen)
-        newest = stable.hosts.get(host.id, host)
+        kept = await self._judged(_pinned(host, machine, prepared, begun), machine, prepared, seen)
+        await self._keep(kept, machine, tenure)
+        text = prepared.error or (str(prepared.cause) if prepared.cause else "logged in")
+        log.info("prepared", machine=machine.id, host=host.id, well=prepared.well, text=text)
+        ended = self._ports.clock.now()
+        return Probed(
+            begun=begun, passed=prepared.well, text=text, output=prepared.output, ended=ended
+        )
+
+    async def _keep(self, kept: Host, machine: Machine, tenure: Tenure) -> None:
+        """Keep what was learnt of a host, unless it passed on to others in the meantime."""
+        stable = self._state.stable
+        newest = stable.hosts.get(kept.id, kept)
+        if stable.ties.get(kept.id) != machine.id:
+            return
         changed = replace(
             newest, pin=kept.pin, applied=kept.applied, trouble=kept.trouble, drift=kept.drift
         )
         if changed != newest:
             await stable.keep(self._ports.store, changed, tenure.fence)
-        text = prepared.error or (str(prepared.cause) if prepared.cause else "logged in")
-        log.info("prepared", machine=machine.id, host=host.id, well=prepared.well, text=text)
-        return Probed(begun=begun, passed=prepared.well, text=text, output=prepared.output)
 
     async def _run(
         self,
@@ -96,15 +105,10 @@ class Outfitter:
         host: Host,
         machine: Machine,
         prepared: Prepared,
-        wiped: datetime | None,
         seen: Seen,
     ) -> Host:
-        """Return the record with what was seen: its key, its commands, and what failed."""
+        """Return the record with what came of it: its commands, and what failed."""
         now = self._ports.clock.now()
-        if prepared.login and prepared.fingerprint:
-            judgement = judge(host.pin, wiped, prepared.fingerprint, now)
-            if judgement.ruling is not Ruling.REFUSE:
-                host = replace(host, pin=judgement.pin)
         if prepared.well:
             return replace(
                 host, applied=prepared.applied, trouble=settled(host.trouble), drift=Drift()
@@ -124,6 +128,17 @@ class Outfitter:
         if step.remedy is Remedy.DIAGNOSE and isinstance(provider, KeepsHosts):
             trouble = diagnosed(trouble, await provider.diagnose(host.zone, host.id))
         return replace(host, trouble=trouble)
+
+
+def _pinned(host: Host, machine: Machine, prepared: Prepared, begun: datetime) -> Host:
+    """Return the record with the key that was shown, if it may be trusted.
+
+    It is dated to when the attempt began: a wipe that came in between leaves another key behind.
+    """
+    if not (prepared.login and prepared.fingerprint):
+        return host
+    judgement = judge(host.pin, _wiped(host, machine), prepared.fingerprint, begun)
+    return host if judgement.ruling is Ruling.REFUSE else replace(host, pin=judgement.pin)
 
 
 def _wiped(host: Host, machine: Machine) -> datetime | None:

@@ -106,9 +106,6 @@ def _probe(step: Step, seen: Seen) -> Step:
     probed = seen.probed.get(machine.id)
     if probed is not None and probed.passed and probed.begun >= machine.since:
         passed = replace(step, machine=machine.with_fact("probe", probed.begun))
-        if probed.output:
-            told = event("prepared", machine, seen, "", probed.output)
-            passed = replace(passed, events=(*passed.events, told))
         return move(passed, Phase.READY, Reason.PROBE_PASSED, seen)
     every = seen.fleet.timers.probe_every
     due = probed is None or seen.now - probed.begun >= every
@@ -134,7 +131,7 @@ def _overdue(step: Step, seen: Seen) -> Step:
             return replace(step, probe=step.probe or step.lost)
     if part is not None and part.mark is not None and part.condition is not Condition.UP:
         step = tenancies.blamed(step, seen)
-    return move(step, Phase.BROKEN, Reason.START_OVERDUE, seen)
+    return move(outfit.overdue(step, seen), Phase.BROKEN, Reason.START_OVERDUE, seen)
 
 
 def _running(step: Step, seen: Seen, *, wave: bool) -> Step:

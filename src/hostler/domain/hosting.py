@@ -17,7 +17,7 @@ from .machine import RETIRE, RETIRE_ASKED, Asked, Fate, Machine
 from .parts import Condition, Part
 from .phases import Phase
 from .reasons import Reason
-from .tenancies import FAULT
+from .tenancies import ALONE, FAULT, STRANGER
 from .traits import Traits
 from .view import View
 
@@ -174,6 +174,9 @@ def _passed_on(step: HostStep, machine: Machine, seen: HostsSeen) -> HostStep:
         policy = ReleasePolicy.TERMINATE if asked else host.policy
         host = replace(host, goal=HostGoal.RETIRED, policy=policy)
         host = host.now(HostCondition.RETIRING, seen.now, str(Reason.RETIRED))
+    elif machine.fact(STRANGER) is not None:
+        host = replace(host, goal=HostGoal.WIPED)  # once its quarantine is over
+        host = host.now(HostCondition.QUARANTINED, seen.now, machine.reason)
     elif wipe is not None and wipe.fate is Fate.DONE:
         host = replace(host, goal=HostGoal.WIPED, wiping=wipe.closed).with_asked(wipe)
         host = host.now(HostCondition.WIPING, seen.now, machine.reason)
@@ -192,7 +195,7 @@ def _judged(host: Host, machine: Machine, seen: HostsSeen) -> Host:
     if machine.fact(FAULT) is None:
         return calm
     strikes = host.strikes + 1
-    if strikes < LADDER.strikes:
+    if strikes < LADDER.strikes and machine.fact(ALONE) is None:
         return replace(calm, strikes=strikes)
     until = seen.now + quarantined_for(strikes, LADDER)
     return replace(calm, strikes=strikes, quarantined_until=until)

@@ -21,6 +21,9 @@ from .step import Step, event, move, wait
 REBOOT = "reboot"
 """The fact that a machine's host is to be rebooted, since when."""
 
+TOLD = "prepared"
+"""The fact that the story tells of the attempts that began up to then."""
+
 LADDER = Ladder()
 ROLLS = Rolls()
 
@@ -37,6 +40,7 @@ def host_of(machine: Machine, seen: Seen) -> Host | None:
 
 def starting(step: Step, seen: Seen) -> Step:
     """Judge what preparing a host came to: wait, have it rebooted, or give the machine up."""
+    step = _told(step, seen)
     machine = step.machine
     host = host_of(machine, seen)
     if host is None or not host.trouble.failures or machine.phase is not Phase.STARTING:
@@ -44,22 +48,56 @@ def starting(step: Step, seen: Seen) -> Step:
     remedy = next_remedy(replace(host.trouble, strikes=host.strikes), LADDER)
     match remedy.remedy:
         case Remedy.REBOOT if machine.fact(REBOOT) is None:
-            told = event("remedy", machine, seen, str(Reason.NOT_PREPARED), remedy.why)
+            told = event("remedy", machine, seen, str(Reason.NOT_PREPARED), f"reboot: {remedy.why}")
             rebooted = machine.with_fact(REBOOT, seen.now)
-            return replace(step, machine=rebooted, events=(*step.events, told))
-        case Remedy.REINSTALL | Remedy.QUARANTINE:
-            at_fault = tenancies.blamed(step, seen)
-            return move(at_fault, Phase.BROKEN, Reason.NOT_PREPARED, seen, remedy.why)
+            step = replace(step, machine=rebooted, events=(*step.events, told), probe=False)
+            return wait(step, "reboot", remedy.why)
+        case Remedy.REINSTALL | Remedy.QUARANTINE as found:
+            at_fault = _blamed(step, host, seen, alone=found is Remedy.QUARANTINE)
+            given_up = replace(at_fault, probe=False)
+            return move(given_up, Phase.BROKEN, Reason.NOT_PREPARED, seen, remedy.why)
         case _:
             return _in_time(step, host, seen)
 
 
+def overdue(step: Step, seen: Seen) -> Step:
+    """Hold a start that took too long against its host, where that failed to be prepared."""
+    host = host_of(step.machine, seen)
+    if not is_prepared_by_ssh(seen) or host is None or not host.trouble.failures:
+        return step
+    return _blamed(step, host, seen, alone=host.trouble.stranger)
+
+
+def _blamed(step: Step, host: Host, seen: Seen, *, alone: bool) -> Step:
+    """Write down that the host failed, and whether it is left alone, or not even wiped."""
+    blamed = tenancies.blamed(step, seen)
+    machine = blamed.machine
+    machine = machine.with_fact(tenancies.ALONE, seen.now) if alone else machine
+    if alone and host.trouble.stranger:
+        machine = machine.with_fact(tenancies.STRANGER, seen.now)
+    return replace(blamed, machine=machine)
+
+
+def _told(step: Step, seen: Seen) -> Step:
+    """Tell once of the newest attempt, with what the commands printed."""
+    machine, probed = step.machine, seen.probed.get(step.machine.id)
+    told = machine.fact(TOLD)
+    if probed is None or (told is not None and probed.begun <= told):
+        return step
+    if probed.passed and not probed.output:
+        return step
+    kind = "prepared" if probed.passed else "not_prepared"
+    text = "\n".join(part for part in (probed.text, probed.output) if part)
+    events = (*step.events, event(kind, machine, seen, "", text))
+    return replace(step, machine=machine.with_fact(TOLD, probed.begun), events=events)
+
+
 def _in_time(step: Step, host: Host, seen: Seen) -> Step:
-    """Leave a pause between attempts."""
+    """Leave a pause after each attempt, however long that took."""
     probed = seen.probed.get(step.machine.id)
     if probed is None or not step.probe:
         return step
-    due = probed.begun + pause_after(host.trouble.failures, LADDER.pauses)
+    due = (probed.ended or probed.begun) + pause_after(host.trouble.failures, LADDER.pauses)
     if seen.now >= due:
         return step
     said = f"preparing its host failed: {probed.text}"
@@ -72,6 +110,8 @@ def running(step: Step, seen: Seen) -> Step:
     host = host_of(machine, seen)
     if host is None or machine.phase is not Phase.READY or machine.ending is not None:
         return step
+    if host.drift.failures <= ROLLS.attempts:  # what goes on failing is no news
+        step = _told(step, seen)
     wanted = digest_of(seen.fleet.probe.commands)
     roll = next_roll(host.drift, wanted, host.applied, seen.now, ROLLS)
     if roll.due:

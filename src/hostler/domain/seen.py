@@ -105,13 +105,15 @@ class Wish:
 class Probed:
     """The newest readiness probe of a machine: when it began, whether it passed, what was seen.
 
-    `output` is what the commands of a host printed, where any ran.
+    `output` is what the commands of a host printed, where any ran; `ended` is when it was over,
+    where that may be long after it began.
     """
 
     begun: datetime
     passed: bool
     text: str = ""
     output: str = ""
+    ended: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

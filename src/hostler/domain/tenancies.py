@@ -21,6 +21,12 @@ _OTHERS = frozenset({"foreign", "other", "unnamed"})
 FAULT = "host_failed"
 """The fact that a machine failed by its host: that counts as a strike against the host."""
 
+ALONE = "host_alone"
+"""The fact that the host is to be left alone for a while after this machine."""
+
+STRANGER = "host_stranger"
+"""The fact that the host shows a key that is not its own: it is not wiped either."""
+
 
 def blamed(step: Step, seen: Seen) -> Step:
     """Write down that the host failed, where it is known that it did, and not what asks for it."""
@@ -44,12 +50,14 @@ def stopping(step: Step, seen: Seen) -> Step:
 
 
 def _left_alone(step: Step, host: Host | None, seen: Seen) -> Reason | None:
-    """Return why the host is left as it is: it is somebody else's by now, or has no pool."""
+    """Return why the host is left as it is: it is somebody else's, a stranger, or has no pool."""
     machine, part = step.machine, step.main(seen)
     if part is None or part.status == "promised" or any(a.fate is Fate.OPEN for a in machine.asked):
         return None
     if part.note("stage") in _OTHERS and not _is_adopted(part, seen):
         return Reason.HOST_TAKEN
+    if machine.fact(STRANGER) is not None and machine.fact(RETIRE) is None:
+        return Reason.NOT_PREPARED
     if machine.fact(RETIRE) is not None or part.note("pool") or (host is not None and host.pool):
         return None
     return Reason.RELEASE_SKIPPED

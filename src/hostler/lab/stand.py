@@ -19,6 +19,7 @@ from hostler.domain.ids import AccountName, FleetName, InstallationId, MachineId
 from hostler.domain.machine import Machine, Offer
 from hostler.domain.phases import Phase
 from hostler.domain.seen import Wish, WishKind
+from hostler.ports.preparer import Preparer
 from hostler.ports.provider import Connection, Provider
 from hostler.ports.store import Kept
 from hostler.providers.scaleway import settings as words
@@ -82,6 +83,7 @@ class Stand:
     dice: random.Random = field(default_factory=lambda: random.Random(5))
     group: asyncio.TaskGroup = field(default_factory=asyncio.TaskGroup)
     wires: list[WorldTransport] = field(default_factory=list[WorldTransport])
+    preparer: Preparer | None = None
     clock: SimClock = field(init=False)
 
     def __post_init__(self) -> None:
@@ -187,6 +189,7 @@ class Hostler:
             prober=Willing(),
             meters=stand.meters,
             fresh=stand.fresh,
+            preparer=stand.preparer,
         )
         main = Account(name=AccountName("main"), provider=provider, fleets=(self.fleet,))
         await Engine(ports, [main], name, Settings()).run()

@@ -1,7 +1,7 @@
 """FakePreparer: the preparer port over hosts that are but records, at once or after a while."""
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 from hostler.domain.bootstrap import Applied, cause_of
@@ -64,11 +64,13 @@ class FakePreparer:
         cause = cause_of(disk.noted, wanted, order.applied, forced=order.forced)
         if not cause.runs:
             return Prepared(login=True, fingerprint=shown, cause=cause, applied=order.wanted)
-        disk.noted = None
+        disk.noted, output = None, ""
+        met = Prepared(login=True, fingerprint=shown, cause=cause)
         for number, text in enumerate(order.commands, start=1):
+            output += f"$ {text}\n"
             if text in self.failing:
                 error = f"command {number} of {len(order.commands)} failed with 1"
-                return Prepared(login=True, fingerprint=shown, cause=cause, error=error)
+                return replace(met, error=error, output=output)
             disk.ran.append(text)
         disk.noted = wanted
-        return Prepared(login=True, fingerprint=shown, cause=cause, ran=True, applied=order.wanted)
+        return replace(met, ran=True, applied=order.wanted, output=output)
