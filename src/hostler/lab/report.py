@@ -7,6 +7,7 @@ import msgspec
 
 from hostler.domain.phases import Phase
 
+from .macs.climate import DAYS, UNMET
 from .season import Result
 from .weather import ALL, Size
 
@@ -14,16 +15,22 @@ _ENOUGH = 50
 """Fewer seeds than this cannot meet every fault."""
 _YEAR = 365.25 * 24 * 3600.0
 
-IMPOSSIBLE: dict[tuple[str, str], str] = {
-    ("every fault", Phase.GONE.value): "a machine that is gone is no machine any more",
-    ("every fault", Phase.RESTING.value): "created servers are never kept while they are off",
+_GONE = {("every fault", Phase.GONE.value): "a machine that is gone is no machine any more"}
+IMPOSSIBLE: dict[str, dict[tuple[str, str], str]] = {
+    "instances": {
+        **_GONE,
+        ("every fault", Phase.RESTING.value): "created servers are never kept while they are off",
+    },
+    "macs": {**_GONE, **{(fault, "every phase"): why for fault, why in UNMET.items()}},
+    "fleeting": {},
 }
-"""Pairs of fault and phase that cannot be, each with its reason."""
+"""Pairs of fault and phase that cannot be, each with its reason, by the provider."""
 
 
-def possible(fault: str, phase: str) -> bool:
+def possible(fault: str, phase: str, provider: str) -> bool:
     """Tell whether a fault could strike while a machine is in this phase."""
-    return (fault, phase) not in IMPOSSIBLE and ("every fault", phase) not in IMPOSSIBLE
+    never = IMPOSSIBLE[provider]
+    return not {(fault, phase), ("every fault", phase), (fault, "every phase")} & never.keys()
 
 
 @dataclass(slots=True)
@@ -73,10 +80,10 @@ class Report:
 
         Of a runner's season, which sees no phases, none are told.
         """
-        if self.provider != "instances":
+        if self.provider == "fleeting":
             return []
-        pairs = ((fault, phase.value) for fault in ALL for phase in Phase)
-        return [pair for pair in pairs if pair not in self.pairs and possible(*pair)]
+        pairs = ((fault, phase.value) for fault in self.known for phase in Phase)
+        return [p for p in pairs if p not in self.pairs and possible(*p, self.provider)]
 
 
 def as_json(report: Report) -> str:
@@ -103,7 +110,9 @@ def as_json(report: Report) -> str:
         "faults": dict(sorted(report.faults.items())),
         "unreached": report.unreached,
         "unreached_pairs": [" × ".join(pair) for pair in report.unreached_pairs],
-        "impossible_pairs": {" × ".join(pair): why for pair, why in IMPOSSIBLE.items()},
+        "impossible_pairs": {
+            " × ".join(pair): why for pair, why in IMPOSSIBLE[report.provider].items()
+        },
     }
     return msgspec.json.encode(body).decode()
 
@@ -124,7 +133,7 @@ def as_text(report: Report) -> str:
         lines.append(f"a calm day goes by {report.calm_speedup:,.0f} times faster, on one core")
     if report.seeds >= _ENOUGH:
         lines.append(f"never met: {', '.join(report.unreached) or 'none'}")
-        if report.provider == "instances":
+        if report.provider != "fleeting":
             lines.append(f"never met in a phase: {pairs or 'none'}")
     return "\n".join(lines)
 
@@ -145,6 +154,7 @@ def replay(seed: int, report: Report) -> str:
     words = ["hostler simulate --seeds 1", f"--seed {seed}"]
     words += [f"--provider {report.provider}"] if report.provider != "instances" else []
     words += [f"--machines {size.machines}"] if size.machines is not None else []
-    words += [f"--days {size.days}"] if size.days != Size().days else []
+    usual = DAYS if report.provider == "macs" else Size().days
+    words += [f"--days {size.days}"] if size.days != usual else []
     words += [f"--bug {bug}"] if bug else []
     return " ".join(words)

@@ -4,6 +4,7 @@ import asyncio
 from datetime import timedelta
 
 from hostler.domain.ids import FleetName, MachineId
+from hostler.domain.phases import Phase
 from hostler.domain.seen import SuspectClass, Wish, WishKind
 from hostler.testing.simclock import BEGINNING
 
@@ -14,7 +15,12 @@ from .strokes import Strokes
 from .things import things_in
 from .weather import Asking
 
-_ABOUT = {"hold": WishKind.HOLD, "retire": WishKind.RETIRE}
+_ABOUT = {
+    "hold": WishKind.HOLD,
+    "retire": WishKind.RETIRE,
+    "rest": WishKind.REST,
+    "wake": WishKind.WAKE,
+}
 
 
 class Operator:
@@ -100,6 +106,8 @@ class Operator:
             for machine in home.book.living():
                 if machine.hold is not None:
                     await self.wish(home, WishKind.UNHOLD, machine=machine.id)
+                if machine.phase is Phase.RESTING:
+                    await self.wish(home, WishKind.WAKE, machine=machine.id)
         second = strokes.second
         if second is not None:
             await self._send_away(second)

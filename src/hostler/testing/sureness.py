@@ -64,7 +64,8 @@ class Onces:
             return _FINE
         for asked in machine.asked:
             last = self.last.get((machine.id, asked.slot))
-            young = last is not None and now - last.at < self.settle - 1
+            same = last is not None and last.kind == asked.kind
+            young = last is not None and same and now - last.at < self.settle - 1
             unsure = asked.fate is Fate.OPEN or (asked.fate is Fate.LAPSED and young)
             if unsure:
                 text = f"{machine.id} is gone while {asked.kind} is unsure"

@@ -46,7 +46,19 @@ _EVERY = 12 * HOUR
 _PORTS = ("", "", "http", "http", "bind", "save_machine", "save_host", "save_fleet", "unbind")
 _MOODS = ("calm", "one", "few", "few", "some", "some", "storm")
 _MANY = {"calm": (0, 0), "one": (1, 1), "few": (2, 4), "some": (4, 8), "storm": (9, 14)}
-_KINDS = (*("scale",) * 6, *("end",) * 3, "end_now", "retire", "hold", "unhold", "pause", "resume")
+_KINDS = (
+    *("scale",) * 6,
+    *("end",) * 3,
+    "end_now",
+    "retire",
+    "rest",
+    "rest",
+    "wake",
+    "hold",
+    "unhold",
+    "pause",
+    "resume",
+)
 _TYPES = ("M2-L", "M4-M")
 
 
@@ -173,7 +185,7 @@ def _stroke(fault: str, at: float, rng: Random) -> Stroke:
     length = {
         "crash": rng.uniform(1, 300),
         "paused": rng.choice((rng.uniform(20, 55), rng.uniform(55, 900))),
-        "suspended": rng.uniform(60, 3600),
+        "suspended": rng.uniform(60, 600),
         "clock_jump": rng.choice((-7200, -1800, -300, -60, 60, 300, 1800, 7200)),
         "store_busy": rng.uniform(5, 120),
         "disk_full": rng.uniform(30, 600),

@@ -18,7 +18,7 @@ from hostler.domain.fleet import Fleet
 from hostler.domain.host import Host, HostCondition, host_of
 from hostler.domain.ids import HostId, MachineId, PartId, Zone
 from hostler.domain.machine import Machine
-from hostler.domain.phases import Phase
+from hostler.domain.phases import Goal, Phase
 from hostler.domain.reasons import Reason
 from hostler.lab.book import Book
 from hostler.lab.trace import Trace
@@ -72,7 +72,7 @@ class MacWatch(Watch):
     def is_healthy(self, machine: Machine) -> bool:
         """Tell whether its host is ready, bears its name, and nothing happened to it for long."""
         host = machine.host
-        if host is None or self.truth.mac(host) is None or host not in self.truth.hosts:
+        if host is None or host not in self.truth.hosts or machine.goal is Goal.RESTING:
             return False
         whose = self.truth.hosts[host].whose
         mine = whose is not None and (whose[0], whose[1].machine) == ("claimed", machine.id)
