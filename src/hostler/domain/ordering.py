@@ -109,11 +109,19 @@ def _leased(steps: tuple[Step, ...], seen: Seen) -> Iterator[Leased]:
 
 
 def _is_coming(order: Order, seen: Seen) -> bool:
-    """Tell whether an order is under way: its host is not delivered, or may still show up."""
+    """Tell whether an order is under way: its host is not delivered, or may still show up.
+
+    Until a complete look that began settle and more after the order lacks it, it may.
+    """
     for host in seen.hosts.values():
         if host.order == order.id:
             return host.condition is HostCondition.COMING
-    return seen.now - order.at < 2 * seen.traits.settle
+    for sighting in seen.view.sightings.values():
+        part = sighting.part  # its record is made by the hosts' own turn, which comes after ours
+        if part.note("stage") == "ordered" and part.note("holder") == order.id:
+            return True
+    whole = seen.view.whole.get((order.offer.zone, seen.traits.hosts))
+    return whole is None or whole - order.at < 2 * seen.traits.settle
 
 
 def _given_up(step: Step, ends: dict[HostId, Ended], seen: Seen) -> Step:
