@@ -14,7 +14,7 @@ PYTHON ?= $(shell for name in python3 python3.11 python3.12 python3.13 python3.1
 
 .PHONY: help
 help:  ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: setup
 setup: $(STAMP)  ## make .venv from uv.lock (the only target that downloads)
@@ -26,6 +26,10 @@ $(STAMP): pyproject.toml uv.lock tools/setup.py
 .PHONY: demo
 demo: $(STAMP)  ## watch a fleet live through a bad day, without an account
 	@$(BIN)/hostler demo
+
+.PHONY: demo-macs
+demo-macs: $(STAMP)  ## watch a week of leased Macs in 40 seconds, without an account
+	@$(BIN)/hostler demo macs
 
 .PHONY: test
 test: $(STAMP)  ## run everything that CI runs

@@ -16,6 +16,7 @@ import msgspec
 
 from hostler.config.values import AccountConfig, Config
 from hostler.domain.commands import Event
+from hostler.domain.errors import ConfigError
 from hostler.domain.fleet import Fleet
 from hostler.domain.seen import Wish, WishKind
 from hostler.doors.cli.events import of_fleet
@@ -29,6 +30,7 @@ from hostler.providers.scaleway.tables import AccountTable
 from hostler.simulators.scaleway.http import Settings, SimulatorServer, serve, world_of
 from hostler.testing.meters import CountingMeters
 
+from .board import Board
 from .script import Script
 from .stage import Stage
 from .tally import Tally, count_healed, count_made
@@ -38,6 +40,9 @@ SPEED = 10.0
 
 ENDING = timedelta(seconds=17)
 """How long the fleet may take to be gone: with all the rest, twenty seconds."""
+
+SHORTEST = 20.0
+"""Seconds that the troubles of the day take at least."""
 
 _LOOK = timedelta(milliseconds=200)
 _LIVELY, _BY_HAND, _CLEAR = 0.2, 0.4, 0.65
@@ -49,6 +54,8 @@ def main(outside: Outside, *, seconds: float, seed: int, json: bool) -> int:
     """Give the demo and return its exit code: 0 only if the fleet stood and nothing is left."""
 
     async def work(screen: Screen) -> int:
+        if seconds < SHORTEST:
+            raise ConfigError(f"--seconds: expected {SHORTEST:g} at least for a day of servers")
         with tempfile.TemporaryDirectory(prefix="hostler-demo-") as folder:
             return await _demo(outside, Path(folder), seconds, seed, screen)
 
@@ -156,7 +163,8 @@ async def _demo(outside: Outside, folder: Path, seconds: float, seed: int, scree
         store = await stack.enter_async_context(outside.store(config, Purpose.ENGINE))
         accounts = await stack.enter_async_context(outside.accounts(config, store))
         engine = outside.engine(config, outside.ports(store, CountingMeters()), accounts)
-        stage = stack.enter_context(Stage(screen, outside.clock(), seconds))
+        board = stack.enter_context(Board(screen))
+        stage = Stage(board, outside.clock(), seconds)
         demo = Demo(
             outside=outside,
             config=config,

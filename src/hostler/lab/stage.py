@@ -1,56 +1,31 @@
 """Stage: where a demo is seen, as a live picture in a terminal or as plain lines elsewhere."""
 
-from collections import deque
 from collections.abc import Mapping, Sequence
-from types import TracebackType
-from typing import Self
 
 from rich.console import Group, RenderableType
-from rich.live import Live
-from rich.text import Text
 
 from hostler.domain.commands import Event
 from hostler.domain.story import tell
 from hostler.doors.cli import pictures
 from hostler.doors.cli.pictures import ink
-from hostler.doors.cli.screen import Screen
 from hostler.doors.cli.standing import Standing
 from hostler.ports.clock import Clock
 
+from .board import Board
 from .tally import Tally
 
 TOLD = frozenset({"made", "moved", "refused", "unknown", "condition", "wish", "barred"})
 """The kinds of event that are told; the calls in between are not."""
 
-_LINES = 14
-
 
 class Stage:
-    """Shows a demo; entered once, for its length."""
+    """Shows a demo on a board."""
 
-    def __init__(self, screen: Screen, clock: Clock, seconds: float) -> None:
-        """Show on this screen, with times counted from now."""
-        self._screen, self._clock, self._seconds = screen, clock, seconds
+    def __init__(self, board: Board, clock: Clock, seconds: float) -> None:
+        """Show on this board, with times counted from now."""
+        self._board, self._clock, self._seconds = board, clock, seconds
         self._start = clock.boot()
-        self._lines = deque[Text](maxlen=_LINES)
-        self._live: Live | None = None
         self._last = ""
-
-    def __enter__(self) -> Self:
-        if self._screen.live:
-            self._live = Live(console=self._screen.out, auto_refresh=False, transient=True)
-            self._live.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._live is not None:
-            self._live.stop()
-            self._live = None
 
     def passed(self) -> float:
         """Return the seconds since the beginning."""
@@ -70,8 +45,8 @@ class Stage:
             if event.kind in TOLD:
                 line = tell(event)
                 self._line(f"{line.machine or seen.fleet.name}  {line.text}", "")
-        if self._live is not None:
-            self._live.update(self._picture(seen, faults), refresh=True)
+        if self._board.is_live:
+            self._board.draw(self._picture(seen, faults))
             return
         counts = ", ".join(f"{number} {phase}" for phase, number in sorted(seen.counts.items()))
         said = f"{seen.ready} of {seen.wished} ready" + (f" ({counts})" if counts else "")
@@ -81,20 +56,14 @@ class Stage:
 
     def conclude(self, tally: Tally, *, gone: bool) -> None:
         """Print what came of it all, as the last thing."""
-        if self._screen.json:
-            self._screen.line(tally.as_json())
+        screen = self._board.screen
+        if screen.json:
+            screen.line(tally.as_json())
             return
-        self._screen.out.print(conclusion(tally, gone=gone))
+        screen.out.print(conclusion(tally, gone=gone))
 
     def _line(self, text: str, style: str) -> None:
-        line = ink(f"{self.passed():5.1f}s  {text}", style)
-        if self._live is not None:
-            line.truncate(max(20, self._screen.out.width - 2), overflow="ellipsis")
-            self._lines.append(line)
-        elif self._screen.json:
-            print(line.plain, flush=True)
-        else:
-            self._screen.out.print(line)
+        self._board.line(f"{self.passed():5.1f}s  {text}", style)
 
     def _picture(self, seen: Standing, faults: Mapping[str, int]) -> RenderableType:
         left = max(0.0, self._seconds - self.passed())
@@ -103,7 +72,7 @@ class Stage:
             ink(f"hostler demo: a simulated Scaleway in lively weather; {phase}", "bold"),
             pictures.status([seen]),
             ink("faults met: " + (said(faults) or "none yet"), "magenta"),
-            *self._lines,
+            *self._board.lines,
         )
 
 
