@@ -13,7 +13,7 @@ from .commands import Take
 from .fleet import Fleet
 from .host import Free, Host, HostCondition, host_of
 from .ids import AccountName, HostId, MachineId, PartId
-from .machine import Fate, Machine, Offer, Place
+from .machine import LEFT, Fate, Machine, Offer, Place
 from .parts import Part
 from .phases import Phase
 from .reasons import Reason
@@ -207,7 +207,7 @@ def lets_go(step: Step, seen: Seen) -> Step:
         again=None,
         error="",
         facts=tuple(fact for fact in machine.facts if fact.name not in {CLEAN, ADOPTED}),
-    )
+    ).with_fact(f"{LEFT} {machine.host}", seen.now)
     return replace(step, machine=freed, parts=(), events=(*step.events, told))
 
 

@@ -126,6 +126,9 @@ RETIRE_ASKED = "retire_asked"
 """The fact that somebody asked for that, so that the host is not called back."""
 
 
+LEFT = "left"
+"""How the fact begins that a machine let go of a host, which its name may still reach."""
+
 LOCKED = "locked"
 """The fact that the provider locked the main part: nothing of it can be removed until it is not."""
 

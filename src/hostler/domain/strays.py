@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from .host import Host, HostCondition
 from .ids import FleetName, HostId, InstallationId, MachineId
-from .machine import Fate, Machine
+from .machine import LEFT, Fate, Machine
 from .parts import Condition, Mark, Part
 from .seen import SuspectClass
 from .view import View
@@ -127,8 +127,11 @@ def _class(
 
 
 def _came_late(part: Part, machine: Machine) -> bool:
-    """Tell whether a claim that was given up without effect shows its effect after all."""
-    return any(
-        asked.aim == part.note("stage") == "pending" and asked.fate is Fate.LAPSED
-        for asked in machine.asked
-    )
+    """Tell whether a claim that was given up shows its effect after all.
+
+    Somebody else may have claimed the host meanwhile, and may use it.
+    """
+    if part.note("stage") != "pending":
+        return False
+    lapsed = any(a.aim == "pending" and a.fate is Fate.LAPSED for a in machine.asked)
+    return lapsed or machine.fact(f"{LEFT} {part.id}") is not None

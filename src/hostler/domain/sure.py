@@ -377,7 +377,8 @@ def all_gone(machine: Machine, seen: Seen) -> bool:
     """
     if _marked(machine, seen) or any(a.fate is Fate.OPEN for a in machine.asked):
         return False
-    return all(known.gone for place in machine.places for known in place.known)
+    ids = (known for place in machine.places for known in place.known)
+    return all(known.gone for known in ids if _is_at_home(machine, known, seen))
 
 
 def fresh_enough(at: datetime | None, seen: Seen, limit: timedelta) -> bool:
