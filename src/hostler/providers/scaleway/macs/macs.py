@@ -15,9 +15,12 @@ from hostler.domain.parts import Condition, Look, Part, Scope
 from hostler.domain.phases import Goal
 from hostler.domain.traits import Traits
 from hostler.ports.clock import Clock
+from hostler.ports.keys import Registered
 from hostler.ports.provider import Connection
+from hostler.providers.scaleway.api import Api
 from hostler.providers.scaleway.client import Client
 from hostler.providers.scaleway.errors import TROUBLE
+from hostler.providers.scaleway.keys import SshKeys
 from hostler.providers.scaleway.marks import writable
 from hostler.providers.scaleway.online import Finding
 from hostler.providers.scaleway.settings import Secret
@@ -74,6 +77,7 @@ class Macs:
         )
         self._api = MacApi(client)
         self._doctor = Doctor(self._api, clock)
+        self._keys = SshKeys(Api(client))
         self._wanted = {fleet: one.networks for fleet, one in templates.items() if one.networks}
         self._networks = Networks(self._api)
         networks = self._networks if self._wanted else None
@@ -170,6 +174,14 @@ class Macs:
             return 0
         listed = 1 if self._wanted else 0
         return listed + (1 if call.machine is None else max(1, len(call.known)))
+
+    async def register_key(self, public: str, name: str) -> Registered:
+        """See ports.keys.RegistersKeys; a host has the key from its next wipe on."""
+        return await self._keys.register(public, name)
+
+    async def release_key(self, public: str, name: str) -> Registered:
+        """See ports.keys.RegistersKeys; a host keeps the key until its next wipe."""
+        return await self._keys.release(public, name)
 
     async def close(self) -> None:
         await self._client.close()
