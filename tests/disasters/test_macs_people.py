@@ -373,3 +373,38 @@ def test_a_sweep_takes_the_stray_and_nothing_else() -> None:
 async def any_pending(s: MacStand) -> bool:
     """Tell whether any host is being claimed."""
     return any(stage(mac) == "pending" for mac in s.macs())
+
+
+def test_a_claim_that_lands_beyond_settle_is_told_and_neither_side_touches_the_host() -> None:
+    """The answer said 200, and the name came minutes later, onto another's host that is in use.
+
+    Nothing can be proved by names alone by then: the late one sees that it is double, and holds;
+    the tenant keeps its machine, and leaves the name as it is.
+    """
+
+    async def scene(s: MacStand) -> None:
+        tenant = s.hostler(replace(OTHERS, reclaim=True))
+        await s.ready(tenant, 1)
+        await tenant.scale(0)
+        await s.all_free(tenant)
+        late = Rule(fault="mac_rename_too_late", route="mac.update", spell=600.0)
+        s.stand.world.script(late)
+        asked = len(changes(s.stand))
+        claimant = s.hostler(replace(FLEET, reclaim=True))
+
+        async def claims() -> bool:
+            return len(changes(s.stand)) > asked
+
+        await s.until(claims, MINUTE)
+        await tenant.scale(1)
+        await s.ready(tenant, 1, 8 * MINUTE)
+        await at_stage(s, "pending")
+        asked, installs = len(changes(s.stand)), s.mac().installs
+        await s.stand.clock.sleep(3 * HOUR)
+        assert (len(changes(s.stand)), s.mac().installs) == (asked, installs)
+        assert await tenant.ready() == 1
+        (suspect,) = await claimant.store.suspects()
+        assert suspect.cls == "double"
+        assert not await claimant.ready()
+
+    play_macs(scene)

@@ -33,7 +33,7 @@ from hostler.testing.scene import BEGIN, FLEET, OFFER
 SECOND = timedelta(seconds=1)
 LATER = BEGIN + timedelta(minutes=10)
 OTHER = HostId("host-2")
-FREE = record(condition=HostCondition.FREE, wiped=BEGIN)
+FREE = record(condition=HostCondition.FREE, wiped=BEGIN, name=box().name)
 
 
 def fits_pool(offer: Offer, part: Part) -> str:
@@ -88,9 +88,9 @@ def test_clean_hosts_come_first_then_those_with_few_strikes_then_our_own() -> No
     hosts = (
         replace(record(strikes=2), id=names[0]),
         replace(record(strikes=1), id=names[1]),
-        replace(FREE, id=names[2], strikes=1),
-        replace(FREE, id=names[3]),
-        replace(FREE, id=names[4]),
+        replace(FREE, id=names[2], strikes=1, name=parts[2].name),
+        replace(FREE, id=names[3], name=parts[3].name),
+        replace(FREE, id=names[4], name=parts[4].name),
     )
     order = [one for one, _ in free(*parts, hosts=hosts)]
     assert order == [names[4], names[3], names[2], names[1], names[0]]
@@ -103,6 +103,11 @@ def test_clean_hosts_come_first_then_those_with_few_strikes_then_our_own() -> No
 def test_another_password_voids_the_proof(kept: str, shown: str, clean: bool) -> None:
     """Somebody wiped it, and may have used it since; what is sealed says nothing."""
     assert is_clean(replace(FREE, witness=kept), box(witness=shown)) is clean
+
+
+def test_another_name_in_the_pool_voids_the_proof() -> None:
+    """Somebody had it in hand since we put it there."""
+    assert not is_clean(FREE, box(host=OTHER))
 
 
 def waiting(number: int = 1, phase: Phase = Phase.WANTED, **fields: object) -> Machine:

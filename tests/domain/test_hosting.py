@@ -155,7 +155,7 @@ def test_an_open_call_of_a_host_is_closed_by_what_a_look_shows() -> None:
     assert late.host.asked[0].fate is Fate.LAPSED
 
 
-FREE = record(condition=HostCondition.FREE, wiped=BEGIN)
+FREE = record(condition=HostCondition.FREE, wiped=BEGIN, name=box().name)
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,8 @@ FREE = record(condition=HostCondition.FREE, wiped=BEGIN)
     ],
 )
 def test_a_free_host_that_bears_another_name_was_used_by_somebody(stage: str, proved: bool) -> None:
-    step = decided(hosts_seen(FREE, box(stage), now=LATER))
+    host = replace(FREE, name=box(stage).name)
+    step = decided(hosts_seen(host, box(stage), now=LATER))
     assert (step.host.wiped is not None) is proved
     assert (step.host.condition is HostCondition.FREE) is proved
     assert step.goal is None
