@@ -1,6 +1,7 @@
 """Hosts that somebody names: into the pool, or to be a machine, with their disk kept or wiped."""
 
 from dataclasses import replace
+from datetime import timedelta
 
 from hostler.domain.ids import HostId, MachineId, machine_id
 from hostler.domain.seen import Wish, WishKind
@@ -195,5 +196,27 @@ def test_a_host_that_was_given_up_is_taken_back_by_a_rename_and_a_wish() -> None
         await s.ready(hostler, 1)
         await hostler.scale(0)
         await s.all_free(hostler)
+
+    play_macs(scene)
+
+
+def test_a_machine_that_is_adopted_after_a_lost_store_is_asked_nothing_twice() -> None:
+    async def scene(s: MacStand) -> None:
+        first = s.hostler()
+        await s.ready(first, 1)
+        await first.stop()
+        s.truth.hostlers.remove(first)
+        second = s.hostler()
+        await s.stand.clock.sleep(MINUTE)
+        home = (await first.store.identity()).own
+        await second.wish(WishKind.ADOPT, installation=home)
+        errors = set[str]()
+        for _ in range(300):
+            await s.stand.clock.sleep(timedelta(seconds=1))
+            errors.update(machine.error for machine in await second.machines())
+        await s.ready(second, 1)
+        assert errors == {""}
+        assert s.mac().installs == 2
+        s.truth.wrong.clear()  # the second one has the disk of the first: that is what it asked for
 
     play_macs(scene)

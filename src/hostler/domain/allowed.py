@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from .calls import Call, Effect
-from .machine import Machine
+from .machine import Fate, Machine
 from .parts import Part
 from .phases import Goal
 from .resize import world_is_right
@@ -39,6 +39,10 @@ def allowed(machine: Machine, goal: Goal, parts: tuple[Part, ...], seen: Seen, w
         calls = tuple(call for call in calls if call.effect is not Effect.MAKE)
         if not calls:
             return Ready(waits=wrong)
+    stale = tuple(call for call in calls if _was_done(machine, call, seen))
+    if stale and len(stale) == len(calls):
+        return Ready(waits="a look at what was done")
+    calls = tuple(call for call in calls if call not in stale)
     sure = tuple(call for call in calls if not unsure(machine, call))
     if calls and not sure:
         return Ready(
@@ -50,6 +54,17 @@ def allowed(machine: Machine, goal: Goal, parts: tuple[Part, ...], seen: Seen, w
 def _looked_since(machine: Machine, since: datetime, seen: Seen) -> bool:
     covered = seen.view.covered(machine.offer.zone, seen.traits.main.kind, machine.id)
     return covered is not None and covered > since
+
+
+def _was_done(machine: Machine, call: Call, seen: Seen) -> bool:
+    """Tell whether a call on a host was answered well since the newest look at it began.
+
+    What a host is asked for follows from its name; an older look shows the one that it had before.
+    """
+    asked = machine.last_asked(call.slot, call.kind) if seen.traits.hosts and call.once else None
+    if asked is None or asked.fate is not Fate.DONE or asked.closed is None:
+        return False
+    return not _looked_since(machine, asked.closed, seen)
 
 
 def _settles(machine: Machine, seen: Seen) -> datetime | None:
