@@ -222,6 +222,8 @@ class Keeper:
 
 def _is_ours(host: Host, part: Part) -> bool:
     """Tell whether the host's name is ours, or somebody named it to be put into the pool."""
+    if host.adopted and part.note("stage") == "foreign":
+        return True
     if host.goal is HostGoal.POOLED:
         return part.note("stage") != "foreign"
     return part.note("stage") not in {"foreign", "other", "unnamed"}

@@ -12,7 +12,7 @@ from hostler.domain.ids import MachineId, PartId, TurnId
 from hostler.domain.machine import Machine
 from hostler.domain.parts import Part
 from hostler.domain.seen import Probed, Seen, Suspect, Wish
-from hostler.domain.strays import strays
+from hostler.domain.strays import others, strays
 from hostler.domain.whose import Sorted, bound_in, sort_out
 from hostler.ports.hosts import KeepsHosts
 from hostler.ports.store import Identity
@@ -44,7 +44,8 @@ async def gather(
     living = {machine.id for machine in machines} | state.moving
     found = sort_out(view, fleet.name, living, lambda: bound_in(machines), identity.ours)
     if provider.traits.hosts:  # their strangers are found host by host
-        found = replace(found, strangers=await _strays(ports, state, fleet))
+        foreign = (*found.foreign, *_others(state, fleet))
+        found = replace(found, foreign=foreign, strangers=await _strays(ports, state, fleet))
     late = await _late(ports, state, found)
     suspects = await _suspects(ports, state, fleet, strange=bool(found.foreign or found.strangers))
     known = {machine.id for machine in late}
@@ -119,6 +120,13 @@ async def _strays(ports: Ports, state: AccountState, fleet: Fleet) -> tuple[Part
         for part in found
         if part.mark and (part.mark.fleet == fleet.name or (first and part.mark.fleet not in names))
     )
+
+
+def _others(state: AccountState, fleet: Fleet) -> tuple[Part, ...]:
+    """Return the hosts under this fleet's name that another installation keeps, or kept."""
+    stable, kind = state.stable, state.account.provider.traits.hosts
+    found = others(state.view, kind, stable.hosts, stable.ties)
+    return tuple(part for part in found if part.mark and part.mark.fleet == fleet.name)
 
 
 def _free(state: AccountState, fleet: Fleet, now: datetime) -> tuple[Free, ...]:

@@ -52,7 +52,7 @@ def records_for(parts: tuple[Part, ...], row: FleetRow, seen: Seen) -> tuple[Mac
     """
     groups = dict[MachineId, list[Part]]()
     for part in parts:
-        if part.mark is not None:
+        if part.mark is not None and part.slot.kind != seen.traits.hosts:
             groups.setdefault(part.mark.machine, []).append(part)
     return tuple(
         _record(machine, tuple(group), row.serial + number, seen)

@@ -65,6 +65,7 @@ def _decided(seen: Seen, ways: Ways, rests: Rests) -> Decision:
     commands: list[Command] = [c for c in (row_command,) if c is not None]
     commands += assigned.takes
     commands += (*pooling.pooled(seen.fleet.account, seen), *bought.keeps)
+    commands += pooling.taken_over(adoption.adoptable(seen), seen)
     commands += (bought.order,) if bought.order else ()
     commands += tends
     commands += (Loose(host=h, machine=s.machine.id) for s in steps if (h := _let_go(s)))

@@ -69,6 +69,7 @@ class Host:
     `pool` is the prefix of the names that free hosts of its pool bear; `image` is what it is wiped
     to; `wiped` is when a proved wipe was seen finished, None while its disk may be anybody's;
     `wiping` is when that wipe was first seen; `witness` is what changes with a wipe, as last seen;
+    `adopted` says that it is taken over from another installation, whose name it may still bear;
     `cleaned` is when a proved wipe was last seen finished, whatever happened since; `pin` is its
     host key, `applied` the digest of the commands that it carries, `trouble` and `drift` what
     failed.
@@ -93,6 +94,7 @@ class Host:
     image: str = ""
     name: str = ""
     observed: str = ""
+    adopted: bool = False
     strikes: int = 0
     quarantined_until: datetime | None = None
     wiped: datetime | None = None

@@ -145,6 +145,7 @@ def _described(host: Host, part: Part | None, seen: HostsSeen) -> Host:
     return replace(
         host,
         name=part.name,
+        adopted=host.adopted and part.note("stage") == "foreign",
         observed=part.status,
         price=price,
         billed_from=host.billed_from or seen.now,
@@ -330,7 +331,7 @@ def _wiped(host: Host, part: Part, seen: HostsSeen) -> Host:
     A host that bears somebody else's name by now is not ours to wipe: a person lends it, or another
     installation claimed it as soon as it was back in the pool.
     """
-    if part.note("stage") in _OTHERS:
+    if part.note("stage") in _OTHERS and not host.adopted:
         return _left(host, part, seen)
     at = seen.view.shown(seen.view.sightings[PartId(host.id)])
     wipe = next((a for a in host.asked if a.shows is shown.Shows.WIPE), None)

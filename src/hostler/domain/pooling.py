@@ -11,7 +11,7 @@ from .claims import ADOPTED, CLEAN
 from .commands import KeepHost
 from .fleet import FleetRow
 from .host import Host, HostCondition, HostGoal, HostOrigin, ReleasePolicy
-from .ids import AccountName, PartId
+from .ids import AccountName, HostId, PartId
 from .machine import Machine, Offer, Origin
 from .parts import Part
 from .phases import Goal, Phase
@@ -41,6 +41,34 @@ def pooled(account: AccountName, seen: Seen) -> Iterator[KeepHost]:
             wiping=None,
         )
         yield KeepHost(host=dirty.now(HostCondition.DIRTY, seen.now, f"put in by {wish.actor}"))
+
+
+def taken_over(parts: Iterable[Part], seen: Seen) -> Iterator[KeepHost]:
+    """Yield a record for each host that another installation kept and that is adopted: wiped anew.
+
+    What was being given up goes on to its end.
+    """
+    for part in parts:
+        if part.slot.kind != seen.traits.hosts or part.mark is None:
+            continue
+        retires = part.note("named") == "retiring"
+        known = seen.hosts.get(HostId(part.id))
+        record = known or Host(id=HostId(part.id), account=seen.fleet.account, zone=part.zone)
+        host = replace(
+            record,
+            fleet=seen.fleet.name,
+            machine=part.mark.machine,
+            adopted=True,
+            goal=HostGoal.RETIRED if retires else HostGoal.WIPED,
+            pool=part.note("pool") or seen.pool,
+            type=part.note("type"),
+            image=seen.fleet.offers[0].image,
+            name=part.name,
+            wiped=None,
+            wiping=None,
+        )
+        condition = HostCondition.RETIRING if retires else HostCondition.DIRTY
+        yield KeepHost(host=host.now(condition, seen.now, str(Reason.ADOPTED)))
 
 
 def adopted(seen: Seen, serial: int) -> Iterator[Machine]:

@@ -44,6 +44,9 @@ _OURS = frozenset(
         "retiring",
     }
 )
+_KEPT = frozenset({"wiping", "parked", "ordered", "quarantined", "retiring"})
+"""The stages in which a host is kept without being a machine's."""
+
 _STAGES = {
     "pending": SuspectClass.PENDING_STALE,
     "releasing": SuspectClass.RELEASING_STUCK,
@@ -80,13 +83,36 @@ def strays(  # noqa: PLR0913, PLR0917 - all that may explain a host
         if _is_owned(part, hosts.get(host), ties.get(host), living, past):
             continue
         cls = _class(part, tied, living, past)
-        mark = Mark(
-            installation=InstallationId(part.note("installation")),
-            fleet=FleetName(part.note("fleet")),
-            machine=MachineId(part.note("holder")),
-            attempt=0,
-        )
-        yield replace(part, mark=mark, notes=(*part.notes, (CLASS, str(cls))))
+        yield replace(_marked(part), notes=(*part.notes, (CLASS, str(cls))))
+
+
+def others(
+    view: View, kind: str, hosts: Mapping[HostId, Host], ties: Mapping[HostId, MachineId]
+) -> Iterator[Part]:
+    """Yield every host that another installation's name says is being kept, without a tenancy.
+
+    Those are what a lost store leaves of wipes, parked hosts and ends; tenancies are parts of their
+    own. One of which a record of ours says more is ours by now.
+    """
+    for sighting in view.sightings.values():
+        part = sighting.part
+        if part.slot.kind != kind or part.note("stage") != "foreign":
+            continue
+        kept = part.note("named") in _KEPT
+        record = hosts.get(HostId(part.id))
+        if kept and HostId(part.id) not in ties and (record is None or not record.adopted):
+            yield _marked(part)
+
+
+def _marked(part: Part) -> Part:
+    """Return a host with the mark that its name is."""
+    mark = Mark(
+        installation=InstallationId(part.note("installation")),
+        fleet=FleetName(part.note("fleet")),
+        machine=MachineId(part.note("holder")),
+        attempt=0,
+    )
+    return replace(part, mark=mark)
 
 
 def _is_owned(

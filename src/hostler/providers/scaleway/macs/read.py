@@ -102,6 +102,7 @@ class MacReader:
         attached = self.attached.get(mac.id, ())
         notes = (
             ("stage", self._stage(mac.name or "", name)),
+            ("named", str(name.stage) if name else ""),
             ("holder", name.machine if name else ""),
             ("fleet", name.fleet if name else ""),
             ("installation", name.installation if name else ""),

@@ -278,7 +278,7 @@ def host_calls(goal: HostGoal, host: Host, part: Part, now: datetime) -> tuple[C
     """Return the calls that may be made now for a host that no machine holds."""
     if goal is HostGoal.POOLED:
         return (_free(host, part),) if part.note("stage") != "pool" and host.pool else ()
-    if part.note("stage") not in _STAGES:
+    if part.note("stage") not in _STAGES and not (host.adopted and part.note("named")):
         return ()
     match goal:
         case HostGoal.WIPED:
