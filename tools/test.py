@@ -52,10 +52,11 @@ STATIC = (
     Part("layers", ("lint-imports", "--no-cache", "--no-logo")),
     Part("docs", ("mkdocs", "--quiet", "build", "--strict", "--site-dir", ".cache/site")),
 )
-SLOW = ("tests/simulation", "tests/end_to_end", "tests/hosts")
+SLOW = ("tests/disasters", "tests/simulation", "tests/end_to_end", "tests/hosts")
 PLUGIN = "tests/end_to_end/test_fleeting_*.py"
 TESTS = (
     Part("tests", ("pytest", "-n2", "tests", *(f"--ignore={folder}" for folder in SLOW))),
+    Part("scenes", ("pytest", "-n2", "tests/disasters")),
     Part("simulation", ("pytest", "-n2", "tests/simulation")),
     Part("end-to-end", ("pytest", "tests/end_to_end", f"--ignore-glob={PLUGIN}")),
     Part("plugin", ("pytest", "tests/hosts", *sorted(map(str, Path().glob(PLUGIN))))),
