@@ -95,7 +95,10 @@ def _told(step: Step, seen: Seen) -> Step:
 def _in_time(step: Step, host: Host, seen: Seen) -> Step:
     """Leave a pause after each attempt, however long that took."""
     probed = seen.probed.get(step.machine.id)
-    if probed is None or not step.probe:
+    if probed is None:
+        times = host.trouble.failures
+        return wait(step, "prepare", f"preparing its host failed before (in a row: {times})")
+    if not step.probe:
         return step
     due = (probed.ended or probed.begun) + pause_after(host.trouble.failures, LADDER.pauses)
     if seen.now >= due:
