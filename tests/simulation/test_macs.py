@@ -1,19 +1,50 @@
 import pytest
 
+from hostler.lab.macs.climate import ALL, PEOPLE, UNMET, draw_macs
 from hostler.lab.simulate import MACS, run_seed
 from hostler.lab.weather import Size
+from hostler.simulators.scaleway.macs.faults import MAC_FAULTS
 
 DAY = Size(days=1.0)
-CALM = (7, 14, 21)
+SIZE = Size(days=3.0)
+MANY = 40
+AT_ONCE = 10
+
+KEPT = {
+    1: "E2: plan knew nothing of the calls that follow the mark of a release",
+}
+"""Seeds of failures that were found and mended, and what each found."""
 
 
-@pytest.mark.parametrize("seed", CALM)
-def test_on_a_calm_day_fleets_of_macs_reach_their_sizes_and_rest(seed: int):
+@pytest.mark.timeout(180)
+@pytest.mark.parametrize("first", range(1, MANY, AT_ONCE))
+def test_every_invariant_of_macs_holds_whatever_the_weather(first: int):
+    for seed in range(first, first + AT_ONCE):
+        result = run_seed(seed, SIZE, provider=MACS)
+        assert result.violation is None, "\n".join(result.story)
+
+
+@pytest.mark.parametrize("seed", KEPT)
+def test_a_kept_seed_of_macs_holds(seed: int):
+    result = run_seed(seed, SIZE, provider=MACS)
+    assert result.violation is None, "\n".join(result.story)
+
+
+@pytest.mark.parametrize("seed", [7, 14])
+def test_on_a_calm_day_fleets_of_macs_claim_hosts_and_rest(seed: int):
     result = run_seed(seed, DAY, provider=MACS)
     assert result.violation is None, "\n".join(result.story)
     assert result.calm
     assert result.machine_seconds > 0
+    assert not result.faults.keys() - {"two_replicas"}
 
 
 def test_a_seed_of_macs_is_the_same_again():
-    assert run_seed(3, DAY, provider=MACS).digest == run_seed(3, DAY, provider=MACS).digest
+    assert run_seed(3, DAY, provider=MACS) == run_seed(3, DAY, provider=MACS)
+
+
+def test_every_fault_of_macs_is_drawn_by_some_seed_or_told_to_be_out_of_reach():
+    drawn = {fault for seed in range(1, 200) for fault in draw_macs(seed, SIZE).base.faults}
+    assert drawn == set(ALL)
+    assert {fault.name for fault in MAC_FAULTS} <= {*ALL, *UNMET}
+    assert set(PEOPLE) <= set(ALL)

