@@ -152,14 +152,16 @@ def test_a_record_that_is_deleted_by_force_strands_its_host(cast: Cast, mac: Mac
         cast.start()
         await cast.scale(IOS, 1)
         await until_ready()
+        assert await eyes.leaks() == []
         (machine,) = await cast.store.machines(IOS)
         assert cast.store.forget_by_force(machine.id)
         assert not cast.store.forget_by_force(machine_id(77))
         await cast.scale(IOS, 0)
         assert await eyes.leaks() == [mac]
-        while cast.loop.time() < 12 * 3600:
+        while not eyes.reclaimed and cast.loop.time() < 12 * 3600:
             await asyncio.sleep(120)
             await eyes.watch()
+        assert (mac.status, mac.name[:5], mac.installs) == (MacStatus.READY, POOL, 3)
         assert await eyes.leaks() == []
         assert await eyes.rests()
 
@@ -289,7 +291,7 @@ def test_simulated_time_is_paced_evenly_and_never_waits_when_it_is_late() -> Non
 
 def test_what_happens_in_the_week_is_told_and_counted(cast: Cast) -> None:
     lines = list[str]()
-    play = Week(cast, lines.append)
+    play, holders = Week(cast, lines.append), list[set[str]]()
     play.begin()
 
     async def scene() -> None:
@@ -297,8 +299,12 @@ def test_what_happens_in_the_week_is_told_and_counted(cast: Cast) -> None:
             await play.go_on()
             await asyncio.sleep(120)
             cast.check()
+            holders.append({lease.holder for lease in await cast.store.leases()})
 
     cast.loop.run_until_complete(scene())
     assert any(line.startswith("trouble: hostler is killed") for line in lines)
     assert play.faults == {"killed_after_claim": 1}
     assert cast.names == 2
+    assert {"engine-1"} == set().union(*holders[10:725])
+    assert all(holders[10:725])
+    assert holders[-1] == {"engine-2"}

@@ -149,7 +149,7 @@ class Eyes:
         """Tell whether nothing is left to be done: no machine, all hosts pooled or given up."""
         store = self.cast.store
         machines = [m for fleet in FLEETS for m in await store.machines(fleet.name)]
-        if machines or await store.ties() or await store.wishes() or await store.suspects():
+        if machines or await store.wishes() or await store.suspects():
             return False
         return all(_rests(mac) for mac in self.macs() if mac.ended is None)
 
