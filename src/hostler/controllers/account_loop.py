@@ -233,9 +233,10 @@ class AccountLoop:
         machines = {f.name: self.state.living(f.name) for f in self._account.fleets}
         lived = tuple({m.offer.zone for ms in machines.values() for m in ms})
         suspected = tuple(suspect.zone for suspect in self.state.suspects)
+        kept = self.state.stable.zones()
         return due_scopes(
             provider=provider,
-            zones=zones_of(provider.traits, (*fleets, lived, suspected), self.state.view),
+            zones=zones_of(provider.traits, (*fleets, lived, suspected, kept), self.state.view),
             machines=machines,
             view=self.state.view,
             now=self._ports.clock.now(),

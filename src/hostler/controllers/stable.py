@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from hostler.domain.host import Host
-from hostler.domain.ids import AccountName, HostId, MachineId
+from hostler.domain.host import Host, HostCondition
+from hostler.domain.ids import AccountName, HostId, MachineId, Zone
 from hostler.ports.store import Fence, Store
 
 
@@ -31,6 +31,11 @@ class Stable:
         """Return the newer of two: what is in flight may have been saved while we were reading."""
         cached = self.hosts.get(stored.id)
         return cached if cached is not None and cached.version >= stored.version else stored
+
+    def zones(self) -> tuple[Zone, ...]:
+        """Return where hosts of our records are, configured or not."""
+        there = (host for host in self.hosts.values() if host.condition is not HostCondition.GONE)
+        return tuple(sorted({host.zone for host in there}))
 
     def distrust(self) -> None:
         """Read again before the next use."""
