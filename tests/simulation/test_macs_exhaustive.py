@@ -12,7 +12,8 @@ from hostler.domain.machine import Asked, Fate, Machine
 from hostler.domain.parts import Part
 from hostler.lab.macs.exhaustive import PERSON, QUICK, explore
 from hostler.lab.macs.smalldeeds import HOSTS, next_of
-from hostler.lab.macs.smallworld import Fault, Setting, World
+from hostler.lab.macs.smallvalues import Fault, Setting
+from hostler.lab.macs.smallworld import World
 from hostler.providers.scaleway.macs import ways
 from hostler.providers.scaleway.macs.names import Stage
 from hostler.providers.scaleway.macs.read import SERVER
@@ -134,7 +135,14 @@ def test_broken_protocol_is_found(
     assert found.path
 
 
-def test_claim_that_takes_effect_beyond_settle_is_found_to_break_what_holds_within() -> None:
-    """The bound is not idle: with effects later than settle, no order of renames can promise it."""
-    found = explore(Setting(hosts=1, ends=False, overlaps=False, faults=1, kinds=(Fault.TOO_LATE,)))
-    assert found.wrong.startswith("S"), found
+BEYOND = replace(RACE, hosts=1, faults=1, kinds=(Fault.TOO_LATE,))
+
+
+@pytest.mark.xfail(
+    strict=True,
+    reason="a claim that was answered as refused, and whose first try shows beyond settle, goes on",
+)
+def test_nobody_touches_a_host_that_was_claimed_twice_beyond_settle() -> None:
+    """Past settle a double claim is to be detected, and both sides hold."""
+    found = explore(BEYOND)
+    assert found.wrong == "", "\n".join(found.path)

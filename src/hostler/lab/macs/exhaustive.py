@@ -15,7 +15,8 @@ from dataclasses import dataclass
 
 from .smallgraph import Graph
 from .smalljudge import Judge
-from .smallworld import Setting, State, Violated, World
+from .smallvalues import Setting, State, Violated
+from .smallworld import World
 
 QUICK: dict[str, Setting] = {
     "2 hosts, 2 installations that claim": Setting(ends=False, overlaps=False),

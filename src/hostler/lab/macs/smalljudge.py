@@ -8,7 +8,8 @@ from hostler.providers.scaleway.macs.names import Stage, name_of
 
 from .smalldeeds import HOSTS, POOL, READY
 from .smallside import Side
-from .smallworld import Box, State, World
+from .smallvalues import Box, State
+from .smallworld import World
 
 
 class Judge:
@@ -25,7 +26,7 @@ class Judge:
         boxes = self._world.boxes[state.boxes]
         for host, box in enumerate(boxes):
             holders = self._world.holders(state, host)
-            if len(holders) > 1 and not box.torn:
+            if len(holders) > 1 and not (box.torn or box.double):
                 return f"S13: {HOSTS[host]} is held by {' and by '.join(holders)}"
         for side in state.sides:
             if side not in self._untied:
@@ -102,4 +103,4 @@ def _stands(machine: Machine, boxes: tuple[Box, ...]) -> bool:
     box = boxes[HOSTS.index(host)]
     name = name_of(box.name)
     bears = name is not None and name.stage is Stage.CLAIMED and name.machine == machine.id
-    return bears or box.torn
+    return bears or box.torn or box.double

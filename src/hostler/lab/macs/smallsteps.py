@@ -44,6 +44,7 @@ from hostler.domain.view import View, merge
 from hostler.domain.whose import bound_in, sort_out
 
 from .smalldeeds import HOSTS, OFFER, PLACE, POOL, Shown, provider_of, reader_of
+from .smallsame import settled
 from .smallside import (
     LONG_AGO,
     MINE,
@@ -54,7 +55,6 @@ from .smallside import (
     Side,
     Task,
     saw_of,
-    settled,
     tied_to,
     view_of,
 )
