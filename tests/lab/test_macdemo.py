@@ -10,7 +10,10 @@ import structlog
 from rich.console import Console
 
 from hostler.domain.commands import Event
+from hostler.domain.fleet import FleetRow
 from hostler.domain.ids import FleetName, TurnId, machine_id
+from hostler.domain.machine import Machine, Offer
+from hostler.domain.phases import Phase
 from hostler.lab.macdemo.bill import Bill, paid_hours
 from hostler.lab.macdemo.cast import IOS, POOL, TYPE, ZONE, Cast
 from hostler.lab.macdemo.demo import Pace
@@ -19,6 +22,7 @@ from hostler.lab.macdemo.lanes import Lane, State, cells, state_of
 from hostler.lab.macdemo.stage import conclusion, date, week
 from hostler.lab.macdemo.tally import MacTally, count_moves
 from hostler.lab.macdemo.week import BEATS, LENGTH, Week
+from hostler.ports.store import Fence
 from hostler.simulators.scaleway.macs.records import Mac, MacStatus
 from hostler.testing.simclock import BEGINNING
 from hostler.testing.simloop import SimLoop
@@ -169,6 +173,43 @@ def test_a_record_that_is_deleted_by_force_strands_its_host(cast: Cast, mac: Mac
     assert eyes.stranded == eyes.reclaimed == {mac.id}
     assert sum("is stranded" in line for line in lines) == 1
     assert eyes.stray_cost == pytest.approx(0.84, abs=0.05)
+
+
+def test_an_engine_that_starts_is_the_only_one(cast: Cast) -> None:
+    async def scene() -> None:
+        cast.start()
+        first = cast.engine
+        await asyncio.sleep(120)
+        cast.start()
+        await asyncio.sleep(120)
+        assert first is not None
+        assert first.cancelled()
+        assert first is not cast.engine
+
+    cast.loop.run_until_complete(scene())
+
+
+def test_nothing_rests_while_a_machine_is_recorded(cast: Cast) -> None:
+    eyes = Eyes(cast, list[str]().append)
+
+    async def scene() -> None:
+        lease = await cast.store.take_lease("fleet/ios", "a test", None)
+        assert lease is not None
+        row = await cast.store.add_fleet(FleetRow(name=IOS, created=BEGINNING))
+        machine = Machine(
+            id=machine_id(1),
+            fleet=IOS,
+            serial=1,
+            created=BEGINNING,
+            since=BEGINNING,
+            phase=Phase.WANTED,
+            offer=Offer(TYPE, ZONE),
+        )
+        assert await eyes.rests()
+        await cast.store.save_fleet(row, (machine,), (), Fence(lease=lease.name, epoch=lease.epoch))
+        assert not await eyes.rests()
+
+    cast.loop.run_until_complete(scene())
 
 
 def test_machines_are_counted_by_their_moves() -> None:
