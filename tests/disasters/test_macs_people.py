@@ -12,7 +12,6 @@ from hostler.lab.macstand import (
     FLEET,
     MINUTE,
     OTHERS,
-    POOL,
     MacStand,
     changes,
     play_macs,
@@ -300,74 +299,6 @@ def test_a_late_rename_hits_no_next_tenant() -> None:
         assert words(s.mac(machine.host))[1] == "claimed"
 
     play_macs(scene)
-
-
-def test_a_forgotten_record_is_told_and_its_host_left_until_reclaim_is_set() -> None:
-    """A record is taken out of the store by force: the host is a stray, with its cost."""
-
-    async def scene(s: MacStand) -> None:
-        hostler = s.hostler()
-        await s.ready(hostler, 1)
-        await hostler.stop()
-        s.truth.hostlers.remove(hostler)
-        store = hostler.store
-        for machine in await hostler.machines():
-            store._drop(machine)
-        heir = s.hostler(replace(FLEET, size=0), store)
-        await s.stand.clock.sleep(2 * HOUR)
-        (suspect,) = await store.suspects()
-        assert (suspect.part, suspect.cls) == (s.ids[0], "stray")
-        assert suspect.price == pytest.approx(0.21)
-        assert "report only" in suspect.blocked
-        assert (stage(s.mac()), s.mac().installs) == ("claimed", 2)
-        await heir.stop()
-        s.truth.hostlers.remove(heir)
-        await s.all_free(s.hostler(replace(FLEET, size=0, reclaim=True), store))
-        assert s.mac().installs == 3
-        assert not await store.suspects()
-
-    play_macs(scene)
-
-
-def test_a_sweep_takes_the_stray_and_nothing_else() -> None:
-    """In the pool, pending, owned by name or by id, default-named, foreign, stray: one goes."""
-
-    async def scene(s: MacStand) -> None:
-        fleet = replace(FLEET, reclaim=True, size=3)
-        hostler = s.hostler(fleet)
-        await s.ready(hostler, 3)
-        foreign = s.hostler(OTHERS)
-        await s.ready(foreign, 1)
-        for mac in s.macs():
-            if mac.name.startswith(POOL):
-                s.stand.world.script(
-                    Rule(fault="failed_500", route="mac.reinstall", id=mac.id, count=9999)
-                )
-        lost, kept, renamed = await hostler.machines()
-        await hostler.scale(4)
-        await s.until(partial(any_pending, s), 10 * MINUTE)
-        await s.stand.clock.sleep(MINUTE)
-        await hostler.stop()
-        s.truth.hostlers.remove(hostler)
-        s.rename(renamed.host or "", "owned-by-id-alone")
-        (default,) = s.stand.world.stock_macs(1, prefix="apple-silicon-brave-")
-        hostler.store._drop(lost)
-        await hostler.scale(3)
-        before = {mac.id: (mac.name, mac.installs) for mac in s.macs()}
-        heir = s.hostler(fleet, hostler.store)
-
-        async def swept() -> bool:
-            mac = s.mac(lost.host)
-            return mac.name.startswith(POOL) and mac.status is MacStatus.READY
-
-        await s.until(swept, 44 * MINUTE)
-        after = {mac.id: (mac.name, mac.installs) for mac in s.macs()}
-        assert {mac for mac in before if before[mac] != after[mac]} == {lost.host}
-        assert await any_pending(s)
-        assert default in after
-        assert {kept.id, renamed.id} <= {machine.id for machine in await heir.machines()}
-
-    play_macs(scene, count=6)
 
 
 async def any_pending(s: MacStand) -> bool:

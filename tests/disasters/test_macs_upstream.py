@@ -1,6 +1,7 @@
 """Defects that the system before us was left with: what each would do here, and what happens.
 
-A1 to A5 and B1 to B13 are those of the reference, section 18. Two of them have nothing to show.
+A1 to A5 and B1 to B13 are those of the reference, section 18; those of the sweep are beside this
+file, in test_macs_strays.py. Two of them have nothing to show.
 B11: hosts get no identity of their own from us that would have to be revoked before a release.
 B13: comments that contradict each other; the pages of the reference are made from the code.
 """
@@ -10,7 +11,7 @@ from datetime import timedelta
 
 import pytest
 
-from hostler.domain.ids import HostId, InstallationId, Zone
+from hostler.domain.ids import Zone
 from hostler.domain.machine import Offer
 from hostler.domain.phases import Phase
 from hostler.domain.seen import WishKind
@@ -18,7 +19,6 @@ from hostler.lab.macstand import (
     FLEET,
     MINUTE,
     OTHERS,
-    POOL,
     Crash,
     MacStand,
     changes,
@@ -30,7 +30,6 @@ from hostler.simulators.scaleway.macs.options import MacOptions
 from hostler.simulators.scaleway.macs.records import MacStatus
 from hostler.simulators.scaleway.options import Options
 from hostler.simulators.scaleway.weather import Rule
-from hostler.stores.memory import MemoryStore
 
 GONES = ("404", "403")
 ALWAYS = 100_000
@@ -182,45 +181,6 @@ def test_b1_a_wipe_of_somebody_elses_to_another_system_does_for_no_claim() -> No
     play_macs(scene)
 
 
-def test_a3_a_host_whose_owner_turns_up_during_the_sweep_is_left_alone() -> None:
-    """A3: between the list and the release, a record could get the stray, and was wiped then."""
-
-    async def scene(s: MacStand) -> None:
-        store = MemoryStore(InstallationId("shared"), exclusive=False)
-        hostler = s.hostler(replace(FLEET, reclaim=True), store)
-        await s.ready(hostler, 1)
-        (machine,) = await hostler.machines()
-        forget(hostler)
-        begun, asked = s.stand.loop.time(), len(changes(s.stand))
-        while not rechecked(s, begun):
-            await s.stand.clock.sleep(timedelta(milliseconds=10))
-            assert s.stand.loop.time() < begun + 3600, await s.told()
-        assert (await store.suspects())[0].blocked == ""
-        store._ties[machine.host or HostId("")] = machine.id
-        store._put(machine)
-        await s.stand.clock.sleep(5 * MINUTE)
-        assert len(changes(s.stand)) == asked
-        assert not s.stand.meters.reclaims
-        assert await hostler.ready() == 1
-
-    play_macs(scene)
-
-
-def forget(hostler: Hostler) -> None:
-    """Take the records of all machines, hosts and ties away, as a restored store has lost them."""
-    store = hostler.store
-    for fleet in store._machines.values():
-        for machine in list(fleet.values()):
-            store._drop(machine)
-    store._ties.clear()
-    store._hosts.clear()
-
-
-def rechecked(s: MacStand, since: float) -> bool:
-    """Tell whether a host was read by itself since a time, as it is before a sweep acts."""
-    return any(line.key == "mac.get" and line.time > since for line in s.stand.world.journal)
-
-
 @pytest.mark.parametrize("state", ["rebooting", "updating", "busy", "locking"])
 def test_a4_a_transient_state_is_no_wipe(state: str) -> None:
     """A4: any transient_state counted as success, and the host stood in the pool unwiped."""
@@ -333,82 +293,6 @@ def test_b1_a_host_that_got_another_system_in_mid_claim_is_not_handed_out_as_it_
     play_macs(scene)
 
 
-def test_b2_a_second_host_with_the_name_of_a_machine_is_told_and_left_alone() -> None:
-    """B2: ownership by name alone hid a second host under a living machine's name for good."""
-
-    async def scene(s: MacStand) -> None:
-        hostler = s.hostler(replace(FLEET, reclaim=True))
-        await s.ready(hostler, 1)
-        (machine,) = await hostler.machines()
-        copy = next(mac for mac in s.ids if mac != machine.host)
-        asked = len(changes(s.stand))
-        s.rename(copy, s.mac(machine.host).name)
-        await s.stand.clock.sleep(60 * MINUTE)
-        (suspect,) = await hostler.store.suspects()
-        assert (suspect.part, suspect.cls) == (copy, "duplicate-name")
-        assert len(changes(s.stand)) == asked, "neither host was touched"
-        assert await hostler.ready() == 1
-
-    play_macs(scene, count=2)
-
-
-def test_b2_a_machine_ends_although_another_host_bears_its_name() -> None:
-    async def scene(s: MacStand) -> None:
-        hostler = s.hostler()
-        await s.ready(hostler, 1)
-        (machine,) = await hostler.machines()
-        copy = next(mac for mac in s.ids if mac != machine.host)
-        s.rename(copy, s.mac(machine.host).name)
-        await hostler.scale(0)
-
-        async def ended() -> bool:
-            return not await hostler.machines()
-
-        await s.until(ended, 45 * MINUTE)
-        assert s.mac(copy).installs == 1, "what a person named was not wiped"
-
-    play_macs(scene, count=2)
-
-
-def test_b3_a_claim_that_nobody_goes_on_with_is_told_and_taken_back() -> None:
-    """B3: hosts in mid-claim were invisible to the sweep, and billed unseen."""
-
-    async def scene(s: MacStand) -> None:
-        hostler = s.hostler(replace(FLEET, reclaim=True))
-        while stage(s.mac()) != "pending":
-            await s.stand.clock.sleep(timedelta(seconds=1))
-        await hostler.stop()
-        forget(hostler)
-        s.truth.hostlers.remove(hostler)
-        heir = s.hostler(replace(FLEET, reclaim=True, size=0), store=hostler.store)
-        await s.stand.clock.sleep(2 * MINUTE)
-        (suspect,) = await heir.store.suspects()
-        assert suspect.cls == "pending-fresh"
-        await s.all_free(heir)
-        assert s.mac().installs == 2
-
-    play_macs(scene)
-
-
-def test_b4_a_host_of_another_fleets_pool_is_no_stray() -> None:
-    """B4: only the default prefix was a pool; hosts of a fleet's own prefix counted as strays."""
-
-    async def scene(s: MacStand) -> None:
-        mine = s.stand.world.stock_macs(1, "M2-L", ZONE, "other-")
-        hostler = s.hostler(replace(FLEET, reclaim=True), pool="other-")
-        await s.ready(hostler, 1)
-        (machine,) = await hostler.machines()
-        assert machine.host in mine
-        await hostler.scale(0)
-        await s.stand.clock.sleep(60 * MINUTE)
-        assert not await hostler.store.suspects()
-        assert s.mac(mine[0]).name.startswith("other-"), "back in its own pool"
-        assert s.mac().name.startswith(POOL)
-        assert s.mac().installs == 1
-
-    play_macs(scene)
-
-
 def test_b5_a_host_comes_back_with_the_system_that_its_fleet_asks_for() -> None:
     """B5: wiped without a pin, a host came back with its type's default, and fitted nobody."""
 
@@ -422,41 +306,6 @@ def test_b5_a_host_comes_back_with_the_system_that_its_fleet_asks_for() -> None:
         assert s.mac().os.family == "Tahoe"
         await hostler.scale(1)
         await s.ready(hostler, 1)
-
-    play_macs(scene)
-
-
-def test_b5_a_stray_comes_back_with_the_system_that_its_fleet_asks_for() -> None:
-    async def scene(s: MacStand) -> None:
-        hostler = s.hostler(replace(FLEET, reclaim=True))
-        await s.ready(hostler, 1)
-        await hostler.stop()
-        forget(hostler)
-        s.truth.hostlers.remove(hostler)
-        heir = s.hostler(replace(FLEET, reclaim=True, size=0), store=hostler.store)
-        await s.all_free(heir)
-        assert s.mac().os.name == "macos-tahoe-26.6.1"
-        assert s.mac().installs == 3
-
-    play_macs(scene)
-
-
-def test_b6_a_zone_that_cannot_be_listed_clears_no_suspect() -> None:
-    """B6: the gauge fell when a zone failed, which looked like a problem solved."""
-
-    async def scene(s: MacStand) -> None:
-        hostler = s.hostler()
-        await s.ready(hostler, 1)
-        await hostler.stop()
-        forget(hostler)
-        s.truth.hostlers.remove(hostler)
-        heir = s.hostler(replace(FLEET, size=0), store=hostler.store)
-        await s.stand.clock.sleep(5 * MINUTE)
-        assert len(await heir.store.suspects()) == 1
-        s.stand.world.script(Rule(fault="zone_dead", count=ALWAYS, spell=1800.0))
-        await s.stand.clock.sleep(20 * MINUTE)
-        assert len(await heir.store.suspects()) == 1
-        assert s.mac().installs == 2, "report only: nothing was changed"
 
     play_macs(scene)
 
@@ -476,24 +325,6 @@ def test_b7_a_host_that_is_locked_in_error_or_to_be_deleted_is_not_claimed(deed:
         assert not await hostler.machines()
         assert not changes(s.stand)
         assert (await hostler.row()).condition.startswith("no_available_host")
-
-    play_macs(scene)
-
-
-def test_b7_a_stray_that_is_to_be_deleted_is_not_wiped() -> None:
-    async def scene(s: MacStand) -> None:
-        fleet = replace(FLEET, reclaim=True)
-        hostler = s.hostler(fleet)
-        await s.ready(hostler, 1)
-        await hostler.stop()
-        forget(hostler)
-        s.truth.hostlers.remove(hostler)
-        s.mac().deletion_scheduled = True
-        heir = s.hostler(replace(fleet, size=0), store=hostler.store)
-        await s.stand.clock.sleep(120 * MINUTE)
-        (suspect,) = await heir.store.suspects()
-        assert suspect.cls == "scheduled-deletion"
-        assert s.mac().installs == 2
 
     play_macs(scene)
 

@@ -1,0 +1,261 @@
+"""Strays: hosts that bear our names and that no record explains are told, and some taken back.
+
+A3 and B2 to B7 are defects of the reference, section 18: what each would do here, and what happens.
+"""
+
+from dataclasses import replace
+from datetime import timedelta
+from functools import partial
+
+import pytest
+
+from hostler.domain.ids import HostId, InstallationId
+from hostler.lab.macstand import FLEET, MINUTE, OTHERS, POOL, MacStand, changes, play_macs, stage
+from hostler.lab.stand import ZONE, Hostler
+from hostler.simulators.scaleway.macs.records import MacStatus
+from hostler.simulators.scaleway.weather import Rule
+from hostler.stores.memory import MemoryStore
+
+ALWAYS = 100_000
+HOUR = timedelta(hours=1)
+
+
+async def any_pending(s: MacStand) -> bool:
+    """Tell whether any host is being claimed."""
+    return any(stage(mac) == "pending" for mac in s.macs())
+
+
+def test_a3_a_host_whose_owner_turns_up_during_the_sweep_is_left_alone() -> None:
+    """A3: between the list and the release, a record could get the stray, and was wiped then."""
+
+    async def scene(s: MacStand) -> None:
+        store = MemoryStore(InstallationId("shared"), exclusive=False)
+        hostler = s.hostler(replace(FLEET, reclaim=True), store)
+        await s.ready(hostler, 1)
+        (machine,) = await hostler.machines()
+        forget(hostler)
+        begun, asked = s.stand.loop.time(), len(changes(s.stand))
+        while not rechecked(s, begun):
+            await s.stand.clock.sleep(timedelta(milliseconds=10))
+            assert s.stand.loop.time() < begun + 3600, await s.told()
+        assert (await store.suspects())[0].blocked == ""
+        store._ties[machine.host or HostId("")] = machine.id
+        store._put(machine)
+        await s.stand.clock.sleep(5 * MINUTE)
+        assert len(changes(s.stand)) == asked
+        assert not s.stand.meters.reclaims
+        assert await hostler.ready() == 1
+
+    play_macs(scene)
+
+
+def forget(hostler: Hostler) -> None:
+    """Take the records of all machines, hosts and ties away, as a restored store has lost them."""
+    store = hostler.store
+    for fleet in store._machines.values():
+        for machine in list(fleet.values()):
+            store._drop(machine)
+    store._ties.clear()
+    store._hosts.clear()
+
+
+def rechecked(s: MacStand, since: float) -> bool:
+    """Tell whether a host was read by itself since a time, as it is before a sweep acts."""
+    return any(line.key == "mac.get" and line.time > since for line in s.stand.world.journal)
+
+
+def test_b2_a_second_host_with_the_name_of_a_machine_is_told_and_left_alone() -> None:
+    """B2: ownership by name alone hid a second host under a living machine's name for good."""
+
+    async def scene(s: MacStand) -> None:
+        hostler = s.hostler(replace(FLEET, reclaim=True))
+        await s.ready(hostler, 1)
+        (machine,) = await hostler.machines()
+        copy = next(mac for mac in s.ids if mac != machine.host)
+        asked = len(changes(s.stand))
+        s.rename(copy, s.mac(machine.host).name)
+        await s.stand.clock.sleep(60 * MINUTE)
+        (suspect,) = await hostler.store.suspects()
+        assert (suspect.part, suspect.cls) == (copy, "duplicate-name")
+        assert len(changes(s.stand)) == asked, "neither host was touched"
+        assert await hostler.ready() == 1
+
+    play_macs(scene, count=2)
+
+
+def test_b2_a_machine_ends_although_another_host_bears_its_name() -> None:
+    async def scene(s: MacStand) -> None:
+        hostler = s.hostler()
+        await s.ready(hostler, 1)
+        (machine,) = await hostler.machines()
+        copy = next(mac for mac in s.ids if mac != machine.host)
+        s.rename(copy, s.mac(machine.host).name)
+        await hostler.scale(0)
+
+        async def ended() -> bool:
+            return not await hostler.machines()
+
+        await s.until(ended, 45 * MINUTE)
+        assert s.mac(copy).installs == 1, "what a person named was not wiped"
+
+    play_macs(scene, count=2)
+
+
+def test_b3_a_claim_that_nobody_goes_on_with_is_told_and_taken_back() -> None:
+    """B3: hosts in mid-claim were invisible to the sweep, and billed unseen."""
+
+    async def scene(s: MacStand) -> None:
+        hostler = s.hostler(replace(FLEET, reclaim=True))
+        while stage(s.mac()) != "pending":
+            await s.stand.clock.sleep(timedelta(seconds=1))
+        await hostler.stop()
+        forget(hostler)
+        s.truth.hostlers.remove(hostler)
+        heir = s.hostler(replace(FLEET, reclaim=True, size=0), store=hostler.store)
+        await s.stand.clock.sleep(2 * MINUTE)
+        (suspect,) = await heir.store.suspects()
+        assert suspect.cls == "pending-fresh"
+        await s.all_free(heir)
+        assert s.mac().installs == 2
+
+    play_macs(scene)
+
+
+def test_b4_a_host_of_another_fleets_pool_is_no_stray() -> None:
+    """B4: only the default prefix was a pool; hosts of a fleet's own prefix counted as strays."""
+
+    async def scene(s: MacStand) -> None:
+        mine = s.stand.world.stock_macs(1, "M2-L", ZONE, "other-")
+        hostler = s.hostler(replace(FLEET, reclaim=True), pool="other-")
+        await s.ready(hostler, 1)
+        (machine,) = await hostler.machines()
+        assert machine.host in mine
+        await hostler.scale(0)
+        await s.stand.clock.sleep(60 * MINUTE)
+        assert not await hostler.store.suspects()
+        assert s.mac(mine[0]).name.startswith("other-"), "back in its own pool"
+        assert s.mac().name.startswith(POOL)
+        assert s.mac().installs == 1
+
+    play_macs(scene)
+
+
+def test_b5_a_stray_comes_back_with_the_system_that_its_fleet_asks_for() -> None:
+    async def scene(s: MacStand) -> None:
+        hostler = s.hostler(replace(FLEET, reclaim=True))
+        await s.ready(hostler, 1)
+        await hostler.stop()
+        forget(hostler)
+        s.truth.hostlers.remove(hostler)
+        heir = s.hostler(replace(FLEET, reclaim=True, size=0), store=hostler.store)
+        await s.all_free(heir)
+        assert s.mac().os.name == "macos-tahoe-26.6.1"
+        assert s.mac().installs == 3
+
+    play_macs(scene)
+
+
+def test_b6_a_zone_that_cannot_be_listed_clears_no_suspect() -> None:
+    """B6: the gauge fell when a zone failed, which looked like a problem solved."""
+
+    async def scene(s: MacStand) -> None:
+        hostler = s.hostler()
+        await s.ready(hostler, 1)
+        await hostler.stop()
+        forget(hostler)
+        s.truth.hostlers.remove(hostler)
+        heir = s.hostler(replace(FLEET, size=0), store=hostler.store)
+        await s.stand.clock.sleep(5 * MINUTE)
+        assert len(await heir.store.suspects()) == 1
+        s.stand.world.script(Rule(fault="zone_dead", count=ALWAYS, spell=1800.0))
+        await s.stand.clock.sleep(20 * MINUTE)
+        assert len(await heir.store.suspects()) == 1
+        assert s.mac().installs == 2, "report only: nothing was changed"
+
+    play_macs(scene)
+
+
+def test_b7_a_stray_that_is_to_be_deleted_is_not_wiped() -> None:
+    async def scene(s: MacStand) -> None:
+        fleet = replace(FLEET, reclaim=True)
+        hostler = s.hostler(fleet)
+        await s.ready(hostler, 1)
+        await hostler.stop()
+        forget(hostler)
+        s.truth.hostlers.remove(hostler)
+        s.mac().deletion_scheduled = True
+        heir = s.hostler(replace(fleet, size=0), store=hostler.store)
+        await s.stand.clock.sleep(120 * MINUTE)
+        (suspect,) = await heir.store.suspects()
+        assert suspect.cls == "scheduled-deletion"
+        assert s.mac().installs == 2
+
+    play_macs(scene)
+
+
+def test_a_forgotten_record_is_told_and_its_host_left_until_reclaim_is_set() -> None:
+    """A record is taken out of the store by force: the host is a stray, with its cost."""
+
+    async def scene(s: MacStand) -> None:
+        hostler = s.hostler()
+        await s.ready(hostler, 1)
+        await hostler.stop()
+        s.truth.hostlers.remove(hostler)
+        store = hostler.store
+        for machine in await hostler.machines():
+            store._drop(machine)
+        heir = s.hostler(replace(FLEET, size=0), store)
+        await s.stand.clock.sleep(2 * HOUR)
+        (suspect,) = await store.suspects()
+        assert (suspect.part, suspect.cls) == (s.ids[0], "stray")
+        assert suspect.price == pytest.approx(0.21)
+        assert "report only" in suspect.blocked
+        assert (stage(s.mac()), s.mac().installs) == ("claimed", 2)
+        await heir.stop()
+        s.truth.hostlers.remove(heir)
+        await s.all_free(s.hostler(replace(FLEET, size=0, reclaim=True), store))
+        assert s.mac().installs == 3
+        assert not await store.suspects()
+
+    play_macs(scene)
+
+
+def test_a_sweep_takes_the_stray_and_nothing_else() -> None:
+    """In the pool, pending, owned by name or by id, default-named, foreign, stray: one goes."""
+
+    async def scene(s: MacStand) -> None:
+        fleet = replace(FLEET, reclaim=True, size=3)
+        hostler = s.hostler(fleet)
+        await s.ready(hostler, 3)
+        foreign = s.hostler(OTHERS)
+        await s.ready(foreign, 1)
+        for mac in s.macs():
+            if mac.name.startswith(POOL):
+                s.stand.world.script(
+                    Rule(fault="failed_500", route="mac.reinstall", id=mac.id, count=9999)
+                )
+        lost, kept, renamed = await hostler.machines()
+        await hostler.scale(4)
+        await s.until(partial(any_pending, s), 10 * MINUTE)
+        await s.stand.clock.sleep(MINUTE)
+        await hostler.stop()
+        s.truth.hostlers.remove(hostler)
+        s.rename(renamed.host or "", "owned-by-id-alone")
+        (default,) = s.stand.world.stock_macs(1, prefix="apple-silicon-brave-")
+        hostler.store._drop(lost)
+        await hostler.scale(3)
+        before = {mac.id: (mac.name, mac.installs) for mac in s.macs()}
+        heir = s.hostler(fleet, hostler.store)
+
+        async def swept() -> bool:
+            mac = s.mac(lost.host)
+            return mac.name.startswith(POOL) and mac.status is MacStatus.READY
+
+        await s.until(swept, 44 * MINUTE)
+        after = {mac.id: (mac.name, mac.installs) for mac in s.macs()}
+        assert {mac for mac in before if before[mac] != after[mac]} == {lost.host}
+        assert await any_pending(s)
+        assert default in after
+        assert {kept.id, renamed.id} <= {machine.id for machine in await heir.machines()}
+
+    play_macs(scene, count=6)
