@@ -1,7 +1,8 @@
 """Defects that the system before us was left with: what each would do here, and what happens.
 
 A1 to A5 and B1 to B13 are those of the reference, section 18; those of the sweep are beside this
-file, in test_macs_strays.py. Two of them have nothing to show.
+file, in test_macs_strays.py, those of images in test_macs_systems.py.
+Two of them have nothing to show.
 B11: hosts get no identity of their own from us that would have to be revoked before a release.
 B13: comments that contradict each other; the pages of the reference are made from the code.
 """
@@ -25,7 +26,7 @@ from hostler.lab.macstand import (
     play_macs,
     stage,
 )
-from hostler.lab.stand import ZONE, Hostler
+from hostler.lab.stand import ZONE
 from hostler.simulators.scaleway.macs.options import MacOptions
 from hostler.simulators.scaleway.macs.records import MacStatus
 from hostler.simulators.scaleway.options import Options
@@ -33,13 +34,6 @@ from hostler.simulators.scaleway.weather import Rule
 
 GONES = ("404", "403")
 ALWAYS = 100_000
-
-
-async def one(s: MacStand) -> Hostler:
-    """Return a hostler whose machine is ready on the first host."""
-    hostler = s.hostler()
-    await s.ready(hostler, 1)
-    return hostler
 
 
 async def held(s: MacStand, time: timedelta, stages: set[str]) -> None:
@@ -53,7 +47,7 @@ def test_a1_a_refused_wipe_keeps_the_host_out_of_the_pool() -> None:
     """A1: renamed first, a host whose wipe is refused stood in the pool with its tenant's disk."""
 
     async def scene(s: MacStand) -> None:
-        hostler = await one(s)
+        hostler = await s.one()
         s.stand.world.script(Rule(fault="failed_500", route="mac.reinstall", count=ALWAYS))
         await hostler.scale(0)
         await s.stand.clock.sleep(MINUTE)
@@ -72,7 +66,7 @@ def test_a1_a_crash_between_the_calls_of_a_release_keeps_the_host_out_of_the_poo
     """A1, after a crash: between the rename and the wipe the host is nobody's to take."""
 
     async def scene(s: MacStand) -> None:
-        hostler = await one(s)
+        hostler = await s.one()
         crash = Crash(hostler, 2, effect=False)
         await hostler.scale(0)
         await crash.happened.wait()
@@ -87,106 +81,12 @@ def test_a1_a_crash_between_the_calls_of_a_release_keeps_the_host_out_of_the_poo
     play_macs(scene)
 
 
-def test_a2_a_missing_image_is_no_missing_host() -> None:
-    """A2: a not_found that named the image was taken for the host's end, and no wipe followed."""
-
-    async def scene(s: MacStand) -> None:
-        hostler = await one(s)
-        s.stand.world.script(Rule(fault="mac_os_not_found", route="mac.reinstall", count=3))
-        await hostler.scale(0)
-        await s.all_free(hostler)
-        assert s.stand.world.faults["mac_os_not_found"] == 3
-        assert s.mac().installs == 3
-        (host,) = await hostler.store.hosts()
-        assert host.condition == "free"
-
-    play_macs(scene)
-
-
-def test_a2_a_family_that_is_no_longer_published_keeps_no_host_from_being_wiped() -> None:
-    """A2 and #12351: all images of the family are retired while the host is used."""
-
-    async def scene(s: MacStand) -> None:
-        hostler = await one(s)
-        for image in list(s.stand.world.estate.os_images):
-            if image.family == "Tahoe":
-                s.stand.world.console.retire_image(image.id)
-        await hostler.scale(0)
-        await s.all_free(hostler)
-        assert s.mac().installs == 3
-        assert s.mac().os.family == "Sequoia", "what the type boots where nothing is asked for"
-
-    play_macs(scene)
-
-
-def test_a2_the_newest_image_that_is_still_published_is_installed() -> None:
-    async def scene(s: MacStand) -> None:
-        hostler = await one(s)
-        assert s.mac().os.name == "macos-tahoe-26.6.1"
-        s.stand.world.console.retire_image("macos-tahoe-26.6.1")
-        await hostler.scale(0)
-        await s.all_free(hostler)
-        assert s.mac().os.name == "macos-tahoe-26.5"
-
-    play_macs(scene)
-
-
-def test_12351_a_family_that_is_no_longer_published_is_not_claimed_as_another() -> None:
-    """No host is touched for a system that it could not get; one that is clean is still taken."""
-
-    async def scene(s: MacStand) -> None:
-        for image in list(s.stand.world.estate.os_images):
-            if image.family == "Tahoe":
-                s.stand.world.console.retire_image(image.id)
-        hostler = s.hostler()
-        await s.stand.clock.sleep(30 * MINUTE)
-        assert not changes(s.stand)
-        assert not await hostler.ready()
-        told = [kept.event.detail for kept in await hostler.events()]
-        assert any("OSPinUnavailable" in text for text in told)
-
-    play_macs(scene)
-
-
-def test_12351_a_clean_host_needs_no_image() -> None:
-    async def scene(s: MacStand) -> None:
-        hostler = await one(s)
-        await hostler.scale(0)
-        await s.all_free(hostler)
-        for image in list(s.stand.world.estate.os_images):
-            if image.family == "Tahoe":
-                s.stand.world.console.retire_image(image.id)
-        await hostler.scale(1)
-        await s.ready(hostler, 1, 5 * MINUTE)
-        assert s.mac().os.family == "Tahoe"
-
-    play_macs(scene)
-
-
-def test_b1_a_wipe_of_somebody_elses_to_another_system_does_for_no_claim() -> None:
-    """Its `reinstalling` is seen after our call was refused: what comes of it is looked at."""
-
-    async def scene(s: MacStand) -> None:
-        rule = Rule(fault="transient_409", route="mac.reinstall", says="reinstalling")
-        s.stand.world.script(rule)
-        hostler = s.hostler()
-        while not s.stand.world.faults.get("transient_409"):
-            await s.stand.clock.sleep(timedelta(milliseconds=100))
-        mac, images = s.mac(), s.stand.world.estate.os_images
-        mac.os = next(image for image in images if image.family == "Sequoia")
-        s.stand.world.console.do("reinstall", mac.id)
-        await s.ready(hostler, 1)
-        assert (mac.os.family, mac.installs) == ("Tahoe", 3)
-
-    play_macs(scene)
-
-
 @pytest.mark.parametrize("state", ["rebooting", "updating", "busy", "locking"])
 def test_a4_a_transient_state_is_no_wipe(state: str) -> None:
     """A4: any transient_state counted as success, and the host stood in the pool unwiped."""
 
     async def scene(s: MacStand) -> None:
-        hostler = await one(s)
+        hostler = await s.one()
         rule = Rule(fault="transient_409", route="mac.reinstall", count=5, says=state)
         s.stand.world.script(rule)
         await hostler.scale(0)
@@ -201,7 +101,7 @@ def test_a4_even_reinstalling_is_believed_only_when_it_is_seen() -> None:
     """A4: the refusal says reinstalling, and no wipe ever begins: it is asked for again."""
 
     async def scene(s: MacStand) -> None:
-        hostler = await one(s)
+        hostler = await s.one()
         rule = Rule(fault="transient_409", route="mac.reinstall", says="reinstalling")
         s.stand.world.script(rule)
         await hostler.scale(0)
@@ -213,7 +113,7 @@ def test_a4_even_reinstalling_is_believed_only_when_it_is_seen() -> None:
 
 def test_a4_a_wipe_that_is_accepted_and_never_begins_is_asked_for_again() -> None:
     async def scene(s: MacStand) -> None:
-        hostler = await one(s)
+        hostler = await s.one()
         s.stand.world.script(Rule(fault="mac_reinstall_ignored", route="mac.reinstall"))
         await hostler.scale(0)
         await s.all_free(hostler)
@@ -227,7 +127,7 @@ def test_a5_a_host_that_somebody_holds_is_not_wiped() -> None:
     """A5: nothing asked whether work ran on a host before it was wiped."""
 
     async def scene(s: MacStand) -> None:
-        hostler = await one(s)
+        hostler = await s.one()
         (machine,) = await hostler.machines()
         await hostler.wish(WishKind.HOLD, machine=machine.id)
         await s.stand.clock.sleep(MINUTE)
@@ -265,7 +165,7 @@ def test_b1_the_address_of_a_host_is_looked_at_again() -> None:
     """B1: an address was written once, at the claim, and never again."""
 
     async def scene(s: MacStand) -> None:
-        hostler = await one(s)
+        hostler = await s.one()
         mac, estate = s.mac(), s.stand.world.estate
         del estate.mac_at[mac.ip]
         mac.ip = "51.159.255.250"
@@ -273,39 +173,6 @@ def test_b1_the_address_of_a_host_is_looked_at_again() -> None:
         await s.stand.clock.sleep(5 * MINUTE)
         (machine,) = await hostler.machines()
         assert machine.address == "51.159.255.250"
-
-    play_macs(scene)
-
-
-def test_b1_a_host_that_got_another_system_in_mid_claim_is_not_handed_out_as_it_is() -> None:
-    """B1: rediscovery looked neither at the type nor at the system of what it found."""
-
-    async def scene(s: MacStand) -> None:
-        hostler = s.hostler()
-        while stage(s.mac()) != "pending":
-            await s.stand.clock.sleep(timedelta(seconds=1))
-        mac, images = s.mac(), s.stand.world.estate.os_images
-        mac.os = next(image for image in images if image.family == "Sequoia")
-        s.stand.world.console.do("reinstall", mac.id)
-        await s.ready(hostler, 1, 90 * MINUTE)
-        assert s.mac().os.family == "Tahoe"
-
-    play_macs(scene)
-
-
-def test_b5_a_host_comes_back_with_the_system_that_its_fleet_asks_for() -> None:
-    """B5: wiped without a pin, a host came back with its type's default, and fitted nobody."""
-
-    async def scene(s: MacStand) -> None:
-        hostler = await one(s)
-        mac, images = s.mac(), s.stand.world.estate.os_images
-        mac.os = next(image for image in images if image.family == "Sequoia")
-        await s.stand.clock.sleep(2 * MINUTE)
-        await hostler.scale(0)
-        await s.all_free(hostler)
-        assert s.mac().os.family == "Tahoe"
-        await hostler.scale(1)
-        await s.ready(hostler, 1)
 
     play_macs(scene)
 
@@ -350,7 +217,7 @@ def test_b9_a_rate_limit_is_waited_for_and_every_list_names_the_project() -> Non
     """B9: fixed pauses, no word for 429, and lists that trusted the scope of a key."""
 
     async def scene(s: MacStand) -> None:
-        hostler = await one(s)
+        hostler = await s.one()
         asked = len(s.stand.world.journal)
         s.stand.world.script(Rule(fault="rate_limited_429", count=ALWAYS))
         await s.stand.clock.sleep(30 * MINUTE)
@@ -368,7 +235,7 @@ def test_b10_a_host_that_somebody_deleted_is_noticed_while_its_machine_is_ready(
     """B10: a machine stayed ready although its host was deleted in the console."""
 
     async def scene(s: MacStand) -> None:
-        hostler = await one(s)
+        hostler = await s.one()
         (first,) = await hostler.machines()
         s.stand.world.console.do("delete", first.host or "")
         await s.stand.clock.sleep(30 * MINUTE)

@@ -152,6 +152,12 @@ class MacStand:
 
         await self.until(holds, within)
 
+    async def one(self) -> Hostler:
+        """Return a hostler whose one machine is ready."""
+        hostler = self.hostler()
+        await self.ready(hostler, 1)
+        return hostler
+
     async def all_free(self, hostler: Hostler, within: timedelta = 90 * MINUTE) -> None:
         """Wait until no machine is recorded, every tie is loose, and all hosts are in the pool."""
 
