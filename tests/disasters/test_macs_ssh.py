@@ -8,6 +8,7 @@ from hostler.domain.fleet import Fleet, Probe, ProbeKind
 from hostler.domain.host import Host, HostCondition
 from hostler.domain.machine import Machine
 from hostler.domain.phases import Phase
+from hostler.domain.seen import WishKind
 from hostler.lab.macoutfit import WorldPreparer
 from hostler.lab.macstand import FLEET, MINUTE, MacStand, changes, play_macs, stage
 from hostler.lab.stand import Hostler
@@ -395,3 +396,46 @@ def test_a_quarantined_host_is_passed_over_where_another_is_free() -> None:
         assert stage(bad) == "quarantined"
 
     play(scene, fleet(BAD), count=2)
+
+
+def test_a_machine_that_rested_is_prepared_anew_on_its_wiped_disk() -> None:
+    """The wipe is the machine's own, and nothing but its record tells of it."""
+
+    async def scene(x: Scene) -> None:
+        await x.s.ready(x.hostler, 1)
+        before, first = await x.machine(), (await x.host()).pin
+        await x.hostler.wish(WishKind.REST, machine=before.id)
+
+        async def rests() -> bool:
+            return (await x.machine()).phase is Phase.RESTING
+
+        await x.s.until(rests, HOUR)
+        await x.hostler.wish(WishKind.WAKE, machine=before.id)
+        await x.s.ready(x.hostler, 1)
+        assert (await x.machine()).id == before.id
+        assert x.ran() == [ONE]
+        second = (await x.host()).pin
+        assert first is not None
+        assert second is not None
+        assert first.key != second.key
+        assert len(x.preparer.orders) == 2
+
+    play(scene, fleet(ONE))
+
+
+def test_a_stranger_at_the_address_of_a_machine_in_use_changes_nothing() -> None:
+    async def scene(x: Scene) -> None:
+        await x.s.ready(x.hostler, 1)
+        before, made, pin = await x.machine(), changes(x.s.stand), (await x.host()).pin
+        x.s.mac().porch.wrong_keys = 1000
+        await x.restart(fleet(ONE, TWO))
+        await x.tried(1 + 7)
+        machine, host = await x.machine(), await x.host()
+        assert (machine.id, machine.phase, machine.since) == (before.id, Phase.READY, before.since)
+        assert changes(x.s.stand) == made
+        assert (host.pin, host.strikes) == (pin, 0)
+        x.s.mac().porch.wrong_keys = 0
+        await x.until(lambda host: host.drift.failures == 0)
+        assert x.ran()[-2:] == [ONE, TWO]
+
+    play(scene, fleet(ONE))
