@@ -77,7 +77,7 @@ def _starting(step: Step, seen: Seen, *, wave: bool) -> Step:
         step = outfit.starting(step, seen) if outfit.is_prepared_by_ssh(seen) else step
     if step.machine.phase is Phase.STARTING:
         step = _overdue(step, seen)
-    return step
+    return tenancies.watched(step, seen) if seen.traits.hosts else step
 
 
 def _refused(step: Step, why: Refusal, seen: Seen) -> Step:
@@ -136,6 +136,7 @@ def _overdue(step: Step, seen: Seen) -> Step:
 
 def _running(step: Step, seen: Seen, *, wave: bool) -> Step:
     step = _lose(step, seen, wave=wave)
+    step = tenancies.watched(step, seen) if seen.traits.hosts else step
     if outfit.is_prepared_by_ssh(seen) and not step.lost:
         step = outfit.running(step, seen)
     return standby.to_rest(step, seen) if step.machine.phase is Phase.READY else step

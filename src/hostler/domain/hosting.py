@@ -183,6 +183,7 @@ def _passed_on(step: HostStep, machine: Machine, seen: HostsSeen) -> HostStep:
         host = host.now(HostCondition.WIPING, seen.now, machine.reason)
     else:
         ours = step.part is None or step.part.note("stage") in OURS
+        ours = ours and not (step.part and shown.came_late(machine, step.part.note("stage")))
         host = replace(host, goal=HostGoal.WIPED if ours else None)
         host = host.now(HostCondition.DIRTY, seen.now, machine.reason)
     return replace(step, host=host, loose=machine.id)

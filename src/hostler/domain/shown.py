@@ -7,7 +7,7 @@ none, nor is an answer to a reinstallation.
 from datetime import datetime
 
 from .calls import Shows
-from .machine import Asked, Fate
+from .machine import Asked, Fate, Machine
 from .parts import Condition, Part
 
 HOST_CALLS = frozenset({Shows.MARK, Shows.WIPE, Shows.NOTHING})
@@ -39,3 +39,12 @@ def _has_effect(asked: Asked, part: Part) -> bool:
 def _another(witness: str, part: Part) -> bool:
     """Tell whether what a wipe changes is another than before the call; unknown is no proof."""
     return bool(witness) and bool(part.note("witness")) and part.note("witness") != witness
+
+
+def came_late(machine: Machine, stage: str) -> bool:
+    """Tell whether a host shows a claim that was given up as without effect, or was refused since.
+
+    Its effect came beyond settle: somebody else may have claimed the host meanwhile, and use it.
+    """
+    claims = (asked for asked in machine.asked if asked.aim == stage == "pending")
+    return any(asked.fate in {Fate.LAPSED, Fate.REFUSED} for asked in claims)

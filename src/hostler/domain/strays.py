@@ -9,9 +9,10 @@ from dataclasses import replace
 
 from .host import Host, HostCondition
 from .ids import FleetName, HostId, InstallationId, MachineId
-from .machine import LEFT, Fate, Machine
+from .machine import LEFT, Machine
 from .parts import Condition, Mark, Part
 from .seen import SuspectClass
+from .shown import came_late
 from .view import View
 
 CLASS = "class"
@@ -159,5 +160,4 @@ def _came_late(part: Part, machine: Machine) -> bool:
     """
     if part.note("stage") != "pending":
         return False
-    lapsed = any(a.aim == "pending" and a.fate is Fate.LAPSED for a in machine.asked)
-    return lapsed or machine.fact(f"{LEFT} {part.id}") is not None
+    return came_late(machine, "pending") or machine.fact(f"{LEFT} {part.id}") is not None

@@ -12,6 +12,7 @@ from .parts import Part
 from .phases import Phase
 from .reasons import Reason
 from .seen import Seen
+from .shown import came_late
 from .step import Step, event, move
 
 _OTHERS = frozenset({"foreign", "other", "unnamed"})
@@ -24,6 +25,9 @@ FAULT = "host_failed"
 ALONE = "host_alone"
 """The fact that the host is to be left alone for a while after this machine."""
 
+CLAIMED_TWICE = "claimed_twice"
+"""The fact that the host's name says that somebody else has it too, since when."""
+
 STRANGER = "host_stranger"
 """The fact that the host shows a key that is not its own: it is not wiped either."""
 
@@ -33,6 +37,26 @@ def blamed(step: Step, seen: Seen) -> Step:
     if not seen.traits.hosts:
         return step
     return replace(step, machine=step.machine.with_fact(FAULT, seen.now))
+
+
+def watched(step: Step, seen: Seen) -> Step:
+    """Raise an alarm, once, where the host bears another's name, or a claim of ours came too late.
+
+    Nothing is done about it: beyond settle nobody can prove whose it is, so all sides hold.
+    """
+    part, machine = step.main(seen), step.machine
+    if part is None or part.status == "promised":
+        return step
+    late = came_late(machine, part.note("stage"))
+    if not late and not (part.note("stage") in _OTHERS and not _is_adopted(part, seen)):
+        calm = machine.fact(CLAIMED_TWICE) is None
+        return step if calm else replace(step, machine=machine.without_fact(CLAIMED_TWICE))
+    why = "a claim of ours took effect too late" if late else f"its host is called {part.name!r}"
+    said = f"{why}: somebody else may use it, and nothing is done to it"
+    known = machine.fact(CLAIMED_TWICE) is not None
+    told = () if known else (event("alarm", machine, seen, str(Reason.HOST_TAKEN), said),)
+    noted = machine if known else machine.with_fact(CLAIMED_TWICE, seen.now)
+    return replace(step, machine=noted, events=(*step.events, *told), blocker=step.blocker or said)
 
 
 def stopping(step: Step, seen: Seen) -> Step:
@@ -54,6 +78,8 @@ def _left_alone(step: Step, host: Host | None, seen: Seen) -> Reason | None:
     machine, part = step.machine, step.main(seen)
     if part is None or part.status == "promised" or any(a.fate is Fate.OPEN for a in machine.asked):
         return None
+    if came_late(machine, part.note("stage")):
+        return Reason.HOST_TAKEN
     if part.note("stage") in _OTHERS and not _is_adopted(part, seen):
         return Reason.HOST_TAKEN
     if machine.fact(STRANGER) is not None and machine.fact(RETIRE) is None:

@@ -17,6 +17,7 @@ from hostler.domain.ids import FleetName, HostId, MachineId, PartId
 from hostler.domain.machine import RETIRE, Asked, Fate, Machine, Origin
 from hostler.domain.parts import Condition, Part, Slot
 from hostler.domain.phases import Goal
+from hostler.domain.shown import came_late
 
 from .images import family_key
 from .names import Stage
@@ -68,7 +69,12 @@ def next_calls(  # noqa: PLR0913 - what the port gives, and two settings
 
 
 def _is_open(machine: Machine, part: Part) -> bool:
-    """Tell whether a host may be named for this machine: an adopted mark is another's no more."""
+    """Tell whether a host may be named for this machine: an adopted mark is another's no more.
+
+    A claim that took effect too late to be believed is nobody's: all hold.
+    """
+    if part.mark is not None and came_late(machine, part.note("stage")):
+        return False
     adopted = part.note("stage") == "foreign" and part.mark is not None
     return part.note("stage") in _OPEN_TO_US or (adopted and machine.origin is Origin.ADOPTED)
 
