@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from hostler.domain.calls import Call
 from hostler.domain.ids import MachineId
-from hostler.domain.machine import Fate, Machine, Offer, Origin
+from hostler.domain.machine import Asked, Fate, Machine, Offer, Origin
 from hostler.domain.parts import Slot
 from hostler.domain.phases import Phase
 from hostler.domain.seen import Seen, Suspect, SuspectClass
@@ -57,6 +57,12 @@ class Onces:
         last = self.last.get((machine, call.slot))
         if call.once and last is not None:
             self.last[machine, call.slot] = replace(last, outcome=outcome)
+
+    def proved(self, machine: MachineId, asked: Asked) -> None:
+        """Note that a look proved the effect of a call."""
+        last = self.last.get((machine, asked.slot))
+        if last is not None and last.kind == asked.kind:
+            self.last[machine, asked.slot] = replace(last, outcome="done")
 
     def gone(self, before: Phase | None, machine: Machine, now: float) -> Found:
         """S7: *gone* needs every unsure call to be older than settle."""

@@ -49,7 +49,7 @@ class MacLand:
             standby=timedelta(seconds=30),
             quiet=quiet,
             busy_first=timedelta(seconds=5),
-            busy_last=timedelta(seconds=60),
+            busy_last=timedelta(seconds=150),
             rare=quiet,
             lease_ttl=timedelta(seconds=600),
             lease_beat=timedelta(seconds=150),

@@ -14,10 +14,11 @@ import re
 import msgspec
 
 from hostler.domain.calls import Call, Effect
+from hostler.domain.commands import Event
 from hostler.domain.fleet import Fleet
 from hostler.domain.host import Host, HostCondition, host_of
 from hostler.domain.ids import HostId, MachineId, PartId, Zone
-from hostler.domain.machine import Machine
+from hostler.domain.machine import Fate, Machine
 from hostler.domain.parts import Mark
 from hostler.domain.phases import Goal, Phase
 from hostler.domain.reasons import Reason
@@ -292,11 +293,14 @@ class MacWatch(Watch):
 
     # ------------------------------------------------------------ what is recorded
 
-    def machine_saved(self, book: Book, machine: Machine, events: tuple[object, ...]) -> None:
+    def machine_saved(self, book: Book, machine: Machine, events: tuple[Event, ...]) -> None:
         """Check a record that was saved: its host is tied to it, and to nobody else (S13)."""
         self.world.advance()
         self._update()
-        super().machine_saved(book, machine, events)  # pyright: ignore[reportArgumentType]
+        for asked in machine.asked:
+            if asked.fate is Fate.DONE:  # a look proved it: what undoes it later is another matter
+                book.onces.proved(machine.id, asked)
+        super().machine_saved(book, machine, events)
         if machine.host is None or machine.phase is Phase.GONE:
             return
         if book.ties.get(machine.host) != machine.id:
