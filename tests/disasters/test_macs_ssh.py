@@ -4,6 +4,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
+import pytest
+
 from hostler.domain.fleet import Fleet, Probe, ProbeKind
 from hostler.domain.host import Host, HostCondition
 from hostler.domain.machine import Machine
@@ -305,6 +307,17 @@ def test_a_reboot_that_is_refused_is_asked_for_again() -> None:
 
     refused = Rule(fault="mac_transient_409", route="mac.reboot", count=3)
     play(scene, fleet(BAD), begin=lambda x: x.s.stand.world.script(refused))
+
+
+@pytest.mark.parametrize("fault", ["reply_lost", "request_lost", "hung_after"])
+def test_a_reboot_of_which_nobody_knows_is_asked_for_once_more(fault: str) -> None:
+    async def scene(x: Scene) -> None:
+        await x.until(lambda host: host.strikes == 1)
+        assert x.asked("mac.reboot") == 2
+        assert len(x.preparer.orders) == 8
+
+    lost = Rule(fault=fault, route="mac.reboot")
+    play(scene, fleet(BAD), begin=lambda x: x.s.stand.world.script(lost))
 
 
 def test_strikes_stay_over_a_release_and_go_with_a_machine_that_got_ready() -> None:
