@@ -59,3 +59,21 @@ def test_a_newer_date_is_no_proof_of_a_wipe() -> None:
     """A person's rename moves `updated_at` too: only *reinstalling* or another password counts."""
     younger = replace(box("claimed", witness="before"), created=SURE)
     assert shown.fate(WIPE, younger, SURE + SECOND, SURE) is Fate.LAPSED
+
+
+@pytest.mark.parametrize(
+    ("aim", "updated", "fate"),
+    [
+        ("pending", "", Fate.DONE),
+        ("pending", SURE.isoformat(), Fate.DONE),
+        ("pending", (SURE + SECOND).isoformat(), Fate.LAPSED),
+        ("claimed", (SURE + SECOND).isoformat(), Fate.DONE),
+    ],
+)
+def test_a_claim_whose_host_was_changed_beyond_settle_is_not_believed(
+    aim: str, updated: str, fate: Fate
+) -> None:
+    """Its answer was lost, and nobody looked in between: it may have hit somebody's live host."""
+    asked, part = call("mark", aim=aim), box(aim)
+    dated = replace(part, notes=(*part.notes, ("updated", updated))) if updated else part
+    assert shown.fate(asked, dated, SURE + 2 * SECOND, SURE) is fate

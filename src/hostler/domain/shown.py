@@ -21,7 +21,7 @@ def fate(asked: Asked, part: Part | None, shown: datetime | None, sure: datetime
     """
     if shown is None or shown <= asked.at:
         return Fate.OPEN
-    if part is not None and _has_effect(asked, part):
+    if part is not None and _has_effect(asked, part) and not _landed_late(asked, part, sure):
         return Fate.DONE
     return Fate.LAPSED if shown >= sure else Fate.OPEN
 
@@ -34,6 +34,15 @@ def _has_effect(asked: Asked, part: Part) -> bool:
             return part.condition is Condition.WIPING or _another(asked.witness, part)
         case _:
             return False
+
+
+def _landed_late(asked: Asked, part: Part, sure: datetime) -> bool:
+    """Tell whether a claim had its effect after it could be believed, by the host's own last date.
+
+    That date proves nothing else: here it can only speak against a claim.
+    """
+    updated = part.note("updated")
+    return bool(updated) and asked.aim == "pending" and datetime.fromisoformat(updated) > sure
 
 
 def _another(witness: str, part: Part) -> bool:

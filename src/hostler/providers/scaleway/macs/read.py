@@ -11,7 +11,7 @@ from hostler.domain.parts import Condition, Mark, Part, Slot
 from hostler.providers.scaleway.read import moment
 
 from .images import family_key
-from .names import TENANCIES, Name, name_of, pool_of
+from .names import TENANCIES, Name, Stage, name_of, pool_of
 from .networks import Attached, inside, is_wired
 from .wire import Commitment, Mac
 from .words import condition, tenancy_condition
@@ -112,6 +112,7 @@ class MacReader:
             ("delivered", "yes" if mac.delivered else ""),
             ("scheduled", "yes" if mac.deletion_scheduled else ""),
             ("deletable", _iso(mac.deletable_at)),
+            ("updated", _iso(mac.updated_at) if name and name.stage is Stage.PENDING else ""),
             ("commitment", _renewal(mac.commitment)),
             ("networks", "" if mac.vpc_status in {None, "vpc_disabled"} else mac.vpc_status or ""),
             ("nics", inside(attached)),

@@ -34,6 +34,7 @@ class Mac(msgspec.Struct, frozen=True, gc=False):
     sudo_password: str | None = None
     os: MacImage | None = None
     created_at: str | None = None
+    updated_at: str | None = None
     deletable_at: str | None = None
     deletion_scheduled: bool | None = None
     delivered: bool | None = None
