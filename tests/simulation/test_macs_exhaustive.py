@@ -140,7 +140,8 @@ BEYOND = replace(RACE, hosts=1, faults=1, kinds=(Fault.TOO_LATE,))
 
 @pytest.mark.xfail(
     strict=True,
-    reason="a claim of unknown outcome that is first seen after settle is believed",
+    reason="this world shows no date of a host's last change, which speaks against such a claim "
+    "(tests/domain/test_shown.py): without it one whose answer was lost is believed",
 )
 def test_nobody_touches_a_host_that_was_claimed_twice_beyond_settle() -> None:
     """Past settle a double claim is to be detected, and both sides hold."""
