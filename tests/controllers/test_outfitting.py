@@ -95,12 +95,32 @@ def test_the_password_is_asked_for_only_where_a_command_asks_for_it() -> None:
     play(scene, fleet(PLAIN))
 
 
-def test_a_sealed_password_is_none() -> None:
+def test_commands_that_ask_for_a_password_wait_for_it_a_while() -> None:
+    """After each wipe it is sealed for a minute or so: no failure of the host's."""
+
+    async def scene(s: MacStand, hostler: Hostler, told: Told) -> None:
+        await s.ready(hostler, 1)
+        s.mac().sealed_until = s.stand.loop.time() + 8 * 60
+        other = await follow(s, hostler, fleet(ASKS))
+        await s.stand.clock.sleep(7 * MINUTE)
+        assert len(told.orders) == 1
+        await tried(s, told, 2)
+        assert told.orders[-1].password is not None
+        assert await other.ready() == 1
+        failures = [one.event for one in await other.events() if one.event.kind == "not_prepared"]
+        assert failures == []
+
+    play(scene, fleet(PLAIN))
+
+
+def test_a_password_that_stays_sealed_is_none() -> None:
     async def scene(s: MacStand, hostler: Hostler, told: Told) -> None:
         await s.ready(hostler, 1)
         s.mac().sealed_until = s.stand.loop.time() + 1e6
+        began = s.stand.loop.time()
         await follow(s, hostler, fleet(ASKS))
         await tried(s, told, 2)
+        assert s.stand.loop.time() - began > 10 * 60
         assert told.orders[-1].password is None
 
     play(scene, fleet(PLAIN))

@@ -45,7 +45,8 @@ def seen(
 
 
 def tried(begun: timedelta = HOUR, text: str = "no login", **fields: object) -> Probed:
-    return replace(Probed(begun=BEGIN + begun, passed=False, text=text), **fields)
+    at = BEGIN + begun
+    return replace(Probed(begun=at, passed=False, text=text, ended=at), **fields)
 
 
 def judged(
@@ -131,6 +132,11 @@ def test_each_attempt_is_told_once_with_its_output() -> None:
     assert outfit.starting(again, now).events == ()
     later = replace(now, probed={MINE: tried(HOUR + MINUTE, "another")})
     assert [one.detail for one in outfit.starting(again, later).events] == ["another"]
+
+
+def test_what_was_not_even_tried_is_not_told() -> None:
+    """Else a host without an address yet fills the story, every two seconds."""
+    assert judged(Trouble(), tried(ended=None)).events == ()
 
 
 @pytest.mark.parametrize("failures", [0, 1])

@@ -1,7 +1,7 @@
 """Outfitting: logs in to a machine's host, configures it, and notes what came of that."""
 
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import structlog
 
@@ -16,7 +16,7 @@ from hostler.domain.attempts import (
 from hostler.domain.bootstrap import asks as asks_password
 from hostler.domain.drift import Drift, roll_failed
 from hostler.domain.host import Host
-from hostler.domain.ids import HostId
+from hostler.domain.ids import HostId, MachineId
 from hostler.domain.machine import Fate, Machine
 from hostler.domain.outfit import LADDER, REBOOT
 from hostler.domain.phases import Phase
@@ -24,7 +24,7 @@ from hostler.domain.pins import Ruling, expected, judge
 from hostler.domain.seen import Probed, Seen
 from hostler.domain.shown import Shows
 from hostler.ports.hosts import KeepsHosts
-from hostler.ports.preparer import Order, Prepared, Preparer
+from hostler.ports.preparer import Hides, Order, Prepared
 from hostler.ports.provider import Connection
 
 from .given import Ports
@@ -37,12 +37,20 @@ _OURS = "root"
 """The login that a fleet file which names none asks for: at a Mac, its own user is meant."""
 
 
+_SEALED = timedelta(minutes=10)
+"""How long the password of a new disk is waited for before commands that ask for it run without."""
+
+_LOOK = timedelta(seconds=15)
+"""How far apart such a password is asked for."""
+
+
 class Outfitter:
     """Prepares the hosts of one account."""
 
     def __init__(self, ports: Ports, state: AccountState) -> None:
         self._ports, self._state = ports, state
         self._provider = state.account.provider
+        self._sealed = dict[MachineId, datetime]()
 
     async def prepare(
         self, machine: Machine, connection: Connection, seen: Seen, tenure: Tenure
@@ -52,7 +60,15 @@ class Outfitter:
         host, preparer = stable.hosts.get(machine.host or HostId("")), self._ports.preparer
         if host is None or preparer is None:
             return Probed(begun=begun, passed=False, text="its host is not on record yet")
-        prepared = await self._run(preparer, machine, connection, seen, host)
+        password = await self._password(host, seen)
+        if password is not None:
+            self._sealed.pop(machine.id, None)
+        elif self._is_awaited(machine, seen, begun):
+            await self._ports.clock.sleep(_LOOK)
+            text = "its password is not shown yet, and its commands ask for it"
+            return Probed(begun=begun, passed=False, text=text)
+        order = _order(machine, connection, seen, host, password)
+        prepared = await preparer.prepare(connection, order)
         kept = await self._judged(_pinned(host, machine, prepared, begun), machine, prepared, seen)
         await self._keep(kept, machine, tenure)
         text = prepared.error or (str(prepared.cause) if prepared.cause else "logged in")
@@ -74,31 +90,17 @@ class Outfitter:
         if changed != newest:
             await stable.keep(self._ports.store, changed, tenure.fence)
 
-    async def _run(
-        self,
-        preparer: Preparer,
-        machine: Machine,
-        connection: Connection,
-        seen: Seen,
-        host: Host,
-    ) -> Prepared:
-        probe, provider = seen.fleet.probe, self._provider
-        asks = isinstance(provider, KeepsHosts) and any(map(asks_password, probe.commands))
-        password = (
-            await provider.password(host.zone, host.id)
-            if asks and isinstance(provider, KeepsHosts)
-            else None
-        )
-        order = Order(
-            machine=machine.id,
-            user="" if probe.user == _OURS else probe.user,
-            port=connection.port if probe.port == 22 else probe.port,
-            fingerprint=expected(host.pin, _wiped(host, machine)),
-            commands=probe.commands,
-            applied=host.applied,
-            password=password,
-        )
-        return await preparer.prepare(connection, order)
+    async def _password(self, host: Host, seen: Seen) -> Hides | None:
+        provider = self._provider
+        if not _asks(seen) or not isinstance(provider, KeepsHosts):
+            return None
+        return await provider.password(host.zone, host.id)
+
+    def _is_awaited(self, machine: Machine, seen: Seen, now: datetime) -> bool:
+        """Tell whether commands ask for a password that may yet come: that is nobody's failure."""
+        if not _asks(seen):
+            return False
+        return now < self._sealed.setdefault(machine.id, now) + _SEALED
 
     async def _judged(
         self,
@@ -128,6 +130,25 @@ class Outfitter:
         if step.remedy is Remedy.DIAGNOSE and isinstance(provider, KeepsHosts):
             trouble = diagnosed(trouble, await provider.diagnose(host.zone, host.id))
         return replace(host, trouble=trouble)
+
+
+def _asks(seen: Seen) -> bool:
+    return any(map(asks_password, seen.fleet.probe.commands))
+
+
+def _order(
+    machine: Machine, connection: Connection, seen: Seen, host: Host, password: Hides | None
+) -> Order:
+    probe = seen.fleet.probe
+    return Order(
+        machine=machine.id,
+        user="" if probe.user == _OURS else probe.user,
+        port=connection.port if probe.port == 22 else probe.port,
+        fingerprint=expected(host.pin, _wiped(host, machine)),
+        commands=probe.commands,
+        applied=host.applied,
+        password=password,
+    )
 
 
 def _pinned(host: Host, machine: Machine, prepared: Prepared, begun: datetime) -> Host:

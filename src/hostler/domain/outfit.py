@@ -79,10 +79,10 @@ def _blamed(step: Step, host: Host, seen: Seen, *, alone: bool) -> Step:
 
 
 def _told(step: Step, seen: Seen) -> Step:
-    """Tell once of the newest attempt, with what the commands printed."""
+    """Tell once of the newest attempt that reached out, with what the commands printed."""
     machine, probed = step.machine, seen.probed.get(step.machine.id)
     told = machine.fact(TOLD)
-    if probed is None or (told is not None and probed.begun <= told):
+    if probed is None or probed.ended is None or (told is not None and probed.begun <= told):
         return step
     if probed.passed and not probed.output:
         return step
