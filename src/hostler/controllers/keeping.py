@@ -231,8 +231,10 @@ def _is_ours(host: Host, part: Part) -> bool:
 
 def _is_on_its_way(step: HostStep) -> bool:
     """Tell whether a look may soon show something new; what waits for a date does not."""
+    if step.host.condition is not step.before.condition:
+        return True
     if step.goal is None or step.part is None:
-        return step.goal is not None
+        return step.goal is not None or step.host.condition is HostCondition.COMING
     if step.host.condition is HostCondition.QUARANTINED:
         return step.part.note("stage") != "quarantined"
     return step.goal is not HostGoal.RETIRED or not step.part.note("scheduled")
