@@ -16,7 +16,7 @@ from hostler.domain.machine import Machine
 from hostler.domain.parts import Condition, Look, Part, Scope
 from hostler.domain.phases import Goal
 from hostler.providers.scaleway.errors import Problem
-from hostler.providers.scaleway.macs import deeds, ways
+from hostler.providers.scaleway.macs import deeds, hostways, ways
 from hostler.providers.scaleway.macs.names import Stage, name_of
 from hostler.providers.scaleway.macs.read import SERVER
 from hostler.simulators.scaleway.macs.options import FLOORS
@@ -56,7 +56,7 @@ def first(goal: Goal, of: Machine, *parts: Part) -> Call:
 
 def on_host(p: Project, goal: HostGoal, part: Part, **fields: object) -> Call:
     host: Host = record(**{"id": HostId(p.ids[0]), **fields})
-    return ways.host_calls(goal, host, part, p.clock.now())[0]
+    return hostways.host_calls(goal, host, part, p.clock.now())[0]
 
 
 async def test_a_claim_renames_a_free_host_and_says_from_which_pool_it_came() -> None:

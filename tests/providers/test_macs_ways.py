@@ -29,7 +29,7 @@ from hostler.domain.host import HostGoal, tenancy
 from hostler.domain.machine import RETIRE, Asked, Fate, Machine
 from hostler.domain.parts import Part
 from hostler.domain.phases import Goal
-from hostler.providers.scaleway.macs import ways
+from hostler.providers.scaleway.macs import hostways, ways
 from hostler.providers.scaleway.macs.names import Stage
 from hostler.providers.scaleway.macs.read import SERVER
 from hostler.providers.scaleway.macs.words import STATUSES
@@ -260,7 +260,7 @@ def test_every_state_of_a_host_without_a_machine_has_an_answer_that_harms_nobody
     for host, goal, (what, text), status in product(records, HostGoal, TEXTS.items(), STATES):
         if goal is HostGoal.POOLED:  # what a person asked for by name
             continue
-        for call in ways.host_calls(goal, host, host_part(text, status), LATER):
+        for call in hostways.host_calls(goal, host, host_part(text, status), LATER):
             where = f"{goal} {what} {status}: {call}"
             assert what not in {*NOT_OURS, "pool"}, where
             assert call.target == HOST, where
@@ -277,7 +277,7 @@ def test_every_state_of_a_host_without_a_machine_has_an_answer_that_harms_nobody
 
 
 def host_kinds(goal: HostGoal, part: Part, **fields: object) -> list[str]:
-    return [call.kind for call in ways.host_calls(goal, record(**fields), part, LATER)]
+    return [call.kind for call in hostways.host_calls(goal, record(**fields), part, LATER)]
 
 
 def test_a_host_is_wiped_and_then_put_back() -> None:

@@ -135,7 +135,7 @@ BUGS: dict[str, Bug] = {
         words="a host is renamed into the pool, and wiped there",
         puts=(
             (f"{_MACS}.ways:Way.absent", defects.wiped_by_the_host),
-            (f"{_MACS}.ways:_wiped", defects.nothing_waits),
+            (f"{_MACS}.hostways:_wiped", defects.nothing_waits),
         ),
         caught=("pool", "S12"),
     ),
@@ -181,7 +181,7 @@ BUGS: dict[str, Bug] = {
     ),
     "deleted-until-granted": Bug(
         words="a deletion that is refused until a date is asked for until it is granted",
-        puts=((f"{_MACS}.ways:_ended", defects.delete_until_granted),),
+        puts=((f"{_MACS}.hostways:_ended", defects.delete_until_granted),),
         caught=("S11",),
         askings=_RETIRES,
         floor="mixed",

@@ -13,10 +13,10 @@ from hostler.domain.machine import Asked, Fate
 from hostler.domain.parts import Part
 from hostler.lab.defects import Function
 from hostler.providers.scaleway.errors import Failed, Problem
-from hostler.providers.scaleway.macs import ways
+from hostler.providers.scaleway.macs import hostways, ways
 from hostler.providers.scaleway.macs.names import Stage
 
-_WAYS: Mapping[str, Any] = vars(ways)
+_WAYS: Mapping[str, Any] = {**vars(ways), **vars(hostways)}
 """The good functions, as far as a wrong one calls them at a wrong moment."""
 
 

@@ -25,7 +25,7 @@ from hostler.providers.scaleway.marks import writable
 from hostler.providers.scaleway.online import Finding
 from hostler.providers.scaleway.settings import Secret
 
-from . import ways
+from . import hostways, ways
 from .api import MacApi
 from .deeds import MacDeeds
 from .doctor import Doctor
@@ -116,7 +116,7 @@ class Macs:
         return ways.next_calls(goal, machine, parts, now, settle, networks=networks)
 
     def host_calls(self, goal: HostGoal, host: Host, part: Part, now: datetime) -> tuple[Call, ...]:
-        return ways.host_calls(goal, host, part, now)
+        return hostways.host_calls(goal, host, part, now)
 
     def pool_of(self, fleet: FleetName) -> str:
         template = self._templates.get(fleet)
@@ -127,7 +127,7 @@ class Macs:
         return template.limits if template is not None else None
 
     def order(self, fleet: FleetName, orders: tuple[Order, ...]) -> Call:
-        return ways.order(fleet, self.pool_of(fleet), orders)
+        return hostways.order(fleet, self.pool_of(fleet), orders)
 
     async def diagnose(self, zone: Zone, host: HostId) -> Diagnosis:
         return await self._doctor.diagnose(zone, host)

@@ -11,9 +11,8 @@ from datetime import datetime, timedelta
 from hostler.domain import outfit
 from hostler.domain.calls import Call, Effect, Shows
 from hostler.domain.claims import ADOPTED, CLEAN
-from hostler.domain.fleet import Order
-from hostler.domain.host import HOST, Host, HostCondition, HostGoal, HostOrigin, tenancy
-from hostler.domain.ids import FleetName, HostId, MachineId, PartId
+from hostler.domain.host import tenancy
+from hostler.domain.ids import HostId, PartId
 from hostler.domain.machine import RETIRE, Asked, Fate, Machine, Origin
 from hostler.domain.parts import Condition, Part, Slot
 from hostler.domain.phases import Goal
@@ -29,8 +28,8 @@ ORDER, UNSCHEDULE = "mac.order", "mac.unschedule"
 ATTACH = "mac.attach"
 UNCOMMIT, DETACH, DELETE, SCHEDULE = "mac.uncommit", "mac.detach", "mac.delete", "mac.schedule"
 
-_STAGES = frozenset(str(stage) for stage in Stage)
-_OPEN_TO_US = _STAGES | {"pool"}
+STAGES = frozenset(str(stage) for stage in Stage)
+_OPEN_TO_US = STAGES | {"pool"}
 """The stages from which a host that is a machine's by its tie may be marked for that machine."""
 
 
@@ -277,148 +276,4 @@ def reinstall(part: Part, slot: Slot, target: PartId, effect: Effect, family: st
         shows=Shows.WIPE,
         witness=part.note("witness"),
         args=(("expect", part.name), ("type", part.note("type")), ("family", family)),
-    )
-
-
-def host_calls(goal: HostGoal, host: Host, part: Part, now: datetime) -> tuple[Call, ...]:
-    """Return the calls that may be made now for a host that no machine holds."""
-    if goal is HostGoal.POOLED:
-        return (_free(host, part),) if part.note("stage") != "pool" and host.pool else ()
-    if part.note("stage") not in _STAGES and not (host.adopted and part.note("named")):
-        return ()
-    match goal:
-        case HostGoal.WIPED:
-            return _wiped(host, part)
-        case HostGoal.RETIRED:
-            return _retired(host, part, now)
-        case HostGoal.OFF:
-            return ()
-
-
-def _wiped(host: Host, part: Part) -> tuple[Call, ...]:
-    """Wipe a host, and put it back once its wipe is proved; in quarantine it stays by itself."""
-    if part.note("scheduled"):
-        return (_plain(UNSCHEDULE, part),)
-    alone = host.condition is HostCondition.QUARANTINED
-    stage = Stage.QUARANTINED if alone else Stage.WIPING
-    if part.note("stage") != stage:
-        return (_rename(host, part, stage),)
-    if alone:
-        return ()
-    if host.wiped is not None:
-        return _out_of_networks(part) or _put_back(host, part)
-    if host.wiping is not None or part.status not in {"ready", "error"}:
-        return ()
-    return (reinstall(part, HOST, part.id, Effect.DESTROY, host.image),)
-
-
-def _out_of_networks(part: Part) -> tuple[Call, ...]:
-    """Take a host out of its last tenant's networks, before anybody else may take it."""
-    return (_plain(DETACH, part),) if part.note("nics") else ()
-
-
-def _put_back(host: Host, part: Part) -> tuple[Call, ...]:
-    """Put a clean host where machines take it from: one that we pay for is kept by our own name."""
-    if part.note("leaving"):
-        return ()
-    if host.origin is HostOrigin.ORDERED and not host.policy:
-        return (_rename(host, part, Stage.PARKED),)
-    return (_free(host, part),) if host.pool else ()
-
-
-def _rename(host: Host, part: Part, stage: Stage) -> Call:
-    return Call(
-        kind=mark_kind(stage),
-        slot=HOST,
-        zone=part.zone,
-        effect=Effect.DESTROY,
-        target=part.id,
-        once=True,
-        shows=Shows.MARK,
-        aim=str(stage),
-        args=(
-            ("host", host.id),
-            ("expect", part.name),
-            ("stage", str(stage)),
-            ("fleet", host.fleet or FleetName("")),
-            ("machine", host.machine or MachineId("")),
-            ("pool", host.pool),
-        ),
-    )
-
-
-def _free(host: Host, part: Part) -> Call:
-    """Return the rename into the pool: the last thing, after a wipe that was proved."""
-    return Call(
-        kind=FREE,
-        slot=HOST,
-        zone=part.zone,
-        effect=Effect.CHANGE,
-        target=part.id,
-        once=True,
-        shows=Shows.MARK,
-        aim="pool",
-        args=(
-            ("host", host.id),
-            ("expect", part.name),
-            ("pool", host.pool),
-            ("wiped", host.wiped.isoformat() if host.wiped else ""),
-        ),
-    )
-
-
-def _retired(host: Host, part: Part, now: datetime) -> tuple[Call, ...]:
-    """Give a host up: no renewal, no networks, deleted; or its deletion scheduled at its date."""
-    if part.note("stage") != Stage.RETIRING:
-        return (_rename(host, part, Stage.RETIRING),)
-    if part.note("commitment"):
-        return (_plain(UNCOMMIT, part),)
-    if part.note("networks") and not _asked_well(host, DETACH):
-        return (_plain(DETACH, part),)
-    return _ended(host, part, now)
-
-
-def _ended(host: Host, part: Part, now: datetime) -> tuple[Call, ...]:
-    """Delete it if that may be, or have it deleted at its date; then wait for that date."""
-    told = part.note("deletable")
-    deletable = datetime.fromisoformat(told) if told else host.scheduled
-    early = deletable is not None and now < deletable
-    if part.note("scheduled") and (early or deletable is None):
-        return ()
-    return (_plain(SCHEDULE if early else DELETE, part),)
-
-
-def order(fleet: FleetName, pool: str, orders: tuple[Order, ...]) -> Call:
-    """Return the order of as many hosts, all or none; each bears its order's id in its name."""
-    first = orders[0].offer
-    return Call(
-        kind=ORDER,
-        slot=HOST,
-        zone=first.zone,
-        effect=Effect.MAKE,
-        args=(
-            ("fleet", fleet),
-            ("pool", pool),
-            ("machines", tuple(str(one.id) for one in orders)),
-            ("type", first.type),
-            ("family", first.image),
-        ),
-    )
-
-
-def _asked_well(host: Host, kind: str) -> bool:
-    asked = host.last_asked(kind)
-    return asked is not None and asked.fate is Fate.DONE
-
-
-def _plain(kind: str, part: Part) -> Call:
-    return Call(
-        kind=kind,
-        slot=HOST,
-        zone=part.zone,
-        effect=Effect.DESTROY,
-        target=part.id,
-        once=True,
-        shows=Shows.NOTHING,
-        args=(("expect", part.name), ("deletable", part.note("deletable"))),
     )

@@ -1,0 +1,168 @@
+"""Host ways: the pure half for hosts that no machine holds: wiped, put back, ordered, given up."""
+
+from datetime import datetime
+
+from hostler.domain.calls import Call, Effect, Shows
+from hostler.domain.fleet import Order
+from hostler.domain.host import HOST, Host, HostCondition, HostGoal, HostOrigin
+from hostler.domain.ids import FleetName, MachineId
+from hostler.domain.machine import Fate
+from hostler.domain.parts import Part
+
+from .names import Stage
+from .ways import (
+    DELETE,
+    DETACH,
+    FREE,
+    ORDER,
+    SCHEDULE,
+    STAGES,
+    UNCOMMIT,
+    UNSCHEDULE,
+    mark_kind,
+    reinstall,
+)
+
+
+def host_calls(goal: HostGoal, host: Host, part: Part, now: datetime) -> tuple[Call, ...]:
+    """Return the calls that may be made now for a host that no machine holds."""
+    if goal is HostGoal.POOLED:
+        return (_free(host, part),) if part.note("stage") != "pool" and host.pool else ()
+    if part.note("stage") not in STAGES and not (host.adopted and part.note("named")):
+        return ()
+    match goal:
+        case HostGoal.WIPED:
+            return _wiped(host, part)
+        case HostGoal.RETIRED:
+            return _retired(host, part, now)
+        case HostGoal.OFF:
+            return ()
+
+
+def _wiped(host: Host, part: Part) -> tuple[Call, ...]:
+    """Wipe a host, and put it back once its wipe is proved; in quarantine it stays by itself."""
+    if part.note("scheduled"):
+        return (_plain(UNSCHEDULE, part),)
+    alone = host.condition is HostCondition.QUARANTINED
+    stage = Stage.QUARANTINED if alone else Stage.WIPING
+    if part.note("stage") != stage:
+        return (_rename(host, part, stage),)
+    if alone:
+        return ()
+    if host.wiped is not None:
+        return _out_of_networks(part) or _put_back(host, part)
+    if host.wiping is not None or part.status not in {"ready", "error"}:
+        return ()
+    return (reinstall(part, HOST, part.id, Effect.DESTROY, host.image),)
+
+
+def _out_of_networks(part: Part) -> tuple[Call, ...]:
+    """Take a host out of its last tenant's networks, before anybody else may take it."""
+    return (_plain(DETACH, part),) if part.note("nics") else ()
+
+
+def _put_back(host: Host, part: Part) -> tuple[Call, ...]:
+    """Put a clean host where machines take it from: one that we pay for is kept by our own name."""
+    if part.note("leaving"):
+        return ()
+    if host.origin is HostOrigin.ORDERED and not host.policy:
+        return (_rename(host, part, Stage.PARKED),)
+    return (_free(host, part),) if host.pool else ()
+
+
+def _rename(host: Host, part: Part, stage: Stage) -> Call:
+    return Call(
+        kind=mark_kind(stage),
+        slot=HOST,
+        zone=part.zone,
+        effect=Effect.DESTROY,
+        target=part.id,
+        once=True,
+        shows=Shows.MARK,
+        aim=str(stage),
+        args=(
+            ("host", host.id),
+            ("expect", part.name),
+            ("stage", str(stage)),
+            ("fleet", host.fleet or FleetName("")),
+            ("machine", host.machine or MachineId("")),
+            ("pool", host.pool),
+        ),
+    )
+
+
+def _free(host: Host, part: Part) -> Call:
+    """Return the rename into the pool: the last thing, after a wipe that was proved."""
+    return Call(
+        kind=FREE,
+        slot=HOST,
+        zone=part.zone,
+        effect=Effect.CHANGE,
+        target=part.id,
+        once=True,
+        shows=Shows.MARK,
+        aim="pool",
+        args=(
+            ("host", host.id),
+            ("expect", part.name),
+            ("pool", host.pool),
+            ("wiped", host.wiped.isoformat() if host.wiped else ""),
+        ),
+    )
+
+
+def _retired(host: Host, part: Part, now: datetime) -> tuple[Call, ...]:
+    """Give a host up: no renewal, no networks, deleted; or its deletion scheduled at its date."""
+    if part.note("stage") != Stage.RETIRING:
+        return (_rename(host, part, Stage.RETIRING),)
+    if part.note("commitment"):
+        return (_plain(UNCOMMIT, part),)
+    if part.note("networks") and not _asked_well(host, DETACH):
+        return (_plain(DETACH, part),)
+    return _ended(host, part, now)
+
+
+def _ended(host: Host, part: Part, now: datetime) -> tuple[Call, ...]:
+    """Delete it if that may be, or have it deleted at its date; then wait for that date."""
+    told = part.note("deletable")
+    deletable = datetime.fromisoformat(told) if told else host.scheduled
+    early = deletable is not None and now < deletable
+    if part.note("scheduled") and (early or deletable is None):
+        return ()
+    return (_plain(SCHEDULE if early else DELETE, part),)
+
+
+def order(fleet: FleetName, pool: str, orders: tuple[Order, ...]) -> Call:
+    """Return the order of as many hosts, all or none; each bears its order's id in its name."""
+    first = orders[0].offer
+    return Call(
+        kind=ORDER,
+        slot=HOST,
+        zone=first.zone,
+        effect=Effect.MAKE,
+        args=(
+            ("fleet", fleet),
+            ("pool", pool),
+            ("machines", tuple(str(one.id) for one in orders)),
+            ("type", first.type),
+            ("family", first.image),
+        ),
+    )
+
+
+def _asked_well(host: Host, kind: str) -> bool:
+    asked = host.last_asked(kind)
+    return asked is not None and asked.fate is Fate.DONE
+
+
+def _plain(kind: str, part: Part) -> Call:
+    return Call(
+        kind=kind,
+        slot=HOST,
+        zone=part.zone,
+        effect=Effect.DESTROY,
+        target=part.id,
+        once=True,
+        shows=Shows.NOTHING,
+        args=(("expect", part.name), ("deletable", part.note("deletable"))),
+    )
