@@ -4,9 +4,9 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from .calls import Call, Done, Effect, Outcome, Refusal, Refused, Shows, Unknown
-from .ids import PartId, jitter
+from .ids import FleetName, InstallationId, MachineId, PartId, jitter
 from .machine import Asked, Fate, Known, Machine
-from .parts import Condition, Part
+from .parts import Condition, Mark, Part
 
 _SECOND = timedelta(seconds=1)
 _HALF = timedelta(milliseconds=500)
@@ -180,4 +180,10 @@ def planned(call: Call, number: int, parts: tuple[Part, ...]) -> Done:
 
 def _marked(part: Part, call: Call) -> Part:
     notes = (note for note in part.notes if note[0] != "stage")
-    return replace(part, notes=(*notes, ("stage", call.aim)))
+    mark = part.mark or Mark(
+        installation=InstallationId("<ours>"),
+        fleet=FleetName(str(call.arg("fleet") or "")),
+        machine=MachineId(str(call.arg("machine") or "")),
+        attempt=0,
+    )
+    return replace(part, mark=mark, notes=(*notes, ("stage", call.aim)))

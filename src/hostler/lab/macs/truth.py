@@ -177,7 +177,8 @@ class Truth:
         late = by is not None and mac.modified - by.begun > self.settle
         if by is None:
             fact.handled = mac.modified
-            self.use(host, PERSON)
+            if words_of(mac.name) is None:  # a copied name of a hostler's is a slip, and no use
+                self.use(host, PERSON)
         if late:
             fact.late = mac.modified
         return Change(what="renamed", host=host, by=by, before=before, late=late)

@@ -99,6 +99,7 @@ class MacWatch(Watch):
             for host, fact in self.truth.hosts.items()
             if (whose := fact.whose) is not None
             and not fact.given
+            and machine.host in {None, host}
             and (whose[0] in _TENANT and whose[1].machine == machine.id)
         }
         return [thing for thing, _ in self.things() if thing.id in mine]
@@ -248,11 +249,11 @@ class MacWatch(Watch):
         """S12: whoever gets a host gets a disk that was written anew since anybody had it."""
         fact = self.truth.hosts[change.host]
         whose, by = fact.whose, change.by
-        if whose is None or whose[0] != "claimed":
+        if whose is None or whose[0] != "claimed" or by is None:
             return
         user = f"{whose[1].installation} {whose[1].machine}"
-        raced = by is not None and fact.handled > by.begun
-        passed_on = user != fact.user and by is not None and not (change.late or raced)
+        raced = fact.handled > by.begun
+        passed_on = user != fact.user and not (change.late or raced)
         if passed_on and not self.truth.is_clean(change.host) and not self._returns(by):
             text = f"host {change.host} goes to {user}, unwiped since {fact.user} had it"
             self._wrong("S12", text, change)
