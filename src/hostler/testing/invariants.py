@@ -15,7 +15,7 @@ from hostler.domain.fleet import Fleet, FleetRow, Timers
 from hostler.domain.ids import Epoch, InstallationId, MachineId, PartId
 from hostler.domain.machine import Machine
 from hostler.domain.parts import Mark, Slot
-from hostler.domain.phases import Phase, legal
+from hostler.domain.phases import Goal, Phase, legal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,13 +208,14 @@ class Bounds:
     """S9, L2: every phase on the way somewhere has a bound and an exit.
 
     Only time counts in which a machine's own parts can be looked at, and nobody holds it. `slack`
-    is how much later than its bound a phase may end.
+    is how much later than its bound a phase may end. A rest that is given up is another way: its
+    bound begins anew.
     """
 
     timers: Timers
     slack: timedelta = SLACK
-    spent: dict[tuple[MachineId, Phase], float] = field(
-        default_factory=dict[tuple[MachineId, Phase], float]
+    spent: dict[tuple[MachineId, Phase, Goal], float] = field(
+        default_factory=dict[tuple[MachineId, Phase, Goal], float]
     )
 
     def check(self, machines: Iterable[Machine], passed: Mapping[MachineId, float]) -> Found:
@@ -222,7 +223,7 @@ class Bounds:
         older, found = self.spent, list[Violation]()
         self.spent = {}
         for machine in machines:
-            key = (machine.id, machine.phase)
+            key = (machine.id, machine.phase, machine.goal)
             time = older.get(key, 0.0) + passed.get(machine.id, 0.0)
             self.spent[key] = time
             bound = self._bound(machine)

@@ -19,7 +19,6 @@ from hostler.domain.fleet import Fleet
 from hostler.domain.host import Host, HostCondition, host_of
 from hostler.domain.ids import HostId, MachineId, PartId, Zone
 from hostler.domain.machine import Fate, Machine
-from hostler.domain.parts import Mark
 from hostler.domain.phases import Goal, Phase
 from hostler.domain.reasons import Reason
 from hostler.lab.book import Book
@@ -70,16 +69,8 @@ class MacWatch(Watch):
             id=PartId(mac.id),
             kind="server" if whose is not None and whose[0] in _CLAIMS else "host",
             created=fact.named if fact is not None else self.now,
-            mark=None if whose is None or self._is_untold(*whose) else whose[1],
+            mark=None if whose is None else whose[1],
         )
-
-    def _is_untold(self, stage: str, mark: Mark) -> bool:
-        """Tell whether a lost installation was about to put the host back: a known gap.
-
-        Such a host has no tenancy, and nothing tells of it yet; these are left out of S1 and L1.
-        """
-        lost = any(book.lost and book.own == mark.installation for book in self.books)
-        return lost and stage not in _TENANT
 
     def is_healthy(self, machine: Machine) -> bool:
         """Tell whether its host is ready, bears its name, and nothing happened to it for long."""
