@@ -15,7 +15,6 @@ from hostler.domain.hostcalls import fold_host, host_allowed, host_part
 from hostler.domain.hosting import HostsSeen, HostStep, decide_hosts
 from hostler.domain.ids import HostId, PartId, TurnId
 from hostler.domain.parts import Part
-from hostler.ports.hosts import KeepsHosts
 
 from .budget import Budget, Priority
 from .given import Ports
@@ -77,7 +76,7 @@ class Keeper:
         self, number: TurnId, tenure: Tenure, group: asyncio.TaskGroup, guard: Guard
     ) -> bool:
         """Take one turn of all hosts; tell whether any of them is on its way somewhere."""
-        if not isinstance(self._provider, KeepsHosts) or not self._provider.traits.hosts:
+        if self._state.keeps is None:
             return False
         seen = await gather_hosts(self._ports, self._state, number, tenure, self._steady)
         steps = decide_hosts(seen)
@@ -159,9 +158,9 @@ class Keeper:
             self._stable.moving.discard(host.id)
 
     def _next(self, goal: HostGoal, host: Host, part: Part) -> tuple[Call, ...]:
-        provider = self._provider
+        provider = self._state.keeps
         shown = self._shown(part)
-        if shown is None or not isinstance(provider, KeepsHosts):
+        if shown is None or provider is None:
             return ()
         return host_allowed(goal, host, part, shown, self._ports.clock.now(), provider)
 

@@ -14,7 +14,6 @@ from hostler.domain.parts import Part
 from hostler.domain.seen import Probed, Seen, Suspect, Wish
 from hostler.domain.strays import others, strays
 from hostler.domain.whose import Sorted, bound_in, sort_out
-from hostler.ports.hosts import KeepsHosts
 from hostler.ports.store import Identity
 
 from .given import Ports
@@ -79,8 +78,8 @@ async def gather(
         hosts=state.stable.hosts,
         ties=state.stable.by_machine(),
         free=_free(state, fleet, now),
-        pool=provider.pool_of(fleet.name) if isinstance(provider, KeepsHosts) else "",
-        limits=provider.limits(fleet.name) if isinstance(provider, KeepsHosts) else None,
+        pool=state.keeps.pool_of(fleet.name) if state.keeps else "",
+        limits=state.keeps.limits(fleet.name) if state.keeps else None,
     )
 
 
@@ -131,13 +130,12 @@ def _others(state: AccountState, fleet: Fleet) -> tuple[Part, ...]:
 
 def _free(state: AccountState, fleet: Fleet, now: datetime) -> tuple[Free, ...]:
     """Return the hosts that machines of this fleet may take now, where machines take hosts."""
-    provider = state.account.provider
-    if not isinstance(provider, KeepsHosts) or not provider.traits.hosts:
+    if state.keeps is None:
         return ()
-    stable, kind = state.stable, provider.traits.hosts
+    stable, kind = state.stable, state.account.provider.traits.hosts
     tied = {*stable.ties, *stable.moving}
     return free_hosts(
-        fleet, state.view, kind, stable.hosts, tied, partial(provider.fits, fleet.name), now
+        fleet, state.view, kind, stable.hosts, tied, partial(state.keeps.fits, fleet.name), now
     )
 
 

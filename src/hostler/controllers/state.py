@@ -12,6 +12,7 @@ from hostler.domain.rests import Rests
 from hostler.domain.seen import Probed, Suspect, Wish, WishKind
 from hostler.domain.view import View
 from hostler.ports.clock import Clock
+from hostler.ports.hosts import KeepsHosts
 
 from .settings import Account
 from .stable import Stable
@@ -23,11 +24,13 @@ class AccountState:
 
     Losing all of it costs looks, never truth: every turn could be the first. The records of `stale`
     fleets must be read again; `recalled` machines are in flight and wanted no longer; `taken` are
-    numbers of wishes that a reading under way may still bring.
+    numbers of wishes that a reading under way may still bring. `keeps` is the provider where its
+    machines are tenancies of hosts.
     """
 
     account: Account
     stable: Stable = field(init=False)
+    keeps: KeepsHosts | None = field(init=False)
     view: View = field(default_factory=View)
     rows: dict[FleetName, FleetRow] = field(default_factory=dict[FleetName, FleetRow])
     machines: dict[FleetName, dict[MachineId, Machine]] = field(
@@ -55,7 +58,10 @@ class AccountState:
     taken: frozenset[int] = frozenset()
 
     def __post_init__(self) -> None:
+        provider = self.account.provider
         self.stable = Stable(self.account.name)
+        hosts = isinstance(provider, KeepsHosts) and bool(provider.traits.hosts)
+        self.keeps = provider if hosts and isinstance(provider, KeepsHosts) else None
 
     def keep(self, machine: Machine) -> None:
         """Remember a record as it was stored; one that is gone is forgotten."""

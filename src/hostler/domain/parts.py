@@ -78,7 +78,10 @@ class Part:
 
     def note(self, key: str) -> str:
         """Return one of the provider's own facts about this part, or an empty string."""
-        return next((value for name, value in self.notes if name == key), "")
+        for name, value in self.notes:  # asked so often that a generator would be felt
+            if name == key:
+                return value
+        return ""
 
 
 @dataclass(frozen=True, slots=True, order=True)
