@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from hostler.domain.host import HOST, host_of
@@ -13,13 +13,23 @@ from hostler.providers.scaleway.errors import Failed
 from hostler.providers.scaleway.scan import ask_each
 
 from .api import MacApi
-from .networks import Networks
+from .networks import Attached, Networks
 from .read import SERVER, MacReader
 from .wire import Mac
 from .words import strange
 
 FORBIDDEN = 403
 Sight = tuple[tuple[Looked, ...], tuple[Part, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A Mac as it was shown last, and the parts that it was read as."""
+
+    mac: Mac
+    attached: tuple[Attached, ...]
+    host: Part
+    tenancy: Part | None
 
 
 class MacLooker:
@@ -35,6 +45,7 @@ class MacLooker:
         """Look with what `networks` knows too, where any fleet asks for private networks."""
         self._api, self._clock, self._reader = api, clock, reader
         self._networks = networks
+        self._read_before = dict[str, Read]()
 
     async def look(self, scopes: tuple[Scope, ...]) -> Look:
         """Look at these scopes, zones and single hosts side by side."""
@@ -110,12 +121,21 @@ class MacLooker:
         for part in known:
             wanted.setdefault(host_of(part), []).append(MachineId(part.partition("#")[2]))
         for mac in macs:
-            parts.append(reader.host(mac))
-            named = reader.tenancy(mac)
+            host, named = self._known(reader, mac)
+            parts.append(host)
             others = (reader.renamed(mac, machine) for machine in wanted.get(mac.id, ()))
             found = {part.id: part for part in (*others, named) if part is not None}
             parts.extend(found.values())
         return tuple(parts)
+
+    def _known(self, reader: MacReader, mac: Mac) -> tuple[Part, Part | None]:
+        """Return the parts of a Mac: the same objects as long as it is shown the same."""
+        attached = reader.attached.get(mac.id, ())
+        read = self._read_before.get(mac.id)
+        if read is None or read.mac != mac or read.attached != attached:
+            read = Read(mac, attached, reader.host(mac), reader.tenancy(mac))
+            self._read_before[mac.id] = read
+        return read.host, read.tenancy
 
     def _is_ours(self, mac: Mac) -> bool:
         """Filter again on our side: a Mac of another project is never a part."""
