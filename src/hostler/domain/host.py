@@ -150,6 +150,18 @@ class Host:
         return self.origin is HostOrigin.ORDERED and self.policy is not ReleasePolicy.KEEP
 
 
+CALLED_BACK = timedelta(hours=2)
+"""How much paid time a host must have left to be called back from its end."""
+
+
+def may_come_back(host: Host, now: datetime) -> bool:
+    """Tell whether a host that is given up may serve on: it is paid for, and nobody retired it."""
+    if host.condition is not HostCondition.RETIRING or host.origin is not HostOrigin.ORDERED:
+        return False
+    paid = host.paid_until is not None and host.paid_until - now >= CALLED_BACK
+    return paid and host.policy is None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Free:
     """A host that a machine of an offer may take now: `clean` if nobody used it since its wipe."""

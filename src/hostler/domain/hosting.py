@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from . import shown
 from .attempts import Ladder, quarantined_for, settled
 from .drift import Drift
-from .host import Host, HostCondition, HostGoal, HostOrigin, ReleasePolicy
+from .host import Host, HostCondition, HostGoal, HostOrigin, ReleasePolicy, may_come_back
 from .ids import AccountName, Epoch, FleetName, HostId, InstallationId, MachineId, PartId, TurnId
 from .machine import RETIRE, RETIRE_ASKED, Asked, Fate, Machine
 from .parts import Condition, Part
@@ -30,9 +30,6 @@ OURS = frozenset({"pending", "claimed", "resting", "rested", "releasing", "wipin
 _OTHERS = frozenset({"foreign", "other", "unnamed"})
 AT_HOME = frozenset({"pool", "parked", "ordered"})
 """The stages in which a host may be taken, if nothing else speaks against it."""
-
-CALLED_BACK = timedelta(hours=2)
-"""How much paid time a host must have left to be called back from its end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -302,10 +299,8 @@ def _delivered(host: Host, part: Part, seen: HostsSeen) -> Host:
 
 def _is_wanted_back(host: Host, part: Part, seen: HostsSeen) -> bool:
     """Tell whether a host whose end is only scheduled had better stay: its fleet lacks hosts."""
-    if host.fleet not in seen.starved or host.origin is not HostOrigin.ORDERED or host.policy:
-        return False
-    paid = host.paid_until is not None and host.paid_until - seen.now >= CALLED_BACK
-    return paid and bool(part.note("scheduled")) and part.note("stage") == "retiring"
+    lacks = host.fleet in seen.starved and part.note("stage") == "retiring"
+    return lacks and may_come_back(host, seen.now)
 
 
 def _found(host: Host, part: Part, seen: HostsSeen) -> Host:

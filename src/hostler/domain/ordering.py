@@ -13,7 +13,7 @@ from .buying import Ended, Leased, Limits, Situation, default
 from .commands import KeepHost, OrderHosts
 from .demand import demand_of
 from .fleet import FleetRow, Order, Sized
-from .host import Host, HostCondition, HostGoal, HostOrigin
+from .host import Host, HostCondition, HostGoal, HostOrigin, may_come_back
 from .ids import HostId, MachineId, machine_id
 from .machine import Ending
 from .phases import Goal, Phase
@@ -81,12 +81,23 @@ def _situation(steps: tuple[Step, ...], row: FleetRow, seen: Seen) -> Situation:
         now=seen.now,
         hosts=hosts,
         past=demand_of(seconds, seen.now),
-        coming=tuple(order.at for order in row.orders if _is_coming(order, seen)),
+        coming=(*_coming(row, seen), *_called_back(seen)),
         waiting=max(0, waiting - len(seen.free)),
         ordered=tuple(order.at for order in row.orders),
         price=max(prices, default=0.0),
         limits=seen.limits or Limits(batch=0),
     )
+
+
+def _coming(row: FleetRow, seen: Seen) -> Iterator[datetime]:
+    return (order.at for order in row.orders if _is_coming(order, seen))
+
+
+def _called_back(seen: Seen) -> Iterator[datetime]:
+    """Yield a time for each host whose end is only scheduled: none is bought in its place."""
+    for host in seen.hosts.values():
+        if host.fleet == seen.fleet.name and may_come_back(host, seen.now):
+            yield seen.now
 
 
 def _leased(steps: tuple[Step, ...], seen: Seen) -> Iterator[Leased]:

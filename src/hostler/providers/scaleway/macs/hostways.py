@@ -43,12 +43,17 @@ def _wiped(host: Host, part: Part) -> tuple[Call, ...]:
     """Wipe a host, and put it back once its wipe is proved; in quarantine it stays by itself."""
     if part.note("scheduled"):
         return (_plain(UNSCHEDULE, part),)
+    if host.wiped is not None and part.note("stage") == Stage.PARKED:
+        return ()
     alone = host.condition is HostCondition.QUARANTINED
     stage = Stage.QUARANTINED if alone else Stage.WIPING
     if part.note("stage") != stage:
         return (_rename(host, part, stage),)
-    if alone:
-        return ()
+    return () if alone else _cleaned(host, part)
+
+
+def _cleaned(host: Host, part: Part) -> tuple[Call, ...]:
+    """Wipe a host that bears its name for that, or put it back if that is proved."""
     if host.wiped is not None:
         return _out_of_networks(part) or _put_back(host, part)
     if host.wiping is not None or part.status not in {"ready", "error"}:
