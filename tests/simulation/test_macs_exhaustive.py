@@ -14,7 +14,7 @@ from hostler.lab.macs.exhaustive import PERSON, QUICK, explore
 from hostler.lab.macs.smalldeeds import HOSTS, next_of
 from hostler.lab.macs.smallvalues import Fault, Setting
 from hostler.lab.macs.smallworld import World
-from hostler.providers.scaleway.macs import ways
+from hostler.providers.scaleway.macs import hostways, ways
 from hostler.providers.scaleway.macs.names import Stage
 from hostler.providers.scaleway.macs.read import SERVER
 from hostler.testing.scene import BEGIN
@@ -89,12 +89,12 @@ def pool_before_wipe(monkeypatch: pytest.MonkeyPatch) -> None:
     """Give a host its name of the pool as soon as it is nobody's, and wipe it later or never."""
 
     def freed(host: Host, part: Part, *_: object) -> tuple[Call, ...]:
-        return (ways._free(host, part),)
+        return (hostways._free(host, part),)
 
     def asked(_: ways.Way) -> Asked:
         return _WIPED
 
-    monkeypatch.setattr(ways, "_wiped", freed)
+    monkeypatch.setattr(hostways, "_wiped", freed)
     monkeypatch.setattr(ways.Way, "_last_wipe", asked)
 
 
