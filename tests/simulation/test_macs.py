@@ -17,6 +17,7 @@ KEPT = {
     27: "E2: as 1, of a host that a person had renamed",
     41: "S2: a look had proved what a late rename then undid (the checker was wrong)",
     118: "pool: a person copied a name onto a host (the checker was wrong)",
+    1221: "L1: a host that was to be wiped, and came back to the pool before, stayed on its way",
 }
 """Seeds of failures that were found and mended, and what each found."""
 

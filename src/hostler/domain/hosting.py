@@ -334,8 +334,8 @@ def _wiped(host: Host, part: Part, seen: HostsSeen) -> Host:
     if host.wiping is None and wipe is not None and wipe.fate is Fate.DONE:
         begun = replace(host, wiping=wipe.closed)
         host = begun.now(HostCondition.WIPING, seen.now, "its wipe was seen")
-    if host.wiping is None:
-        return host
+    if host.wiping is None:  # in the pool it is wiped before it is claimed, and not before
+        return replace(host, goal=None) if part.note("stage") == "pool" else host
     if part.condition is Condition.FAILED:
         return _struck(host, seen)
     if host.wiped is None and part.condition is Condition.UP and at > host.wiping:
