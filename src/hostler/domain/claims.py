@@ -18,6 +18,7 @@ from .parts import Part
 from .phases import Phase
 from .reasons import Reason
 from .seen import Seen
+from .stages import AT_HOME
 from .step import Step, event, move, wait
 from .view import View
 
@@ -232,7 +233,7 @@ def _has_it(step: Step, seen: Seen) -> bool:
         return True
     stage = sighting.part.note("stage")
     named = machine.fact(ADOPTED) is not None and stage != "foreign"
-    return not machine.places and (named or stage in {"pool", "parked", "ordered"})
+    return not machine.places and (named or stage in AT_HOME)
 
 
 def none_free(seen: Seen) -> str:

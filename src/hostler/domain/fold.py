@@ -7,12 +7,11 @@ from .calls import Call, Done, Effect, Outcome, Refusal, Refused, Shows, Unknown
 from .ids import FleetName, InstallationId, MachineId, PartId, jitter
 from .machine import Asked, Fate, Known, Machine
 from .parts import Condition, Mark, Part
+from .stages import TENANT
 
 _SECOND = timedelta(seconds=1)
 _HALF = timedelta(milliseconds=500)
 _BLIND = (1 * _SECOND, 2 * _SECOND, 5 * _SECOND, 15 * _SECOND)
-TENANT = frozenset({"pending", "claimed", "resting", "rested", "releasing"})
-"""The stages of a host's name in which it is a machine's."""
 _NEVER = frozenset({Refusal.STOCK, Refusal.QUOTA, Refusal.INVALID, Refusal.DENIED})
 
 

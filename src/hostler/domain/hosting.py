@@ -5,7 +5,7 @@ The goal that comes out is pursued by the provider's next calls for hosts.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from . import shown
@@ -17,19 +17,13 @@ from .machine import RETIRE, RETIRE_ASKED, Asked, Fate, Machine
 from .parts import Condition, Part
 from .phases import Phase
 from .reasons import Reason
+from .stages import AT_HOME, OTHERS, OURS
 from .tenancies import ALONE, FAULT, STRANGER
 from .traits import Traits
 from .view import View
 
 LADDER = Ladder()
 """After how many machines in a row that never became ready a host is left alone, and how long."""
-
-OURS = frozenset({"pending", "claimed", "resting", "rested", "releasing", "wiping", "parked"})
-"""The stages of names that say that a host is this installation's, and not given up."""
-
-_OTHERS = frozenset({"foreign", "other", "unnamed"})
-AT_HOME = frozenset({"pool", "parked", "ordered"})
-"""The stages in which a host may be taken, if nothing else speaks against it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +63,6 @@ class HostStep:
     loose: MachineId | None = None
     goal: HostGoal | None = None
     stranded: bool = False
-    told: tuple[str, ...] = field(default=())
 
     @property
     def changed(self) -> bool:
@@ -327,7 +320,7 @@ def _wiped(host: Host, part: Part, seen: HostsSeen) -> Host:
     A host that bears somebody else's name by now is not ours to wipe: a person lends it, or another
     installation claimed it as soon as it was back in the pool.
     """
-    if part.note("stage") in _OTHERS and not host.adopted:
+    if part.note("stage") in OTHERS and not host.adopted:
         return _left(host, part, seen)
     at = seen.view.shown(seen.view.sightings[PartId(host.id)])
     wipe = next((a for a in host.asked if a.shows is shown.Shows.WIPE), None)

@@ -13,6 +13,7 @@ from .machine import LEFT, Machine
 from .parts import Condition, Mark, Part
 from .seen import SuspectClass
 from .shown import came_late
+from .stages import OURS
 from .view import View
 
 CLASS = "class"
@@ -32,19 +33,7 @@ WHY_NOT: Mapping[SuspectClass, str] = {
     "rename it into the pool or retire it",
 }
 
-_OURS = frozenset(
-    {
-        "pending",
-        "claimed",
-        "resting",
-        "rested",
-        "releasing",
-        "wiping",
-        "parked",
-        "quarantined",
-        "retiring",
-    }
-)
+_OURS = OURS | {"quarantined", "retiring"}
 _KEPT = frozenset({"wiping", "parked", "ordered", "quarantined", "retiring"})
 """The stages in which a host is kept without being a machine's."""
 

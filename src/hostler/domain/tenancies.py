@@ -13,11 +13,8 @@ from .phases import Phase
 from .reasons import Reason
 from .seen import Seen
 from .shown import came_late
+from .stages import OTHERS
 from .step import Step, event, move
-
-_OTHERS = frozenset({"foreign", "other", "unnamed"})
-"""What names of hosts tell that are nobody's of us."""
-
 
 FAULT = "host_failed"
 """The fact that a machine failed by its host: that counts as a strike against the host."""
@@ -48,7 +45,7 @@ def watched(step: Step, seen: Seen) -> Step:
     if part is None or part.status == "promised":
         return step
     late = came_late(machine, part.note("stage"))
-    if not late and not (part.note("stage") in _OTHERS and not _is_adopted(part, seen)):
+    if not late and not (part.note("stage") in OTHERS and not _is_adopted(part, seen)):
         calm = machine.fact(CLAIMED_TWICE) is None
         return step if calm else replace(step, machine=machine.without_fact(CLAIMED_TWICE))
     why = "a claim of ours took effect too late" if late else f"its host is called {part.name!r}"
@@ -80,7 +77,7 @@ def _left_alone(step: Step, host: Host | None, seen: Seen) -> Reason | None:
         return None
     if came_late(machine, part.note("stage")):
         return Reason.HOST_TAKEN
-    if part.note("stage") in _OTHERS and not _is_adopted(part, seen):
+    if part.note("stage") in OTHERS and not _is_adopted(part, seen):
         return Reason.HOST_TAKEN
     if machine.fact(STRANGER) is not None and machine.fact(RETIRE) is None:
         return Reason.NOT_PREPARED

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from hostler.domain.host import Host, HostCondition
-from hostler.domain.hosting import AT_HOME, HostsSeen
+from hostler.domain.hosting import HostsSeen
 from hostler.domain.ids import AccountName, HostId, MachineId
 from hostler.domain.parts import Part
+from hostler.domain.stages import AT_HOME
 
 POOL, FOREIGN, OTHERS = "pool", "foreign", frozenset({"other", "unnamed"})
 """What a name tells: it is in a pool, another hostler's, or nobody's."""

@@ -15,6 +15,7 @@ from hostler.domain.calls import Call, Done, Effect, Outcome, Refusal, Refused
 from hostler.domain.host import HOST, tenancy
 from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId, PartId, Zone
 from hostler.domain.parts import Part
+from hostler.domain.stages import AT_HOME
 from hostler.ports.clock import Clock
 from hostler.providers.scaleway.errors import (
     TROUBLE,
@@ -113,7 +114,7 @@ class MacDeeds:
         """Return why a host may not be claimed: claims look at it afresh, whatever was seen."""
         part = self._reader(Zone("")).host(mac)
         adopts = call.arg("adopted") and part.note("stage") != "foreign"
-        if part.note("stage") not in {"pool", "parked", "ordered"} and not adopts:
+        if part.note("stage") not in AT_HOME and not adopts:
             return f"it is not in the pool any more: {mac.name!r}"
         if mac.status not in _READY or not mac.delivered or mac.deletion_scheduled:
             return f"it is {mac.status}, delivered: {mac.delivered}"

@@ -13,6 +13,7 @@ from hostler.domain.ids import FleetName, HostId, InstallationId, Zone
 from hostler.domain.machine import Machine, Offer
 from hostler.domain.parts import Condition, Look, Part, Scope
 from hostler.domain.phases import Goal
+from hostler.domain.stages import AT_HOME
 from hostler.domain.traits import Traits
 from hostler.ports.clock import Clock
 from hostler.ports.keys import Registered
@@ -141,7 +142,7 @@ class Macs:
 
     def fits(self, fleet: FleetName, offer: Offer, part: Part) -> str:
         pool, stage = self.pool_of(fleet), part.note("stage")
-        if stage not in {"pool", "parked", "ordered"}:
+        if stage not in AT_HOME:
             return f"it is {stage}"
         if not pool or part.note("pool") != pool:
             return f"it is not of the pool {pool or '(none)'}"
