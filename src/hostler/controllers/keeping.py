@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from datetime import datetime
 
 import structlog
@@ -13,7 +13,7 @@ from hostler.domain.gate import Act, Evidence, pass_gate
 from hostler.domain.host import Host, HostCondition, HostGoal, ask_host
 from hostler.domain.hostcalls import fold_host, host_allowed, host_part
 from hostler.domain.hosting import HostsSeen, HostStep, decide_hosts
-from hostler.domain.ids import HostId, PartId, TurnId
+from hostler.domain.ids import HostId, MachineId, PartId, TurnId
 from hostler.domain.parts import Part
 
 from .budget import Budget, Priority
@@ -37,7 +37,7 @@ async def gather_hosts(
     stable, fleets = state.stable, state.account.fleets
     await stable.refresh(ports.store)
     living = {m.id: m for fleet in fleets for m in state.living(fleet.name)}
-    lost = tuple(machine for machine in stable.ties.values() if machine not in living)
+    lost = tuple(sorted({*stable.ties.values(), *_claimants(state)} - living.keys()))
     past = await ports.store.history(lost) if lost else ()
     return HostsSeen(
         turn=number,
@@ -56,6 +56,18 @@ async def gather_hosts(
         moving=frozenset(stable.moving),
         starved=frozenset(fleet for fleet, many in state.missing.items() if many),
     )
+
+
+def _claimants(state: AccountState) -> Iterator[MachineId]:
+    """Yield the machines that hosts are pending for, by their names, while no record says more."""
+    hosts, kind = state.stable.hosts, state.account.provider.traits.hosts
+    for sighting in state.view.sightings.values():
+        part = sighting.part
+        record = hosts.get(HostId(part.id)) if part.slot.kind == kind else None
+        if record is not None and part.note("stage") == "pending":
+            holder = MachineId(part.note("holder"))
+            if record.late != holder:
+                yield holder
 
 
 class Keeper:

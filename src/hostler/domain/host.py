@@ -73,6 +73,7 @@ class Host:
     `cleaned` is when a proved wipe was last seen finished, whatever happened since; `pin` is its
     host key, `applied` the digest of the commands that it carries, `trouble` and `drift` what
     failed.
+    `late` is the machine of which the host shows a claim that came too late, as long as it does;
     `missing` is the beginning of the first look that lacked it; `scheduled` is when the provider
     will delete it. `price` is euros per hour, `spent` euros up to `billed_from`.
     """
@@ -105,6 +106,7 @@ class Host:
     applied: str = ""
     trouble: Trouble = Trouble()
     drift: Drift = Drift()
+    late: MachineId | None = None
     missing: datetime | None = None
     delivered: datetime | None = None
     paid_until: datetime | None = None

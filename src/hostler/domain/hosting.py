@@ -113,7 +113,8 @@ def _come(seen: HostsSeen) -> Iterator[HostStep]:
 def _decided(host: Host, seen: HostsSeen) -> HostStep:
     sighting = seen.view.sightings.get(PartId(host.id))
     part = sighting.part if sighting else None
-    step = HostStep(before=host, host=_described(host, part, seen), part=part)
+    described = replace(_described(host, part, seen), late=_late(host, part, seen))
+    step = HostStep(before=host, host=described, part=part)
     tied = seen.ties.get(host.id)
     if tied is not None and tied in seen.machines:
         return replace(step, host=step.host.now(HostCondition.HELD, seen.now))
@@ -145,6 +146,21 @@ def _described(host: Host, part: Part | None, seen: HostsSeen) -> Host:
         paid_until=_moment(part.note("deletable")) or host.paid_until,
         scheduled=_moment(part.note("deletable")) if part.note("scheduled") else None,
     )
+
+
+def _late(host: Host, part: Part | None, seen: HostsSeen) -> MachineId | None:
+    """Return whose claim the host shows that came too late; machines are forgotten, hosts are not.
+
+    A look that lacks the host says nothing of its name.
+    """
+    if part is None:
+        return host.late
+    if part.note("stage") != "pending":
+        return None
+    holder = MachineId(part.note("holder"))
+    machine = seen.machines.get(holder) or seen.past.get(holder)
+    late = machine is not None and shown.claimed_late(machine, part)
+    return holder if late or host.late == holder else None
 
 
 def _moment(text: str) -> datetime | None:

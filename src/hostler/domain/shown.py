@@ -7,7 +7,7 @@ none, nor is an answer to a reinstallation.
 from datetime import datetime
 
 from .calls import Shows
-from .machine import Asked, Fate, Machine
+from .machine import LEFT, Asked, Fate, Machine
 from .parts import Condition, Part
 
 HOST_CALLS = frozenset({Shows.MARK, Shows.WIPE, Shows.NOTHING})
@@ -57,3 +57,13 @@ def came_late(machine: Machine, stage: str) -> bool:
     """
     claims = (asked for asked in machine.asked if asked.aim == stage == "pending")
     return any(asked.fate in {Fate.LAPSED, Fate.REFUSED} for asked in claims)
+
+
+def claimed_late(machine: Machine, part: Part) -> bool:
+    """Tell whether a host shows a claim of this machine that came late, also once it let go of it.
+
+    Somebody else may have claimed the host meanwhile, and may use it.
+    """
+    if part.note("stage") != "pending":
+        return False
+    return came_late(machine, "pending") or machine.fact(f"{LEFT} {part.id}") is not None

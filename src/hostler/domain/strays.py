@@ -9,10 +9,10 @@ from dataclasses import replace
 
 from .host import Host, HostCondition
 from .ids import FleetName, HostId, InstallationId, MachineId
-from .machine import LEFT, Machine
+from .machine import Machine
 from .parts import Condition, Mark, Part
 from .seen import SuspectClass
-from .shown import came_late
+from .shown import claimed_late
 from .stages import OURS
 from .view import View
 
@@ -70,9 +70,11 @@ def strays(  # noqa: PLR0913, PLR0917 - all that may explain a host
         if part.slot.kind != kind or part.note("stage") not in _OURS:
             continue
         host = HostId(part.id)
-        if _is_owned(part, hosts.get(host), ties.get(host), living, past):
+        record = hosts.get(host)
+        if _is_owned(part, record, ties.get(host), living, past):
             continue
-        cls = _class(part, tied, living, past)
+        late = record is not None and record.late == part.note("holder")
+        cls = SuspectClass.DOUBLE if late else _class(part, tied, living, past)
         yield replace(_marked(part), notes=(*part.notes, (CLASS, str(cls))))
 
 
@@ -131,7 +133,7 @@ def _class(
 ) -> SuspectClass:
     holder = MachineId(part.note("holder"))
     machine = living.get(holder) or past.get(holder)
-    if machine is not None and _came_late(part, machine):
+    if machine is not None and claimed_late(machine, part):
         return SuspectClass.DOUBLE
     if holder in living:
         return SuspectClass.DUPLICATE_NAME if holder in tied else SuspectClass.PENDING_FRESH
@@ -140,13 +142,3 @@ def _class(
     if part.condition in {Condition.LOCKED, Condition.FAILED}:
         return SuspectClass.LOCKED
     return _STAGES.get(part.note("stage"), SuspectClass.STRAY)
-
-
-def _came_late(part: Part, machine: Machine) -> bool:
-    """Tell whether a claim that was given up shows its effect after all.
-
-    Somebody else may have claimed the host meanwhile, and may use it.
-    """
-    if part.note("stage") != "pending":
-        return False
-    return came_late(machine, "pending") or machine.fact(f"{LEFT} {part.id}") is not None

@@ -84,6 +84,7 @@ class Stand:
     group: asyncio.TaskGroup = field(default_factory=asyncio.TaskGroup)
     wires: list[WorldTransport] = field(default_factory=list[WorldTransport])
     preparer: Preparer | None = None
+    settings: Settings = field(default_factory=Settings)
     clock: SimClock = field(init=False)
 
     def __post_init__(self) -> None:
@@ -192,7 +193,7 @@ class Hostler:
             preparer=stand.preparer,
         )
         main = Account(name=AccountName("main"), provider=provider, fleets=(self.fleet,))
-        await Engine(ports, [main], name, Settings()).run()
+        await Engine(ports, [main], name, stand.settings).run()
 
     async def stop(self) -> None:
         """End the engine as Ctrl-C does."""
