@@ -1,5 +1,6 @@
-"""A store that was lost while a host was being wiped: the next one tells of it, and adopts it."""
+"""A store that was lost while a host was wiped, or put back from a backup: nobody loses a disk."""
 
+import copy
 from datetime import timedelta
 
 from hostler.domain.ids import InstallationId
@@ -8,18 +9,29 @@ from hostler.lab.macstand import MINUTE, MacStand, play_macs, stage
 from hostler.lab.stand import Hostler
 
 
+async def stopped(s: MacStand, hostler: Hostler) -> None:
+    """Stop a hostler whose store is not asked any more."""
+    await hostler.stop()
+    s.truth.hostlers.remove(hostler)
+
+
+async def wiping(s: MacStand) -> Hostler:
+    """Return a hostler whose one machine is gone while its host is being wiped."""
+    hostler = s.hostler()
+    await s.ready(hostler, 1)
+    await hostler.scale(0)
+
+    async def holds() -> bool:
+        return stage(s.mac()) == "wiping" and not await hostler.machines()
+
+    await s.until(holds, timedelta(hours=1))
+    return hostler
+
+
 async def left_in_a_wipe(s: MacStand) -> tuple[Hostler, InstallationId]:
     """Return a hostler with a new store, and the lost one's id: its host is being wiped."""
-    lost = s.hostler()
-    await s.ready(lost, 1)
-    await lost.scale(0)
-
-    async def wiping() -> bool:
-        return stage(s.mac()) == "wiping" and not await lost.machines()
-
-    await s.until(wiping, timedelta(hours=1))
-    await lost.stop()
-    s.truth.hostlers.remove(lost)
+    lost = await wiping(s)
+    await stopped(s, lost)
     identity = await lost.store.identity()
     return s.hostler(), identity.own
 
@@ -46,5 +58,29 @@ def test_a_host_that_a_lost_store_wiped_is_adopted_wiped_anew_and_used() -> None
         await s.ready(heir, 1, timedelta(hours=2))
         assert s.mac().installs > installs, "no wipe of a lost store is proved"
         assert await heir.store.suspects() == ()
+
+    play_macs(scene)
+
+
+def test_a_backup_that_is_put_back_does_not_give_away_a_host_that_is_in_use_by_now() -> None:
+    """It was taken in the wipe before its next tenant; without any wipe the host stood in the pool.
+
+    Its machine is in no record: the host is in the ledger until somebody says what is to be.
+    """
+
+    async def scene(s: MacStand) -> None:
+        first = await wiping(s)
+        backup = copy.deepcopy(first.store)
+        await s.all_free(first)
+        await first.scale(1)
+        await s.ready(first, 1)
+        name, installs = s.mac().name, s.mac().installs
+        assert stage(s.mac()) == "claimed"
+        await stopped(s, first)
+        second = s.hostler(store=backup)
+        await s.stand.clock.sleep(60 * MINUTE)
+        assert (s.mac().name, s.mac().installs) == (name, installs)
+        (suspect,) = await second.store.suspects()
+        assert suspect.cls is SuspectClass.STRAY
 
     play_macs(scene)

@@ -5,13 +5,23 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from hostler.domain.host import HostCondition, HostGoal
+from hostler.domain.host import Host, HostCondition, HostGoal
 from hostler.domain.hosting import HostsSeen, HostStep, decide_hosts
 from hostler.domain.machine import RETIRE, Fate, Machine
 from hostler.domain.parts import Condition, Part
 from hostler.domain.phases import Phase
 from hostler.domain.reasons import Reason
-from hostler.testing.hostscene import BOX, MINE, SETTLE, box, call, hosts_seen, on_host, record
+from hostler.testing.hostscene import (
+    BOX,
+    HIS,
+    MINE,
+    SETTLE,
+    box,
+    call,
+    hosts_seen,
+    on_host,
+    record,
+)
 from hostler.testing.scene import BEGIN
 
 SECOND = timedelta(seconds=1)
@@ -185,6 +195,30 @@ def test_a_host_that_no_tie_explains_is_dirty_and_for_the_sweep(condition: HostC
         step = decided(hosts_seen(host, box(stage), now=LATER))
         assert (step.host.condition, step.goal) == (HostCondition.DIRTY, None)
         assert step.host.wiped is None
+
+
+@pytest.mark.parametrize("stage", ["pending", "claimed", "resting", "rested", "releasing"])
+@pytest.mark.parametrize(
+    "host",
+    [
+        WIPING,
+        replace(WIPING, wiped=LATER),
+        record(goal=HostGoal.WIPED),
+        record(condition=HostCondition.QUARANTINED, goal=HostGoal.WIPED, quarantined_until=LATER),
+        record(condition=HostCondition.RETIRING, goal=HostGoal.RETIRED),
+    ],
+)
+def test_a_tenant_that_no_record_knows_ends_all_work_on_its_host(host: Host, stage: str) -> None:
+    """Records that are older than the name, a backup, cannot tell who uses the host by now."""
+    host = replace(host, machine=MINE)
+    step = decided(hosts_seen(host, box(stage, holder=HIS), now=LATER + SECOND))
+    assert (step.host.condition, step.goal, step.host.wiped) == (HostCondition.DIRTY, None, None)
+    assert step.host.wiping is None
+    known = gone(id=HIS)
+    kept = decided(hosts_seen(host, box(stage, holder=HIS), now=LATER, past=(known,)))
+    assert kept.goal is host.goal, "a late rename of a tenant that is gone changes nothing"
+    kept = decided(hosts_seen(host, box(stage, holder=MINE), now=LATER))
+    assert kept.goal is host.goal, "nor does the name of its last tenant"
 
 
 def test_absence_needs_two_looks_and_settle() -> None:

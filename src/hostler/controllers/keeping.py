@@ -12,7 +12,7 @@ from hostler.domain.errors import Fenced, StoreError
 from hostler.domain.gate import Act, Evidence, pass_gate
 from hostler.domain.host import Host, HostCondition, HostGoal, ask_host
 from hostler.domain.hostcalls import fold_host, host_allowed, host_part
-from hostler.domain.hosting import HostsSeen, HostStep, decide_hosts
+from hostler.domain.hosting import HostsSeen, HostStep, decide_hosts, names_unknown
 from hostler.domain.ids import HostId, MachineId, PartId, TurnId
 from hostler.domain.parts import Part
 
@@ -59,15 +59,20 @@ async def gather_hosts(
 
 
 def _claimants(state: AccountState) -> Iterator[MachineId]:
-    """Yield the machines that hosts are pending for, by their names, while no record says more."""
+    """Yield the machines that names tell of where records do not say enough.
+
+    Those that hosts are pending for, and those that have a host on which its record has work.
+    """
     hosts, kind = state.stable.hosts, state.account.provider.traits.hosts
     for sighting in state.view.sightings.values():
         part = sighting.part
         record = hosts.get(HostId(part.id)) if part.slot.kind == kind else None
-        if record is not None and part.note("stage") == "pending":
-            holder = MachineId(part.note("holder"))
-            if record.late != holder:
-                yield holder
+        if record is None:
+            continue
+        holder = MachineId(part.note("holder"))
+        pending = part.note("stage") == "pending" and record.late != holder
+        if pending or (record.goal is not None and names_unknown(record, part, ())):
+            yield holder
 
 
 class Keeper:

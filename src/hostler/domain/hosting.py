@@ -4,7 +4,7 @@ One host's record is moved along with what the world shows; who holds a host is 
 The goal that comes out is pursued by the provider's next calls for hosts.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -17,7 +17,7 @@ from .machine import RETIRE, RETIRE_ASKED, Asked, Fate, Machine
 from .parts import Condition, Part
 from .phases import Phase
 from .reasons import Reason
-from .stages import AT_HOME, OTHERS, OURS
+from .stages import AT_HOME, OTHERS, OURS, TENANT
 from .tenancies import ALONE, FAULT, STRANGER
 from .traits import Traits
 from .view import View
@@ -125,7 +125,24 @@ def _decided(host: Host, seen: HostsSeen) -> HostStep:
     if part is None:
         return _missing(step, seen)
     step = replace(step, host=_closed(replace(step.host, missing=None), seen))
+    if step.host.goal is not None and names_unknown(host, part, (*seen.machines, *seen.past)):
+        void = replace(_void(step.host), goal=None)
+        return replace(step, host=void.now(HostCondition.DIRTY, seen.now, _UNKNOWN))
     return _aimed(_stands(step, part, seen))
+
+
+_UNKNOWN = "its name tells of a machine that no record knows"
+
+
+def names_unknown(host: Host, part: Part, known: Collection[MachineId]) -> bool:
+    """Tell whether a host that no machine holds bears the name of a tenant that no record knows.
+
+    The records are older than the name: a backup was put back. Somebody may use the host, so that
+    it is for the ledger, and what was proved before says nothing.
+    """
+    holder = MachineId(part.note("holder"))
+    strange = bool(holder) and holder != host.machine and holder not in known
+    return strange and part.note("stage") in TENANT
 
 
 def _described(host: Host, part: Part | None, seen: HostsSeen) -> Host:
