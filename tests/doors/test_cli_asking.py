@@ -108,6 +108,7 @@ class Found:
     well: bool
     about: str
     text: str
+    lasting: bool = False
 
 
 class Choosy(FakeProvider):
@@ -129,3 +130,43 @@ def test_check_online_fails_where_the_provider_finds_something_wrong(capsys: Out
     assert result.code == 1
     assert "not in order" in result.out
     assert "is not sold" in result.out
+
+
+class Misled(FakeProvider):
+    """Knows why nothing answers, and something that heals by itself."""
+
+    async def check_online(
+        self, offers: Mapping[FleetName, tuple[Offer, ...]]
+    ) -> tuple[Found, ...]:
+        del offers
+        return (Found(False, "z-1", "is no zone", lasting=True), Found(False, "z-2", "is slow"))
+
+
+def test_check_online_says_what_must_be_changed_where_nothing_answers(capsys: Out) -> None:
+    outside = InMemory()
+    run(fill(outside.store_))
+    outside.provider = Misled(outside.cloud().world, HOME)
+    outside.cloud().dead.add(Zone("z-1"))
+    result = cli(outside, capsys, "check", str(FILE), "--online")
+    assert (result.code, result.err) == (7, "hostler: z-1 is no zone\n")
+
+
+def test_a_look_that_failed_names_the_zone(capsys: Out) -> None:
+    outside = InMemory()
+    run(fill(outside.store_))
+    outside.cloud().dead.add(Zone("z-1"))
+    assert "looked at: z-1: the zone" in cli(outside, capsys, "plan", str(FILE)).err
+
+
+@pytest.mark.parametrize(
+    "argv", [("status",), ("frob",), ("plan", str(FILE), "--no-such"), ("scale", str(FILE), "two")]
+)
+def test_a_command_line_that_is_none_is_told_as_json_to_a_program(
+    argv: tuple[str, ...], capsys: Out
+) -> None:
+    told = cli(InMemory(), capsys, *argv, "--json")
+    assert (told.code, told.err, told.json["error"]["exit"]) == (2, "", 2)
+    assert told.json["error"]["kind"] == "UsageError"
+    said = cli(InMemory(), capsys, *argv)
+    assert (said.code, said.out) == (2, "")
+    assert told.json["error"]["message"].split()[0] in said.err

@@ -157,3 +157,26 @@ def test_what_cannot_be_played_is_an_error_of_usage(capsys: Out) -> None:
     assert unknown.code == 2
     assert "idle-24h" in json.loads(unknown.out)["error"]["message"]
     assert cli(outside, capsys, "--policy", "default").code == 2
+
+
+@pytest.mark.parametrize("price", ["0", "-3"])
+def test_a_price_is_more_than_nothing(capsys: Out, price: str) -> None:
+    trying = Scripted()
+    argv = ("--policy", "default", "--demand", "generated", "--price", price, "--json")
+    result = cli(InMemory(), capsys, *argv, trying=trying)
+    assert (result.code, trying.played) == (2, [])
+    assert "--price" in json.loads(result.out)["error"]["message"]
+
+
+class InVain(Scripted):
+    """Plays demands that were over before any host was there: nobody need have paid anything."""
+
+    def outcome(self, policy: str, demand: Demand, price: float) -> Outcome:
+        return replace(super().outcome(policy, demand, price), optimal_hours=0.0)
+
+
+def test_nothing_is_so_many_percent_above_nothing(capsys: Out) -> None:
+    argv = ("--policy", "default", "--demand", "generated")
+    told = cli(InMemory(), capsys, *argv, "--json", trying=InVain())
+    assert [entry["above_optimum"] for entry in told.json["policies"]] == [None]
+    assert "%" not in cli(InMemory(), capsys, *argv, trying=InVain()).out

@@ -281,3 +281,32 @@ def test_a_host_is_explained_under_the_phase_of_nobody(capsys: Out) -> None:
     run(fill(outside.store_, made(1, Phase.WANTED, offer=FLEET.offers[0])))
     told = cli(outside, capsys, "explain", str(FILE), FIRST, "--json").json
     assert told["host"] is None
+
+
+def test_a_plan_for_a_new_machine_marks_a_host_that_is_not_chosen_yet(capsys: Out) -> None:
+    """Which host it is follows from the machine's id; whether it is wiped first is known."""
+    outside = WithMacs(fleets=(replace(FLEET, size=3),))
+    clean, _ = outside.stock(2)
+    run(fill(outside.store_))
+    name = outside.world.console.mac(clean).name
+    keep(outside, clean, condition=HostCondition.FREE, wiped=NOW, name=name, pool=POOL)
+    (fleet,) = cli(outside, capsys, "plan", str(FILE), "--json").json["fleets"]
+    assert fleet["condition"].startswith("no_available_host")
+    calls = [call for planned in fleet["machines"] for call in planned["calls"]]
+    assert [call["kind"] for call in calls] == ["mac.mark.pending"] * 2
+    assert [call["args"]["host"] for call in calls] == ["<host 1>", "<host 2>"]
+    assert [call["args"]["wipes"] for call in calls] == [False, True]
+    assert "+ mac.mark.pending" in cli(outside, capsys, "plan", str(FILE)).out
+
+
+def test_explaining_a_machine_says_what_its_host_shows_now(capsys: Out) -> None:
+    """What the record says was seen at its last save."""
+    outside = WithMacs()
+    (host,) = outside.stock(1)
+    machine = on_host(outside, host)
+    outside.world.console.do("reinstall", host)
+    assert machine.observed != "reinstalling"
+    told = cli(outside, capsys, "explain", str(FILE), FIRST).out
+    assert [line.split()[-1] for line in told.splitlines() if line.startswith("observed")] == [
+        "reinstalling"
+    ]

@@ -44,6 +44,7 @@ async def test_a_pool_in_which_nothing_stands_is_told() -> None:
     project.world.console.rename(project.ids[0], "desk-1")
     finding = (await found(project))["pool pool- of fleet macs"]
     assert (finding.well, "begins with pool-" in finding.text) == (False, True)
+    assert "hostler pool FILE add SERVER" in finding.text
 
 
 async def test_a_family_that_is_not_published_and_a_type_that_is_not_sold_are_told() -> None:
@@ -51,8 +52,20 @@ async def test_a_family_that_is_not_published_and_a_type_that_is_not_sold_are_to
     said = await found(project, Offer("M2-L", ZONE, "Catalina"), Offer("M9-X", ZONE, "Tahoe"))
     assert not said[IMAGES.format("Catalina")].well
     assert said[IMAGES.format("Catalina")].lasting
+    assert (
+        "; there are DevOS, Sequoia, Sonoma, Tahoe: see `os`"
+        in said[IMAGES.format("Catalina")].text
+    )
     unsold = said["M9-X in fr-par-1"]
-    assert (unsold.well, unsold.text, unsold.lasting) == (False, "is not sold there", True)
+    assert (unsold.well, unsold.lasting) == (False, True)
+    assert unsold.text.startswith("is not sold there; sold are M2-L, ")
+
+
+async def test_a_type_that_is_not_sold_is_told_also_where_no_types_are_listed() -> None:
+    project = Project(1)
+    project.world.script(Rule(fault="html_5xx", route="mac_type.list", count=10))
+    said = await found(project, Offer("M9-X", ZONE, "Tahoe"))
+    assert said["M9-X in fr-par-1"].text == "is not sold there"
 
 
 async def test_a_zone_that_there_is_not_is_told_once() -> None:

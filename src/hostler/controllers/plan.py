@@ -5,11 +5,12 @@ from dataclasses import dataclass, replace
 
 from hostler.domain.allowed import allowed
 from hostler.domain.calls import Call, Done, Effect
+from hostler.domain.claims import CLEAN
 from hostler.domain.commands import Decision, KeepRow, Reclaim, Tend
 from hostler.domain.decide import decide
 from hostler.domain.fleet import Fleet
 from hostler.domain.fold import fold, fold_parts, planned
-from hostler.domain.ids import Epoch, MachineId, TurnId
+from hostler.domain.ids import Epoch, HostId, MachineId, TurnId
 from hostler.domain.machine import Machine, Offer, ask
 from hostler.domain.parts import Part, Scope
 from hostler.domain.phases import Goal, Phase
@@ -146,8 +147,18 @@ def _new(offer: Offer, place: int, command: KeepRow, seen: Seen, ways: Ways) -> 
         phase=Phase.STARTING,
         offer=offer,
     )
-    planned_calls = _of(machine, Goal.PRESENT, (), seen, ways)
+    planned_calls = _of(_housed(machine, place, command, seen), Goal.PRESENT, (), seen, ways)
     return replace(planned_calls, machine=None, phase=Phase.WANTED, reason="made")
+
+
+def _housed(machine: Machine, place: int, command: KeepRow, seen: Seen) -> Machine:
+    """Give a machine a host to plan with: the real one follows from its id, which is not known."""
+    rank = command.inserts[:place].count(machine.offer)
+    free = [free for free in seen.free if free.offer == machine.offer][rank : rank + 1]
+    if not free:
+        return machine
+    housed = replace(machine, host=HostId(f"<host {place + 1}>"))
+    return housed.with_fact(CLEAN, seen.now) if free[0].clean else housed
 
 
 def _of(machine: Machine, goal: Goal, parts: tuple[Part, ...], seen: Seen, ways: Ways) -> Planned:

@@ -63,5 +63,9 @@ class NotAllowed(ProviderError):
     again = False
 
 
+class UsageError(HostlerError):
+    """The command line is not one; nothing was done."""
+
+
 class WishRefused(HostlerError):
     """What a door asked for cannot be wished: the message says the limit and how to change it."""

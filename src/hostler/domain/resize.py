@@ -234,7 +234,10 @@ def why_no_offer(row: FleetRow, seen: Seen) -> tuple[str, datetime | None]:
             return claims.none_free(seen), None
         if trying:
             return f"trying {trying[0]} with one machine after it failed", None
-        return "no zone of this fleet could be looked at whole lately", None
+        return (
+            "no zone of this fleet could be looked at whole lately: `hostler check FILE --online`",
+            None,
+        )
     first = min(blocked, key=lambda s: s.until)
     word = "waiting for stock" if all(s.stock for s in blocked) else "backing off"
     offers = "; ".join(f"{s.offer}: {s.why}" for s in blocked)

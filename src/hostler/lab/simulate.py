@@ -17,6 +17,9 @@ import structlog
 from rich.console import Console
 from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
+from hostler.domain.errors import UsageError
+from hostler.doors.cli.screen import Screen
+
 from .bugs import BUGS, planted
 from .macs.bugs import BUGS as MAC_BUGS
 from .macs.climate import ALL as MAC_FAULTS
@@ -65,8 +68,7 @@ def main(  # noqa: PLR0913 - the options of the command, by name
     if provider not in _BUGS or (bug and bug not in _BUGS[provider]):
         known = ", ".join(_BUGS.get(provider, ()))
         wrong = f"bug {bug!r}; there are {known}" if known else f"provider {provider!r}"
-        sys.stderr.write(f"hostler: there is no {wrong}\n")
-        return 2
+        return Screen(json=json).fail(UsageError(f"there is no {wrong}"))
     size = Size(machines=machines, days=days or _DAYS.get(provider, Size().days))
     first = 1 if seed is None else seed
     numbers = tuple(range(first, first + seeds))

@@ -229,7 +229,9 @@ def explained_picture(explained: Explained, seen: Seen) -> RenderableType:
     bound = bound_of(machine, seen.fleet)
     due = f"until {clock_time(machine.since + bound, seen.now)}" if bound else ""
     next_said = f"{verdict.next.step}: {verdict.next.detail}".removesuffix(": ")
-    when = f", {until(verdict.next.at, seen.now)}" if verdict.next.at else ""
+    last = "at the latest " if verdict.next.step == "observe" else ""
+    when = f", {last}{until(verdict.next.at, seen.now)}" if verdict.next.at else ""
+    stall = stall_of(machine, seen)
     return Group(
         title,
         pictures.facts(
@@ -237,14 +239,14 @@ def explained_picture(explained: Explained, seen: Seen) -> RenderableType:
                 ("because", sentence(verdict.reason)),
                 ("since", clock_time(machine.since, seen.now)),
                 ("bound", f"{PHASES[machine.phase].bound} {span(bound)}, {due}" if bound else ""),
-                ("observed", machine.observed),
+                ("observed", (stall.status if stall else "") or machine.observed),
                 ("offer", str(machine.offer)),
                 ("price", f"{euros(machine.price)} an hour" if machine.price else ""),
                 ("held", held_until(machine, seen.now)),
                 ("blocked by", verdict.blocker),
                 ("next", f"{next_said}{when}"),
                 ("last error", machine.error),
-                *(host_facts(stall, seen.now) if (stall := stall_of(machine, seen)) else ()),
+                *(host_facts(stall, seen.now) if stall else ()),
                 ("the fleet", explained.condition),
             )
         ),

@@ -12,8 +12,10 @@ from rich.text import Text
 from hostler.config.values import Config
 from hostler.controllers.plan import look_once
 from hostler.controllers.settings import Account
+from hostler.domain.errors import ProviderError
 from hostler.domain.fleet import Fleet
-from hostler.ports.online import ChecksOnline
+from hostler.domain.seen import Seen
+from hostler.ports.online import ChecksOnline, Finding
 from hostler.ports.store import Store
 
 from .exits import Exit
@@ -84,18 +86,33 @@ class Checking:
             for account in accounts:
                 for fleet in account.fleets:
                     seen = await look_once(ports, account, fleet, config.settings)
-                    whole(seen)
+                    await _answers(account, seen)
                     yield _looked(account, fleet, len(seen.view.sightings), len(seen.foreign))
                 for found in await _findings(account):
                     yield found
 
 
+async def _answers(account: Account, seen: Seen) -> None:
+    """Raise ProviderError where nothing answers; the provider may know what must be changed."""
+    try:
+        whole(seen)
+    except ProviderError as error:
+        lasting = [f"{f.about} {f.text}" for f in await _found(account) if f.lasting]
+        if not lasting:
+            raise
+        raise ProviderError("; ".join(lasting)) from error
+
+
 async def _findings(account: Account) -> tuple[Checked, ...]:
+    found = await _found(account)
+    return tuple(Checked(about=f.about, text=f.text, well=f.well) for f in found)
+
+
+async def _found(account: Account) -> tuple[Finding, ...]:
     if not isinstance(account.provider, ChecksOnline):
         return ()
     offers = {fleet.name: fleet.offers for fleet in account.fleets}
-    found = await account.provider.check_online(offers)
-    return tuple(Checked(about=f.about, text=f.text, well=f.well) for f in found)
+    return await account.provider.check_online(offers)
 
 
 def _looked(account: Account, fleet: Fleet, parts: int, foreign: int) -> Checked:

@@ -8,6 +8,7 @@ from hostler.domain.errors import (
     ProviderError,
     StoreError,
     StoreHeld,
+    UsageError,
     WishRefused,
 )
 
@@ -42,7 +43,7 @@ MEANINGS: dict[Exit, str] = {
 def exit_of(error: HostlerError) -> Exit:
     """Return the code that an error ends with."""
     match error:
-        case ConfigError() | WishRefused():
+        case ConfigError() | UsageError() | WishRefused():
             return Exit.USAGE
         case StoreHeld():
             return Exit.HELD

@@ -19,5 +19,5 @@ def whole_hosts(seen: HostsSeen) -> HostsSeen:
 
 def _check(view: View) -> None:
     if view.failed and not view.whole:
-        errors = dict.fromkeys(looked.error for looked in view.failed.values())
+        errors = dict.fromkeys(f"{zone}: {found.error}" for (zone, _), found in view.failed.items())
         raise ProviderError("the provider could not be looked at: " + "; ".join(errors))

@@ -5,9 +5,12 @@ from collections.abc import Callable, Mapping, Sequence
 import cyclopts
 from cyclopts import App, CycloptsError, Group
 
+from hostler.domain.errors import UsageError
+
 from .exits import Exit
 from .guard import guarded
 from .outside import Outside
+from .screen import Screen
 
 Command = Callable[..., int]
 Groups = Mapping[str, Mapping[str, Command]]
@@ -89,9 +92,12 @@ def _room(app: App, name: str, title: str, group: Group) -> App:
 
 
 def main(app: App, argv: Sequence[str]) -> int:
-    """Run one command line and return its exit code."""
+    """Run one command line and return its exit code; programs are told of mistakes as JSON too."""
+    json = "--json" in argv
     try:
-        code: object = app(list(argv), exit_on_error=False, result_action="return_value")
-    except CycloptsError:
-        return int(Exit.USAGE)
+        code: object = app(
+            list(argv), exit_on_error=False, print_error=not json, result_action="return_value"
+        )
+    except CycloptsError as error:
+        return Screen(json=True).fail(UsageError(str(error))) if json else int(Exit.USAGE)
     return code if isinstance(code, int) else int(Exit.OK)

@@ -109,7 +109,10 @@ class Money:
         seed: Annotated[int, Parameter(help="of a generated demand")] = 1,
         price: Annotated[
             float | None,
-            Parameter(help="euros an hour of one host; left out: as recorded, or 1"),
+            Parameter(
+                help="euros an hour of one host; left out: as recorded, or 1",
+                validator=Number(gt=0),
+            ),
         ] = None,
         about: About | None = None,
     ) -> int:
@@ -267,7 +270,7 @@ def outcomes(found: list[Outcome], price: float) -> RenderableType:
             f"{entry.paid_hours:,.0f}",
             f"{entry.used_hours:,.0f}",
             f"{entry.optimal_hours:,.0f}",
-            f"{above(entry):.1%}",
+            f"{more:.1%}" if (more := above(entry)) is not None else "",
             euros(entry.euros),
             whole(entry.mean_wait),
             whole(entry.p95_wait),
@@ -281,9 +284,9 @@ def whole(time: timedelta) -> str:
     return span(timedelta(seconds=round(time.total_seconds())))
 
 
-def above(entry: Outcome) -> float:
-    """Return by which part more was paid than the least that would have done."""
-    return entry.paid_hours / entry.optimal_hours - 1 if entry.optimal_hours else 0.0
+def above(entry: Outcome) -> float | None:
+    """Return by which part more was paid than the least that would have done; None of nothing."""
+    return entry.paid_hours / entry.optimal_hours - 1 if entry.optimal_hours else None
 
 
 def outcome_json(entry: Outcome) -> Mapping[str, object]:
@@ -294,7 +297,7 @@ def outcome_json(entry: Outcome) -> Mapping[str, object]:
         "paid_hours": round(entry.paid_hours, 4),
         "used_hours": round(entry.used_hours, 4),
         "optimal_paid_hours": round(entry.optimal_hours, 4),
-        "above_optimum": round(above(entry), 6),
+        "above_optimum": None if (more := above(entry)) is None else round(more, 6),
         "euros": round(entry.euros, 6),
         "mean_wait_seconds": entry.mean_wait.total_seconds(),
         "p95_wait_seconds": entry.p95_wait.total_seconds(),

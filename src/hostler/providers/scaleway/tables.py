@@ -31,6 +31,10 @@ TypeName = Annotated[
         extra={"expected": 'a type of server, such as "DEV1-S" or "PLAY2-PICO"'},
     ),
 ]
+MacType = Annotated[
+    str,
+    Meta(pattern=r"^[A-Z0-9][A-Z0-9-]{1,39}$", extra={"expected": 'a type of Mac, such as "M2-L"'}),
+]
 ZoneName = Annotated[
     str,
     Meta(pattern=r"^[a-z]{2}-[a-z]{3}-[0-9]$", extra={"expected": 'a zone, such as "fr-par-1"'}),

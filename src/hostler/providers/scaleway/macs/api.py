@@ -3,7 +3,9 @@
 from hostler.domain.ids import Zone
 from hostler.providers.scaleway.api import bare
 from hostler.providers.scaleway.client import Client
+from hostler.providers.scaleway.errors import Garbled
 from hostler.providers.scaleway.pages import Listing, Paged, list_all
+from hostler.providers.scaleway.wire import Unreadable
 
 from .wire import (
     ATTACHMENTS,
@@ -53,6 +55,15 @@ class MacApi:
         """Return how many there are: no_stock, low_stock, high_stock, or unknown_stock."""
         found = bare(TYPES, await self.client.get(_path(zone, f"server-type/{type_name}")))
         return found.stock or "unknown_stock"
+
+    async def sold(self, zone: Zone) -> tuple[str, ...]:
+        """Return the names of the types that a zone sells."""
+        response = await self.client.get(_path(zone, "server-types"))
+        try:
+            page = TYPES.page(response.body)
+        except Unreadable as error:
+            raise Garbled(str(error)) from None
+        return tuple(sorted(found.name for found in page.items if found.name))
 
     async def reinstall(self, zone: Zone, mac: str, image: str, *, by: float) -> Mac:
         """Wipe a Mac and install an image, by default the usual one of its type."""

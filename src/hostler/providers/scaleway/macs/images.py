@@ -36,6 +36,16 @@ def version_key(image: Os) -> tuple[tuple[int, ...], str]:
     return tuple(int(number) for number in _NUMBER.findall(text)[:8]), text
 
 
+def families(images: Iterable[Os], type_name: str) -> tuple[str, ...]:
+    """Return the families of which a type can boot an image."""
+    told = {
+        image.family or ""
+        for image in images
+        if _fits(image, family_key(image.family or ""), type_name)
+    }
+    return tuple(sorted(told - {""}))
+
+
 def newest(images: Iterable[Os], family: str, type_name: str) -> Os | None:
     """Return the newest image of a family that a type can boot; None where none is published."""
     fitting = (image for image in images if _fits(image, family_key(family), type_name))

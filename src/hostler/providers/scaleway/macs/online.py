@@ -13,7 +13,7 @@ from hostler.providers.scaleway.errors import TROUBLE, Failed
 from hostler.providers.scaleway.online import Finding, cannot
 
 from .api import MacApi
-from .images import newest
+from .images import families, newest
 from .read import MacReader
 
 Fits = Callable[[FleetName, Offer, Part], str]
@@ -55,10 +55,19 @@ class MacOnline:
         try:
             stock = await self._api.stock(offer.zone, offer.type)
         except TROUBLE as trouble:
-            absent = isinstance(trouble, Failed) and trouble.problem.status in {400, 404}
-            said = "is not sold there" if absent else f"cannot be read: {trouble}"
-            return (Finding(False, about, said, lasting=absent),)
+            if isinstance(trouble, Failed) and trouble.problem.status in {400, 404}:
+                said = f"is not sold there{await self._instead(offer.zone)}"
+                return (Finding(False, about, said, lasting=True),)
+            return (Finding(False, about, f"cannot be read: {trouble}"),)
         return (Finding(True, about, f"is sold there ({stock})"), await self._image(offer))
+
+    async def _instead(self, zone: Zone) -> str:
+        """Return what a zone sells, where that is told."""
+        try:
+            names = await self._api.sold(zone)
+        except TROUBLE:
+            return ""
+        return f"; sold are {', '.join(names)}: see `types`" if names else ""
 
     async def _image(self, offer: Offer) -> Finding:
         about = f"images of {offer.image} for {offer}"
@@ -68,7 +77,9 @@ class MacOnline:
         image = newest(listing.found.values(), offer.image, offer.type)
         if image is None:
             said = "none is published: hosts would be wiped to the usual image of their type, and "
-            return Finding(False, about, said + "fit no more", lasting=True)
+            there = ", ".join(families(listing.found.values(), offer.type))
+            cure = f"; there are {there}: see `os`" if there else ""
+            return Finding(False, about, f"{said}fit no more{cure}", lasting=True)
         return Finding(True, about, f"the newest is {image.name or image.id}")
 
     def _pools(
@@ -87,7 +98,10 @@ class MacOnline:
         about = f"pool {pool} of fleet {fleet}"
         mine = [p for p in parts if p.note("pool") == pool and p.note("stage") not in _NOBODYS]
         if not mine:
-            said = f"no host of the project has a name that begins with {pool}"
+            said = (
+                f"no host of the project has a name that begins with {pool}: give some such names "
+                "in the console, or use `hostler pool FILE add SERVER`"
+            )
             return Finding(False, about, said)
         free = [p for p in mine if any(not self._fits(fleet, offer, p) for offer in asked)]
         return Finding(True, about, f"{len(mine)} hosts, {len(free)} of them free and fitting")

@@ -6,7 +6,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from hostler.domain.buying import Limits
-from hostler.providers.scaleway.tables import AccountTable, Id, TypeName, ZoneName
+from hostler.providers.scaleway.tables import AccountTable, Id, MacType, ZoneName
 
 PREFIX = r"^(?!hostler)[A-Za-z0-9][A-Za-z0-9_-]{0,40}$"
 A_PREFIX = {
@@ -59,7 +59,7 @@ class MacTable(Struct, frozen=True, kw_only=True):
     """What the Macs of a fleet are claimed by."""
 
     types: Annotated[
-        tuple[TypeName, ...],
+        tuple[MacType, ...],
         Meta(min_length=1, description="types of Mac in order of preference, such as M2-L"),
     ]
     zones: Annotated[
