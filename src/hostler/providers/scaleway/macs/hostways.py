@@ -1,6 +1,6 @@
 """Host ways: the pure half for hosts that no machine holds: wiped, put back, ordered, given up."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from hostler.domain.calls import Call, Effect, Shows
 from hostler.domain.fleet import Order
@@ -22,6 +22,9 @@ from .ways import (
     mark_kind,
     reinstall,
 )
+
+OVERDUE = timedelta(minutes=5)
+"""So long after its date a host that was to be deleted by itself is left to that."""
 
 
 def host_calls(goal: HostGoal, host: Host, part: Part, now: datetime) -> tuple[Call, ...]:
@@ -128,12 +131,17 @@ def _retired(host: Host, part: Part, now: datetime) -> tuple[Call, ...]:
 
 
 def _ended(host: Host, part: Part, now: datetime) -> tuple[Call, ...]:
-    """Delete it if that may be, or have it deleted at its date; then wait for that date."""
+    """Delete it if that may be, or have it deleted at its date; then wait for that date.
+
+    What is deleted by itself at its date is deleted by us only when that is overdue: by whose clock
+    a host is paid for until then is not ours to say.
+    """
     told = part.note("deletable")
     deletable = datetime.fromisoformat(told) if told else host.scheduled
+    if part.note("scheduled"):
+        overdue = deletable is not None and now >= deletable + OVERDUE
+        return (_plain(DELETE, part),) if overdue else ()
     early = deletable is not None and now < deletable
-    if part.note("scheduled") and (early or deletable is None):
-        return ()
     return (_plain(SCHEDULE if early else DELETE, part),)
 
 
