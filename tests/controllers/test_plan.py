@@ -1,20 +1,24 @@
 """Plan: the very calls that apply makes, by the code that acts; looking changes nothing."""
 
 from dataclasses import replace
+from datetime import datetime
 
 import pytest
 
 from hostler.controllers.given import Ports
-from hostler.controllers.plan import Plan, look_once, plan
+from hostler.controllers.plan import SEE, Plan, calls_to, look_once, plan
 from hostler.controllers.settings import Account, Settings
+from hostler.domain.calls import Call, Effect, Shows
 from hostler.domain.decide import verdict_of
 from hostler.domain.ids import AccountName
-from hostler.domain.parts import Condition
-from hostler.domain.phases import Phase
+from hostler.domain.machine import Machine
+from hostler.domain.parts import Condition, Part
+from hostler.domain.phases import Goal, Phase
 from hostler.domain.seen import WishKind
 from hostler.lab.yard import Yard
 from hostler.ports.store import Fence
 from hostler.testing.fakeways import MAKE_ADDRESS, MAKE_SERVER, POWER_ON, REMOVE_ADDRESS, TERMINATE
+from hostler.testing.hostscene import box, fleet_seen, on_host, tenant
 from hostler.testing.scene import FLEET, MIN, S
 
 pytestmark = pytest.mark.looptime
@@ -119,3 +123,52 @@ async def test_explanation_says_what_happens_next_and_it_does() -> None:
         events = await yard.store.events(machine=seen.machines[0].id)
     reasons = [kept.event.reason for kept in events if kept.event.kind == "moved"]
     assert "stopped" in reasons
+
+
+class Marks:
+    """Ways of a host that is marked first, and wiped as soon as it is ready."""
+
+    def next_calls(
+        self,
+        goal: Goal,
+        machine: Machine,
+        parts: tuple[Part, ...],
+        now: datetime,  # noqa: ARG002 - nothing here waits for a time
+    ) -> tuple[Call, ...]:
+        assert goal is Goal.ABSENT
+        if not parts:
+            return ()
+        part = parts[0]
+        mark = Call(
+            kind="mark",
+            slot=part.slot,
+            zone=part.zone,
+            effect=Effect.DESTROY,
+            target=part.id,
+            once=True,
+            shows=Shows.MARK,
+            aim="releasing",
+            args=(("machine", machine.id),),
+        )
+        if part.note("stage") != "releasing":
+            return (mark,)
+        wipe = replace(mark, kind="wipe", shows=Shows.WIPE)
+        return (wipe,) if part.status == "up" else ()
+
+
+@pytest.mark.parametrize(
+    ("condition", "kinds", "waits"),
+    [
+        (Condition.UP, ["mark", "wipe"], ""),
+        (Condition.BUSY, ["mark"], SEE),
+        (Condition.UNKNOWN, ["mark"], SEE),
+    ],
+)
+def test_plan_of_a_host_whose_status_may_change_waits_for_the_answer(
+    condition: Condition, kinds: list[str], waits: str
+) -> None:
+    """The answer to its mark may show it ready: then it is wiped in the same step."""
+    machine, part = on_host(Phase.STOPPING), tenant("claimed", condition)
+    seen = fleet_seen((machine,), (part, box("claimed", condition)))
+    calls, told = calls_to(machine, Goal.ABSENT, (part,), seen, Marks())
+    assert ([call.kind for call in calls], told) == (kinds, waits)

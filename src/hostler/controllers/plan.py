@@ -10,9 +10,10 @@ from hostler.domain.commands import Decision, KeepRow, Reclaim, Tend
 from hostler.domain.decide import decide
 from hostler.domain.fleet import Fleet
 from hostler.domain.fold import fold, fold_parts, planned
-from hostler.domain.ids import Epoch, HostId, MachineId, TurnId
+from hostler.domain.host import host_of
+from hostler.domain.ids import Epoch, HostId, MachineId, PartId, TurnId
 from hostler.domain.machine import Machine, Offer, ask
-from hostler.domain.parts import Part, Scope
+from hostler.domain.parts import Condition, Part, Scope
 from hostler.domain.phases import Goal, Phase
 from hostler.domain.seen import Seen
 from hostler.domain.sure import parts_of
@@ -30,6 +31,9 @@ PLAN = TurnId("plan")
 """The turn of what is only planned."""
 
 _MOST_CALLS = 64
+_STEADY = frozenset({Condition.UP, Condition.FAILED})
+"""How a host stands that does not change by itself."""
+
 SEE = "its answer"
 """What a step waits for whose next call depends on an answer that no plan can assume."""
 
@@ -182,7 +186,8 @@ def calls_to(
     while len(calls) < _MOST_CALLS:
         ready = allowed(machine, goal, parts, seen, ways)
         if not ready.calls:
-            return tuple(calls), ready.waits
+            hangs = bool(calls) and _may_be_other(machine, parts, seen)
+            return tuple(calls), ready.waits or (SEE if hangs else "")
         many = (
             ready.calls if all(c.effect is Effect.DESTROY for c in ready.calls) else ready.calls[:1]
         )
@@ -192,6 +197,16 @@ def calls_to(
             calls.append(call)
             machine, parts = _assume(machine, parts, call, seen)
     return tuple(calls), ""
+
+
+def _may_be_other(machine: Machine, parts: tuple[Part, ...], seen: Seen) -> bool:
+    """Tell whether the next answer may show the machine's host in another status than the look.
+
+    One that was busy may be ready by then, and be asked for more at once.
+    """
+    host = seen.view.part(PartId(machine.host)) if machine.host else None
+    there = any(host_of(part.id) == machine.host for part in parts)
+    return there and host is not None and host.condition not in _STEADY
 
 
 def _assume(
