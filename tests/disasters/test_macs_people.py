@@ -6,12 +6,13 @@ from functools import partial
 
 import pytest
 
-from hostler.domain.ids import InstallationId
+from hostler.domain.ids import InstallationId, MachineId
 from hostler.domain.phases import Phase
 from hostler.lab.macstand import (
     FLEET,
     MINUTE,
     OTHERS,
+    POOL,
     MacStand,
     changes,
     play_macs,
@@ -19,7 +20,9 @@ from hostler.lab.macstand import (
     words,
 )
 from hostler.lab.stand import Hostler
+from hostler.simulators.scaleway.macs.options import MacOptions
 from hostler.simulators.scaleway.macs.records import MacStatus
+from hostler.simulators.scaleway.options import Options
 from hostler.simulators.scaleway.weather import Rule
 from hostler.stores.memory import MemoryStore
 
@@ -278,6 +281,70 @@ def test_a_host_that_somebody_wipes_under_a_machine_breaks_it() -> None:
         await s.until(replaced, 2 * HOUR)
         told = {kept.event.reason for kept in await hostler.events()}
         assert "wiped" in told
+
+    play_macs(scene)
+
+
+async def replaced(s: MacStand, hostler: Hostler, first: MachineId) -> None:
+    """Wait until another machine is ready in the first one's place."""
+
+    async def holds() -> bool:
+        return [m.id for m in await hostler.machines() if m.phase is Phase.READY] not in (
+            [first],
+            [],
+        )
+
+    await s.until(holds, 3 * HOUR)
+
+
+@pytest.mark.parametrize("sealed", [0.0, 300.0])
+def test_a_host_that_was_wiped_while_nobody_looked_breaks_its_machine(sealed: float) -> None:
+    """Its password is another one than when it was claimed, or than when that was shown at last."""
+
+    async def scene(s: MacStand) -> None:
+        hostler = s.hostler()
+        await s.ready(hostler, 1)
+        (first,) = await hostler.machines()
+        await s.stand.clock.sleep(10 * MINUTE)
+        await hostler.stop()
+        s.truth.hostlers.remove(hostler)
+        s.stand.world.console.do("reinstall", s.ids[0])
+        await s.stand.clock.sleep(HOUR)
+        assert s.mac().status is MacStatus.READY
+        again = s.hostler(store=hostler.store)
+        await replaced(s, again, first.id)
+        told = {kept.event.reason for kept in await again.events()}
+        assert "wiped" in told
+
+    play_macs(scene, options=Options(macs=MacOptions(sealed=sealed)))
+
+
+def test_a_host_that_another_installation_took_and_used_is_not_taken_back() -> None:
+    """While nobody of ours looked: our machine's disk is gone, and the host is somebody else's.
+
+    It stayed ready beside the other's machine for as long as that lasted.
+    """
+
+    async def scene(s: MacStand) -> None:
+        hostler = s.hostler()
+        await s.ready(hostler, 1)
+        (first,) = await hostler.machines()
+        await s.stand.clock.sleep(10 * MINUTE)
+        await hostler.stop()
+        s.truth.hostlers.remove(hostler)
+        s.rename(s.ids[0], "pool-by-hand")
+        other = s.hostler(OTHERS)
+        await s.ready(other, 1)
+        await s.stand.clock.sleep(10 * MINUTE)
+        installs = s.mac().installs
+        again = s.stand.mac_hostler(FLEET, hostler.store, POOL)
+
+        async def gone() -> bool:
+            return first.id not in {m.id for m in await again.machines()}
+
+        await s.until(gone, HOUR)
+        assert (await other.ready(), await again.ready()) == (1, 0)
+        assert (words(s.mac())[1:4:2], s.mac().installs) == (["claimed", "others"], installs)
 
     play_macs(scene)
 

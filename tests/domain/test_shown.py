@@ -7,9 +7,9 @@ import pytest
 
 from hostler.domain import shown
 from hostler.domain.calls import Shows
-from hostler.domain.machine import Asked, Fate
+from hostler.domain.machine import Asked, Fate, Machine
 from hostler.domain.parts import Condition, Part
-from hostler.testing.hostscene import SETTLE, box, call
+from hostler.testing.hostscene import SETTLE, box, call, on_host, tenant
 from hostler.testing.scene import BEGIN
 
 SECOND = timedelta(seconds=1)
@@ -77,3 +77,59 @@ def test_a_claim_whose_host_was_changed_beyond_settle_is_not_believed(
     asked, part = call("mark", aim=aim), box(aim)
     dated = replace(part, notes=(*part.notes, ("updated", updated))) if updated else part
     assert shown.fate(asked, dated, SURE + 2 * SECOND, SURE) is fate
+
+
+LATER = BEGIN + 2 * SECOND
+
+
+def used(aim: str = "claimed", witness: str = "before", *more: Asked) -> Machine:
+    """Return a machine whose host was marked so, and showed that witness then."""
+    mark = replace(call(f"mark.{aim}", Fate.DONE, aim=aim), witness=witness)
+    return on_host(asked=(mark, *more))
+
+
+@pytest.mark.parametrize("aim", ["claimed", "rested"])
+def test_a_host_in_use_or_at_rest_that_shows_another_witness_was_wiped(aim: str) -> None:
+    """The wipe itself need not be seen: it may begin and end between two looks."""
+    machine = used(aim)
+    assert shown.was_wiped(machine, tenant(witness="after"), LATER)
+    assert not shown.was_wiped(machine, tenant(witness="before"), LATER)
+    assert not shown.was_wiped(machine, tenant(), LATER), "it is sealed"
+    assert not shown.was_wiped(machine, tenant(witness="after"), BEGIN), "the look is older"
+
+
+@pytest.mark.parametrize(
+    "machine",
+    [
+        used(witness=""),
+        used("pending"),
+        used("claimed", "before", replace(WIPE, at=BEGIN + SECOND)),
+        replace(used(), was_ready=None),
+        on_host(),
+    ],
+)
+def test_what_is_not_known_to_be_as_it_was_proves_no_wipe_by_others(machine: Machine) -> None:
+    """Not known, not ours yet, wiped by ourselves, or not used yet."""
+    assert not shown.was_wiped(machine, tenant(witness="after"), LATER)
+
+
+def test_the_newest_mark_tells_what_the_host_showed() -> None:
+    rested = replace(call("mark.rested", Fate.DONE, LATER, aim="rested"), witness="wiped for it")
+    machine = used("claimed", "before", replace(WIPE, at=BEGIN + SECOND), rested)
+    assert shown.witness_of(machine) == "wiped for it"
+    assert not shown.was_wiped(machine, tenant("rested", witness="wiped for it"), LATER + SECOND)
+
+
+def test_a_witness_that_was_sealed_is_learnt_while_the_host_is_surely_ours() -> None:
+    sealed, open_ = used(witness=""), tenant(witness="seen")
+    assert shown.witness_of(shown.witnessed(sealed, open_, LATER)) == "seen"
+    for machine, part, at in (
+        (used(), open_, LATER),
+        (sealed, tenant(), LATER),
+        (sealed, open_, BEGIN),
+        (sealed, tenant("foreign", marked=False, witness="his"), LATER),
+        (sealed, tenant("releasing", witness="seen"), LATER),
+        (used("claimed", "", replace(WIPE, at=BEGIN + SECOND)), open_, LATER),
+        (used("pending", ""), tenant("pending", witness="seen"), LATER),
+    ):
+        assert shown.witnessed(machine, part, at) is machine

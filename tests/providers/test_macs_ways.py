@@ -235,6 +235,19 @@ def test_a_tied_host_that_lost_its_name_gets_it_back() -> None:
     assert kinds(Goal.PRESENT, machine(), lost) == ["mac.mark.pending"]
 
 
+def test_a_mark_tells_what_the_host_showed_that_a_wipe_changes() -> None:
+    """So that a wipe by somebody else is known by it later; what is sealed keeps what was known."""
+    rested, lost = tenancy_part(Stage.RESTED), tenancy_part(None)
+    sealed = tenancy_part(None, vnc_url="vnc://m1:%3Csealed%3E@51.159.0.1:5900")
+    (woken,) = calls(Goal.PRESENT, machine(was_ready=NOW), rested)
+    assert woken.witness == rested.note("witness") != ""
+    known = machine(was_ready=NOW, asked=(replace(marked(Stage.CLAIMED), witness="known"),))
+    (again,) = calls(Goal.PRESENT, known, lost)
+    assert again.witness == lost.note("witness")
+    (blind,) = calls(Goal.PRESENT, known, sealed)
+    assert blind.witness == "known"
+
+
 def test_what_was_only_promised_is_waited_for() -> None:
     promised = Part(id=tenancy(HOST, MACHINE), slot=SERVER, zone=record().zone, status="promised")
     for goal in Goal:

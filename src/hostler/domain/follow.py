@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from . import claims, loss, money, named, outfit, standby, tenancies
+from . import claims, loss, money, named, outfit, shown, standby, tenancies
 from .calls import Refusal
 from .commands import Event
 from .fleet import ProbeKind
@@ -56,11 +56,21 @@ def _note_status(step: Step, seen: Seen) -> Step:
     part = step.main(seen)
     if part is None or part.status == "promised":
         return step
+    step = _witnessed(step, part, seen) if seen.traits.hosts else step
     machine = step.machine
     address = part.address or machine.address
     if (machine.observed, machine.address) == (part.status, address):
         return step
     return replace(step, machine=replace(machine, observed=part.status, address=address))
+
+
+def _witnessed(step: Step, part: Part, seen: Seen) -> Step:
+    """Write down what a wipe by somebody else would change, where that was sealed before."""
+    sighting = seen.view.sightings.get(part.id)
+    if sighting is None:
+        return step
+    machine = shown.witnessed(step.machine, part, seen.view.shown(sighting))
+    return step if machine is step.machine else replace(step, machine=machine)
 
 
 def _starting(step: Step, seen: Seen, *, wave: bool) -> Step:

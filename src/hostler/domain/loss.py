@@ -7,6 +7,7 @@ an absence gap later still shows it. In a wave of losses each one needs a look o
 from dataclasses import replace
 from datetime import datetime
 
+from . import shown
 from .calls import Refusal, Shows
 from .machine import Doubt, Fate, Machine
 from .parts import DOWN, Condition, Part, Scope, Slot
@@ -57,7 +58,13 @@ def suspected(step: Step, seen: Seen) -> Reason | None:
     part = step.main(seen)
     if part is not None and part.condition in DOWN and _counts(machine, part, seen):
         return _WORDS[part.condition]
-    return None
+    return Reason.WIPED if part is not None and _was_wiped(machine, part, seen) else None
+
+
+def _was_wiped(machine: Machine, part: Part, seen: Seen) -> bool:
+    """Tell whether its host was wiped while nobody looked: by somebody else, who may use it."""
+    sighting = seen.view.sightings.get(part.id) if seen.traits.hosts else None
+    return sighting is not None and shown.was_wiped(machine, part, seen.view.shown(sighting))
 
 
 def is_missing(machine: Machine) -> bool:

@@ -4,6 +4,7 @@ A name that tells the stage which was asked for, a wipe that is seen: that is pr
 none, nor is an answer to a reinstallation.
 """
 
+from dataclasses import replace
 from datetime import datetime
 
 from .calls import Shows
@@ -48,6 +49,42 @@ def _landed_late(asked: Asked, part: Part, sure: datetime) -> bool:
 def _another(witness: str, part: Part) -> bool:
     """Tell whether what a wipe changes is another than before the call; unknown is no proof."""
     return bool(witness) and bool(part.note("witness")) and part.note("witness") != witness
+
+
+def witness_of(machine: Machine) -> str:
+    """Return what its host showed, that a wipe changes, when it was last marked to use or to rest.
+
+    Empty where that is unknown, or the machine asked for a wipe since.
+    """
+    mark = _kept_as(machine)
+    if mark is None or any(a.shows is Shows.WIPE and a.at > mark.at for a in machine.asked):
+        return ""
+    return mark.witness
+
+
+def was_wiped(machine: Machine, part: Part, at: datetime) -> bool:
+    """Tell whether a look begun then shows that somebody wiped the host of a machine in use."""
+    mark = _kept_as(machine)
+    after = mark is not None and at > (mark.closed or mark.at)
+    return after and machine.was_ready is not None and _another(witness_of(machine), part)
+
+
+def witnessed(machine: Machine, part: Part, at: datetime) -> Machine:
+    """Return the record with what its host shows while that was sealed at its last mark."""
+    mark, witness = _kept_as(machine), part.note("witness")
+    if mark is None or mark.witness or not witness or at <= (mark.closed or mark.at):
+        return machine
+    mine = part.mark is not None and part.note("stage") == mark.aim
+    wiped = any(a.shows is Shows.WIPE and a.at > mark.at for a in machine.asked)
+    if not mine or wiped or mark.fate is not Fate.DONE:
+        return machine
+    return machine.with_asked(replace(mark, witness=witness))
+
+
+def _kept_as(machine: Machine) -> Asked | None:
+    """Return the newest call that marked the host as in use or at rest."""
+    marks = (a for a in machine.asked if a.shows is Shows.MARK and a.aim in {"claimed", "rested"})
+    return max(marks, key=lambda asked: asked.at, default=None)
 
 
 def came_late(machine: Machine, stage: str) -> bool:

@@ -18,7 +18,7 @@ from hostler.domain.commands import Event
 from hostler.domain.fleet import Fleet
 from hostler.domain.host import Host, HostCondition, host_of
 from hostler.domain.ids import HostId, MachineId, PartId, Zone
-from hostler.domain.machine import Fate, Machine
+from hostler.domain.machine import LEFT, Fate, Machine
 from hostler.domain.phases import Goal, Phase
 from hostler.domain.reasons import Reason
 from hostler.lab.book import Book
@@ -33,7 +33,8 @@ from hostler.testing.invariants import LIVE, Found, Thing, Violation
 
 from .climate import MacClimate
 from .process import DOING
-from .truth import PERSON, Asked, Change, Truth, words_of
+from .resting import KEPT, free_for, hosts_rest
+from .truth import PERSON, Asked, Change, Fact, Truth, words_of
 
 _ID = re.compile(r"/servers/([0-9a-f-]{36})(?:/(\w+))?")
 FORGIVEN = 7200.0
@@ -43,7 +44,6 @@ _LET_GO = frozenset({str(Reason.HOST_TAKEN), str(Reason.RELEASE_SKIPPED), str(Re
 """Reasons for which a machine is gone although its host may still bear its name."""
 _CLAIMS = frozenset({"pending", "claimed", "resting", "rested"})
 _TENANT = _CLAIMS | {"releasing"}
-_KEPT = frozenset({HostCondition.QUARANTINED, HostCondition.RETIRING})
 
 
 class MacWatch(Watch):
@@ -73,16 +73,23 @@ class MacWatch(Watch):
         )
 
     def is_healthy(self, machine: Machine) -> bool:
-        """Tell whether its host is ready, bears its name, and nothing happened to it for long."""
+        """Tell whether its host is ready, bears its name, and nothing happened to it for long.
+
+        One that was wiped since it was claimed is not: its disk is another one.
+        """
         host = machine.host
         if host is None or host not in self.truth.hosts or machine.goal is Goal.RESTING:
             return False
         whose = self.truth.hosts[host].whose
         mine = whose is not None and (whose[0], whose[1].machine) == ("claimed", machine.id)
-        return mine and self.truth.is_steady(host)
+        return mine and self.truth.is_steady(host) and not self.truth.is_clean(host)
 
     def left_of(self, machine: Machine) -> list[Thing]:
-        """Return the hosts whose names tell that a machine has them; those it let go of apart."""
+        """Return the hosts whose names tell that a machine has them; those it let go of apart.
+
+        A claim that shows after its machine let go of the host came later than settle: nobody may
+        undo it, it is told as a double for as long as it shows, and the machine goes without it.
+        """
         if machine.reason in _LET_GO:
             return []
         mine = {
@@ -90,7 +97,7 @@ class MacWatch(Watch):
             for host, fact in self.truth.hosts.items()
             if (whose := fact.whose) is not None
             and not fact.given
-            and machine.host in {None, host}
+            and (machine.host == host or (machine.host is None and not _left(machine, host, fact)))
             and (whose[0] in _TENANT and whose[1].machine == machine.id)
         }
         return [thing for thing, _ in self.things() if thing.id in mine]
@@ -104,7 +111,7 @@ class MacWatch(Watch):
         return found
 
     def _has_work(self, host: Host) -> bool:
-        if host.goal is not None or host.condition in _KEPT:
+        if host.goal is not None or host.condition in KEPT:
             return True
         mac = self.truth.mac(host.id)
         return host.condition is HostCondition.FREE and mac is not None and mac.name == host.name
@@ -313,37 +320,13 @@ class MacWatch(Watch):
             and thing.mark.installation in book.ours
             and thing.mark.fleet == fleet.name
         ]
-        free = self._free(book, fleet)
+        free = free_for(self.world, self._climate, book, fleet)
         reachable = size if ready + len(free) >= size else ready
-        return invariants.rested(
-            reachable, machines, things, self.explained(book)
-        ) or self._hosts_rest(book)
-
-    def _free(self, book: Book, fleet: Fleet) -> list[str]:
-        """Return the hosts that a machine of the fleet could take now."""
-        return [mac.id for mac in self.world.estate.macs if self._fits(mac, book, fleet)]
-
-    def _fits(self, mac: Mac, book: Book, fleet: Fleet) -> bool:
-        names = [known.name for known in book.fleets.values()]
-        pool = self._climate.pools[names.index(fleet.name)]
-        longest = max((p for p in self._pools if mac.name.startswith(p)), key=len, default="")
-        record = book.hosts.get(HostId(mac.id))
-        quarantined = record is not None and record.quarantined_until is not None
-        known = any((o.type, o.zone) == (mac.type_name, mac.zone) for o in fleet.offers)
-        well = mac.status is MacStatus.READY and mac.delivered and not mac.deletion_scheduled
-        return (
-            pool == longest
-            and known
-            and well
-            and mac.os.family == fleet.offers[0].image
-            and not quarantined
+        return invariants.rested(reachable, machines, things, self.explained(book)) or hosts_rest(
+            book
         )
 
-    def _hosts_rest(self, book: Book) -> Found:
-        for host in book.hosts.values():
-            if host.goal is not None and host.condition not in _KEPT:
-                text = (
-                    f"host {host.id} is {host.condition} on its way to {host.goal} ({host.error})"
-                )
-                return (Violation(invariant="L1", text=text, machine=host.machine),)
-        return ()
+
+def _left(machine: Machine, host: HostId, fact: Fact) -> bool:
+    """Tell whether a host's name came beyond settle, for a machine that had let go of it."""
+    return machine.fact(f"{LEFT} {host}") is not None and fact.late >= fact.named

@@ -16,7 +16,7 @@ from hostler.domain.ids import HostId, PartId
 from hostler.domain.machine import RETIRE, Asked, Fate, Machine, Origin
 from hostler.domain.parts import Condition, Part, Slot
 from hostler.domain.phases import Goal
-from hostler.domain.shown import came_late
+from hostler.domain.shown import came_late, witness_of
 
 from .images import family_key
 from .names import Stage
@@ -224,6 +224,7 @@ def _mark(
         once=True,
         shows=Shows.MARK,
         aim=str(stage),
+        witness=part.note("witness") or witness_of(machine) if part is not None else "",
         args=(
             ("host", host),
             ("expect", part.name if part is not None else ""),
