@@ -49,6 +49,29 @@ def test_a3_a_host_whose_owner_turns_up_during_the_sweep_is_left_alone() -> None
     play_macs(scene)
 
 
+def test_a_stray_that_cannot_be_read_again_is_left_as_it_is() -> None:
+    """Lists may be cached: what they say is no ground to act on, however often they say it."""
+
+    async def scene(s: MacStand) -> None:
+        hostler = s.hostler(replace(FLEET, reclaim=True))
+        await s.ready(hostler, 1)
+        await hostler.stop()
+        forget(hostler)
+        s.truth.hostlers.remove(hostler)
+        begun, asked = s.stand.loop.time(), len(changes(s.stand))
+        s.stand.world.script(Rule(fault="failed_500", route="mac.get", count=ALWAYS))
+        heir = s.hostler(replace(FLEET, reclaim=True, size=0), store=hostler.store)
+        await s.stand.clock.sleep(2 * HOUR)
+        assert rechecked(s, begun)
+        (suspect,) = await heir.store.suspects()
+        assert suspect.cls == "stray"
+        assert len(changes(s.stand)) == asked
+        s.stand.world.clear_weather()
+        await s.all_free(heir)
+
+    play_macs(scene)
+
+
 def forget(hostler: Hostler) -> None:
     """Take the records of all machines, hosts and ties away, as a restored store has lost them."""
     store = hostler.store

@@ -3,6 +3,8 @@
 """The official Python client of Apple silicon, unmodified, against the simulated Scaleway."""
 
 import dataclasses
+import inspect
+import re
 import time
 from typing import Any, get_args, get_type_hints
 
@@ -33,10 +35,13 @@ from scaleway.applesilicon.v1alpha1 import (
     ServerStatus,
     ServerType,
 )
+from scaleway.applesilicon.v1alpha1 import api as module
 from scaleway.applesilicon.v1alpha1.types import ConnectivityDiagnosticDiagnosticStatus
 from scaleway.ipam.v1 import IpamV1API, ResourceType
 from scaleway_core.api import ScalewayException
 from scaleway_core.utils import WaitForOptions
+
+from hostler.simulators.scaleway.routes import TABLE
 
 from .conftest import SECRET, Running, Start
 
@@ -304,3 +309,15 @@ def test_private_addresses_of_macs_are_in_ipam_once_they_are_attached(
     assert ipam.list_i_ps(resource_id=SECRET).total_count == 0
     assert ipam.list_i_ps(is_ipv6=True).total_count == 0
     assert ipam.list_i_ps(private_network_id=PROJECT).total_count == 1
+
+
+ENDPOINT = re.compile(r'_request\(\s*"([A-Z]+)",\s*f"(/apple-silicon/[^"]+)"')
+"""How the client asks for something: a method and a path with its arguments in braces."""
+
+
+def test_the_simulator_has_just_the_endpoints_of_the_client() -> None:
+    found = ENDPOINT.findall(inspect.getsource(module))
+    asked = {(method, re.sub(r"{[^}]+}", "*", path)) for method, path in found}
+    served = {(r.method, r.path) for r in TABLE if r.path.startswith("/apple-silicon/")}
+    assert served == asked
+    assert len(asked) == len(found) == 24
