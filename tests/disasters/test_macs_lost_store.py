@@ -5,6 +5,7 @@ from datetime import timedelta
 
 from hostler.domain.ids import InstallationId
 from hostler.domain.seen import SuspectClass, WishKind
+from hostler.domain.tenancies import CLAIMED_TWICE
 from hostler.lab.macstand import MINUTE, MacStand, play_macs, stage
 from hostler.lab.stand import Hostler
 
@@ -82,5 +83,33 @@ def test_a_backup_that_is_put_back_does_not_give_away_a_host_that_is_in_use_by_n
         assert (s.mac().name, s.mac().installs) == (name, installs)
         (suspect,) = await second.store.suspects()
         assert suspect.cls is SuspectClass.STRAY
+
+    play_macs(scene)
+
+
+def test_a_backup_whose_machine_has_passed_its_host_on_leaves_the_next_tenant_alone() -> None:
+    """Its tie is older than the name on the host: both sides hold, and that is told."""
+
+    async def scene(s: MacStand) -> None:
+        first = await s.one()
+        backup = copy.deepcopy(first.store)
+        await first.scale(0)
+        await s.all_free(first)
+        await first.scale(1)
+        await s.ready(first, 1)
+        name, installs = s.mac().name, s.mac().installs
+        await stopped(s, first)
+        second = s.hostler(store=backup)
+        await s.stand.clock.sleep(60 * MINUTE)
+        (machine,) = await second.machines()
+        assert machine.fact(CLAIMED_TWICE) is not None
+        (suspect,) = await second.store.suspects()
+        assert suspect.cls is SuspectClass.DOUBLE
+        await second.scale(0)
+        await s.stand.clock.sleep(60 * MINUTE)
+        assert await second.machines() == ()
+        (suspect,) = await second.store.suspects()
+        assert suspect.cls is SuspectClass.STRAY
+        assert (s.mac().name, s.mac().installs) == (name, installs)
 
     play_macs(scene)

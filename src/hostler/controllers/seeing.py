@@ -1,6 +1,7 @@
 """Seeing: everything that one turn may know, gathered in order: looks first, then the records."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 
@@ -12,7 +13,7 @@ from hostler.domain.ids import MachineId, PartId, TurnId
 from hostler.domain.machine import Machine
 from hostler.domain.parts import Part
 from hostler.domain.seen import Probed, Seen, Suspect, Wish
-from hostler.domain.strays import others, strays
+from hostler.domain.strays import others, strays, usurped
 from hostler.domain.whose import Sorted, bound_in, sort_out
 from hostler.ports.store import Identity
 
@@ -31,6 +32,14 @@ class Occasion:
     identity: Identity
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """The machines that hosts' names and ties tell of: those living, and those in the history."""
+
+    living: Mapping[MachineId, Machine] = field(default_factory=dict[MachineId, Machine])
+    past: Mapping[MachineId, Machine] = field(default_factory=dict[MachineId, Machine])
+
+
 async def gather(
     ports: Ports, state: AccountState, occasion: Occasion, steadiness: Steadiness
 ) -> Seen:
@@ -42,9 +51,11 @@ async def gather(
     row, machines = await records(ports, state, fleet)
     living = {machine.id for machine in machines} | state.moving
     found = sort_out(view, fleet.name, living, lambda: bound_in(machines), identity.ours)
+    told = Told()
     if provider.traits.hosts:  # their strangers are found host by host
+        told = await _told(ports, state)
         foreign = (*found.foreign, *_others(state, fleet))
-        found = replace(found, foreign=foreign, strangers=await _strays(ports, state, fleet))
+        found = replace(found, foreign=foreign, strangers=_strays(state, fleet, told))
     late = await _late(ports, state, found)
     suspects = await _suspects(ports, state, fleet, strange=bool(found.foreign or found.strangers))
     known = {machine.id for machine in late}
@@ -80,6 +91,7 @@ async def gather(
         free=_free(state, fleet, now),
         pool=state.keeps.pool_of(fleet.name) if state.keeps else "",
         limits=state.keeps.limits(fleet.name) if state.keeps else None,
+        usurped=frozenset(usurped(view, state.stable.ties, (*told.living, *told.past))),
     )
 
 
@@ -99,11 +111,8 @@ async def _late(ports: Ports, state: AccountState, found: Sorted) -> tuple[Machi
     return await ports.store.history(found.machines())
 
 
-async def _strays(ports: Ports, state: AccountState, fleet: Fleet) -> tuple[Part, ...]:
-    """Return the hosts under this fleet's name that no record explains.
-
-    Those of a fleet that is not in the file any more are the first fleet's.
-    """
+async def _told(ports: Ports, state: AccountState) -> Told:
+    """Return the machines that the account's hosts and ties tell of."""
     stable, fleets = state.stable, state.account.fleets
     living = {m.id: m for one in fleets for m in state.living(one.name)}
     kind = state.account.provider.traits.hosts
@@ -111,7 +120,17 @@ async def _strays(ports: Ports, state: AccountState, fleet: Fleet) -> tuple[Part
     holders = {MachineId(part.note("holder")) for part in parts if part.note("holder")}
     lost = tuple(sorted({*holders, *stable.ties.values()} - living.keys()))
     past = {m.id: m for m in (await ports.store.history(lost) if lost else ())}
-    found = strays(state.view, kind, stable.hosts, stable.ties, living, past)
+    return Told(living=living, past=past)
+
+
+def _strays(state: AccountState, fleet: Fleet, told: Told) -> tuple[Part, ...]:
+    """Return the hosts under this fleet's name that no record explains.
+
+    Those of a fleet that is not in the file any more are the first fleet's.
+    """
+    stable, fleets = state.stable, state.account.fleets
+    kind = state.account.provider.traits.hosts
+    found = strays(state.view, kind, stable.hosts, stable.ties, told.living, told.past)
     names = {one.name for one in fleets}
     first = fleet.name == fleets[0].name
     return tuple(

@@ -27,13 +27,8 @@ class Ready:
 
 def allowed(machine: Machine, goal: Goal, parts: tuple[Part, ...], seen: Seen, ways: Ways) -> Ready:
     """Return the calls to be made now for this machine."""
-    if machine.again is not None and seen.now < machine.again <= seen.now + LONGEST_PAUSE:
-        return Ready(
-            waits=f"another try: {machine.error}" if machine.error else "another try",
-            at=machine.again,
-        )
-    if machine.blind is not None and not _looked_since(machine, machine.blind, seen):
-        return Ready(waits="a look: the outcome of the last call is unknown")
+    if (waiting := _waits(machine, seen)) is not None:
+        return waiting
     calls = ways.next_calls(goal, machine, parts, seen.now)
     if any(call.effect is Effect.MAKE for call in calls) and (wrong := world_is_right(seen)):
         calls = tuple(call for call in calls if call.effect is not Effect.MAKE)
@@ -49,6 +44,20 @@ def allowed(machine: Machine, goal: Goal, parts: tuple[Part, ...], seen: Seen, w
             waits=f"settling: whether {calls[0].kind} had its effect", at=_settles(machine, seen)
         )
     return Ready(calls=sure)
+
+
+def _waits(machine: Machine, seen: Seen) -> Ready | None:
+    """Return what the machine waits for whatever comes next for it, or None."""
+    if machine.again is not None and seen.now < machine.again <= seen.now + LONGEST_PAUSE:
+        return Ready(
+            waits=f"another try: {machine.error}" if machine.error else "another try",
+            at=machine.again,
+        )
+    if machine.blind is not None and not _looked_since(machine, machine.blind, seen):
+        return Ready(waits="a look: the outcome of the last call is unknown")
+    if machine.host in seen.usurped:
+        return Ready(waits="somebody else may use its host: its name tells of an unknown tenant")
+    return None
 
 
 def _looked_since(machine: Machine, since: datetime, seen: Seen) -> bool:

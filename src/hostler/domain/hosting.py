@@ -17,7 +17,7 @@ from .machine import RETIRE, RETIRE_ASKED, Asked, Fate, Machine
 from .parts import Condition, Part
 from .phases import Phase
 from .reasons import Reason
-from .stages import AT_HOME, OTHERS, OURS, TENANT
+from .stages import AT_HOME, OTHERS, OURS
 from .tenancies import ALONE, FAULT, STRANGER
 from .traits import Traits
 from .view import View
@@ -140,9 +140,7 @@ def names_unknown(host: Host, part: Part, known: Collection[MachineId]) -> bool:
     The records are older than the name: a backup was put back. Somebody may use the host, so that
     it is for the ledger, and what was proved before says nothing.
     """
-    holder = MachineId(part.note("holder"))
-    strange = bool(holder) and holder != host.machine and holder not in known
-    return strange and part.note("stage") in TENANT
+    return part.note("holder") != host.machine and shown.is_unknown(part, known)
 
 
 def _described(host: Host, part: Part | None, seen: HostsSeen) -> Host:

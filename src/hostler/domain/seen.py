@@ -127,7 +127,8 @@ class Seen:
     `moving` are machines with calls in flight: they are not touched. Where machines are tenancies,
     `hosts` are the records of the account's hosts, `ties` say which host a machine has, `free` are
     the hosts that this fleet's machines may take now, the best ones first, `pool` is how the names
-    in its pool begin, and `limits` are those of ordering hosts, None where none may be ordered.
+    in its pool begin, `limits` are those of ordering hosts, None where none may be ordered, and
+    `usurped` are hosts with a machine of ours and the name of a tenant that no record knows.
     """
 
     turn: TurnId
@@ -154,3 +155,4 @@ class Seen:
     free: tuple[Free, ...] = ()
     pool: str = ""
     limits: Limits | None = None
+    usurped: frozenset[HostId] = frozenset()

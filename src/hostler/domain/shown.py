@@ -4,12 +4,15 @@ A name that tells the stage which was asked for, a wipe that is seen: that is pr
 none, nor is an answer to a reinstallation.
 """
 
+from collections.abc import Collection
 from dataclasses import replace
 from datetime import datetime
 
 from .calls import Shows
+from .ids import MachineId
 from .machine import LEFT, Asked, Fate, Machine
 from .parts import Condition, Part
+from .stages import TENANT
 
 HOST_CALLS = frozenset({Shows.MARK, Shows.WIPE, Shows.NOTHING})
 
@@ -104,3 +107,9 @@ def claimed_late(machine: Machine, part: Part) -> bool:
     if part.note("stage") != "pending":
         return False
     return came_late(machine, "pending") or machine.fact(f"{LEFT} {part.id}") is not None
+
+
+def is_unknown(part: Part, known: Collection[MachineId]) -> bool:
+    """Tell whether a host bears the name of a tenant of ours that is not among those known."""
+    holder = MachineId(part.note("holder"))
+    return bool(holder) and part.note("stage") in TENANT and holder not in known

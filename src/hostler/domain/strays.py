@@ -8,11 +8,11 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 from .host import Host, HostCondition
-from .ids import FleetName, HostId, InstallationId, MachineId
+from .ids import FleetName, HostId, InstallationId, MachineId, PartId
 from .machine import Machine
 from .parts import Condition, Mark, Part
 from .seen import SuspectClass
-from .shown import claimed_late
+from .shown import claimed_late, is_unknown
 from .stages import OURS
 from .view import View
 
@@ -29,8 +29,8 @@ WHY_NOT: Mapping[SuspectClass, str] = {
     SuspectClass.DUPLICATE_NAME: "its name is that of a machine which has another host",
     SuspectClass.SCHEDULED: "the provider will delete it: see its date",
     SuspectClass.LOCKED: "the provider locked it, or says that it is in error",
-    SuspectClass.DOUBLE: "its claim took effect too late to be sure of: look who uses it, then "
-    "rename it into the pool or retire it",
+    SuspectClass.DOUBLE: "two may have it, for a claim came too late, or records are older than "
+    "its name: look who uses it, then rename it into the pool or retire it",
 }
 
 _OURS = OURS | {"quarantined", "retiring"}
@@ -64,7 +64,6 @@ def strays(  # noqa: PLR0913, PLR0917 - all that may explain a host
 
     Its mark is what its name says, so that it is grouped with the machine that it names.
     """
-    tied = {machine: host for host, machine in ties.items()}
     for sighting in view.sightings.values():
         part = sighting.part
         if part.slot.kind != kind or part.note("stage") not in _OURS:
@@ -74,7 +73,7 @@ def strays(  # noqa: PLR0913, PLR0917 - all that may explain a host
         if _is_owned(part, record, ties.get(host), living, past):
             continue
         late = record is not None and record.late == part.note("holder")
-        cls = SuspectClass.DOUBLE if late else _class(part, tied, living, past)
+        cls = SuspectClass.DOUBLE if late else _class(part, ties, living, past)
         yield replace(_marked(part), notes=(*part.notes, (CLASS, str(cls))))
 
 
@@ -119,24 +118,42 @@ def _is_owned(
     A tie to a machine that is in the history is about to be loosened, in order.
     """
     if tie is not None:
-        return tie in living or tie in past
+        return (tie in living or tie in past) and not is_unknown(part, (*living, *past))
     if record is None:
         return False
     return record.goal is not None or (record.condition in _AT_WORK and record.name == part.name)
 
 
+def usurped(
+    view: View, ties: Mapping[HostId, MachineId], known: Collection[MachineId]
+) -> Iterator[HostId]:
+    """Yield the hosts with machines of ours whose names tell of tenants that no record knows.
+
+    The records are older than those names: a backup was put back, or two engines keep two copies
+    of one store. Somebody may use the host, so that nothing is done to it.
+    """
+    for host in ties:
+        part = view.part(PartId(host))
+        if part is not None and is_unknown(part, known):
+            yield host
+
+
 def _class(
     part: Part,
-    tied: Collection[MachineId],
+    ties: Mapping[HostId, MachineId],
     living: Mapping[MachineId, Machine],
     past: Mapping[MachineId, Machine],
 ) -> SuspectClass:
     holder = MachineId(part.note("holder"))
+    if ties.get(HostId(part.id), holder) != holder:
+        return SuspectClass.DOUBLE
     machine = living.get(holder) or past.get(holder)
     if machine is not None and claimed_late(machine, part):
         return SuspectClass.DOUBLE
     if holder in living:
-        return SuspectClass.DUPLICATE_NAME if holder in tied else SuspectClass.PENDING_FRESH
+        return (
+            SuspectClass.DUPLICATE_NAME if holder in ties.values() else SuspectClass.PENDING_FRESH
+        )
     if part.note("scheduled"):
         return SuspectClass.SCHEDULED
     if part.condition in {Condition.LOCKED, Condition.FAILED}:

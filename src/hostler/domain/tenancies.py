@@ -45,7 +45,8 @@ def watched(step: Step, seen: Seen) -> Step:
     if part is None or part.status == "promised":
         return step
     late = came_late(machine, part.note("stage"))
-    if not late and not (part.note("stage") in OTHERS and not _is_adopted(part, seen)):
+    usurped = machine.host in seen.usurped
+    if not late and not usurped and not _is_others(part, seen):
         calm = machine.fact(CLAIMED_TWICE) is None
         return step if calm else replace(step, machine=machine.without_fact(CLAIMED_TWICE))
     why = "a claim of ours took effect too late" if late else f"its host is called {part.name!r}"
@@ -77,7 +78,7 @@ def _left_alone(step: Step, host: Host | None, seen: Seen) -> Reason | None:
         return None
     if came_late(machine, part.note("stage")):
         return Reason.HOST_TAKEN
-    if part.note("stage") in OTHERS and not _is_adopted(part, seen):
+    if machine.host in seen.usurped or _is_others(part, seen):
         return Reason.HOST_TAKEN
     if machine.fact(STRANGER) is not None and machine.fact(RETIRE) is None:
         return Reason.NOT_PREPARED
@@ -86,6 +87,7 @@ def _left_alone(step: Step, host: Host | None, seen: Seen) -> Reason | None:
     return Reason.RELEASE_SKIPPED
 
 
-def _is_adopted(part: Part, seen: Seen) -> bool:
-    """Tell whether a host bears the name of an installation whose marks are ours by now."""
-    return part.mark is not None and part.mark.installation in seen.ours
+def _is_others(part: Part, seen: Seen) -> bool:
+    """Tell whether a host's name was given by nobody whose marks are ours by now."""
+    adopted = part.mark is not None and part.mark.installation in seen.ours
+    return part.note("stage") in OTHERS and not adopted
