@@ -188,6 +188,14 @@ def hung(bench: Bench) -> None:
     assert 5 < count(bench) < 35
 
 
+def made_untagged(bench: Bench) -> None:
+    script(bench, "made_untagged", "server.create")
+    assert bench.reply("POST", SERVERS, {**BODY, "tags": ["mine"]}).fate is Fate.RESET
+    assert bench.reply("POST", SERVERS, {**BODY, "tags": ["mine"]}).response is not None
+    listed = bench.json("GET", SERVERS)["servers"]
+    assert sorted(server["tags"] for server in listed) == [[], ["mine"]]
+
+
 def out_of_stock_create(bench: Bench) -> None:
     script(bench, "out_of_stock_create", "server.create")
     assert bench.refusal("POST", SERVERS, BODY)[1]["type"] == "out_of_stock"
@@ -350,6 +358,7 @@ CHECKS: dict[str, Check] = {
             volume_delete_refused,
             protected_by_hand,
             server_locked,
+            made_untagged,
         )
     },
 }

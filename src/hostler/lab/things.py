@@ -5,7 +5,7 @@ from functools import lru_cache
 from hostler.domain.calls import Call, Shows
 from hostler.domain.ids import MachineId, PartId, Zone
 from hostler.domain.machine import Machine
-from hostler.domain.parts import Mark
+from hostler.domain.parts import Mark, Slot
 from hostler.providers.scaleway.marks import Claim, claim_of
 from hostler.simulators.scaleway.records import Server, State
 from hostler.simulators.scaleway.world import World
@@ -25,7 +25,7 @@ def things_in(world: World) -> list[tuple[Thing, Zone]]:
     found = list[tuple[Thing, Zone]]()
     marks = dict[str, Mark | None]()
     for server in estate.servers:
-        claim = _claim(tuple(server.tags), server.name, "server")
+        claim = _claim(tuple(server.tags), server.name, "server") or _by_root(server)
         marks[server.id] = claim.mark if claim else None
         thing = Thing(
             id=PartId(server.id),
@@ -53,6 +53,15 @@ def things_in(world: World) -> list[tuple[Thing, Zone]]:
             )
             found.append((thing, Zone(item.zone)))
     return found
+
+
+def _by_root(server: Server) -> Claim | None:
+    """Return what a server's root volume says, where the server's own name says the same."""
+    root = server.volumes.get("0")
+    claim = _claim((), root.name, "volume") if root is not None else None
+    if claim is None or server.name != f"{claim.mark.fleet}-{claim.mark.machine}":
+        return None
+    return Claim(claim.mark, Slot("server"))
 
 
 def fills(thing: Thing, machine: MachineId, call: Call) -> bool:

@@ -24,7 +24,7 @@ OURS = (
 )
 """Faults of the processes and their hosts, beside those of the world."""
 
-LATER = ("server_locked",)
+LATER = ("server_locked", "made_untagged")
 """Faults that came later: drawn apart, so that no older seed has other weather than it had."""
 
 ALL = (*(fault.name for fault in FAULTS), *OURS)
@@ -48,6 +48,8 @@ _RARE = {f.name for f in FAULTS if f.where not in {Where.ANY, Where.LIST, Where.
 """Faults of requests that are made but a few times for each machine."""
 _HOUR = 3600.0
 _LATER_SHARE = 0.25
+_OWN_DICE: Mapping[str, str] = {"made_untagged": " made_untagged"}
+"""What is thrown for a fault, so that the draws of those before it stay what they were."""
 _MOODS = ("calm", "one", "few", "few", "some", "some", "storm")
 _MANY = {"calm": (0, 0), "one": (1, 1), "few": (2, 4), "some": (4, 8), "storm": (9, 16)}
 
@@ -141,14 +143,15 @@ def draw(seed: int, size: Size) -> Climate:
 
 
 def _with_later(climate: Climate) -> Climate:
-    rng = Random(f"hostler later: {climate.seed}")
-    if climate.mood not in {"some", "storm"} or rng.random() > _LATER_SHARE:
-        return climate
-    rates = {fault: STORM.rates[fault] * rng.uniform(2.0, 8.0) for fault in LATER}
+    rates = dict[str, float]()
+    for fault in LATER:
+        rng = Random(f"hostler later: {climate.seed}{_OWN_DICE.get(fault, '')}")
+        if climate.mood in {"some", "storm"} and rng.random() <= _LATER_SHARE:
+            rates[fault] = STORM.rates[fault] * rng.uniform(2.0, 8.0)
     return replace(
         climate,
         world=WorldWeather({**climate.world.rates, **rates}, climate.world.spells),
-        faults=tuple(sorted((*climate.faults, *LATER))),
+        faults=tuple(sorted((*climate.faults, *rates))),
     )
 
 

@@ -15,6 +15,7 @@ from .catalogue import Catalogue
 from .marks import from_tags, pool_of
 from .pages import Listing
 from .read import Kin, Reader, kin_of
+from .roots import Roots
 from .wire import Ip, Server
 from .words import strange
 
@@ -41,6 +42,7 @@ class Looker:
         self._api, self._clock, self._catalogue, self._pools = api, clock, catalogue, pools
         self._kin = dict[Zone, dict[PartId, Kin]]()
         self._cards, self._networks = Cards(api, clock), networks
+        self._roots = Roots()
 
     async def look(self, scopes: tuple[Scope, ...]) -> Look:
         """Look at these scopes: zones side by side, and in each the servers first."""
@@ -62,7 +64,22 @@ class Looker:
         if any(scope.kind == "server" and scope.machine is None for scope in scopes):
             await self._catalogue.refresh(zone)
         sights = await self._together(s for s in scopes if s.kind == "server")
-        return sights + await self._together(s for s in scopes if s.kind != "server")
+        others = await self._together(s for s in scopes if s.kind != "server")
+        return [self._completed(sight) for sight in sights] + others
+
+    def _completed(self, sight: Sight) -> Sight:
+        """Return a whole listing of servers with those that only their root volumes tell of."""
+        looked, parts = sight
+        zone, shown = looked.scope.zone, {part.id for part in parts}
+        if looked.scope.machine is not None:
+            return sight
+        claimed = self._roots.claimed(zone)
+        fresh = {part: found for part, found in claimed.items() if part not in shown}
+        reader = self._reader(zone)
+        late = (reader.server(s, claim) for s, claim in fresh.values() if self._ours(s.project))
+        kin = {part: kin_of(server, claim) for part, (server, claim) in fresh.items()}
+        self._kin.setdefault(zone, {}).update({part: one for part, one in kin.items() if one})
+        return looked, (*parts, *late)
 
     async def _together(self, scopes: Iterable[Scope]) -> list[Sight]:
         async with asyncio.TaskGroup() as group:
@@ -85,11 +102,12 @@ class Looker:
         listing = await scan.servers(self._api, scope)
         self._remember(scope, listing)
         if self._networks:
-            ours = [server for server in listing.found.values() if kin_of(server) is not None]
+            ours = [server for server in listing.found.values() if self._kin_of(scope.zone, server)]
             whole = scope.machine is None and not listing.error
             await self._cards.learn(scope.zone, ours, whole=whole)
         reader = self._reader(scope.zone)
-        parts = (reader.server(s) for s in listing.found.values() if self._ours(s.project))
+        found = (server for server in listing.found.values() if self._ours(server.project))
+        parts = (reader.server(server, self._roots.claim(scope.zone, server)) for server in found)
         return _sight(scope, begun, _wanted(scope, parts, frozenset()), listing.error)
 
     async def _addresses(self, scope: Scope, begun: datetime) -> Sight:
@@ -111,6 +129,9 @@ class Looker:
         held = [volume for owner in mine for volume in kin[owner].volumes]
         disks = await scan.volumes(self._api, scope, mine, held)
         disks.local.also(error)
+        listed = (*disks.local.found.values(), *disks.block.found.values())
+        whole = scope.machine is None and not disks.error
+        self._roots.see_volumes(scope.zone, listed, whole=whole)
         reader = self._reader(scope.zone)
         parts = [reader.volume(v) for v in disks.local.found.values() if self._ours(v.project)]
         blocks = disks.block.found.values()
@@ -134,8 +155,10 @@ class Looker:
 
     def _remember(self, scope: Scope, listing: Listing[Server]) -> None:
         """A whole listing replaces what was remembered of a zone; anything less only adds."""
-        found = listing.found.values()
-        kin = {PartId(server.id): one for server in found if (one := kin_of(server))}
+        found, zone = listing.found.values(), scope.zone
+        if scope.machine is None:
+            self._roots.see_servers(zone, found)
+        kin = {PartId(server.id): one for server in found if (one := self._kin_of(zone, server))}
         if scope.machine is not None:
             if scope.zone in self._kin:
                 self._kin[scope.zone].update(kin)
@@ -143,6 +166,9 @@ class Looker:
             self._kin[scope.zone] = {**self._kin.get(scope.zone, {}), **kin}
         else:
             self._kin[scope.zone] = kin
+
+    def _kin_of(self, zone: Zone, server: Server) -> Kin | None:
+        return kin_of(server, self._roots.claim(zone, server))
 
     async def _owners(self, scope: Scope) -> tuple[frozenset[PartId], str]:
         """Return the servers whose unmarked parts belong in this scope, and what hid some."""

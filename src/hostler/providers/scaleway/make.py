@@ -27,6 +27,7 @@ from .calls import (
     Arguments,
     whose,
 )
+from .marks import server_name
 from .settings import Template
 
 FAMILIES = ("routed_ipv4", "routed_ipv6")
@@ -121,7 +122,7 @@ def _make_address(site: Site, slot: Slot) -> Call:
 def _make_server(site: Site) -> Call:
     offer, template = site.machine.offer, site.template
     args: Arguments = (
-        ("name", f"{site.machine.fleet[:48]}-{site.machine.id}"),
+        ("name", server_name(site.machine.fleet, site.machine.id)),
         ("type", offer.type),
         ("image", offer.image or template.image),
         ("addresses", tuple(str(site.parts[slot].id) for slot in site.addresses)),

@@ -108,6 +108,11 @@ def name_of(claim: Claim) -> str:
     return f"hostler.{mark.installation}.{body}.{_check(mark.installation, body)}"
 
 
+def server_name(fleet: FleetName, machine: MachineId) -> str:
+    """Return what a machine's server is called, also by itself: no mark, for it has no check."""
+    return f"{fleet[:48]}-{machine}"
+
+
 def from_name(name: str, kind: str) -> Claim | None:
     """Return the mark that a name is, or None: a bare prefix or a wrong check is no mark."""
     if not name.startswith("hostler."):

@@ -39,9 +39,9 @@ class Reader:
     kin: Mapping[PartId, Kin] = field(default_factory=dict[PartId, Kin])
     cards: Mapping[str, str] = field(default_factory=dict[str, str])
 
-    def server(self, server: Server) -> Part:
-        """Return a server as a part."""
-        claim = claim_of(server.tags or _NO_TAGS, "", "server")
+    def server(self, server: Server, claim: Claim | None = None) -> Part:
+        """Return a server as a part; `claim` is what something else than its tags says of it."""
+        claim = claim_of(server.tags or _NO_TAGS, "", "server") or claim
         status, type_ = server.state or "", server.commercial_type or ""
         return Part(
             id=PartId(server.id),
@@ -157,9 +157,9 @@ def owner_of(volume: BlockVolume) -> PartId | None:
     return None
 
 
-def kin_of(server: Server) -> Kin | None:
+def kin_of(server: Server, claim: Claim | None = None) -> Kin | None:
     """Return what must be remembered of a server that carries a mark, or None."""
-    claim = claim_of(server.tags or _NO_TAGS, "", "server")
+    claim = claim_of(server.tags or _NO_TAGS, "", "server") or claim
     if claim is None:
         return None
     volumes = {PartId(v.id): place for place, v in server_volumes(server) if v.id}

@@ -7,6 +7,7 @@ from functools import partial
 from . import errors
 from .calls import Answer, Call
 from .errors import Refused
+from .estate import touch
 from .macs.records import MOVING, Mac, MacStatus
 from .records import Record, Server
 from .replies import Fate
@@ -47,6 +48,10 @@ def deliver(sky: Sky, call: Call, serve: Serve) -> Delivery:
             return found
     answer = served(call, serve)
     ambient(sky, call, answer)
+    if isinstance(answer.subject, Server) and call.takes("made_untagged"):
+        answer.subject.tags = []
+        touch(sky.estate, answer.subject)
+        return Delivery(None, Fate.RESET)
     return returned(call, answer)
 
 

@@ -16,6 +16,7 @@ class Where(StrEnum):
     NAMED_CHANGE = "a change of a resource"
     LIST = "a list"
     CREATE = "the creation of a server"
+    MAKE = "the creation of a cloud server"
     BUY = "the creation of a server or an address"
     START = "a power-on"
     STOP = "a power-off or a termination"
@@ -88,6 +89,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault("volume_delete_refused", Where.VOLUME_DELETE, "the volume is said to be in use still"),
     Fault("protected_by_hand", Where.SERVERS, "for a spell somebody protects a server"),
     Fault("server_locked", Where.SERVERS, "for a spell the provider locks a server: it is down"),
+    Fault("made_untagged", Where.MAKE, "reply_lost, and somebody takes the new server's tags away"),
 )
 
 SPELLS: Mapping[str, Range] = {

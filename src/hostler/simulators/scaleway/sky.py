@@ -221,6 +221,7 @@ def possible(key: str, method: str, named: bool) -> frozenset[str]:
         Where.NAMED_CHANGE: lambda: named and change,
         Where.LIST: lambda: key.endswith(".list"),
         Where.CREATE: lambda: key in BUYS,
+        Where.MAKE: lambda: key == "server.create",
         Where.BUY: lambda: key in BUYS or key == "ip.create",
         Where.START: lambda: key == "server.action.poweron",
         Where.STOP: lambda: key in STOPS,

@@ -103,6 +103,7 @@ LIVELY = Weather(
         "server_deleted_by_hand": 1.0,
         "tag_edited": 1.0,
         "unknown_status": 2.0,
+        "made_untagged": 0.01,
     },
     spells={
         "locked_423": (3.0, 15.0),
@@ -148,6 +149,7 @@ STORM = Weather(
         "volume_delete_refused": 0.10,
         "protected_by_hand": 0.2,
         "server_locked": 0.1,
+        "made_untagged": 0.02,
     },
 )
 PRESETS: Mapping[str, Weather] = {
