@@ -16,7 +16,7 @@ from hostler.domain.machine import Machine
 from hostler.domain.parts import Condition, Look, Part, Scope
 from hostler.domain.phases import Goal
 from hostler.providers.scaleway.errors import Problem
-from hostler.providers.scaleway.macs import deeds, hostways, ways
+from hostler.providers.scaleway.macs import hostways, refusals, ways
 from hostler.providers.scaleway.macs.names import Stage, name_of
 from hostler.providers.scaleway.macs.read import SERVER
 from hostler.simulators.scaleway.macs.options import FLOORS
@@ -226,7 +226,7 @@ STATES = ("starting", "rebooting", "updating", "locking", "unlocking", "reinstal
 @pytest.mark.parametrize("state", STATES)
 def test_only_the_state_reinstalling_says_that_a_wipe_is_under_way(state: str) -> None:
     problem = Problem(status=409, type="transient_state", message=f"wait; (state: {state})")
-    assert deeds.is_reinstalling(problem) is (state == "reinstalling")
+    assert refusals.is_reinstalling(problem) is (state == "reinstalling")
 
 
 def test_reinstalling_counts_only_as_the_state_of_a_transient_refusal() -> None:
@@ -235,7 +235,7 @@ def test_reinstalling_counts_only_as_the_state_of_a_transient_refusal() -> None:
         Problem(status=409, type="conflict", message="(state: reinstalling)"),
         Problem(status=409, type="transient_state", message="(state: not_reinstalling)"),
     ):
-        assert not deeds.is_reinstalling(problem)
+        assert not refusals.is_reinstalling(problem)
 
 
 async def test_a_host_that_is_not_there_is_gone_for_every_call_but_a_claim() -> None:
@@ -301,7 +301,7 @@ def test_a_deletion_that_is_refused_until_a_date_is_known_in_each_shape(
     problem: Problem, floor: bool
 ) -> None:
     """412 with a type and without one, 400, 403; and what only looks like it."""
-    assert deeds.is_floor(problem) is floor
+    assert refusals.is_floor(problem) is floor
 
 
 @pytest.mark.parametrize(
@@ -315,7 +315,7 @@ def test_a_deletion_that_is_refused_until_a_date_is_known_in_each_shape(
     ],
 )
 def test_the_date_is_read_from_the_refusal(text: str, date: datetime | None) -> None:
-    assert deeds.floor_date(Problem(status=412, message=text)) == date
+    assert refusals.floor_date(Problem(status=412, message=text)) == date
 
 
 @pytest.mark.parametrize("shape", FLOORS)

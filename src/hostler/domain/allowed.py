@@ -4,12 +4,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from .calls import Call, Effect
+from .fates import sure_from
 from .machine import Fate, Machine
 from .parts import Part
 from .phases import Goal
 from .resize import world_is_right
 from .seen import Seen
-from .sure import sure_from, unsure
+from .sure import unsure
 from .ways import Ways
 
 LONGEST_PAUSE = timedelta(minutes=10)

@@ -4,16 +4,16 @@ A look begun before a definite answer plus settle says nothing against it. An op
 unsure until settle has passed and a look begun after that, complete for its slot, shows nothing.
 """
 
-from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from . import shown
-from .calls import Call, Shows
+from .calls import Call
+from .fates import fate_of, steady
 from .host import host_of
 from .ids import PartId
 from .machine import Asked, Fate, Known, Machine, Place
-from .parts import Condition, Part
+from .parts import Part
+from .present import present
 from .seen import Seen
 from .view import Sighting, View
 
@@ -124,63 +124,15 @@ def _outlived(known: Known, sighting: Sighting | None, seen: Seen) -> bool:
     """Tell whether a look that had to know better still shows what was answered to be no more."""
     if sighting is None or known.removed is None:
         return False
-    return seen.view.shown(sighting) >= _steady(known.removed, seen) + seen.traits.settle
+    return seen.view.shown(sighting) >= steady(known.removed, seen) + seen.traits.settle
 
 
 def reconcile(machine: Machine, seen: Seen) -> Machine:
     """Return the record with everything that the looks prove written into it; no phase moves."""
-    after = _learn(_present(machine, seen.now), seen)
+    after = _learn(present(machine, seen.now), seen)
     after = _miss(after, seen)
     after = _close(after, seen)
     return _bind(after, seen)
-
-
-def _present(machine: Machine, now: datetime) -> Machine:
-    """Bring times that lie in the future back to now: the clock jumped back since they were set."""
-    if not any(at is not None and at > now for at in _times(machine)):
-        return machine
-    doubt = machine.doubt
-    return replace(
-        machine,
-        since=min(machine.since, now),
-        blind=_no_later(machine.blind, now),
-        doubt=replace(doubt, since=min(doubt.since, now)) if doubt else None,
-        asked=tuple(
-            replace(a, at=min(a.at, now), closed=_no_later(a.closed, now)) for a in machine.asked
-        ),
-        places=tuple(
-            replace(place, known=tuple(_known_by(known, now) for known in place.known))
-            for place in machine.places
-        ),
-    )
-
-
-def _times(machine: Machine) -> Iterator[datetime | None]:
-    yield machine.since
-    yield machine.blind
-    if machine.doubt is not None:
-        yield machine.doubt.since
-    for asked in machine.asked:
-        yield asked.at
-        yield asked.closed
-    for place in machine.places:
-        for known in place.known:
-            yield known.since
-            yield known.absent
-            yield known.removed
-
-
-def _known_by(known: Known, now: datetime) -> Known:
-    return replace(
-        known,
-        since=min(known.since, now),
-        absent=_no_later(known.absent, now),
-        removed=_no_later(known.removed, now),
-    )
-
-
-def _no_later(at: datetime | None, now: datetime) -> datetime | None:
-    return None if at is None else min(at, now)
 
 
 def _learn(machine: Machine, seen: Seen) -> Machine:
@@ -240,7 +192,7 @@ def _missed(machine: Machine, place: Place, known: Known, seen: Seen) -> Known:
         return known
     if known.absent is None:
         return replace(known, absent=covered)
-    if covered - _steady(known.absent, seen) < seen.fleet.timers.absence_gap:
+    if covered - steady(known.absent, seen) < seen.fleet.timers.absence_gap:
         return known
     if place.bound == known.id and not _asked_alone(known, seen):
         return known
@@ -251,7 +203,7 @@ def _lacked_from(known: Known, seen: Seen) -> datetime:
     """Return from when on a look that lacks this id speaks against it."""
     if known.removed is not None:
         return known.removed
-    return _steady(known.since, seen) + seen.traits.settle
+    return steady(known.since, seen) + seen.traits.settle
 
 
 def _asked_alone(known: Known, seen: Seen) -> bool:
@@ -264,7 +216,7 @@ def _asked_alone(known: Known, seen: Seen) -> bool:
     alone, since = seen.view.missing.get(known.id), seen.view.lacking.get(known.id)
     if alone is None or since is None or known.absent is None or since == alone:
         return False
-    return alone - _steady(known.absent, seen) >= seen.fleet.timers.absence_gap
+    return alone - steady(known.absent, seen) >= seen.fleet.timers.absence_gap
 
 
 def _close(machine: Machine, seen: Seen) -> Machine:
@@ -272,74 +224,10 @@ def _close(machine: Machine, seen: Seen) -> Machine:
     after = machine
     for asked in machine.asked:
         if asked.fate is Fate.OPEN:
-            fate = _fate(after, asked, seen)
+            fate = fate_of(after, asked, seen)
             if fate is not Fate.OPEN:
                 after = after.with_asked(replace(asked, fate=fate, closed=seen.now))
     return after
-
-
-def sure_from(asked: Asked, seen: Seen) -> datetime:
-    """Return from when on a look can prove that an open call had no effect.
-
-    A call of an older epoch may have been begun as late as the take-over.
-    """
-    begun = asked.at if asked.epoch == seen.epoch else max(asked.at, seen.took)
-    return _steady(begun, seen) + seen.traits.settle_of(asked.kind)
-
-
-def _steady(at: datetime, seen: Seen) -> datetime:
-    """Return a recorded time as it can be used: counted anew where the clock jumped since."""
-    return max(at, seen.jumped) if seen.jumped else at
-
-
-def _fate(machine: Machine, asked: Asked, seen: Seen) -> Fate:
-    if asked.shows in shown.HOST_CALLS:
-        return _host_fate(machine, asked, seen)
-    place = machine.place(asked.slot)
-    if asked.shows is not Shows.PART:
-        return _power_fate(place, asked, seen)
-    if any(known.attempt == asked.attempt for known in place.known):
-        return Fate.DONE
-    covered = seen.view.covered(machine.offer.zone, asked.slot.kind, machine.id)
-    if covered is not None and covered >= sure_from(asked, seen):
-        return Fate.LAPSED
-    return Fate.OPEN
-
-
-def _host_fate(machine: Machine, asked: Asked, seen: Seen) -> Fate:
-    """Judge a call on the machine's host by the host itself, which a look shows in any stage."""
-    sighting = seen.view.sightings.get(PartId(machine.host or ""))
-    if sighting is None:
-        looked = seen.view.covered(machine.offer.zone, seen.traits.main.kind, machine.id)
-        return shown.fate(asked, None, looked, sure_from(asked, seen))
-    part = sighting.part
-    if asked.shows is Shows.MARK and part.note("holder") != machine.id:
-        part = replace(part, notes=())
-    return shown.fate(asked, part, seen.view.shown(sighting), sure_from(asked, seen))
-
-
-def _power_fate(place: Place, asked: Asked, seen: Seen) -> Fate:
-    bound = next((known for known in place.known if known.id == place.bound), None)
-    if bound is None or bound.gone:
-        return Fate.LAPSED
-    sighting = seen.view.sightings.get(bound.id)
-    if sighting is None or (shown := seen.view.shown(sighting)) < asked.at:
-        return Fate.OPEN
-    if sighting.part.condition in _EFFECTS[asked.shows]:
-        return Fate.DONE
-    if sighting.part.condition in _NO_EFFECT[asked.shows] and shown >= sure_from(asked, seen):
-        return Fate.LAPSED
-    return Fate.OPEN
-
-
-_EFFECTS: Mapping[Shows, frozenset[Condition]] = {
-    Shows.POWER: frozenset({Condition.STARTING, Condition.UP}),
-    Shows.REST: frozenset({Condition.STOPPING, Condition.STANDBY, Condition.OFF}),
-}
-_NO_EFFECT: Mapping[Shows, frozenset[Condition]] = {
-    Shows.POWER: frozenset({Condition.OFF, Condition.STANDBY}),
-    Shows.REST: frozenset({Condition.UP}),
-}
 
 
 def _bind(machine: Machine, seen: Seen) -> Machine:
