@@ -1,6 +1,7 @@
 """Stable: the host records and ties of one account, as the store has them."""
 
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from hostler.domain.host import Host, HostCondition
@@ -47,25 +48,31 @@ class Stable:
 
     async def take(self, store: Store, host: Host, machine: MachineId, fence: Fence) -> None:
         """Tie a host to a machine, then keep its record; raises StoreError where that failed."""
-        self.known = False
-        await store.bind(host.id, machine, fence)
-        saved = await store.save_host(host, fence)
-        self.hosts[host.id] = saved
-        self.ties[host.id] = machine
-        self.known = True
+        with self._or_distrust():
+            await store.bind(host.id, machine, fence)
+            self.ties[host.id] = machine
+            self.hosts[host.id] = await store.save_host(host, fence)
 
     async def loosen(self, store: Store, host: HostId, machine: MachineId, fence: Fence) -> None:
         """Loosen a tie."""
-        await store.unbind(host, machine, fence)
+        with self._or_distrust():
+            await store.unbind(host, machine, fence)
         if self.ties.get(host) == machine:
             del self.ties[host]
 
     async def keep(self, store: Store, host: Host, fence: Fence) -> Host:
         """Keep a host's record; raises StoreError where somebody was faster."""
-        try:
+        with self._or_distrust():
             saved = await store.save_host(host, fence)
-        except BaseException:
-            self.known = False
-            raise
         self.hosts[saved.id] = saved
         return saved
+
+    @contextmanager
+    def _or_distrust(self) -> Generator[None]:
+        """Read again what is not seen to its end: without an answer it may be saved or not."""
+        done = False
+        try:
+            yield
+            done = True
+        finally:
+            self.known = self.known and done
