@@ -15,6 +15,7 @@ from hostler.domain.hostcalls import fold_host, host_allowed, host_part
 from hostler.domain.hosting import HostsSeen, HostStep, decide_hosts, names_unknown
 from hostler.domain.ids import HostId, MachineId, PartId, TurnId
 from hostler.domain.parts import Part
+from hostler.domain.stages import OTHERS
 
 from .budget import Budget, Priority
 from .given import Ports
@@ -242,7 +243,7 @@ def _is_ours(host: Host, part: Part) -> bool:
         return True
     if host.goal is HostGoal.POOLED:
         return part.note("stage") != "foreign"
-    return part.note("stage") not in {"foreign", "other", "unnamed"}
+    return part.note("stage") not in OTHERS
 
 
 def _is_on_its_way(step: HostStep) -> bool:

@@ -18,7 +18,7 @@ from .parts import Part
 from .phases import Phase
 from .reasons import Reason
 from .seen import Seen
-from .stages import AT_HOME
+from .stages import AT_HOME, WAITING
 from .step import Step, event, move, wait
 from .view import View
 
@@ -81,7 +81,7 @@ def _may_be_taken(record: Host, now: datetime) -> bool:
 def _preference(free: Free) -> tuple[bool, int, bool, str]:
     """Clean before dirty, few strikes before many, what we pay for anyway before the pool."""
     record = free.record
-    ours = free.part.note("stage") in {"parked", "ordered"}
+    ours = free.part.note("stage") in WAITING
     return (not free.clean, record.strikes if record else 0, not ours, free.part.id)
 
 

@@ -13,7 +13,7 @@ from .machine import Machine
 from .parts import Condition, Mark, Part
 from .seen import SuspectClass
 from .shown import claimed_late, is_unknown
-from .stages import OURS
+from .stages import GIVEN_UP, KEPT, OURS
 from .view import View
 
 CLASS = "class"
@@ -32,10 +32,6 @@ WHY_NOT: Mapping[SuspectClass, str] = {
     SuspectClass.DOUBLE: "two may have it, for a claim came too late, or records are older than "
     "its name: look who uses it, then rename it into the pool or retire it",
 }
-
-_OURS = OURS | {"quarantined", "retiring"}
-_KEPT = frozenset({"wiping", "parked", "ordered", "quarantined", "retiring"})
-"""The stages in which a host is kept without being a machine's."""
 
 _STAGES = {
     "pending": SuspectClass.PENDING_STALE,
@@ -66,7 +62,7 @@ def strays(  # noqa: PLR0913, PLR0917 - all that may explain a host
     """
     for sighting in view.sightings.values():
         part = sighting.part
-        if part.slot.kind != kind or part.note("stage") not in _OURS:
+        if part.slot.kind != kind or part.note("stage") not in OURS | GIVEN_UP:
             continue
         host = HostId(part.id)
         record = hosts.get(host)
@@ -89,7 +85,7 @@ def others(
         part = sighting.part
         if part.slot.kind != kind or part.note("stage") != "foreign":
             continue
-        kept = part.note("named") in _KEPT
+        kept = part.note("named") in KEPT
         record = hosts.get(HostId(part.id))
         if kept and HostId(part.id) not in ties and (record is None or not record.adopted):
             yield _marked(part)

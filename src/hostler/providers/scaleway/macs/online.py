@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from hostler.domain.ids import FleetName, Zone
 from hostler.domain.machine import Offer
 from hostler.domain.parts import Part
+from hostler.domain.stages import OTHERS
 from hostler.providers.scaleway.errors import TROUBLE, Failed
 from hostler.providers.scaleway.online import Finding, cannot
 
@@ -18,7 +19,6 @@ from .read import MacReader
 
 Fits = Callable[[FleetName, Offer, Part], str]
 Offers = Mapping[FleetName, tuple[Offer, ...]]
-_NOBODYS = frozenset({"other", "unnamed", "foreign"})
 
 
 class MacOnline:
@@ -96,7 +96,7 @@ class MacOnline:
         self, fleet: FleetName, asked: tuple[Offer, ...], pool: str, parts: Iterable[Part]
     ) -> Finding:
         about = f"pool {pool} of fleet {fleet}"
-        mine = [p for p in parts if p.note("pool") == pool and p.note("stage") not in _NOBODYS]
+        mine = [p for p in parts if p.note("pool") == pool and p.note("stage") not in OTHERS]
         if not mine:
             said = (
                 f"no host of the project has a name that begins with {pool}: give some such names "
