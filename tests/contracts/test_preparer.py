@@ -88,6 +88,7 @@ async def test_login_alone_is_ready_and_runs_nothing(rig: Rig) -> None:
 
 async def test_commands_run_once_and_in_order(rig: Rig) -> None:
     first, again = await prepared(rig), await prepared(rig)
+    assert (first.failed, first.ended) == (again.failed, again.ended) == (0, "")
     assert (first.well, first.ran, first.cause) == (True, True, Cause.FIRST)
     assert (again.well, again.ran, again.cause) == (True, False, Cause.CURRENT)
     assert first.applied == again.applied == ORDER.wanted
@@ -113,6 +114,7 @@ async def test_failing_command_stops_the_list_and_takes_the_note_away(rig: Rig) 
     found = await prepared(rig, replace(ORDER, commands=(TWO, BAD, ONE)))
     assert (found.login, found.well, found.ran, found.applied) == (True, False, False, "")
     assert "command 2 of 3" in found.error
+    assert (found.failed, found.ended) == (2, "exit 1")
     back = await prepared(rig, replace(ORDER, applied=ORDER.wanted))
     assert (back.well, back.cause) == (True, Cause.EMPTIED)
     assert rig.ran == ["one", "two", "two", "one", "two"]

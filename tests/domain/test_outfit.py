@@ -143,7 +143,8 @@ def test_what_was_not_even_tried_is_not_told() -> None:
 def test_an_overdue_start_is_held_against_a_host_only_where_it_failed(failures: int) -> None:
     machine = replace(on_host(Phase.STARTING), was_ready=None)
     step = Step(before=machine, machine=machine, parts=())
-    after = outfit.overdue(step, seen(machine, record(trouble=Trouble(failures=failures))))
+    after, reason = outfit.overdue(step, seen(machine, record(trouble=Trouble(failures=failures))))
+    assert reason is Reason.START_OVERDUE
     assert facts(after.machine) == ({tenancies.FAULT} if failures else set())
 
 
@@ -151,7 +152,7 @@ def test_an_overdue_start_at_a_stranger_does_not_wipe_it() -> None:
     machine = replace(on_host(Phase.STARTING), was_ready=None)
     step = Step(before=machine, machine=machine, parts=())
     host = record(trouble=Trouble(failures=1, stranger=True))
-    assert tenancies.STRANGER in facts(outfit.overdue(step, seen(machine, host)).machine)
+    assert tenancies.STRANGER in facts(outfit.overdue(step, seen(machine, host))[0].machine)
 
 
 def explained(drift: Drift, after: timedelta) -> tuple[str, str, bool, Phase]:

@@ -44,15 +44,17 @@ class Visit:
     async def _apply(self, found: Prepared) -> Prepared:
         """Run all commands, and note it."""
         for number, text in enumerate(self._order.commands, start=1):
-            if error := await self._command(number, text):
-                return replace(found, output=self._output(), error=error)
+            ended, error = await self._command(number, text)
+            if error:
+                failed = replace(found, failed=number, ended=_outcome(ended))
+                return replace(failed, output=self._output(), error=error)
         found = replace(found, ran=True, output=self._output())
         _, error = await self._script(notes.noting(self._wanted))
         if error:
             return replace(found, error=f"all ran, but that cannot be noted at the host: {error}")
         return replace(found, applied=self._order.wanted)
 
-    async def _command(self, number: int, text: str) -> str:
+    async def _command(self, number: int, text: str) -> tuple[Ended, str]:
         """Run one command; return what is wrong with it, in a sentence, or an empty string."""
         order = self._order
         prompt = Prompt(order.password)
@@ -65,7 +67,8 @@ class Visit:
         )
         ended = await run(self._connection, command, self._tail.feed)
         self._tail.feed(f"\n[{_outcome(ended)}]\n".encode())
-        return "" if ended.status == 0 else self._wrong(number, text, ended, prompt.seen)
+        wrong = "" if ended.status == 0 else self._wrong(number, text, ended, prompt.seen)
+        return ended, wrong
 
     def _wrong(self, number: int, text: str, ended: Ended, prompts: int) -> str:
         which = f"command {number} of {len(self._order.commands)} at {self._target}"
@@ -111,5 +114,5 @@ def _outcome(ended: Ended) -> str:
     if ended.late:
         return "no end in time"
     if ended.signal:
-        return f"signal {ended.signal}"
+        return f"signal {line(ended.signal)}"
     return "lost" if ended.status is None else f"exit {ended.status}"

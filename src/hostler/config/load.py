@@ -287,4 +287,5 @@ def _probe(ready: ReadyTable | None) -> Probe:
         timeout=ready.timeout,
         user=ready.user,
         commands=ready.commands,
+        broken_on=ready.broken_on,
     )

@@ -45,6 +45,15 @@ class ReadyTable(Struct, frozen=True, kw_only=True):
             "and none may hold a secret (see the guide)"
         ),
     ] = ()
+    broken_on: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=1000,
+            description="on how many hosts `commands` must fail, and work on none, to be held to "
+            "be at fault themselves: then no host is blamed, and none is claimed",
+        ),
+    ] = 2
 
 
 class TimersTable(Struct, frozen=True, kw_only=True):

@@ -10,8 +10,8 @@ import structlog
 from hostler.domain.commands import KeepRow, Reclaim, Tend
 from hostler.domain.errors import Conflict, Fenced, StoreError, StoreLost
 from hostler.domain.ids import TurnId
+from hostler.domain.lists import is_prepared_by_ssh
 from hostler.domain.machine import Machine
-from hostler.domain.outfit import is_prepared_by_ssh
 from hostler.domain.parts import Looked, Scope
 from hostler.domain.phases import Goal
 from hostler.domain.seen import Probed, Seen

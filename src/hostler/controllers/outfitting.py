@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 import structlog
 
 from hostler.domain.attempts import (
+    LADDER,
     Remedy,
     accepted,
     diagnosed,
@@ -14,13 +15,16 @@ from hostler.domain.attempts import (
     settled,
 )
 from hostler.domain.bootstrap import asks as asks_password
+from hostler.domain.bootstrap import digest_of
 from hostler.domain.drift import Drift, roll_failed
 from hostler.domain.host import Host
 from hostler.domain.ids import HostId, MachineId
+from hostler.domain.lists import trouble_of
 from hostler.domain.machine import Fate, Machine
-from hostler.domain.outfit import LADDER, REBOOT
+from hostler.domain.outfit import REBOOT
 from hostler.domain.phases import Phase
 from hostler.domain.pins import Ruling, expected, judge
+from hostler.domain.revision import Revision, Tried
 from hostler.domain.seen import Probed, Seen
 from hostler.domain.shown import Shows
 from hostler.ports.hosts import KeepsHosts
@@ -85,7 +89,12 @@ class Outfitter:
         if stable.ties.get(kept.id) != machine.id:
             return
         changed = replace(
-            newest, pin=kept.pin, applied=kept.applied, trouble=kept.trouble, drift=kept.drift
+            newest,
+            pin=kept.pin,
+            applied=kept.applied,
+            trouble=kept.trouble,
+            drift=kept.drift,
+            tried=kept.tried,
         )
         if changed != newest:
             await stable.keep(self._ports.store, changed, tenure.fence)
@@ -111,18 +120,29 @@ class Outfitter:
     ) -> Host:
         """Return the record with what came of it: its commands, and what failed."""
         now = self._ports.clock.now()
+        known = self._state.rows.get(seen.fleet.name, seen.row).revision
+        host = replace(host, trouble=trouble_of(host, known))
+        host = _tried(host, machine, prepared, seen, now)
         if prepared.well:
             return replace(
                 host, applied=prepared.applied, trouble=settled(host.trouble), drift=Drift()
             )
         if machine.phase is Phase.READY:
-            digest = Order(machine=machine.id, commands=seen.fleet.probe.commands).wanted
+            digest = digest_of(seen.fleet.probe.commands)
             return replace(host, drift=roll_failed(host.drift, digest, now))
-        return await self._troubled(host, machine, prepared)
+        return await self._troubled(host, machine, prepared, known)
 
-    async def _troubled(self, host: Host, machine: Machine, prepared: Prepared) -> Host:
-        """Count one more failure, and have the host looked at where that comes next."""
-        trouble = failed(host.trouble, stranger=prepared.wrong_key)
+    async def _troubled(
+        self, host: Host, machine: Machine, prepared: Prepared, known: Revision
+    ) -> Host:
+        """Count one more failure, and have the host looked at where that comes next.
+
+        No host is examined for a list that is known to be at fault.
+        """
+        listed = prepared.failed > 0
+        trouble = failed(host.trouble, stranger=prepared.wrong_key, listed=listed)
+        if listed and known.broken is not None:
+            return replace(host, trouble=trouble)
         if _was_rebooted(machine) and not trouble.rebooted:
             trouble = accepted(trouble, Remedy.REBOOT)
         step = next_remedy(replace(trouble, strikes=host.strikes), LADDER)
@@ -130,6 +150,25 @@ class Outfitter:
         if step.remedy is Remedy.DIAGNOSE and isinstance(provider, KeepsHosts):
             trouble = diagnosed(trouble, await provider.diagnose(host.zone, host.id))
         return replace(host, trouble=trouble)
+
+
+def _tried(host: Host, machine: Machine, prepared: Prepared, seen: Seen, now: datetime) -> Host:
+    """Return the record with how the commands came out, where they ran.
+
+    A host where one failed carries a part of the list, and no other one whole.
+    """
+    if not (prepared.ran or prepared.failed):
+        return host
+    commands = seen.fleet.probe.commands
+    tried = Tried(
+        digest=digest_of(commands),
+        fleet=machine.fleet,
+        at=now,
+        number=prepared.failed,
+        of=len(commands),
+        ended=prepared.ended,
+    )
+    return replace(host, tried=tried, applied="" if prepared.failed else host.applied)
 
 
 def _asks(seen: Seen) -> bool:

@@ -92,6 +92,7 @@ async def gather(
         pool=state.keeps.pool_of(fleet.name) if state.keeps else "",
         limits=state.keeps.limits(fleet.name) if state.keeps else None,
         usurped=frozenset(usurped(view, state.stable.ties, (*told.living, *told.past))),
+        stirring=frozenset(state.stable.moving),
     )
 
 

@@ -123,6 +123,9 @@ class Turner:
         missing = max(0, seen.row.wished(seen.fleet) - wanted) if starved else 0
         self._state.missing[seen.fleet.name] = missing
         self._ports.meters.starved(seen.fleet.name, missing)
+        known = self._state.rows.get(seen.fleet.name, seen.row).revision
+        broken = max(1, len(known.failed)) if known.broken is not None else 0
+        self._ports.meters.outfit(seen.fleet.name, broken)
 
     async def _apply(self, seen: Seen, decision: Decision, tenure: Tenure) -> Turned:
         """Save the row, then each machine by itself, then new machines, then take the wishes.

@@ -60,19 +60,25 @@ class Ladder:
     longest: timedelta = 30 * _DAY
 
 
+LADDER = Ladder()
+"""The ladder of every host."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trouble:
     """What is remembered of a host on the ladder.
 
     `failures` in a row, whether it was rebooted for them, and the diagnosis belong to the present
     round: they end when the host gets ready or is reinstalled. `strikes` are the host's for good.
-    `stranger` says that the last failure was a key that is not the pinned one.
+    `stranger` says that the last failure was a key that is not the pinned one, `listed` that it was
+    a command of the fleet's list.
     """
 
     failures: int = 0
     rebooted: bool = False
     diagnosis: Diagnosis | None = None
     stranger: bool = False
+    listed: bool = False
     strikes: int = 0
 
 
@@ -173,9 +179,9 @@ def quarantined_for(strikes: int, ladder: Ladder) -> timedelta:
     return min(ladder.quarantine * 2**beyond, ladder.longest)
 
 
-def failed(trouble: Trouble, *, stranger: bool = False) -> Trouble:
+def failed(trouble: Trouble, *, stranger: bool = False, listed: bool = False) -> Trouble:
     """Return the memory after one more failure to get the host ready."""
-    return replace(trouble, failures=trouble.failures + 1, stranger=stranger)
+    return replace(trouble, failures=trouble.failures + 1, stranger=stranger, listed=listed)
 
 
 def diagnosed(trouble: Trouble, diagnosis: Diagnosis) -> Trouble:

@@ -107,7 +107,7 @@ def assign(steps: tuple[Step, ...], account: AccountName, seen: Seen) -> Assigne
             given.append(step)
             continue
         tied = seen.ties.get(step.machine.id)
-        free = None if tied else _choose(step.machine, left)
+        free = None if tied or seen.revision.broken else _choose(step.machine, left)
         if tied is not None:
             given.append(_begun(step, tied, seen, clean=False))
         elif free is not None:
@@ -116,6 +116,8 @@ def assign(steps: tuple[Step, ...], account: AccountName, seen: Seen) -> Assigne
                 Take(host=taken(free, step.machine, account, seen), machine=step.machine.id)
             )
             given.append(_begun(step, free.id, seen, clean=free.clean))
+        elif seen.revision.broken:
+            given.append(wait(step, "wait", "a list of commands that is not at fault"))
         else:
             given.append(wait(step, "wait", "a free host of its pool"))
     return Assigned(steps=tuple(given), takes=tuple(takes))

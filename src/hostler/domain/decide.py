@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from . import adopt as adoption
-from . import named, pooling, tenancies
+from . import lists, named, pooling, tenancies
 from .allowed import allowed
 from .caps import KEPT, in_wave
 from .claims import assign
@@ -45,7 +45,9 @@ def decide(seen: Seen, ways: Ways, rests: Rests | None = None) -> Decision:
 
 
 def _decided(seen: Seen, ways: Ways, rests: Rests) -> Decision:
+    seen = _with_revision(seen)
     row, machines = granted(seen)
+    row = row if row.revision == seen.revision else replace(row, revision=seen.revision)
     row = pooling.with_room(row, machines.values(), seen)
     steps, row, alarms = _consider(tuple(machines.values()), in_present(row, seen), seen, rests)
     target = row.wished(seen.fleet) + surge(steps, seen) - pooling.joining(seen)
@@ -60,11 +62,13 @@ def _decided(seen: Seen, ways: Ways, rests: Rests) -> Decision:
     steps = (*steps, *_reopened(seen))
     swept = reclaims(ledger(seen), row, seen, ways)
     row = replace(row, destructions=(*row.destructions, *(seen.now,) * swept.counted))
-    row_command = _row_command(row, sizing, seen)
+    pardons = tuple(lists.pardons(row.revision, seen))
+    row_command = _row_command(row, sizing, tuple(pardon.event for pardon in pardons), seen)
     tends = tuple(t for step in steps if (t := _tend(step, seen)) is not None)
     commands: list[Command] = [c for c in (row_command,) if c is not None]
     commands += assigned.takes
     commands += (*pooling.pooled(seen.fleet.account, seen), *bought.keeps)
+    commands += (pardon.keep for pardon in pardons)
     commands += pooling.taken_over(adoption.adoptable(seen), seen)
     commands += (bought.order,) if bought.order else ()
     commands += tends
@@ -90,9 +94,23 @@ def _sized(
 ) -> tuple[Sizing, FleetRow]:
     """Ask how many are wanted, or which, and return the row with the size that is in force."""
     if seen.fleet.renews:
-        return resize(steps, row, target, seen), row
-    sizing = named.resize(steps, row, seen)
+        return _told(resize(steps, row, target, seen), row), row
+    sizing = _told(named.resize(steps, row, seen), row)
     return sizing, named.counted(row, sizing)
+
+
+def _told(sizing: Sizing, row: FleetRow) -> Sizing:
+    """Say of the fleet that its list of commands is at fault, whatever else is to be said."""
+    broken = lists.condition(row.revision)
+    return replace(sizing, condition=broken) if broken else sizing
+
+
+def _with_revision(seen: Seen) -> Seen:
+    """Return what is seen with what that teaches of the fleet's list of commands."""
+    known = lists.reviewed(seen.row, seen)
+    if not known.digest:
+        return seen
+    return replace(seen, revision=known, canaries=lists.canaries(known, seen))
 
 
 def _let_go(step: Step) -> HostId | None:
@@ -143,9 +161,10 @@ def _in_flight(machine: Machine) -> Step:
 
 
 def _count_loss(step: Step, row: FleetRow, seen: Seen) -> FleetRow:
-    """Count what was lost, or became overdue; a refusal is nobody's loss."""
+    """Count what was lost, or became overdue; a refusal, or a list's fault, is nobody's loss."""
     fell = step.before.phase in {Phase.STARTING, Phase.READY, Phase.DRAINING}
-    if fell and step.machine.phase is Phase.BROKEN and step.machine.reason != Reason.REFUSED:
+    nobodys = step.machine.reason in {Reason.REFUSED, Reason.OUTFIT_BROKEN}
+    if fell and step.machine.phase is Phase.BROKEN and not nobodys:
         return replace(row, losses=(*row.losses, seen.now))
     return row
 
@@ -244,7 +263,9 @@ def _tend(step: Step, seen: Seen) -> Tend | None:
     )
 
 
-def _row_command(row: FleetRow, sizing: Sizing, seen: Seen) -> KeepRow | None:
+def _row_command(
+    row: FleetRow, sizing: Sizing, told: tuple[Event, ...], seen: Seen
+) -> KeepRow | None:
     adopted = adoption.adoptable(seen)
     creations = (*row.creations, *(seen.now,) * sizing.creations)
     kept = replace(
@@ -256,7 +277,7 @@ def _row_command(row: FleetRow, sizing: Sizing, seen: Seen) -> KeepRow | None:
     )
     wishes = tuple(wish.number for wish in seen.wishes)
     records = adoption.records_for(adopted, kept, seen)
-    if kept == seen.row and not sizing.inserts and not wishes and not adopted:
+    if kept == seen.row and not (sizing.inserts or wishes or adopted or told):
         return None
     return KeepRow(
         row=kept,
@@ -264,7 +285,7 @@ def _row_command(row: FleetRow, sizing: Sizing, seen: Seen) -> KeepRow | None:
         named=sizing.named,
         adopted=(*records, *pooling.adopted(seen, kept.serial + len(records))),
         installations=adoption.adopted_installations(adopted, seen),
-        events=tuple(_row_events(kept, seen)),
+        events=(*_row_events(kept, seen), *told),
         wishes=wishes,
     )
 
@@ -297,6 +318,9 @@ def _about(wish: Wish) -> str:
 
 
 def _expects(step: Step) -> bool:
+    """Tell whether a look may soon show something new of a machine; a date waits for itself."""
+    if step.next.step == "prepare" and step.next.at is not None:
+        return False
     return step.machine.phase not in _SETTLED or step.machine.doubt is not None
 
 

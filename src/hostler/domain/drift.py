@@ -24,6 +24,10 @@ class Rolls:
     pauses: tuple[timedelta, ...] = PAUSES
 
 
+ROLLS = Rolls()
+"""How often a change is tried everywhere."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drift:
     """What is remembered: the digest that failed last, how often in a row, and when."""

@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from .ids import AccountName, FleetName, MachineId
 from .machine import Hold, Offer
+from .revision import Revision
 
 _S = timedelta(seconds=1)
 _MIN = timedelta(minutes=1)
@@ -64,7 +65,8 @@ class ProbeKind(StrEnum):
 class Probe:
     """The readiness probe of a fleet; `command` runs on our side with HOSTLER_ADDRESS set.
 
-    `commands` run on a host that outlives its machines, over SSH, before it counts as ready.
+    `commands` run on a host that outlives its machines, over SSH, before it counts as ready; on
+    `broken_on` hosts they fail, and work on none, until they are held to be at fault themselves.
     """
 
     kind: ProbeKind = ProbeKind.API
@@ -73,6 +75,7 @@ class Probe:
     timeout: timedelta = 5 * _S
     user: str = "root"
     commands: tuple[str, ...] = ()
+    broken_on: int = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,7 +155,7 @@ class FleetRow:
     number of the newest wish for machines by name that was granted. The tuples of times are the
     durable windows behind the caps: creation attempts, destructions that nobody asked for, and
     losses. Where hosts may be ordered, `orders` are those of the last day, and `sizes` the demand
-    of the past weeks.
+    of the past weeks. `revision` is what is known of the list of commands in force.
     """
 
     name: FleetName
@@ -169,6 +172,7 @@ class FleetRow:
     condition: str = ""
     orders: tuple[Order, ...] = ()
     sizes: tuple[Sized, ...] = ()
+    revision: Revision = Revision()
 
     def wished(self, fleet: Fleet) -> int:
         """Return the size in force: the wish, or the file's."""

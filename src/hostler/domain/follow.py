@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from . import claims, loss, money, named, outfit, shown, standby, tenancies
+from . import claims, lists, loss, money, named, outfit, shown, standby, tenancies
 from .calls import Refusal
 from .commands import Event
 from .fleet import ProbeKind
@@ -84,7 +84,7 @@ def _starting(step: Step, seen: Seen, *, wave: bool) -> Step:
     up = part is not None and part.condition is Condition.UP
     if step.machine.phase is Phase.STARTING and up and not step.lost:
         step = _probe(step, seen)
-        step = outfit.starting(step, seen) if outfit.is_prepared_by_ssh(seen) else step
+        step = outfit.starting(step, seen) if lists.is_prepared_by_ssh(seen) else step
     if step.machine.phase is Phase.STARTING:
         step = _overdue(step, seen)
     return tenancies.watched(step, seen) if seen.traits.hosts else step
@@ -127,7 +127,7 @@ def _probe(step: Step, seen: Seen) -> Step:
 def _overdue(step: Step, seen: Seen) -> Step:
     """The start bound counts only with a look, and a probe of what is up, begun after it."""
     machine = step.machine
-    due = max(machine.since, seen.jumped or machine.since) + seen.fleet.timers.start
+    due = outfit.start_due(machine, seen)
     if machine.held(seen.now) or seen.now < due:
         return step
     due = max(due, seen.steady)
@@ -141,13 +141,14 @@ def _overdue(step: Step, seen: Seen) -> Step:
             return replace(step, probe=step.probe or step.lost)
     if part is not None and part.mark is not None and part.condition is not Condition.UP:
         step = tenancies.blamed(step, seen)
-    return move(outfit.overdue(step, seen), Phase.BROKEN, Reason.START_OVERDUE, seen)
+    step, reason = outfit.overdue(step, seen)
+    return move(step, Phase.BROKEN, reason, seen)
 
 
 def _running(step: Step, seen: Seen, *, wave: bool) -> Step:
     step = _lose(step, seen, wave=wave)
     step = tenancies.watched(step, seen) if seen.traits.hosts else step
-    if outfit.is_prepared_by_ssh(seen) and not step.lost:
+    if lists.is_prepared_by_ssh(seen) and not step.lost:
         step = outfit.running(step, seen)
     return standby.to_rest(step, seen) if step.machine.phase is Phase.READY else step
 

@@ -15,6 +15,7 @@ from .ids import AccountName, Epoch, FleetName, HostId, MachineId, PartId, Zone
 from .machine import Asked, Offer
 from .parts import Part, Slot
 from .pins import Pin
+from .revision import Tried
 
 HOST = Slot("host")
 """The slot that a host fills in its own record."""
@@ -72,7 +73,8 @@ class Host:
     `adopted` says that it is taken over from another installation, whose name it may still bear;
     `cleaned` is when a proved wipe was last seen finished, whatever happened since; `pin` is its
     host key, `applied` the digest of the commands that it carries, `trouble` and `drift` what
-    failed.
+    failed, `tried` how the newest run of a list came out; `struck` are the digests of the lists
+    that some of the strikes came of, one for each.
     `late` is the machine of which the host shows a claim that came too late, as long as it does;
     `missing` is the beginning of the first look that lacked it; `scheduled` is when the provider
     will delete it. `price` is euros per hour, `spent` euros up to `billed_from`.
@@ -106,6 +108,8 @@ class Host:
     applied: str = ""
     trouble: Trouble = Trouble()
     drift: Drift = Drift()
+    tried: Tried = Tried()
+    struck: tuple[str, ...] = ()
     late: MachineId | None = None
     missing: datetime | None = None
     delivered: datetime | None = None

@@ -8,8 +8,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from . import shown
-from .attempts import Ladder, quarantined_for, settled
+from . import shown, tenancies
+from .attempts import LADDER, quarantined_for, settled
 from .drift import Drift
 from .host import Host, HostCondition, HostGoal, HostOrigin, ReleasePolicy, may_come_back
 from .ids import AccountName, Epoch, FleetName, HostId, InstallationId, MachineId, PartId, TurnId
@@ -21,9 +21,6 @@ from .stages import AT_HOME, OTHERS, OURS
 from .tenancies import ALONE, FAULT, STRANGER
 from .traits import Traits
 from .view import View
-
-LADDER = Ladder()
-"""After how many machines in a row that never became ready a host is left alone, and how long."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,10 +211,11 @@ def _judged(host: Host, machine: Machine, seen: HostsSeen) -> Host:
     """Count a machine that failed by its host against it; one that was ready clears it."""
     calm = replace(host, trouble=settled(host.trouble))
     if machine.was_ready is not None:
-        return replace(calm, strikes=0)
+        return replace(calm, strikes=0, struck=())
     if machine.fact(FAULT) is None:
         return calm
     strikes = host.strikes + 1
+    calm = replace(calm, struck=(*host.struck, *tenancies.lists_of(machine)))
     if strikes < LADDER.strikes and machine.fact(ALONE) is None:
         return replace(calm, strikes=strikes)
     until = seen.now + quarantined_for(strikes, LADDER)

@@ -40,7 +40,10 @@ class Bought:
 
 
 def buy(steps: tuple[Step, ...], row: FleetRow, seen: Seen) -> Bought:
-    """Return what is ordered and given up now, where hosts may be ordered, or were."""
+    """Return what is ordered and given up now, where hosts may be ordered, or were.
+
+    Nothing is ordered for a list of commands that is at fault.
+    """
     if seen.limits is not None:
         row = _remembered(row, seen)
     elif not any(_leased(steps, seen)):
@@ -51,7 +54,8 @@ def buy(steps: tuple[Step, ...], row: FleetRow, seen: Seen) -> Bought:
     ends = {end.host: end for end in purchase.ends}
     given_up = tuple(_given_up(step, ends, seen) for step in steps)
     keeps = tuple(_retired(seen.hosts[host], end, seen) for host, end in _untied(ends, seen))
-    orders = _orders(purchase.order, row, seen)
+    broken = seen.revision.broken is not None
+    orders = () if broken else _orders(purchase.order, row, seen)
     return Bought(
         row=replace(row, orders=(*row.orders, *orders)),
         steps=given_up,

@@ -1,16 +1,17 @@
 """Outfit: is a host prepared as its fleet asks, what is tried next, and when is it given up?
 
 Logins and commands are what the preparer does; here their results are judged: more tries, a reboot,
-or another host. A host in use is brought to a changed list in place, and never given up for it.
+or another host. A host in use is brought to a changed list in place, and never given up for it; one
+that is kept for a list which is at fault (lists.py) is tried again now and then, and not blamed.
 """
 
 from dataclasses import replace
+from datetime import datetime
 
-from . import tenancies
-from .attempts import Ladder, Remedy, next_remedy, pause_after
+from . import lists, tenancies
+from .attempts import LADDER, Remedy, Trouble, next_remedy, pause_after
 from .bootstrap import digest_of
-from .drift import Rolls, next_roll
-from .fleet import ProbeKind
+from .drift import ROLLS, next_roll
 from .host import Host
 from .machine import Machine
 from .phases import Phase
@@ -24,14 +25,6 @@ REBOOT = "reboot"
 TOLD = "prepared"
 """The fact that the story tells of the attempts that began up to then."""
 
-LADDER = Ladder()
-ROLLS = Rolls()
-
-
-def is_prepared_by_ssh(seen: Seen) -> bool:
-    """Tell whether this fleet's hosts are logged in to before they are ready."""
-    return bool(seen.traits.hosts) and seen.fleet.probe.kind is ProbeKind.SSH
-
 
 def host_of(machine: Machine, seen: Seen) -> Host | None:
     """Return the record of a machine's host."""
@@ -40,12 +33,18 @@ def host_of(machine: Machine, seen: Seen) -> Host | None:
 
 def starting(step: Step, seen: Seen) -> Step:
     """Judge what preparing a host came to: wait, have it rebooted, or give the machine up."""
-    step = _told(step, seen)
+    host = host_of(step.machine, seen)
+    if host is None or not _is_no_news(host, seen):
+        step = _told(step, seen)
     machine = step.machine
-    host = host_of(machine, seen)
-    if host is None or not host.trouble.failures or machine.phase is not Phase.STARTING:
+    if host is None or machine.phase is not Phase.STARTING:
         return step
-    remedy = next_remedy(replace(host.trouble, strikes=host.strikes), LADDER)
+    trouble = lists.trouble_of(host, seen.revision)
+    if not trouble.failures:
+        return step
+    if lists.keeps(host, seen.revision):
+        return _kept(step, host, trouble, seen)
+    remedy = next_remedy(replace(trouble, strikes=host.strikes), LADDER)
     match remedy.remedy:
         case Remedy.REBOOT if machine.fact(REBOOT) is None:
             told = event("remedy", machine, seen, str(Reason.NOT_PREPARED), f"reboot: {remedy.why}")
@@ -57,15 +56,49 @@ def starting(step: Step, seen: Seen) -> Step:
             given_up = replace(at_fault, probe=False)
             return move(given_up, Phase.BROKEN, Reason.NOT_PREPARED, seen, remedy.why)
         case _:
-            return _in_time(step, host, seen)
+            return _in_time(step, trouble, seen)
 
 
-def overdue(step: Step, seen: Seen) -> Step:
+def _is_no_news(host: Host, seen: Seen) -> bool:
+    """Tell whether another failure at a host is no news: its list is at fault, and fails always."""
+    return lists.keeps(host, seen.revision) and host.trouble.failures > LADDER.attempts
+
+
+def _kept(step: Step, host: Host, trouble: Trouble, seen: Seen) -> Step:
+    """Keep a host on which a list failed that is at fault; its tries become rare."""
+    used_up = trouble.failures >= LADDER.attempts
+    pause = ROLLS.cooldown if used_up else pause_after(trouble.failures, LADDER.pauses)
+    last = host.tried.at
+    at = last + pause if last is not None and last <= seen.now < last + pause else None
+    probes = step.probe and at is None
+    said = replace(step, probe=probes, blocker=lists.condition(seen.revision))
+    return wait(said, "prepare", "the list once more, for it may work by now", at)
+
+
+def start_due(machine: Machine, seen: Seen) -> datetime:
+    """Return when a start is overdue: it has its whole time again when its list is another one.
+
+    A host that is kept for its list is kept as long as somebody might hold it.
+    """
+    timers = seen.fleet.timers
+    begun = [machine.since, seen.jumped, seen.revision.anew]
+    due = max(at for at in begun if at is not None) + timers.start
+    host, broken = host_of(machine, seen), seen.revision.broken
+    if broken is None or host is None or not lists.keeps(host, seen.revision):
+        return due
+    return max(due, broken + timers.longest_hold)
+
+
+def overdue(step: Step, seen: Seen) -> tuple[Step, Reason]:
     """Hold a start that took too long against its host, where that failed to be prepared."""
     host = host_of(step.machine, seen)
-    if not is_prepared_by_ssh(seen) or host is None or not host.trouble.failures:
-        return step
-    return _blamed(step, host, seen, alone=host.trouble.stranger)
+    if not lists.is_prepared_by_ssh(seen) or host is None:
+        return step, Reason.START_OVERDUE
+    if lists.keeps(host, seen.revision):
+        return step, Reason.OUTFIT_BROKEN
+    if not lists.trouble_of(host, seen.revision).failures:
+        return step, Reason.START_OVERDUE
+    return _blamed(step, host, seen, alone=host.trouble.stranger), Reason.START_OVERDUE
 
 
 def _blamed(step: Step, host: Host, seen: Seen, *, alone: bool) -> Step:
@@ -73,6 +106,8 @@ def _blamed(step: Step, host: Host, seen: Seen, *, alone: bool) -> Step:
     blamed = tenancies.blamed(step, seen)
     machine = blamed.machine
     machine = machine.with_fact(tenancies.ALONE, seen.now) if alone else machine
+    if lists.is_suspect(host, seen.revision):
+        machine = machine.with_fact(f"{tenancies.LISTED} {host.tried.digest}", seen.now)
     if alone and host.trouble.stranger:
         machine = machine.with_fact(tenancies.STRANGER, seen.now)
     return replace(blamed, machine=machine)
@@ -92,15 +127,15 @@ def _told(step: Step, seen: Seen) -> Step:
     return replace(step, machine=machine.with_fact(TOLD, probed.begun), events=events)
 
 
-def _in_time(step: Step, host: Host, seen: Seen) -> Step:
+def _in_time(step: Step, trouble: Trouble, seen: Seen) -> Step:
     """Leave a pause after each attempt, however long that took."""
     probed = seen.probed.get(step.machine.id)
     if probed is None:
-        times = host.trouble.failures
+        times = trouble.failures
         return wait(step, "prepare", f"preparing its host failed before (in a row: {times})")
     if not step.probe:
         return step
-    due = (probed.ended or probed.begun) + pause_after(host.trouble.failures, LADDER.pauses)
+    due = (probed.ended or probed.begun) + pause_after(trouble.failures, LADDER.pauses)
     if seen.now >= due:
         return step
     said = f"preparing its host failed: {probed.text}"
@@ -117,9 +152,23 @@ def running(step: Step, seen: Seen) -> Step:
         step = _told(step, seen)
     wanted = digest_of(seen.fleet.probe.commands)
     roll = next_roll(host.drift, wanted, host.applied, seen.now, ROLLS)
+    if (roll.due or roll.stuck) and (why := _untold(machine, seen)):
+        return wait(step, "prepare", why)
     if roll.due:
         return replace(step, probe=True)
     if not roll.stuck:
         return wait(step, "prepare", roll.why, roll.again) if roll.again else step
     blocker = f"its configuration is not the fleet's: {roll.why}"
     return wait(replace(step, blocker=blocker), "prepare", roll.why, roll.again)
+
+
+def _untold(machine: Machine, seen: Seen) -> str:
+    """Return why a changed list is not brought to this machine now, or an empty string."""
+    if machine.held(seen.now):
+        return "the changed list: when nobody holds it any more"
+    if seen.canaries is None or machine.id in seen.canaries:
+        return ""
+    if seen.revision.broken is not None:
+        return "another list: this one is at fault"
+    first = ", ".join(sorted(seen.canaries)) or "another machine"
+    return f"the changed list: when it worked on {first}"

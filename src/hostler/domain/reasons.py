@@ -23,6 +23,7 @@ class Reason(StrEnum):
     FAILED = "failed"
     START_OVERDUE = "start_overdue"
     NOT_PREPARED = "not_prepared"
+    OUTFIT_BROKEN = "outfit_broken"
     OUT_OF_STOCK = "out_of_stock"
     QUOTA = "quota"
     REFUSED = "refused"
@@ -63,6 +64,7 @@ SENTENCES: dict[Reason, str] = {
     Reason.WIPED: "somebody else had its host reinstalled",
     Reason.FAILED: "the provider says that its host is in error",
     Reason.NOT_PREPARED: "its host could not be prepared: it is wiped, or left alone",
+    Reason.OUTFIT_BROKEN: "the fleet's list of commands is at fault: its host is not blamed",
     Reason.START_OVERDUE: "it did not become ready within its start bound",
     Reason.OUT_OF_STOCK: "the provider has none of this type left in this zone",
     Reason.QUOTA: "the provider's quota for this type is used up",

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from . import claims, loss, parking
+from . import claims, lists, loss, parking
 from .caps import creations_left
 from .fleet import FleetRow, Setback
 from .ids import MachineId
@@ -50,6 +50,8 @@ def resize(steps: tuple[Step, ...], row: FleetRow, target: int, seen: Seen) -> S
         return Sizing(steps=_shed(steps, wanted - target, seen))
     if wanted < target:
         back = _call_back(steps, target - wanted, seen)
+        if why := lists.condition(seen.revision):
+            return Sizing(steps=back, condition=why)
         return _grow(parking.woken(back, target - wanted, seen), row, target, seen)
     return Sizing(steps=steps)
 
@@ -201,7 +203,7 @@ def _with_hosts(steps: tuple[Step, ...], row: FleetRow, many: int, seen: Seen) -
 
 def begin_blocked(steps: tuple[Step, ...], row: FleetRow, seen: Seen) -> str:
     """Return why no machine may begin now, or an empty string."""
-    if why := world_is_right(seen):
+    if why := world_is_right(seen) or lists.condition(seen.revision):
         return why
     if creations_left(seen.fleet, row, seen.now) == 0:
         return "the bound on creations in an hour is reached"
@@ -266,7 +268,8 @@ def remember(step: Step, row: FleetRow, seen: Seen) -> FleetRow:
         return row.without_setback(machine.offer)
     if machine.reason in {Reason.OUT_OF_STOCK, Reason.QUOTA}:
         return row.with_setback(_sold_out(machine.offer, machine.reason, seen))
-    if machine.ending is not None or machine.phase not in {Phase.BROKEN, Phase.STOPPING}:
+    failed = machine.phase in {Phase.BROKEN, Phase.STOPPING}
+    if machine.ending is not None or not failed or machine.reason == Reason.OUTFIT_BROKEN:
         return row
     older = row.setback(machine.offer)
     count = _failures(older, seen.now)

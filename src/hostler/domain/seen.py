@@ -11,6 +11,7 @@ from .host import Free, Host
 from .ids import Epoch, FleetName, HostId, InstallationId, MachineId, PartId, TurnId, Zone
 from .machine import Machine
 from .parts import Part
+from .revision import Revision
 from .traits import Traits
 from .view import View
 
@@ -127,8 +128,11 @@ class Seen:
     `moving` are machines with calls in flight: they are not touched. Where machines are tenancies,
     `hosts` are the records of the account's hosts, `ties` say which host a machine has, `free` are
     the hosts that this fleet's machines may take now, the best ones first, `pool` is how the names
-    in its pool begin, `limits` are those of ordering hosts, None where none may be ordered, and
-    `usurped` are hosts with a machine of ours and the name of a tenant that no record knows.
+    in its pool begin, `limits` are those of ordering hosts, None where none may be ordered,
+    `usurped` are hosts with a machine of ours and the name of a tenant that no record knows, and
+    `stirring` hosts with calls in flight. `revision` is what is known of the list of commands by
+    now, and `canaries` are the machines in use that it may be brought to, None: all of them;
+    decide() fills both in.
     """
 
     turn: TurnId
@@ -156,3 +160,6 @@ class Seen:
     pool: str = ""
     limits: Limits | None = None
     usurped: frozenset[HostId] = frozenset()
+    stirring: frozenset[HostId] = frozenset()
+    revision: Revision = Revision()
+    canaries: frozenset[MachineId] | None = None

@@ -7,7 +7,7 @@ and kept in the ledger.
 from dataclasses import replace
 
 from .host import Host
-from .machine import RETIRE, Fate
+from .machine import RETIRE, Fate, Machine
 from .parts import Part
 from .phases import Phase
 from .reasons import Reason
@@ -25,6 +25,9 @@ ALONE = "host_alone"
 CLAIMED_TWICE = "claimed_twice"
 """The fact that the host's name says that somebody else has it too, since when."""
 
+LISTED = "fault_of_list"
+"""How the fact begins that what the host failed at was a command: of the list of this digest."""
+
 STRANGER = "host_stranger"
 """The fact that the host shows a key that is not its own: it is not wiped either."""
 
@@ -34,6 +37,12 @@ def blamed(step: Step, seen: Seen) -> Step:
     if not seen.traits.hosts:
         return step
     return replace(step, machine=step.machine.with_fact(FAULT, seen.now))
+
+
+def lists_of(machine: Machine) -> tuple[str, ...]:
+    """Return the digest of the list that a machine's host failed at, if it did."""
+    names = (fact.name.partition(" ") for fact in machine.facts)
+    return tuple(digest for name, _, digest in names if name == LISTED)
 
 
 def watched(step: Step, seen: Seen) -> Step:

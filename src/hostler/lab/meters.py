@@ -51,6 +51,9 @@ class WatchfulMeters:
     def starved(self, fleet: FleetName, missing: int) -> None:
         """Nobody reads this here."""
 
+    def outfit(self, fleet: FleetName, failed: int) -> None:
+        """Nobody reads this here."""
+
     def barred(self, check: str) -> None:
         """What the gate refuses is not called, although it was foretold."""
         self._watch.barred[check] += 1

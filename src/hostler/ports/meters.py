@@ -48,6 +48,10 @@ class Meters(Protocol):
         """Note how many machines a fleet lacks because no host of its pool is free."""
         ...
 
+    def outfit(self, fleet: FleetName, failed: int) -> None:
+        """Note on how many hosts a list of commands failed that is at fault; 0 where none is."""
+        ...
+
     def barred(self, check: str) -> None:
         """Count a refusal of the gate by its check."""
         ...

@@ -60,7 +60,8 @@ class Prepared:
     `cause`: why commands ran, or why none did; None where that was not found out. `ran`: all ran
     now, and succeeded. `applied`: the digest that the host carries now; empty where it carries
     none, a part, or what is not known. `output`: the last of what the commands printed. `error`:
-    empty where all is well, or else a sentence with what to do.
+    empty where all is well, or else a sentence with what to do. `failed`: the number of the command
+    that failed, 0 where none did; `ended`: how it ended (`exit 1`), with no word of the command.
     """
 
     login: bool = False
@@ -71,6 +72,8 @@ class Prepared:
     applied: str = ""
     output: str = ""
     error: str = ""
+    failed: int = 0
+    ended: str = ""
 
     @property
     def well(self) -> bool:

@@ -29,6 +29,7 @@ class CountingMeters:
     stabled: dict[AccountName, dict[tuple[str, str, str], int]] = field(
         default_factory=dict[AccountName, dict[tuple[str, str, str], int]]
     )
+    outfits: dict[FleetName, int] = field(default_factory=dict[FleetName, int])
     missing: dict[FleetName, int] = field(default_factory=dict[FleetName, int])
     refusals: Counter[str] = field(default_factory=Counter[str])
     illegal_moves: int = 0
@@ -74,6 +75,10 @@ class CountingMeters:
     def starved(self, fleet: FleetName, missing: int) -> None:
         """Note how many machines a fleet lacks."""
         self.missing[fleet] = missing
+
+    def outfit(self, fleet: FleetName, failed: int) -> None:
+        """Note on how many hosts a list failed that is at fault."""
+        self.outfits[fleet] = failed
 
     def barred(self, check: str) -> None:
         """Count a refusal of the gate."""

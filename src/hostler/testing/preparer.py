@@ -70,7 +70,7 @@ class FakePreparer:
             output += f"$ {text}\n"
             if text in self.failing:
                 error = f"command {number} of {len(order.commands)} failed with 1"
-                return replace(met, error=error, output=output)
+                return replace(met, error=error, output=output, failed=number, ended="exit 1")
             disk.ran.append(text)
         disk.noted = wanted
         return replace(met, ran=True, applied=order.wanted, output=output)

@@ -38,6 +38,9 @@ class SilentMeters:
     def starved(self, fleet: FleetName, missing: int) -> None:
         """Nobody reads this here."""
 
+    def outfit(self, fleet: FleetName, failed: int) -> None:
+        """Nobody reads this here."""
+
     def barred(self, check: str) -> None:
         """Do nothing."""
 

@@ -86,6 +86,13 @@ METRICS = (
         help="Machines that a fleet lacks because no host of its pool is free: alert when it lasts",
     ),
     Metric(
+        name="hostler_outfit_broken",
+        kind="gauge",
+        labels=("fleet",),
+        help="Hosts on which a fleet's list of commands failed that is held to be at fault itself: "
+        "nothing is claimed until it is changed; 0 while it is not",
+    ),
+    Metric(
         name="scaleway_orphan_servers",
         kind="gauge",
         labels=(),
@@ -224,6 +231,10 @@ class PrometheusMeters:
     def starved(self, fleet: FleetName, missing: int) -> None:
         """Note how many machines a fleet lacks."""
         self._gauges["hostler_no_available_host"].labels(fleet).set(missing)
+
+    def outfit(self, fleet: FleetName, failed: int) -> None:
+        """Note on how many hosts a list failed that is at fault."""
+        self._gauges["hostler_outfit_broken"].labels(fleet).set(failed)
 
     def barred(self, check: str) -> None:
         """Count a refusal of the gate."""
