@@ -1,5 +1,6 @@
 """Host ways: the pure half for hosts that no machine holds: wiped, put back, ordered, given up."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from hostler.domain.calls import Call, Effect, Shows
@@ -19,7 +20,8 @@ from .ways import (
     STAGES,
     UNCOMMIT,
     UNSCHEDULE,
-    mark_kind,
+    expecting,
+    marking,
     reinstall,
 )
 
@@ -79,44 +81,23 @@ def _put_back(host: Host, part: Part) -> tuple[Call, ...]:
 
 
 def _rename(host: Host, part: Part, stage: Stage) -> Call:
-    return Call(
-        kind=mark_kind(stage),
-        slot=HOST,
-        zone=part.zone,
-        effect=Effect.DESTROY,
-        target=part.id,
-        once=True,
-        shows=Shows.MARK,
-        aim=str(stage),
-        args=(
-            ("host", host.id),
-            ("expect", part.name),
-            ("stage", str(stage)),
-            ("fleet", host.fleet or FleetName("")),
-            ("machine", host.machine or MachineId("")),
-            ("pool", host.pool),
-        ),
+    call = marking(
+        part,
+        stage,
+        HOST,
+        ("host", host.id),
+        ("fleet", host.fleet or FleetName("")),
+        ("machine", host.machine or MachineId("")),
+        ("pool", host.pool),
     )
+    return replace(call, effect=Effect.DESTROY)
 
 
 def _free(host: Host, part: Part) -> Call:
     """Return the rename into the pool: the last thing, after a wipe that was proved."""
-    return Call(
-        kind=FREE,
-        slot=HOST,
-        zone=part.zone,
-        effect=Effect.CHANGE,
-        target=part.id,
-        once=True,
-        shows=Shows.MARK,
-        aim="pool",
-        args=(
-            ("host", host.id),
-            ("expect", part.name),
-            ("pool", host.pool),
-            ("wiped", host.wiped.isoformat() if host.wiped else ""),
-        ),
-    )
+    wiped = host.wiped.isoformat() if host.wiped else ""
+    call = expecting(part, FREE, HOST, ("host", host.id), ("pool", host.pool), ("wiped", wiped))
+    return replace(call, shows=Shows.MARK, aim="pool")
 
 
 def _retired(host: Host, part: Part, now: datetime) -> tuple[Call, ...]:
@@ -169,13 +150,5 @@ def _asked_well(host: Host, kind: str) -> bool:
 
 
 def _plain(kind: str, part: Part) -> Call:
-    return Call(
-        kind=kind,
-        slot=HOST,
-        zone=part.zone,
-        effect=Effect.DESTROY,
-        target=part.id,
-        once=True,
-        shows=Shows.NOTHING,
-        args=(("expect", part.name), ("deletable", part.note("deletable"))),
-    )
+    call = expecting(part, kind, HOST, ("deletable", part.note("deletable")))
+    return replace(call, effect=Effect.DESTROY)

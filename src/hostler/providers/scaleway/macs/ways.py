@@ -5,11 +5,11 @@ believed when its pending mark still stands after settle. At no moment does a ho
 anybody may claim while a wipe since its last use is not proved.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from hostler.domain import outfit
-from hostler.domain.calls import Call, Effect, Shows
+from hostler.domain.calls import Argument, Call, Effect, Shows
 from hostler.domain.claims import ADOPTED, CLEAN
 from hostler.domain.host import tenancy
 from hostler.domain.ids import HostId, PartId
@@ -54,7 +54,7 @@ def next_calls(  # noqa: PLR0913 - what the port gives, and two settings
     part = next((part for part in parts if part.id == mine), None)
     if part is None:
         claims = goal is Goal.PRESENT and machine.bound(SERVER) is None
-        return (_mark(machine, None, Stage.PENDING),) if claims else ()
+        return (_claim(machine),) if claims else ()
     if part.status == "promised" or not _is_open(machine, part):
         return ()
     way = Way(machine, part, now, settle, networks)
@@ -118,7 +118,7 @@ class Way:
             return ()
         if last is not None and last.at >= since and last.fate in {Fate.DONE, Fate.OPEN}:
             return ()
-        return (_reboot(self.part),)
+        return (expecting(self.part, REBOOT, SERVER),)
 
     def _attach(self) -> tuple[Call, ...]:
         """Put the host into the private networks that its fleet asks for, one after the other."""
@@ -126,7 +126,8 @@ class Way:
         lacking = tuple(network for network in lacking if not self._was_asked(network))
         if not lacking or self.part.status != "ready":
             return ()
-        return (_attach(self.part, lacking[0]),)
+        network = lacking[0]
+        return (expecting(self.part, f"{ATTACH}.{network}", SERVER, ("network", network)),)
 
     def _was_asked(self, network: str) -> bool:
         """Tell whether looks may still lack what was asked for."""
@@ -210,71 +211,62 @@ class Way:
         return (reinstall(self.part, SERVER, self.part.id, effect, family),)
 
 
-def _mark(
-    machine: Machine, part: Part | None, stage: Stage, effect: Effect = Effect.CHANGE
-) -> Call:
-    """Return the rename; the first one makes the tenancy, and finds the name out by itself."""
-    host = machine.host or HostId("")
+def expecting(part: Part, kind: str, slot: Slot, *args: tuple[str, Argument]) -> Call:
+    """Return a call on a host that must still bear the name that it bore; it is made once."""
     return Call(
-        kind=mark_kind(stage),
+        kind=kind,
+        slot=slot,
+        zone=part.zone,
+        effect=Effect.CHANGE,
+        target=part.id,
+        once=True,
+        shows=Shows.NOTHING,
+        args=(("expect", part.name), *args),
+    )
+
+
+def marking(part: Part, stage: Stage, slot: Slot, *args: tuple[str, Argument]) -> Call:
+    """Return the rename of a host that must still bear the name that it bore."""
+    call = expecting(part, mark_kind(stage), slot, ("stage", str(stage)), *args)
+    return replace(call, shows=Shows.MARK, aim=str(stage))
+
+
+def _claim(machine: Machine) -> Call:
+    """Return the first rename: it makes the tenancy, and finds the host's name out by itself."""
+    return Call(
+        kind=mark_kind(Stage.PENDING),
         slot=SERVER,
         zone=machine.offer.zone,
-        effect=Effect.MAKE if part is None else effect,
-        target=part.id if part is not None else None,
+        effect=Effect.MAKE,
         once=True,
         shows=Shows.MARK,
-        aim=str(stage),
-        witness=part.note("witness") or witness_of(machine) if part is not None else "",
+        aim=str(Stage.PENDING),
         args=(
-            ("host", host),
-            ("expect", part.name if part is not None else ""),
-            ("stage", str(stage)),
-            ("fleet", machine.fleet),
-            ("machine", machine.id),
-            ("type", machine.offer.type),
-            ("family", machine.offer.image),
-            ("adopted", machine.fact(ADOPTED) is not None),
-            ("wipes", part is None and machine.fact(CLEAN) is None),
+            *_whose(machine),
+            ("stage", str(Stage.PENDING)),
+            ("wipes", machine.fact(CLEAN) is None),
         ),
     )
 
 
-def _reboot(part: Part) -> Call:
-    return Call(
-        kind=REBOOT,
-        slot=SERVER,
-        zone=part.zone,
-        effect=Effect.CHANGE,
-        target=part.id,
-        once=True,
-        shows=Shows.NOTHING,
-        args=(("expect", part.name),),
-    )
+def _mark(machine: Machine, part: Part, stage: Stage, effect: Effect = Effect.CHANGE) -> Call:
+    call = marking(part, stage, SERVER, *_whose(machine))
+    return replace(call, effect=effect, witness=part.note("witness") or witness_of(machine))
 
 
-def _attach(part: Part, network: str) -> Call:
-    return Call(
-        kind=f"{ATTACH}.{network}",
-        slot=SERVER,
-        zone=part.zone,
-        effect=Effect.CHANGE,
-        target=part.id,
-        once=True,
-        shows=Shows.NOTHING,
-        args=(("expect", part.name), ("network", network)),
+def _whose(machine: Machine) -> tuple[tuple[str, Argument], ...]:
+    return (
+        ("host", machine.host or HostId("")),
+        ("fleet", machine.fleet),
+        ("machine", machine.id),
+        ("type", machine.offer.type),
+        ("family", machine.offer.image),
+        ("adopted", machine.fact(ADOPTED) is not None),
     )
 
 
 def reinstall(part: Part, slot: Slot, target: PartId, effect: Effect, family: str = "") -> Call:
     """Return a wipe of a host that must still bear the name that it bore."""
-    return Call(
-        kind=REINSTALL,
-        slot=slot,
-        zone=part.zone,
-        effect=effect,
-        target=target,
-        once=True,
-        shows=Shows.WIPE,
-        witness=part.note("witness"),
-        args=(("expect", part.name), ("type", part.note("type")), ("family", family)),
-    )
+    call = expecting(part, REINSTALL, slot, ("type", part.note("type")), ("family", family))
+    wipe = replace(call, target=target, effect=effect)
+    return replace(wipe, shows=Shows.WIPE, witness=part.note("witness"))
