@@ -10,7 +10,7 @@ from hostler.config.values import Config, WrongFile
 from hostler.domain.ids import Zone
 from hostler.domain.machine import Offer
 from hostler.providers.scaleway.macs.kind import site_of, template_of
-from hostler.providers.scaleway.macs.settings import MacAccountTable, MacTable
+from hostler.providers.scaleway.macs.settings import MacAccountTable, MacTable, OrderTable
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "macs.toml"
 PROJECT = "0b5e6f1a-5d3c-4f0e-9a51-3c1f7d2e8a10"
@@ -73,6 +73,22 @@ def test_a_price_below_nothing_and_an_unknown_key_are_errors(tmp_path: Path) -> 
     said = wrong(tmp_path, "image = 'x'", "prices = { M2-L = -1.0 }")
     assert "fleet.ci.image" in said
     assert "provider.macs.prices" in said
+
+
+def test_a_cap_of_spending_needs_a_price_of_each_type(tmp_path: Path) -> None:
+    fleet = 'pool_prefix = "pool-"\n[fleet.ci.order]\nmost = 2\nspend_per_day = 12'
+    assert read(tmp_path, fleet).warnings == ()
+    unpriced = "prices = { M2-L = 0 }"
+    said = wrong(tmp_path, fleet, unpriced)
+    assert "fleet.ci.order.spend_per_day" in said
+    assert "a price of M2-L" in said
+
+
+def test_the_dearest_type_of_a_fleet_counts_against_its_cap() -> None:
+    table = MacTable(types=("M2-L", "M4-XL"), order=OrderTable(most=2, spend_per_day=12.0))
+    limits = template_of(table, MacAccountTable(prices={"M2-L": 0.3})).limits
+    assert limits is not None
+    assert (limits.cap, limits.price) == (12.0, 0.49)
 
 
 def test_a_fleet_without_a_pool_has_its_accounts() -> None:

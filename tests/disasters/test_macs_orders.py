@@ -108,3 +108,65 @@ def test_a_host_that_somebody_retired_is_not_called_back() -> None:
         assert orders(stand) == 2
 
     play(scene)
+
+
+def test_a_cap_of_spending_holds_from_the_first_order_on() -> None:
+    """Before any host stands nothing that was seen tells a price: the settings do."""
+
+    async def scene(stand: Stand) -> None:
+        limits = Limits(most=3, cap=12.0, price=0.21)
+        hostler = stand.mac_hostler(FLEET, template=MacTemplate(pool=POOL, limits=limits))
+        await hostler.scale(3)
+        await ready_at_all(stand, hostler, 2)
+        await stand.clock.sleep(12 * HOUR)
+        assert len(list(stand.world.estate.macs)) == 2, "a third one is over 12 euros"
+        (row,) = await hostler.store.fleets()
+        assert row.condition.startswith("no_available_host")
+        assert row.condition.endswith("no more are ordered: €12 a day at most")
+        await stand.clock.sleep(13 * HOUR)
+        assert len(list(stand.world.estate.macs)) == 3, "another day, another 12 euros"
+
+    play(scene)
+
+
+def test_what_is_sold_out_is_told_and_ordered_as_soon_as_it_is_there() -> None:
+    """All the while hosts are lacked, for the alert, and for those whose end is only scheduled."""
+
+    async def scene(stand: Stand) -> None:
+        stand.world.console.set_stock("M2-L", "no_stock")
+        hostler = stand.mac_hostler(FLEET, template=BUYS)
+        await stand.clock.sleep(2 * MINUTE)
+        for _ in range(60):
+            await stand.clock.sleep(MINUTE)
+            (row,) = await hostler.store.fleets()
+            assert row.condition.startswith("no_available_host")
+            assert "no more are ordered: M2-L is sold out in fr-par-1" in row.condition
+            assert stand.meters.missing[FLEET.name] == 1
+        assert orders(stand) == 0, "the stock is read first"
+        stand.world.console.set_stock("M2-L", "high_stock")
+        await ready(stand, hostler, 1)
+        (row,) = await hostler.store.fleets()
+        assert (orders(stand), row.condition) == (1, "")
+
+    play(scene)
+
+
+def test_a_host_of_the_pool_is_claimed_at_once_although_hosts_are_sold_out() -> None:
+    async def scene(stand: Stand) -> None:
+        stand.world.console.set_stock("M2-L", "no_stock")
+        hostler = stand.mac_hostler(FLEET, template=BUYS)
+        await stand.clock.sleep(HOUR)
+        (host,) = stand.world.stock_macs(1)
+        await stand.clock.sleep(2 * MINUTE)
+        assert [tie for tie, _ in await hostler.store.ties()] == [host]
+
+    play(scene)
+
+
+async def ready_at_all(stand: Stand, hostler: Hostler, size: int) -> None:
+    """Wait until so many machines are ready, whatever others do."""
+    for _ in range(4 * 60):
+        if await hostler.ready() >= size:
+            return
+        await stand.clock.sleep(MINUTE)
+    raise AssertionError([(m.phase, m.reason) for m in await hostler.machines()])

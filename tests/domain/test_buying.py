@@ -122,6 +122,12 @@ def test_orders_stay_within_the_limits_and_say_which_one_is_in_the_way(
     assert word in why
 
 
+def test_nothing_is_ordered_under_a_cap_while_no_price_is_known() -> None:
+    found, why = allowed(replace(situation(MONDAY, waiting=8), limits=Limits(cap=60.0)), 8, 2)
+    assert found == 0
+    assert "no price is known" in why
+
+
 def test_orders_of_more_than_a_day_ago_do_not_count_against_the_cap() -> None:
     asked = replace(
         situation(MONDAY, waiting=1), limits=Limits(cap=12.0), price=0.5, ordered=(MONDAY - D,)

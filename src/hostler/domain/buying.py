@@ -39,13 +39,15 @@ class Limits:
     """What may be bought at most; None: no limit.
 
     `batch` is how many hosts are ordered at once, `most` how many there may be in all (the quota),
-    `stock` how many the provider has, `cap` the euros that may be committed in 24 hours.
+    `stock` how many the provider has, `cap` the euros that may be committed in 24 hours; `price` is
+    what an hour of one host may come to, for as long as none stands; 0: it is not known.
     """
 
     batch: int = 10
     most: int | None = None
     stock: int | None = None
     cap: float | None = None
+    price: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,7 +185,9 @@ def allowed(situation: Situation, wanted: int, hosts: int) -> tuple[int, str]:
     if limits.most is not None:
         there = hosts + len(situation.coming)
         rooms.append((limits.most - there, f"{limits.most} hosts at most"))
-    if limits.cap is not None and price > 0:
+    if limits.cap is not None and price <= 0:
+        rooms.append((0, f"€{limits.cap:g} a day at most, and no price is known"))
+    elif limits.cap is not None:
         each = price * (situation.lead.floor / _HOUR)
         spent = each * sum(at > situation.now - _DAY for at in situation.ordered)
         room = int((limits.cap - spent) / each + 1e-9)

@@ -57,6 +57,7 @@ def _decided(seen: Seen, ways: Ways, rests: Rests) -> Decision:
     steps = assigned.steps
     bought = buy(steps, row, seen)
     steps, row = bought.steps, bought.row
+    sizing = replace(sizing, condition=bought.told(sizing.condition))
     steps = tuple(_aimed(step, row, seen, ways, rests) for step in steps)
     alarms = (*alarms, *(step.blocker for step in steps if step.failed))
     steps = (*steps, *_reopened(seen))

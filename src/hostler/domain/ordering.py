@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from .buying import Ended, Leased, Limits, Situation, default
+from .buying import Ended, Leased, Limits, Purchase, Situation, default
 from .commands import KeepHost, OrderHosts
 from .demand import demand_of
 from .fleet import FleetRow, Order, Sized
@@ -17,6 +17,7 @@ from .host import Host, HostCondition, HostGoal, HostOrigin, may_come_back
 from .ids import HostId, MachineId, machine_id
 from .machine import Ending
 from .phases import Goal, Phase
+from .reasons import Reason
 from .resize import RESIZE, world_is_right, zone_is_known
 from .seen import Seen
 from .step import Step
@@ -30,13 +31,23 @@ _OVER = frozenset({HostCondition.GONE, HostCondition.RETIRING})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bought:
-    """What ordering comes to: the row with its orders, machines and hosts that go, the order."""
+    """What ordering comes to: the row with its orders, machines and hosts that go, the order.
+
+    `limit` says why hosts that are missing are not ordered; empty where they are, or none is.
+    """
 
     row: FleetRow
     steps: tuple[Step, ...]
     keeps: tuple[KeepHost, ...] = ()
     order: OrderHosts | None = None
     due: datetime | None = None
+    limit: str = ""
+
+    def told(self, condition: str) -> str:
+        """Return the fleet's condition; where it lacks hosts, with why no more are ordered."""
+        if not self.limit or not condition.startswith(Reason.NO_AVAILABLE_HOST):
+            return condition
+        return f"{condition}; no more are ordered: {self.limit}"
 
 
 def buy(steps: tuple[Step, ...], row: FleetRow, seen: Seen) -> Bought:
@@ -62,7 +73,17 @@ def buy(steps: tuple[Step, ...], row: FleetRow, seen: Seen) -> Bought:
         keeps=keeps,
         order=OrderHosts(orders=orders) if orders else None,
         due=purchase.due,
+        limit="" if orders else _in_the_way(purchase, row, seen),
     )
+
+
+def _in_the_way(purchase: Purchase, row: FleetRow, seen: Seen) -> str:
+    """Return why nothing is ordered: a limit of ours, or what was answered to the last order."""
+    if purchase.order == 0:
+        return purchase.limit if purchase.short else ""
+    setbacks = (row.setback(offer) for offer in seen.fleet.offers)
+    told = dict.fromkeys(s.why for s in setbacks if s is not None and seen.now < s.until)
+    return "; ".join(told)
 
 
 def _remembered(row: FleetRow, seen: Seen) -> FleetRow:
@@ -80,6 +101,7 @@ def _situation(steps: tuple[Step, ...], row: FleetRow, seen: Seen) -> Situation:
     hosts = tuple(_leased(steps, seen))
     seconds = [(sized.at, sized.size) for sized in row.sizes]
     waiting = row.wished(seen.fleet) - sum(step.machine.wanted for step in steps)
+    limits = seen.limits or Limits(batch=0)
     prices = [seen.hosts[host.id].price for host in hosts]
     return Situation(
         now=seen.now,
@@ -88,8 +110,8 @@ def _situation(steps: tuple[Step, ...], row: FleetRow, seen: Seen) -> Situation:
         coming=(*_coming(row, seen), *_called_back(seen)),
         waiting=max(0, waiting - len(seen.free)),
         ordered=tuple(order.at for order in row.orders),
-        price=max(prices, default=0.0),
-        limits=seen.limits or Limits(batch=0),
+        price=max((limits.price, *prices)),
+        limits=limits,
     )
 
 

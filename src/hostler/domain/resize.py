@@ -191,14 +191,23 @@ def choose(steps: tuple[Step, ...], row: FleetRow, many: int, seen: Seen) -> tup
 
 
 def _with_hosts(steps: tuple[Step, ...], row: FleetRow, many: int, seen: Seen) -> tuple[Offer, ...]:
-    """Return the offers of hosts that are there; an offer that failed just now is passed by."""
+    """Return the offers of hosts that are there; an offer that failed just now is passed by.
+
+    That hosts are sold out is no matter to those that stand: it is orders that wait for a stock.
+    """
+    failed = {setback.offer for setback in _setbacks(row, seen) if not setback.stock}
     chosen = (
         offer
         for offer in claims.offers(len(seen.free), steps, seen)
-        if zone_is_known(seen, offer)
-        and ((setback := row.setback(offer)) is None or seen.now >= setback.until)
+        if zone_is_known(seen, offer) and offer not in failed
     )
     return tuple(chosen)[:many]
+
+
+def _setbacks(row: FleetRow, seen: Seen) -> list[Setback]:
+    """Return what keeps the fleet's offers from being tried now."""
+    found = (row.setback(offer) for offer in seen.fleet.offers)
+    return [setback for setback in found if setback is not None and seen.now < setback.until]
 
 
 def begin_blocked(steps: tuple[Step, ...], row: FleetRow, seen: Seen) -> str:
@@ -229,11 +238,14 @@ def _admitted(seen: Seen) -> frozenset[Phase]:
 
 def why_no_offer(row: FleetRow, seen: Seen) -> tuple[str, datetime | None]:
     """Return why no offer is open, and until when if that is known."""
-    blocked = [s for o in seen.fleet.offers if (s := row.setback(o)) and seen.now < s.until]
+    blocked = _setbacks(row, seen)
+    if seen.traits.hosts:
+        due = min((setback.until for setback in blocked), default=None)
+        blocked = [setback for setback in blocked if not setback.stock]
+        if not blocked and all(zone_is_known(seen, offer) for offer in seen.fleet.offers):
+            return claims.none_free(seen), due
     if not blocked:
         trying = [o for o in seen.fleet.offers if row.setback(o)]
-        if seen.traits.hosts and all(zone_is_known(seen, o) for o in seen.fleet.offers):
-            return claims.none_free(seen), None
         if trying:
             return f"trying {trying[0]} with one machine after it failed", None
         return (

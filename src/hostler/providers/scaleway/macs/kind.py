@@ -1,6 +1,7 @@
 """Kind: how the fleet file's tables become an account with Macs."""
 
 import hashlib
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -26,13 +27,15 @@ class MacKind:
 
     def blueprint(self, settings: object, template: object, folder: Path) -> Blueprint:
         """Return the offers, type by type and zone by zone; the digest is of the networks."""
-        del settings, folder
+        del folder
         table = _macs(template)
         if not is_family(table.os):
             raise ValueError(
                 f'os: expected a family, such as "Tahoe"; {table.os!r} names one image, which may '
                 "be retired any day"
             )
+        if table.order is not None and table.order.spend_per_day is not None:
+            _all_priced(table, _prices(_account(settings)))
         made = ",".join(table.private_networks)
         return Blueprint(
             offers=tuple(
@@ -81,16 +84,31 @@ def template_of(table: MacTable, account: MacAccountTable) -> MacTemplate:
     """Return a fleet's template; the account's pool serves where it names none."""
     pool = table.pool_prefix or account.pool_prefix or ""
     limits = table.order.limits() if table.order is not None else None
+    if limits is not None:
+        prices = _prices(account)
+        limits = replace(limits, price=max(prices.get(kind, 0.0) for kind in table.types))
     return MacTemplate(pool=pool, networks=table.private_networks, limits=limits)
+
+
+def _prices(account: MacAccountTable) -> dict[str, float]:
+    return {**PRICES, **account.prices}
+
+
+def _all_priced(table: MacTable, prices: dict[str, float]) -> None:
+    """Raise ValueError where a type has no price, so that nobody knew what an order commits to."""
+    lacking = [kind for kind in table.types if prices.get(kind, 0.0) <= 0]
+    if lacking:
+        raise ValueError(
+            f"order.spend_per_day: expected a price of {', '.join(lacking)} among `prices` of the "
+            "account: no API tells it"
+        )
 
 
 def site_of(account: MacAccountTable, fleets: dict[FleetName, MacTable]) -> MacSite:
     """Return what hosts are read with: the pools of the account and of all its fleets."""
     named = (account.pool_prefix, *(table.pool_prefix for table in fleets.values()))
     pools = tuple(dict.fromkeys(prefix for prefix in named if prefix))
-    return MacSite(
-        pools=pools, default=account.pool_prefix or "", prices={**PRICES, **account.prices}
-    )
+    return MacSite(pools=pools, default=account.pool_prefix or "", prices=_prices(account))
 
 
 def _account(settings: object) -> MacAccountTable:
