@@ -164,13 +164,17 @@ def _pictured(made: Plan) -> Iterable[RenderableType]:
     if not made.machines:
         yield Text.assemble((name, "bold"), "  nothing to do")
     else:
-        yield Text.assemble((name, "bold"), f"  {calls} calls now")
+        yield Text.assemble((name, "bold"), f"  {_calls(calls)} now")
     if made.decision.condition:
         yield ink(f"  {made.decision.condition}", "yellow")
     for (zone, kind), looked in sorted(made.seen.view.failed.items()):
         yield ink(f"  could not look at {kind}s in {zone}: {looked.error}", "red")
     for entry in made.machines:
         yield from _machine_plan(entry)
+
+
+def _calls(number: int) -> str:
+    return "1 call" if number == 1 else f"{number} calls"
 
 
 def _machine_plan(entry: Planned) -> Iterable[Text]:
@@ -186,7 +190,7 @@ def _hosts_pictured(hosts: Iterable[HostPlanned]) -> Iterable[Text]:
     planned = tuple(hosts)
     if planned:
         calls = sum(len(entry.calls) for entry in planned)
-        yield Text.assemble(("hosts", "bold"), f"  {calls} calls now")
+        yield Text.assemble(("hosts", "bold"), f"  {_calls(calls)} now")
     for entry in planned:
         yield Text.assemble(
             "  ",
