@@ -8,6 +8,7 @@ import pytest
 
 from hostler.domain.ids import InstallationId, MachineId
 from hostler.domain.phases import Phase
+from hostler.domain.seen import Wish, WishKind
 from hostler.lab.macstand import (
     FLEET,
     MINUTE,
@@ -347,6 +348,61 @@ def test_a_host_that_another_installation_took_and_used_is_not_taken_back() -> N
         assert (words(s.mac())[1:4:2], s.mac().installs) == (["claimed", "others"], installs)
 
     play_macs(scene)
+
+
+SEALED = Options(macs=MacOptions(sealed=1e9))
+"""Passwords are never shown: what became of a disk is told by names alone."""
+
+
+def test_a_host_at_rest_that_was_in_the_pool_since_is_wiped_before_it_is_used_again() -> None:
+    """A person borrowed it: what it was wiped for is over, and its machine is given up."""
+
+    async def scene(s: MacStand) -> None:
+        hostler = s.hostler(replace(FLEET, size=0, renews=False, maximum=1))
+        wished = MachineId("m-abcdefghij")
+        now = s.stand.clock.now()
+        grow = Wish(number=0, kind=WishKind.GROW, fleet=FLEET.name, at=now, actor="ann")
+        await hostler.store.wish(replace(grow, machines=(wished,)))
+        await s.ready(hostler, 1)
+        await hostler.wish(WishKind.REST, machine=wished)
+        await at_stage(s, "rested")
+        await s.stand.clock.sleep(5 * MINUTE)
+        installs = s.mac().installs
+        s.rename(s.ids[0], "borrowed")
+        await s.stand.clock.sleep(5 * MINUTE)
+        s.rename(s.ids[0], "pool-put-back")
+        await s.stand.clock.sleep(5 * MINUTE)
+        await hostler.wish(WishKind.WAKE, machine=wished)
+        await s.stand.clock.sleep(HOUR)
+        assert s.mac().installs > installs
+
+    play_macs(scene, options=SEALED)
+
+
+def test_a_host_that_another_installation_had_is_not_taken_back_from_the_pool() -> None:
+    """A person put it there, twice: it is wiped first, for the other's work may be on its disk."""
+
+    async def scene(s: MacStand) -> None:
+        hostler = s.hostler()
+        await s.ready(hostler, 1)
+        (first,) = await hostler.machines()
+        await hostler.stop()
+        s.truth.hostlers.remove(hostler)
+        s.rename(s.ids[0], "pool-by-hand")
+        other = s.stand.mac_hostler(OTHERS, None, POOL)
+        await s.ready(other, 1)
+        await s.stand.clock.sleep(10 * MINUTE)
+        again = s.stand.mac_hostler(FLEET, hostler.store, POOL)
+        await s.stand.clock.sleep(10 * MINUTE)
+        assert (await again.ready(), await other.ready()) == (1, 1), "by names alone both hold"
+        installs = s.mac().installs
+        await other.stop()
+        s.rename(s.ids[0], "pool-by-hand-again")
+        await s.stand.clock.sleep(HOUR)
+        assert first.id not in {m.id for m in await again.machines()}
+        assert s.mac().installs > installs
+
+    play_macs(scene, options=SEALED)
 
 
 def test_a_late_rename_hits_no_next_tenant() -> None:

@@ -1,19 +1,22 @@
 """The end of a machine on a host that outlives it: released, given up, or left and told."""
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import Literal
 
 import pytest
 
 from hostler.domain.calls import Shows
 from hostler.domain.host import HostOrigin, ReleasePolicy
-from hostler.domain.machine import RETIRE, Fate
+from hostler.domain.loss import suspected
+from hostler.domain.machine import RESTED, RETIRE, Fate, Machine
 from hostler.domain.parts import Part
 from hostler.domain.phases import Phase
 from hostler.domain.reasons import Reason
 from hostler.domain.step import Step
-from hostler.domain.tenancies import stopping
+from hostler.domain.tenancies import HAD, stopping, watched
 from hostler.testing.hostscene import BOX, MINE, call, fleet_seen, on_host, record, tenant
+from hostler.testing.scene import BEGIN
 
 End = Literal["release", "retire", "skip"]
 NONE, TERMINATE, KEEP = None, ReleasePolicy.TERMINATE, ReleasePolicy.KEEP
@@ -90,3 +93,61 @@ def test_a_machine_without_a_host_comes_to_its_end_by_itself() -> None:
     machine = on_host(Phase.STOPPING, host=None, places=())
     step = stopping(Step(before=machine, machine=machine, parts=()), fleet_seen((machine,)))
     assert step.machine is machine
+
+
+def watching(part: Part, machine: Machine) -> Machine:
+    """Return the record after a look that shows its host so."""
+    seen = fleet_seen((machine,), (part,), hosts=(record(),), ties={MINE: BOX})
+    return watched(Step(before=machine, machine=machine, parts=(part,)), seen).machine
+
+
+def test_that_another_installation_had_the_host_is_kept_until_the_name_is_its_machines_again() -> (
+    None
+):
+    foreign = tenant("foreign", marked=False, named="claimed")
+    had = watching(foreign, on_host())
+    assert had.fact(HAD) is not None
+    assert watching(foreign, had).fact(HAD) == had.fact(HAD)
+    assert watching(tenant("pool", marked=False), had).fact(HAD) is not None
+    assert watching(tenant("claimed"), had).fact(HAD) is None
+
+
+@pytest.mark.parametrize(
+    ("part", "ready"),
+    [
+        (tenant("foreign", marked=False, named="wiping"), True),
+        (tenant("foreign", marked=False), True),
+        (tenant("other", marked=False), True),
+        (tenant("foreign", marked=False, named="claimed"), False),
+    ],
+)
+def test_no_other_name_says_that_another_installations_machine_used_the_host(
+    part: Part, *, ready: bool
+) -> None:
+    """Nor is anything kept of a host that its machine was never ready on."""
+    machine = on_host() if ready else on_host(Phase.STARTING, was_ready=None)
+    assert watching(part, machine).fact(HAD) is None
+
+
+IN_POOL = tenant("pool", marked=False)
+LAST = BEGIN - timedelta(minutes=1)
+
+
+@pytest.mark.parametrize(
+    ("machine", "part", "lost"),
+    [
+        (on_host().with_fact(HAD, BEGIN), IN_POOL, Reason.HOST_USED),
+        (on_host().with_fact(HAD, BEGIN), tenant("other", marked=False), None),
+        (on_host().with_fact(HAD, BEGIN), tenant("claimed"), None),
+        (on_host(), IN_POOL, None),
+        (on_host(Phase.RESTING).with_fact(RESTED, BEGIN), IN_POOL, Reason.HOST_USED),
+        (on_host(Phase.STARTING).with_fact(RESTED, BEGIN), IN_POOL, Reason.HOST_USED),
+        (on_host(Phase.RESTING).with_fact(RESTED, BEGIN), tenant("rested"), None),
+        (on_host(asked=(call("mark", Fate.DONE),)).with_fact(RESTED, LAST), IN_POOL, None),
+    ],
+)
+def test_a_host_in_the_pool_is_its_machines_only_while_nobody_else_can_have_used_it(
+    machine: Machine, part: Part, lost: Reason | None
+) -> None:
+    seen = fleet_seen((machine,), (part,), hosts=(record(),), ties={MINE: BOX})
+    assert suspected(Step(before=machine, machine=machine, parts=(part,)), seen) is lost

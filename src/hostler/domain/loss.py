@@ -14,7 +14,9 @@ from .parts import DOWN, Condition, Part, Scope, Slot
 from .phases import Phase
 from .reasons import Reason
 from .seen import Seen
+from .stages import AT_HOME
 from .step import Step
+from .tenancies import HAD
 
 _WORDS = {
     Condition.OFF: Reason.STOPPED,
@@ -58,13 +60,21 @@ def suspected(step: Step, seen: Seen) -> Reason | None:
     part = step.main(seen)
     if part is not None and part.condition in DOWN and _counts(machine, part, seen):
         return _WORDS[part.condition]
-    return Reason.WIPED if part is not None and _was_wiped(machine, part, seen) else None
+    return _taken(machine, part, seen) if part is not None and seen.traits.hosts else None
 
 
-def _was_wiped(machine: Machine, part: Part, seen: Seen) -> bool:
-    """Tell whether its host was wiped while nobody looked: by somebody else, who may use it."""
-    sighting = seen.view.sightings.get(part.id) if seen.traits.hosts else None
-    return sighting is not None and shown.was_wiped(machine, part, seen.view.shown(sighting))
+def _taken(machine: Machine, part: Part, seen: Seen) -> Reason | None:
+    """Return why a host that is up is no longer its machine's: its disk is, or may be, another one.
+
+    It was wiped while nobody looked; or it is in the pool by a person's hand after another
+    installation had it, or while its machine is at rest, so that anybody may have used it since.
+    """
+    sighting = seen.view.sightings.get(part.id)
+    if sighting is not None and shown.was_wiped(machine, part, seen.view.shown(sighting)):
+        return Reason.WIPED
+    used = machine.woken or machine.fact(HAD) is not None
+    pooled = part.mark is None and part.note("stage") in AT_HOME
+    return Reason.HOST_USED if used and pooled else None
 
 
 def is_missing(machine: Machine) -> bool:

@@ -42,6 +42,7 @@ class Reason(StrEnum):
     STOP_OVERDUE = "stop_overdue"
     HOST_LOST = "host_lost"
     HOST_TAKEN = "host_taken"
+    HOST_USED = "host_used"
     NO_AVAILABLE_HOST = "no_available_host"
     RELEASE_SKIPPED = "release_skipped"
     RETIRED = "retired"
@@ -84,6 +85,7 @@ SENTENCES: dict[Reason, str] = {
     Reason.STOP_OVERDUE: "it could not be removed within its stop bound",
     Reason.HOST_LOST: "somebody else took its host before it was claimed: another one is chosen",
     Reason.HOST_TAKEN: "its host bears a name that is not ours: it is left as it is, and told",
+    Reason.HOST_USED: "its host was put into the pool, and somebody else may have used it",
     Reason.NO_AVAILABLE_HOST: "the pool has no host that fits",
     Reason.RELEASE_SKIPPED: "no pool is known that its host could go back to: set `pool_prefix`",
     Reason.RETIRED: "its host is not wanted any more and is given up",

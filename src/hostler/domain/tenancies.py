@@ -13,7 +13,7 @@ from .phases import Phase
 from .reasons import Reason
 from .seen import Seen
 from .shown import came_late
-from .stages import OTHERS
+from .stages import OTHERS, TENANT
 from .step import Step, event, move
 
 FAULT = "host_failed"
@@ -27,6 +27,12 @@ CLAIMED_TWICE = "claimed_twice"
 
 LISTED = "fault_of_list"
 """How the fact begins that what the host failed at was a command: of the list of this digest."""
+
+HAD = "host_had"
+"""The fact that the host's name told of another installation's machine while this one was in use.
+
+Whatever the name is later, unless it is this machine's again: the disk may be the other's.
+"""
 
 STRANGER = "host_stranger"
 """The fact that the host shows a key that is not its own: it is not wiped either."""
@@ -50,9 +56,11 @@ def watched(step: Step, seen: Seen) -> Step:
 
     Nothing is done about it: beyond settle nobody can prove whose it is, so all sides hold.
     """
-    part, machine = step.main(seen), step.machine
+    part = step.main(seen)
     if part is None or part.status == "promised":
         return step
+    step = _had(step, part, seen)
+    machine = step.machine
     late = came_late(machine, part.note("stage"))
     usurped = machine.host in seen.usurped
     if not late and not usurped and not _is_others(part, seen):
@@ -64,6 +72,17 @@ def watched(step: Step, seen: Seen) -> Step:
     told = () if known else (event("alarm", machine, seen, str(Reason.HOST_TAKEN), said),)
     noted = machine if known else machine.with_fact(CLAIMED_TWICE, seen.now)
     return replace(step, machine=noted, events=(*step.events, *told), blocker=step.blocker or said)
+
+
+def _had(step: Step, part: Part, seen: Seen) -> Step:
+    """Write down that another installation's machine has the host, by its name, or had it."""
+    machine, stage = step.machine, part.note("stage")
+    others = stage == "foreign" and part.note("named") in TENANT and _is_others(part, seen)
+    if machine.fact(HAD) is None and machine.was_ready is not None and others:
+        return replace(step, machine=machine.with_fact(HAD, seen.now))
+    if machine.fact(HAD) is not None and part.mark is not None and stage == "claimed":
+        return replace(step, machine=machine.without_fact(HAD))
+    return step
 
 
 def stopping(step: Step, seen: Seen) -> Step:
