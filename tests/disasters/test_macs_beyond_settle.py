@@ -44,6 +44,7 @@ def test_a_tenant_whose_host_gets_another_name_stays_and_tells() -> None:
         s.rename(s.ids[0], str(THEIRS))
         await s.stand.clock.sleep(5 * MINUTE)
         assert len(await alarms(hostler)) == 2, "once for each time"
+        assert s.stand.meters.alarms == {(FLEET.name, "host_taken"): 2}
 
     play_macs(scene)
 

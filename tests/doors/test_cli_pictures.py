@@ -15,6 +15,7 @@ from hostler.domain.machine import Doubt
 from hostler.domain.phases import Phase
 from hostler.domain.seen import Suspect, SuspectClass
 from hostler.domain.story import tell
+from hostler.domain.tenancies import CLAIMED_TWICE
 from hostler.doors.cli import pictures
 from hostler.doors.cli.standing import Standing, outlook
 from hostler.doors.cli.words import ago, euros, parse_time, until
@@ -156,3 +157,13 @@ def test_times_are_read_as_people_write_them() -> None:
     assert parse_time("2026-03-01T12:00:00+01:00", NOW) == NOW - timedelta(hours=1)
     assert until(NOW + timedelta(seconds=5), NOW) == "in 5s"
     assert until(NOW - timedelta(seconds=5), NOW) == "now"
+
+
+def test_a_machine_whose_host_somebody_else_may_have_is_told_in_the_status() -> None:
+    twice = made(1).with_fact(CLAIMED_TWICE, NOW)
+    seen = Standing(fleet=FLEET, row=None, machines=(twice, made(2)), at=NOW, runs=True)
+    lines = drawn(pictures.status([seen]), 180)
+    assert [line.endswith("see hostler explain") for line in lines if line.startswith("m-")] == [
+        True,
+        False,
+    ]

@@ -80,6 +80,7 @@ def test_what_happens_is_counted_under_its_labels() -> None:
     meters.called(MAIN, "server.create", "refused_out_of_stock")
     meters.called(MAIN, "server.create", "refused_out_of_stock")
     meters.barred("G7")
+    meters.alarmed(WEB, "host_taken")
     meters.illegal()
     meters.bug("turn")
     meters.strange(MAIN, "melting")
@@ -89,6 +90,7 @@ def test_what_happens_is_counted_under_its_labels() -> None:
     assert found["hostler_transitions_total", moved] == 1
     assert found["hostler_calls_total", called] == 2
     assert found["hostler_gate_refusals_total", (("check", "G7"),)] == 1
+    assert found["hostler_alarms_total", (("fleet", "web"), ("reason", "host_taken"))] == 1
     assert found["hostler_illegal_moves_total", ()] == 1
     assert found["hostler_bugs_total", (("where", "turn"),)] == 1
     strange = (("provider", "main"), ("status", "melting"))

@@ -255,9 +255,9 @@ class Turner:
             self._state.wishes = tuple(w for w in self._state.wishes if w.number not in taken)
 
     def _say(self, event: Event) -> None:
-        """Log an event, one line per decision, count moves; what blocks a fleet is a warning."""
+        """Log an event, one line per decision, and count moves and alarms."""
         log.log(
-            logging.WARNING if event.kind == "condition" and event.reason != WELL else logging.INFO,
+            _gravity(event),
             event.kind,
             fleet=event.fleet,
             machine=event.machine,
@@ -268,6 +268,15 @@ class Turner:
         if event.kind == "moved":
             before, after = event.detail.split(":", 1)[0].split(">")
             self._ports.meters.moved(event.fleet, before, after, event.reason)
+        if event.kind == "alarm":
+            self._ports.meters.alarmed(event.fleet, event.reason)
+
+
+def _gravity(event: Event) -> int:
+    """Return how grave an event is: what blocks a fleet is a warning, an alarm is an error."""
+    if event.kind == "alarm":
+        return logging.ERROR
+    return logging.WARNING if event.kind == "condition" and event.reason != WELL else logging.INFO
 
 
 def _inserts_alone(command: KeepRow, decision: Decision) -> KeepRow | None:

@@ -54,6 +54,9 @@ class WatchfulMeters:
     def outfit(self, fleet: FleetName, failed: int) -> None:
         """Nobody reads this here."""
 
+    def alarmed(self, fleet: FleetName, reason: str) -> None:
+        """Nobody reads this here."""
+
     def barred(self, check: str) -> None:
         """What the gate refuses is not called, although it was foretold."""
         self._watch.barred[check] += 1

@@ -52,6 +52,10 @@ class Meters(Protocol):
         """Note on how many hosts a list of commands failed that is at fault; 0 where none is."""
         ...
 
+    def alarmed(self, fleet: FleetName, reason: str) -> None:
+        """Count an alarm: something that hostler cannot settle, and that somebody must look at."""
+        ...
+
     def barred(self, check: str) -> None:
         """Count a refusal of the gate by its check."""
         ...

@@ -31,6 +31,7 @@ class CountingMeters:
     )
     outfits: dict[FleetName, int] = field(default_factory=dict[FleetName, int])
     missing: dict[FleetName, int] = field(default_factory=dict[FleetName, int])
+    alarms: Counter[tuple[FleetName, str]] = field(default_factory=Counter[tuple[FleetName, str]])
     refusals: Counter[str] = field(default_factory=Counter[str])
     illegal_moves: int = 0
     bugs: Counter[str] = field(default_factory=Counter[str])
@@ -79,6 +80,10 @@ class CountingMeters:
     def outfit(self, fleet: FleetName, failed: int) -> None:
         """Note on how many hosts a list failed that is at fault."""
         self.outfits[fleet] = failed
+
+    def alarmed(self, fleet: FleetName, reason: str) -> None:
+        """Count an alarm."""
+        self.alarms[fleet, reason] += 1
 
     def barred(self, check: str) -> None:
         """Count a refusal of the gate."""

@@ -41,6 +41,9 @@ class SilentMeters:
     def outfit(self, fleet: FleetName, failed: int) -> None:
         """Nobody reads this here."""
 
+    def alarmed(self, fleet: FleetName, reason: str) -> None:
+        """Nobody reads this here."""
+
     def barred(self, check: str) -> None:
         """Do nothing."""
 

@@ -13,6 +13,7 @@ from hostler.domain.money import cost
 from hostler.domain.phases import PHASES, Phase
 from hostler.domain.reasons import sentence
 from hostler.domain.seen import Suspect, Wish
+from hostler.domain.tenancies import CLAIMED_TWICE
 
 from .words import clock_time, until
 
@@ -99,6 +100,8 @@ def bound_of(machine: Machine, fleet: Fleet) -> timedelta | None:
 
 def trouble(machine: Machine) -> str:
     """Return what is wrong with a machine, or an empty string."""
+    if machine.fact(CLAIMED_TWICE) is not None:
+        return "somebody else may have its host too: see hostler explain"
     if machine.stuck:
         return f"stuck: {machine.error}".removesuffix(": ")
     if machine.error:

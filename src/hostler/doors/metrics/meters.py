@@ -106,6 +106,13 @@ METRICS = (
         help="Hosts that were taken back: hostler_reclaimed_total under its upstream name",
     ),
     Metric(
+        name="hostler_alarms_total",
+        kind="counter",
+        labels=("fleet", "reason"),
+        help="What hostler cannot settle by itself: host_taken (somebody else has a machine's host "
+        "too), stop_overdue (a machine does not go); the story and explain say more",
+    ),
+    Metric(
         name="hostler_gate_refusals_total",
         kind="counter",
         labels=("check",),
@@ -235,6 +242,10 @@ class PrometheusMeters:
     def outfit(self, fleet: FleetName, failed: int) -> None:
         """Note on how many hosts a list failed that is at fault."""
         self._gauges["hostler_outfit_broken"].labels(fleet).set(failed)
+
+    def alarmed(self, fleet: FleetName, reason: str) -> None:
+        """Count an alarm."""
+        self._counters["hostler_alarms_total"].labels(fleet, reason).inc()
 
     def barred(self, check: str) -> None:
         """Count a refusal of the gate."""
