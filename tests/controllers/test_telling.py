@@ -1,15 +1,20 @@
 """What a loop tells its log: news at once, as a warning where it needs somebody, and once."""
 
+import logging
 from dataclasses import replace
 
 import pytest
 import structlog
 from structlog.testing import capture_logs
 
+from hostler.controllers.turn import gravity
+from hostler.domain.commands import Event
+from hostler.domain.fleet import WELL
+from hostler.domain.ids import TurnId
 from hostler.domain.parts import Look, Scope
 from hostler.domain.phases import Phase
 from hostler.lab.yard import Yard
-from hostler.testing.scene import FLEET, MIN, S
+from hostler.testing.scene import BEGIN, FLEET, MIN, S
 
 pytestmark = pytest.mark.looptime
 
@@ -55,3 +60,21 @@ async def test_what_blocks_a_fleet_is_a_warning_and_its_end_is_none() -> None:
     assert said[0][0] == "warning"
     assert "could be looked at" in said[0][1]
     assert said[-1] == ("info", "all is well")
+
+
+@pytest.mark.parametrize(
+    ("kind", "reason", "level"),
+    [
+        ("alarm", "host_taken", logging.ERROR),
+        ("release_skipped", "release_skipped", logging.WARNING),
+        ("host_taken", "host_taken", logging.WARNING),
+        ("condition", "no_available_host: none", logging.WARNING),
+        ("condition", WELL, logging.INFO),
+        ("moved", "release_skipped", logging.INFO),
+    ],
+)
+async def test_what_somebody_has_to_do_is_a_warning_and_an_alarm_is_an_error(
+    kind: str, reason: str, level: int
+) -> None:
+    event = Event(kind=kind, at=BEGIN, fleet=FLEET.name, turn=TurnId("t"), reason=reason)
+    assert gravity(event) == level

@@ -257,7 +257,7 @@ class Turner:
     def _say(self, event: Event) -> None:
         """Log an event, one line per decision, and count moves and alarms."""
         log.log(
-            _gravity(event),
+            gravity(event),
             event.kind,
             fleet=event.fleet,
             machine=event.machine,
@@ -272,11 +272,16 @@ class Turner:
             self._ports.meters.alarmed(event.fleet, event.reason)
 
 
-def _gravity(event: Event) -> int:
-    """Return how grave an event is: what blocks a fleet is a warning, an alarm is an error."""
+_ODD = frozenset({Reason.RELEASE_SKIPPED, Reason.HOST_TAKEN})
+"""The ends of machines that leave a host as it is, and on the bill."""
+
+
+def gravity(event: Event) -> int:
+    """Return how grave an event is: what somebody has to do is a warning, an alarm an error."""
     if event.kind == "alarm":
         return logging.ERROR
-    return logging.WARNING if event.kind == "condition" and event.reason != WELL else logging.INFO
+    blocked = event.kind == "condition" and event.reason != WELL
+    return logging.WARNING if blocked or event.kind in _ODD else logging.INFO
 
 
 def _inserts_alone(command: KeepRow, decision: Decision) -> KeepRow | None:
