@@ -106,6 +106,11 @@ def test_the_outlook_says_what_is_next(more: dict[str, Any], said: str) -> None:
 
 
 TOLD = {
+    ("alarm", "host_taken", "its host is called 'x'"): "alarm: its host is called 'x'",
+    ("alarm", "stop_overdue", ""): "alarm: it could not be removed within its stop bound",
+    ("host_taken", "host_taken", "mac-1"): (
+        "its host bears a name that is not ours: it is left as it is, and told (mac-1)"
+    ),
     ("made", "made", "small in z"): (
         "recorded as wanted: the fleet's size asks for one more machine (small in z)"
     ),

@@ -15,6 +15,7 @@ from hostler.domain.machine import Known, Machine, Offer, Place
 from hostler.domain.parts import Slot
 from hostler.domain.phases import Phase
 from hostler.domain.seen import Suspect, SuspectClass
+from hostler.domain.tenancies import CLAIMED_TWICE
 from hostler.providers.scaleway.macs.names import Stage
 
 Out = pytest.CaptureFixture[str]
@@ -310,3 +311,37 @@ def test_explaining_a_machine_says_what_its_host_shows_now(capsys: Out) -> None:
     assert [line.split()[-1] for line in told.splitlines() if line.startswith("observed")] == [
         "reinstalling"
     ]
+
+
+def test_explaining_a_machine_whose_host_somebody_renamed_says_so(capsys: Out) -> None:
+    outside = WithMacs()
+    (host,) = outside.stock(1)
+    machine = on_host(outside, host)
+    calm = cli(outside, capsys, "explain", str(FILE), FIRST, "--json").json
+    assert calm["alarm"] == ""
+
+    async def alarm() -> None:
+        stored = await outside.store_.machine(machine.id)
+        assert stored is not None
+        held = await fence(outside.store_)
+        await outside.store_.save_machine(stored.with_fact(CLAIMED_TWICE, NOW), (), held)
+
+    run(alarm())
+    outside.world.console.rename(host, "bobs-mac")
+    told = cli(outside, capsys, "explain", str(FILE), FIRST).out
+    assert "alarm" in told
+    assert "somebody else may have its host too, since" in told
+    assert "somebody gave it this name" in told
+    of_host = cli(outside, capsys, "explain", str(FILE), "bobs-mac", "--json").json
+    assert of_host["at_its_end"] == "it is left as it is, as long as it has this name"
+
+
+def test_explaining_a_host_that_is_nobodys_promises_no_wipe(capsys: Out) -> None:
+    """It was ours once: its record knows a pool, and what became of it is not for us to say."""
+    outside = WithMacs()
+    (host,) = outside.stock(1, "desk-")
+    run(fill(outside.store_))
+    keep(outside, host, condition=HostCondition.DIRTY, pool=POOL)
+    told = cli(outside, capsys, "explain", str(FILE), host, "--json").json
+    assert told["at_its_end"] == ""
+    assert told["fits"] == {"web": "its name is of no pool"}

@@ -84,6 +84,10 @@ def _host_lost(event: Event) -> str:
     return f"{sentence(event.reason)} ({event.detail})"
 
 
+def _alarm(event: Event) -> str:
+    return f"alarm: {event.detail or sentence(event.reason)}"
+
+
 def _plainly(event: Event) -> str:
     words = (event.kind.replace("_", " "), event.reason, event.detail)
     return ": ".join(word for word in words if word)
@@ -102,4 +106,7 @@ _TELLERS: dict[str, Callable[[Event], str]] = {
     "wish": _wish,
     "host": _host,
     "host_lost": _host_lost,
+    "host_taken": _host_lost,
+    "release_skipped": _host_lost,
+    "alarm": _alarm,
 }

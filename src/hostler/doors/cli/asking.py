@@ -16,9 +16,11 @@ from hostler.domain.calls import Call, Effect
 from hostler.domain.decide import Explained, verdict_of
 from hostler.domain.errors import ProviderError, WishRefused
 from hostler.domain.fleet import Fleet
+from hostler.domain.machine import Machine
 from hostler.domain.phases import PHASES, Phase
 from hostler.domain.reasons import sentence
 from hostler.domain.seen import Seen
+from hostler.domain.tenancies import CLAIMED_TWICE
 from hostler.domain.wishes import held_until
 from hostler.ports.store import Store
 
@@ -248,6 +250,7 @@ def explained_picture(explained: Explained, seen: Seen) -> RenderableType:
                 ("price", f"{euros(machine.price)} an hour" if machine.price else ""),
                 ("held", held_until(machine, seen.now)),
                 ("blocked by", verdict.blocker),
+                ("alarm", alarm_of(machine, seen)),
                 ("next", f"{next_said}{when}"),
                 ("last error", machine.error),
                 *(host_facts(stall, seen.now) if stall else ()),
@@ -275,6 +278,15 @@ def moves(explained: Explained, seen: Seen) -> list[tuple[str, str]]:
     return said
 
 
+def alarm_of(machine: Machine, seen: Seen) -> str:
+    """Return since when somebody else may have the machine's host; empty where nobody may."""
+    since = machine.fact(CLAIMED_TWICE)
+    if since is None:
+        return ""
+    at = clock_time(since, seen.now)
+    return f"somebody else may have its host too, since {at}: nothing is done to it meanwhile"
+
+
 def explained_json(explained: Explained, seen: Seen) -> Mapping[str, object]:
     """Return the same for a program."""
     machine, verdict = explained.machine, explained.verdict
@@ -289,6 +301,7 @@ def explained_json(explained: Explained, seen: Seen) -> Mapping[str, object]:
         "reason": verdict.reason,
         "because": sentence(verdict.reason),
         "blocker": verdict.blocker,
+        "alarm": alarm_of(machine, seen),
         "next": {
             "step": verdict.next.step,
             "detail": verdict.next.detail,

@@ -21,7 +21,7 @@ from hostler.ports.hosts import KeepsHosts
 from . import as_json
 from .pictures import facts, ink
 from .pooling_pictures import as_row, oddities, wiped_at
-from .stalls import Stall, outlook, stalls, stalls_of
+from .stalls import OTHERS, Stall, outlook, stalls, stalls_of
 from .words import ago, clock_time, euros
 
 
@@ -130,10 +130,12 @@ def whose(stall: Stall) -> str:
 
 
 def at_its_end(stall: Stall) -> str:
-    """Return what becomes of a host when its machine lets go of it."""
+    """Return what becomes of a host when its machine lets go of it, if it is ours at all."""
     record = stall.record
-    if record is None:
+    if record is None or (stall.tie is None and stall.note("stage") in OTHERS):
         return ""
+    if stall.note("stage") in OTHERS:
+        return "it is left as it is, as long as it has this name"
     if record.retires:
         said = record.policy is ReleasePolicy.TERMINATE
         return "it is given up: " + ("somebody asked so" if said else "we ordered it")

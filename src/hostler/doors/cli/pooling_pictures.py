@@ -9,7 +9,7 @@ from rich.text import Text
 
 from .as_json import Json
 from .pictures import ink, table
-from .stalls import Stall
+from .stalls import OTHERS, Stall
 from .words import ago, euros
 
 _STYLES = {
@@ -80,6 +80,8 @@ def oddities(stall: Stall, now: datetime) -> tuple[str, ...]:
         said.append(f"deleted at {stall.scheduled:%Y-%m-%d %H:%M}")
     if stall.note("commitment"):
         said.append("its commitment renews")
+    if stall.tie is not None and stall.note("stage") in OTHERS:
+        said.append("somebody gave it this name")
     if stall.status not in {"", "ready"}:
         said.append(stall.status)
     return tuple(said)

@@ -41,6 +41,11 @@ SETTLE = timedelta(seconds=60)
 FLOOR = timedelta(hours=24)
 _COSTS = {ways.REINSTALL: 3, ways.DETACH: 4, ways.DELETE: 3, ways.REBOOT: 2}
 """The most requests that a call takes; a rename reads the host first, and takes two."""
+_AWAY = {
+    "other": "its name is of no pool",
+    "unnamed": "nobody gave it a name yet",
+    "foreign": "another installation has it",
+}
 
 
 class Macs:
@@ -143,7 +148,7 @@ class Macs:
     def fits(self, fleet: FleetName, offer: Offer, part: Part) -> str:
         pool, stage = self.pool_of(fleet), part.note("stage")
         if stage not in AT_HOME:
-            return f"it is {stage}"
+            return _AWAY.get(stage, f"it is {stage}")
         if not pool or part.note("pool") != pool:
             return f"it is not of the pool {pool or '(none)'}"
         if part.zone != offer.zone or part.note("type") != offer.type:
