@@ -17,6 +17,8 @@ KEPT = {
     27: "E2: as 1, of a host that a person had renamed",
     41: "S2: a look had proved what a late rename then undid (the checker was wrong)",
     118: "pool: a person copied a name onto a host (the checker was wrong)",
+    1012: "S4: what was tried again, or never sent, was not counted under the bound of an hour",
+    2047: "S4: as 1012, of a fleet that was to rest as well",
     1840: "S13: a machine stayed ready on a host that another installation had wiped and claimed "
     "between two looks, and took it back unwiped",
     1847: "S13: as 1840, where a person lent the host before",

@@ -137,7 +137,7 @@ class Turner:
         todo = _sorted(decision)
         late = _inserts_alone(todo.row, decision) if todo.row is not None else None
         if todo.row is not None:
-            now = _row_alone(todo.row, seen) if late else todo.row
+            now = _row_alone(todo.row) if late else todo.row
             await self._keep_row(now, seen, tenure)
         for command in todo.hosts:
             await self._state.stable.keep(self._ports.store, command.host, tenure.fence)
@@ -295,9 +295,10 @@ def _inserts_alone(command: KeepRow, decision: Decision) -> KeepRow | None:
     return replace(command, adopted=(), installations=(), events=(), wishes=())
 
 
-def _row_alone(command: KeepRow, seen: Seen) -> KeepRow:
+def _row_alone(command: KeepRow) -> KeepRow:
     """Return the row without its inserts: attempts that are not made yet are not counted."""
-    row = replace(command.row, creations=seen.row.creations)
+    times = command.row.creations
+    row = replace(command.row, creations=times[: len(times) - len(command.inserts)])
     return replace(command, inserts=(), row=row)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from . import adopt as adoption
-from . import lists, named, pooling, tenancies
+from . import anew, lists, named, pooling, tenancies
 from .allowed import allowed
 from .caps import KEPT, in_wave
 from .claims import assign
@@ -59,6 +59,7 @@ def _decided(seen: Seen, ways: Ways, rests: Rests) -> Decision:
     steps, row = bought.steps, bought.row
     sizing = replace(sizing, condition=bought.told(sizing.condition))
     steps = tuple(_aimed(step, row, seen, ways, rests) for step in steps)
+    steps, row = anew.bounded(steps, row, sizing.creations, seen)
     alarms = (*alarms, *(step.blocker for step in steps if step.failed))
     steps = (*steps, *_reopened(seen))
     swept = reclaims(ledger(seen), row, seen, ways)
@@ -215,7 +216,9 @@ def _aim(step: Step, seen: Seen, ways: Ways) -> Step:
         return step
     ready = allowed(machine, goal, step.parts, seen, ways)
     if ready.calls:
-        return replace(step, goal=goal, next=Next(step="call", detail=str(ready.calls[0])))
+        said = Next(step="call", detail=str(ready.calls[0]))
+        tried = anew.last_try(step, ready.calls, seen)
+        return replace(step, goal=goal, next=said, tried=tried)
     if step.next.step != "nothing":
         return step
     if ready.waits:

@@ -17,7 +17,10 @@ class IllegalMove(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One machine in one decision: its record as it will be saved, and what is to be done."""
+    """One machine in one decision: its record as it will be saved, and what is to be done.
+
+    `tried` is when its calls were last tried, where they make something again: that is counted.
+    """
 
     before: Machine
     machine: Machine
@@ -30,6 +33,7 @@ class Step:
     next: Next = Next(step="nothing")
     lost: bool = False
     failed: bool = False
+    tried: datetime | None = None
 
     def main(self, seen: Seen) -> Part | None:
         """Return the part that must be up: the bound one of the main slot, as last seen."""

@@ -1,0 +1,64 @@
+"""Whatever refuses a creation, and for however long: an hour's attempts are bounded (S4)."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from hostler.lab.macstand import FLEET as MACS
+from hostler.lab.macstand import MacStand, play_macs
+from hostler.lab.stand import FLEET as SERVERS
+from hostler.lab.stand import Stand, play
+from hostler.simulators.scaleway.weather import Rule
+
+ALWAYS = 1_000_000
+HOUR = 3600.0
+
+
+def worst(stand: Stand, route: str) -> int:
+    """Return how often this was asked in the hour in which it was asked most."""
+    times = [line.time for line in stand.world.journal if line.key == route]
+    return max(sum(end - HOUR < at <= end for at in times) for end in times)
+
+
+@pytest.mark.parametrize("fault", ["transient_409", "failed_500", "rate_limited_429"])
+def test_claims_in_an_hour_are_bounded(fault: str) -> None:
+    """A Mac whose first rename is refused was once asked for that 315 times in an hour."""
+    fleet = replace(MACS, size=3)
+
+    async def scene(s: MacStand) -> None:
+        s.stand.world.script(Rule(fault=fault, route="mac.update", count=ALWAYS))
+        s.hostler(fleet)
+        await s.stand.clock.sleep(timedelta(hours=1.5))
+        assert fleet.size * 2 <= worst(s.stand, "mac.update") <= fleet.creates_per_hour(fleet.size)
+
+    play_macs(scene, 4)
+
+
+@pytest.mark.parametrize("fault", ["failed_500", "rate_limited_429"])
+@pytest.mark.parametrize("size", [1, 10])
+def test_creations_of_servers_in_an_hour_are_bounded(fault: str, size: int) -> None:
+    """Of a fleet of ten, 319 were once tried in an hour."""
+    fleet = replace(SERVERS, size=size)
+
+    async def scene(stand: Stand) -> None:
+        stand.world.script(Rule(fault=fault, route="server.create", count=ALWAYS))
+        stand.hostler(fleet)
+        await stand.clock.sleep(timedelta(hours=1.5))
+        assert size * 2 <= worst(stand, "server.create") <= fleet.creates_per_hour(size)
+
+    play(scene)
+
+
+def test_after_an_outage_of_an_hour_a_fleet_of_macs_is_soon_ready() -> None:
+    """What was tried in vain does not keep the fleet from trying until its hour is over."""
+    fleet = replace(MACS, size=2)
+
+    async def scene(s: MacStand) -> None:
+        s.stand.world.script(Rule(fault="rate_limited_429", route="mac.update", count=ALWAYS))
+        hostler = s.hostler(fleet)
+        await s.stand.clock.sleep(timedelta(hours=1))
+        s.stand.world.clear_weather()
+        await s.ready(hostler, 2, within=timedelta(minutes=30))
+
+    play_macs(scene, 2)
