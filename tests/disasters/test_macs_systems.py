@@ -8,6 +8,8 @@ from datetime import timedelta
 from hostler.lab.macstand import MINUTE, MacStand, changes, play_macs, stage
 from hostler.simulators.scaleway.weather import Rule
 
+ALWAYS = 1_000_000
+
 
 def test_a2_a_missing_image_is_no_missing_host() -> None:
     """A2: a not_found that named the image was taken for the host's end, and no wipe followed."""
@@ -37,6 +39,23 @@ def test_a2_a_family_that_is_no_longer_published_keeps_no_host_from_being_wiped(
         await s.all_free(hostler)
         assert s.mac().installs == 3
         assert s.mac().os.family == "Sequoia", "what the type boots where nothing is asked for"
+
+    play_macs(scene)
+
+
+def test_a2_while_no_image_is_found_a_host_stays_on_its_way_and_that_is_told() -> None:
+    """It is freed by nothing but a wipe, however long that is refused, and soon after it is not."""
+
+    async def scene(s: MacStand) -> None:
+        hostler = await s.one()
+        s.stand.world.script(Rule(fault="mac_os_not_found", route="mac.reinstall", count=ALWAYS))
+        await hostler.scale(0)
+        await s.stand.clock.sleep(120 * MINUTE)
+        assert stage(s.mac()) == "releasing"
+        told = [kept.event for kept in await hostler.events() if kept.event.kind == "alarm"]
+        assert any("not_found" in event.detail for event in told)
+        s.stand.world.clear_weather()
+        await s.all_free(hostler)
 
     play_macs(scene)
 

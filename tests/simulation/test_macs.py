@@ -18,6 +18,7 @@ KEPT = {
     41: "S2: a look had proved what a late rename then undid (the checker was wrong)",
     118: "pool: a person copied a name onto a host (the checker was wrong)",
     1012: "S4: what was tried again, or never sent, was not counted under the bound of an hour",
+    1410: "L1: no image was left that could be installed (the weather was wrong)",
     2047: "S4: as 1012, of a fleet that was to rest as well",
     1840: "S13: a machine stayed ready on a host that another installation had wiped and claimed "
     "between two looks, and took it back unwiped",

@@ -109,6 +109,15 @@ def test_a_stock_out_and_a_retired_image_are_set_by_hand(bench: Bench) -> None:
         bench.world.console.set_stock("M2-L", "plenty")
 
 
+def test_of_each_type_an_image_stays_published_whatever_is_retired(bench: Bench) -> None:
+    """Else no host of it could be wiped any more, which no fault of an hour may bring about."""
+    for image in bench.json("GET", f"{ZONE}/os")["os"]:
+        bench.world.console.retire_image(image["id"])
+    (left,) = bench.json("GET", f"{ZONE}/os")["os"]
+    sorts = bench.json("GET", f"{ZONE}/server-types")["server_types"]
+    assert {sort["default_os"]["id"] for sort in sorts} == {left["id"]}
+
+
 # ------------------------------------------------------------ over HTTP
 
 

@@ -8,7 +8,7 @@ from hostler.simulators.scaleway.estate import Estate
 from hostler.simulators.scaleway.records import Record
 
 from . import ending, images, lifecycle
-from .catalogue import TYPES
+from .catalogue import DEVOS, TYPES
 from .records import AT_REST, Mac, MacStatus, OsImage, Porch
 
 STRANGE = "hibernating"  # a status that no document knows
@@ -140,8 +140,15 @@ def idle(mac: Mac) -> bool:
 
 
 def retire(estate: Estate, record: Record, _spell: float, _rng: Random) -> bool:
-    """Retire an image: hosts that run it go on, nobody can install it any more."""
+    """Retire an image: hosts that run it go on, nobody can install it any more.
+
+    The last one of a type stays, DevOS apart: no type is let on which nothing could be installed,
+    and no host of it could ever be wiped.
+    """
     if not isinstance(record, OsImage) or record.ended is not None:
+        return False
+    left = [image for image in estate.os_images if image is not record and image.family != DEVOS]
+    if any(all(name not in image.types for image in left) for name in record.types):
         return False
     estate.os_images.drop(record, estate.now)
     return True
