@@ -102,6 +102,7 @@ class Truth:
     fresh: bool = False
     hosts: dict[HostId, Fact] = field(default_factory=dict[HostId, Fact])
     _by_hand: Counter[str] = field(default_factory=Counter[str])
+    _had: dict[tuple[HostId, str], int] = field(default_factory=dict[tuple[HostId, str], int])
 
     def ask(self, host: HostId, asked: Asked) -> None:
         """Note a request that is about to be sent."""
@@ -131,6 +132,15 @@ class Truth:
         mac = self.mac(host)
         if mac is not None:
             self.hosts[host].used, self.hosts[host].user = mac.installs, user
+            self._had[host, _machine_of(user)] = mac.installs
+
+    def is_as_left(self, host: HostId, user: str) -> bool:
+        """Tell whether the disk is the one that a user had, written by nobody since.
+
+        A machine that was adopted by another installation is the same user.
+        """
+        mac = self.mac(host)
+        return mac is not None and self._had.get((host, _machine_of(user))) == mac.installs
 
     def changes(self) -> Iterator[Change]:
         """Take in what the world has become, host by host."""
@@ -191,6 +201,10 @@ class Truth:
         if late:
             fact.late = fact.moved
         return Change(what="wiped", host=host, by=by, before=before, late=late)
+
+
+def _machine_of(user: str) -> str:
+    return user.rpartition(" ")[2]
 
 
 def _copy(fact: Fact) -> Fact:

@@ -252,7 +252,8 @@ class MacWatch(Watch):
         user = f"{whose[1].installation} {whose[1].machine}"
         raced = fact.handled > by.begun
         passed_on = user != fact.user and not (change.late or raced)
-        if passed_on and not self.truth.is_clean(change.host) and not self._returns(by):
+        returns = self._returns(by) and self.truth.is_as_left(change.host, user)
+        if passed_on and not self.truth.is_clean(change.host) and not returns:
             text = f"host {change.host} goes to {user}, unwiped since {fact.user} had it"
             self._wrong("S12", text, change)
         self.truth.use(change.host, user)
