@@ -38,6 +38,9 @@ def test_what_the_pool_lacks_is_ordered_parked_while_paid_and_woken_before_anyth
         await hostler.scale(2)
         await ready(stand, hostler, 2)
         assert orders(stand) == 1
+        paid = stand.meters.paid_until[FLEET.account]
+        assert {until - stand.clock.now() > 20 * HOUR for until in paid.values()} == {True}
+        assert len(paid) == 2
         await hostler.scale(0)
         await ready(stand, hostler, 0, 3 * HOUR)
         (parked,) = await hostler.machines()

@@ -190,9 +190,11 @@ def test_b6_a_zone_that_cannot_be_listed_clears_no_suspect() -> None:
         heir = s.hostler(replace(FLEET, size=0), store=hostler.store)
         await s.stand.clock.sleep(5 * MINUTE)
         assert len(await heir.store.suspects()) == 1
+        assert not s.stand.meters.unlooked
         s.stand.world.script(Rule(fault="zone_dead", count=ALWAYS, spell=1800.0))
         await s.stand.clock.sleep(20 * MINUTE)
         assert len(await heir.store.suspects()) == 1
+        assert s.stand.meters.unlooked[ZONE, "host"] > 1
         assert s.mac().installs == 2, "report only: nothing was changed"
 
     play_macs(scene)

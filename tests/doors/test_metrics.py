@@ -80,6 +80,7 @@ def test_what_happens_is_counted_under_its_labels() -> None:
     meters.called(MAIN, "server.create", "refused_out_of_stock")
     meters.called(MAIN, "server.create", "refused_out_of_stock")
     meters.barred("G7")
+    meters.unseen(MAIN, "z", "host")
     meters.alarmed(WEB, "host_taken")
     meters.illegal()
     meters.bug("turn")
@@ -91,6 +92,8 @@ def test_what_happens_is_counted_under_its_labels() -> None:
     assert found["hostler_calls_total", called] == 2
     assert found["hostler_gate_refusals_total", (("check", "G7"),)] == 1
     assert found["hostler_alarms_total", (("fleet", "web"), ("reason", "host_taken"))] == 1
+    unseen = (("kind", "host"), ("provider", "main"), ("zone", "z"))
+    assert found["hostler_looks_failed_total", unseen] == 1
     assert found["hostler_illegal_moves_total", ()] == 1
     assert found["hostler_bugs_total", (("where", "turn"),)] == 1
     strange = (("provider", "main"), ("status", "melting"))
@@ -134,6 +137,17 @@ def test_hosts_of_a_state_that_none_is_in_count_nothing() -> None:
     assert samples(meters)["hostler_hosts", labels] == 3
     meters.hosts(MAIN, {("z", "M2-L", "held"): 3})
     assert ("hostler_hosts", labels) not in samples(meters)
+
+
+def test_hosts_tell_until_when_they_are_paid_as_long_as_they_stand() -> None:
+    meters = PrometheusMeters(BootClock())
+    metric = "hostler_host_paid_until_timestamp_seconds"
+    until = datetime(2026, 6, 12, 7, 6, 59, tzinfo=UTC)
+    meters.paid(MAIN, {("z", "mac-1"): until, ("z", "mac-2"): until})
+    of = (("host", "mac-1"), ("provider", "main"), ("zone", "z"))
+    assert samples(meters)[metric, of] == until.timestamp()
+    meters.paid(MAIN, {("z", "mac-2"): until})
+    assert (metric, of) not in samples(meters)
 
 
 def test_the_longest_settling_is_kept() -> None:

@@ -217,6 +217,7 @@ class AccountLoop:
             if known:
                 log.info("look complete again", zone=scope.zone, kind=scope.kind)
             return
+        self._ports.meters.unseen(self._account.name, scope.zone, scope.kind)
         if scope.machine is None:
             self._failing.add(scope)
         (log.debug if known else log.warning)(

@@ -104,15 +104,19 @@ class Keeper:
         return any(map(_is_on_its_way, steps)) or bool(self._stable.moving)
 
     def _count_hosts(self) -> None:
-        """Note how all hosts of the account stand: those without a record by what is seen."""
+        """Note how all hosts of the account stand, and until when they are paid."""
         kind, counts = self._provider.traits.hosts, Counter[tuple[str, str, str]]()
+        until = dict[tuple[str, str], datetime]()
         for sighting in self._state.view.sightings.values():
             part = sighting.part
             if part.slot.kind == kind:
                 record = self._stable.hosts.get(HostId(part.id))
                 state = str(record.condition) if record else part.note("stage")
                 counts[part.zone, part.note("type"), state] += 1
+                if told := part.note("deletable"):
+                    until[part.zone, part.id] = datetime.fromisoformat(told)
         self._ports.meters.hosts(self._state.account.name, counts)
+        self._ports.meters.paid(self._state.account.name, until)
 
     async def _apply(
         self,

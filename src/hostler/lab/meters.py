@@ -36,6 +36,9 @@ class WatchfulMeters:
     def looked(self, account: AccountName, age: timedelta) -> None:
         """Nobody reads this here."""
 
+    def unseen(self, account: AccountName, zone: str, kind: str) -> None:
+        """Nobody reads this here."""
+
     def suspects(self, suspects: tuple[Suspect, ...]) -> None:
         """Nobody reads this here."""
 
@@ -46,6 +49,9 @@ class WatchfulMeters:
         """Nobody reads this here."""
 
     def hosts(self, account: AccountName, hosts: Mapping[tuple[str, str, str], int]) -> None:
+        """Nobody reads this here."""
+
+    def paid(self, account: AccountName, until: Mapping[tuple[str, str], datetime]) -> None:
         """Nobody reads this here."""
 
     def starved(self, fleet: FleetName, missing: int) -> None:

@@ -28,6 +28,10 @@ class Meters(Protocol):
         """Note how old the oldest whole look is that decisions rest on."""
         ...
 
+    def unseen(self, account: AccountName, zone: str, kind: str) -> None:
+        """Count a look that failed: nothing is concluded from it."""
+        ...
+
     def suspects(self, suspects: tuple[Suspect, ...]) -> None:
         """Note the ledger of suspects."""
         ...
@@ -42,6 +46,10 @@ class Meters(Protocol):
 
     def hosts(self, account: AccountName, hosts: Mapping[tuple[str, str, str], int]) -> None:
         """Note how many hosts there are by zone, type and state, where machines are tenancies."""
+        ...
+
+    def paid(self, account: AccountName, until: Mapping[tuple[str, str], datetime]) -> None:
+        """Note until when each host is paid at least, by zone and id, where that is told."""
         ...
 
     def starved(self, fleet: FleetName, missing: int) -> None:

@@ -29,6 +29,10 @@ class CountingMeters:
     stabled: dict[AccountName, dict[tuple[str, str, str], int]] = field(
         default_factory=dict[AccountName, dict[tuple[str, str, str], int]]
     )
+    paid_until: dict[AccountName, dict[tuple[str, str], datetime]] = field(
+        default_factory=dict[AccountName, dict[tuple[str, str], datetime]]
+    )
+    unlooked: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
     outfits: dict[FleetName, int] = field(default_factory=dict[FleetName, int])
     missing: dict[FleetName, int] = field(default_factory=dict[FleetName, int])
     alarms: Counter[tuple[FleetName, str]] = field(default_factory=Counter[tuple[FleetName, str]])
@@ -56,6 +60,11 @@ class CountingMeters:
         """Note the age of the oldest whole look."""
         self.ages[account] = age
 
+    def unseen(self, account: AccountName, zone: str, kind: str) -> None:
+        """Count a look that failed."""
+        del account
+        self.unlooked[zone, kind] += 1
+
     def suspects(self, suspects: tuple[Suspect, ...]) -> None:
         """Note the ledger."""
         self.ledger = suspects
@@ -72,6 +81,10 @@ class CountingMeters:
     def hosts(self, account: AccountName, hosts: Mapping[tuple[str, str, str], int]) -> None:
         """Note how many hosts there are."""
         self.stabled[account] = dict(hosts)
+
+    def paid(self, account: AccountName, until: Mapping[tuple[str, str], datetime]) -> None:
+        """Note until when hosts are paid."""
+        self.paid_until[account] = dict(until)
 
     def starved(self, fleet: FleetName, missing: int) -> None:
         """Note how many machines a fleet lacks."""

@@ -23,6 +23,9 @@ class SilentMeters:
     def looked(self, account: AccountName, age: timedelta) -> None:
         """Do nothing."""
 
+    def unseen(self, account: AccountName, zone: str, kind: str) -> None:
+        """Nobody reads this here."""
+
     def suspects(self, suspects: tuple[Suspect, ...]) -> None:
         """Do nothing."""
 
@@ -33,6 +36,9 @@ class SilentMeters:
         """Nobody reads this here."""
 
     def hosts(self, account: AccountName, hosts: Mapping[tuple[str, str, str], int]) -> None:
+        """Nobody reads this here."""
+
+    def paid(self, account: AccountName, until: Mapping[tuple[str, str], datetime]) -> None:
         """Nobody reads this here."""
 
     def starved(self, fleet: FleetName, missing: int) -> None:

@@ -50,6 +50,12 @@ METRICS = (
         help="Age of the oldest whole look that decisions rest on",
     ),
     Metric(
+        name="hostler_looks_failed_total",
+        kind="counter",
+        labels=("provider", "zone", "kind"),
+        help="Looks that failed, and of which nothing is concluded: not that anything is gone",
+    ),
+    Metric(
         name="hostler_suspects",
         kind="gauge",
         labels=("fleet", "zone", "class"),
@@ -78,6 +84,13 @@ METRICS = (
         kind="gauge",
         labels=("provider", "zone", "type", "state"),
         help="Hosts that outlive machines, by how they stand with us",
+    ),
+    Metric(
+        name="hostler_host_paid_until_timestamp_seconds",
+        kind="gauge",
+        labels=("provider", "zone", "host"),
+        help="Until when a host is paid at least, where that is told, in seconds since 1970: it "
+        "cannot be ended before",
     ),
     Metric(
         name="hostler_no_available_host",
@@ -161,6 +174,7 @@ class PrometheusMeters:
         self._longest = dict[tuple[AccountName, str], float]()
         self._turned = set[FleetName]()
         self._stabled = dict[AccountName, frozenset[tuple[str, str, str]]]()
+        self._paid = dict[AccountName, frozenset[tuple[str, str]]]()
 
     def _gauge(self, metric: Metric) -> None:
         self._gauges[metric.name] = Gauge(
@@ -202,6 +216,10 @@ class PrometheusMeters:
         gauge = self._gauges["hostler_look_age_seconds"].labels(account)
         gauge.set_function(lambda: self._clock.boot() - begun)
 
+    def unseen(self, account: AccountName, zone: str, kind: str) -> None:
+        """Count a look that failed."""
+        self._counters["hostler_looks_failed_total"].labels(account, zone, kind).inc()
+
     def suspects(self, suspects: tuple[Suspect, ...]) -> None:
         """Note the ledger: what is not in it any more counts nothing."""
         places = Tally((s.fleet, s.zone, s.cls) for s in suspects)
@@ -234,6 +252,15 @@ class PrometheusMeters:
         self._stabled[account] = frozenset(hosts)
         for place, count in hosts.items():
             gauge.labels(account, *place).set(count)
+
+    def paid(self, account: AccountName, until: Mapping[tuple[str, str], datetime]) -> None:
+        """Note until when hosts are paid; those that are not there any more count nothing."""
+        gauge = self._gauges["hostler_host_paid_until_timestamp_seconds"]
+        for place in self._paid.get(account, frozenset()) - until.keys():
+            gauge.remove(account, *place)
+        self._paid[account] = frozenset(until)
+        for place, at in until.items():
+            gauge.labels(account, *place).set(at.timestamp())
 
     def starved(self, fleet: FleetName, missing: int) -> None:
         """Note how many machines a fleet lacks."""
