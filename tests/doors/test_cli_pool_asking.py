@@ -345,3 +345,16 @@ def test_explaining_a_host_that_is_nobodys_promises_no_wipe(capsys: Out) -> None
     told = cli(outside, capsys, "explain", str(FILE), host, "--json").json
     assert told["at_its_end"] == ""
     assert told["fits"] == {"web": "its name is of no pool"}
+
+
+@pytest.mark.parametrize("command", ["story", "end", "hold"])
+def test_a_host_where_a_machine_is_asked_for_is_told_from_nobody(capsys: Out, command: str) -> None:
+    outside = WithMacs()
+    mine, free = outside.stock(2)
+    on_host(outside, mine)
+    keep(outside, free, condition=HostCondition.FREE, name="pool-7")
+    assert f"name its machine, {FIRST}" in cli(outside, capsys, command, str(FILE), mine).err
+    for name in (free, "pool-7"):
+        told = cli(outside, capsys, command, str(FILE), name)
+        assert (told.code, "a host that no machine has" in told.err) == (2, True)
+    assert "no machine pool-8 lives here" in cli(outside, capsys, command, str(FILE), "pool-8").err

@@ -62,4 +62,18 @@ async def find_machine(
         raise WishRefused(f"{name} could be {ids}: write more of the id")
     if await store.machine(MachineId(name)) is not None:
         raise WishRefused(f"{name} is gone; hostler story tells its life")
-    raise WishRefused(f"no machine {name} lives here; hostler status lists those that do")
+    raise WishRefused(await _host_named(store, name) or _NOBODY.format(name))
+
+
+_NOBODY = "no machine {} lives here; hostler status lists those that do"
+
+
+async def _host_named(store: Store, name: str) -> str:
+    """Return what is to be said where a name is a host's and not a machine's, or nothing."""
+    host = next((host for host in await store.hosts() if name in {host.id, host.name}), None)
+    if host is None:
+        return ""
+    machine = dict(await store.ties()).get(host.id)
+    if machine is not None:
+        return f"{name} is a host: name its machine, {machine}"
+    return f"{name} is a host that no machine has; hostler explain FILE {host.id} tells of it"
