@@ -16,7 +16,8 @@ from hostler.domain.decide import decide
 from hostler.domain.parts import Look, Looked, Scope
 from hostler.domain.rests import Rests
 from hostler.domain.view import merge
-from hostler.testing.scene import FLEET, ZONE, S, Scene, machine
+from hostler.testing.pieces import FLEET, ZONE, S, machine
+from hostler.testing.scene import Scene
 
 SIZES = (1_000, 10_000, 100_000)
 GOALS = {100_000: 1.0}

@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from hostler.controllers.budget import LOOKS_SHARE, Budget, Priority
-from hostler.testing.scene import S
+from hostler.testing.pieces import S
 
 pytestmark = pytest.mark.looptime
 

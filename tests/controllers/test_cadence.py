@@ -19,7 +19,8 @@ from hostler.domain.view import View
 from hostler.lab.yard import Yard
 from hostler.testing.fake import FakeProvider, FakeWorld, Lost
 from hostler.testing.fakeways import MAKE_ADDRESS, MAKE_SERVER, SERVER
-from hostler.testing.scene import FLEET, HOME, MIN, WEB, ZONE, S, Scene, machine
+from hostler.testing.pieces import FLEET, HOME, MIN, WEB, ZONE, S, machine
+from hostler.testing.scene import Scene
 
 READY = Phase.READY
 

@@ -24,7 +24,7 @@ from hostler.testing.fakeways import (
     REMOVE_SERVER,
     TERMINATE,
 )
-from hostler.testing.scene import ABROAD, FLEET, MIN, OFFER, S, server
+from hostler.testing.pieces import ABROAD, FLEET, MIN, OFFER, S, server
 
 pytestmark = pytest.mark.looptime
 

@@ -15,7 +15,7 @@ from hostler.lab.yard import Yard
 from hostler.ports.store import Fence
 from hostler.stores.memory import MemoryStore
 from hostler.testing.fakeways import MAKE_SERVER
-from hostler.testing.scene import FLEET, HOME, MIN, S
+from hostler.testing.pieces import FLEET, HOME, MIN, S
 
 pytestmark = pytest.mark.looptime
 

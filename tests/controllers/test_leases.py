@@ -12,7 +12,7 @@ from hostler.domain.errors import Fenced
 from hostler.domain.fleet import FleetRow
 from hostler.ports.store import Fence, Lease
 from hostler.stores.memory import MemoryStore
-from hostler.testing.scene import BEGIN, HOME, WEB, S
+from hostler.testing.pieces import BEGIN, HOME, WEB, S
 from hostler.testing.simclock import SimClock
 
 pytestmark = pytest.mark.looptime

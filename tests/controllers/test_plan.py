@@ -19,7 +19,7 @@ from hostler.lab.yard import Yard
 from hostler.ports.store import Fence
 from hostler.testing.fakeways import MAKE_ADDRESS, MAKE_SERVER, POWER_ON, REMOVE_ADDRESS, TERMINATE
 from hostler.testing.hostscene import box, fleet_seen, on_host, tenant
-from hostler.testing.scene import FLEET, MIN, S
+from hostler.testing.pieces import FLEET, MIN, S
 
 pytestmark = pytest.mark.looptime
 

@@ -17,7 +17,7 @@ from hostler.domain.seen import WishKind
 from hostler.lab.yard import Yard
 from hostler.ports.store import Fence
 from hostler.stores.memory import MemoryStore
-from hostler.testing.scene import FLEET, MIN, WEB
+from hostler.testing.pieces import FLEET, MIN, WEB
 
 pytestmark = pytest.mark.looptime
 

@@ -15,7 +15,7 @@ from hostler.domain.seen import WishKind
 from hostler.lab.yard import Yard
 from hostler.ports.store import Fence
 from hostler.testing.fakeways import REMOVE_ADDRESS, TERMINATE
-from hostler.testing.scene import FLEET, HOME, MIN, WEB, S, address, server
+from hostler.testing.pieces import FLEET, HOME, MIN, WEB, S, address, server
 
 pytestmark = pytest.mark.looptime
 

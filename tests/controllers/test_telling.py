@@ -14,7 +14,7 @@ from hostler.domain.ids import TurnId
 from hostler.domain.parts import Look, Scope
 from hostler.domain.phases import Phase
 from hostler.lab.yard import Yard
-from hostler.testing.scene import BEGIN, FLEET, MIN, S
+from hostler.testing.pieces import BEGIN, FLEET, MIN, S
 
 pytestmark = pytest.mark.looptime
 

@@ -28,7 +28,7 @@ from hostler.testing.hostscene import (
     tenant,
     view,
 )
-from hostler.testing.scene import BEGIN, FLEET, OFFER
+from hostler.testing.pieces import BEGIN, FLEET, OFFER
 
 SECOND = timedelta(seconds=1)
 LATER = BEGIN + timedelta(minutes=10)

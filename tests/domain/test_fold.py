@@ -14,7 +14,8 @@ from hostler.domain.parts import Condition, Part
 from hostler.domain.phases import Goal, Phase
 from hostler.domain.sure import parts_of
 from hostler.testing.fakeways import ADDRESS, MAKE_SERVER, REMOVE_ADDRESS, SERVER
-from hostler.testing.scene import BEGIN, ZONE, S, Scene, address, machine, server
+from hostler.testing.pieces import BEGIN, ZONE, S, address, machine, server
+from hostler.testing.scene import Scene
 
 MAKE = Call(kind=MAKE_SERVER, slot=SERVER, zone=ZONE, effect=Effect.MAKE, attempt=1, once=True)
 TELL = Call(kind="server.tell", slot=SERVER, zone=ZONE, effect=Effect.CHANGE, fact="told")

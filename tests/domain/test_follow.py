@@ -13,7 +13,8 @@ from hostler.domain.parts import Condition
 from hostler.domain.phases import Goal, Phase
 from hostler.domain.seen import Probed
 from hostler.testing.fakeways import POWER_ON, SERVER
-from hostler.testing.scene import FLEET, MIN, S, Scene, address, asked, machine, server
+from hostler.testing.pieces import FLEET, MIN, S, address, asked, machine, server
+from hostler.testing.scene import Scene
 
 GAP = FLEET.timers.absence_gap
 BOTH_KINDS_OF_STOPPED = [Condition.OFF, Condition.STANDBY]

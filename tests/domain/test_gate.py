@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from hostler.domain.gate import CHECKS, Act, Evidence, pass_gate, table
-from hostler.testing.scene import BEGIN, S
+from hostler.testing.pieces import BEGIN, S
 
 GOOD = Evidence(
     act=Act.SWEEP,

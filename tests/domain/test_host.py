@@ -19,7 +19,7 @@ from hostler.domain.host import (
 from hostler.domain.ids import Epoch, HostId, machine_id
 from hostler.domain.machine import Fate
 from hostler.testing.hostscene import BOX, call, record
-from hostler.testing.scene import BEGIN, ZONE
+from hostler.testing.pieces import BEGIN, ZONE
 
 HOUR = timedelta(hours=1)
 

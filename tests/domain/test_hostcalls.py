@@ -12,7 +12,7 @@ from hostler.domain.ids import Epoch, PartId
 from hostler.domain.machine import Fate
 from hostler.domain.parts import Part
 from hostler.testing.hostscene import BOX, box, call, record
-from hostler.testing.scene import BEGIN, ZONE
+from hostler.testing.pieces import BEGIN, ZONE
 
 SECOND = timedelta(seconds=1)
 LATER = BEGIN + timedelta(minutes=1)

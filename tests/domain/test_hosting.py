@@ -22,7 +22,7 @@ from hostler.testing.hostscene import (
     on_host,
     record,
 )
-from hostler.testing.scene import BEGIN
+from hostler.testing.pieces import BEGIN
 
 SECOND = timedelta(seconds=1)
 LATER = BEGIN + timedelta(minutes=10)

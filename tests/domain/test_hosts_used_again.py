@@ -14,7 +14,7 @@ from hostler.domain.machine import Asked, Fate
 from hostler.domain.parts import Condition, Look, Looked, Part, Scope, Slot
 from hostler.domain.traits import Traits
 from hostler.domain.view import View, merge
-from hostler.testing.scene import BEGIN
+from hostler.testing.pieces import BEGIN
 
 ZONE = Zone("fr-par-1")
 MAC = HostId("mac-1")

@@ -23,7 +23,7 @@ from hostler.domain.seen import Seen
 from hostler.domain.tenancies import FAULT, LISTED
 from hostler.testing.fakeways import FakeWays
 from hostler.testing.hostscene import BOX, MINE, box, fleet_seen, hosts_seen, on_host, record
-from hostler.testing.scene import BEGIN, FLEET, OFFER, WEB
+from hostler.testing.pieces import BEGIN, FLEET, OFFER, WEB
 
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
 COMMANDS = ("echo one", "false")

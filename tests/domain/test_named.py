@@ -14,7 +14,8 @@ from hostler.domain.parts import Condition
 from hostler.domain.phases import Phase
 from hostler.domain.reasons import Reason
 from hostler.domain.seen import WishKind
-from hostler.testing.scene import FLEET, MIN, OFFER, S, Scene, asked, machine, server
+from hostler.testing.pieces import FLEET, MIN, OFFER, S, asked, machine, server
+from hostler.testing.scene import Scene
 
 ANN, BEN, CYD = MachineId("m-ann"), MachineId("m-ben"), MachineId("m-cyd")
 LARGE = Offer(type="large", zone=OFFER.zone)

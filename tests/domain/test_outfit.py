@@ -22,7 +22,7 @@ from hostler.domain.seen import Probed, Seen
 from hostler.domain.step import Step
 from hostler.testing.fakeways import FakeWays
 from hostler.testing.hostscene import BOX, MINE, fleet_seen, hosts_seen, on_host, record, tenant
-from hostler.testing.scene import BEGIN, FLEET
+from hostler.testing.pieces import BEGIN, FLEET
 
 NOTHING = frozenset[str]()
 STRUCK = frozenset({tenancies.FAULT})

@@ -9,7 +9,8 @@ from hostler.domain.fleet import Timers
 from hostler.domain.phases import PHASES, Phase, diagram, legal, table
 from hostler.domain.reasons import SENTENCES, Reason, sentence
 from hostler.domain.step import IllegalMove, Step, move
-from hostler.testing.scene import Scene, machine
+from hostler.testing.pieces import machine
+from hostler.testing.scene import Scene
 
 LEGAL = {
     Phase.WANTED: {Phase.STARTING, Phase.GONE},

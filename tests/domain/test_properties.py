@@ -16,19 +16,9 @@ from hostler.domain.parts import Condition, Part
 from hostler.domain.phases import Goal, Phase, legal
 from hostler.domain.seen import WishKind
 from hostler.domain.sure import parts_of, reconcile
-from hostler.testing.scene import (
-    ABROAD,
-    BEGIN,
-    FLEET,
-    HOME,
-    SERVER,
-    TRAITS,
-    S,
-    Scene,
-    address,
-    machine,
-    server,
-)
+from hostler.testing.fakeways import SERVER
+from hostler.testing.pieces import ABROAD, BEGIN, FLEET, HOME, TRAITS, S, address, machine, server
+from hostler.testing.scene import Scene
 
 PHASES = [phase for phase in Phase if phase is not Phase.GONE]
 CONDITIONS = list(Condition)

@@ -9,7 +9,8 @@ from hostler.domain.machine import Hold
 from hostler.domain.parts import Condition, Scope
 from hostler.domain.phases import Phase
 from hostler.domain.replace import REPLACE
-from hostler.testing.scene import BEGIN, FLEET, MIN, ZONE, S, Scene, machine, server
+from hostler.testing.pieces import BEGIN, FLEET, MIN, ZONE, S, machine, server
+from hostler.testing.scene import Scene
 
 HOUR = timedelta(hours=1)
 

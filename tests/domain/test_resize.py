@@ -12,7 +12,8 @@ from hostler.domain.ids import Zone
 from hostler.domain.machine import Ending, Hold, Machine, Offer
 from hostler.domain.parts import Condition
 from hostler.domain.phases import Phase
-from hostler.testing.scene import ABROAD, BEGIN, FLEET, MIN, OFFER, S, Scene, machine, server
+from hostler.testing.pieces import ABROAD, BEGIN, FLEET, MIN, OFFER, S, machine, server
+from hostler.testing.scene import Scene
 
 OTHER = Offer(type="small", zone=Zone("z-2"))
 LARGE = Offer(type="large", zone=OFFER.zone)

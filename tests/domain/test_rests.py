@@ -17,7 +17,8 @@ from hostler.domain.rests import Rests
 from hostler.domain.seen import WishKind
 from hostler.domain.sure import parts_of, reconcile, survey
 from hostler.testing.fakeways import FakeWays
-from hostler.testing.scene import ABROAD, BEGIN, FLEET, S, Scene, address, machine, server
+from hostler.testing.pieces import ABROAD, BEGIN, FLEET, S, address, machine, server
+from hostler.testing.scene import Scene
 
 SIZE = 4
 

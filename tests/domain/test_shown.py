@@ -10,7 +10,7 @@ from hostler.domain.calls import Shows
 from hostler.domain.machine import Asked, Fate, Machine
 from hostler.domain.parts import Condition, Part
 from hostler.testing.hostscene import SETTLE, box, call, on_host, tenant
-from hostler.testing.scene import BEGIN
+from hostler.testing.pieces import BEGIN
 
 SECOND = timedelta(seconds=1)
 SURE = BEGIN + SETTLE

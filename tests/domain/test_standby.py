@@ -10,7 +10,8 @@ from hostler.domain.parts import Condition
 from hostler.domain.phases import Goal, Phase
 from hostler.domain.seen import WishKind
 from hostler.domain.standby import STANDBY
-from hostler.testing.scene import FLEET, MIN, TRAITS, S, Scene, machine, server
+from hostler.testing.pieces import FLEET, MIN, TRAITS, S, machine, server
+from hostler.testing.scene import Scene
 
 ONE = machine(1)
 

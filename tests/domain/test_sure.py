@@ -12,18 +12,8 @@ from hostler.domain.parts import Condition, Part, Scope, Slot
 from hostler.domain.phases import Phase
 from hostler.domain.sure import all_gone, parts_of, reconcile, unsure
 from hostler.testing.fakeways import ADDRESS, MAKE_ADDRESS, MAKE_SERVER, POWER_ON, SERVER
-from hostler.testing.scene import (
-    BEGIN,
-    FLEET,
-    ZONE,
-    S,
-    Scene,
-    address,
-    asked,
-    bound,
-    machine,
-    server,
-)
+from hostler.testing.pieces import BEGIN, FLEET, ZONE, S, address, asked, bound, machine, server
+from hostler.testing.scene import Scene
 
 SETTLE = timedelta(seconds=60)
 GAP = timedelta(seconds=20)

@@ -13,7 +13,7 @@ from hostler.domain.parts import Condition, Part, Slot
 from hostler.domain.phases import Goal, Phase
 from hostler.domain.seen import SuspectClass, WishKind
 from hostler.testing.fakeways import ADDRESS, SERVER
-from hostler.testing.scene import (
+from hostler.testing.pieces import (
     ABROAD,
     BEGIN,
     FLEET,
@@ -21,11 +21,11 @@ from hostler.testing.scene import (
     MIN,
     ZONE,
     S,
-    Scene,
     address,
     machine,
     server,
 )
+from hostler.testing.scene import Scene
 
 GRACE, GAP = FLEET.timers.grace, FLEET.timers.sighting_gap
 STRAY = server(machine(50))

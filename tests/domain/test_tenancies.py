@@ -16,7 +16,7 @@ from hostler.domain.reasons import Reason
 from hostler.domain.step import Step
 from hostler.domain.tenancies import HAD, stopping, watched
 from hostler.testing.hostscene import BOX, MINE, call, fleet_seen, on_host, record, tenant
-from hostler.testing.scene import BEGIN
+from hostler.testing.pieces import BEGIN
 
 End = Literal["release", "retire", "skip"]
 NONE, TERMINATE, KEEP = None, ReleasePolicy.TERMINATE, ReleasePolicy.KEEP

@@ -11,7 +11,8 @@ from hostler.domain.parts import Condition
 from hostler.domain.phases import Phase
 from hostler.domain.sure import reconcile
 from hostler.testing.fakeways import MAKE_SERVER, SERVER
-from hostler.testing.scene import BEGIN, FLEET, MIN, S, Scene, asked, machine, server
+from hostler.testing.pieces import BEGIN, FLEET, MIN, S, asked, machine, server
+from hostler.testing.scene import Scene
 
 DAY = timedelta(days=1)
 

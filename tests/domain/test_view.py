@@ -8,7 +8,7 @@ import pytest
 from hostler.domain.ids import PartId, Zone
 from hostler.domain.parts import Look, Looked, Part, Scope, Slot
 from hostler.domain.view import View, merge
-from hostler.testing.scene import BEGIN, ZONE, S, address, machine, server
+from hostler.testing.pieces import BEGIN, ZONE, S, address, machine, server
 
 A, B = server(machine(1)), server(machine(2))
 WHOLE = Scope(ZONE, "server")

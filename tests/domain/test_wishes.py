@@ -10,7 +10,8 @@ from hostler.domain.machine import Ending, Hold
 from hostler.domain.parts import Condition
 from hostler.domain.phases import Phase
 from hostler.domain.seen import WishKind
-from hostler.testing.scene import BEGIN, FLEET, MIN, OFFER, S, Scene, machine, server
+from hostler.testing.pieces import BEGIN, FLEET, MIN, OFFER, S, machine, server
+from hostler.testing.scene import Scene
 
 HOUR = timedelta(hours=1)
 

@@ -6,7 +6,7 @@ from hostler.domain.errors import WishRefused
 from hostler.domain.ids import FleetName, InstallationId, PartId, Zone
 from hostler.domain.seen import Suspect, SuspectClass
 from hostler.doors.cli.adopting import check_source
-from hostler.testing.scene import BEGIN
+from hostler.testing.pieces import BEGIN
 
 WEB = FleetName("web")
 

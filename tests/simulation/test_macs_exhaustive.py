@@ -17,7 +17,7 @@ from hostler.lab.macs.smallworld import World
 from hostler.providers.scaleway.macs import hostways, ways
 from hostler.providers.scaleway.macs.names import Stage
 from hostler.providers.scaleway.macs.read import SERVER
-from hostler.testing.scene import BEGIN
+from hostler.testing.pieces import BEGIN
 
 RACE = Setting(ends=False, overlaps=False)
 ALONE = Setting(homes=1, hosts=1, overlaps=False)

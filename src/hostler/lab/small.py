@@ -27,7 +27,7 @@ from hostler.domain.view import View, merge
 from hostler.domain.ways import Ways
 from hostler.domain.whose import bound_in, sort_out
 from hostler.testing.fakeways import POWER_ON, SERVER, TERMINATE, FakeWays
-from hostler.testing.scene import BEGIN, FLEET, HOME, OFFER, WEB, ZONE
+from hostler.testing.pieces import BEGIN, FLEET, HOME, OFFER, WEB, ZONE
 
 TICK = timedelta(seconds=60)
 _TIMERS = Timers(

@@ -22,8 +22,8 @@ from hostler.ports.store import Kept, Store
 from hostler.stores.memory import MemoryStore
 from hostler.testing.fake import FakeProvider, FakeWorld
 from hostler.testing.meters import CountingMeters
+from hostler.testing.pieces import FLEET, HOME
 from hostler.testing.prober import FakeProber
-from hostler.testing.scene import FLEET, HOME
 from hostler.testing.simclock import SimClock
 
 SETTINGS = Settings()

@@ -17,7 +17,7 @@ from hostler.domain.traits import Traits
 from hostler.domain.view import Sighting, View
 
 from .fakeways import SERVER
-from .scene import BEGIN, FLEET, HOME, OFFER, WEB, ZONE
+from .pieces import BEGIN, FLEET, HOME, OFFER, WEB, ZONE
 
 MAIN = AccountName("main")
 MINE, HIS = machine_id(1), machine_id(2)

@@ -12,7 +12,7 @@ from hostler.domain.phases import Phase
 from hostler.doors.fleeting.admission import Standing, admit
 from hostler.doors.fleeting.logical import CORE, State
 from hostler.doors.fleeting.report import Report
-from hostler.testing.scene import BEGIN, FLEET, MIN, OFFER, WEB, S, machine
+from hostler.testing.pieces import BEGIN, FLEET, MIN, OFFER, WEB, S, machine
 
 GROUP = replace(FLEET, size=0, maximum=5, renews=False)
 ALL = frozenset(State)

@@ -10,7 +10,7 @@ from hostler.domain.phases import Goal, Phase
 from hostler.domain.reasons import Reason
 from hostler.doors.fleeting.logical import CORE, State
 from hostler.doors.fleeting.states import TABLE, Aspect, aspect, state_of
-from hostler.testing.scene import BEGIN, FLEET, MIN, machine
+from hostler.testing.pieces import BEGIN, FLEET, MIN, machine
 
 GROUP = replace(FLEET, size=0, renews=False)
 ALL = frozenset(State)

@@ -25,7 +25,7 @@ from hostler.providers.scaleway.macs.settings import MacSite, MacTemplate
 from hostler.providers.scaleway.macs.wire import Mac, MacImage, Os
 from hostler.providers.scaleway.pages import Listing
 from hostler.providers.scaleway.settings import Account, Secret
-from hostler.testing.scene import BEGIN
+from hostler.testing.pieces import BEGIN
 
 POOL = "pool-"
 PLACE = Zone("fr-par-1")

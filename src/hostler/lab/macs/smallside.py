@@ -16,7 +16,7 @@ from hostler.domain.machine import Machine
 from hostler.domain.parts import Part, Scope
 from hostler.domain.phases import Phase
 from hostler.domain.view import Sighting, View
-from hostler.testing.scene import BEGIN
+from hostler.testing.pieces import BEGIN
 
 TICK = timedelta(seconds=60)
 NOW = BEGIN
