@@ -67,11 +67,18 @@ def test_both_claimants_reach_for_the_same_host_first() -> None:
 
 def single_rename(monkeypatch: pytest.MonkeyPatch) -> None:
     """Claim with the claim's own name, as if nobody else could."""
-    mark = ways._mark
+    claim, mark = ways._claim, ways._mark
 
-    def at_once(machine: Machine, part: Part | None, stage: Stage, *rest: Effect) -> Call:
+    def claimed(machine: Machine) -> Call:
+        stage, call = str(Stage.CLAIMED), claim(machine)
+        args = tuple(arg for arg in call.args if arg[0] != "stage")
+        kind = ways.mark_kind(Stage.CLAIMED)
+        return replace(call, kind=kind, aim=stage, args=(*args, ("stage", stage)))
+
+    def at_once(machine: Machine, part: Part, stage: Stage, *rest: Effect) -> Call:
         return mark(machine, part, Stage.CLAIMED if stage is Stage.PENDING else stage, *rest)
 
+    monkeypatch.setattr(ways, "_claim", claimed)
     monkeypatch.setattr(ways, "_mark", at_once)
 
 
