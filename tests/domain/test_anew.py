@@ -12,7 +12,8 @@ from hostler.domain.fleet import Caps, FleetRow
 from hostler.domain.machine import Fate, Machine, Offer
 from hostler.domain.phases import Phase
 from hostler.testing.fakeways import ADDRESS, MAKE_ADDRESS, MAKE_SERVER
-from hostler.testing.scene import BEGIN, FLEET, MIN, WEB, S, Scene, asked, machine
+from hostler.testing.pieces import BEGIN, FLEET, MIN, WEB, S, asked, machine
+from hostler.testing.scene import Scene
 
 HOUR = 60 * MIN
 SMALL = replace(FLEET, caps=Caps(creates=4))
