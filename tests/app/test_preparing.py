@@ -15,6 +15,7 @@ from hostler.app.preparing import SshPreparer
 from hostler.domain.bootstrap import Cause
 from hostler.domain.ids import machine_id
 from hostler.domain.pins import Pin, Ruling, expected, judge
+from hostler.ports.asker import Question
 from hostler.ports.preparer import Order, Prepared
 from hostler.ports.provider import Connection
 from hostler.providers.scaleway.settings import Secret
@@ -557,3 +558,27 @@ async def test_cancelled_preparation_leaves_no_login_behind(yard: Yard) -> None:
         async with asyncio.timeout(0.5):
             await yard.run("sleep 60")
     assert (await yard.run(MARK)).well
+
+
+def question(pinned: Prepared, command: str) -> Question:
+    return Question(machine=MACHINE, command=command, fingerprint=pinned.fingerprint, within=SHORT)
+
+
+async def test_a_question_that_hangs_is_not_answered(yard: Yard) -> None:
+    pinned = await yard.run()
+    asker = SshPreparer((yard.host.key,))
+    reply = await asker.ask(yard.connection, question(pinned, "echo thinking; sleep 60"))
+    assert reply.status is None
+    assert "did not end within 0.4 s: thinking" in reply.text
+
+
+async def test_a_question_tells_its_last_line_and_disturbs_no_list_that_runs(yard: Yard) -> None:
+    pinned = await yard.run("echo mine >>~/.hostler/running")
+    before = yard.read(".hostler/running")
+    asker = SshPreparer((yard.host.key,))
+    asked = question(
+        pinned, "echo first; printf 'two\\007jobs\\n\\n'; test \"$HOSTLER_MACHINE\" = x"
+    )
+    reply = await asker.ask(yard.connection, asked)
+    assert (reply.status, reply.text) == (1, "`busy` exited with 1: two\\x07jobs")
+    assert yard.read(".hostler/running") == before

@@ -10,6 +10,7 @@ import pytest
 from hostler.app.preparing import SshPreparer
 from hostler.domain.bootstrap import Cause
 from hostler.domain.ids import machine_id
+from hostler.ports.asker import Asker, Question
 from hostler.ports.preparer import Order, Prepared, Preparer
 from hostler.ports.provider import Connection
 from hostler.testing.preparer import FakePreparer
@@ -26,6 +27,13 @@ class Rig(Protocol):
 
     @property
     def preparer(self) -> Preparer: ...
+
+    @property
+    def asker(self) -> Asker: ...
+
+    def says(self, status: int) -> str:
+        """Return a command that exits with this."""
+        ...
 
     @property
     def ran(self) -> list[str]: ...
@@ -45,6 +53,13 @@ class RealRig:
         return SshPreparer((self.host.key,))
 
     @property
+    def asker(self) -> Asker:
+        return SshPreparer((self.host.key,))
+
+    def says(self, status: int) -> str:
+        return f'test -n "$HOSTLER_MACHINE" && echo at work >&2; exit {status}'
+
+    @property
     def ran(self) -> list[str]:
         file = self.host.disk / "ran"
         return file.read_text().split() if file.exists() else []
@@ -56,8 +71,12 @@ class RealRig:
 class FakeRig:
     def __init__(self) -> None:
         self.connection = Connection(address="192.0.2.1")
-        self.preparer = FakePreparer()
+        self.preparer = self.asker = FakePreparer()
         self.preparer.failing.add(BAD)
+
+    def says(self, status: int) -> str:
+        self.preparer.statuses[ORDER.machine] = status
+        return "busy"
 
     @property
     def ran(self) -> list[str]:
@@ -138,3 +157,31 @@ async def test_host_without_an_address_is_no_login(rig: Rig) -> None:
     found = await prepared(rig)
     assert not found.login
     assert "address" in found.error
+
+
+async def question(rig: Rig, status: int) -> Question:
+    """Return a question to the host, whose key was pinned by a login."""
+    found = await prepared(rig)
+    return Question(machine=ORDER.machine, command=rig.says(status), fingerprint=found.fingerprint)
+
+
+@pytest.mark.parametrize("status", [0, 1, 127])
+async def test_a_question_is_answered_by_how_its_command_ends(rig: Rig, status: int) -> None:
+    reply = await rig.asker.ask(rig.connection, await question(rig, status))
+    assert reply.status == status
+    assert f"exited with {status}" in reply.text
+
+
+async def test_who_shows_another_key_is_asked_nothing(rig: Rig) -> None:
+    asked = await question(rig, 1)
+    await rig.reinstall()
+    reply = await rig.asker.ask(rig.connection, asked)
+    assert reply.status is None
+    assert "another key" in reply.text
+
+
+async def test_a_host_without_an_address_gives_no_answer(rig: Rig) -> None:
+    asked = await question(rig, 1)
+    reply = await rig.asker.ask(Connection(address=""), asked)
+    assert reply.status is None
+    assert reply.text

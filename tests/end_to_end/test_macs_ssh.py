@@ -142,9 +142,25 @@ class Lab:
     def macs(self) -> dict[str, dict[str, Any]]:
         return {mac["id"]: mac for mac in self.call("/_sim/macs")["macs"]}
 
+    def lists(self, *commands: str, busy: str = "") -> None:
+        """Write another list into the fleet file."""
+        text = FLEET.format(url=self.url, project=PROJECT, ssh=self.ssh)
+        before, rest = text.split("commands = [")
+        told = f"busy = {json.dumps(busy)}\n" if busy else ""
+        after = rest.split("]\n", 1)[1]
+        self.file.write_text(f"{before}commands = {json.dumps(commands)}\n{told}{after}")
+
+    def fleet(self) -> dict[str, Any]:
+        return dict(json.loads(self.run("status", "--json"))["fleets"][0])
+
+    def condition(self) -> str:
+        return str(self.fleet()["condition"])
+
+    def phases(self) -> dict[str, str]:
+        return {str(one["id"]): str(one["phase"]) for one in self.fleet()["machines"]}
+
     def ready(self) -> set[str]:
-        machines = json.loads(self.run("status", "--json"))["fleets"][0]["machines"]
-        return {str(one["id"]) for one in machines if one["phase"] == "ready"}
+        return {machine for machine, phase in self.phases().items() if phase == "ready"}
 
 
 @pytest.mark.timeout(300)
@@ -185,3 +201,33 @@ def test_macs_are_prepared_over_ssh_ended_wiped_and_prepared_again(tmp_path: Pat
 
 def all_pooled(lab: Lab) -> bool:
     return all(mac["name"].startswith("pool-") for mac in lab.macs().values())
+
+
+@pytest.mark.timeout(300)
+def test_a_list_at_fault_is_told_and_a_busy_mac_is_waited_for(tmp_path: Path) -> None:
+    """The first list fails on both Macs; the second one leaves something at work on them."""
+    lab = Lab(tmp_path)
+    simulator = ("simulator", "scaleway", "--port", str(lab.port), "--ssh", str(lab.ssh))
+    with lab.process("simulator", *simulator, "--macs", "2", "--speed", "200"):
+        wait_until(lab.answers, "the simulator answers")
+        lab.register()
+        lab.lists("true", "echo hunter2; exit 3")
+        with lab.process("broken", "run", str(lab.file), "--json"):
+            wait_until(lambda: "outfit_broken" in lab.condition(), "the list is found out")
+            assert "command 2 of 2 failed (exit 3) on" in lab.condition()
+            assert "hunter2" not in lab.condition()
+            (one, _) = lab.phases()
+            assert lab.phases()[one] == "starting"
+            assert "outfit_broken" in lab.run("explain", one)
+        lab.lists("touch at-work", busy="test -e at-work || exit 1")
+        with lab.process("engine", "run", str(lab.file), "--json"):
+            wait_until(lambda: len(lab.ready()) == 2, "both are ready with another list")
+            assert one in lab.ready(), "nothing was given up for the list"
+            assert lab.condition() == ""
+            lab.run("end", one)
+            wait_until(lambda: lab.phases().get(one) == "draining", "its end waits")
+            wait_until(lambda: "its host is busy" in lab.run("explain", one), "it said so")
+            assert lab.phases()[one] == "draining"
+            lab.run("end", one, "--now")
+            wait_until(lambda: one not in lab.phases(), "it went all the same")
+            assert "at once, whatever runs on it" in lab.run("story", one)

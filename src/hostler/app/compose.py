@@ -158,13 +158,15 @@ class Composed:
         from .preparing import SshPreparer
         from .prober import SystemProber
 
+        preparer = SshPreparer()
         return Ports(
             store=store,
             clock=self._clock,
             prober=SystemProber(),
             meters=meters,
             fresh=lambda: machine_id(secrets.randbits(50)),
-            preparer=SshPreparer(),
+            preparer=preparer,
+            asker=preparer,
         )
 
 

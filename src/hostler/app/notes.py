@@ -56,6 +56,13 @@ def running(command: str, address: str, machine: str, prompt: str) -> str:
     return f"exec env {words} {_sh(first + command)}"
 
 
+def asking(command: str, address: str, machine: str) -> str:
+    """Return what runs a command that only asks."""
+    told = {"HOSTLER_ADDRESS": address, "HOSTLER_MACHINE": machine}
+    words = " ".join(f"{name}={quote(value)}" for name, value in told.items())
+    return f"exec env {words} {_sh(command)}"
+
+
 def ended(output: str) -> bool:
     """Tell whether a script ran to its end; the shell's own greetings do not matter."""
     return _END in output.splitlines()

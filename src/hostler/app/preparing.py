@@ -1,10 +1,15 @@
 """The real preparer: logs in by SSH, and brings a host to its list of commands."""
 
+import asyncssh
+
+from hostler.ports.asker import Question, Reply
 from hostler.ports.preparer import Order, Prepared
 from hostler.ports.provider import Connection
 
+from . import notes
 from .dialling import Line, Target, dial, hang_up
-from .tail import line
+from .shelling import Command, run
+from .tail import Tail, line
 from .visiting import Visit
 
 
@@ -37,8 +42,43 @@ class SshPreparer:
         finally:
             await hang_up(reached)
 
+    async def ask(self, connection: Connection, question: Question) -> Reply:
+        """Log in and run the command; see the port."""
+        found = Reply(text="the host has no address yet: look again")
+        for address in dict.fromkeys(a for a in (connection.address, connection.internal) if a):
+            found = await self._ask(_target(address, connection, question), question)
+            if found.status is not None:
+                break
+        return found
 
-def _target(address: str, connection: Connection, order: Order) -> Target:
+    async def _ask(self, target: Target, question: Question) -> Reply:
+        reached = await dial(target, self._keys, question.login)
+        try:
+            if reached.connection is None:
+                why = "it shows another key than the pinned one" if reached.wrong else reached.error
+                return Reply(text=f"no login at {target} ({line(why)})")
+            return await _replied(reached.connection, target, question)
+        finally:
+            await hang_up(reached)
+
+
+async def _replied(
+    connection: asyncssh.SSHClientConnection, target: Target, question: Question
+) -> Reply:
+    """Run the command of a question; the last line that it prints is what is told of it."""
+    tail = Tail(None)
+    text = notes.asking(question.command, target.address, question.machine)
+    ended = await run(connection, Command(text=text, within=question.within), tail.feed)
+    printed = [entry for entry in tail.text().splitlines() if entry.strip()]
+    said = f": {line(printed[-1], most=120)}" if printed else ""
+    if ended.late:
+        return Reply(text=f"`busy` did not end within {question.within.total_seconds():g} s{said}")
+    if ended.status is None:
+        return Reply(text=f"`busy` was cut off ({line(ended.signal or ended.error)}){said}")
+    return Reply(status=ended.status, text=f"`busy` exited with {ended.status}{said}")
+
+
+def _target(address: str, connection: Connection, order: Order | Question) -> Target:
     return Target(
         address=address,
         port=order.port or connection.port,

@@ -214,6 +214,8 @@ class Reading:
             self.faults.add(f"{path}.ready.command", list(ready.command) or None, expected)
         if ready is not None and ready.commands and ready.probe is not ProbeKind.SSH:
             self.faults.add(f"{path}.ready.commands", list(ready.commands), 'probe = "ssh" with it')
+        if ready is not None and ready.busy and ready.probe is not ProbeKind.SSH:
+            self.faults.add(f"{path}.ready.busy", ready.busy, 'probe = "ssh" with it')
 
     def _engine(self, raw: Raw) -> Settings:
         (decoded,) = decode_table(raw.get("engine", {}), (EngineTable,), "engine", self.faults)
@@ -288,4 +290,5 @@ def _probe(ready: ReadyTable | None) -> Probe:
         user=ready.user,
         commands=ready.commands,
         broken_on=ready.broken_on,
+        busy=ready.busy,
     )

@@ -54,6 +54,16 @@ class ReadyTable(Struct, frozen=True, kw_only=True):
             "be at fault themselves: then no host is blamed, and none is claimed",
         ),
     ] = 2
+    busy: Annotated[
+        str,
+        Meta(
+            max_length=20_000,
+            description="of such hosts, with `ssh`: a shell command that tells whether something "
+            "runs there, asked before a ready machine ends, rests or is brought to a changed list: "
+            "0 is busy, 1 is free, anything else is not known; it is waited for as long as "
+            "`timers.drain` says (see the guide)",
+        ),
+    ] = ""
 
 
 class TimersTable(Struct, frozen=True, kw_only=True):

@@ -14,7 +14,7 @@ from hostler.domain.lists import is_prepared_by_ssh
 from hostler.domain.machine import Machine
 from hostler.domain.parts import Looked, Scope
 from hostler.domain.phases import Goal
-from hostler.domain.seen import Probed, Seen
+from hostler.domain.seen import Answer, Answered, Probed, Seen
 from hostler.domain.sure import parts_of
 from hostler.domain.view import merge
 from hostler.ports.provider import Connection
@@ -253,6 +253,9 @@ class AccountLoop:
                 self.state.probing.add(tend.machine.id)
                 probe = self._probe(tend, turned.seen, tenure)
                 group.create_task(self._guard("probe", probe))
+            if tend.ask and tend.machine.id not in self.state.asking:
+                self.state.asking.add(tend.machine.id)
+                group.create_task(self._guard("ask", self._ask(tend, turned.seen)))
             if tend.goal is not None:
                 self.state.moving.add(tend.machine.id)
                 work = self._advance(tend, tend.goal, turned.seen, tenure)
@@ -295,6 +298,19 @@ class AccountLoop:
             self.state.probing.discard(machine.id)
         if probed.passed:
             self.nudge()
+
+    async def _ask(self, tend: Tend, seen: Seen) -> None:
+        """Ask a machine's host whether it is busy; without an address that is not known."""
+        machine, now = tend.machine, self._ports.clock.now()
+        answered = Answered(answer=Answer.UNKNOWN, at=now, text="it has no address")
+        try:
+            connection = self._account.provider.connection(machine, parts_of(machine, seen))
+            if connection is not None:
+                answered = await self._outfitter.ask(machine, connection, seen)
+        finally:
+            self.state.answers[machine.id] = answered
+            self.state.asking.discard(machine.id)
+        self.nudge()
 
     async def _probed(
         self, machine: Machine, connection: Connection, seen: Seen, tenure: Tenure

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from hostler.domain.busy import bars
 from hostler.domain.calls import Call, Effect
 from hostler.domain.gate import Act, Evidence
 from hostler.domain.machine import Machine
@@ -83,4 +84,5 @@ def _hold(machine: Machine, state: AccountState, seen: Seen) -> str:
     """Return what holds the machine by the newest record, row and wishes, not by the turn's."""
     if held := state.held_by_wish(machine):
         return held
-    return protection(machine, state.rows.get(seen.fleet.name, seen.row), seen)
+    row = state.rows.get(seen.fleet.name, seen.row)
+    return protection(machine, row, seen) or bars(machine, seen)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from hostler.domain.ids import MachineId
+from hostler.ports.asker import Asker
 from hostler.ports.clock import Clock
 from hostler.ports.meters import Meters
 from hostler.ports.preparer import Preparer
@@ -15,7 +16,8 @@ from hostler.ports.store import Store
 class Ports:
     """The store, the clock, the prober, the meters, and a source of fresh machine ids.
 
-    Without a `preparer`, hosts that are asked to be logged in to are probed as servers are.
+    Without a `preparer`, hosts that are asked to be logged in to are probed as servers are; without
+    an `asker` nobody knows whether a host is busy.
     """
 
     store: Store
@@ -24,3 +26,4 @@ class Ports:
     meters: Meters
     fresh: Callable[[], MachineId]
     preparer: Preparer | None = None
+    asker: Asker | None = None

@@ -25,8 +25,9 @@ from hostler.domain.outfit import REBOOT
 from hostler.domain.phases import Phase
 from hostler.domain.pins import Ruling, expected, judge
 from hostler.domain.revision import Revision, Tried
-from hostler.domain.seen import Probed, Seen
+from hostler.domain.seen import Answer, Answered, Probed, Seen
 from hostler.domain.shown import Shows
+from hostler.ports.asker import Question
 from hostler.ports.hosts import KeepsHosts
 from hostler.ports.preparer import Hides, Order, Prepared
 from hostler.ports.provider import Connection
@@ -43,6 +44,9 @@ _OURS = "root"
 
 _SEALED = timedelta(minutes=10)
 """How long the password of a new disk is waited for before commands that ask for it run without."""
+
+_ANSWERS: dict[int | None, Answer] = {0: Answer.BUSY, 1: Answer.FREE}
+"""What the exit status of a fleet's `busy` means; any other means nothing."""
 
 _LOOK = timedelta(seconds=15)
 """How far apart such a password is asked for."""
@@ -81,6 +85,26 @@ class Outfitter:
         return Probed(
             begun=begun, passed=prepared.well, text=text, output=prepared.output, ended=ended
         )
+
+    async def ask(self, machine: Machine, connection: Connection, seen: Seen) -> Answered:
+        """Ask a machine's host whether it is busy; what has no pinned key is not asked."""
+        begun, probe = self._ports.clock.now(), seen.fleet.probe
+        host = self._state.stable.hosts.get(machine.host or HostId(""))
+        key = expected(host.pin, _wiped(host, machine)) if host is not None else ""
+        if self._ports.asker is None or not key:
+            text = "no key of it is pinned" if self._ports.asker else "there is nothing to ask with"
+            return Answered(answer=Answer.UNKNOWN, at=begun, text=text)
+        question = Question(
+            machine=machine.id,
+            command=probe.busy,
+            fingerprint=key,
+            user="" if probe.user == _OURS else probe.user,
+            port=connection.port if probe.port == 22 else probe.port,
+        )
+        reply = await self._ports.asker.ask(connection, question)
+        answer = _ANSWERS.get(reply.status, Answer.UNKNOWN)
+        log.info("asked whether busy", machine=machine.id, answer=answer, text=reply.text)
+        return Answered(answer=answer, at=begun, text=reply.text)
 
     async def _keep(self, kept: Host, machine: Machine, tenure: Tenure) -> None:
         """Keep what was learnt of a host, unless it passed on to others in the meantime."""

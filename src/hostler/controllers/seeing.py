@@ -93,6 +93,7 @@ async def gather(
         limits=state.keeps.limits(fleet.name) if state.keeps else None,
         usurped=frozenset(usurped(view, state.stable.ties, (*told.living, *told.past))),
         stirring=frozenset(state.stable.moving),
+        answers={m.id: a for m in machines if (a := state.answers.get(m.id))},
     )
 
 

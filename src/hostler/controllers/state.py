@@ -9,7 +9,7 @@ from hostler.domain.machine import Machine
 from hostler.domain.parts import Scope
 from hostler.domain.phases import Goal
 from hostler.domain.rests import Rests
-from hostler.domain.seen import Probed, Suspect, Wish, WishKind
+from hostler.domain.seen import Answered, Probed, Suspect, Wish, WishKind
 from hostler.domain.view import View
 from hostler.ports.clock import Clock
 from hostler.ports.hosts import KeepsHosts
@@ -43,6 +43,8 @@ class AccountState:
     suspects: tuple[Suspect, ...] = ()
     wishes: tuple[Wish, ...] = ()
     probed: dict[MachineId, Probed] = field(default_factory=dict[MachineId, Probed])
+    answers: dict[MachineId, Answered] = field(default_factory=dict[MachineId, Answered])
+    asking: set[MachineId] = field(default_factory=set[MachineId])
     probing: set[MachineId] = field(default_factory=set[MachineId])
     moving: set[MachineId] = field(default_factory=set[MachineId])
     asked: tuple[Scope, ...] = ()
@@ -96,6 +98,7 @@ class AccountState:
         """Throw away everything that was seen: time cannot be trusted across it."""
         self.view = View()
         self.probed.clear()
+        self.answers.clear()
 
     def held_by_wish(self, machine: Machine) -> str:
         """Return the hold that somebody wished and that is not yet in the record, if any."""

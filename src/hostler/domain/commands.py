@@ -46,7 +46,10 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tend:
-    """Save this machine's record if it changed, look or probe, and advance it to a goal."""
+    """Save this machine's record if it changed, look or probe, and advance it to a goal.
+
+    `ask` says that its host is asked whether it is busy.
+    """
 
     machine: Machine
     changed: bool
@@ -54,6 +57,7 @@ class Tend:
     verdict: Verdict
     goal: Goal | None = None
     probe: bool = False
+    ask: bool = False
     close: tuple[Scope, ...] = ()
 
 

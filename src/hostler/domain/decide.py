@@ -249,12 +249,10 @@ def _reopened(seen: Seen) -> Iterator[Step]:
 
 
 def _tend(step: Step, seen: Seen) -> Tend | None:
-    if step.machine is step.before and not (step.goal or step.probe or step.close):
-        return None
     if step.machine.id in seen.moving:
         return None
-    changed = step.machine != step.before
-    if not (changed or step.goal or step.probe or step.close):
+    changed = step.machine is not step.before and step.machine != step.before
+    if not (changed or step.goal or step.probe or step.ask or step.close):
         return None
     return Tend(
         machine=step.machine,
@@ -263,6 +261,7 @@ def _tend(step: Step, seen: Seen) -> Tend | None:
         verdict=step.verdict(),
         goal=step.goal,
         probe=step.probe,
+        ask=step.ask,
         close=step.close,
     )
 

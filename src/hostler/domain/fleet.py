@@ -67,6 +67,8 @@ class Probe:
 
     `commands` run on a host that outlives its machines, over SSH, before it counts as ready; on
     `broken_on` hosts they fail, and work on none, until they are held to be at fault themselves.
+    `busy` runs there before what runs on a machine that was ready is ended: 0 means that it is
+    busy, 1 that it is not.
     """
 
     kind: ProbeKind = ProbeKind.API
@@ -76,6 +78,7 @@ class Probe:
     user: str = "root"
     commands: tuple[str, ...] = ()
     broken_on: int = 2
+    busy: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

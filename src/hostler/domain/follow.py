@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from . import claims, lists, loss, money, named, outfit, shown, standby, tenancies
+from . import busy, claims, lists, loss, money, named, outfit, shown, standby, tenancies
 from .calls import Refusal
 from .commands import Event
 from .fleet import ProbeKind
@@ -25,7 +25,7 @@ def follow(machine: Machine, seen: Seen, *, wave: bool) -> Step:
     """Return the machine's step after the world's word: phases that observation decides."""
     known, parts = survey(machine, seen)
     step = Step(before=machine, machine=_priced(known, parts, seen), parts=parts)
-    step = _note_status(step, seen)
+    step = busy.noted(_note_status(step, seen), seen)
     match step.machine.phase:
         case Phase.STARTING:
             return _starting(step, seen, wave=wave)
@@ -149,8 +149,17 @@ def _running(step: Step, seen: Seen, *, wave: bool) -> Step:
     step = _lose(step, seen, wave=wave)
     step = tenancies.watched(step, seen) if seen.traits.hosts else step
     if lists.is_prepared_by_ssh(seen) and not step.lost:
-        step = outfit.running(step, seen)
+        step = outfit.running(_undrained(step), seen)
     return standby.to_rest(step, seen) if step.machine.phase is Phase.READY else step
+
+
+def _undrained(step: Step) -> Step:
+    """Forget that its end waited, once nobody wants its end any more."""
+    machine = step.machine
+    stays = machine.phase is Phase.READY and machine.ending is None
+    if not stays or machine.goal is not Goal.PRESENT or machine.fact(busy.DRAIN) is None:
+        return step
+    return replace(step, machine=machine.without_fact(busy.DRAIN))
 
 
 def _lose(step: Step, seen: Seen, *, wave: bool) -> Step:
@@ -202,7 +211,14 @@ def _stopping(step: Step, seen: Seen) -> Step:
     machine = step.machine
     if held := protection(machine, seen.row, seen):
         return replace(step, blocker=held)
-    bound = seen.fleet.timers.stop
+    return _in_time(step, seen)
+
+
+def _in_time(step: Step, seen: Seen) -> Step:
+    """Wait for what runs on it; raise an alarm, once, where it could not be removed in time."""
+    machine, bound = step.machine, seen.fleet.timers.stop
+    if (found := busy.waits(machine, seen)) is not None:
+        return busy.waiting(step, found)
     if machine.stuck or machine.elapsed(seen.now, seen.jumped) < bound:
         return step
     stuck = replace(machine, stuck=True)

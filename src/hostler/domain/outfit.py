@@ -8,7 +8,7 @@ that is kept for a list which is at fault (lists.py) is tried again now and then
 from dataclasses import replace
 from datetime import datetime
 
-from . import lists, tenancies
+from . import busy, lists, tenancies
 from .attempts import LADDER, Remedy, Trouble, next_remedy, pause_after
 from .bootstrap import digest_of
 from .drift import ROLLS, next_roll
@@ -154,12 +154,21 @@ def running(step: Step, seen: Seen) -> Step:
     roll = next_roll(host.drift, wanted, host.applied, seen.now, ROLLS)
     if (roll.due or roll.stuck) and (why := _untold(machine, seen)):
         return wait(step, "prepare", why)
+    if roll.due and (found := _asks_first(machine, seen)) is not None:
+        return busy.waiting(step, found)
     if roll.due:
         return replace(step, probe=True)
     if not roll.stuck:
         return wait(step, "prepare", roll.why, roll.again) if roll.again else step
     blocker = f"its configuration is not the fleet's: {roll.why}"
     return wait(replace(step, blocker=blocker), "prepare", roll.why, roll.again)
+
+
+def _asks_first(machine: Machine, seen: Seen) -> busy.Wait | None:
+    """Return what bringing a list to a machine in use waits for, since it may be brought."""
+    known = seen.revision
+    begun = max((at for at in (known.anew, known.worked) if at is not None), default=seen.now)
+    return busy.before_roll(machine, begun, seen)
 
 
 def _untold(machine: Machine, seen: Seen) -> str:

@@ -28,6 +28,11 @@ def _is_told_to_rest(step: Step) -> bool:
     return step.machine.phase is Phase.READY and step.machine.goal is Goal.RESTING
 
 
+def waits_to_rest(step: Step) -> bool:
+    """Tell whether a machine was told to rest, and something runs on it still."""
+    return _is_told_to_rest(step) and step.machine.ending is None
+
+
 def wakes(step: Step) -> bool:
     """Tell whether a machine at rest was told to come back."""
     return step.machine.phase is Phase.RESTING and step.machine.goal is Goal.PRESENT

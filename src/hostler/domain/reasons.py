@@ -35,6 +35,7 @@ class Reason(StrEnum):
     MAX_AGE = "max_age"
     OUTDATED = "outdated"
     DRAINED = "drained"
+    DRAIN_OVERDUE = "drain_overdue"
     CLEANING = "cleaning"
     ALL_GONE = "all_gone"
     NOTHING_MADE = "nothing_made"
@@ -78,6 +79,7 @@ SENTENCES: dict[Reason, str] = {
     Reason.MAX_AGE: "it reached its greatest age",
     Reason.OUTDATED: "the fleet's template changed since it was made",
     Reason.DRAINED: "nothing runs on it any more",
+    Reason.DRAIN_OVERDUE: "what runs on it was waited for as long as `drain` allows",
     Reason.CLEANING: "it failed, and its evidence is kept no longer",
     Reason.ALL_GONE: "complete looks show nothing of it any more",
     Reason.NOTHING_MADE: "nothing was ever asked of the provider for it",

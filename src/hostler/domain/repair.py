@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from . import busy
 from .caps import destructions_left, next_room
 from .fleet import FleetRow
 from .machine import Machine
@@ -28,6 +29,10 @@ def _clear_away(step: Step, row: FleetRow, seen: Seen) -> tuple[Step, FleetRow]:
         return wait(
             step, "move", "stopping: its evidence is kept until then", machine.since + kept
         ), row
+    if busy.is_asked(seen) and machine.was_ready is not None and busy.may_run(step, seen):
+        step = replace(step, machine=busy.begun(machine, machine.since))
+        if (found := busy.waits(step.machine, seen)) is not None:
+            return busy.waiting(step, found), row
     if machine.was_ready is None or machine.ending is not None:
         return _start_cleaning(step, seen), row
     if destructions_left(seen.fleet, row, seen.now) == 0:
@@ -65,11 +70,25 @@ def _go(step: Step, seen: Seen) -> Step:
         case Phase.READY if ends_at_once(machine):
             return move(step, Phase.STOPPING, Reason.ENDED, seen, _why(machine))
         case Phase.READY:
-            return move(step, Phase.DRAINING, Reason.ENDED, seen, _why(machine))
+            drains = replace(step, machine=machine.with_fact(busy.DRAIN, seen.now))
+            return move(drains, Phase.DRAINING, Reason.ENDED, seen, _why(machine))
         case Phase.DRAINING:
-            return move(step, Phase.STOPPING, Reason.DRAINED, seen)
+            return _drained(step, seen)
         case Phase.STOPPING | Phase.BROKEN | Phase.GONE:
             return step
+
+
+def _drained(step: Step, seen: Seen) -> Step:
+    """Go on when nothing runs on it any more, when nobody waits for that, or not any longer."""
+    machine = step.machine
+    if (found := busy.waits(machine, seen)) is not None:
+        return busy.waiting(step, found)
+    if ends_at_once(machine):
+        return move(step, Phase.STOPPING, Reason.ENDED, seen, "at once, whatever runs on it")
+    since = machine.fact(busy.DRAIN)
+    late = since is not None and seen.now >= since + seen.fleet.timers.drain
+    reason = Reason.DRAIN_OVERDUE if late and busy.is_asked(seen) else Reason.DRAINED
+    return move(step, Phase.STOPPING, reason, seen)
 
 
 def _why(machine: Machine) -> str:

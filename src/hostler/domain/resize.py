@@ -52,7 +52,8 @@ def resize(steps: tuple[Step, ...], row: FleetRow, target: int, seen: Seen) -> S
         back = _call_back(steps, target - wanted, seen)
         if why := lists.condition(seen.revision):
             return Sizing(steps=back, condition=why)
-        return _grow(parking.woken(back, target - wanted, seen), row, target, seen)
+        missing = target - sum(parking.counts(step) for step in back)
+        return _grow(parking.woken(back, missing, seen), row, target, seen)
     return Sizing(steps=steps)
 
 
@@ -105,8 +106,12 @@ def _call_back(steps: tuple[Step, ...], missing: int, seen: Seen) -> tuple[Step,
         ending = step.machine.ending
         ours = ending is not None and ending.actor == RESIZE
         if missing and ours and step.machine.phase is Phase.DRAINING:
-            again = replace(step, machine=replace(step.machine, ending=None))
+            again = replace(step, machine=replace(step.machine, ending=None), blocker="", ask=False)
             kept[place] = move(again, Phase.READY, Reason.RECOVERED, seen)
+            missing -= 1
+        elif missing and parking.waits_to_rest(step):
+            again = replace(step.machine, goal=Goal.PRESENT)
+            kept[place] = replace(step, machine=again, blocker="", ask=False)
             missing -= 1
     return tuple(kept)
 

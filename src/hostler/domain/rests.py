@@ -157,5 +157,5 @@ def is_quiet(step: Step) -> bool:
     machine = step.machine
     if machine is not step.before or machine.phase is not Phase.READY or machine.doubt is not None:
         return False
-    busy = step.goal or step.probe or step.close or step.events or step.blocker or step.lost
-    return not busy and step.next.step == "nothing"
+    acts = step.goal or step.probe or step.ask or step.close or step.events
+    return not (acts or step.blocker or step.lost) and step.next.step == "nothing"

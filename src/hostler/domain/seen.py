@@ -117,6 +117,23 @@ class Probed:
     ended: datetime | None = None
 
 
+class Answer(StrEnum):
+    """What a host said to the question whether it is busy; no answer, or a strange one: unknown."""
+
+    BUSY = "busy"
+    FREE = "free"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """An answer, when it was asked for, and what is to be told of it."""
+
+    answer: Answer
+    at: datetime
+    text: str = ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
     """Everything that one turn of one fleet may know.
@@ -130,7 +147,8 @@ class Seen:
     the hosts that this fleet's machines may take now, the best ones first, `pool` is how the names
     in its pool begin, `limits` are those of ordering hosts, None where none may be ordered,
     `usurped` are hosts with a machine of ours and the name of a tenant that no record knows, and
-    `stirring` hosts with calls in flight. `revision` is what is known of the list of commands by
+    `stirring` hosts with calls in flight. `answers` are what hosts said last to the question
+    whether they are busy. `revision` is what is known of the list of commands by
     now, and `canaries` are the machines in use that it may be brought to, None: all of them;
     decide() fills both in.
     """
@@ -161,5 +179,6 @@ class Seen:
     limits: Limits | None = None
     usurped: frozenset[HostId] = frozenset()
     stirring: frozenset[HostId] = frozenset()
+    answers: Mapping[MachineId, Answered] = field(default_factory=dict[MachineId, Answered])
     revision: Revision = Revision()
     canaries: frozenset[MachineId] | None = None

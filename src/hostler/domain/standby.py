@@ -7,7 +7,7 @@ if it is not. A host that does not stand as it was left is given up too.
 
 from dataclasses import replace
 
-from . import loss
+from . import busy, loss
 from .machine import RESTED, Ending, Machine
 from .parts import Condition, Part
 from .phases import Goal, Phase
@@ -28,6 +28,10 @@ def to_rest(step: Step, seen: Seen) -> Step:
         return step
     if held := protection(machine, seen.row, seen):
         return replace(step, blocker=held)
+    if busy.is_asked(seen):
+        step = replace(step, machine=busy.begun(machine, seen.now))
+        if (found := busy.waits(step.machine, seen)) is not None:
+            return busy.waiting(step, found)
     return _with_goal(move(step, Phase.STOPPING, Reason.TO_REST, seen), Goal.RESTING)
 
 
@@ -48,7 +52,8 @@ def _stands(step: Step, part: Part, seen: Seen) -> Step:
     """Judge how it stands since it was asked to rest."""
     machine = step.machine
     if part.condition is Condition.STANDBY:
-        rested = replace(step, machine=machine.with_fact(RESTED, seen.now))
+        rested = machine.with_fact(RESTED, seen.now).without_fact(busy.DRAIN)
+        rested = replace(step, machine=rested)
         return _with_goal(move(rested, Phase.RESTING, Reason.RESTS, seen), Goal.RESTING)
     if machine.elapsed(seen.now, seen.jumped) < seen.fleet.timers.stop:
         return step

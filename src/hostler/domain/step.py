@@ -28,6 +28,7 @@ class Step:
     events: tuple[Event, ...] = ()
     goal: Goal | None = None
     probe: bool = False
+    ask: bool = False
     close: tuple[Scope, ...] = ()
     blocker: str = ""
     next: Next = Next(step="nothing")

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from hostler.domain.ids import MachineId
+from hostler.ports.asker import Question, Reply
 from hostler.ports.preparer import Order, Prepared
 from hostler.ports.provider import Connection
 from hostler.simulators.scaleway.macs.reach import Ssh
@@ -11,7 +12,9 @@ from hostler.testing.preparer import FakeDisk, FakePreparer
 
 
 class WorldPreparer:
-    """The preparer port over simulated Macs: addresses, host keys and wiped disks are the world's.
+    """The preparer's and the asker's port over simulated Macs.
+
+    Addresses, host keys and wiped disks are the world's.
 
     What it does once it is logged in is the fake's (`fake`); a disk is known by its host key.
     `orders` is all that was asked, `overlaps` are machines that were tried twice at once.
@@ -41,6 +44,13 @@ class WorldPreparer:
             return await self._prepare(connection, order)
         finally:
             self._inside.remove(order.machine)
+
+    async def ask(self, connection: Connection, question: Question) -> Reply:
+        """Tell what `busy` exits with on a machine's host."""
+        met = self._world.reach(connection.address)
+        if met is None or met.ssh is not Ssh.UP:
+            return Reply(text="no login: see that the host is up")
+        return await self.fake.ask(replace(connection, address=met.host_key), question)
 
     async def _prepare(self, connection: Connection, order: Order) -> Prepared:
         met = self._world.reach(connection.address)

@@ -19,6 +19,7 @@ from hostler.domain.ids import AccountName, FleetName, InstallationId, MachineId
 from hostler.domain.machine import Machine, Offer
 from hostler.domain.phases import Phase
 from hostler.domain.seen import Wish, WishKind
+from hostler.ports.asker import Asker
 from hostler.ports.preparer import Preparer
 from hostler.ports.provider import Connection, Provider
 from hostler.ports.store import Kept
@@ -84,6 +85,7 @@ class Stand:
     group: asyncio.TaskGroup = field(default_factory=asyncio.TaskGroup)
     wires: list[WorldTransport] = field(default_factory=list[WorldTransport])
     preparer: Preparer | None = None
+    asker: Asker | None = None
     settings: Settings = field(default_factory=Settings)
     clock: SimClock = field(init=False)
 
@@ -191,6 +193,7 @@ class Hostler:
             meters=stand.meters,
             fresh=stand.fresh,
             preparer=stand.preparer,
+            asker=stand.asker,
         )
         main = Account(name=AccountName("main"), provider=provider, fleets=(self.fleet,))
         await Engine(ports, [main], name, stand.settings).run()

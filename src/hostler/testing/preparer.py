@@ -1,4 +1,4 @@
-"""FakePreparer: the preparer port over hosts that are but records, at once or after a while."""
+"""FakePreparer: the preparer port, and the asker's, over hosts that are but records."""
 
 import asyncio
 from dataclasses import dataclass, field, replace
@@ -6,6 +6,7 @@ from datetime import timedelta
 
 from hostler.domain.bootstrap import Applied, cause_of
 from hostler.domain.ids import MachineId
+from hostler.ports.asker import Question, Reply
 from hostler.ports.preparer import Order, Prepared
 from hostler.ports.provider import Connection
 
@@ -24,12 +25,15 @@ class FakePreparer:
 
     `unwilling` machines get no login, `failing` commands fail, an answer takes `pause`. Hosts are
     told apart by their addresses; whoever simulates a reinstallation says so (`reinstall`).
+    Whether hosts are busy is said by `statuses`, what `busy` exits with there: 1 unless set.
     """
 
     def __init__(self) -> None:
         self.unwilling, self.failing = set[MachineId](), set[str]()
         self.pause = timedelta(0)
         self.asked = list[MachineId]()
+        self.statuses = dict[MachineId, int]()
+        self.questions = list[Question]()
         self._disks = dict[str, FakeDisk]()
 
     def disk(self, address: str) -> FakeDisk:
@@ -58,6 +62,19 @@ class FakePreparer:
         if order.machine in self.unwilling:
             return Prepared(fingerprint=shown, error="no login: see that the host is up")
         return self._run(self.disk(address), order, shown)
+
+    async def ask(self, connection: Connection, question: Question) -> Reply:
+        """Tell what `busy` exits with on a machine's host."""
+        self.questions.append(question)
+        if self.pause:
+            await asyncio.sleep(self.pause.total_seconds())
+        address = connection.address or connection.internal
+        if not address or question.machine in self.unwilling:
+            return Reply(text="no login: see that the host is up")
+        if question.fingerprint != self.fingerprint(address):
+            return Reply(text="no login: it shows another key than the pinned one")
+        status = self.statuses.get(question.machine, 1)
+        return Reply(status=status, text=f"`busy` exited with {status}")
 
     def _run(self, disk: FakeDisk, order: Order, shown: str) -> Prepared:
         wanted = Applied(digest=order.wanted, machine=order.machine)
