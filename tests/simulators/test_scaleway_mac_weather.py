@@ -270,6 +270,30 @@ def mac_stuck_starting(bench: Bench) -> None:
     assert shown(bench, mac)["status"] == "ready"
 
 
+def mac_order_lost(bench: Bench) -> None:
+    script(bench, "mac_order_lost", "mac.create")
+    assert bench.reply("POST", SERVERS, BODY).fate is Fate.HUNG
+    assert bench.json("GET", SERVERS)["total_count"] == 1
+
+
+def mac_never_delivered(bench: Bench) -> None:
+    script(bench, "mac_never_delivered", "mac.create")
+    mac = bench.json("POST", SERVERS, BODY)["id"]
+    bench.now += 29 * 86400.0
+    found = shown(bench, mac)
+    assert (found["status"], found["delivered"]) == ("starting", False)
+
+
+def mac_delivery_fails(bench: Bench) -> None:
+    script(bench, "mac_delivery_fails", "mac.create")
+    mac = made(bench)
+    found = shown(bench, mac)
+    assert (found["status"], found["delivered"]) == ("error", True)
+    bench.json("POST", f"{SERVERS}/{mac}/reinstall", {})
+    bench.now += 3600.0
+    assert shown(bench, mac)["status"] == "ready"
+
+
 def mac_ssh_late(bench: Bench) -> None:
     mac = made(bench)
     script(bench, "mac_ssh_late", "mac.reinstall", spell=200.0)
@@ -296,6 +320,16 @@ def mac_vlan_late(bench: Bench) -> None:
     looks = [bench.json("GET", f"{path}/{PROJECT}")["vlan"] for _ in range(13)]
     assert looks[:10] == [None] * 10
     assert looks[-1]
+
+
+def mac_attach_fails(bench: Bench) -> None:
+    mac = bench.json("POST", SERVERS, {**BODY, "enable_vpc": True})["id"]
+    path = f"{SERVERS}/{mac}/private-networks"
+    script(bench, "mac_attach_fails", "mac_network.attach")
+    bench.json("POST", path, {"private_network_id": PROJECT})
+    bench.now += 3600.0
+    found = [bench.json("GET", f"{path}/{PROJECT}") for _ in range(9)]
+    assert {(one["status"], one["vlan"]) for one in found} == {("error", None)}
 
 
 def mac_pooled_by_hand(bench: Bench) -> None:
@@ -409,12 +443,16 @@ CHECKS: dict[str, Check] = {
         mac_rename_late,
         mac_rename_too_late,
         mac_stuck_starting,
+        mac_order_lost,
+        mac_never_delivered,
+        mac_delivery_fails,
         mac_stuck_rebooting,
         mac_stuck_reinstalling,
         mac_reinstall_fails,
         mac_reinstall_ignored,
         mac_ssh_late,
         mac_vlan_late,
+        mac_attach_fails,
         mac_renamed_by_hand,
         mac_pooled_by_hand,
         mac_reinstalled_by_hand,

@@ -63,7 +63,7 @@ def lost(sky: Sky, call: Call, serve: Serve) -> Delivery | None:
         if call.request.method in CHANGES and call.takes(fault):
             sky.estate.after(call.struck[fault], partial(arrive, call, serve))
             return Delivery(None, sky.rng.choice((Fate.RESET, Fate.HUNG)))
-    if call.takes("hung_after"):
+    if call.takes("hung_after") or call.takes("mac_order_lost"):
         serve(call)
         return Delivery(None, Fate.HUNG)
     if call.takes("hung"):

@@ -110,7 +110,7 @@ def type_body(zone: str, sort: MacType, stock: str, default: OsImage | None) -> 
 
 def attachment_body(estate: Estate, attachment: Attachment) -> Body:
     """Return the body of an attachment, and count the look at it."""
-    hidden = attachment.polls > 0
+    hidden = attachment.polls > 0 or attachment.status == "error"
     attachment.polls = max(0, attachment.polls - 1)
     return {
         "id": attachment.id,

@@ -52,9 +52,25 @@ def broken(estate: Estate, mac: Mac) -> None:
     enter(estate, mac, MacStatus.ERROR)
 
 
-def deliver(estate: Estate, mac: Mac, *, usual: bool, stuck: float = 0.0) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delivery:
+    """How a new Mac is handed over: with the usual image or not, late, never, or in error.
+
+    stuck: for how many seconds more it stays in starting; never: for a month, or until the weather
+    is good again.
+    """
+
+    usual: bool
+    stuck: float = 0.0
+    never: bool = False
+    fails: bool = False
+
+
+def deliver(estate: Estate, mac: Mac, how: Delivery) -> None:
     """Begin to install a new Mac; another image than the usual one takes longer."""
-    linger(estate, mac, "mac.delivery" if usual else "mac.delivery.other", stuck, delivered)
+    way = "mac.delivery" if how.usual else "mac.delivery.other"
+    stuck = how.stuck + (lease.MONTH if how.never else 0.0)
+    linger(estate, mac, way, stuck, delivered_broken if how.fails else delivered)
 
 
 def delivered(estate: Estate, mac: Mac) -> None:
@@ -63,6 +79,12 @@ def delivered(estate: Estate, mac: Mac) -> None:
     written(estate, mac)
     lease.begin(estate, mac)
     ready(estate, mac)
+
+
+def delivered_broken(estate: Estate, mac: Mac) -> None:
+    """Hand a new Mac over in error: it costs as any other."""
+    delivered(estate, mac)
+    broken(estate, mac)
 
 
 def written(estate: Estate, mac: Mac) -> None:

@@ -59,7 +59,8 @@ def new_attachment(estate: Estate, call: Call, mac: Mac, network: str) -> Attach
     )
     mac.attachments[network] = attachment
     estate.attachments.put(attachment)
-    estate.after(estate.lasts("mac.attach"), partial(attached, estate, attachment))
+    end = failed if call.takes("mac_attach_fails") else attached
+    estate.after(estate.lasts("mac.attach"), partial(end, estate, attachment))
     return attachment
 
 
@@ -68,6 +69,12 @@ def attached(estate: Estate, attachment: Attachment) -> None:
     if attachment.status == "attaching":
         attachment.status, attachment.modified = "attached", estate.now
         attachment.ipam_ids = attachment.ipam_ids or [estate.new_id()]
+
+
+def failed(estate: Estate, attachment: Attachment) -> None:
+    """End an attachment in error: it has no VLAN, and stays until it is taken out."""
+    if attachment.status == "attaching":
+        attachment.status, attachment.modified = "error", estate.now
 
 
 def replace(estate: Estate, call: Call) -> Answer:

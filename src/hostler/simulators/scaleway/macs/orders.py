@@ -48,9 +48,18 @@ def order(estate: Estate, call: Call, names: list[str]) -> list[Mac]:
         mac.commitment = commitment
     for mac in macs:
         put(estate, mac)
-        stuck = call.struck["mac_stuck_starting"] if call.takes("mac_stuck_starting") else 0.0
-        lifecycle.deliver(estate, mac, usual=image.name == DEFAULT_IMAGE, stuck=stuck)
+        lifecycle.deliver(estate, mac, delivery_of(call, usual=image.name == DEFAULT_IMAGE))
     return macs
+
+
+def delivery_of(call: Call, *, usual: bool) -> lifecycle.Delivery:
+    """Return how the hosts of an order are delivered."""
+    return lifecycle.Delivery(
+        usual=usual,
+        stuck=call.struck["mac_stuck_starting"] if call.takes("mac_stuck_starting") else 0.0,
+        never=call.takes("mac_never_delivered"),
+        fails=call.takes("mac_delivery_fails"),
+    )
 
 
 def type_of(call: Call) -> MacType:
