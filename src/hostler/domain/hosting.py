@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from . import shown, tenancies
+from . import deliveries, shown, tenancies
 from .attempts import LADDER, quarantined_for, settled
 from .drift import Drift
 from .host import Host, HostCondition, HostGoal, HostOrigin, ReleasePolicy, may_come_back
@@ -102,6 +102,7 @@ def _come(seen: HostsSeen) -> Iterator[HostStep]:
                 since=seen.now,
                 order=MachineId(part.note("holder")),
                 fleet=FleetName(part.note("fleet")),
+                buyer=FleetName(part.note("fleet")),
                 reason="it was ordered",
             )
             yield HostStep(before=blank, host=_described(host, part, seen), part=part)
@@ -307,16 +308,12 @@ def _called_back(host: Host, part: Part, seen: HostsSeen) -> Host:
     """A host whose end is only scheduled comes back where machines lack hosts."""
     if not _is_wanted_back(host, part, seen):
         return host
-    back = replace(_void(host), goal=HostGoal.WIPED)
+    back = replace(_void(host), goal=HostGoal.WIPED, delivered=host.delivered or seen.now)
     return back.now(HostCondition.DIRTY, seen.now, "called back: machines lack hosts")
 
 
 def _delivered(host: Host, part: Part, seen: HostsSeen) -> Host:
-    """A host that was ordered is free when it is delivered: nobody ever used it."""
-    if part.condition is not Condition.UP or not part.note("delivered"):
-        return host
-    fresh = replace(host, wiped=seen.now, delivered=seen.now, witness=part.note("witness"))
-    return fresh.now(HostCondition.FREE, seen.now, "delivered")
+    return deliveries.delivered(host, part, seen.now, seen.jumped)
 
 
 def _is_wanted_back(host: Host, part: Part, seen: HostsSeen) -> bool:
