@@ -67,6 +67,7 @@ class ReleasePolicy(StrEnum):
 class Host:
     """One host: whose it was last, its strikes, wipe proof, paid window and unsure calls.
 
+    `order` is the id of the order that brought it, `buyer` the fleet that ordered it.
     `pool` is the prefix of the names that free hosts of its pool bear; `image` is what it is wiped
     to; `wiped` is when a proved wipe was seen finished, None while its disk may be anybody's;
     `wiping` is when that wipe was first seen; `witness` is what changes with a wipe, as last seen;
@@ -88,6 +89,7 @@ class Host:
     since: datetime | None = None
     machine: MachineId | None = None
     order: MachineId | None = None
+    buyer: FleetName | None = None
     fleet: FleetName | None = None
     goal: HostGoal | None = None
     origin: HostOrigin = HostOrigin.POOL

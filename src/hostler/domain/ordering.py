@@ -14,18 +14,21 @@ from .commands import KeepHost, OrderHosts
 from .demand import demand_of
 from .fleet import FleetRow, Order, Sized
 from .host import Host, HostCondition, HostGoal, HostOrigin, may_come_back
-from .ids import HostId, MachineId, machine_id
+from .ids import HostId, MachineId, PartId, machine_id
 from .machine import Ending
+from .parking import wakes
 from .phases import Goal, Phase
 from .reasons import Reason
 from .resize import RESIZE, world_is_right, zone_is_known
 from .seen import Seen
+from .stages import OTHERS
 from .step import Step
 from .wishes import paused
 
 _DAY = timedelta(days=1)
 _REMEMBERED = timedelta(days=15)
 _MOST = 2000
+_ENDED = frozenset({HostCondition.FREE, HostCondition.QUARANTINED})
 _OVER = frozenset({HostCondition.GONE, HostCondition.RETIRING})
 
 
@@ -65,8 +68,10 @@ def buy(steps: tuple[Step, ...], row: FleetRow, seen: Seen) -> Bought:
     ends = {end.host: end for end in purchase.ends}
     given_up = tuple(_given_up(step, ends, seen) for step in steps)
     keeps = tuple(_retired(seen.hosts[host], end, seen) for host, end in _untied(ends, seen))
+    ended = sum(after is not step for after, step in zip(given_up, steps, strict=True))
+    kept = len(ends) - ended - len(keeps)  # what cannot be ended yet is not bought anew
     broken = seen.revision.broken is not None
-    orders = () if broken else _orders(purchase.order, row, seen)
+    orders = () if broken else _orders(max(0, purchase.order - kept), row, seen)
     return Bought(
         row=replace(row, orders=(*row.orders, *orders)),
         steps=given_up,
@@ -100,7 +105,8 @@ def _remembered(row: FleetRow, seen: Seen) -> FleetRow:
 def _situation(steps: tuple[Step, ...], row: FleetRow, seen: Seen) -> Situation:
     hosts = tuple(_leased(steps, seen))
     seconds = [(sized.at, sized.size) for sized in row.sizes]
-    waiting = row.wished(seen.fleet) - sum(step.machine.wanted for step in steps)
+    wanted = sum(step.machine.wanted or wakes(step) for step in steps)
+    waiting = row.wished(seen.fleet) - wanted
     limits = seen.limits or Limits(batch=0)
     prices = [seen.hosts[host.id].price for host in hosts]
     return Situation(
@@ -111,8 +117,28 @@ def _situation(steps: tuple[Step, ...], row: FleetRow, seen: Seen) -> Situation:
         waiting=max(0, waiting - len(seen.free)),
         ordered=tuple(order.at for order in row.orders),
         price=max((limits.price, *prices)),
-        limits=limits,
+        limits=_shared(limits, seen),
     )
+
+
+def _shared(limits: Limits, seen: Seen) -> Limits:
+    """Return the limits, whose most counts what this fleet bought, whichever fleet has it now.
+
+    Fleets of one pool take each other's free hosts before anything is bought.
+    """
+    if limits.most is None:
+        return limits
+    mine = seen.fleet.name
+    standing = [h for h in seen.hosts.values() if _stands(h) and h.buyer is not None]
+    lent = sum(host.buyer == mine != host.fleet for host in standing)
+    borrowed = sum(host.fleet == mine != host.buyer for host in standing)
+    return replace(limits, most=limits.most + borrowed - lent)
+
+
+def _stands(host: Host) -> bool:
+    """Tell whether a host that was ordered is there, and not given up."""
+    ordered = host.origin is HostOrigin.ORDERED and host.delivered is not None
+    return ordered and host.condition not in _OVER
 
 
 def _coming(row: FleetRow, seen: Seen) -> Iterator[datetime]:
@@ -128,21 +154,33 @@ def _called_back(seen: Seen) -> Iterator[datetime]:
 
 def _leased(steps: tuple[Step, ...], seen: Seen) -> Iterator[Leased]:
     """Yield the hosts that this fleet ordered and that stand, with since when each is free."""
-    holders = {step.machine.host: step.machine for step in steps if step.machine.host}
+    holders = {step.machine.host: step for step in steps if step.machine.host}
     for host in seen.hosts.values():
-        if host.origin is not HostOrigin.ORDERED or host.fleet != seen.fleet.name:
+        if host.fleet != seen.fleet.name or not _stands(host) or host.delivered is None:
             continue
-        if host.condition in _OVER or host.delivered is None:
-            continue
-        machine = holders.get(host.id)
-        rests = machine is None or machine.phase is Phase.RESTING
-        since = machine.since if machine is not None else host.since
-        yield Leased(
-            id=host.id,
-            delivered=host.delivered,
-            paid_until=host.paid_until or host.delivered + seen.traits.floor,
-            free_from=(since or seen.now) if rests else None,
-        )
+        paid_until = host.paid_until or host.delivered + seen.traits.floor
+        step = holders.get(host.id)
+        free = _free_from(host, paid_until, seen) if step is None else _rests_from(step)
+        yield Leased(id=host.id, delivered=host.delivered, paid_until=paid_until, free_from=free)
+
+
+def _rests_from(step: Step) -> datetime | None:
+    """Return since when a machine rests on its host, None where it does not, or wakes."""
+    rests = step.machine.phase is Phase.RESTING and not wakes(step)
+    return step.machine.since if rests else None
+
+
+def _free_from(host: Host, paid_until: datetime, seen: Seen) -> datetime | None:
+    """Return from when on a host without a machine can be taken; None where somebody else has it.
+
+    One in quarantine is of no use until that ends, but at the end of its window.
+    """
+    since = host.since or seen.now
+    if host.quarantined(seen.now):
+        return since if paid_until <= seen.now else host.quarantined_until
+    part = seen.view.part(PartId(host.id))
+    strange = part is not None and part.note("stage") in OTHERS
+    return None if strange else since
 
 
 def _is_coming(order: Order, seen: Seen) -> bool:
@@ -176,7 +214,7 @@ def _given_up(step: Step, ends: dict[HostId, Ended], seen: Seen) -> Step:
 def _untied(ends: dict[HostId, Ended], seen: Seen) -> Iterator[tuple[HostId, Ended]]:
     tied = frozenset(seen.ties.values())
     for host, end in ends.items():
-        if host not in tied and seen.hosts[host].condition is HostCondition.FREE:
+        if host not in tied and seen.hosts[host].condition in _ENDED:
             yield host, end
 
 

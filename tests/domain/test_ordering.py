@@ -1,0 +1,98 @@
+"""Which hosts a fleet buys and gives up, where some that it bought cannot be used just now."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+from hostler.domain.buying import Limits
+from hostler.domain.fleet import FleetRow
+from hostler.domain.host import Host, HostCondition, HostGoal, HostOrigin
+from hostler.domain.ids import FleetName, HostId
+from hostler.domain.machine import Machine
+from hostler.domain.ordering import Bought, buy
+from hostler.domain.parts import Part
+from hostler.domain.phases import Goal, Phase
+from hostler.domain.seen import Seen
+from hostler.domain.step import Step
+from hostler.testing.hostscene import BOX, box, fleet_seen, on_host, record
+from hostler.testing.scene import BEGIN, WEB
+
+HOUR = timedelta(hours=1)
+OTHERS = FleetName("others")
+
+
+def bought(
+    size: int,
+    *hosts: Host,
+    machines: tuple[Machine, ...] = (),
+    parts: tuple[Part, ...] = (),
+    most: int = 3,
+) -> Bought:
+    """Return what a fleet of a size buys and gives up; it may buy up to `most` hosts."""
+    seen: Seen = fleet_seen(machines, parts, hosts=hosts)
+    seen = replace(seen, fleet=replace(seen.fleet, size=size), limits=Limits(most=most, batch=9))
+    steps = tuple(Step(before=machine, machine=machine, parts=()) for machine in machines)
+    return buy(steps, FleetRow(name=WEB, created=BEGIN), seen)
+
+
+def ordered(host: str = BOX, left: timedelta = 5 * HOUR, **fields: object) -> Host:
+    """Return a host that the fleet bought, with so much paid time left."""
+    base = record(
+        condition=HostCondition.FREE,
+        origin=HostOrigin.ORDERED,
+        fleet=WEB,
+        buyer=WEB,
+        delivered=BEGIN - 24 * HOUR + left,
+        paid_until=BEGIN + left,
+    )
+    return replace(base, id=HostId(host), **fields)
+
+
+def many(found: Bought) -> int:
+    return len(found.order.orders) if found.order else 0
+
+
+def given_up(found: Bought) -> list[str]:
+    return [keep.host.id for keep in found.keeps if keep.host.goal is HostGoal.RETIRED]
+
+
+def test_nothing_is_bought_in_place_of_a_machine_that_wakes_on_a_host_past_its_window() -> None:
+    host = ordered(left=-HOUR, condition=HostCondition.HELD)
+    waking = on_host(Phase.RESTING, goal=Goal.PRESENT)
+    found = bought(1, host, machines=(waking,))
+    assert (many(found), given_up(found)) == (0, [])
+
+
+def test_a_host_in_quarantine_is_no_supply_while_that_lasts() -> None:
+    apart = ordered(condition=HostCondition.QUARANTINED, quarantined_until=BEGIN + 3 * HOUR)
+    assert many(bought(1, apart)) == 1
+    assert many(bought(1, ordered())) == 0
+
+
+def test_a_host_in_quarantine_is_given_up_at_the_end_of_its_window() -> None:
+    apart = ordered(
+        left=-HOUR, condition=HostCondition.QUARANTINED, quarantined_until=BEGIN + 3 * HOUR
+    )
+    assert given_up(bought(0, apart)) == [BOX]
+    assert given_up(bought(0, replace(apart, paid_until=BEGIN + HOUR))) == []
+
+
+def test_a_host_that_somebody_lent_is_no_supply_and_still_counts_as_one_that_stands() -> None:
+    lent = ordered(condition=HostCondition.DIRTY)
+    assert many(bought(1, lent, parts=(box("other"),))) == 1
+    assert many(bought(1, lent, parts=(box("other"),), most=1)) == 0
+    assert many(bought(1, lent, parts=(box("wiping"),))) == 0
+
+
+def test_what_cannot_be_given_up_yet_is_not_bought_once_more() -> None:
+    """Its window is over while it is wiped: it will be free before another could be delivered."""
+    wiping = ordered(left=-HOUR, condition=HostCondition.WIPING, goal=HostGoal.WIPED)
+    found = bought(1, wiping)
+    assert (many(found), given_up(found)) == (0, [])
+
+
+def test_what_a_fleet_bought_counts_as_its_own_whichever_fleet_has_it() -> None:
+    away = ordered("box-2", fleet=OTHERS, condition=HostCondition.HELD)
+    assert many(bought(1, away, most=1)) == 0
+    assert many(bought(1, away, most=2)) == 1
+    taken = ordered("box-3", buyer=OTHERS, condition=HostCondition.HELD)
+    assert many(bought(2, taken, most=1)) == 1
