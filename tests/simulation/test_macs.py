@@ -1,6 +1,7 @@
 import pytest
 
-from hostler.lab.macs.climate import ALL, PEOPLE, UNMET, draw_macs
+from hostler.lab.macs import wants
+from hostler.lab.macs.climate import ALL, PEOPLE, draw_macs
 from hostler.lab.simulate import MACS, run_seed
 from hostler.lab.weather import Size
 from hostler.simulators.scaleway.macs.faults import MAC_FAULTS
@@ -58,8 +59,27 @@ def test_a_seed_of_macs_is_the_same_again():
     assert run_seed(3, DAY, provider=MACS) == run_seed(3, DAY, provider=MACS)
 
 
-def test_every_fault_of_macs_is_drawn_by_some_seed_or_told_to_be_out_of_reach():
-    drawn = {fault for seed in range(1, 200) for fault in draw_macs(seed, SIZE).base.faults}
+def test_every_fault_of_macs_is_drawn_by_some_seed():
+    drawn = {fault for seed in range(1, 300) for fault in draw_macs(seed, SIZE).base.faults}
     assert drawn == set(ALL)
-    assert {fault.name for fault in MAC_FAULTS} <= {*ALL, *UNMET}
+    assert {fault.name for fault in MAC_FAULTS} <= set(ALL)
     assert set(PEOPLE) <= set(ALL)
+
+
+def test_in_a_share_of_seeds_fleets_want_more_than_hosts_of_a_pool():
+    climates = [draw_macs(seed, SIZE) for seed in range(1, 300)]
+    found = [climate.wants for climate in climates if climate.wants]
+    assert 0.3 < len(found) / len(climates) < 0.6
+    for asked in ("limits", "networks", "commands", "later", "crowd", "troubles"):
+        assert any(getattr(one, asked) for one in found), asked
+
+
+def test_a_seed_without_wants_is_drawn_as_if_there_were_none(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(wants, "_SHARE", 0.0)
+    plain = {seed: draw_macs(seed, SIZE) for seed in range(1, 60)}
+    monkeypatch.undo()
+    for seed, before in plain.items():
+        after = draw_macs(seed, SIZE)
+        assert after.wants or after == before
+        assert (after.stocks, after.pools) == (before.stocks, before.pools)
+        assert set(before.base.strokes) <= set(after.base.strokes)

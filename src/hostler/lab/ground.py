@@ -62,6 +62,7 @@ class Ground:
             answers=land.answers,
             open_provider=lambda client, clock: land.provider(client, clock, own),
             open_store=self._opener(own, exclusive=replicas == 1),
+            open_preparer=land.preparer,
         )
         self.homes.append(home)
         return home

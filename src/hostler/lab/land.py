@@ -9,6 +9,7 @@ from hostler.domain.fleet import Fleet, Probe, ProbeKind, Timers
 from hostler.domain.ids import AccountName, FleetName, InstallationId, Zone
 from hostler.domain.machine import Offer
 from hostler.ports.http import Request
+from hostler.ports.preparer import Preparer
 from hostler.ports.provider import Provider
 from hostler.providers.scaleway.client import Client
 from hostler.providers.scaleway.instances import Instances
@@ -18,8 +19,9 @@ from hostler.simulators.scaleway.replies import Reply
 from hostler.simulators.scaleway.world import World
 from hostler.testing.simclock import BEGINNING, SimClock
 
+from .gates import Gate
 from .people import crowd, leave_part
-from .process import WatchedProvider
+from .process import Process, WatchedProvider
 from .things import things_in
 from .trace import Trace
 from .watch import Watch
@@ -96,6 +98,14 @@ class Land(Protocol):
         """Tell whether a guest answers at an address."""
         ...
 
+    def preparer(self, process: Process, gate: Gate) -> Preparer | None:
+        """Return what logs in to hosts for one run of a process, where anything does."""
+        ...
+
+    def rewritten(self, fleet: Fleet, stroke: Stroke) -> Fleet:
+        """Return a fleet as its file says after a stroke; the same where that changes none."""
+        ...
+
     def befall(self, world: World, own: InstallationId, stroke: Stroke) -> bool | None:
         """Do what somebody does beside the engines; tell if it could be done, None: not this."""
         ...
@@ -166,6 +176,15 @@ class InstanceLand:
     def answers(self, world: World, address: str) -> bool:
         """Tell whether a guest is up."""
         return address in world.guests
+
+    def preparer(self, process: Process, gate: Gate) -> Preparer | None:
+        """Nobody logs in to a server that is made for one machine."""
+        del process, gate
+
+    def rewritten(self, fleet: Fleet, stroke: Stroke) -> Fleet:
+        """Nobody writes the fleet file anew."""
+        del stroke
+        return fleet
 
     def befall(self, world: World, own: InstallationId, stroke: Stroke) -> bool | None:
         """Let somebody make a part with our marks."""

@@ -21,6 +21,7 @@ from hostler.domain.seen import Seen
 from hostler.domain.traits import Traits
 from hostler.domain.ways import Ways
 from hostler.ports.http import Request, Response
+from hostler.ports.preparer import Preparer
 from hostler.ports.provider import Connection, Provider
 from hostler.ports.store import Store
 from hostler.providers.scaleway.client import Client
@@ -44,9 +45,9 @@ from .watch import Watch
 _LATENCY = 0.05
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Home:
-    """What all processes of one installation share."""
+    """What all processes of one installation share; `fleets` are what its file says just now."""
 
     loop: SimLoop
     watch: Watch
@@ -59,6 +60,7 @@ class Home:
     answers: Callable[[World, str], bool]
     open_provider: Callable[[Client, SimClock], Provider]
     open_store: Callable[[], Store]
+    open_preparer: "Callable[[Process, Gate], Preparer | None]"
 
 
 class WatchedTransport:
@@ -257,6 +259,7 @@ class Process:
             prober=SimProber(self, gate),
             meters=meters,
             fresh=lambda: machine_id(fresh.getrandbits(50)),
+            preparer=home.open_preparer(self, gate),
         )
         account = Account(name=AccountName("main"), provider=provider, fleets=home.fleets)
         engine = Engine(ports, (account,), holder, home.settings)

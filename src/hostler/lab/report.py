@@ -7,7 +7,7 @@ import msgspec
 
 from hostler.domain.phases import Phase
 
-from .macs.climate import DAYS, UNMET
+from .macs.climate import DAYS
 from .season import Result
 from .weather import ALL, Size
 
@@ -21,7 +21,7 @@ IMPOSSIBLE: dict[str, dict[tuple[str, str], str]] = {
         **_GONE,
         ("every fault", Phase.RESTING.value): "created servers are never kept while they are off",
     },
-    "macs": {**_GONE, **{(fault, "every phase"): why for fault, why in UNMET.items()}},
+    "macs": _GONE,
     "fleeting": {},
 }
 """Pairs of fault and phase that cannot be, each with its reason, by the provider."""

@@ -4,6 +4,7 @@ import asyncio
 import contextvars
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 
 from .gates import Trap
 from .ground import Ground
@@ -35,6 +36,7 @@ class Strokes:
             self._plan(ground.climate.second, self._arrive)
         for stroke in ground.climate.strokes:
             await asyncio.sleep(max(0.0, stroke.at - ground.loop.time()))
+            self._rewrite(stroke)
             own = next(home for home in ground.homes if not home.book.lost).book.own
             done = ground.land.befall(ground.world, own, stroke)
             if done is not None:
@@ -46,6 +48,21 @@ class Strokes:
             processes = [p for p in ground.processes if p.incarnation is not None]
             if processes:
                 self._strike(processes[stroke.who % len(processes)], stroke)
+
+    def _rewrite(self, stroke: Stroke) -> None:
+        """Write fleet files anew where a stroke does that; whoever reads them begins again."""
+        ground = self._ground
+        for home in ground.homes:
+            fleets = tuple(ground.land.rewritten(fleet, stroke) for fleet in home.fleets)
+            if fleets == home.fleets or home.book.lost:
+                continue
+            home.fleets = fleets
+            home.book.fleets = {fleet.name: fleet for fleet in fleets}
+            ground.watch.fleets_changed(home.book)
+            for process in ground.processes:
+                if process.home is home and not process.retired:
+                    process.kill()
+                    self._later(1.0, partial(self._start, process))
 
     def _strike(self, process: Process, stroke: Stroke) -> None:
         self._ways[stroke.fault](process, stroke)

@@ -315,6 +315,14 @@ class Watch:
             elif one.scope.machine is not None:
                 book.close[one.scope.machine] = self.now
 
+    def fleets_changed(self, book: Book) -> None:
+        """Note that the fleets of a book were written anew."""
+
+    def may_rest(self, book: Book, machine: Machine) -> bool:
+        """Tell whether a machine may be at rest in the end, with nobody to wake it."""
+        del book, machine
+        return False
+
     def rested(self, book: Book, fleet: Fleet) -> Found:
         """Return what still keeps this fleet from rest."""
         row = book.rows.get(fleet.name)

@@ -10,29 +10,26 @@ from hostler.simulators.scaleway.macs.faults import CALLS, MAC_AMBIENT, MAC_CALL
 from hostler.simulators.scaleway.macs.options import Stock
 from hostler.simulators.scaleway.weather import PRESETS, Weather
 
+from . import wants
+from .wants import Wants
+
 DAYS = 3.0
 HOUR = 3600.0
 BEYOND = frozenset({"effect_too_late", "mac_rename_too_late"})
 """Faults whose effect comes later than settle: of those only detection is promised."""
 PEOPLE = ("claimed_pooled", "claimed_renamed", "pending_renamed", "other_pooled")
 """What a person with a console does to a host, chosen by its name: see people.py."""
-UNMET: Mapping[str, str] = {
-    "pages_shuffled": "the lists of a few hosts have one page",
-    "list_shifted": "the lists of a few hosts have one page",
-    "mac_stuck_starting": "only what is ordered starts, and a pool is stocked by people",
-    "mac_stuck_rebooting": "nothing reboots a host whose machine answers",
-    "mac_vlan_late": "the fleets of a season are in no private network",
-}
-"""Faults of Macs that a season cannot meet, each with its reason."""
 
 _GENERIC = (Where.ANY, Where.CHANGE, Where.NAMED, Where.NAMED_CHANGE, Where.LIST)
 WORLD = tuple(
     fault.name
     for fault in (*(f for f in FAULTS if f.where in _GENERIC), *CALLS, *MAC_CALLS, *MAC_AMBIENT)
-    if fault.name not in UNMET
+    if fault.name not in wants.ALL
 )
-ALL = (*WORLD, *OURS, *PEOPLE)
-"""Every fault that a season of Macs knows."""
+USUAL = (*WORLD, *OURS, *PEOPLE)
+"""Every fault that a season of Macs knows, whatever its fleets want."""
+ALL = (*USUAL, *wants.ALL)
+"""Every fault that any season of Macs knows."""
 
 _RATES: Mapping[str, float] = {
     **PRESETS["mac-storm"].rates,
@@ -69,7 +66,8 @@ class MacClimate:
     `beyond`: some effects come later than settle. `namesakes`: the fleets of the second
     installation have the names of ours, so that neither may grow until one is sent away. `fresh`:
     nobody had the hosts since they were written. `pools` are the prefixes of the fleets' pools, one
-    for each fleet. `quiet` is the time between looks where nothing is expected, in seconds.
+    for each fleet. `quiet` is the time between looks where nothing is expected, in seconds. `wants`
+    is what the fleets ask for beside hosts of a pool.
     """
 
     base: Climate
@@ -81,6 +79,7 @@ class MacClimate:
     namesakes: bool = False
     fresh: bool = False
     quiet: float = 900.0
+    wants: Wants = wants.NOTHING
 
 
 def draw_macs(seed: int, size: Size) -> MacClimate:
@@ -107,7 +106,10 @@ def draw_macs(seed: int, size: Size) -> MacClimate:
         second=_arrival(faults, span, rng),
         skews=(rng.uniform(-2, 2), rng.uniform(-2, 2)),
     )
+    types = tuple(dict.fromkeys(stock.type_name for stock in stocks))
+    asked, base = wants.draw_wants(base, types)
     return MacClimate(
+        wants=asked,
         base=base,
         stocks=stocks,
         pools=pools,
@@ -124,8 +126,8 @@ def _faults(seed: int, mood: str, rng: Random) -> tuple[str, ...]:
     many = rng.randint(least, most)
     if not many:
         return ()
-    first = ALL[(seed * 5 // 7) % len(ALL)]
-    usual = [fault for fault in ALL if fault != first and fault not in BEYOND]
+    first = USUAL[(seed * 5 // 7) % len(USUAL)]
+    usual = [fault for fault in USUAL if fault != first and fault not in BEYOND]
     return tuple(sorted((first, *rng.sample(usual, many - 1))))
 
 

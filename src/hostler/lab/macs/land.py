@@ -1,15 +1,20 @@
 """Land: pools of Macs that somebody stocked, fleets over them, and the real provider."""
 
+from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 
 from hostler.controllers.settings import Settings
 from hostler.domain.fleet import Fleet, Probe, ProbeKind, Timers
 from hostler.domain.ids import AccountName, FleetName, InstallationId, Zone
 from hostler.domain.machine import Offer
+from hostler.lab.gates import Gate
 from hostler.lab.land import SETTLE, Cadence
+from hostler.lab.process import Process
 from hostler.lab.trace import Trace
 from hostler.lab.watch import Watch
 from hostler.lab.weather import Stroke
+from hostler.ports.preparer import Preparer
 from hostler.ports.provider import Provider
 from hostler.providers.scaleway.client import Client
 from hostler.providers.scaleway.macs.macs import Macs
@@ -21,8 +26,11 @@ from hostler.simulators.scaleway.world import World
 from hostler.testing.simclock import BEGINNING, SimClock
 
 from .climate import PEOPLE, MacClimate
-from .people import leave_host, rename
+from .logins import Logins, SeasonPreparer
+from .people import crowd, leave_host, rename, sell_out
 from .process import WatchedMacs
+from .wants import CHANGED, PRICES, SOLD_OUT
+from .wantwatch import WantWatch
 from .watch import MacWatch
 
 FLEETS = (FleetName("macs"), FleetName("ci"))
@@ -55,6 +63,7 @@ class MacLand:
             lease_beat=timedelta(seconds=150),
         )
         self.cadence = Cadence(tick=300.0, rest=2 * climate.quiet, limit=8 * 3600.0)
+        self._logins: Logins | None = None
         self._looks = quiet + timedelta(seconds=60)
 
     def options(self, generation: str) -> Options:
@@ -71,11 +80,16 @@ class MacLand:
         """Stock the pools; whoever bought the hosts may have used them."""
         for stock in self._climate.stocks:
             world.stock_macs(stock.count, stock.type_name, stock.zone, stock.prefix)
+        crowd(world, self._climate.wants.crowd)
         return frozenset()
 
     def watch(self, world: World, trace: Trace) -> Watch:
         """Return who watches over the season."""
-        return MacWatch(world, trace, SETTLE.total_seconds(), self._climate)
+        climate, settle = self._climate, SETTLE.total_seconds()
+        if not climate.wants:
+            return MacWatch(world, trace, settle, climate)
+        self._logins = Logins(world, climate.wants.troubles, climate.base.seed)
+        return WantWatch(world, trace, settle, climate, self._logins)
 
     def fleets(self, *, other: bool) -> tuple[Fleet, ...]:
         """Return a fleet for each of the pools; the other installation's may be namesakes."""
@@ -88,26 +102,39 @@ class MacLand:
                 size=base.machines,
                 offers=tuple(Offer(t, zone, FAMILY) for t in types for zone in ZONES),
                 reclaim=base.reclaim,
-                probe=Probe(kind=ProbeKind(base.probe)),
+                probe=self._probe(climate.wants.commands),
                 timers=Timers(start=START, stop=START, look_limit=self._looks),
             )
             for name, _ in zip(FLEETS, self._climate.pools, strict=False)
         )
 
+    def _probe(self, commands: tuple[str, ...]) -> Probe:
+        kind = ProbeKind.SSH if commands else ProbeKind(self._climate.base.probe)
+        return Probe(kind=kind, commands=commands)
+
+    def rewritten(self, fleet: Fleet, stroke: Stroke) -> Fleet:
+        """Return a fleet with the list of commands that somebody writes into its file."""
+        if stroke.fault != CHANGED:
+            return fleet
+        return replace(fleet, probe=self._probe(self._climate.wants.later))
+
     def provider(self, client: Client, clock: SimClock, own: InstallationId) -> Provider:
         """Return the account."""
-        pools = self._climate.pools
+        pools, wants = self._climate.pools, self._climate.wants
+        prices = {"prices": PRICES} if wants.limits else {}
         return Macs(
             client,
             clock,
             installation=own,
             zones=ZONES,
             templates={
-                name_of(name, other=other): MacTemplate(pool=pool)
+                name_of(name, other=other): MacTemplate(
+                    pool=pool, networks=wants.networks, limits=wants.limits
+                )
                 for name, pool in zip(FLEETS, pools, strict=False)
                 for other in (False, True)
             },
-            site=MacSite(pools=tuple(dict.fromkeys(pools)), default=pools[0]),
+            site=MacSite(pools=tuple(dict.fromkeys(pools)), default=pools[0], **prices),
             settle=SETTLE,
         )
 
@@ -116,9 +143,22 @@ class MacLand:
         met = world.reach(address)
         return met is not None and met.ssh is Ssh.UP
 
+    def preparer(self, process: Process, gate: Gate) -> Preparer | None:
+        """Return what logs in to hosts, where the fleets have an outfit."""
+        logins, watch = self._logins, process.home.watch
+        if logins is None or not self._climate.wants.commands or not isinstance(watch, WantWatch):
+            return None
+        told = partial(watch.tried, process.home.book)
+        return SeasonPreparer(logins, gate, cut=lambda: process.down, told=told)
+
     def befall(self, world: World, own: InstallationId, stroke: Stroke) -> bool | None:
-        """Do what a person does; None where the stroke is none of a person's."""
+        """Do what a person does, or the shop; None where the stroke is none of theirs."""
         pools = tuple(dict.fromkeys(self._climate.pools))
+        if stroke.fault == SOLD_OUT:
+            sell_out(world, stroke.length)
+            return True
+        if stroke.fault == CHANGED:
+            return True
         if stroke.fault == "part_without_record":
             return leave_host(world, own, FLEETS[0], pools[0])
         return rename(world, stroke.fault, stroke.length, pools) if stroke.fault in PEOPLE else None

@@ -1,5 +1,6 @@
 """People: what a person with a console does to hosts, chosen by the names that these bear."""
 
+from functools import partial
 from random import Random
 
 from hostler.domain.ids import FleetName, InstallationId, MachineId
@@ -50,3 +51,18 @@ def leave_host(world: World, own: InstallationId, fleet: FleetName, pool: str) -
         pool=pool_digest(pool),
     )
     return world.console.rename(free[0].id, str(name))
+
+
+def crowd(world: World, many: int) -> None:
+    """Let somebody have so many Macs of their own in the project, so that lists are long."""
+    for mac in world.stock_macs(many, "M4-S", prefix="lent-") if many else ():
+        world.console.rename(mac, f"lent to bob {mac[:8]}")
+    if many:
+        world.estate.pool_prefixes.remove("lent-")
+
+
+def sell_out(world: World, spell: float) -> None:
+    """Let a type be sold out for a while."""
+    for name in ("M2-L", "M4-M"):
+        world.console.set_stock(name, "no_stock")
+        world.estate.after(spell, partial(world.estate.stock.__setitem__, name, "low_stock"))

@@ -13,10 +13,12 @@ from hostler.domain.ids import FleetName, HostId, Zone
 from hostler.domain.machine import Offer
 from hostler.domain.parts import Part
 from hostler.lab.foretell import Foreteller
+from hostler.lab.gates import Gate
 from hostler.lab.process import Process, WatchedProvider
 from hostler.ports.hosts import KeepsHosts
 from hostler.ports.preparer import Hides
 from hostler.ports.provider import Provider
+from hostler.providers.scaleway.macs.ways import ORDER
 from hostler.testing.invariants import begun
 
 
@@ -56,11 +58,20 @@ class WatchedMacs(WatchedProvider):
         process = self._process
         found = begun(holds_lease=process.holds_lease(), call=str(call))
         process.home.watch.found(found)
+        if call.kind == ORDER and process.incarnation is not None:
+            return await self._order(call, process.incarnation.gate)
         token = DOING.set(Doing(named(call), process.home.loop.time()))
         try:
             return await super().do(call)
         finally:
             DOING.reset(token)
+
+    async def _order(self, call: Call, gate: Gate) -> Outcome:
+        """Order hosts; a process may die just before, or with the answer in its hands."""
+        await gate.pass_through("order", before=True)
+        outcome = await super().do(call)
+        await gate.pass_through("order", before=False)
+        return outcome
 
     def told(self, call: Call) -> Call:
         """Return the call with its machine."""

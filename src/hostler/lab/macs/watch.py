@@ -39,9 +39,17 @@ from .truth import PERSON, Asked, Change, Fact, Truth, words_of
 _ID = re.compile(r"/servers/([0-9a-f-]{36})(?:/(\w+))?")
 FORGIVEN = 7200.0
 """So long, in seconds, two may take a host for theirs after a person or a late effect named it."""
+_SKEW = 5.0
+"""How far apart, in seconds, our clocks and the provider's may be."""
 _USED = frozenset({Phase.READY, Phase.DRAINING})
-_LET_GO = frozenset({str(Reason.HOST_TAKEN), str(Reason.RELEASE_SKIPPED), str(Reason.HOST_LOST)})
-"""Reasons for which a machine is gone although its host may still bear its name."""
+_LET_GO = frozenset(
+    map(str, (Reason.HOST_TAKEN, Reason.RELEASE_SKIPPED, Reason.HOST_LOST, Reason.NOT_PREPARED))
+)
+"""Reasons for which a machine is gone although its host may still bear its name.
+
+One that shows a stranger's key is not wiped, for nobody knows what answers there: its own record
+keeps it apart, and names it so next.
+"""
 _CLAIMS = frozenset({"pending", "claimed", "resting", "rested"})
 _TENANT = _CLAIMS | {"releasing"}
 
@@ -128,7 +136,7 @@ class MacWatch(Watch):
         if match is None or doing is None:
             return
         host, machine = HostId(match[1]), str(doing.call.arg("machine") or "")
-        deed = "delete" if request.method == "DELETE" else match[2] or "update"
+        deed = match[2] or ("delete" if request.method == "DELETE" else "update")
         name = ""
         if deed == "update":
             body = msgspec.json.decode(request.body, type=dict[str, object])
@@ -136,12 +144,12 @@ class MacWatch(Watch):
         asked = Asked(ours=book.ours, machine=machine, deed=deed, name=name, begun=doing.begun)
         self.truth.ask(host, asked)
         mac = self.truth.mac(host)
-        if deed == "delete" and mac is not None and not request.path.endswith("networks"):
+        if deed == "delete" and mac is not None:
             self._paid(mac)
 
     def _paid(self, mac: Mac) -> None:
         jumped = self.faults["clock_jump"] > 0
-        if mac.deletable is not None and self.now < mac.deletable and not jumped:
+        if mac.deletable is not None and self.now < mac.deletable - _SKEW and not jumped:
             text = f"host {mac.id} was to be deleted, and is paid for until {mac.deletable:.0f}"
             self.found((Violation(invariant="S11", text=text),))
 
@@ -311,7 +319,7 @@ class MacWatch(Watch):
 
     def rested(self, book: Book, fleet: Fleet) -> Found:
         """Return what still keeps a fleet from rest: a machine, a host, or a size not reached."""
-        row, machines = book.rows.get(fleet.name), book.living(fleet.name)
+        row, machines = book.rows.get(fleet.name), self._at_work(book, fleet)
         size = row.wished(fleet) if row else fleet.size
         ready = sum(machine.phase is Phase.READY for machine in machines)
         things = [
@@ -321,11 +329,19 @@ class MacWatch(Watch):
             and thing.mark.installation in book.ours
             and thing.mark.fleet == fleet.name
         ]
-        free = free_for(self.world, self._climate, book, fleet)
+        free = self._free(book, fleet)
         reachable = size if ready + len(free) >= size else ready
         return invariants.rested(reachable, machines, things, self.explained(book)) or hosts_rest(
             book
         )
+
+    def _at_work(self, book: Book, fleet: Fleet) -> list[Machine]:
+        """Return the machines that must be ready in the end."""
+        return book.living(fleet.name)
+
+    def _free(self, book: Book, fleet: Fleet) -> list[str]:
+        """Return the hosts that a machine of the fleet could take now."""
+        return free_for(self.world, self._climate, book, fleet)
 
 
 def _left(machine: Machine, host: HostId, fact: Fact) -> bool:
