@@ -8,14 +8,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
+from hostler.domain.buying import Limits
 from hostler.lab.bugs import put
-from hostler.lab.defects import only_foreign_is_blocked
+from hostler.lab.defects import always, never, only_foreign_is_blocked
 from hostler.lab.weather import Asking, Stroke
 from hostler.simulators.scaleway.macs.options import Stock
 from hostler.simulators.scaleway.weather import Weather
 
-from . import defects
+from . import defects, wantdefects
 from .climate import HOUR, MacClimate
+from .wants import COMMANDS, NETWORKS, NOTHING, PRICES, Wants
 
 _MINUTE = 60.0
 _ENDS = tuple(
@@ -31,6 +33,10 @@ _ENDS = tuple(
         (330, "scale", 0.9, 0),
     )
 )
+_UP_AND_DOWN = (
+    Asking(at=50 * _MINUTE, kind="scale", which=0.9),
+    Asking(at=120 * _MINUTE, kind="scale", which=0.0),
+)
 _RETIRES = tuple(Asking(at=at * _MINUTE, kind="retire", which=0.5) for at in (60, 100))
 _LATE = {"mac_rename_late": 0.6, "slow": 0.2}
 
@@ -40,7 +46,8 @@ class Bug:
     """One defect: what it is, what is put where, and the weather in which it shows soon.
 
     `caught` are the invariants of which one is broken first; `second` is whether another
-    installation shares the pool from the beginning. `within` is how many seeds catch it.
+    installation shares the pool from the beginning. `within` is how many seeds catch it, in `span`
+    seconds each; `wants` is what the fleet asks for beside hosts of its pool.
     """
 
     words: str
@@ -55,6 +62,8 @@ class Bug:
     floor: str = "412"
     fresh: bool = False
     within: int = 6
+    wants: Wants = NOTHING
+    span: float = 7 * HOUR
 
     def climate(self, climate: MacClimate) -> MacClimate:
         """Return a climate in which nothing happens but this."""
@@ -71,7 +80,7 @@ class Bug:
             list_lag=0.0,
             reclaim=self.reclaim,
             skews=(0.0, 0.0),
-            span=7 * HOUR,
+            span=self.span,
         )
         return replace(
             climate,
@@ -80,6 +89,7 @@ class Bug:
             pools=("pool-",),
             floor=self.floor,
             fresh=self.fresh,
+            wants=self.wants,
             namesakes=False,
             beyond=False,
         )
@@ -97,6 +107,7 @@ def planted(bug: Bug) -> Generator[None]:
 
 
 _MACS = "providers.scaleway.macs"
+_ORDERS = Wants(limits=Limits(batch=2, most=5, cap=11.0, price=PRICES["M2-L"]))
 _CLEAN = ("controllers.seeing:free_hosts", defects.all_are_clean)
 
 BUGS: dict[str, Bug] = {
@@ -190,6 +201,70 @@ BUGS: dict[str, Bug] = {
         words="a host that is free is claimed as it is, whoever had it before",
         puts=(_CLEAN,),
         caught=("S12",),
+    ),
+    "order-unremembered": Bug(
+        words="an order counts only once there is a record of its host",
+        puts=(("domain.ordering:_is_coming", wantdefects.coming_on_record),),
+        caught=("S2",),
+        wants=_ORDERS,
+    ),
+    "order-unrecorded": Bug(
+        words="an order is sent that no row remembers",
+        puts=(("domain.decide:buy", wantdefects.sent_unrecorded),),
+        caught=("E2",),
+        wants=_ORDERS,
+    ),
+    "lost-is-refused": Bug(
+        words="an order whose answer was lost is taken off the row, as if it were refused",
+        puts=((f"{_MACS}.deeds:MacDeeds._order", wantdefects.lost_is_refused),),
+        caught=("S2", "S4"),
+        rates={"mac_order_lost": 0.7},
+        wants=_ORDERS,
+    ),
+    "window-ignored": Bug(
+        words="a host that is free is ended at once, whatever was paid for it",
+        puts=(
+            ("domain.buying:_over", wantdefects.all_are_over),
+            (f"{_MACS}.hostways:_ended", defects.delete_until_granted),
+        ),
+        caught=("S11",),
+        wants=_ORDERS,
+    ),
+    "kept-for-ever": Bug(
+        words="a host that was ordered is never ended, though nobody needs it",
+        puts=(("domain.buying:_over", wantdefects.none_is_over),),
+        caught=("S11",),
+        askings=_UP_AND_DOWN,
+        wants=_ORDERS,
+        span=66 * HOUR,
+    ),
+    "any-key": Bug(
+        words="a pinned host key is opened again without a wipe",
+        puts=(("domain.pins:_reopened", always),),
+        caught=("pin",),
+        rates={"mac_ssh_wrong_key": 6.0},
+        wants=Wants(commands=COMMANDS, troubles={"command_failed": 0.3}),
+    ),
+    "login-unproven": Bug(
+        words="a host that answers is ready, whatever was to run on it",
+        puts=(
+            ("domain.outfit:is_prepared_by_ssh", never),
+            ("controllers.account_loop:is_prepared_by_ssh", never),
+        ),
+        caught=("outfit",),
+        wants=Wants(commands=COMMANDS),
+    ),
+    "vlan-unawaited": Bug(
+        words="a host is ready before its VLAN is known",
+        puts=((f"{_MACS}.read:is_wired", always),),
+        caught=("network",),
+        wants=Wants(networks=NETWORKS),
+    ),
+    "networks-kept": Bug(
+        words="a host goes back to its pool in the networks of its last tenant",
+        puts=((f"{_MACS}.hostways:_out_of_networks", wantdefects.nothing),),
+        caught=("network",),
+        wants=Wants(networks=NETWORKS),
     ),
 }
 """The famous defects, by name."""
