@@ -9,7 +9,7 @@ from hostler.domain.host import Host, HostCondition, HostGoal, HostOrigin
 from hostler.domain.ids import FleetName, HostId
 from hostler.domain.machine import Machine
 from hostler.domain.ordering import Bought, buy
-from hostler.domain.parts import Part
+from hostler.domain.parts import Condition, Part
 from hostler.domain.phases import Goal, Phase
 from hostler.domain.seen import Seen
 from hostler.domain.step import Step
@@ -81,6 +81,16 @@ def test_a_host_that_somebody_lent_is_no_supply_and_still_counts_as_one_that_sta
     assert many(bought(1, lent, parts=(box("other"),))) == 1
     assert many(bought(1, lent, parts=(box("other"),), most=1)) == 0
     assert many(bought(1, lent, parts=(box("wiping"),))) == 0
+
+
+def test_a_host_that_fits_no_offer_is_no_supply_and_is_given_up_at_the_end_of_its_window() -> None:
+    """An image is retired, and what was wiped to another one is nobody's any more."""
+    unfit = ordered()
+    assert many(bought(1, unfit, parts=(box("parked"),))) == 1
+    busy = box("parked", Condition.BUSY)
+    assert many(bought(1, unfit, parts=(busy,))) == 0, "it will be free soon"
+    over = replace(unfit, paid_until=BEGIN - HOUR)
+    assert given_up(bought(0, over, parts=(box("parked"),))) == [BOX]
 
 
 def test_what_cannot_be_given_up_yet_is_not_bought_once_more() -> None:

@@ -15,13 +15,14 @@ from .demand import demand_of
 from .fleet import FleetRow, Order, Sized
 from .host import Host, HostCondition, HostGoal, HostOrigin, may_come_back
 from .ids import HostId, MachineId, PartId, machine_id
-from .machine import Ending
+from .machine import Ending, Fate
 from .parking import wakes
+from .parts import Condition, Part
 from .phases import Goal, Phase
 from .reasons import Reason
 from .resize import RESIZE, world_is_right, zone_is_known
 from .seen import Seen
-from .stages import OTHERS
+from .stages import AT_HOME, OTHERS
 from .step import Step
 from .wishes import paused
 
@@ -173,14 +174,26 @@ def _rests_from(step: Step) -> datetime | None:
 def _free_from(host: Host, paid_until: datetime, seen: Seen) -> datetime | None:
     """Return from when on a host without a machine can be taken; None where somebody else has it.
 
-    One in quarantine is of no use until that ends, but at the end of its window.
+    One in quarantine is of no use until that ends, and one that fits no offer never is; both are
+    given up at the end of their windows.
     """
-    since = host.since or seen.now
+    since, part = host.since or seen.now, seen.view.part(PartId(host.id))
     if host.quarantined(seen.now):
         return since if paid_until <= seen.now else host.quarantined_until
-    part = seen.view.part(PartId(host.id))
-    strange = part is not None and part.note("stage") in OTHERS
-    return None if strange else since
+    if part is None:
+        return since
+    if part.note("stage") in OTHERS:
+        return None
+    useless = _is_at_hand(host, part) and all(free.id != host.id for free in seen.free)
+    return paid_until if useless and paid_until > seen.now else since
+
+
+def _is_at_hand(host: Host, part: Part) -> bool:
+    """Tell whether nothing but what it is keeps a host from being taken."""
+    unsure = any(asked.fate is Fate.OPEN for asked in host.asked)
+    if host.condition is not HostCondition.FREE or unsure or part.note("scheduled"):
+        return False
+    return part.condition is Condition.UP and part.note("stage") in AT_HOME
 
 
 def _is_coming(order: Order, seen: Seen) -> bool:

@@ -224,7 +224,7 @@ class MacDeeds:
         return self._done(call, changed)
 
     async def _order(self, call: Call, by: float) -> Outcome:
-        """Order hosts after a look at the stock; a sold-out type is asked for no further."""
+        """Order hosts after a look at stock and images; what is not there is not asked for."""
         type_name = str(call.arg("type"))
         try:
             stock = await self._api.stock(call.zone, type_name)
@@ -234,8 +234,8 @@ class MacDeeds:
             image, warning = await self._images.choose(call.zone, type_name, family)
         except TROUBLE as trouble:
             return unread(trouble, "stock and images")
-        if warning:
-            log.warning("the type's usual image is ordered", why=warning)
+        if warning:  # nobody could claim what runs another system
+            return Refused(why=Refusal.INVALID, text=warning)
         try:
             await self._api.order(call.zone, self._body(call, type_name, image), by=by)
         except TROUBLE as trouble:
