@@ -29,12 +29,11 @@ from .climate import PEOPLE, MacClimate
 from .logins import Logins, SeasonPreparer
 from .people import crowd, leave_host, rename, sell_out
 from .process import WatchedMacs
-from .wants import CHANGED, PRICES, SOLD_OUT
+from .wants import CHANGED, FAMILY, PRICES, SOLD_OUT
 from .wantwatch import WantWatch
 from .watch import MacWatch
 
 FLEETS = (FleetName("macs"), FleetName("ci"))
-FAMILY = "Tahoe"
 ZONES = (Zone("fr-par-1"),)
 START = timedelta(minutes=45)
 

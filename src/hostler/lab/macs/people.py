@@ -5,6 +5,7 @@ from random import Random
 
 from hostler.domain.ids import FleetName, InstallationId, MachineId
 from hostler.providers.scaleway.macs.names import Name, Stage, pool_digest
+from hostler.simulators.scaleway.macs.catalogue import published
 from hostler.simulators.scaleway.macs.records import Mac
 from hostler.simulators.scaleway.world import World
 
@@ -66,3 +67,14 @@ def sell_out(world: World, spell: float) -> None:
     for name in ("M2-L", "M4-M"):
         world.console.set_stock(name, "no_stock")
         world.estate.after(spell, partial(world.estate.stock.__setitem__, name, "low_stock"))
+
+
+def restock(world: World, family: str) -> None:
+    """Let everything be sold again that was sold out, with an image of a family at least."""
+    estate = world.estate
+    for name, stock in tuple(estate.stock.items()):
+        if stock == "no_stock":
+            world.console.set_stock(name, "low_stock")
+    if all(image.family != family for image in estate.os_images):
+        newest = [image for image in published(estate.now) if image.family == family][-1]
+        estate.os_images.put(newest)

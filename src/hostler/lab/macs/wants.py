@@ -14,6 +14,7 @@ from hostler.lab.weather import Climate, Stroke
 from hostler.simulators.scaleway.weather import Weather
 
 HOUR = 3600.0
+FAMILY = "Tahoe"
 NETWORKS = ("7c1d2a90-0f4e-4b6f-9d5e-2a6b3c4d5e6f", "1f0a8c52-63d1-4c0b-8e7a-9b2c3d4e5f60")
 PRICES = {"M2-L": 0.21, "M4-M": 0.28}
 """Euros per hour, as the simulated Scaleway takes them."""

@@ -5,7 +5,7 @@ from hostler.domain.commands import Event
 from hostler.domain.fleet import Fleet, FleetRow
 from hostler.domain.host import Host, HostCondition, HostOrigin
 from hostler.domain.ids import HostId, MachineId, PartId
-from hostler.domain.machine import Machine
+from hostler.domain.machine import Machine, Offer
 from hostler.domain.phases import Phase
 from hostler.lab.book import Book
 from hostler.lab.trace import Trace
@@ -18,9 +18,10 @@ from hostler.testing.invariants import Found, Thing
 from .climate import MacClimate
 from .logins import Login, Logins
 from .outfits import Outfits
+from .people import restock
 from .purchases import Purchases
 from .truth import Change, words_of
-from .wants import HOUR
+from .wants import FAMILY, HOUR
 from .watch import MacWatch
 
 _SLACK = 300.0
@@ -37,7 +38,7 @@ class WantWatch(MacWatch):
         self.purchases = Purchases(self.truth, climate.wants, settle + _SLACK)
         self.purchases.known |= {HostId(mac.id) for mac in world.estate.macs}
         self.outfits = Outfits(self.truth, climate.wants, logins)
-        self._wants = climate.wants
+        self._wants, self._restocked = climate.wants, False
         logins.struck = self.struck
         logins.calm = lambda: self.resting
 
@@ -48,6 +49,13 @@ class WantWatch(MacWatch):
             login.order.machine,
         )
         self.found(self.outfits.tried(book, login))
+
+    def tick(self, *, awake: bool) -> None:
+        """Check what only time can break; good weather fills the shop again."""
+        if self.resting and not self._restocked:
+            self._restocked = True
+            restock(self.world, FAMILY)
+        super().tick(awake=awake)
 
     def doing(self, book: Book, call: Call, *, ahead: float) -> None:
         """Check a call before it is sent."""
@@ -135,6 +143,13 @@ class WantWatch(MacWatch):
         mine = whose[1].installation == book.own
         return mine and record.condition is HostCondition.FREE and mac.status is MacStatus.READY
 
+    def _is_sold(self, offer: Offer) -> bool:
+        """Tell whether a type can be had with the system that is asked for."""
+        estate = self.world.estate
+        images = (image for image in estate.os_images if image.family == offer.image)
+        there = any(offer.type in image.types for image in images)
+        return there and estate.stock.get(offer.type) != "no_stock"
+
     def _to_order(self, book: Book, fleet: Fleet) -> list[MachineId]:
         """Return a stand-in for each host that the fleet may still order."""
         limits, row = self._wants.limits, book.rows.get(fleet.name)
@@ -146,8 +161,7 @@ class WantWatch(MacWatch):
             and h.condition not in {HostCondition.RETIRING, HostCondition.GONE}
             for h in book.hosts.values()
         )
-        stock = self.world.estate.stock
-        if any(stock.get(offer.type) == "no_stock" for offer in fleet.offers):
+        if not all(self._is_sold(offer) for offer in fleet.offers):
             return []
         room = limits.most - standing
         if limits.cap is not None:
