@@ -72,7 +72,8 @@ class Fact:
     `used` is how often its disk had been written when somebody (`user`) last had it; whoever gets
     it next must find it written anew. `handled` is when a person last renamed it, `late` when
     something last took effect beyond settle, `named` since when it bears its name, `given` if it
-    was given that by a person.
+    was given that by a person. `lent` is the installation whose name a person gave it, until
+    another one renames it.
     """
 
     name: str
@@ -85,6 +86,7 @@ class Fact:
     handled: float = NEVER
     late: float = NEVER
     given: bool = False
+    lent: str = ""
     asked: list[Asked] = field(default_factory=list[Asked])
 
     @property
@@ -186,9 +188,13 @@ class Truth:
         fact.name, fact.named, fact.given = mac.name, mac.modified, by is None
         late = by is not None and mac.modified - by.begun > self.settle
         if by is None:
+            whose = words_of(mac.name)
+            fact.lent = whose[1].installation if whose is not None else ""
             fact.handled = mac.modified
             if words_of(mac.name) is None:  # a copied name of a hostler's is a slip, and no use
                 self.use(host, PERSON)
+        if by is not None and fact.lent not in by.ours:
+            fact.lent = ""
         if late:
             fact.late = mac.modified
         return Change(what="renamed", host=host, by=by, before=before, late=late)
@@ -218,4 +224,6 @@ def _copy(fact: Fact) -> Fact:
         user=fact.user,
         handled=fact.handled,
         late=fact.late,
+        given=fact.given,
+        lent=fact.lent,
     )

@@ -221,16 +221,17 @@ class MacWatch(Watch):
             self._judge_records(change, by, book)
 
     def _judge_records(self, change: Change, by: Asked, book: Book) -> None:
-        """What a live record has is touched by its own machine alone."""
+        """What a live record has is its own machine's; but who is lent a host cannot know that."""
         mine = book.own == by.ours[0]
+        if change.before.lent in by.ours and not mine:
+            return
         for machine in book.living():
             if machine.host != change.host or machine.id == by.machine:
                 continue
-            used = machine.phase in _USED
-            if (mine and machine.phase in LIVE) or (used and not self._was_handled(machine)):
-                text = (
-                    f"host {change.host} was {change.what} by {by.ours[0]} {by.machine or 'itself'}"
-                )
+            used = machine.phase in _USED and not self._was_handled(machine)
+            if used or (mine and machine.phase in LIVE):
+                who = f"{by.ours[0]} {by.machine or 'itself'}"
+                text = f"host {change.host} was {change.what} by {who}"
                 self._wrong("S5", f"{text} while {machine.id} is {machine.phase}", change)
 
     def _was_handled(self, machine: Machine) -> bool:
