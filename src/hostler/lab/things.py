@@ -25,7 +25,7 @@ def things_in(world: World) -> list[tuple[Thing, Zone]]:
     found = list[tuple[Thing, Zone]]()
     marks = dict[str, Mark | None]()
     for server in estate.servers:
-        claim = _claim(tuple(server.tags), server.name, "server") or _by_root(server)
+        claim = claim_on(server)
         marks[server.id] = claim.mark if claim else None
         thing = Thing(
             id=PartId(server.id),
@@ -53,6 +53,11 @@ def things_in(world: World) -> list[tuple[Thing, Zone]]:
             )
             found.append((thing, Zone(item.zone)))
     return found
+
+
+def claim_on(server: Server) -> Claim | None:
+    """Return whose a server is: by its tags, or where somebody took them away, by its names."""
+    return _claim(tuple(server.tags), server.name, "server") or _by_root(server)
 
 
 def _by_root(server: Server) -> Claim | None:

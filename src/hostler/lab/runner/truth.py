@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from hostler.doors.fleeting.logical import ConnectInfo
-from hostler.providers.scaleway.marks import claim_of
+from hostler.lab.things import claim_on
 from hostler.simulators.scaleway.bodies import allowed_actions as allowed
 from hostler.simulators.scaleway.records import Server, State
 from hostler.simulators.scaleway.world import World
@@ -25,7 +25,7 @@ class Truth:
             most = max(self._addresses.get(server.id, 0), len(server.addresses))
             self._addresses[server.id] = most
             if server.id not in self._whose:
-                claim = claim_of(tuple(server.tags), server.name, "server")
+                claim = claim_on(server)
                 if claim is not None:
                     self._whose[server.id] = claim.mark.machine
 
