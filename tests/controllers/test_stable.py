@@ -7,7 +7,7 @@ import pytest
 
 from hostler.controllers.stable import Stable
 from hostler.domain.errors import StoreBusy
-from hostler.domain.host import Host
+from hostler.domain.host import Host, HostCondition
 from hostler.domain.ids import AccountName, Epoch, HostId, InstallationId, MachineId, Zone
 from hostler.ports.store import Fence
 from hostler.stores.memory import MemoryStore
@@ -86,3 +86,29 @@ async def test_a_save_that_goes_well_makes_nothing_else_trusted() -> None:
     await stable.take(store, HOST, MACHINE, fence)
     await stable.keep(store, stable.hosts[HOST.id], fence)
     assert not stable.known
+
+
+async def test_hosts_of_another_account_are_none_of_this_one() -> None:
+    stable, store, fence = await opened()
+    await store.save_host(replace(HOST, account=AccountName("other")), fence)
+    await store.save_host(OTHER, fence)
+    stable.distrust()
+    await stable.refresh(store)
+    assert list(stable.hosts) == [OTHER.id]
+
+
+@pytest.mark.parametrize("exclusive", [True, False])
+async def test_what_others_may_write_is_read_each_time(*, exclusive: bool) -> None:
+    store = Halting(InstallationId("home"), exclusive=exclusive)
+    lease = await store.take_lease("account/main", "me", None)
+    assert lease is not None
+    stable = Stable(MAIN)
+    await stable.refresh(store)
+    await store.save_host(HOST, Fence(lease="account/main", epoch=lease.epoch))
+    await stable.refresh(store)
+    assert bool(stable.hosts) is not exclusive
+
+
+def test_zones_are_those_of_hosts_that_there_are() -> None:
+    gone = replace(OTHER, zone=Zone("z-2"), condition=HostCondition.GONE)
+    assert Stable(MAIN, hosts={HOST.id: HOST, gone.id: gone}).zones() == ("z-1",)

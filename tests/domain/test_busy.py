@@ -14,7 +14,7 @@ from hostler.domain.phases import Phase
 from hostler.domain.seen import Answer, Answered, Seen
 from hostler.domain.step import Step
 from hostler.testing.hostscene import MINE, call, fleet_seen, on_host, tenant
-from hostler.testing.scene import BEGIN, FLEET
+from hostler.testing.pieces import BEGIN, FLEET
 
 S, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
 NOW = BEGIN + 10 * MINUTE

@@ -6,7 +6,7 @@ from hostler.domain.deliveries import LONGEST, delivered
 from hostler.domain.host import HostCondition, HostGoal, HostOrigin
 from hostler.domain.parts import Condition
 from hostler.testing.hostscene import box, record
-from hostler.testing.scene import BEGIN
+from hostler.testing.pieces import BEGIN
 
 COMING = record(condition=HostCondition.COMING, origin=HostOrigin.ORDERED)
 MINUTE = timedelta(minutes=1)

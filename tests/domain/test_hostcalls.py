@@ -103,3 +103,12 @@ def test_a_host_is_as_the_answer_leaves_it() -> None:
     assert host_part(part, Done()) is part
     assert host_part(part, Done(gone=(PartId(BOX),))) is None
     assert host_part(part, Unknown(text="?")) is part
+
+
+def test_what_was_done_is_not_done_again_before_a_look_of_after_its_answer() -> None:
+    host = record(asked=(call("mark", Fate.DONE, BEGIN),))
+
+    def may(shown: datetime) -> bool:
+        return bool(host_allowed(HostGoal.WIPED, host, box(), shown, LATER, Ways()))
+
+    assert [may(BEGIN - SECOND), may(BEGIN), may(BEGIN + SECOND)] == [False, False, True]

@@ -14,7 +14,7 @@ from hostler.domain.phases import Goal, Phase
 from hostler.domain.seen import Seen
 from hostler.domain.step import Step
 from hostler.testing.hostscene import BOX, box, fleet_seen, on_host, record
-from hostler.testing.scene import BEGIN, WEB
+from hostler.testing.pieces import BEGIN, WEB
 
 HOUR = timedelta(hours=1)
 OTHERS = FleetName("others")

@@ -14,7 +14,7 @@ from hostler.domain.parts import Part
 from hostler.domain.phases import Phase
 from hostler.domain.reasons import Reason
 from hostler.domain.step import Step
-from hostler.domain.tenancies import HAD, stopping, watched
+from hostler.domain.tenancies import CLAIMED_TWICE, HAD, STRANGER, stopping, watched
 from hostler.testing.hostscene import BOX, MINE, call, fleet_seen, on_host, record, tenant
 from hostler.testing.pieces import BEGIN
 
@@ -151,3 +151,23 @@ def test_a_host_in_the_pool_is_its_machines_only_while_nobody_else_can_have_used
 ) -> None:
     seen = fleet_seen((machine,), (part,), hosts=(record(),), ties={MINE: BOX})
     assert suspected(Step(before=machine, machine=machine, parts=(part,)), seen) is lost
+
+
+def test_a_stranger_is_left_alone_unless_it_is_given_up() -> None:
+    """Another key than its own answers there: nobody knows whose disk a wipe would empty."""
+    machine = on_host(Phase.STOPPING).with_fact(STRANGER, BEGIN)
+
+    def end(of: Machine) -> Machine:
+        part = tenant("claimed")
+        seen = fleet_seen((of,), (part,), hosts=(record(),), ties={MINE: BOX})
+        return stopping(Step(before=of, machine=of, parts=(part,)), seen).machine
+
+    assert (end(machine).phase, end(machine).reason) == (Phase.GONE, Reason.NOT_PREPARED)
+    assert end(machine.with_fact(RETIRE, BEGIN)).phase is Phase.STOPPING
+
+
+def test_that_a_host_is_claimed_twice_is_noted_once_and_as_long_as_it_lasts() -> None:
+    twice = watching(tenant("other", marked=False), on_host())
+    assert twice.fact(CLAIMED_TWICE) == BEGIN
+    assert watching(tenant("other", marked=False), twice) == twice
+    assert watching(tenant("claimed"), twice).fact(CLAIMED_TWICE) is None

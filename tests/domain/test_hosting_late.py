@@ -1,0 +1,117 @@
+"""What a host's own record keeps and ends: late claims, deliveries, quarantines, wipes."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from hostler.domain.host import Host, HostCondition, HostGoal, HostOrigin
+from hostler.domain.hosting import HostsSeen, HostStep, decide_hosts
+from hostler.domain.ids import Epoch
+from hostler.domain.machine import LEFT, Fate, Machine
+from hostler.domain.parts import Condition, Part
+from hostler.domain.phases import Phase
+from hostler.domain.tenancies import ALONE, FAULT
+from hostler.testing.hostscene import (
+    BOX,
+    HIS,
+    MINE,
+    SETTLE,
+    box,
+    call,
+    hosts_seen,
+    on_host,
+    record,
+)
+from hostler.testing.pieces import BEGIN
+
+SECOND = timedelta(seconds=1)
+LATER = BEGIN + timedelta(minutes=10)
+DIRTY = record(condition=HostCondition.DIRTY)
+PENDING = box("pending", holder=MINE)
+
+
+def decided(seen: HostsSeen) -> HostStep:
+    (step,) = decide_hosts(seen)
+    return step
+
+
+def late(host: Host, part: Part | None, *past: Machine) -> str | None:
+    """Return whose late claim is kept after a look."""
+    return decided(hosts_seen(host, part, past=past, now=LATER)).host.late
+
+
+def test_a_claim_that_came_too_late_is_kept_with_the_host_as_long_as_its_name_says_so() -> None:
+    gone = on_host(Phase.GONE).with_fact(f"{LEFT} {BOX}", BEGIN)
+    assert late(DIRTY, PENDING) is None
+    assert late(DIRTY, PENDING, gone) == MINE
+    known = replace(DIRTY, late=MINE)
+    assert late(known, PENDING) == MINE, "the machine is forgotten"
+    assert late(known, None) == MINE, "no look shows it"
+    assert late(known, box("pending", holder=HIS)) is None
+    assert late(known, box("pool")) is None
+    assert late(known, box("claimed", holder=MINE)) is None
+
+
+def test_a_living_machines_late_claim_of_a_host_is_kept_too() -> None:
+    living = on_host(Phase.STARTING, asked=(call("mark", Fate.LAPSED, aim="pending"),))
+    seen = hosts_seen(DIRTY, PENDING, living=(living,), now=LATER)
+    assert decided(seen).host.late == MINE
+
+
+@pytest.mark.parametrize("stage", ["ordered", "parked", "pool"])
+def test_an_order_is_over_when_it_is_up_and_delivered(stage: str) -> None:
+    coming = record(condition=HostCondition.COMING, origin=HostOrigin.ORDERED)
+    for part in (box(stage), box(stage, Condition.BUSY, delivered="yes")):
+        assert decided(hosts_seen(coming, part)).host.condition is HostCondition.COMING
+    there = decided(hosts_seen(coming, box(stage, delivered="yes"))).host
+    assert (there.condition, there.wiped, there.delivered) == (HostCondition.FREE, BEGIN, BEGIN)
+
+
+def test_a_machine_says_that_its_host_is_to_be_left_alone_whatever_its_strikes() -> None:
+    failed = on_host(Phase.GONE, was_ready=None).with_fact(FAULT, BEGIN)
+    held = record(condition=HostCondition.HELD, machine=MINE)
+
+    def judged(machine: Machine) -> Host:
+        seen = hosts_seen(held, box("releasing"), ties={BOX: MINE}, past=(machine,))
+        return decided(seen).host
+
+    assert (judged(failed).strikes, judged(failed).quarantined_until) == (1, None)
+    alone = judged(failed.with_fact(ALONE, BEGIN))
+    assert alone.strikes == 1
+    assert alone.quarantined_until is not None
+
+
+def test_a_host_that_is_to_be_left_alone_is_so_after_its_wipe_and_not_in_the_pool() -> None:
+    wiping = record(
+        condition=HostCondition.WIPING,
+        goal=HostGoal.WIPED,
+        wiping=BEGIN,
+        quarantined_until=LATER + SETTLE,
+    )
+    for stage in ("wiping", "pool"):
+        host = decided(hosts_seen(wiping, box(stage), now=LATER)).host
+        assert (host.condition, host.wiped) == (HostCondition.QUARANTINED, LATER)
+
+
+def test_a_host_that_somebody_else_took_during_its_wipe_is_theirs() -> None:
+    wiping = record(condition=HostCondition.WIPING, goal=HostGoal.WIPED, wiping=BEGIN)
+    for stage in ("foreign", "other", "unnamed"):
+        step = decided(hosts_seen(wiping, box(stage), now=LATER))
+        assert (step.host.condition, step.goal) == (HostCondition.DIRTY, None)
+        assert step.host.wiped is None
+    adopted = replace(wiping, adopted=True)
+    assert decided(hosts_seen(adopted, box("foreign"), now=LATER)).goal is HostGoal.WIPED
+
+
+def test_a_call_of_an_older_epoch_may_have_been_begun_as_late_as_the_take_over() -> None:
+    mark = replace(call("mark", aim="wiping"), epoch=Epoch(0))
+    host = record(goal=HostGoal.WIPED, asked=(mark,))
+
+    def fate(now: timedelta, took: timedelta) -> Fate:
+        seen = hosts_seen(host, box("releasing"), now=BEGIN + now)
+        return decided(replace(seen, took=BEGIN + took)).host.asked[0].fate
+
+    assert fate(SETTLE, timedelta(0)) is Fate.LAPSED
+    assert fate(SETTLE, SECOND) is Fate.OPEN
+    assert fate(SETTLE + SECOND, SECOND) is Fate.LAPSED

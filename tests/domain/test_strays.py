@@ -1,0 +1,109 @@
+"""Which hosts under our names no record explains, and of which class each is."""
+
+from dataclasses import replace
+
+import pytest
+
+from hostler.domain.host import Host, HostCondition, HostGoal
+from hostler.domain.machine import LEFT, Fate, Machine
+from hostler.domain.parts import Condition, Part
+from hostler.domain.phases import Phase
+from hostler.domain.seen import SuspectClass
+from hostler.domain.strays import ACTIONABLE, CLASS, strays
+from hostler.testing.hostscene import BOX, HIS, MINE, box, call, on_host, record, view
+from hostler.testing.pieces import BEGIN
+
+
+def told(
+    part: Part, host: Host | None = None, past: Machine | None = None, living: Machine | None = None
+) -> str | None:
+    """Return the class that the host is told of, or None where something explains it."""
+    found = strays(
+        view((part,)),
+        "host",
+        {BOX: host} if host else {},
+        {},
+        {living.id: living} if living else {},
+        {past.id: past} if past else {},
+    )
+    classes = [stray.note(CLASS) for stray in found]
+    return classes[0] if classes else None
+
+
+PENDING = box("pending", holder=MINE)
+
+
+@pytest.mark.parametrize(
+    ("stage", "cls"),
+    [
+        ("pending", SuspectClass.PENDING_STALE),
+        ("claimed", SuspectClass.STRAY),
+        ("resting", SuspectClass.STRAY),
+        ("rested", SuspectClass.STRAY),
+        ("releasing", SuspectClass.RELEASING_STUCK),
+        ("wiping", SuspectClass.RELEASING_STUCK),
+        ("parked", SuspectClass.STRAY),
+        ("quarantined", SuspectClass.STRAY),
+        ("retiring", SuspectClass.STRAY),
+        ("pool", None),
+        ("foreign", None),
+        ("other", None),
+        ("unnamed", None),
+        ("ordered", None),
+    ],
+)
+def test_a_host_without_a_record_is_told_by_its_stage(stage: str, cls: str | None) -> None:
+    """One that was ordered gets its record from its name; the pool and others' are not ours."""
+    assert told(box(stage, holder=HIS)) == cls
+    assert cls is None or cls in ACTIONABLE
+
+
+def test_what_the_provider_ends_or_locked_is_not_to_be_taken_back() -> None:
+    assert told(box("claimed", scheduled="yes", holder=HIS)) == SuspectClass.SCHEDULED
+    for condition in (Condition.LOCKED, Condition.FAILED):
+        assert told(box("claimed", condition, holder=HIS)) == SuspectClass.LOCKED
+    assert not ACTIONABLE & {SuspectClass.SCHEDULED, SuspectClass.LOCKED, SuspectClass.DOUBLE}
+
+
+@pytest.mark.parametrize("condition", [HostCondition.WIPING, HostCondition.RETIRING])
+def test_a_records_own_work_explains_a_host_under_the_name_that_it_knows(
+    condition: HostCondition,
+) -> None:
+    part = box("wiping", holder=HIS)
+    host = record(condition=condition, name=part.name)
+    assert told(part, host) is None
+    assert told(replace(part, name="another"), host) is not None
+    assert told(part, replace(host, condition=HostCondition.DIRTY)) is not None
+
+
+def test_a_goal_explains_a_host_whatever_it_is_called() -> None:
+    host = record(condition=HostCondition.DIRTY, goal=HostGoal.WIPED, name="another")
+    assert told(box("claimed", holder=HIS), host) is None
+
+
+@pytest.mark.parametrize(
+    "machine",
+    [
+        on_host(Phase.GONE, asked=(call("mark", Fate.LAPSED, aim="pending"),)),
+        on_host(Phase.GONE, asked=(call("mark", Fate.REFUSED, aim="pending"),)),
+        on_host(Phase.GONE).with_fact(f"{LEFT} {BOX}", BEGIN),
+    ],
+    ids=["given up", "refused", "let go of"],
+)
+def test_a_claim_that_came_too_late_is_a_double(machine: Machine) -> None:
+    """Also where the machine has another host by now, or is in the history."""
+    assert told(PENDING, past=machine) == SuspectClass.DOUBLE
+    living = replace(machine, phase=Phase.STARTING)
+    assert told(PENDING, living=living) == SuspectClass.DOUBLE
+    assert told(box("claimed", holder=MINE), past=machine) == SuspectClass.STRAY
+
+
+def test_a_double_stays_one_when_nothing_but_the_hosts_record_knows_it() -> None:
+    late = record(late=MINE)
+    assert told(PENDING, late) == SuspectClass.DOUBLE
+    assert told(box("pending", holder=HIS), late) == SuspectClass.PENDING_STALE
+
+
+def test_a_claim_that_was_believed_is_no_double() -> None:
+    done = on_host(Phase.GONE, asked=(call("mark", Fate.DONE, aim="pending"),))
+    assert told(PENDING, past=done) == SuspectClass.PENDING_STALE
