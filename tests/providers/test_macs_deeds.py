@@ -15,8 +15,8 @@ from hostler.domain.ids import HostId, PartId
 from hostler.domain.machine import Machine
 from hostler.domain.parts import Condition, Look, Part, Scope
 from hostler.domain.phases import Goal
-from hostler.providers.scaleway.errors import Problem
-from hostler.providers.scaleway.macs import hostways, refusals, ways
+from hostler.providers.scaleway.errors import Failed, Problem
+from hostler.providers.scaleway.macs import deeds, hostways, refusals, ways
 from hostler.providers.scaleway.macs.names import Stage, name_of
 from hostler.providers.scaleway.macs.read import SERVER
 from hostler.simulators.scaleway.macs.options import FLOORS
@@ -184,6 +184,14 @@ async def test_a_family_that_is_not_published_any_more_keeps_no_host_from_its_re
     assert any("OSPinUnavailable" in str(entry) for entry in logs)
 
 
+async def test_a_family_that_is_not_published_any_more_holds_no_release_up() -> None:
+    p = Project()
+    part = await claimed(p)
+    retire(p, "Tahoe")
+    assert isinstance(await p.do(first(Goal.ABSENT, replace(p.machine, was_ready=NOW), part)), Done)
+    assert p.mac.name == name(Stage.RELEASING)
+
+
 async def test_a_family_that_is_not_published_any_more_is_claimed_for_nobody() -> None:
     p = Project()
     retire(p, "Tahoe")
@@ -246,6 +254,18 @@ async def test_a_host_that_is_not_there_is_gone_for_every_call_but_a_claim() -> 
     assert await p.do(release) == Done(gone=(p.tenancy,))
     outcome = await p.do(first(Goal.PRESENT, p.machine))
     assert isinstance(outcome, Refused)
+
+
+@pytest.mark.parametrize(
+    ("named", "is_gone"), [("mac-1", True), ("mac-2", False), ("", False), ("mac-1/x", True)]
+)
+def test_only_a_404_that_names_the_host_says_that_it_is_gone(named: str, *, is_gone: bool) -> None:
+    """A gateway's 404 names nothing: that was read as the end of a host once."""
+    call = ways.next_calls(Goal.PRESENT, machine(), (), LATER, SETTLE)[0]
+    call = replace(call, target=PartId("mac-1#m"))
+    problem = Problem(status=404, type="not_found", resource_id=named, json=True)
+    outcome = deeds._unread(Failed(problem), call, "mac-1")
+    assert isinstance(outcome, Done) is is_gone
 
 
 @pytest.mark.parametrize("route", ["mac.reinstall", "mac.update"])

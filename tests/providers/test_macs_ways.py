@@ -25,8 +25,10 @@ from macs_kit import (
 
 from hostler.domain.calls import Call, Effect, Shows
 from hostler.domain.claims import CLEAN
-from hostler.domain.host import HostGoal, tenancy
+from hostler.domain.host import HOST as HOST_SLOT
+from hostler.domain.host import HostGoal, HostOrigin, ReleasePolicy, tenancy
 from hostler.domain.machine import RETIRE, Asked, Fate, Machine
+from hostler.domain.outfit import REBOOT
 from hostler.domain.parts import Part
 from hostler.domain.phases import Goal
 from hostler.providers.scaleway.macs import hostways, ways
@@ -45,6 +47,7 @@ TEXTS = {
     "unnamed": "apple-silicon-brave-einstein",
     "other": "mine",
 }
+TERMINATE = ReleasePolicy.TERMINATE
 NOT_OURS = ("foreign", "damaged", "unnamed", "other")
 PASTS: tuple[tuple[Asked, ...], ...] = (
     (),
@@ -331,3 +334,55 @@ def test_a_host_is_given_up_step_by_step(fields: dict[str, object], expected: li
 def test_a_host_is_renamed_before_it_is_given_up() -> None:
     part = host_part(name(Stage.CLAIMED), commitment={"type": "renewed_monthly"})
     assert host_kinds(HostGoal.RETIRED, part) == ["mac.mark.retiring"]
+
+
+def test_a_host_is_rebooted_once_for_each_time_that_it_was_decided() -> None:
+    decided = machine(was_ready=NOW).with_fact(REBOOT, NOW + SETTLE)
+    claimed = tenancy_part(Stage.CLAIMED)
+    for at, expected in ((NOW, [ways.REBOOT]), (NOW + SETTLE, [])):
+        done = replace(decided, asked=(asked(ways.REBOOT, Fate.DONE, at),))
+        assert kinds(Goal.PRESENT, done, claimed) == expected
+    assert kinds(Goal.PRESENT, decided, claimed) == [ways.REBOOT]
+    assert kinds(Goal.PRESENT, decided, tenancy_part(Stage.CLAIMED, "busy")) == []
+    lapsed = replace(decided, asked=(asked(ways.REBOOT, Fate.LAPSED, NOW + SETTLE),))
+    assert kinds(Goal.PRESENT, lapsed, claimed) == [ways.REBOOT]
+
+
+def test_a_host_is_put_into_networks_only_while_it_is_ready() -> None:
+    for status, expected in (("ready", [f"{ways.ATTACH}.net-1"]), ("busy", []), ("error", [])):
+        part = tenancy_part(Stage.CLAIMED, status)
+        found = ways.next_calls(
+            Goal.PRESENT, machine(), (part,), LATER, SETTLE, networks=("net-1", "net-2")
+        )
+        assert [call.kind for call in found] == expected
+
+
+def noted(part: Part, **notes: str) -> Part:
+    return replace(part, notes=(*notes.items(), *part.notes))
+
+
+def test_a_clean_host_leaves_its_networks_before_it_is_put_back() -> None:
+    """While it is on its way out of one, nobody may have it."""
+    wiping, clean = host_part(name(Stage.WIPING)), {"wiping": NOW, "wiped": NOW}
+    assert host_kinds(HostGoal.WIPED, noted(wiping, nics="net-1:5"), **clean) == [ways.DETACH]
+    assert host_kinds(HostGoal.WIPED, noted(wiping, leaving="yes"), **clean) == []
+    assert host_kinds(HostGoal.WIPED, wiping, **clean) == [ways.FREE]
+
+
+@pytest.mark.parametrize(
+    ("policy", "expected"),
+    [(None, "mac.mark.parked"), (ReleasePolicy.KEEP, ways.FREE), (TERMINATE, ways.FREE)],
+)
+def test_a_host_that_we_pay_for_is_parked_unless_somebody_said_what_becomes_of_it(
+    policy: ReleasePolicy | None, expected: str
+) -> None:
+    clean = {"wiping": NOW, "wiped": NOW, "origin": HostOrigin.ORDERED, "policy": policy}
+    assert host_kinds(HostGoal.WIPED, host_part(name(Stage.WIPING)), **clean) == [expected]
+
+
+def test_a_host_that_left_its_networks_is_not_asked_to_again() -> None:
+    """The API goes on telling that it may be in some."""
+    part = reader().host(mac(name=name(Stage.RETIRING), vpc_status="vpc_enabled"))
+    left = (replace(asked(ways.DETACH, Fate.DONE), slot=HOST_SLOT),)
+    assert host_kinds(HostGoal.RETIRED, part) == [ways.DETACH]
+    assert host_kinds(HostGoal.RETIRED, part, asked=left) == [ways.DELETE]
