@@ -239,3 +239,15 @@ def test_it_is_said_why_no_host_can_be_taken() -> None:
         f"no_available_host: no host fits {OFFER} (hosts: 1 foreign, 1 held)"
     )
     assert "none at all" in none_free(fleet_seen(()))
+
+
+def test_a_machine_that_just_let_go_of_its_host_takes_another_in_a_later_turn() -> None:
+    """Its tie is loosened first: the store lets it have one host."""
+    bare = on_host(Phase.STARTING, host=None, places=(), was_ready=None)
+    free_box = (Free(part=box(), offer=OFFER),)
+
+    def takes(before: Machine) -> int:
+        step = Step(before=before, machine=bare, parts=())
+        return len(assign((step,), MAIN, fleet_seen((before,), free=free_box)).takes)
+
+    assert (takes(on_host(Phase.STARTING, was_ready=None)), takes(bare)) == (0, 1)

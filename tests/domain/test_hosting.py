@@ -173,6 +173,7 @@ FREE = record(condition=HostCondition.FREE, wiped=BEGIN, name=box().name)
     [
         ("pool", True),
         ("parked", True),
+        ("ordered", True),
         ("other", False),
         ("foreign", False),
         ("unnamed", False),
