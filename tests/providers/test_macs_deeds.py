@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 import structlog
-from macs_kit import MACHINE, NOW, OTHER, SETTLE, Project, machine, name, record
+from macs_kit import MACHINE, NOW, OTHER, SETTLE, Project, mac, machine, name, record
 
 from hostler.domain.calls import Call, Done, Outcome, Refusal, Refused
 from hostler.domain.host import HOST as HOSTS
@@ -420,3 +420,13 @@ async def test_no_secret_is_in_what_a_look_or_a_call_tells() -> None:
     outcome: Outcome = await p.do(first(Goal.ABSENT, replace(p.machine, was_ready=NOW), part))
     assert secret not in repr((part, outcome))
     assert part.note("witness")
+
+
+async def test_an_answer_that_shows_another_machines_name_tells_nothing_of_ours() -> None:
+    """Somebody renamed it between our write and the answer: only a look can tell."""
+    p = Project()
+    call = first(Goal.PRESENT, p.machine)
+    told = p.macs._deeds._done(call, mac(id=p.ids[0], name=name(Stage.PENDING)))
+    assert [part.id for part in told.parts] == [p.tenancy]
+    other = p.macs._deeds._done(call, mac(id=p.ids[0], name=name(Stage.PENDING, OTHER)))
+    assert other == Done()

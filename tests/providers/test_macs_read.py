@@ -1,15 +1,17 @@
 """What is read of a Mac: its password, its pool, its stage, and whose it is."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from macs_kit import HOST, MACHINE, OTHER, STRANGER, mac, name, reader
+from macs_kit import FLEET, HOST, MACHINE, OTHER, STRANGER, mac, name, reader
 
 from hostler.domain.host import tenancy
 from hostler.domain.parts import Condition
 from hostler.providers.scaleway.macs.names import TENANCIES, Stage
+from hostler.providers.scaleway.macs.networks import Attached
 from hostler.providers.scaleway.macs.read import SEALED, password
 
 
@@ -135,3 +137,26 @@ def test_the_family_is_that_of_the_image_or_else_of_its_name() -> None:
     devos = reader().host(mac(os={"id": "1", "name": "devos-tahoe-2026.06.30", "family": "DevOS"}))
     assert named.note("family") == "tahoe"
     assert devos.note("family") == "devos"
+
+
+@pytest.mark.parametrize(
+    ("attached", "condition"),
+    [
+        ((), Condition.STARTING),
+        ((Attached("net-2", 7),), Condition.STARTING),
+        ((Attached("net-1", 0),), Condition.STARTING),
+        ((Attached("net-1", 5, leaves=True),), Condition.STARTING),
+        ((Attached("net-1", 5),), Condition.UP),
+        ((Attached("net-1", 5), Attached("net-2", 7)), Condition.UP),
+    ],
+)
+def test_a_machine_is_up_when_it_is_in_its_networks_with_a_known_vlan(
+    attached: tuple[Attached, ...], condition: Condition
+) -> None:
+    wired = replace(reader(), networks={FLEET: ("net-1",)}, attached={HOST: attached})
+    part = wired.tenancy(mac(name=name(Stage.CLAIMED)))
+    assert part is not None
+    assert part.condition is condition
+    others = replace(wired, networks={})
+    assert (part := others.tenancy(mac(name=name(Stage.CLAIMED)))) is not None
+    assert part.condition is Condition.UP

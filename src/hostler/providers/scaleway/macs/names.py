@@ -46,7 +46,6 @@ _NAME = re.compile(
     rf"\.(?P<fleet>{_FLEET})\.(?P<machine>{_MACHINE})\.(?P<pool>[0-9a-f]{{6}})"
     rf"\.(?P<check>[0-9a-f]{{8}})"
 )
-_LONGEST = 250
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +72,7 @@ def _check(installation: str, stage: str, body: str) -> str:
 @lru_cache(maxsize=65536)
 def name_of(text: str) -> Name | None:
     """Return the name that a text is, or None: strict, and never raises."""
-    found = _NAME.fullmatch(text) if len(text) <= _LONGEST else None
+    found = _NAME.fullmatch(text)
     if found is None:
         return None
     name = Name(
