@@ -8,7 +8,8 @@ import pytest
 from hostler.domain import lists
 from hostler.domain.attempts import Diagnosis, Trouble
 from hostler.domain.bootstrap import digest_of
-from hostler.domain.commands import KeepHost, KeepRow
+from hostler.domain.buying import Limits
+from hostler.domain.commands import KeepHost, KeepRow, OrderHosts, Tend
 from hostler.domain.decide import decide
 from hostler.domain.drift import Drift
 from hostler.domain.fleet import FleetRow, Probe, ProbeKind
@@ -288,3 +289,31 @@ def test_a_machine_that_is_held_or_ends_is_not_the_first() -> None:
     held = replace(machine, hold=Hold(until=BEGIN + 9 * HOUR, why="", actor="ann"))
     assert canaries(KNOWN, (held, own), second) == [2]
     assert canaries(KNOWN, (starting(), own), second) == [2]
+
+
+def test_what_failed_with_another_list_is_not_kept_for_this_one() -> None:
+    trouble, broken = Trouble(failures=3, listed=True), replace(KNOWN, broken=BEGIN)
+    assert lists.keeps(host(1, trouble=trouble), broken)
+    assert not lists.keeps(host(1, trouble=trouble), KNOWN)
+    assert not lists.keeps(host(1, replace(FAILED, digest="older"), trouble=trouble), broken)
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_a_machine_that_is_asked_for_by_name_waits_for_another_list(*, broken: bool) -> None:
+    free = Free(part=box(host=HostId("host-9")), offer=OFFER)
+    now = replace(seen(*((host(1), host(2)) if broken else ())), free=(free,))
+    waits = replace(on_host(Phase.WANTED), host=None, places=(), was_ready=None, since=now.now)
+    now = replace(now, machines=(waits,), fleet=replace(now.fleet, renews=False))
+    decision = decide(now, FakeWays(addresses=0))
+    (verdict,) = decision.verdicts
+    assert verdict.blocker.startswith("outfit_broken") is broken
+    begun = [c.machine.phase for c in decision.commands if isinstance(c, Tend)]
+    assert (Phase.STARTING in begun) is not broken
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_nothing_is_ordered_for_a_list_at_fault(*, broken: bool) -> None:
+    now = seen(*((host(1), host(2)) if broken else ()), size=4)
+    now = replace(now, limits=Limits())
+    commands = decide(now, FakeWays(addresses=0)).commands
+    assert any(isinstance(command, OrderHosts) for command in commands) is not broken

@@ -14,7 +14,7 @@ from hostler.domain.lists import is_prepared_by_ssh
 from hostler.domain.machine import Machine
 from hostler.domain.parts import Looked, Scope
 from hostler.domain.phases import Goal
-from hostler.domain.seen import Answer, Answered, Probed, Seen
+from hostler.domain.seen import Probed, Seen
 from hostler.domain.sure import parts_of
 from hostler.domain.view import merge
 from hostler.ports.provider import Connection
@@ -300,16 +300,11 @@ class AccountLoop:
             self.nudge()
 
     async def _ask(self, tend: Tend, seen: Seen) -> None:
-        """Ask a machine's host whether it is busy; without an address that is not known."""
-        machine, now = tend.machine, self._ports.clock.now()
-        answered = Answered(answer=Answer.UNKNOWN, at=now, text="it has no address")
+        """Ask a machine's host whether it is busy."""
         try:
-            connection = self._account.provider.connection(machine, parts_of(machine, seen))
-            if connection is not None:
-                answered = await self._outfitter.ask(machine, connection, seen)
+            await self._outfitter.ask(tend.machine, seen)
         finally:
-            self.state.answers[machine.id] = answered
-            self.state.asking.discard(machine.id)
+            self.state.asking.discard(tend.machine.id)
         self.nudge()
 
     async def _probed(

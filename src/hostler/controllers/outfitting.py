@@ -27,6 +27,7 @@ from hostler.domain.pins import Ruling, expected, judge
 from hostler.domain.revision import Revision, Tried
 from hostler.domain.seen import Answer, Answered, Probed, Seen
 from hostler.domain.shown import Shows
+from hostler.domain.sure import parts_of
 from hostler.ports.asker import Question
 from hostler.ports.hosts import KeepsHosts
 from hostler.ports.preparer import Hides, Order, Prepared
@@ -86,8 +87,18 @@ class Outfitter:
             begun=begun, passed=prepared.well, text=text, output=prepared.output, ended=ended
         )
 
-    async def ask(self, machine: Machine, connection: Connection, seen: Seen) -> Answered:
-        """Ask a machine's host whether it is busy; what has no pinned key is not asked."""
+    async def ask(self, machine: Machine, seen: Seen) -> None:
+        """Ask a machine's host whether it is busy, and remember what it said."""
+        answers, now = self._state.answers, self._ports.clock.now()
+        answers[machine.id] = Answered(answer=Answer.UNKNOWN, at=now, text="it was not asked")
+        connection = self._provider.connection(machine, parts_of(machine, seen))
+        if connection is None:
+            answers[machine.id] = replace(answers[machine.id], text="it has no address")
+            return
+        answers[machine.id] = await self._asked(machine, connection, seen)
+
+    async def _asked(self, machine: Machine, connection: Connection, seen: Seen) -> Answered:
+        """Ask once; what has no pinned key is told nothing."""
         begun, probe = self._ports.clock.now(), seen.fleet.probe
         host = self._state.stable.hosts.get(machine.host or HostId(""))
         key = expected(host.pin, _wiped(host, machine)) if host is not None else ""

@@ -45,7 +45,7 @@ def decide(seen: Seen, ways: Ways, rests: Rests | None = None) -> Decision:
 
 
 def _decided(seen: Seen, ways: Ways, rests: Rests) -> Decision:
-    seen = _with_revision(seen)
+    seen = lists.with_revision(seen)
     row, machines = granted(seen)
     row = row if row.revision == seen.revision else replace(row, revision=seen.revision)
     row = pooling.with_room(row, machines.values(), seen)
@@ -105,14 +105,6 @@ def _told(sizing: Sizing, row: FleetRow) -> Sizing:
     """Say of the fleet that its list of commands is at fault, whatever else is to be said."""
     broken = lists.condition(row.revision)
     return replace(sizing, condition=broken) if broken else sizing
-
-
-def _with_revision(seen: Seen) -> Seen:
-    """Return what is seen with what that teaches of the fleet's list of commands."""
-    known = lists.reviewed(seen.row, seen)
-    if not known.digest:
-        return seen
-    return replace(seen, revision=known, canaries=lists.canaries(known, seen))
 
 
 def _let_go(step: Step) -> HostId | None:

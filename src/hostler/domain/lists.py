@@ -34,6 +34,14 @@ def is_prepared_by_ssh(seen: Seen) -> bool:
     return bool(seen.traits.hosts) and seen.fleet.probe.kind is ProbeKind.SSH
 
 
+def with_revision(seen: Seen) -> Seen:
+    """Return what is seen with what that teaches of the fleet's list of commands."""
+    known = reviewed(seen.row, seen)
+    if not known.digest:
+        return seen
+    return replace(seen, revision=known, canaries=canaries(known, seen))
+
+
 def reviewed(row: FleetRow, seen: Seen) -> Revision:
     """Return what is known of the list in force, with what the records of hosts tell by now."""
     wanted = digest_of(seen.fleet.probe.commands) if is_prepared_by_ssh(seen) else ""
