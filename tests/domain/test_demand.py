@@ -15,6 +15,11 @@ def test_a_demand_holds_from_each_step_on_and_is_unknown_from_its_end() -> None:
     assert [demand.at(time) for time in asked] == [0, 1, 3, 0, 2, 0]
 
 
+def test_what_is_known_of_a_demand_at_a_time_has_no_step_that_comes_later() -> None:
+    known = demand_of(STEPS, T + 6 * H).known(T + 3 * H)
+    assert known == Demand(times=(T, T + 2 * H, T + 3 * H), wanted=(1, 3, 0), until=T + 3 * H)
+
+
 def test_the_last_step_of_a_time_counts_and_what_changes_nothing_is_left_out() -> None:
     demand = demand_of([(T, 1), (T + H, 4), (T + H, 2), (T + 2 * H, 2)], T + 3 * H)
     assert demand.times == (T, T + H)

@@ -74,6 +74,7 @@ def test_a_policy_sees_nothing_of_what_is_yet_to_come() -> None:
 
     Backtest(generated(2, 1, MONDAY), watching).play()
     assert all(situation.past.until == situation.now for situation in seen)
+    assert all(time <= s.now for s in seen for time in s.past.times)
     assert all(situation.past.at(situation.now + H) == 0 for situation in seen)
 
 

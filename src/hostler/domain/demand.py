@@ -34,6 +34,11 @@ class Demand:
         place = bisect_right(self.times, time) - 1
         return self.wanted[place] if place >= 0 and time < self.until else 0
 
+    def known(self, until: datetime) -> "Demand":
+        """Return what is known of the demand at a time: nothing of what comes after it."""
+        place = bisect_right(self.times, until)
+        return Demand(times=self.times[:place], wanted=self.wanted[:place], until=until)
+
     def since(self, start: datetime) -> "Demand":
         """Return the demand from a time on."""
         if not self.times or start <= self.start:

@@ -192,7 +192,7 @@ class Backtest:
         return Situation(
             now=self._now,
             hosts=tuple(stay.host for stay in self._stays.values()),
-            past=replace(self._demand, until=self._now),
+            past=self._demand.known(self._now),
             coming=tuple(self._coming),
             waiting=len(self._waiting),
             ordered=tuple(self._ordered),
