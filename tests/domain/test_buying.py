@@ -14,6 +14,7 @@ from hostler.domain.buying import (
     taken_first,
 )
 from hostler.domain.demand import Demand, demand_of
+from hostler.domain.forecast import Outlook
 from hostler.domain.ids import HostId
 
 MONDAY = datetime(2026, 1, 5, tzinfo=UTC)
@@ -86,6 +87,22 @@ def test_only_as_many_are_kept_as_the_record_wanted() -> None:
     noon = MONDAY + 2 * D + 12 * H
     hosts = [host(number, 27 * H, noon, free=timedelta(0)) for number in range(5)]
     assert len(default(situation(noon, *hosts, past=workdays(3))).ends) == 3
+
+
+def test_the_hosts_that_are_paid_and_those_on_the_way_are_counted_before_one_more_is_kept() -> None:
+    noon = MONDAY + 2 * D + 12 * H
+    free, paid = host(1, 27 * H, noon, free=0 * H), host(2, 5 * H, noon, free=0 * H)
+    alone = situation(noon, free, past=workdays(3))
+    assert default(alone).ends == ()
+    assert default(replace(alone, hosts=(free, paid))).ends == ()
+    assert len(default(replace(alone, hosts=(free, paid), coming=(noon + H / 4,))).ends) == 1
+
+
+def test_the_less_a_purchase_that_is_spared_saves_the_less_is_kept() -> None:
+    noon = MONDAY + 2 * D + 12 * H
+    asked = situation(noon, host(1, 27 * H, noon, free=0 * H), past=workdays(3))
+    assert default(asked, Outlook(saved=0.1)).ends == ()
+    assert len(default(asked, Outlook(saved=0.05)).ends) == 1, "less than the hour of lunch"
 
 
 def test_demand_takes_the_longest_paid_host_and_lets_the_one_go_that_is_due_first() -> None:

@@ -3,7 +3,7 @@
 A host is paid for a whole floor (24 hours by Apple's licence) and then for as long as it stands. So
 a free host is kept while its window runs, and demand takes it before anything is bought; the one
 question is for how long to keep a free host whose window is over. That is ski rental with a memory:
-on days like this one, would keeping it have cost less than another host later (see forecast.py)?
+on days like this one, how soon was it wanted again, and what does another one cost (forecast.py)?
 """
 
 from collections.abc import Callable, Iterable
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from .demand import Demand
-from .forecast import Outlook, Windows, likely, worth_keeping
+from .forecast import Outlook, likely, lost, worth_keeping
 from .ids import HostId
 
 _MIN = timedelta(minutes=1)
@@ -122,7 +122,7 @@ def let_go_first(hosts: Iterable[Leased]) -> list[Leased]:
 
 def default(situation: Situation, outlook: Outlook | None = None) -> Purchase:
     """Order what waits; end what is free and paid no longer, unless keeping it costs less."""
-    over = _over(situation)
+    over = windows_over(situation)
     kept = _kept(situation, len(over), outlook or Outlook()) if over else 0
     ends = tuple(Ended(host=host.id, why=_WHY) for host in over[kept:])
     return purchase(situation, ends, (situation.now + _AGAIN,) if kept else ())
@@ -134,15 +134,17 @@ _AGAIN = 10 * _MIN
 
 def _kept(situation: Situation, free: int, outlook: Outlook) -> int:
     """Return how many of the free hosts whose window is over are kept."""
-    now, step = situation.now, outlook.step
+    now, past = situation.now, situation.past
     at_work = situation.waiting + sum(host.busy for host in situation.hosts)
-    floor = int(situation.lead.floor / step)
-    dues = sorted(max(0, int((host.paid_until - now) / step)) for host in situation.hosts)
-    windows = Windows(dues=(*dues, *[floor] * len(situation.coming)), floor=floor)
-    return worth_keeping(likely(situation.past, now, at_work, outlook), windows, free)
+    courses = likely(past, now, at_work, outlook)
+    if not courses:
+        return 0
+    others = len(situation.hosts) + len(situation.coming) - free
+    saves = outlook.saved * (lost(past, now, situation.lead.floor, outlook) / outlook.step)
+    return worth_keeping(courses, others, free, saves)
 
 
-def _over(situation: Situation) -> list[Leased]:
+def windows_over(situation: Situation) -> list[Leased]:
     """Return the hosts whose window is over and on which nobody is, those free first, first."""
     found = [
         (host.free_from, host.id, host)

@@ -1,8 +1,9 @@
-"""Forecast: what keeping free hosts would come to on days like this one, by arithmetic on counts.
+"""Forecast: when free hosts are likely to be wanted again, and what it costs to buy others then.
 
-Hosts are alike but for the ends of their windows, so those ends are all there is to say of them.
-Along the demand of a recorded day, what is short is bought and what is over and not wanted soon is
-ended: that gives the hours that are paid with so many hosts kept for so long, and without.
+Hosts are alike, so a free host is wanted as soon as demand exceeds the number of the others. When
+that may be is read off the recorded days that were like this one. A host that is bought instead is
+paid for a whole floor, and the work of the day needs only a part of it: what the windows of the
+recorded time would have lost on the average is what it saves to keep a host that is wanted in time.
 """
 
 from bisect import bisect_right
@@ -13,41 +14,29 @@ from datetime import date, datetime, timedelta
 
 from .demand import Demand
 
+_HOUR = timedelta(hours=1)
 _DAY = timedelta(days=1)
 Backs = Mapping[date, tuple[timedelta, ...]]
+Course = tuple[int, ...]
+"""One way in which demand may go on: how many are wanted now, and at most in each step to come."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outlook:
-    """How a forecast looks: so far ahead, in steps, at the newest `samples` days like each day.
+    """How a forecast looks: so far ahead, in steps, at all days like each day for so long back.
 
     `quiet` are the days of the week (Monday is 0, in UTC) that are alike among themselves, and
-    unlike the others. `near` is how long a host waits, later on, for what comes for sure; `fades`
-    is how long that matters which is otherwise today.
+    unlike the others. `fades` is how long that matters which is otherwise today. `saved` is how
+    much of what a window usually loses is saved by not buying one: not all of it, since a host that
+    is bought today may spare another one tomorrow.
     """
 
     step: timedelta = timedelta(minutes=30)
-    ahead: timedelta = timedelta(days=3)
-    samples: int = 5
+    ahead: timedelta = timedelta(hours=12)
+    back: timedelta = timedelta(days=14)
     quiet: frozenset[int] = frozenset({5, 6})
-    near: timedelta = timedelta(hours=2)
-    fades: timedelta = timedelta(hours=4)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Course:
-    """One way in which demand may go on: how many are wanted in each step, and how many soon."""
-
-    wanted: tuple[int, ...]
-    soon: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Windows:
-    """The ends of the windows of all hosts, in steps from now and in order; and the floor."""
-
-    dues: tuple[int, ...]
-    floor: int
+    fades: timedelta = timedelta(hours=2)
+    saved: float = 0.85
 
 
 # ---------------------------------------------------------------- what is likely
@@ -64,17 +53,17 @@ def likely(past: Demand, now: datetime, at_work: int, outlook: Outlook) -> tuple
     courses = list[Course]()
     for number, ago in enumerate(backs[now.date()]):
         wanted = _wanted(past, starts, backs, number, outlook)
-        courses.append(
-            _course(at_work, _faded(wanted, at_work - past.at(now - ago), outlook), outlook)
-        )
+        other = at_work - past.at(now - ago)
+        courses.append((at_work, *_faded(wanted, other, outlook)))
     return tuple(courses)
 
 
 def alike(past: Demand, now: datetime, time: datetime, outlook: Outlook) -> tuple[timedelta, ...]:
-    """Return how long ago the newest days like a time's were, as far as their record is whole."""
+    """Return how long ago the days like a time's were, as far as their record is whole."""
     quiet = time.weekday() in outlook.quiet
+    first = max(past.start, now - outlook.back)
     found, ago = list[timedelta](), _DAY
-    while len(found) < outlook.samples and time - ago >= past.start:
+    while time - ago >= first:
         then = time - ago
         if (then.weekday() in outlook.quiet) is quiet and then + _DAY <= now + outlook.step:
             found.append(ago)
@@ -109,47 +98,80 @@ def _faded(wanted: Sequence[int], other: int, outlook: Outlook) -> list[int]:
     return [*near, *wanted[steps:]]
 
 
-def _course(at_work: int, wanted: Sequence[int], outlook: Outlook) -> Course:
-    """Return a course that begins with what is at work now."""
-    near = int(outlook.near / outlook.step)
-    soon = (max(wanted[n : n + near + 1]) for n in range(len(wanted)))
-    return Course(wanted=(at_work, *wanted), soon=(at_work, *soon))
-
-
 # ---------------------------------------------------------------- what it comes to
 
 
-def paid(course: Course, windows: Windows, kept: int, until: int) -> int:
-    """Return the steps of hosts that are paid along a course; `kept` hosts stay until a step."""
-    dues, there, total, soon = deque(windows.dues), len(windows.dues), 0, course.soon
-    for n, wanted in enumerate(course.wanted):
-        if wanted > there:
-            dues.extend([n + windows.floor] * (wanted - there))
-            there = wanted
-        else:
-            least = kept if n < until and kept > soon[n] else soon[n]
-            while there > least and dues[0] <= n:
-                dues.popleft()
-                there -= 1
-        total += there
-    return total
+def lost(past: Demand, now: datetime, floor: timedelta, outlook: Outlook) -> timedelta:
+    """Return how long, of a whole window, nobody would have been on its host, on the average.
+
+    The record is played hour by hour: what is short is bought, and nothing is kept. Without any
+    window a whole floor is lost.
+    """
+    wanted = _by_hour(past, max(past.start, now - outlook.back), now)
+    hours = int(floor / _HOUR)
+    paid, idle = _windows(wanted, hours)
+    return floor * (idle / paid) if paid else floor
 
 
-TIMES = (1, 2, 4, 8, 16, 30)
-"""For how many steps it is tried to keep hosts; whoever is kept is asked about again soon."""
+def _by_hour(past: Demand, start: datetime, now: datetime) -> list[int]:
+    """Return the most that was wanted in each whole hour from a start on."""
+    place, wanted, most = bisect_right(past.times, start), past.at(start), list[int]()
+    for hour in range(int((now - start) / _HOUR)):
+        begin, end = start + hour * _HOUR, start + (hour + 1) * _HOUR
+        highest = wanted
+        while place < len(past.times) and past.times[place] < end:
+            wanted = past.wanted[place]
+            highest = wanted if past.times[place] == begin else max(highest, wanted)
+            place += 1
+        most.append(highest)
+    return most
 
 
-def worth_keeping(courses: Sequence[Course], windows: Windows, free: int) -> int:
-    """Return how many of the free hosts whose window is over it pays to keep, on average."""
+def _windows(wanted: Sequence[int], floor: int) -> tuple[int, int]:
+    """Return the hours of all windows that are bought for a demand, and how many are idle."""
+    there = wanted[0] if wanted else 0
+    dues, paid, idle = deque([0] * there), 0, 0
+    for hour, most in enumerate(wanted):
+        if most > there:
+            dues.extend([hour + floor] * (most - there))
+            paid += (most - there) * min(floor, len(wanted) - hour)
+            there = most
+        while there > most and dues[0] <= hour:
+            dues.popleft()
+            there -= 1
+        idle += there - most
+    return paid, idle
 
-    def cost(kept: int, until: int) -> int:
-        return sum(paid(course, windows, kept, until) for course in courses)
 
-    others = len(windows.dues) - free
-    best, least = 0, cost(0, 0)
-    for number in range(1, free + 1 if courses else 0):
-        value = min(cost(others + number, until) for until in TIMES)
-        if value >= least:
-            break
-        best, least = number, value
-    return best
+def worth_keeping(courses: Sequence[Course], others: int, free: int, saves: float) -> int:
+    """Return how many of the free hosts whose window is over it pays to keep, beside the others.
+
+    `saves` is what it saves, in steps, not to buy a host. Each one more is wanted later than the
+    one before, so whoever does not pay ends the count.
+    """
+    kept = 0
+    while kept < free and _pays(_waits(courses, others + kept + 1), len(courses), saves):
+        kept += 1
+    return kept
+
+
+def _waits(courses: Sequence[Course], level: int) -> list[int]:
+    """Return after how many steps demand reaches a level, where it does, the soonest first."""
+    return sorted(
+        next(n for n, wanted in enumerate(course) if wanted >= level)
+        for course in courses
+        if max(course) >= level
+    )
+
+
+def _pays(waits: Sequence[int], courses: int, saves: float) -> bool:
+    """Tell whether there is a time until which a host is kept for less than that is likely to save.
+
+    Where it is wanted by then it is idle until it is wanted, elsewhere for all of the time.
+    """
+    idle = 0
+    for number, wait in enumerate(waits, 1):
+        idle += wait
+        if idle + (courses - number) * (wait + 1) < number * saves:
+            return True
+    return False

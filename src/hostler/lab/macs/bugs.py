@@ -224,7 +224,7 @@ BUGS: dict[str, Bug] = {
     "window-ignored": Bug(
         words="a host that is free is ended at once, whatever was paid for it",
         puts=(
-            ("domain.buying:_over", wantdefects.all_are_over),
+            ("domain.buying:windows_over", wantdefects.all_are_over),
             (f"{_MACS}.hostways:_ended", defects.delete_until_granted),
         ),
         caught=("S11",),
@@ -232,7 +232,7 @@ BUGS: dict[str, Bug] = {
     ),
     "kept-for-ever": Bug(
         words="a host that was ordered is never ended, though nobody needs it",
-        puts=(("domain.buying:_over", wantdefects.none_is_over),),
+        puts=(("domain.buying:windows_over", wantdefects.none_is_over),),
         caught=("S11",),
         askings=_UP_AND_DOWN,
         wants=_ORDERS,
