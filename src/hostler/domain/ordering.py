@@ -105,7 +105,8 @@ def _remembered(row: FleetRow, seen: Seen) -> FleetRow:
 
 def _situation(steps: tuple[Step, ...], row: FleetRow, seen: Seen) -> Situation:
     hosts = tuple(_leased(steps, seen))
-    seconds = [(sized.at, sized.size) for sized in row.sizes]
+    pool = _in_pool(steps, frozenset(host.id for host in hosts), seen)
+    beyond = [(sized.at, max(0, sized.size - pool)) for sized in row.sizes]
     wanted = sum(step.machine.wanted or wakes(step) for step in steps)
     waiting = row.wished(seen.fleet) - wanted
     limits = seen.limits or Limits(batch=0)
@@ -113,13 +114,23 @@ def _situation(steps: tuple[Step, ...], row: FleetRow, seen: Seen) -> Situation:
     return Situation(
         now=seen.now,
         hosts=hosts,
-        past=demand_of(seconds, seen.now),
+        past=demand_of(beyond, seen.now),
         coming=(*_coming(row, seen), *_called_back(seen)),
         waiting=max(0, waiting - len(seen.free)),
         ordered=tuple(order.at for order in row.orders),
         price=max((limits.price, *prices)),
         limits=_shared(limits, seen),
     )
+
+
+def _in_pool(steps: tuple[Step, ...], leased: frozenset[HostId], seen: Seen) -> int:
+    """Return for how many machines the pool has hosts: what was wanted of those was never bought.
+
+    It is the pool as it is now: how many hosts it had earlier is not on record.
+    """
+    served = [step for step in steps if step.machine.wanted or wakes(step)]
+    at_work = sum(step.machine.host not in leased for step in served)
+    return at_work + sum(free.id not in leased for free in seen.free)
 
 
 def _shared(limits: Limits, seen: Seen) -> Limits:
