@@ -39,6 +39,21 @@ class Team:
     release: float = 1.2
 
 
+STEADY = Team()
+RESTLESS = Team(kept=60 * _MIN, release=1.5)
+"""Machines go one hour after their last job, and releases are of half as much again."""
+SPIKY = Team(
+    day=6.0,
+    night=0.5,
+    weekend=0.4,
+    kept=60 * _MIN,
+    bursts=3.0,
+    burst=12,
+    nightly=4,
+    release=1.5,
+)
+"""A small team whose demand is mostly merge trains: three a day, of up to twelve jobs at once."""
+
 _HOURS = (
     *(0.0,) * 7,
     *(0.15, 0.5, 0.9, 1.0, 0.95, 0.55, 0.75, 1.0, 1.0, 0.95, 0.7, 0.4, 0.2, 0.1),

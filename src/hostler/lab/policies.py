@@ -3,7 +3,16 @@
 from collections.abc import Mapping
 from datetime import timedelta
 
-from hostler.domain.buying import Ended, Policy, Purchase, Situation, default, purchase
+from hostler.domain.buying import (
+    Ended,
+    Policy,
+    Purchase,
+    Situation,
+    default,
+    purchase,
+    windows_over,
+)
+from hostler.domain.demand import Demand
 
 
 def never_end(situation: Situation) -> Purchase:
@@ -27,6 +36,24 @@ def idle_after(time: timedelta) -> Policy:
         over = [host for host, end in ends.items() if end <= situation.now]
         why = "it was free for as long as is allowed"
         return purchase(situation, tuple(Ended(host=host, why=why) for host in over), due)
+
+    return policy
+
+
+def knowing(demand: Demand, ahead: timedelta) -> Policy:
+    """Return the policy that knows the demand so far ahead, and keeps what is wanted by then.
+
+    Nobody can have it. It says what a perfect forecast of the hours to come would be worth.
+    """
+    steps = tuple(zip(demand.times, demand.wanted, strict=True))
+
+    def policy(situation: Situation) -> Purchase:
+        now, over = situation.now, windows_over(situation)
+        others = len(situation.hosts) + len(situation.coming) - len(over)
+        soon = [wanted for time, wanted in steps if now < time <= now + ahead]
+        kept = max(0, max([demand.at(now), *soon]) - others)
+        ends = tuple(Ended(host=host.id, why="nobody wants it soon") for host in over[kept:])
+        return purchase(situation, ends, (now + timedelta(minutes=10),) if over[:kept] else ())
 
     return policy
 
