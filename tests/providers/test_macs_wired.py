@@ -1,0 +1,37 @@
+"""What is known of the private networks of Macs between one listing and the next."""
+
+from macs_kit import HOST, ZONE
+
+from hostler.domain.ids import Zone
+from hostler.providers.scaleway.macs.api import MacApi
+from hostler.providers.scaleway.macs.networks import Attached, Networks
+from hostler.providers.scaleway.macs.wire import Attachment
+from hostler.providers.scaleway.pages import Listing
+
+
+class Listed(MacApi):
+    """Answers listings of attachments in turn."""
+
+    def __init__(self, *listings: Listing[Attachment]) -> None:
+        self._listings = list(listings)
+
+    async def all_attachments(self, zone: Zone) -> Listing[Attachment]:
+        assert zone == ZONE
+        return self._listings.pop(0)
+
+
+IN_NET = Attachment(id="a-1", server_id=HOST, private_network_id="net-1", vlan=5)
+
+
+async def test_a_listing_that_fails_keeps_what_was_known() -> None:
+    """It shows fewer networks than there are: a Mac would be put into them once more."""
+    networks = Networks(
+        Listed(Listing({"a-1": IN_NET}), Listing(error="page 2: 502"), Listing[Attachment]())
+    )
+    await networks.learn(ZONE)
+    assert networks.of(ZONE) == {HOST: (Attached("net-1", 5),)}
+    await networks.learn(ZONE)
+    assert networks.of(ZONE) == {HOST: (Attached("net-1", 5),)}
+    await networks.learn(ZONE)
+    assert networks.of(ZONE) == {}
+    assert networks.of(Zone("fr-par-2")) == {}
