@@ -140,6 +140,22 @@ def test_a_wiped_host_is_free_once_it_bears_a_name_that_may_be_claimed(stage: st
     assert early.host.condition is HostCondition.WIPING, "named so in mid-wipe, it is not"
 
 
+def test_a_wipe_whose_end_nobody_saw_before_the_host_was_in_the_pool_proves_nothing() -> None:
+    """Somebody put it there: it may have been claimed and used since."""
+    step = decided(hosts_seen(WIPING, box("pool"), now=LATER))
+    assert (step.host.condition, step.goal) == (HostCondition.DIRTY, None)
+    assert (step.host.wiping, step.host.wiped) == (None, None)
+
+
+@pytest.mark.parametrize("stage", ["pending", "claimed", "resting", "rested"])
+def test_a_host_that_bears_a_tenants_name_again_is_wiped_once_more(stage: str) -> None:
+    """Between two looks another installation claimed and used it, and a person renamed it."""
+    host = WIPING.with_asked(call(WIPE, Fate.DONE))
+    step = decided(hosts_seen(host, box(stage), now=LATER))
+    assert (step.host.condition, step.goal) == (HostCondition.DIRTY, HostGoal.WIPED)
+    assert (step.host.wiping, step.host.wiped, step.host.asked) == (None, None, ())
+
+
 def test_a_wipe_that_ends_in_error_is_a_strike_and_is_asked_for_again() -> None:
     host = WIPING.with_asked(call(WIPE, Fate.DONE))
     step = decided(hosts_seen(host, box("wiping", Condition.FAILED), now=LATER))

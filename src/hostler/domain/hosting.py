@@ -17,10 +17,13 @@ from .machine import RETIRE, RETIRE_ASKED, Asked, Fate, Machine
 from .parts import Condition, Part
 from .phases import Phase
 from .reasons import Reason
-from .stages import AT_HOME, OTHERS, OURS
+from .stages import AT_HOME, OTHERS, OURS, TENANT
 from .tenancies import ALONE, FAULT, STRANGER
 from .traits import Traits
 from .view import View
+
+_IN_USE = TENANT - {"releasing"}
+"""The stages of names that a wipe of ours never leaves."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -341,13 +344,9 @@ def _left(host: Host, part: Part, seen: HostsSeen) -> Host:
 
 
 def _wiped(host: Host, part: Part, seen: HostsSeen) -> Host:
-    """Follow a wipe: begun when it was seen, over when the host is ready in a later look.
-
-    A host that bears somebody else's name by now is not ours to wipe: a person lends it, or another
-    installation claimed it as soon as it was back in the pool.
-    """
-    if part.note("stage") in OTHERS and not host.adopted:
-        return _left(host, part, seen)
+    """Follow a wipe: begun when it was seen, over when the host is ready in a later look."""
+    if (renamed := _renamed(host, part, seen)) is not None:
+        return renamed
     at = seen.view.shown(seen.view.sightings[PartId(host.id)])
     wipe = next((a for a in host.asked if a.shows is shown.Shows.WIPE), None)
     if host.wiping is None and wipe is not None and wipe.fate is Fate.DONE:
@@ -365,6 +364,30 @@ def _wiped(host: Host, part: Part, seen: HostsSeen) -> Host:
     if host.wiped is not None and part.note("stage") in AT_HOME:
         return replace(host, goal=None).now(HostCondition.FREE, seen.now, "wiped, and put back")
     return host
+
+
+def _renamed(host: Host, part: Part, seen: HostsSeen) -> Host | None:
+    """Return a host whose wipe is followed and that somebody renamed, or None where nobody did.
+
+    One that bears somebody else's name is not ours to wipe: a person lends it, or another
+    installation claimed it as soon as it was back in the pool. One that bears a tenant's name, or
+    is in the pool before its wipe was seen to end, may have been used since: that proof is void.
+    """
+    stage = part.note("stage")
+    if stage in OTHERS and not host.adopted:
+        return _left(host, part, seen)
+    if stage in _IN_USE:
+        void = replace(_void(host), goal=HostGoal.WIPED)
+        return void.now(HostCondition.DIRTY, seen.now, "somebody gave it a tenant's name again")
+    if stage == "pool" and _is_unproved(host, part):
+        void = replace(_void(host), goal=None)
+        return void.now(HostCondition.DIRTY, seen.now, "somebody put it into the pool")
+    return None
+
+
+def _is_unproved(host: Host, part: Part) -> bool:
+    """Tell whether a wipe that was seen to begin is over, and nobody of us saw it end."""
+    return host.wiping is not None and host.wiped is None and part.condition is Condition.UP
 
 
 def _void(host: Host) -> Host:
