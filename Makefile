@@ -14,7 +14,7 @@ PYTHON ?= $(shell for name in python3 python3.11 python3.12 python3.13 python3.1
 
 .PHONY: help
 help:  ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: setup
 setup: $(STAMP)  ## make .venv from uv.lock (the only target that downloads)
@@ -47,6 +47,10 @@ format: $(STAMP)  ## repair what can be repaired by a tool
 .PHONY: proof
 proof: $(STAMP)  ## simulate SEEDS disasters (10000 unless you say otherwise)
 	@$(BIN)/hostler simulate --seeds $(SEEDS)
+
+.PHONY: exhaustive
+exhaustive: $(STAMP)  ## explore claims and releases of Macs state by state, with a person, to the end
+	@$(BIN)/python -m hostler.lab.macs.exhaustive --person
 
 .PHONY: clients
 clients: $(STAMP)  ## run the official Go client against the simulator (needs go and its module proxy)

@@ -1,4 +1,4 @@
-"""Exhaustive: every state that the small world of Macs can reach, breadth first, to a fixed point.
+"""Exhaustive: every state that the small world of Macs can reach, breadth first, to its end.
 
 Checked in each: a host is never two machines' (S13), is never claimed nor put into the pool unwiped
 (S12), and is wiped or renamed for nobody but who has it (S5). At the end: from every state, without
@@ -15,28 +15,48 @@ from dataclasses import dataclass
 
 from .smallgraph import Graph
 from .smalljudge import Judge
-from .smallvalues import Setting, State, Violated
+from .smallvalues import Fault, Setting, State, Violated
 from .smallworld import World
 
 QUICK: dict[str, Setting] = {
-    "2 hosts, 2 installations that claim": Setting(ends=False, overlaps=False),
-    "2 hosts that one of 2 installations wiped": Setting(ends=False, overlaps=False, clean=True),
-    "1 installation that claims and releases": Setting(homes=1),
-    "1 installation with 2 machines": Setting(homes=1, size=2, ends=False),
+    "2 hosts, 2 installations that claim": Setting(ends=0, overlaps=False),
+    "2 hosts, one claims while the other releases": Setting(ends=1, ready=1, overlaps=False),
+    "2 hosts, 2 installations that release": Setting(ready=2, overlaps=False),
+    "2 hosts that one of 2 installations wiped": Setting(ends=0, overlaps=False, clean=True),
     "1 host, 2 installations that claim and release": Setting(hosts=1, overlaps=False),
+    "1 installation that claims and releases": Setting(homes=1),
+    "1 installation with 2 machines": Setting(homes=1, size=2, ends=0),
     "1 installation, any fault": Setting(homes=1, hosts=1, faults=1, overlaps=False),
+    "1 host, 2 installations, a claim beyond settle": Setting(
+        hosts=1, ends=0, overlaps=False, faults=1, kinds=(Fault.TOO_LATE,)
+    ),
 }
-"""What the tests explore to a fixed point."""
+"""What the tests explore to its end."""
 
-PERSON = Setting(ends=False, overlaps=False, acts=1)
-"""2 hosts, 2 installations and a person: the tests explore its beginning."""
+WHOLE: dict[str, Setting] = {
+    "2 hosts, 2 installations that claim and release": Setting(overlaps=False),
+}
+"""What `make exhaustive` explores to its end besides."""
+
+PERSON: dict[str, Setting] = {
+    "2 hosts, 2 installations that claim, and a person": Setting(ends=0, overlaps=False, acts=1),
+    "2 hosts, one claims while the other releases, and a person": Setting(
+        ends=1, ready=1, overlaps=False, acts=1
+    ),
+    "2 hosts, 2 installations that release, and a person": Setting(ready=2, overlaps=False, acts=1),
+    "1 host, 2 installations that claim and release, and a person": Setting(
+        hosts=1, overlaps=False, acts=1
+    ),
+}
+"""What `make exhaustive` explores to its end as well; the tests explore the beginning of each."""
 
 DEEP: dict[str, Setting] = {
     "1 installation with 2 machines that come and go": Setting(homes=1, size=2),
-    "1 host, 2 installations that claim, and a person": Setting(hosts=1, ends=False, acts=1),
-    "2 hosts, 2 installations that claim, and a person": PERSON,
-    "2 hosts, 2 installations that claim, any fault": Setting(ends=False, overlaps=False, faults=1),
-    "1 host, settle of 2 ticks": Setting(hosts=1, settle=2, ends=False, overlaps=False),
+    "2 hosts, 2 installations that claim, any fault": Setting(ends=0, overlaps=False, faults=1),
+    "1 host, settle of 2 ticks": Setting(hosts=1, settle=2, ends=0, overlaps=False),
+    "2 hosts, 2 installations that claim and release, and a person": Setting(
+        overlaps=False, acts=1
+    ),
 }
 """What is explored on demand, up to a number of states."""
 
@@ -59,14 +79,14 @@ class Found:
 
 
 def explore(setting: Setting, most: int = 10_000_000) -> Found:
-    """Explore a small world to its fixed point, or to the first thing that is wrong."""
+    """Explore a small world to its end, or to the first thing that is wrong."""
     world = World(setting)
     graph, found = Graph(), Found()
     try:
         found.finished = _explore(world, graph, found, most)
     except Violated as violated:
         found.wrong = str(violated)
-    found.states, found.rests, found.private = len(graph), len(graph.rests), len(world.sides)
+    found.states, found.rests, found.private = len(graph), len(graph.rests), len(world.one.sides)
     if not found.wrong and found.finished and (stuck := graph.without_exit()) is not None:
         found.wrong, found.path = "L1: from here nobody comes to rest", graph.path(stuck)
     return found
@@ -98,7 +118,9 @@ def _reached(
     number, state = place
     for step in world.steps(state):
         found.transitions += 1
-        reached, new = graph.add(step.after, number, step.said)
+        reached, new = graph.add(
+            step.after, number, step.said, place=step.place, mirrored=step.mirrored
+        )
         if step.good:
             graph.leads(number, reached)
         if new:
@@ -121,11 +143,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m hostler.lab.macs.exhaustive", description=__doc__
     )
+    parser.add_argument("--person", action="store_true", help="explore what a person may do too")
     parser.add_argument("--deep", action="store_true", help="explore the larger worlds too")
     parser.add_argument("--most", type=int, default=10_000_000, help="states of each at most")
     arguments = parser.parse_args()
     wrong = False
-    for name, setting in (QUICK | DEEP if arguments.deep else QUICK).items():
+    more = WHOLE | PERSON if arguments.person or arguments.deep else {}
+    for name, setting in (QUICK | more | (DEEP if arguments.deep else {})).items():
         for line in _report(name, setting, arguments.most):
             print(line, flush=True)
             wrong = wrong or line.startswith("  ")

@@ -44,6 +44,7 @@ class Shown:
 
     name: str
     status: str = READY
+    changed: datetime | None = None
 
     def mac(self, host: str) -> Mac:
         """Return the Mac."""
@@ -56,6 +57,7 @@ class Shown:
             status=self.status,
             os=image,
             delivered=True,
+            updated_at=self.changed.isoformat() if self.changed else None,
         )
 
 

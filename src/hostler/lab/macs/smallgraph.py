@@ -16,6 +16,7 @@ class Graph:
     known: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
     origins: "array[int]" = field(default_factory=_numbers)
     labels: list[str] = field(default_factory=list[str])
+    turned: bytearray = field(default_factory=bytearray)
     rests: "array[int]" = field(default_factory=_numbers)
     sources: "array[int]" = field(default_factory=_numbers)
     targets: "array[int]" = field(default_factory=_numbers)
@@ -24,13 +25,19 @@ class Graph:
         """Return how many states were found."""
         return len(self.labels)
 
-    def add(self, state: Hashable, origin: int, label: str) -> tuple[int, bool]:
-        """Return the number of a state, and whether it is new."""
+    def add(
+        self, state: Hashable, origin: int, label: str, *, place: int = 0, mirrored: bool = False
+    ) -> tuple[int, bool]:
+        """Return the number of a state, and whether it is new.
+
+        `label` speaks of two that may have changed their places, as `{0}` and `{1}`.
+        """
         number = self.known.setdefault(state, len(self.labels))
         if number < len(self.labels):
             return number, False
         self.origins.append(origin)
         self.labels.append(label)
+        self.turned.append(place + 2 * mirrored)
         return number, True
 
     def leads(self, source: int, target: int) -> None:
@@ -39,12 +46,17 @@ class Graph:
         self.targets.append(target)
 
     def path(self, number: int) -> tuple[str, ...]:
-        """Return the steps that lead to a state."""
-        steps = list[str]()
+        """Return the steps that lead to a state, each of the two by the number it began with."""
+        way = list[int]()
         while number:
-            steps.append(self.labels[number])
+            way.append(number)
             number = self.origins[number]
-        return tuple(reversed(steps))
+        steps, swapped = list[str](), 0
+        for step in reversed(way):
+            first = swapped ^ (self.turned[step] & 1)
+            steps.append(self.labels[step].format(first, 1 - first))
+            swapped ^= self.turned[step] >> 1
+        return tuple(steps)
 
     def without_exit(self) -> int | None:
         """Return the first state from which good weather leads to no rest, or None."""

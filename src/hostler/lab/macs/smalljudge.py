@@ -4,6 +4,7 @@ from hostler.domain.ids import HostId
 from hostler.domain.machine import Machine
 from hostler.domain.phases import Phase
 from hostler.domain.reasons import Reason
+from hostler.domain.tenancies import CLAIMED_TWICE
 from hostler.providers.scaleway.macs.names import Stage, name_of
 
 from .smalldeeds import HOSTS, POOL, READY
@@ -18,8 +19,9 @@ class Judge:
     def __init__(self, world: World) -> None:
         self._world = world
         self._untied = dict[int, str]()
-        self._calm = dict[tuple[int, int, int], bool]()
+        self._calm = dict[tuple[int, int], bool]()
         self._told = dict[tuple[int, int], frozenset[HostId]]()
+        self._still = dict[int, frozenset[HostId] | None]()
 
     def wrong(self, state: State) -> str:
         """Return what is wrong in a state, or an empty string."""
@@ -27,7 +29,8 @@ class Judge:
         for host, box in enumerate(boxes):
             holders = self._world.holders(state, host)
             if len(holders) > 1 and not (box.torn or box.double):
-                return f"S13: {HOSTS[host]} is held by {' and by '.join(holders)}"
+                told = " and by ".join(machine for _, machine in holders)
+                return f"S13: {HOSTS[host]} is held by {told}"
         for side in state.sides:
             if side not in self._untied:
                 self._untied[side] = _untied(self._world.sides[side])
@@ -40,36 +43,51 @@ class Judge:
 
         A host under a name of ours is a ready machine's, or the ledger tells of it.
         """
-        boxes = self._world.boxes[state.boxes]
-        if state.late or any(box.status != READY for box in boxes):
+        if state.late or (named := self._named(state.boxes)) is None:
             return False
-        if not all(self._is_calm(place, n, state.boxes) for place, n in enumerate(state.sides)):
+        eyes = [(side, self._world.in_eyes(n, state.boxes)) for n, side in enumerate(state.sides)]
+        if not all(self._is_calm(side, boxes) for side, boxes in eyes):
             return False
-        named = {HOSTS[n] for n, box in enumerate(boxes) if name_of(box.name) is not None}
-        return named <= self._explained(state)
+        return named <= {host for side, boxes in eyes for host in self._explained(side, boxes)}
 
-    def _is_calm(self, place: int, number: int, boxes: int) -> bool:
-        key = (place, number, boxes)
+    def _named(self, boxes: int) -> frozenset[HostId] | None:
+        """Return the hosts that bear names of ours; None while one is being wiped."""
+        if boxes not in self._still:
+            every = self._world.boxes[boxes]
+            named = (HOSTS[n] for n, box in enumerate(every) if name_of(box.name) is not None)
+            still = all(box.status == READY for box in every)
+            self._still[boxes] = frozenset(named) if still else None
+        return self._still[boxes]
+
+    def _is_calm(self, number: int, boxes: int) -> bool:
+        key = (number, boxes)
         if key not in self._calm:
             side, here = self._world.sides[number], self._world.boxes[boxes]
             self._calm[key] = _is_calm(side, self._world.setting.size, here)
         return self._calm[key]
 
-    def _explained(self, state: State) -> set[HostId]:
-        found = set[HostId]()
-        for place, number in enumerate(state.sides):
-            key = (place, number)
-            if key not in self._told:
-                side, actor = self._world.sides[number], self._world.actors[place]
-                told = frozenset(HostId(part.id) for part in actor.stranded(side))
-                held = frozenset(m.host for m in _ready(side) if m.host is not None)
-                self._told[key] = told | held
-            found |= self._told[key]
-        return found
+    def _explained(self, number: int, boxes: int) -> frozenset[HostId]:
+        """Return the hosts that a ready machine has, or that the ledger tells of after a look."""
+        key = (number, boxes)
+        if key not in self._told:
+            side, one = self._world.sides[number], self._world.one
+            looked = one.actor.look(side, one.shown(boxes, side))
+            told = (HostId(part.id) for part in one.actor.stranded(looked))
+            held = (m.host for m in (*_ready(side), *_holding(side)) if m.host is not None)
+            self._told[key] = frozenset((*told, *held))
+        return self._told[key]
 
 
 def _ready(side: Side) -> list[Machine]:
     return [m for m in side.machines if m.phase is Phase.READY and m.doubt is None]
+
+
+def _holding(side: Side) -> list[Machine]:
+    """Return the machines that do nothing more, for somebody else may use their hosts: it is told.
+
+    The program waits for the bound of their start, which is not in this world.
+    """
+    return [m for m in side.machines if m.fact(CLAIMED_TWICE) is not None and m not in _ready(side)]
 
 
 def _untied(side: Side) -> str:
@@ -84,6 +102,8 @@ def _is_calm(side: Side, size: int, boxes: tuple[Box, ...]) -> bool:
     """Tell whether a side has what it wants, or says why not, and nothing is under way."""
     if side.tasks or side.looked or any(host.goal is not None for host in side.hosts):
         return False
+    if any(m.phase is not Phase.STARTING for m in _holding(side)):
+        return False
     if (size if side.row.size is None else side.row.size) == 0:
         return not side.machines and not side.ties
     ready = _ready(side)
@@ -92,6 +112,8 @@ def _is_calm(side: Side, size: int, boxes: tuple[Box, ...]) -> bool:
     waits = sum(m.phase in {Phase.STARTING, Phase.WANTED} and m.host is None for m in side.machines)
     said = side.row.condition == Reason.NO_AVAILABLE_HOST
     left = any(box.name.startswith(POOL) for box in boxes)
+    if _holding(side):
+        return True
     return len(ready) == size or (not left and (said or len(ready) + waits == size))
 
 

@@ -59,7 +59,11 @@ class Saw:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One installation: its records, its newest view, and what is in flight."""
+    """One installation: its records, its newest view, and what is in flight.
+
+    `dates` is no knowledge of its own: when hosts that bear its pending mark were last changed, as
+    their next listing shows it. It stands here so that all times are brought near to now together.
+    """
 
     row: FleetRow
     machines: tuple[Machine, ...] = ()
@@ -73,7 +77,7 @@ class Side:
     tasks: tuple[Task, ...] = ()
     took: datetime = LONG_AGO
     born: int = 0
-    told: tuple[str, ...] = ()
+    dates: tuple[tuple[HostId, datetime], ...] = ()
 
     def machine(self, machine: MachineId) -> Machine | None:
         """Return a living machine, or None."""

@@ -44,7 +44,7 @@ from hostler.domain.view import View, merge
 from hostler.domain.whose import bound_in, sort_out
 
 from .smalldeeds import HOSTS, OFFER, PLACE, POOL, Shown, provider_of, reader_of
-from .smallsame import settled
+from .smallsame import aged, settled
 from .smallside import (
     LONG_AGO,
     MINE,
@@ -255,7 +255,6 @@ class Actor:
                 saves.save(saves.side.with_host(take.host))
         for tend in tends:
             if tend.changed:
-                self._tell(saves, tend)
                 saves.save(saves.side.with_machine(tend.machine))
         for loose in commands:
             if isinstance(loose, Loose):
@@ -264,13 +263,9 @@ class Actor:
             self._bear(saves, row)
         return [tend for tend in tends if tend.machine.phase is not Phase.GONE]
 
-    def _tell(self, saves: _Saves, tend: Tend) -> None:
-        """Remember what people were told that matters here: a host that is somebody else's."""
-        told = {e.reason for e in tend.events if e.reason in _TOLD}
-        saves.side = replace(saves.side, told=tuple(sorted({*saves.side.told, *told})))
-
     def _row(self, command: KeepRow, side: Side) -> FleetRow:
-        condition = command.row.condition.partition(":")[0]
+        lacks = command.row.condition.startswith(Reason.NO_AVAILABLE_HOST)
+        condition = str(Reason.NO_AVAILABLE_HOST) if lacks else ""
         return replace(command.row, condition=condition, serial=side.row.serial)
 
     def _bear(self, saves: _Saves, command: KeepRow) -> None:
@@ -457,9 +452,18 @@ class Actor:
             )
         )
 
-    def wished(self, side: Side) -> Side:
-        """Return the side after the wish that nothing is left."""
-        return self._settled(replace(side, row=replace(side.row, size=0)))
+    def aged(self, side: Side) -> Side:
+        """Return the side a tick later."""
+        return aged(side, self.home.longest)
+
+    def dated(self, side: Side, host: HostId) -> Side:
+        """Return the side to which a host bearing its pending mark shows that it just changed."""
+        others = (entry for entry in side.dates if entry[0] != host)
+        return self._settled(replace(side, dates=tuple(sorted((*others, (host, NOW))))))
+
+    def wished(self, side: Side, size: int = 0) -> Side:
+        """Return the side after the wish for so many machines: that nothing is left."""
+        return self._settled(replace(side, row=replace(side.row, size=size)))
 
     def stranded(self, side: Side) -> Iterator[Part]:
         """Yield the hosts that the ledger tells of."""
@@ -467,7 +471,6 @@ class Actor:
 
 
 _NOT_SENT = Refused(why=Refusal.NOT_SENT, text="the gate")
-_TOLD = frozenset({str(Reason.HOST_TAKEN), str(Reason.RELEASE_SKIPPED)})
 
 
 def _of_old(machine: Machine) -> Machine:

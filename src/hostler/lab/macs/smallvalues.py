@@ -35,6 +35,18 @@ class Fault(StrEnum):
     TAKE_OVER = "take_over"
 
 
+class Act(StrEnum):
+    """What a person may do to a host: each takes one of the acts that are left.
+
+    Name it as if it were free in the pool, as nobody's, or as claimed by a machine; or wipe it.
+    """
+
+    POOL = "pool"
+    KEEP = "keep"
+    CLAIM = "claim"
+    WIPE = "wipe"
+
+
 WITHIN = tuple(fault for fault in Fault if fault is not Fault.TOO_LATE)
 
 
@@ -42,9 +54,11 @@ WITHIN = tuple(fault for fault in Fault if fault is not Fault.TOO_LATE)
 class Setting:
     """How large the world is: installations, machines that each wants, settle in ticks.
 
-    `faults` and `acts` are how often on any path something goes wrong, and a person renames a host;
-    `ends` says whether the wish that nothing is left may come at any time, `overlaps` whether looks
-    begin while calls of the same installation are in flight.
+    `faults` and `acts` are how often on any path something goes wrong, and a person touches a host;
+    `ends` says for how many installations the wish that nothing is left may come at any time,
+    `ready` how many have their machines at the beginning, `overlaps` whether looks begin while
+    calls of the same installation are in flight. `clean` says that the first wiped all hosts;
+    `mirrors` may be taken away, to tell apart what has only changed places.
     """
 
     homes: int = 2
@@ -54,9 +68,17 @@ class Setting:
     faults: int = 0
     acts: int = 0
     kinds: tuple[Fault, ...] = WITHIN
-    ends: bool = True
+    deeds: tuple[Act, ...] = tuple(Act)
+    ends: int = 2
+    ready: int = 0
     overlaps: bool = True
     clean: bool = False
+    mirrors: bool = True
+
+    @property
+    def alike(self) -> bool:
+        """Whether two worlds are one whose installations have changed their places."""
+        return self.homes == 2 and not self.clean and self.mirrors
 
     def home(self, place: int) -> Home:
         """Return one of the installations; machines of all like the same host best."""
@@ -84,14 +106,13 @@ def _liking(machine: MachineId, host: HostId) -> bytes:
 class Box(NamedTuple):
     """A Mac, and what nobody can see of it: who used it since its last wipe, and what was done.
 
-    `by_hand` says that a person put it into the pool as it was; `torn`, that a person renamed it
-    while somebody had it; `double`, that a call took effect beyond settle while somebody had it.
+    `torn` says that a person renamed it while somebody had it; `double`, that a call took effect
+    beyond settle while somebody had it.
     """
 
     name: str
     status: str = READY
     user: MachineId | None = PERSON
-    by_hand: bool = True
     torn: bool = False
     double: bool = False
 
@@ -102,7 +123,6 @@ class Late(NamedTuple):
     `holder` is the machine or the host for which it was made; `age` and `limit` are in ticks.
     """
 
-    place: int
     holder: str
     call: Call
     name: str | None
@@ -132,7 +152,10 @@ class Local(NamedTuple):
 
 
 class State(NamedTuple):
-    """Everything, by numbers: Macs, installations, calls that go on alone, what may go wrong."""
+    """Everything, by numbers: Macs, installations, calls that go on alone, what may go wrong.
+
+    A call that goes on alone is twice its number, and one more where it is the second's.
+    """
 
     boxes: int
     sides: tuple[int, ...]
@@ -146,11 +169,17 @@ class Violated(Exception):
 
 
 class Step(NamedTuple):
-    """What happened, what came of it, and whether it was of the good weather."""
+    """What happened, what came of it, and whether it was of the good weather.
+
+    `said` tells it in the eyes of the installation at `place`; `mirrored` says that the two change
+    their places in what came of it.
+    """
 
     said: str
     after: State
     good: bool
+    place: int = 0
+    mirrored: bool = False
 
 
 class Numbered(Generic[ValueT]):
