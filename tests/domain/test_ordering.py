@@ -60,6 +60,7 @@ def test_nothing_is_bought_in_place_of_a_machine_that_wakes_on_a_host_past_its_w
     waking = on_host(Phase.RESTING, goal=Goal.PRESENT)
     found = bought(1, host, machines=(waking,))
     assert (many(found), given_up(found)) == (0, [])
+    assert many(bought(2, host, machines=(waking,))) == 1, "it serves one machine, and no other"
 
 
 def test_a_host_in_quarantine_is_no_supply_while_that_lasts() -> None:

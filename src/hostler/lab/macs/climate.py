@@ -82,8 +82,11 @@ class MacClimate:
     wants: Wants = wants.NOTHING
 
 
-def draw_macs(seed: int, size: Size) -> MacClimate:
-    """Draw the climate of a seed; the same seed and size, the same climate."""
+def draw_macs(seed: int, size: Size, *, plain: bool = False) -> MacClimate:
+    """Draw the climate of a seed; the same seed and size, the same climate.
+
+    In a `plain` one fleets want nothing but hosts of a pool, as in all seeds of old.
+    """
     rng = Random(f"hostler macs climate {seed}")
     mood = _MOODS[seed % len(_MOODS)]
     faults, span = _faults(seed, mood, rng), size.days * 24 * HOUR
@@ -107,7 +110,7 @@ def draw_macs(seed: int, size: Size) -> MacClimate:
         skews=(rng.uniform(-2, 2), rng.uniform(-2, 2)),
     )
     types = tuple(dict.fromkeys(stock.type_name for stock in stocks))
-    asked, base = wants.draw_wants(base, types)
+    asked, base = (wants.NOTHING, base) if plain else wants.draw_wants(base, types)
     return MacClimate(
         wants=asked,
         base=base,
