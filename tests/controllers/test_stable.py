@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from hostler.controllers.stable import Stable
+from hostler.domain.commands import Event
 from hostler.domain.errors import StoreBusy
 from hostler.domain.host import Host, HostCondition
 from hostler.domain.ids import AccountName, Epoch, HostId, InstallationId, MachineId, Zone
@@ -24,8 +25,8 @@ class Halting(MemoryStore):
     lost = False
     hangs = False
 
-    async def save_host(self, host: Host, fence: Fence) -> Host:
-        saved = await super().save_host(host, fence)
+    async def save_host(self, host: Host, events: tuple[Event, ...], fence: Fence) -> Host:
+        saved = await super().save_host(host, events, fence)
         if self.lost:
             raise StoreBusy("no answer")
         if self.hangs:

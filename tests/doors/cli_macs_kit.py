@@ -123,7 +123,7 @@ def keep(outside: WithMacs, host: str, tie: MachineId | None = None, **more: Any
         held = await fence(outside.store_)
         record = Host(id=HostId(host), account=MAIN, zone=ZONE, since=NOW)
         record = replace(record, **more)
-        await outside.store_.save_host(record, held)
+        await outside.store_.save_host(record, (), held)
         if tie is not None:
             await outside.store_.bind(HostId(host), tie, held)
 

@@ -116,9 +116,9 @@ def test_leased_hosts_are_billed_by_the_windows_that_are_paid(capsys: Out) -> No
             paid_until=born + 24 * H,
             price=0.2,
         )
-        await outside.store_.save_host(host, fenced)
+        await outside.store_.save_host(host, (), fenced)
         monthly = replace(host, id=HostId("mac-2"), commitment="renewed_monthly")
-        await outside.store_.save_host(monthly, fenced)
+        await outside.store_.save_host(monthly, (), fenced)
 
     run(furnish())
     bill = cli(outside, capsys, "--json").json["bills"][1]

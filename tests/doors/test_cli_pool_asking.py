@@ -161,7 +161,7 @@ def test_a_host_that_must_wait_says_for_what(
 
     async def save() -> None:
         held = await fence(outside.store_)
-        await outside.store_.save_host(replace(record, **more), held)
+        await outside.store_.save_host(replace(record, **more), (), held)
 
     run(save())
     told = cli(outside, capsys, "explain", str(FILE), host, "--json").json

@@ -126,7 +126,7 @@ async def save_host(store: Store, ask: Ask) -> object:
     name = HOSTS[ask.number % 2]
     read = next((one for one in await store.hosts() if one.id == name), host(name))
     changed = replace(read, version=read.version - ask.old, strikes=ask.other)
-    return await store.save_host(changed, ask.fence)
+    return await store.save_host(changed, (), ask.fence)
 
 
 async def bind(store: Store, ask: Ask) -> object:

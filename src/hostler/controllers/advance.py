@@ -52,6 +52,7 @@ class Work:
                 fleet=machine.fleet,
                 turn=self.seen.turn,
                 machine=machine.id,
+                host=machine.host,
                 reason=reason,
                 detail=detail,
             )

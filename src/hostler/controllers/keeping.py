@@ -3,6 +3,7 @@
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
 from datetime import datetime
 
 import structlog
@@ -13,6 +14,7 @@ from hostler.domain.gate import Act, Evidence, pass_gate
 from hostler.domain.host import Host, HostCondition, HostGoal, ask_host
 from hostler.domain.hostcalls import fold_host, host_allowed, host_part
 from hostler.domain.hosting import HostsSeen, HostStep, decide_hosts, names_unknown
+from hostler.domain.hoststory import answered, asked, moved
 from hostler.domain.ids import HostId, MachineId, PartId, TurnId
 from hostler.domain.parts import Part
 from hostler.domain.stages import OTHERS
@@ -76,6 +78,15 @@ def _claimants(state: AccountState) -> Iterator[MachineId]:
             yield holder
 
 
+@dataclass(frozen=True, slots=True)
+class Errand:
+    """What calls on a host are made for: the turn that decided it, its goal, and by what right."""
+
+    turn: TurnId
+    goal: HostGoal
+    tenure: Tenure
+
+
 class Keeper:
     """Keeps the hosts of one account that has any."""
 
@@ -130,7 +141,8 @@ class Keeper:
         host = step.host
         try:
             if step.changed:
-                host = await self._stable.keep(self._ports.store, host, tenure.fence)
+                told = moved(step.before, host, seen.turn, seen.now)
+                host = await self._stable.keep(self._ports.store, host, tenure.fence, told)
                 self._say(step)
             if step.loose is not None:
                 await self._stable.loosen(self._ports.store, host.id, step.loose, tenure.fence)
@@ -142,7 +154,7 @@ class Keeper:
             return
         if step.goal is not None and step.part is not None and host.id not in seen.moving:
             self._stable.moving.add(host.id)
-            work = self._advance(host, step.part, step.goal, tenure)
+            work = self._advance(Errand(seen.turn, step.goal, tenure), host, step.part)
             group.create_task(self._guarded(guard, work))
 
     @staticmethod
@@ -162,14 +174,14 @@ class Keeper:
                 reason=host.reason,
             )
 
-    async def _advance(self, host: Host, part: Part, goal: HostGoal, tenure: Tenure) -> None:
+    async def _advance(self, errand: Errand, host: Host, part: Part) -> None:
         """Make the calls that may be made now, each recorded, gated, sent and folded."""
         try:
             for _ in range(_LONGEST_STEP):
-                found = self._next(goal, host, part)
+                found = self._next(errand.goal, host, part)
                 if not found:
                     return
-                went = await self._one(host, part, found[0], tenure)
+                went = await self._one(errand, host, part, found[0])
                 if went is None:
                     return
                 host, part = went
@@ -191,16 +203,17 @@ class Keeper:
         return self._state.view.shown(sighting) if sighting else None
 
     async def _one(
-        self, host: Host, part: Part, call: Call, tenure: Tenure
+        self, errand: Errand, host: Host, part: Part, call: Call
     ) -> tuple[Host, Part] | None:
         """Make one call; None ends the step."""
         await self._budget.take(Priority.CLEAN, self._provider.cost(call))
-        clock = self._ports.clock
+        clock, tenure = self._ports.clock, errand.tenure
         if host.id in self._stable.ties:
             return None
         if call.once:
-            asked = ask_host(host, call, clock.now(), tenure.epoch)
-            host = await self._stable.keep(self._ports.store, asked, tenure.fence)
+            told = asked(host, call, errand.turn, clock.now())
+            record = ask_host(host, call, clock.now(), tenure.epoch)
+            host = await self._stable.keep(self._ports.store, record, tenure.fence, told)
         barred = pass_gate(self._evidence(host, call, tenure))
         if barred:
             for bar in barred:
@@ -210,8 +223,9 @@ class Keeper:
         else:
             outcome = await self._provider.do(call)
         self._count(call, outcome)
+        told = answered(host, call, outcome, errand.turn, clock.now())
         folded = fold_host(host, call, outcome, clock.now())
-        host = await self._stable.keep(self._ports.store, folded, tenure.fence)
+        host = await self._stable.keep(self._ports.store, folded, tenure.fence, told)
         after = host_part(part, outcome)
         return (host, after) if isinstance(outcome, Done) and after is not None else None
 

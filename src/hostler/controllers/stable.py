@@ -4,6 +4,7 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from hostler.domain.commands import Event
 from hostler.domain.host import Host, HostCondition
 from hostler.domain.ids import AccountName, HostId, MachineId, Zone
 from hostler.ports.store import Fence, Store
@@ -51,7 +52,7 @@ class Stable:
         with self._or_distrust():
             await store.bind(host.id, machine, fence)
             self.ties[host.id] = machine
-            self.hosts[host.id] = await store.save_host(host, fence)
+            self.hosts[host.id] = await store.save_host(host, (), fence)
 
     async def loosen(self, store: Store, host: HostId, machine: MachineId, fence: Fence) -> None:
         """Loosen a tie."""
@@ -60,10 +61,12 @@ class Stable:
         if self.ties.get(host) == machine:
             del self.ties[host]
 
-    async def keep(self, store: Store, host: Host, fence: Fence) -> Host:
+    async def keep(
+        self, store: Store, host: Host, fence: Fence, events: tuple[Event, ...] = ()
+    ) -> Host:
         """Keep a host's record; raises StoreError where somebody was faster."""
         with self._or_distrust():
-            saved = await store.save_host(host, fence)
+            saved = await store.save_host(host, events, fence)
         self.hosts[saved.id] = saved
         return saved
 

@@ -13,6 +13,7 @@ from hostler.domain.calls import Call, Done
 from hostler.domain.commands import Reclaim
 from hostler.domain.gate import Act, Evidence, pass_gate
 from hostler.domain.host import Host, HostCondition, HostGoal, tenancy
+from hostler.domain.hoststory import moved
 from hostler.domain.ids import HostId, MachineId, PartId
 from hostler.domain.parts import Part, Scope
 from hostler.domain.phases import Goal, Phase
@@ -105,7 +106,8 @@ class Sweeper:
             wiped=None,
             wiping=None,
         ).now(HostCondition.DIRTY, seen.now, "swept")
-        await stable.keep(self._ports.store, stray, tenure.fence)
+        told = moved(known, stray, seen.turn, seen.now)
+        await stable.keep(self._ports.store, stray, tenure.fence, told)
         if (tie := stable.ties.get(host)) is not None:
             await stable.loosen(self._ports.store, host, tie, tenure.fence)
 

@@ -23,6 +23,8 @@ from hostler.domain.commands import (
 from hostler.domain.decide import decide
 from hostler.domain.errors import Fenced, StoreError
 from hostler.domain.fleet import WELL
+from hostler.domain.host import Host
+from hostler.domain.hoststory import moved
 from hostler.domain.ids import MachineId
 from hostler.domain.machine import Machine, Offer
 from hostler.domain.phases import Phase
@@ -140,7 +142,7 @@ class Turner:
             now = _row_alone(todo.row) if late else todo.row
             await self._keep_row(now, seen, tenure)
         for command in todo.hosts:
-            await self._state.stable.keep(self._ports.store, command.host, tenure.fence)
+            await self._keep_host(command.host, seen, tenure)
         untaken = {t.machine for t in todo.takes if not await self._take(t, seen, tenure)}
         tends = [tend for tend in todo.tends if tend.machine.id not in untaken]
         kept = await self._keep_machines(tends, tenure)
@@ -162,6 +164,11 @@ class Turner:
             reclaims=tuple(todo.reclaims),
             order=todo.order,
         )
+
+    async def _keep_host(self, host: Host, seen: Seen, tenure: Tenure) -> None:
+        stable = self._state.stable
+        told = moved(stable.hosts.get(host.id), host, seen.turn, seen.now)
+        await stable.keep(self._ports.store, host, tenure.fence, told)
 
     async def _loosen(self, ties: Sequence[Loose], tenure: Tenure) -> None:
         stable = self._state.stable

@@ -14,13 +14,17 @@ from .seen import Suspect
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """Something that changed, written in the transaction of the change itself."""
+    """Something that changed, written in the transaction of the change itself.
+
+    `host` is the one that the machine has, or the one that it is about where no machine has it.
+    """
 
     kind: str
     at: datetime
     fleet: FleetName
     turn: TurnId
     machine: MachineId | None = None
+    host: HostId | None = None
     reason: str = ""
     detail: str = ""
 

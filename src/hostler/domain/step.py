@@ -65,6 +65,7 @@ def event(kind: str, machine: Machine, seen: Seen, reason: str = "", detail: str
         fleet=machine.fleet,
         turn=seen.turn,
         machine=machine.id,
+        host=machine.host,
         reason=reason,
         detail=detail,
     )

@@ -5,16 +5,17 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from .commands import Event
-from .ids import MachineId, TurnId
+from .ids import HostId, MachineId, TurnId
 from .reasons import sentence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """One line of a story: when, of whom (None: the fleet), what, and the turn that did it."""
+    """One line of a story: when, of whom (neither: the fleet), what, and the turn that did it."""
 
     at: datetime
     machine: MachineId | None
+    host: HostId | None
     kind: str
     text: str
     turn: TurnId
@@ -26,6 +27,7 @@ def tell(event: Event) -> Line:
     return Line(
         at=event.at,
         machine=event.machine,
+        host=event.host,
         kind=event.kind,
         text=teller(event),
         turn=event.turn,
@@ -80,6 +82,12 @@ def _host(event: Event) -> str:
     return event.detail or sentence(event.reason)
 
 
+def _host_moved(event: Event) -> str:
+    way, _, why = event.detail.partition(": ")
+    goal = f", to be {event.reason}" if event.reason else ""
+    return f"the host: {way.replace('>', ' → ')}{goal}: {why}".removesuffix(": ")
+
+
 def _host_lost(event: Event) -> str:
     return f"{sentence(event.reason)} ({event.detail})"
 
@@ -109,4 +117,5 @@ _TELLERS: dict[str, Callable[[Event], str]] = {
     "host_taken": _host_lost,
     "release_skipped": _host_lost,
     "alarm": _alarm,
+    "host_moved": _host_moved,
 }

@@ -151,9 +151,11 @@ class GatedStore:
         machine: MachineId | None = None,
         after: int = 0,
         limit: int = 1000,
+        *,
+        host: HostId | None = None,
     ) -> tuple[Kept, ...]:
         """Return stored events."""
-        return await self._read(lambda: self._store.events(fleet, machine, after, limit))
+        return await self._read(lambda: self._store.events(fleet, machine, after, limit, host=host))
 
     async def images(self, fleet: FleetName, at: datetime) -> tuple[Machine, ...]:
         """Return the fleet as of a time."""
@@ -173,11 +175,11 @@ class GatedStore:
         """Return all hosts."""
         return await self._read(self._store.hosts)
 
-    async def save_host(self, host: Host, fence: Fence) -> Host:
+    async def save_host(self, host: Host, events: tuple[Event, ...], fence: Fence) -> Host:
         """Save a host."""
         return await self._write(
             "save_host",
-            lambda: self._store.save_host(host, fence),
+            lambda: self._store.save_host(host, events, fence),
             lambda saved: self._notary.host_saved(saved, fence),
         )
 

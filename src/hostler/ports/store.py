@@ -129,8 +129,13 @@ class Store(Protocol):
         machine: MachineId | None = None,
         after: int = 0,
         limit: int = 1000,
+        *,
+        host: HostId | None = None,
     ) -> tuple[Kept, ...]:
-        """Return stored events in order, those after a number, at most `limit`."""
+        """Return stored events in order, those after a number, at most `limit`.
+
+        Only those of a fleet, a machine, or a host, where one is named.
+        """
         ...
 
     async def images(self, fleet: FleetName, at: datetime) -> tuple[Machine, ...]:
@@ -163,7 +168,7 @@ class Store(Protocol):
         """Return all hosts, by id."""
         ...
 
-    async def save_host(self, host: Host, fence: Fence) -> Host:
+    async def save_host(self, host: Host, events: tuple[Event, ...], fence: Fence) -> Host:
         """Save over the version that it carries (0: new); Conflict and Fenced as above."""
         ...
 

@@ -121,6 +121,7 @@ def line(entry: Line) -> Json:
     return {
         "at": entry.at,
         "machine": entry.machine,
+        "host": entry.host,
         "kind": entry.kind,
         "text": entry.text,
         "turn": entry.turn,

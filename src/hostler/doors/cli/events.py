@@ -1,6 +1,6 @@
 """Events: all of a machine's, or the newest of a fleet's, read page by page."""
 
-from hostler.domain.ids import FleetName, MachineId
+from hostler.domain.ids import FleetName, HostId, MachineId
 from hostler.ports.store import Kept, Store
 
 _PAGE = 1000
@@ -9,6 +9,15 @@ _PAGE = 1000
 async def of_machine(store: Store, machine: MachineId) -> tuple[Kept, ...]:
     """Return every event of a machine, in order."""
     return await _from(store, None, machine, 0)
+
+
+async def of_host(store: Store, host: HostId) -> tuple[Kept, ...]:
+    """Return every event of a host, and of its machines while they had it, in order."""
+    found, after = list[Kept](), 0
+    while page := await store.events(after=after, limit=_PAGE, host=host):
+        found += page
+        after = page[-1].number
+    return tuple(found)
 
 
 async def of_fleet(store: Store, fleet: FleetName, after: int) -> tuple[Kept, ...]:

@@ -9,6 +9,7 @@ from cyclopts import Parameter
 from hostler.config.values import Config
 from hostler.domain.errors import WishRefused
 from hostler.domain.fleet import Fleet
+from hostler.domain.host import Host
 from hostler.domain.ids import MachineId
 from hostler.domain.machine import Machine
 from hostler.ports.store import Store
@@ -70,10 +71,19 @@ _NOBODY = "no machine {} lives here; hostler status lists those that do"
 
 async def _host_named(store: Store, name: str) -> str:
     """Return what is to be said where a name is a host's and not a machine's, or nothing."""
-    host = next((host for host in await store.hosts() if name in {host.id, host.name}), None)
+    host = await find_host(store, name)
     if host is None:
         return ""
     machine = dict(await store.ties()).get(host.id)
     if machine is not None:
         return f"{name} is a host: name its machine, {machine}"
-    return f"{name} is a host that no machine has; hostler explain FILE {host.id} tells of it"
+    return (
+        f"{name} is a host that no machine has; hostler explain FILE {host.id} tells of it, and "
+        f"hostler pool FILE retire {host.id} gives it up"
+    )
+
+
+async def find_host(store: Store, name: str) -> Host | None:
+    """Return the host of this id or whole name of which there is a record, or None."""
+    found = [host for host in await store.hosts() if name in {str(host.id), host.name}]
+    return found[0] if len(found) == 1 else None

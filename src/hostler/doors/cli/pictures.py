@@ -151,7 +151,7 @@ def story(lines: Iterable[Line], now: datetime, *, names: bool) -> RenderableTyp
     made = Table.grid(padding=(0, 2))
     for entry in lines:
         cells = [ink(clock_time(entry.at, now), "dim")]
-        cells += [ink(entry.machine or "", "bold")] if names else []
+        cells += [ink(entry.machine or entry.host or "", "bold")] if names else []
         made.add_row(*cells, ink(entry.text), ink(entry.turn, "dim"))
     return made
 

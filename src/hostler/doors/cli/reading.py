@@ -17,10 +17,10 @@ from hostler.domain.sweep import ledger
 from hostler.ports.store import Store
 
 from . import as_json, pictures
-from .events import newest, of_machine
+from .events import newest, of_host, of_machine
 from .exits import Exit
 from .guard import Guard
-from .options import About, File, find_machine
+from .options import About, File, find_host, find_machine
 from .outside import Outside, Purpose
 from .screen import Screen
 from .silent import SilentMeters
@@ -77,7 +77,8 @@ class Reading:
         self,
         file: File,
         machine: Annotated[
-            str | None, Parameter(help="a machine's id; left out: the fleet's latest events")
+            str | None,
+            Parameter(help="a machine's id, or a host's; left out: the fleet's latest events"),
         ] = None,
         /,
         *,
@@ -86,7 +87,7 @@ class Reading:
         ] = _LATEST,
         about: About | None = None,
     ) -> int:
-        """Tell what happened to a machine, from its first day, or to a fleet of late."""
+        """Tell what happened to a machine or a host, from its first day, or to a fleet of late."""
         asked = about or About()
         if machine is None:
             return self.guard(asked.json, lambda screen: self._lately(file, last, asked, screen))
@@ -95,12 +96,21 @@ class Reading:
     async def _life(self, file: File, machine: str, asked: About, screen: Screen) -> int:
         config = self.outside.load(file)
         async with self.outside.store(config, Purpose.READ) as store:
-            name = MachineId(machine)
-            if await store.machine(name) is None:
-                name = (await find_machine(store, config, asked.fleet, machine))[1].id
-            lines = tuple(tell(kept.event) for kept in await of_machine(store, name))
-        self._tell(lines, screen, names=False)
+            host = await find_host(store, machine)
+            if host is not None:
+                found = await of_host(store, host.id)
+            else:
+                found = await of_machine(store, await self._machine(store, config, asked, machine))
+        self._tell(tuple(tell(kept.event) for kept in found), screen, names=host is not None)
         return Exit.OK
+
+    @staticmethod
+    async def _machine(store: Store, config: Config, asked: About, machine: str) -> MachineId:
+        """Return the machine of that very id, living or gone, or the living one that begins so."""
+        name = MachineId(machine)
+        if await store.machine(name) is None:
+            name = (await find_machine(store, config, asked.fleet, machine))[1].id
+        return name
 
     async def _lately(self, file: File, last: int, asked: About, screen: Screen) -> int:
         config = self.outside.load(file)

@@ -130,8 +130,10 @@ class MemoryStore:
         machine: MachineId | None = None,
         after: int = 0,
         limit: int = 1000,
+        *,
+        host: HostId | None = None,
     ) -> tuple[Kept, ...]:
-        return self._past.events(fleet, machine, after, limit)
+        return self._past.events(fleet, machine, after, limit, host)
 
     async def images(self, fleet: FleetName, at: datetime) -> tuple[Machine, ...]:
         return self._past.images(fleet, at)
@@ -159,12 +161,15 @@ class MemoryStore:
     async def hosts(self) -> tuple[Host, ...]:
         return tuple(self._hosts[host] for host in sorted(self._hosts))
 
-    async def save_host(self, host: Host, fence: Fence) -> Host:
+    async def save_host(self, host: Host, events: tuple[Event, ...], fence: Fence) -> Host:
         self._check(fence)
         stored = self._hosts.get(host.id)
         if host.version != (stored.version if stored else 0):
             raise Conflict(f"host {host.id} changed since version {host.version} was read")
-        self._hosts[host.id] = _storable(replace(host, version=host.version + 1))
+        saved = _storable(replace(host, version=host.version + 1))
+        kept = self._numbered(events, ())
+        self._hosts[host.id] = saved
+        self._past.add(kept)
         self._revision += 1
         return self._hosts[host.id]
 

@@ -3,7 +3,7 @@
 from bisect import bisect_right
 from datetime import datetime
 
-from hostler.domain.ids import FleetName, MachineId
+from hostler.domain.ids import FleetName, HostId, MachineId
 from hostler.domain.machine import Machine
 from hostler.domain.phases import Phase
 from hostler.ports.store import Kept
@@ -27,14 +27,21 @@ class Past:
         self._last += len(kept)
 
     def events(
-        self, fleet: FleetName | None, machine: MachineId | None, after: int, limit: int
+        self,
+        fleet: FleetName | None,
+        machine: MachineId | None,
+        after: int,
+        limit: int,
+        host: HostId | None = None,
     ) -> tuple[Kept, ...]:
-        """Return events after a number, of a fleet or a machine where one is named."""
+        """Return events after a number, of a fleet, a machine or a host where one is named."""
         first = bisect_right(self._kept, after, key=lambda kept: kept.number)
         found = (
             kept
             for kept in self._kept[first:]
-            if fleet in {None, kept.event.fleet} and machine in {None, kept.event.machine}
+            if fleet in {None, kept.event.fleet}
+            and machine in {None, kept.event.machine}
+            and host in {None, kept.event.host}
         )
         return tuple(kept for kept, _ in zip(found, range(limit), strict=False))
 

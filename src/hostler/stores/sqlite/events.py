@@ -1,11 +1,12 @@
 """Events in SQL: written beside the change itself, and read for stories and time travel."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import datetime
 from sqlite3 import Connection
 
 from hostler.domain.commands import Event
-from hostler.domain.ids import FleetName, MachineId
+from hostler.domain.ids import FleetName, HostId, MachineId
 from hostler.domain.machine import Machine
 from hostler.domain.phases import Phase
 from hostler.ports.store import Kept
@@ -31,18 +32,33 @@ def add(db: Connection, events: Iterable[Event], images: Images) -> None:
             "at": microseconds(event.at),
             "fleet": event.fleet,
             "machine": event.machine,
+            "host": event.host,
             "doc": EVENT.write(event),
             "image": images.get(event.machine) if event.machine else None,
         }
         db.execute(SQL["add_event"], columns)
 
 
-def kept(
-    db: Connection, fleet: FleetName | None, machine: MachineId | None, after: int, limit: int
-) -> tuple[Kept, ...]:
-    """Return events after a number, in order, of a fleet or a machine where one is named."""
-    query = SQL[_BY[fleet is not None, machine is not None]]
-    columns = {"fleet": fleet, "machine": machine, "after": after, "limit": max(limit, 0)}
+@dataclass(frozen=True, slots=True)
+class About:
+    """Whose events are asked for: a fleet's, a machine's, a host's; None is everybody's."""
+
+    fleet: FleetName | None
+    machine: MachineId | None
+    host: HostId | None
+
+
+def kept(db: Connection, about: About, after: int, limit: int) -> tuple[Kept, ...]:
+    """Return events after a number, in order."""
+    name = _BY[about.fleet is not None, about.machine is not None]
+    query = SQL["events_of_host" if about.host is not None else name]
+    columns = {
+        "fleet": about.fleet,
+        "machine": about.machine,
+        "host": about.host,
+        "after": after,
+        "limit": max(limit, 0),
+    }
     return tuple(_kept(*row) for row in db.execute(query, columns))
 
 

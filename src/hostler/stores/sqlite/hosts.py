@@ -3,11 +3,13 @@
 from dataclasses import replace
 from sqlite3 import Connection
 
+from hostler.domain.commands import Event
 from hostler.domain.errors import AlreadyBound, Conflict
 from hostler.domain.host import Host
 from hostler.domain.ids import HostId, MachineId
 from hostler.ports.store import Fence
 
+from . import events as story
 from . import leases
 from .queries import SQL
 from .records import HOST
@@ -18,7 +20,7 @@ def records(db: Connection) -> tuple[Host, ...]:
     return HOST.read_all(db.execute(SQL["hosts"]))
 
 
-def save(db: Connection, host: Host, fence: Fence) -> Host:
+def save(db: Connection, host: Host, events: tuple[Event, ...], fence: Fence) -> Host:
     """Save over the version that the record carries; 0 is a host that nobody saved yet."""
     leases.check(db, fence)
     saved = replace(host, version=host.version + 1)
@@ -26,6 +28,7 @@ def save(db: Connection, host: Host, fence: Fence) -> Host:
     columns = {"id": host.id, "version": host.version, "doc": HOST.write(saved)}
     if not db.execute(SQL[query], columns).rowcount:
         raise Conflict(f"host {host.id} changed since version {host.version} was read")
+    story.add(db, events, {})
     return saved
 
 

@@ -90,8 +90,8 @@ SELECT machine FROM claims WHERE part = :part;
 DELETE FROM claims WHERE part = :part AND machine = :machine;
 
 -- name: add_event
-INSERT INTO events (at, fleet, machine, doc, image)
-VALUES (:at, :fleet, :machine, :doc, :image);
+INSERT INTO events (at, fleet, machine, host, doc, image)
+VALUES (:at, :fleet, :machine, :host, :doc, :image);
 
 -- name: events
 SELECT number, doc, image FROM events WHERE number > :after ORDER BY number LIMIT :limit;
@@ -107,6 +107,12 @@ ORDER BY number LIMIT :limit;
 -- name: events_of_both
 SELECT number, doc, image FROM events
 WHERE machine = :machine AND +fleet = :fleet AND number > :after ORDER BY number LIMIT :limit;
+
+-- name: events_of_host
+SELECT number, doc, image FROM events
+WHERE host = :host AND (:fleet IS NULL OR +fleet = :fleet)
+    AND (:machine IS NULL OR +machine = :machine) AND number > :after
+ORDER BY number LIMIT :limit;
 
 -- name: images
 SELECT image FROM events WHERE number IN (

@@ -51,11 +51,13 @@ CREATE TABLE events (
     at INTEGER NOT NULL,            -- microseconds since 1970, UTC
     fleet TEXT NOT NULL,
     machine TEXT,
+    host TEXT,
     doc TEXT NOT NULL,
     image TEXT                      -- the machine after the change
 );
 CREATE INDEX events_of_fleet ON events (fleet, number);
 CREATE INDEX events_of_machine ON events (machine, number, at) WHERE machine IS NOT NULL;
+CREATE INDEX events_of_host ON events (host, number) WHERE host IS NOT NULL;
 CREATE INDEX images ON events (fleet, machine, number, at) WHERE image IS NOT NULL;
 
 CREATE INDEX events_by_time ON events (at, number, fleet, machine);

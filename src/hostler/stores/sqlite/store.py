@@ -82,8 +82,11 @@ class SqliteStore:
         machine: MachineId | None = None,
         after: int = 0,
         limit: int = 1000,
+        *,
+        host: HostId | None = None,
     ) -> tuple[Kept, ...]:
-        return await self._read(lambda db: story.kept(db, fleet, machine, after, limit))
+        about = story.About(fleet, machine, host)
+        return await self._read(lambda db: story.kept(db, about, after, limit))
 
     async def images(self, fleet: FleetName, at: datetime) -> tuple[Machine, ...]:
         return await self._read(lambda db: story.images(db, fleet, at))
@@ -97,8 +100,8 @@ class SqliteStore:
     async def hosts(self) -> tuple[Host, ...]:
         return await self._read(hosts.records)
 
-    async def save_host(self, host: Host, fence: Fence) -> Host:
-        return await self._write(lambda db: hosts.save(db, host, fence))
+    async def save_host(self, host: Host, events: tuple[Event, ...], fence: Fence) -> Host:
+        return await self._write(lambda db: hosts.save(db, host, events, fence))
 
     async def bind(self, host: HostId, machine: MachineId, fence: Fence) -> None:
         await self._write(lambda db: hosts.bind(db, host, machine, fence))

@@ -182,7 +182,7 @@ async def forgetting_leaves_everything_else(stores: Stores) -> None:
     store = await stores.fresh()
     read = await filled(store, machine(1))
     gone = await _told(store, ended(await stored(store, machine(1).id)), 1)
-    kept = await store.save_host(host("h-1"), OPEN)
+    kept = await store.save_host(host("h-1"), (), OPEN)
     await store.bind(kept.id, gone.id, OPEN)
     await store.save_suspects((suspect("p-1"),), (), OPEN)
     wished = await store.wish(wish())

@@ -6,9 +6,9 @@ from datetime import timedelta
 
 from hostler.domain.errors import AlreadyBound, Conflict, Fenced
 from hostler.domain.host import HostCondition, HostGoal
-from hostler.domain.ids import HostId, machine_id
+from hostler.domain.ids import HostId, MachineId, machine_id
 
-from .records import OPEN, filled, host, machine, minutes, refused, stored
+from .records import OPEN, event, filled, host, machine, minutes, refused, stored
 from .stores import Stores, stale_fence
 
 H1, H2 = HostId("h-1"), HostId("h-2")
@@ -19,7 +19,7 @@ async def hosts_come_by_id(stores: Stores) -> None:
     """Each at version 1 after its first save."""
     store = await stores.fresh()
     for name in ("h-2", "h-10", "h-1"):
-        assert await store.save_host(host(name), OPEN) == replace(host(name), version=1)
+        assert await store.save_host(host(name), (), OPEN) == replace(host(name), version=1)
     found = await (await stores.again(store)).hosts()
     assert [one.id for one in found] == ["h-1", "h-10", "h-2"]
 
@@ -27,7 +27,7 @@ async def hosts_come_by_id(stores: Stores) -> None:
 async def every_field_of_a_host_comes_back(stores: Stores) -> None:
     """Spans of time too, to the microsecond."""
     store = await stores.fresh()
-    first = await store.save_host(host("h-1"), OPEN)
+    first = await store.save_host(host("h-1"), (), OPEN)
     full = replace(
         first,
         condition=HostCondition.QUARANTINED,
@@ -40,20 +40,45 @@ async def every_field_of_a_host_comes_back(stores: Stores) -> None:
         least_on=timedelta(hours=24, microseconds=1),
         least_off=timedelta(days=400),
     )
-    saved = await store.save_host(full, OPEN)
+    saved = await store.save_host(full, (), OPEN)
     assert saved == replace(full, version=2)
     assert await (await stores.again(store)).hosts() == (saved,)
+
+
+async def what_is_told_of_a_host_is_kept_with_its_record(stores: Stores) -> None:
+    """And found by the host, in pages; a save that is refused adds nothing."""
+    store = await stores.fresh()
+    await filled(store, machine(1))
+    one = await stored(store, machine(1).id)
+    mine = [replace(event(kind=str(number)), host=H1) for number in range(3)]
+    await store.save_machine(one, (replace(event(one), kind="held", host=H1),), OPEN)
+    first = await store.save_host(host("h-1"), (mine[0], mine[1]), OPEN)
+    await store.save_host(host("h-2"), (replace(event(kind="other"), host=H2),), OPEN)
+    await refused(Conflict, store.save_host(host("h-1"), (mine[2],), OPEN))
+    await store.save_host(first, (mine[2],), OPEN)
+    again = await stores.again(store)
+
+    async def kinds(of: HostId, machine: MachineId | None = None, after: int = 0) -> list[str]:
+        page = await again.events(machine=machine, after=after, limit=3, host=of)
+        return [kept.event.kind for kept in page]
+
+    assert await kinds(H1) == ["held", "0", "1"]
+    last = (await again.events(limit=3, host=H1))[-1].number
+    assert await kinds(H1, after=last) == ["2"]
+    assert await kinds(H1, one.id) == ["held"]
+    assert await kinds(H2) == ["other"]
+    assert [k.event for k in await again.events(host=H1, after=last)] == [mine[2]]
 
 
 async def the_second_save_of_a_hosts_version_loses(stores: Stores) -> None:
     """New or not; a host that nobody saved has no version but 0."""
     store = await stores.fresh()
     again = await stores.again(store)
-    await refused(Conflict, store.save_host(replace(host("h-1"), version=1), OPEN))
-    first = await store.save_host(host("h-1"), OPEN)
-    await refused(Conflict, again.save_host(replace(host("h-1"), strikes=1), OPEN))
-    second = await again.save_host(first, OPEN)
-    await refused(Conflict, store.save_host(replace(first, strikes=1), OPEN))
+    await refused(Conflict, store.save_host(replace(host("h-1"), version=1), (), OPEN))
+    first = await store.save_host(host("h-1"), (), OPEN)
+    await refused(Conflict, again.save_host(replace(host("h-1"), strikes=1), (), OPEN))
+    second = await again.save_host(first, (), OPEN)
+    await refused(Conflict, store.save_host(replace(first, strikes=1), (), OPEN))
     assert await store.hosts() == (second,)
 
 
@@ -63,7 +88,7 @@ async def hosts_are_fenced(stores: Stores) -> None:
     await store.bind(H1, M1, OPEN)
     stale = await stale_fence(store)
     current = replace(stale, epoch=stale.epoch + 1)
-    await refused(Fenced, store.save_host(host("h-1"), stale))
+    await refused(Fenced, store.save_host(host("h-1"), (), stale))
     await refused(Fenced, store.bind(H2, M2, stale))
     await refused(Fenced, store.unbind(H1, M1, stale))
     assert await store.hosts() == ()
@@ -115,7 +140,7 @@ async def only_this_very_tie_is_loosened(stores: Stores) -> None:
 async def a_tie_changes_no_record(stores: Stores) -> None:
     """Host and machine keep their versions: who ties them saves them too."""
     store = await stores.fresh()
-    before = await store.save_host(host("h-1"), OPEN)
+    before = await store.save_host(host("h-1"), (), OPEN)
     await filled(store, machine(1))
     read = await stored(store, M1)
     await store.bind(H1, M1, OPEN)
