@@ -91,8 +91,8 @@ async def test_a_save_that_goes_well_makes_nothing_else_trusted() -> None:
 
 async def test_hosts_of_another_account_are_none_of_this_one() -> None:
     stable, store, fence = await opened()
-    await store.save_host(replace(HOST, account=AccountName("other")), fence)
-    await store.save_host(OTHER, fence)
+    await store.save_host(replace(HOST, account=AccountName("other")), (), fence)
+    await store.save_host(OTHER, (), fence)
     stable.distrust()
     await stable.refresh(store)
     assert list(stable.hosts) == [OTHER.id]
@@ -105,7 +105,7 @@ async def test_what_others_may_write_is_read_each_time(*, exclusive: bool) -> No
     assert lease is not None
     stable = Stable(MAIN)
     await stable.refresh(store)
-    await store.save_host(HOST, Fence(lease="account/main", epoch=lease.epoch))
+    await store.save_host(HOST, (), Fence(lease="account/main", epoch=lease.epoch))
     await stable.refresh(store)
     assert bool(stable.hosts) is not exclusive
 

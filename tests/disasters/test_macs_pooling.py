@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import timedelta
 
+from hostler.domain.host import HostGoal, ReleasePolicy
 from hostler.domain.ids import HostId, MachineId, machine_id
 from hostler.domain.seen import Wish, WishKind
 from hostler.lab.macstand import FLEET, MINUTE, POOL, MacStand, hosts, play_macs, stage
@@ -218,5 +219,44 @@ def test_a_machine_that_is_adopted_after_a_lost_store_is_asked_nothing_twice() -
         assert errors == {""}
         assert s.mac().installs == 2
         s.truth.wrong.clear()  # the second one has the disk of the first: that is what it asked for
+
+    play_macs(scene)
+
+
+def test_a_free_host_that_somebody_gives_up_is_deleted_at_its_date_and_taken_by_nobody() -> None:
+    async def scene(s: MacStand) -> None:
+        hostler = s.hostler(replace(FLEET, size=0))
+        await s.stand.clock.sleep(5 * MINUTE)
+        host = s.mac().id
+        await wish(s, hostler, WishKind.RETIRE, host)
+        await hostler.scale(1)
+
+        async def scheduled() -> bool:
+            return s.mac().deletion_scheduled
+
+        await s.until(scheduled, 30 * MINUTE)
+        assert stage(s.mac()) == "retiring"
+        (record,) = await hosts(hostler)
+        assert (record.goal, record.policy) == (HostGoal.RETIRED, ReleasePolicy.TERMINATE)
+        assert "given up by scene" in record.reason
+        assert await hostler.ready() == 0
+        assert s.mac().installs == 1
+
+    play_macs(scene)
+
+
+def test_a_host_that_was_given_up_and_is_put_back_into_the_pool_by_hand_is_left_there() -> None:
+    async def scene(s: MacStand) -> None:
+        hostler = s.hostler(replace(FLEET, size=0))
+        await s.stand.clock.sleep(5 * MINUTE)
+        await wish(s, hostler, WishKind.RETIRE, s.mac().id)
+
+        async def scheduled() -> bool:
+            return s.mac().deletion_scheduled
+
+        await s.until(scheduled, 30 * MINUTE)
+        s.rename(s.mac().id, f"{POOL}again")
+        await s.stand.clock.sleep(30 * MINUTE)
+        assert s.mac().name == f"{POOL}again"
 
     play_macs(scene)

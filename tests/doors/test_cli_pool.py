@@ -270,3 +270,50 @@ def test_a_host_that_was_put_in_is_in_the_pool_also_where_nobody_looks(capsys: O
     for look in ((), ("--online",)):
         (shown,) = pool(outside, capsys, "list", "--json", *look).json["hosts"]
         assert shown["state"] == "in the pool"
+
+
+# ------------------------------------------------------------------ retire
+
+
+def test_hosts_that_nobody_has_are_given_up_by_name_with_a_reason(capsys: Out) -> None:
+    outside = WithMacs()
+    first, second = outside.stock(2)
+    result = pool(outside, capsys, "retire", "pool-1", second, "--why", "loud", "--no-wait")
+    assert result.code == 0
+    assert [(w.kind, w.host, w.machine, w.why) for w in wishes(outside)] == [
+        (WishKind.RETIRE, first, None, "loud"),
+        (WishKind.RETIRE, second, None, "loud"),
+    ]
+    assert "pool-1: given up" in result.out
+
+
+def test_a_host_is_given_up_only_for_a_reason(capsys: Out) -> None:
+    outside = WithMacs()
+    outside.stock(1)
+    assert "say why" in refused(outside, capsys, "retire", "pool-1")
+
+
+def test_every_host_that_cannot_be_given_up_says_why(capsys: Out) -> None:
+    outside = WithMacs()
+    foreign, held, going = outside.stock(3)
+    (desk,) = outside.stock(1, "desk-")
+    outside.claimed(foreign, home=ELSEWHERE)
+    outside.claimed(held)
+    keep(outside, held, FIRST, condition=HostCondition.HELD)
+    keep(outside, going, condition=HostCondition.RETIRING, goal=HostGoal.RETIRED)
+    names = (foreign, held, going, desk)
+    told = " ".join(refused(outside, capsys, "retire", *names, "--why", "old").split())
+    assert "another installation has it" in told
+    assert f"machine {FIRST} has it: hostler retire FILE {FIRST}" in told
+    assert "it is being given up" in told
+    assert "it is not in the pool" in told
+
+
+def test_retiring_a_host_like_a_machine_says_which_command_does_that(capsys: Out) -> None:
+    outside = WithMacs()
+    (host,) = outside.stock(1)
+    keep(outside, host)
+    result = cli(outside, capsys, "retire", "web.toml", host, "--why", "old", "--no-wait")
+    assert result.code == 2
+    assert f"hostler pool FILE retire {host} gives it up" in " ".join(result.err.split())
+    assert wishes(outside) == ()

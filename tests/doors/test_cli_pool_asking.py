@@ -347,7 +347,7 @@ def test_explaining_a_host_that_is_nobodys_promises_no_wipe(capsys: Out) -> None
     assert told["fits"] == {"web": "its name is of no pool"}
 
 
-@pytest.mark.parametrize("command", ["story", "end", "hold"])
+@pytest.mark.parametrize("command", ["end", "hold"])
 def test_a_host_where_a_machine_is_asked_for_is_told_from_nobody(capsys: Out, command: str) -> None:
     outside = WithMacs()
     mine, free = outside.stock(2)

@@ -6,7 +6,16 @@ from cli_kit import FILE, FLEET, NOW, WEB, InMemory, cli, fence, fill, made, run
 
 from hostler.domain.commands import Event
 from hostler.domain.fleet import FleetRow
-from hostler.domain.ids import InstallationId, PartId, TurnId, Zone, machine_id
+from hostler.domain.host import Host
+from hostler.domain.ids import (
+    AccountName,
+    HostId,
+    InstallationId,
+    PartId,
+    TurnId,
+    Zone,
+    machine_id,
+)
 from hostler.domain.machine import Hold
 from hostler.domain.parts import Condition, Mark, Part, Slot
 from hostler.domain.phases import Phase
@@ -205,6 +214,24 @@ def test_a_fleets_story_shows_the_newest_events(capsys: Out) -> None:
     assert [event["machine"] for event in events] == [machine_id(n) for n in range(34, 41)]
     every = cli(outside, capsys, "story", str(FILE), "--last", "900", "--json").json["events"]
     assert len(every) == 40
+
+
+def test_a_story_of_a_host_tells_of_it_under_each_machine(capsys: Out) -> None:
+    outside = InMemory()
+    host = Host(id=HostId("h-1"), account=AccountName("main"), zone=Zone("fr-par-1"), name="pool-7")
+    free = Event(kind="host_moved", at=NOW, fleet=WEB, turn=TurnId("t-2"), host=host.id)
+    free = replace(free, detail="wiping>free: wiped, and put back")
+
+    async def save() -> None:
+        await outside.store_.save_host(host, (free,), await fence(outside.store_))
+
+    run(save())
+    for name in ("h-1", "pool-7"):
+        result = cli(outside, capsys, "story", str(FILE), name, "--json")
+        (line,) = result.json["events"]
+        assert (line["host"], line["machine"]) == ("h-1", None)
+        assert line["text"] == "the host: wiping → free: wiped, and put back"
+    assert "h-1" in cli(outside, capsys, "story", str(FILE), "h-1").out
 
 
 def test_a_story_of_nobody_is_an_error_of_usage(capsys: Out) -> None:

@@ -150,11 +150,15 @@ def _others(state: AccountState, fleet: Fleet) -> tuple[Part, ...]:
 
 
 def _free(state: AccountState, fleet: Fleet, now: datetime) -> tuple[Free, ...]:
-    """Return the hosts that machines of this fleet may take now, where machines take hosts."""
+    """Return the hosts that machines of this fleet may take now, where machines take hosts.
+
+    Not those that a wish names, which says what becomes of them.
+    """
     if state.keeps is None:
         return ()
     stable, kind = state.stable, state.account.provider.traits.hosts
-    tied = {*stable.ties, *stable.moving}
+    named = {wish.host for wish in state.wishes if wish.host is not None}
+    tied = {*stable.ties, *stable.moving, *named}
     return free_hosts(
         fleet, state.view, kind, stable.hosts, tied, partial(state.keeps.fits, fleet.name), now
     )

@@ -70,6 +70,7 @@ def _decided(seen: Seen, ways: Ways, rests: Rests) -> Decision:
     commands: list[Command] = [c for c in (row_command,) if c is not None]
     commands += assigned.takes
     commands += (*pooling.pooled(seen.fleet.account, seen), *bought.keeps)
+    commands += pooling.given_up(seen.fleet.account, seen)
     commands += (pardon.keep for pardon in pardons)
     commands += pooling.taken_over(adoption.adoptable(seen), seen)
     commands += (bought.order,) if bought.order else ()

@@ -1,9 +1,10 @@
-"""Pooling: hosts that somebody puts into a fleet's pool, or makes a machine of, by naming them.
+"""Pooling: hosts that somebody puts into a pool, makes a machine of, or gives up, by naming them.
 
 What is put into the pool keeps its disk until it is claimed, and is wiped before that: anybody may
 have used it. What is adopted goes on as it is where its disk is to be kept.
 """
 
+import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
@@ -11,12 +12,13 @@ from .claims import ADOPTED, CLEAN
 from .commands import KeepHost
 from .fleet import FleetRow
 from .host import Host, HostCondition, HostGoal, HostOrigin, ReleasePolicy
-from .ids import AccountName, HostId, PartId
-from .machine import Machine, Offer, Origin
+from .ids import AccountName, HostId, MachineId, PartId, machine_id
+from .machine import Fate, Machine, Offer, Origin
 from .parts import Part
 from .phases import Goal, Phase
 from .reasons import Reason
 from .seen import Seen, Wish, WishKind
+from .stages import OTHERS
 
 
 def pooled(account: AccountName, seen: Seen) -> Iterator[KeepHost]:
@@ -41,6 +43,29 @@ def pooled(account: AccountName, seen: Seen) -> Iterator[KeepHost]:
             wiping=None,
         )
         yield KeepHost(host=dirty.now(HostCondition.DIRTY, seen.now, f"put in by {wish.actor}"))
+
+
+def given_up(account: AccountName, seen: Seen) -> Iterator[KeepHost]:
+    """Yield the record of each host that is wished to be given up, and that nobody has."""
+    tied = frozenset(seen.ties.values())
+    for wish in seen.wishes:
+        part = _named(wish, WishKind.RETIRE, seen)
+        if part is None or wish.host is None or wish.host in tied or part.note("stage") in OTHERS:
+            continue
+        record = seen.hosts.get(wish.host) or Host(id=wish.host, account=account, zone=part.zone)
+        retired = replace(
+            record,
+            fleet=record.fleet or seen.fleet.name,
+            machine=record.machine or _nobody(wish.host),
+            goal=HostGoal.RETIRED,
+            policy=ReleasePolicy.TERMINATE,
+            type=part.note("type"),
+            name=part.name,
+            quarantined_until=None,
+            asked=tuple(asked for asked in record.asked if asked.fate is Fate.OPEN),
+        )
+        why = f"given up by {wish.actor}: {wish.why}"
+        yield KeepHost(host=retired.now(HostCondition.RETIRING, seen.now, why))
 
 
 def taken_over(parts: Iterable[Part], seen: Seen) -> Iterator[KeepHost]:
@@ -123,6 +148,11 @@ def _named(wish: Wish, kind: WishKind, seen: Seen) -> Part | None:
     if wish.kind is not kind or wish.host is None:
         return None
     return seen.view.part(PartId(wish.host))
+
+
+def _nobody(host: HostId) -> MachineId:
+    """Return an id for the name of a host that never had a machine: no machine has it."""
+    return machine_id(int.from_bytes(hashlib.sha256(host.encode()).digest()[:7], "big"))
 
 
 def _is_foreign(part: Part) -> bool:

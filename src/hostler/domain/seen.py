@@ -82,8 +82,8 @@ class Wish:
 
     `machines` are the ids that a GROW wish gives to new machines: whoever wished them knows them
     before they exist, and a wish that is granted twice makes them once. `host` is what POOL_ADD
-    puts into the fleet's pool, and POOL_ADOPT makes a machine of under the id in `machines`;
-    `keep` says that its disk is left as it is.
+    puts into the fleet's pool, POOL_ADOPT makes a machine of under the id in `machines`, and RETIRE
+    gives up where it names no machine; `keep` says that its disk is left as it is.
     """
 
     number: int

@@ -25,10 +25,12 @@ from .options import Asking, File
 from .outside import Outside, Purpose
 from .pictures import ink
 from .pooling_checks import (
+    check_given_up,
     check_hosts,
     check_pool,
     check_put,
     check_room,
+    check_why,
     named,
     strange_to,
     untyped,
@@ -39,7 +41,7 @@ from .silent import SilentMeters
 from .stalls import Stall, stalls, stalls_of
 from .wishing import taken_wish, told_of
 
-Act = Literal["list", "add", "adopt"]
+Act = Literal["list", "add", "adopt", "retire"]
 NO_HOSTS = (
     "no provider of this file has hosts that outlive machines: there is no pool (hostler status "
     "lists machines)"
@@ -64,10 +66,10 @@ class Pooling:
     def pool(
         self,
         file: File,
-        act: Annotated[Act, Parameter(help="list, add or adopt; left out: list")] = "list",
+        act: Annotated[Act, Parameter(help="list, add, adopt or retire; left out: list")] = "list",
         /,
         *servers: Annotated[
-            str, Parameter(help="hosts, each by its id or its whole name; for add and adopt")
+            str, Parameter(help="hosts, each by its id or its whole name; not for list")
         ],
         online: Annotated[
             bool, Parameter(negative=(), help="with list: look at the provider now as well")
@@ -77,7 +79,7 @@ class Pooling:
         ] = False,
         asking: Asking | None = None,
     ) -> int:
-        """List hosts, put some into the fleet's pool, or make them machines of the fleet."""
+        """List hosts, put some into the fleet's pool, make them its machines, or give them up."""
         asked = asking or Asking()
 
         async def work(screen: Screen) -> int:
@@ -89,6 +91,8 @@ class Pooling:
                     return await self._add(file, servers, asked, screen)
                 case "adopt":
                     return await self._adopt(file, servers, asked, screen, keep=keep_disk)
+                case "retire":
+                    return await self._retire(file, servers, asked, screen)
                 case _:
                     assert_never(act)
 
@@ -187,6 +191,18 @@ class Pooling:
         _warn(fleet, hosts, screen)
         return await self._grant(config, Granted(wishes=wishes, hosts=hosts), asked, screen)
 
+    async def _retire(
+        self, file: Path, servers: tuple[str, ...], asked: Asking, screen: Screen
+    ) -> int:
+        config, fleet = self._asked(file, servers, asked, "retire")
+        check_why(asked.why)
+        async with self.outside.store(config, Purpose.WISH) as store:
+            _, found = await self._of_fleet(config, store, fleet, screen)
+            hosts = named(servers, found)
+            check_given_up(hosts)
+        wishes = tuple(self._wish(WishKind.RETIRE, fleet, stall, asked) for stall in hosts)
+        return await self._grant(config, Granted(wishes=wishes, hosts=hosts), asked, screen)
+
     def _asked(
         self, file: Path, servers: tuple[str, ...], asked: Asking, act: str
     ) -> tuple[Config, Fleet]:
@@ -255,6 +271,11 @@ def _confirm(hosts: tuple[Stall, ...], screen: Screen) -> None:
 
 
 def _said(wish: Wish, stall: Stall) -> str:
+    if wish.kind is WishKind.RETIRE:
+        return (
+            f"{stall.name}: given up: deleted, or at its date where it cannot be deleted before "
+            "(hostler story tells)"
+        )
     if wish.kind is WishKind.POOL_ADD:
         return (
             f"{stall.name}: into the pool of {wish.fleet}; it keeps its disk until it is claimed, "

@@ -1,15 +1,15 @@
-"""Pooling checks: may these hosts be put into a fleet's pool, or become machines of it? Pure."""
+"""Pooling checks: may hosts be put into a fleet's pool, become its machines, be given up? Pure."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
 
 from hostler.domain.errors import WishRefused
 from hostler.domain.fleet import Fleet, FleetRow
-from hostler.domain.host import HostCondition
+from hostler.domain.host import HostCondition, HostGoal
 from hostler.domain.machine import Machine
 from hostler.domain.phases import Goal
 
-from .stalls import FOREIGN, POOL, Stall
+from .stalls import FOREIGN, OTHERS, POOL, Stall
 
 _BUSY = {
     HostCondition.WIPING: "it is being wiped, and goes back by itself",
@@ -65,6 +65,33 @@ def _barred(stall: Stall) -> str:
     if stall.scheduled is not None:
         return f"the provider deletes it at {stall.scheduled:%Y-%m-%d %H:%M}: take that back first"
     return _busy(stall) or _unfit(stall)
+
+
+def check_why(why: str) -> None:
+    """Raise WishRefused where no reason is given: it is not easily had again."""
+    if not why:
+        raise WishRefused("say why a host is given up, as in --why 'its fan is broken'")
+
+
+def check_given_up(stalls: Iterable[Stall]) -> None:
+    """Raise WishRefused where any of these hosts cannot be given up, with every reason."""
+    wrong = [f"{stall.name or stall.id}: {why}" for stall in stalls if (why := _kept(stall))]
+    if wrong:
+        raise WishRefused("; ".join(wrong))
+
+
+def _kept(stall: Stall) -> str:
+    """Return why a host is not given up by its own name; empty where it is."""
+    if stall.note("stage") == FOREIGN:
+        whose = stall.note("installation") or "an installation that its name does not tell"
+        return f"another installation has it ({whose}); it is not ours to give up"
+    if stall.tie is not None:
+        return f"machine {stall.tie} has it: hostler retire FILE {stall.tie} --why …"
+    if stall.note("stage") in OTHERS:
+        return "it is not in the pool: put it in first (hostler pool FILE add), or use the console"
+    if stall.record is not None and stall.record.goal is HostGoal.RETIRED:
+        return "it is being given up"
+    return "the provider does not show it any more" if stall.part is None else ""
 
 
 def _busy(stall: Stall) -> str:

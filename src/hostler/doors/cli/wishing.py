@@ -23,6 +23,7 @@ from .guard import Guard
 from .options import Asking, File, Name, find_machine
 from .outside import Outside, Purpose
 from .pictures import ink
+from .pooling_checks import check_why
 from .screen import Screen
 from .words import parse_span, span
 
@@ -252,9 +253,8 @@ def _check_machine(kind: WishKind, machine: Machine, fleet: Fleet) -> None:
 
 
 def _check_retiring(machine: Machine, asked: Asking, screen: Screen) -> None:
-    """Ask for a reason: a host that is given up is not easily had again."""
-    if not asked.why:
-        raise WishRefused("say why its host is given up, as in --why 'its fan is broken'")
+    """Ask for a reason, and warn where there is no host to give up."""
+    check_why(asked.why)
     if machine.host is None:
         screen.note(
             f"{machine.id} has no host that would outlive it: this is the same as hostler end"

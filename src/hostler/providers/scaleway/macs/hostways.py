@@ -21,6 +21,7 @@ from .ways import (
     UNCOMMIT,
     UNSCHEDULE,
     expecting,
+    mark_kind,
     marking,
     reinstall,
 )
@@ -33,7 +34,7 @@ def host_calls(goal: HostGoal, host: Host, part: Part, now: datetime) -> tuple[C
     """Return the calls that may be made now for a host that no machine holds."""
     if goal is HostGoal.POOLED:
         return (_free(host, part),) if part.note("stage") != "pool" and host.pool else ()
-    if part.note("stage") not in STAGES and not (host.adopted and part.note("named")):
+    if not _is_open(goal, host, part):
         return ()
     match goal:
         case HostGoal.WIPED:
@@ -42,6 +43,16 @@ def host_calls(goal: HostGoal, host: Host, part: Part, now: datetime) -> tuple[C
             return _retired(host, part, now)
         case HostGoal.OFF:
             return ()
+
+
+def _is_open(goal: HostGoal, host: Host, part: Part) -> bool:
+    """Tell whether a host may be changed for its goal.
+
+    From the pool it can be given up, unless somebody put it back there when it already was.
+    """
+    if goal is HostGoal.RETIRED and part.note("stage") == "pool":
+        return host.last_asked(mark_kind(Stage.RETIRING)) is None
+    return part.note("stage") in STAGES or (host.adopted and bool(part.note("named")))
 
 
 def _wiped(host: Host, part: Part) -> tuple[Call, ...]:
