@@ -6,7 +6,16 @@ from datetime import timedelta
 import pytest
 
 from hostler.domain.calls import Shows
-from hostler.domain.claims import CLEAN, assign, free_hosts, is_clean, lets_go, none_free
+from hostler.domain.claims import (
+    CLEAN,
+    assign,
+    clean_name,
+    doubted,
+    free_hosts,
+    is_clean,
+    lets_go,
+    none_free,
+)
 from hostler.domain.claims import offers as open_offers
 from hostler.domain.host import Free, Host, HostCondition
 from hostler.domain.ids import HostId, MachineId, machine_id
@@ -137,6 +146,29 @@ def test_a_machine_takes_a_host_and_its_record_is_dirty_from_then_on() -> None:
     steps = (Step(before=waiting(), machine=waiting(), parts=()),)
     (take,) = assign(steps, MAIN, seen).takes
     assert (take.host.condition, take.host.wiped) == (HostCondition.HELD, None)
+
+
+def test_a_clean_host_is_so_under_the_name_that_it_bore_and_under_no_other() -> None:
+    """Renamed within the pool before its claim, it may have been used: it is wiped first."""
+    (machine,), _ = given(waiting(), hosts=(choice(known=FREE, clean=True),))
+    assert clean_name(machine) == box().name
+    step = Step(before=machine, machine=machine, parts=())
+    for shown in ((box(),), ()):
+        assert doubted(step, fleet_seen((machine,), shown)).machine is machine
+    renamed = replace(box(), name="pool-another")
+    after = doubted(step, fleet_seen((machine,), (renamed,)))
+    assert after.machine.fact(CLEAN) is None
+    assert clean_name(after.machine) == ""
+    assert after.machine.host == BOX
+    assert after.events[0].reason == Reason.HOST_USED
+
+
+def test_a_host_whose_disk_is_kept_is_clean_under_any_name() -> None:
+    machine = starting(MARK).with_fact(CLEAN, BEGIN)
+    step = Step(before=machine, machine=machine, parts=())
+    renamed = replace(box(), name="pool-another")
+    assert clean_name(machine) == ""
+    assert doubted(step, fleet_seen((machine,), (renamed,))).machine is machine
 
 
 def test_a_host_that_was_not_proved_clean_is_wiped_for_its_machine() -> None:

@@ -89,9 +89,11 @@ def test_a_host_that_is_to_be_left_alone_is_so_after_its_wipe_and_not_in_the_poo
         wiping=BEGIN,
         quarantined_until=LATER + SETTLE,
     )
-    for stage in ("wiping", "pool"):
-        host = decided(hosts_seen(wiping, box(stage), now=LATER)).host
-        assert (host.condition, host.wiped) == (HostCondition.QUARANTINED, LATER)
+    host = decided(hosts_seen(wiping, box("wiping"), now=LATER)).host
+    assert (host.condition, host.wiped) == (HostCondition.QUARANTINED, LATER)
+    host = decided(hosts_seen(wiping, box("pool"), now=LATER)).host
+    assert (host.condition, host.wiped) == (HostCondition.DIRTY, None), "somebody put it there"
+    assert host.quarantined(LATER)
 
 
 def test_a_host_that_somebody_else_took_during_its_wipe_is_theirs() -> None:

@@ -34,6 +34,8 @@ KEPT = {
     132: "S2: fleets of one pool took each other's hosts, and bought more than all of them may",
     142: "S2: a host was bought in place of one that was just woken; one that came in error was "
     "waited for until its order was forgotten, and then bought anew",
+    2321: "S12: a clean host that a person renamed within the pool after the last look was claimed "
+    "unwiped",
     1052: "L1: hosts were ordered that run another system than the fleet asks for",
 }
 """Seeds of failures that were found and mended, and what each found."""

@@ -25,6 +25,8 @@ from .view import View
 CLEAN = "clean"
 """The fact that a machine's host was proved clean when it was taken."""
 
+_CLEAN_AS = "clean as "
+
 ADOPTED = "adopted"
 """The fact that a machine's host was named by somebody: it is taken whatever its name is."""
 
@@ -109,13 +111,13 @@ def assign(steps: tuple[Step, ...], account: AccountName, seen: Seen) -> Assigne
         tied = seen.ties.get(step.machine.id)
         free = None if tied or seen.revision.broken else _choose(step.machine, left)
         if tied is not None:
-            given.append(_begun(step, tied, seen, clean=False))
+            given.append(_begun(step, tied, seen))
         elif free is not None:
             left.remove(free)
             takes.append(
                 Take(host=taken(free, step.machine, account, seen), machine=step.machine.id)
             )
-            given.append(_begun(step, free.id, seen, clean=free.clean))
+            given.append(_begun(step, free.id, seen, free.part.name if free.clean else ""))
         elif seen.revision.broken:
             given.append(wait(step, "wait", "a list of commands that is not at fault"))
         else:
@@ -163,14 +165,43 @@ def _spread(machine: MachineId, host: HostId) -> bytes:
     return hashlib.sha256(f"{machine} {host}".encode()).digest()
 
 
-def _begun(step: Step, host: HostId, seen: Seen, *, clean: bool) -> Step:
-    machine = replace(step.machine, host=host)
-    machine = machine.with_fact(CLEAN, seen.now) if clean else machine.without_fact(CLEAN)
+def _begun(step: Step, host: HostId, seen: Seen, clean_as: str = "") -> Step:
+    machine = _unproved(replace(step.machine, host=host))
+    if clean_as:
+        machine = machine.with_fact(CLEAN, seen.now).with_fact(f"{_CLEAN_AS}{clean_as}", seen.now)
     told = event("host", machine, seen, str(Reason.ADMITTED), f"takes host {host}")
     begun = replace(step, machine=machine, events=(*step.events, told))
     if machine.phase is Phase.WANTED:
         return move(begun, Phase.STARTING, Reason.ADMITTED, seen)
     return begun
+
+
+def clean_name(machine: Machine) -> str:
+    """Return the name under which the machine's host is clean: only so is it claimed unwiped.
+
+    Empty where it was not proved clean, or where somebody named it to be taken as it is.
+    """
+    names = (fact.name for fact in machine.facts)
+    return next((name[len(_CLEAN_AS) :] for name in names if name.startswith(_CLEAN_AS)), "")
+
+
+def _unproved(machine: Machine) -> Machine:
+    """Return the machine without what was known of its host's disk."""
+    kept = (f for f in machine.facts if f.name != CLEAN and not f.name.startswith(_CLEAN_AS))
+    return replace(machine, facts=tuple(kept))
+
+
+def doubted(step: Step, seen: Seen) -> Step:
+    """Take back that the host is clean where it is called otherwise before it is claimed.
+
+    Somebody gave it that name, and may have used it: it is wiped first, as any other.
+    """
+    name, machine = clean_name(step.machine), step.machine
+    part = seen.view.part(PartId(machine.host or ""))
+    if not name or machine.places or part is None or part.name == name:
+        return step
+    told = event("host", machine, seen, str(Reason.HOST_USED), f"it is called {part.name!r} now")
+    return replace(step, machine=_unproved(machine), events=(*step.events, told))
 
 
 def taken(free: Free, machine: Machine, account: AccountName, seen: Seen) -> Host:
@@ -209,8 +240,8 @@ def lets_go(step: Step, seen: Seen) -> Step:
         doubt=None,
         again=None,
         error="",
-        facts=tuple(fact for fact in machine.facts if fact.name not in {CLEAN, ADOPTED}),
-    ).with_fact(f"{LEFT} {machine.host}", seen.now)
+    )
+    freed = _unproved(freed).without_fact(ADOPTED).with_fact(f"{LEFT} {machine.host}", seen.now)
     return replace(step, machine=freed, parts=(), events=(*step.events, told))
 
 

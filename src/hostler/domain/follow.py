@@ -78,7 +78,7 @@ def _starting(step: Step, seen: Seen, *, wave: bool) -> Step:
     if machine.refused is not None:
         return _refused(step, machine.refused, seen)
     if seen.traits.hosts:
-        step = claims.lets_go(step, seen)
+        step = claims.lets_go(claims.doubted(step, seen), seen)
     step = _lose(step, seen, wave=wave)
     part = step.main(seen)
     up = part is not None and part.condition is Condition.UP

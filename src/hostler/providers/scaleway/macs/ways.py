@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 from hostler.domain import outfit
 from hostler.domain.calls import Argument, Call, Effect, Shows
-from hostler.domain.claims import ADOPTED, CLEAN
+from hostler.domain.claims import ADOPTED, CLEAN, clean_name
 from hostler.domain.host import tenancy
 from hostler.domain.ids import HostId, PartId
 from hostler.domain.machine import RETIRE, Asked, Fate, Machine, Origin
@@ -232,7 +232,7 @@ def marking(part: Part, stage: Stage, slot: Slot, *args: tuple[str, Argument]) -
 
 
 def _claim(machine: Machine) -> Call:
-    """Return the first rename: it makes the tenancy, and finds the host's name out by itself."""
+    """Return the first rename: it makes the tenancy. A host that is clean is so under one name."""
     return Call(
         kind=mark_kind(Stage.PENDING),
         slot=SERVER,
@@ -244,6 +244,7 @@ def _claim(machine: Machine) -> Call:
         args=(
             *_whose(machine),
             ("stage", str(Stage.PENDING)),
+            ("expect", clean_name(machine)),
             ("wipes", machine.fact(CLEAN) is None),
         ),
     )
