@@ -4,7 +4,7 @@ import pytest
 
 from hostler.lab.bugs import planted
 from hostler.lab.exhaustive import QUICK, explore
-from hostler.lab.small import Fault, Setting
+from hostler.lab.smallstate import Fault, Setting
 
 
 def yes(*_: object) -> bool:

@@ -15,8 +15,9 @@ from dataclasses import dataclass, field
 from hostler.domain.parts import Condition
 from hostler.testing.fakeways import SERVER
 
-from .small import Fault, Setting, Small, State, Violated, first
+from .small import Small
 from .smallkey import key
+from .smallstate import Fault, Setting, State, Violated, first
 
 _ON = (Condition.STARTING, Condition.UP)
 _CALLS = (Fault.BUSY, Fault.LOST_BEFORE, Fault.LOST_AFTER, Fault.LATE, Fault.CRASH)

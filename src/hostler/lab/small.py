@@ -6,162 +6,43 @@ tick of time is the settle time, the absence gap and every pause.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
-from enum import StrEnum
+from dataclasses import replace
 
 from hostler.domain.allowed import allowed
 from hostler.domain.calls import Call, Done, Effect, Outcome, Refusal, Refused, Unknown
-from hostler.domain.commands import Decision, KeepRow, Tend
+from hostler.domain.commands import KeepRow, Tend
 from hostler.domain.decide import decide
-from hostler.domain.fleet import Caps, Fleet, FleetRow, Timers
 from hostler.domain.fold import fold, fold_parts
 from hostler.domain.ids import Epoch, MachineId, PartId, TurnId, machine_id
 from hostler.domain.machine import Machine, ask
 from hostler.domain.parts import Condition, Look, Looked, Mark, Part, Scope
-from hostler.domain.phases import Goal, Phase
+from hostler.domain.phases import Phase
 from hostler.domain.seen import Seen
 from hostler.domain.sure import parts_of
-from hostler.domain.traits import Traits
-from hostler.domain.view import View, merge
-from hostler.domain.ways import Ways
+from hostler.domain.view import merge
 from hostler.domain.whose import bound_in, sort_out
-from hostler.testing.fakeways import POWER_ON, SERVER, TERMINATE, FakeWays
-from hostler.testing.pieces import BEGIN, FLEET, HOME, OFFER, WEB, ZONE
+from hostler.testing.fakeways import POWER_ON, SERVER, TERMINATE
+from hostler.testing.pieces import HOME, OFFER, WEB, ZONE
 
-TICK = timedelta(seconds=60)
-_TIMERS = Timers(
-    admit=2 * TICK,
-    start=2 * TICK,
-    stop=2 * TICK,
-    absence_gap=TICK,
-    look_limit=TICK,
-    stock_memory=TICK,
-    wave_window=timedelta(0),
-    tries=(TICK,),
+from .smallacts import (
+    answered,
+    becomes,
+    holder_of,
+    makes,
+    may_tick,
+    passing,
+    removed,
+    saves_of,
+    standing,
+    swapped,
+    taken,
+    ticked,
+    with_replica,
 )
-_MANY = 10**6
-_CAPS = Caps(per_sweep=_MANY, per_hour=_MANY, share=float(_MANY), creates=_MANY, stuck=0)
+from .smallstate import Fault, Replica, Setting, State, Step, Task, Violated
 
 _WANTED = {POWER_ON: Condition.OFF, TERMINATE: Condition.UP}
 """How a server must stand for a call to do anything."""
-
-
-class Fault(StrEnum):
-    """What may go wrong; each time takes one of the faults that are left.
-
-    What is late has its effect within a tick, the settle time; what is made too late, within two:
-    then *gone* and *one server each* cannot be promised, and all else still must be.
-    """
-
-    BUSY = "busy"
-    LOST_BEFORE = "lost_before"
-    LOST_AFTER = "lost_after"
-    LATE = "late"
-    TOO_LATE = "too_late"
-    CRASH = "crash"
-    TAKE_OVER = "take_over"
-    LAG = "lag"
-    BLIND = "blind"
-    SLOW = "slow"
-    VANISHED = "vanished"
-    STOPPED = "stopped"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
-    """How large the small world is: machines, replicas, addresses each, and faults on any path.
-
-    `kinds` are the faults that there are; `shrinks` says whether somebody may wish that nothing is
-    left; `patience` is the bound of a start in ticks.
-    """
-
-    machines: int = 1
-    replicas: int = 1
-    addresses: int = 1
-    faults: int = 1
-    kinds: tuple[Fault, ...] = tuple(fault for fault in Fault if fault is not Fault.TOO_LATE)
-    shrinks: bool = True
-    patience: int = 2
-
-    @property
-    def fleet(self) -> Fleet:
-        """The fleet that is kept."""
-        return replace(
-            FLEET,
-            size=self.machines,
-            maximum=self.machines + 1,
-            timers=replace(_TIMERS, start=self.patience * TICK),
-            caps=_CAPS,
-        )
-
-    @property
-    def traits(self) -> Traits:
-        """What the provider says of itself."""
-        kinds = ("server", "address") if self.addresses else ("server",)
-        return Traits(main=SERVER, kinds=kinds, settle=TICK)
-
-    @property
-    def ways(self) -> Ways:
-        """The pure half of the provider."""
-        return FakeWays(self.addresses)
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """One machine in flight: its record, its parts, and the call that is on the wire."""
-
-    machine: Machine
-    parts: tuple[Part, ...]
-    goal: Goal
-    seen: Seen
-    call: Call | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Replica:
-    """One process: what it saw, what it is about to decide on, and what is in flight."""
-
-    epoch: int = 0
-    took: datetime = BEGIN
-    view: View = View()
-    asked: tuple[Scope, ...] = ()
-    looked: bool = False
-    seen: Seen | None = None
-    tasks: tuple[Task, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class State:
-    """Everything: the time, the world, effects that are late, the store, and the processes."""
-
-    faults: int
-    row: FleetRow
-    replicas: tuple[Replica, ...]
-    now: datetime = BEGIN
-    parts: tuple[Part, ...] = ()
-    late: tuple[Call, ...] = ()
-    too_late: tuple[Call, ...] = ()
-    machines: tuple[Machine, ...] = ()
-    history: tuple[Machine, ...] = ()
-    epoch: int = 1
-    names: int = 0
-
-
-class Violated(Exception):
-    """An invariant does not hold; the message says which."""
-
-
-Step = tuple[str, State, bool]
-"""What happened, what came of it, and whether it was a fault."""
-
-
-def first(setting: Setting) -> State:
-    """Return the beginning: an empty world and store, and one process that holds the lease."""
-    row = FleetRow(name=WEB, created=BEGIN, version=1)
-    holder = Replica(epoch=1)
-    others = (Replica(),) * (setting.replicas - 1)
-    return State(faults=setting.faults, row=row, replicas=(holder, *others))
 
 
 class Small:
@@ -177,7 +58,7 @@ class Small:
         Steps that nothing else can see the order of are taken in one order: a process goes on with
         its own step before it looks; after a look only its own work comes before the turn.
         """
-        place = state.replicas.index(_holder(state))
+        place = state.replicas.index(holder_of(state))
         holder = state.replicas[place]
         going = next((task for task in holder.tasks if task.call is None), None)
         if going is not None:
@@ -208,15 +89,15 @@ class Small:
     def _world(self, state: State) -> Iterator[Step]:
         for part in state.parts:
             if part.condition is Condition.STARTING:
-                yield f"{part.id} boots", _becomes(state, part, Condition.UP), False
+                yield f"{part.id} boots", becomes(state, part, Condition.UP), False
             if part.condition is Condition.STOPPING:
-                yield f"{part.id} ends", _removed(state, part), False
+                yield f"{part.id} ends", removed(state, part), False
         for call in state.late:
             late = tuple(other for other in state.late if other is not call)
             landed, _ = self._effect(replace(state, late=late), call)
             yield f"{call.kind} lands late", landed, False
-        if _may_tick(state) and not _passing(state):
-            yield "a tick", _ticked(state), False
+        if may_tick(state) and not passing(state):
+            yield "a tick", ticked(state), False
         if self._setting.shrinks and state.row.size is None:
             yield "wish: none", replace(state, row=replace(state.row, size=0)), False
 
@@ -231,11 +112,11 @@ class Small:
         if part is None or wanted not in {None, part.condition}:
             return state, Refused(why=Refusal.WRONG_STATE, text="it does not stand so")
         if call.effect is Effect.CHANGE:
-            return _answered(_becomes(state, part, Condition.STARTING), part)
+            return answered(becomes(state, part, Condition.STARTING), part)
         self._may_go(state, part)
         if call.kind == TERMINATE:
-            return _answered(_becomes(state, part, Condition.STOPPING), part)
-        return _removed(state, part), Done(gone=(part.id,))
+            return answered(becomes(state, part, Condition.STOPPING), part)
+        return removed(state, part), Done(gone=(part.id,))
 
     def _make(self, state: State, call: Call) -> tuple[State, Outcome]:
         server = call.slot == SERVER
@@ -251,7 +132,7 @@ class Small:
             ),
             created=state.now,
         )
-        part = _standing(part, Condition.OFF if server else Condition.FREE)
+        part = standing(part, Condition.OFF if server else Condition.FREE)
         made = replace(state, parts=(*state.parts, part), names=state.names + 1)
         for address in call.arg("addresses") if server else ():  # type: ignore[union-attr]
             parts = tuple(replace(p, owner=part.id) if p.id == address else p for p in made.parts)
@@ -284,7 +165,7 @@ class Small:
                 if self.passes_fence(state, replica):
                     after = self._apply(state, place, replica, replica.seen, None)
                 awake = replace(after.replicas[place], seen=None)
-                yield "a stale decision", _with(after, place, awake), False
+                yield "a stale decision", with_replica(after, place, awake), False
 
     def passes_fence(self, state: State, replica: Replica) -> bool:
         """Tell whether the store takes what a process saves."""
@@ -298,7 +179,7 @@ class Small:
             p for p in state.parts if not (lag and p.created == state.now and p.id not in ids)
         )
         view = merge(replica.view, Look(looked=looked, parts=parts))
-        return _with(state, place, replace(replica, view=view, asked=(), looked=True))
+        return with_replica(state, place, replace(replica, view=view, asked=(), looked=True))
 
     def _seen(self, state: State, replica: Replica) -> Seen:
         moving = frozenset(task.machine.id for task in replica.tasks)
@@ -327,7 +208,7 @@ class Small:
         self, state: State, place: int, replica: Replica, seen: Seen, until: int | None
     ) -> State:
         """Decide and record it all, or only the first saves of it, as one who dies over it."""
-        saves = _saves(decide(seen, self._ways))
+        saves = saves_of(decide(seen, self._ways))
         for save in saves[:until]:
             state = (
                 self._save_row(state, save)
@@ -339,7 +220,7 @@ class Small:
         asked = tuple(s for s in saves if isinstance(s, Tend) for s in s.close)
         tasks = tuple(self._task(state, s, seen) for s in saves if isinstance(s, Tend) and s.goal)
         after = replace(replica, looked=False, asked=asked, tasks=(*replica.tasks, *tasks))
-        return _with(state, place, after)
+        return with_replica(state, place, after)
 
     def _task(self, state: State, tend: Tend, seen: Seen) -> Task:
         machine = next(m for m in state.machines if m.id == tend.machine.id)
@@ -375,7 +256,7 @@ class Small:
         history = tuple(m for m in state.history if m.id != machine.id)
         if machine.phase is Phase.GONE:
             left = [p.id for p in state.parts if p.mark and p.mark.machine == machine.id]
-            left += [c.kind for c in state.late if c.arg("machine") == str(machine.id) if _makes(c)]
+            left += [c.kind for c in state.late if c.arg("machine") == str(machine.id) if makes(c)]
             if left and Fault.TOO_LATE not in self._setting.kinds:
                 raise Violated(f"S7: {machine.id} is called gone, and there is {left}")
             return replace(state, machines=machines, history=(*history, saved))
@@ -394,7 +275,7 @@ class Small:
             state = self._save(state, machine)
             machine = replace(machine, version=machine.version + 1)
         sent = replace(task, machine=machine, call=call)
-        return f"{call} is sent", _with(state, place, _swapped(replica, task, sent)), False
+        return f"{call} is sent", with_replica(state, place, swapped(replica, task, sent)), False
 
     def _answer(
         self, state: State, place: int, replica: Replica, task: Task, outcome: Outcome
@@ -404,13 +285,13 @@ class Small:
         parts = fold_parts(task.parts, outcome)
         after = replace(task, machine=machine, parts=parts, call=None)
         if isinstance(outcome, Done):
-            return _with(state, place, _swapped(replica, task, after))
-        return self._end(state, place, _swapped(replica, task, after), after)
+            return with_replica(state, place, swapped(replica, task, after))
+        return self._end(state, place, swapped(replica, task, after), after)
 
     def _end(self, state: State, place: int, replica: Replica, task: Task) -> State:
         stored = next((m for m in state.machines if m.id == task.machine.id), None)
         state = state if stored == task.machine else self._save(state, task.machine)
-        return _with(state, place, _swapped(replica, task, None))
+        return with_replica(state, place, swapped(replica, task, None))
 
     # ------------------------------------------------------------ what goes wrong
 
@@ -427,10 +308,10 @@ class Small:
             if task.call is not None:
                 yield from self._lost(state, place, holder, task)
         for dead in self._dying(state, place):
-            yield Fault.CRASH, "and a start", _taken(dead, place)
+            yield Fault.CRASH, "and a start", taken(dead, place)
             for other in range(len(state.replicas)):
                 if other != place:
-                    yield Fault.TAKE_OVER, str(other), _taken(self._paused(dead, place), other)
+                    yield Fault.TAKE_OVER, str(other), taken(self._paused(dead, place), other)
         if holder.looked:
             yield from self._cut(state, place, holder)
         else:
@@ -442,12 +323,12 @@ class Small:
         """What happens to servers, and to looks."""
         for part in state.parts:
             if part.slot == SERVER:
-                yield Fault.VANISHED, part.id, _removed(state, part)
+                yield Fault.VANISHED, part.id, removed(state, part)
             if part.condition is Condition.UP:
-                yield Fault.STOPPED, part.id, _becomes(state, part, Condition.OFF)
-        if _may_tick(state) and _passing(state):
-            yield Fault.SLOW, "a tick", _ticked(state)
-        yield Fault.BLIND, "a look", _with(state, place, replace(holder, looked=True))
+                yield Fault.STOPPED, part.id, becomes(state, part, Condition.OFF)
+        if may_tick(state) and passing(state):
+            yield Fault.SLOW, "a tick", ticked(state)
+        yield Fault.BLIND, "a look", with_replica(state, place, replace(holder, looked=True))
         if any(part.created == state.now for part in state.parts):
             yield Fault.LAG, "a look", self._look(state, place, holder, lag=True)
 
@@ -455,14 +336,16 @@ class Small:
         """Return the state with a process that was stopped in the middle of its turn."""
         replica = state.replicas[place]
         seen = self._seen(state, replica) if replica.looked else None
-        return _with(state, place, Replica(epoch=replica.epoch, took=replica.took, seen=seen))
+        return with_replica(
+            state, place, Replica(epoch=replica.epoch, took=replica.took, seen=seen)
+        )
 
     def _cut(self, state: State, place: int, holder: Replica) -> Iterator[tuple[Fault, str, State]]:
         """Die after some of a turn's saves."""
-        saves = _saves(decide(self._seen(state, holder), self._ways))
+        saves = saves_of(decide(self._seen(state, holder), self._ways))
         for until in range(1, len(saves)):
             for dead in self._dying(self._turn(state, place, holder, until), place):
-                yield Fault.CRASH, f"after {until} saves", _taken(dead, place)
+                yield Fault.CRASH, f"after {until} saves", taken(dead, place)
 
     def _lost(
         self, state: State, place: int, replica: Replica, task: Task
@@ -488,76 +371,7 @@ class Small:
         """Return the worlds after the death of a process: what was on the wire is lost, or late."""
         wires = [t.call for t in state.replicas[place].tasks if t.call is not None]
         gone = replace(state.replicas[place], tasks=())
-        dead = _with(state, place, gone)
+        dead = with_replica(state, place, gone)
         for which in range(2 ** len(wires)):
             late = tuple(call for number, call in enumerate(wires) if which >> number & 1)
             yield replace(dead, late=(*dead.late, *late))
-
-
-def _saves(decision: Decision) -> tuple[KeepRow | Tend, ...]:
-    """Return the saves in the order in which a turn makes them: new machines come last."""
-    rows = [c for c in decision.commands if isinstance(c, KeepRow)]
-    tends = [c for c in decision.commands if isinstance(c, Tend)]
-    firsts = [replace(row, inserts=()) for row in rows if not row.inserts]
-    return (*firsts, *tends, *(row for row in rows if row.inserts))
-
-
-def _may_tick(state: State) -> bool:
-    """Tell whether time may go on: nothing is late, and no step is in the middle."""
-    return not state.late and not any(replica.tasks for replica in state.replicas)
-
-
-def _ticked(state: State) -> State:
-    return replace(state, now=state.now + TICK, late=state.too_late, too_late=())
-
-
-def _passing(state: State) -> bool:
-    """Tell whether a server is on its way to another state: that takes less than a tick."""
-    return any(p.condition in {Condition.STARTING, Condition.STOPPING} for p in state.parts)
-
-
-def _makes(call: Call) -> bool:
-    return call.effect is Effect.MAKE
-
-
-def _holder(state: State) -> Replica:
-    return next(replica for replica in state.replicas if replica.epoch == state.epoch)
-
-
-def _taken(state: State, place: int) -> State:
-    """Let a process start, or take over, under the next epoch, knowing nothing."""
-    epoch = state.epoch + 1
-    return _with(replace(state, epoch=epoch), place, Replica(epoch=epoch, took=state.now))
-
-
-def _with(state: State, place: int, replica: Replica) -> State:
-    replicas = (*state.replicas[:place], replica, *state.replicas[place + 1 :])
-    return replace(state, replicas=replicas)
-
-
-def _swapped(replica: Replica, task: Task, after: Task | None) -> Replica:
-    tasks = tuple(after if t is task else t for t in replica.tasks)
-    return replace(replica, tasks=tuple(t for t in tasks if t is not None))
-
-
-def _standing(part: Part, condition: Condition) -> Part:
-    allowed_now = {Condition.OFF: ("poweron", "delete"), Condition.UP: ("terminate",)}
-    return replace(
-        part, condition=condition, status=str(condition), allowed=allowed_now.get(condition, ())
-    )
-
-
-def _becomes(state: State, part: Part, condition: Condition) -> State:
-    after = _standing(part, condition)
-    return replace(state, parts=tuple(after if p.id == part.id else p for p in state.parts))
-
-
-def _answered(state: State, part: Part) -> tuple[State, Outcome]:
-    return state, Done(parts=tuple(p for p in state.parts if p.id == part.id))
-
-
-def _removed(state: State, part: Part) -> State:
-    kept = tuple(p for p in state.parts if p.id != part.id)
-    return replace(
-        state, parts=tuple(replace(p, owner=None) if p.owner == part.id else p for p in kept)
-    )

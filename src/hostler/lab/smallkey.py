@@ -15,7 +15,7 @@ from hostler.domain.phases import Phase
 from hostler.domain.seen import Seen
 from hostler.domain.view import View
 
-from .small import TICK, Replica, State, Task
+from .smallstate import TICK, Replica, State, Task
 
 _OLDEST = {Phase.STARTING: 4, Phase.READY: 0, Phase.DRAINING: 0}
 _OLD = 2
