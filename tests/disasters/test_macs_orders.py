@@ -9,6 +9,7 @@ from hostler.domain.seen import WishKind
 from hostler.lab.macstand import FLEET, MINUTE, POOL
 from hostler.lab.stand import Hostler, Stand, play
 from hostler.providers.scaleway.macs.settings import MacTemplate
+from hostler.simulators.scaleway.weather import Rule
 
 HOUR = timedelta(hours=1)
 BUYS = MacTemplate(pool=POOL, limits=Limits(most=3))
@@ -113,6 +114,28 @@ def test_a_host_that_somebody_retired_is_not_called_back() -> None:
     play(scene)
 
 
+def test_an_ordered_host_whose_claim_was_refused_is_kept_and_given_up_in_time() -> None:
+    """Its machine let go of it, and then nobody wanted it: it was ours by its name, and dirty."""
+
+    async def scene(stand: Stand) -> None:
+        hostler = stand.mac_hostler(FLEET, template=BUYS)
+        stand.world.script(Rule(fault="rate_limited_429", route="mac.update"))
+        while not await is_let_go(hostler):
+            await stand.clock.sleep(timedelta(seconds=1))
+        await hostler.scale(0)
+        await stand.clock.sleep(HOUR)
+        assert await hostler.machines() == ()
+        (host,) = await hostler.store.hosts()
+        assert (host.condition, host.goal) == (HostCondition.FREE, None)
+        (mac,) = stand.world.estate.macs
+        assert mac.name.startswith("hostler.parked.")
+        await stand.clock.sleep(25 * HOUR)
+        assert mac.ended is not None
+        assert orders(stand) == 1
+
+    play(scene)
+
+
 def test_a_cap_of_spending_holds_from_the_first_order_on() -> None:
     """Before any host stands nothing that was seen tells a price: the settings do."""
 
@@ -164,6 +187,13 @@ def test_a_host_of_the_pool_is_claimed_at_once_although_hosts_are_sold_out() -> 
         assert [tie for tie, _ in await hostler.store.ties()] == [host]
 
     play(scene)
+
+
+async def is_let_go(hostler: Hostler) -> bool:
+    """Tell whether a host that was delivered has been a machine's, and is no more."""
+    hosts = await hostler.store.hosts()
+    tied = await hostler.store.ties()
+    return any(host.delivered and host.machine for host in hosts) and not tied
 
 
 async def ready_at_all(stand: Stand, hostler: Hostler, size: int) -> None:

@@ -214,6 +214,21 @@ def test_a_host_that_no_tie_explains_is_dirty_and_for_the_sweep(condition: HostC
         assert step.host.wiped is None
 
 
+@pytest.mark.parametrize(
+    ("stage", "goal"),
+    [("ordered", HostGoal.WIPED), ("parked", HostGoal.WIPED), ("pool", None), ("claimed", None)],
+)
+def test_a_dirty_host_that_waits_under_our_own_name_is_wiped_at_once(
+    stage: str, goal: HostGoal | None
+) -> None:
+    """We pay for it; one of the pool waits for a claim, one with a tenant's name for the sweep."""
+    step = decided(hosts_seen(record(), box(stage), now=LATER))
+    assert (step.host.condition, step.goal) == (HostCondition.DIRTY, goal)
+    put_in = record(goal=HostGoal.POOLED)
+    kept = decided(hosts_seen(put_in, box(stage), now=LATER))
+    assert kept.goal is (None if stage == "pool" else HostGoal.POOLED)
+
+
 @pytest.mark.parametrize("stage", ["pending", "claimed", "resting", "rested", "releasing"])
 @pytest.mark.parametrize(
     "host",

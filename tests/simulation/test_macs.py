@@ -36,6 +36,7 @@ KEPT = {
     "waited for until its order was forgotten, and then bought anew",
     2321: "S12: a clean host that a person renamed within the pool after the last look was claimed "
     "unwiped",
+    2323: "S1: an ordered host whose claim was refused stayed dirty, and was paid for without end",
     1052: "L1: hosts were ordered that run another system than the fleet asks for",
 }
 """Seeds of failures that were found and mended, and what each found."""

@@ -17,7 +17,7 @@ from .machine import RETIRE, RETIRE_ASKED, Asked, Fate, Machine
 from .parts import Condition, Part
 from .phases import Phase
 from .reasons import Reason
-from .stages import AT_HOME, OTHERS, OURS, TENANT
+from .stages import AT_HOME, OTHERS, OURS, TENANT, WAITING
 from .tenancies import ALONE, FAULT, STRANGER
 from .traits import Traits
 from .view import View
@@ -290,7 +290,13 @@ def _stands(step: HostStep, part: Part, seen: HostsSeen) -> HostStep:
 
 
 def _dirty(host: Host, part: Part, seen: HostsSeen) -> Host:
-    """Dirty hosts wait for a claim that wipes them, unless a wipe or the pool is their goal."""
+    """Dirty hosts wait for a claim that wipes them, unless a wipe or the pool is their goal.
+
+    One that waits under our own name is paid for by us: it is wiped at once, for only what is free
+    is given up at the end of its window. A machine let go of it before its claim took effect.
+    """
+    if host.goal is None and part.note("stage") in WAITING:
+        return replace(host, goal=HostGoal.WIPED)
     if host.goal is HostGoal.WIPED:
         return _wiped(host, part, seen)
     if host.goal is HostGoal.POOLED and part.note("stage") == "pool":
