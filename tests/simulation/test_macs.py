@@ -37,6 +37,7 @@ KEPT = {
     2321: "S12: a clean host that a person renamed within the pool after the last look was claimed "
     "unwiped",
     2323: "S1: an ordered host whose claim was refused stayed dirty, and was paid for without end",
+    2393: "S2: an order that the world had doubled was counted twice (the checker was wrong)",
     1052: "L1: hosts were ordered that run another system than the fleet asks for",
 }
 """Seeds of failures that were found and mended, and what each found."""

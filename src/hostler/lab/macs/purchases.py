@@ -118,16 +118,20 @@ class Purchases:
         return (Violation(invariant="S4", text=text),)
 
     def _needed(self, book: Book, fleet: FleetName) -> Found:
-        """No more is ordered than was lacking: what is at work or free of its own is counted."""
-        tied = set(book.ties)
+        """No more is ordered than was lacking: what is at work or free of its own is counted.
+
+        Both hosts of an order that the world doubled are there before the first is judged: they
+        count as one for as long as they bear its name.
+        """
+        tied = set[str | None](book.ties)
         at_work = {m.host for m in book.living(fleet) if m.phase in _AT_WORK and m.host}
         free = {
-            host
+            fact.name if fact.whose is not None and fact.whose[0] == "ordered" else host
             for host, fact in self.truth.hosts.items()
-            if host not in tied and self._is_free(host, fact, book, fleet)
+            if host not in tied | at_work and self._is_free(host, fact, book, fleet)
         }
         size = max((many for _, many in self.sizes.get((book.own, fleet), ())), default=0)
-        there = len(at_work | free)
+        there = len(at_work) + len(free)
         if there <= size:
             return ()
         text = f"{fleet} has {there} hosts with what it ordered just now, and wished {size}"
