@@ -133,6 +133,8 @@ def test_a_claim_settles_before_anything_else_is_asked() -> None:
     part = tenancy_part(Stage.PENDING)
     assert not kinds(Goal.PRESENT, young, part)
     assert kinds(Goal.PRESENT, old, part) == [ways.REINSTALL]
+    assert not kinds(Goal.ABSENT, young, part), "it may be another's by now"
+    assert kinds(Goal.ABSENT, old, part) == ["mac.mark.releasing"]
     clean = old.with_fact(CLEAN, NOW)
     assert kinds(Goal.PRESENT, clean, part) == ["mac.mark.claimed"]
     assert not kinds(Goal.PRESENT, young.with_fact(CLEAN, NOW), part)

@@ -185,11 +185,18 @@ def _plain_machine(machine: Machine, seen: datetime, settle: timedelta) -> Machi
             machine.asked,
             seen,
             settle,
-            begins=machine.phase is Phase.STARTING,
+            begins=_settles(machine),
             used=machine.was_ready is not None,
         ),
         places=tuple(_plain_place(place, sure) for place in machine.places),
     )
+
+
+def _settles(machine: Machine) -> bool:
+    """Tell whether it matters when a claim was made: until it settled, also of one that ends."""
+    released = any(asked.aim == Stage.RELEASING for asked in machine.asked)
+    never = machine.phase is Phase.STOPPING and machine.was_ready is None and not released
+    return machine.phase is Phase.STARTING or never
 
 
 def _plain_place(place: Place, sure: datetime) -> Place:

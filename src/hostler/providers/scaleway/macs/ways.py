@@ -154,7 +154,12 @@ class Way:
                 return (_mark(self.machine, self.part, Stage.RESTING),)
 
     def absent(self) -> tuple[Call, ...]:
-        """Release: not for anybody, a wipe that is seen, and on to the host's own record."""
+        """Release: not for anybody, a wipe that is seen, and on to the host's own record.
+
+        A claim that ends before it settled may be another's by now: that shows once it would have.
+        """
+        if self.stage == Stage.PENDING and not self._settled():
+            return ()
         if self.machine.fact(RETIRE) is not None:
             return (_mark(self.machine, self.part, Stage.RETIRING, Effect.DESTROY),)
         if self.stage != Stage.RELEASING:
