@@ -6,7 +6,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from hostler.simulators.scaleway.macs.options import MacOptions
-from hostler.simulators.scaleway.options import Options
+from hostler.simulators.scaleway.options import ORGANIZATION, Options
 
 from .conftest import Bench
 
@@ -215,6 +215,20 @@ def test_orders_are_refused_without_stock_or_beyond_the_quota_and_batches_whole(
     two = {"type": "M2-L", "requests": [{"name": name} for name in "ab"]}
     made = bench.json("POST", f"{ZONE}/batch-create-servers", two)["servers"]
     assert [mac["name"] for mac in made] == ["a", "b"]
+
+
+def test_iam_lists_the_quotas_under_the_names_of_refusals_to_the_own_organization() -> None:
+    bench = Bench(options=Options(quotas={"M2-L": 2, "DEV1-S": 3}))
+    path, own = "/iam/v1alpha1/quota", f"organization_id={ORGANIZATION}"
+    listed = bench.json("GET", path, query=own)
+    assert listed["total_count"] == 2
+    assert {one["name"]: one["limit"] for one in listed["quota"]} == {
+        "apple_silicon_type_M2_L": 2,
+        "cp_servers_type_DEV1_S": 3,
+    }
+    assert bench.refusal("GET", path)[1]["type"] == "invalid_arguments"
+    other = f"organization_id={NETWORK[::-1]}"
+    assert bench.ask("GET", path, query=other).status == 403
 
 
 def test_a_type_is_sold_in_its_zones_only(bench: Bench) -> None:

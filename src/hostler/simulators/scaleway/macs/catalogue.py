@@ -94,3 +94,8 @@ def disk_bytes(sort: MacType) -> int:
 def memory_bytes(sort: MacType) -> int:
     """Return the size of a type's memory."""
     return sort.memory * GIB
+
+
+def mac_quota_name(type_name: str) -> str:
+    """Return how the quota of a type is called; the name is our assumption."""
+    return "apple_silicon_type_" + type_name.replace("-", "_")

@@ -10,7 +10,7 @@ from hostler.simulators.scaleway.records import Owner
 
 from . import lifecycle, runners
 from .bodies import mac_body
-from .catalogue import BANDWIDTH, DEFAULT_IMAGE, MacType, types_of
+from .catalogue import BANDWIDTH, DEFAULT_IMAGE, MacType, mac_quota_name, types_of
 from .images import chosen_image, stock_of
 from .lease import DAY, MONTHLY
 from .records import Mac, OsImage
@@ -79,7 +79,7 @@ def check_room(estate: Estate, call: Call, sort: MacType, wanted: int) -> None:
     limit, whose = estate.options.quotas.get(sort.name), call.organization
     current = estate.count(whose, sort.name)
     if limit is not None and current + wanted > limit:
-        name = "apple_silicon_type_" + sort.name.replace("-", "_")
+        name = mac_quota_name(sort.name)
         raise errors.quota(estate.generation(), name, limit, current, whose)
 
 
