@@ -7,9 +7,10 @@ import pytest
 from hostler.app.kinds import Kinds
 from hostler.config.load import load
 from hostler.config.values import Config, WrongFile
+from hostler.domain.errors import ConfigError
 from hostler.domain.ids import Zone
 from hostler.domain.machine import Offer
-from hostler.providers.scaleway.macs.kind import site_of, template_of
+from hostler.providers.scaleway.macs.kind import organization_of, site_of, template_of
 from hostler.providers.scaleway.macs.settings import MacAccountTable, MacTable, OrderTable
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "macs.toml"
@@ -103,3 +104,18 @@ def test_hosts_are_read_with_the_pools_of_all_fleets() -> None:
     site = site_of(MacAccountTable(pool_prefix="pool-", prices={"M2-L": 1.0}), fleets)  # pyright: ignore[reportArgumentType] - names are texts
     assert site.pools == ("pool-", "a-")
     assert (site.default, site.prices["M2-L"], site.prices["M4-XL"]) == ("pool-", 1.0, 0.49)
+
+
+def test_the_organization_is_taken_from_the_file_then_the_environment_and_needed_nowhere() -> None:
+    named, other = PROJECT, "11111111" + PROJECT[8:]
+    environment = {"SCW_DEFAULT_ORGANIZATION_ID": other}
+    assert organization_of(MacAccountTable(organization=named), environment, "p") == named
+    assert organization_of(MacAccountTable(), environment, "p") == other
+    assert organization_of(MacAccountTable(), {"SCW_ORGANIZATION_ID": other}, "p") == other
+    assert not organization_of(MacAccountTable(), {}, "p")
+
+
+def test_an_organization_that_is_no_uuid_is_an_error(tmp_path: Path) -> None:
+    assert "provider.macs.organization" in wrong(tmp_path, "", 'organization = "mine"')
+    with pytest.raises(ConfigError, match=r"p\.organization is no UUID: .*SCW_ORGANIZATION_ID"):
+        organization_of(MacAccountTable(), {"SCW_ORGANIZATION_ID": "mine"}, "p")

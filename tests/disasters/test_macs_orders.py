@@ -9,6 +9,7 @@ from hostler.domain.seen import WishKind
 from hostler.lab.macstand import FLEET, MINUTE, POOL
 from hostler.lab.stand import Hostler, Stand, play
 from hostler.providers.scaleway.macs.settings import MacTemplate
+from hostler.simulators.scaleway.options import Options
 from hostler.simulators.scaleway.weather import Rule
 
 HOUR = timedelta(hours=1)
@@ -175,6 +176,30 @@ def test_what_is_sold_out_is_told_and_ordered_as_soon_as_it_is_there() -> None:
         assert (orders(stand), row.condition) == (1, "")
 
     play(scene)
+
+
+def test_an_order_beyond_the_quota_is_never_sent_and_the_fleet_backs_off_and_says_why() -> None:
+    async def scene(stand: Stand) -> None:
+        stand.organization = stand.world.options.organization
+        stand.world.stock_macs(1, prefix="desk-")
+        hostler = stand.mac_hostler(FLEET, template=BUYS)
+        await stand.clock.sleep(2 * MINUTE)
+        for _ in range(60):
+            await stand.clock.sleep(MINUTE)
+            (row,) = await hostler.store.fleets()
+            assert "no more are ordered: the quota of M2-L in fr-par-1 is 1: 1 stand" in (
+                row.condition
+            )
+        assert orders(stand) == 0, "the quota is read first"
+        tries = 62 * MINUTE / FLEET.timers.stock_memory + 1
+        assert 0 < stand.world.calls["quota.list"] <= tries, "it backs off"
+        told = [kept.event for kept in await hostler.store.events()]
+        assert {e.reason for e in told if e.kind == "order_refused"} == {"quota"}
+        stand.world.console.do("delete", next(iter(stand.world.estate.macs)).id)
+        await ready(stand, hostler, 1)
+        assert orders(stand) == 1
+
+    play(scene, Options(quotas={"M2-L": 1}))
 
 
 def test_a_host_of_the_pool_is_claimed_at_once_although_hosts_are_sold_out() -> None:

@@ -1,11 +1,14 @@
 """What the tests of the provider of Macs share: bodies, records, a reader, and an account."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from random import Random
+from types import MappingProxyType
 
 import msgspec
 
+from hostler.domain.buying import Limits
 from hostler.domain.calls import Call, Outcome, Shows
 from hostler.domain.host import Host, tenancy
 from hostler.domain.ids import (
@@ -31,6 +34,7 @@ from hostler.providers.scaleway.macs.ways import REINSTALL, mark_kind
 from hostler.providers.scaleway.macs.wire import Mac
 from hostler.providers.scaleway.settings import Account, Secret
 from hostler.simulators.scaleway.macs.records import Mac as TrueMac
+from hostler.simulators.scaleway.options import ORGANIZATION, Options
 from hostler.simulators.scaleway.replies import Fate as Delivered
 from hostler.simulators.scaleway.world import World
 from hostler.testing.conformance.provider.clock import RigClock
@@ -46,6 +50,8 @@ OTHER = MachineId("m-jihgfedcba")
 HOST = HostId("mac-1")
 OFFER = Offer("M2-L", ZONE, "Tahoe")
 POOLS = ("pool-", "pool-big-", "other-")
+WHOSE = ORGANIZATION
+NO_QUOTAS: Mapping[str, int] = MappingProxyType({})
 PROJECT = "0b5e6f1a-5d3c-4f0e-9a51-3c1f7d2e8a10"
 SECRET = "11111111-2222-4333-8444-555555555555"
 MACS = f"/apple-silicon/v1alpha1/zones/{ZONE}/servers"
@@ -163,20 +169,33 @@ class Direct:
 
 
 class Project:
-    """One simulated project with Macs, and the provider over it."""
+    """One simulated project with Macs, and the provider over it.
 
-    def __init__(self, count: int = 1, pool: str = "pool-") -> None:
+    Without an `organization` the provider does not know whose quotas to read; `most` is how many
+    hosts the fleet may order.
+    """
+
+    def __init__(
+        self,
+        count: int = 1,
+        pool: str = "pool-",
+        *,
+        quotas: Mapping[str, int] = NO_QUOTAS,
+        organization: str = "",
+        most: int | None = None,
+    ) -> None:
         self.clock = RigClock()
-        self.world = World(self.clock.boot, Random(1))
+        self.world = World(self.clock.boot, Random(1), Options(quotas=quotas))
         self.ids = self.world.stock_macs(count, "M2-L", str(ZONE), "pool-")
         self.wire = Direct(self.world)
-        account = Account(project=PROJECT, secret_key=Secret(SECRET))
+        limits = None if most is None else Limits(most=most)
+        account = Account(project=PROJECT, secret_key=Secret(SECRET), organization=organization)
         self.macs = Macs(
             Client(self.wire, account, self.clock),
             self.clock,
             installation=HOME,
             zones=(ZONE,),
-            templates={FLEET: MacTemplate(pool=pool)},
+            templates={FLEET: MacTemplate(pool=pool, limits=limits)},
             site=MacSite(pools=(pool,) if pool else (), default=pool),
         )
 

@@ -1,6 +1,7 @@
 """What asking the API tells of an account with Macs, changing nothing."""
 
-from macs_kit import FLEET, OFFER, STRANGER, ZONE, Project, name
+import pytest
+from macs_kit import FLEET, OFFER, STRANGER, WHOSE, ZONE, Project, name
 
 from hostler.domain.ids import Zone
 from hostler.domain.machine import Offer
@@ -82,3 +83,34 @@ async def test_a_zone_that_cannot_be_listed_is_told_and_nothing_is_said_of_its_p
     assert list(said) == ["fr-par-1"]
     assert (said["fr-par-1"].well, said["fr-par-1"].lasting) == (False, False)
     assert "cannot be listed" in said["fr-par-1"].text
+
+
+@pytest.mark.parametrize(
+    ("quotas", "well", "text"),
+    [
+        ({"M2-L": 5}, True, "is 5; 3 stand in the project, and fleet macs may order 5"),
+        ({"M2-L": 4}, False, "is 4; 3 stand in the project, and fleet macs may order 5"),
+        ({}, True, "none is told"),
+    ],
+)
+async def test_the_quota_is_held_against_what_the_fleet_may_order(
+    quotas: dict[str, int], well: bool, text: str
+) -> None:
+    finding = (await found(Project(3, quotas=quotas, organization=WHOSE, most=5)))[
+        "quota of M2-L in fr-par-1"
+    ]
+    assert (finding.well, finding.text) == (well, text)
+
+
+async def test_quotas_are_asked_for_only_where_hosts_may_be_ordered_and_whose_is_known() -> None:
+    said = await found(Project(1, quotas={"M2-L": 0}, organization=WHOSE))
+    assert not [about for about in said if "quota" in about]
+    finding = (await found(Project(1, quotas={"M2-L": 0}, most=5)))["quotas"]
+    assert (finding.well, "set `organization`" in finding.text) == (True, True)
+
+
+async def test_quotas_that_cannot_be_read_are_told() -> None:
+    project = Project(1, organization=WHOSE, most=5)
+    project.world.script(Rule(fault="html_5xx", route="quota.list", count=10))
+    finding = (await found(project))["quotas"]
+    assert (finding.well, "cannot be read" in finding.text) == (False, True)

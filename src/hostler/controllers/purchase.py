@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import structlog
 
-from hostler.domain.calls import Outcome, Refused
+from hostler.domain.calls import Outcome, Refusal, Refused
 from hostler.domain.commands import Event, OrderHosts
 from hostler.domain.fleet import Setback
 from hostler.domain.gate import Act, Evidence, pass_gate
@@ -34,7 +34,7 @@ class Buyer:
         if not isinstance(provider, KeepsHosts):
             return
         call = provider.order(seen.fleet.name, command.orders)
-        await self._budget.take(Priority.MAKE, 3)
+        await self._budget.take(Priority.MAKE, provider.cost(call))
         barred = pass_gate(self._evidence(seen, tenure))
         for bar in barred:
             self._ports.meters.barred(bar.check)
@@ -46,9 +46,18 @@ class Buyer:
         self._ports.meters.called(self._state.account.name, call.kind, word)
         log.warning("ordered", hosts=len(command.orders), outcome=word, turn=seen.turn)
         if isinstance(outcome, Refused):
-            await self._take_off(command, seen, tenure, outcome.text)
+            beyond = outcome.why is Refusal.QUOTA
+            reason = Reason.QUOTA if beyond else Reason.OUT_OF_STOCK
+            await self._take_off(command, seen, tenure, outcome.text, reason)
 
-    async def _take_off(self, command: OrderHosts, seen: Seen, tenure: Tenure, why: str) -> None:
+    async def _take_off(
+        self,
+        command: OrderHosts,
+        seen: Seen,
+        tenure: Tenure,
+        why: str,
+        reason: Reason = Reason.OUT_OF_STOCK,
+    ) -> None:
         """Write down that nothing was ordered, and leave the offer alone for a while."""
         row = self._state.rows.get(seen.fleet.name, seen.row)
         now, offer = self._ports.clock.now(), command.orders[0].offer
@@ -61,7 +70,7 @@ class Buyer:
             at=now,
             fleet=seen.fleet.name,
             turn=seen.turn,
-            reason=str(Reason.OUT_OF_STOCK),
+            reason=str(reason),
             detail=f"{len(ids)} of {offer}: {why}",
         )
         stored = await self._ports.store.save_fleet(kept, (), (told,), tenure.fence)

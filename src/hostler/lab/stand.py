@@ -76,7 +76,10 @@ class Willing:
 
 @dataclass(slots=True)
 class Stand:
-    """One world, and any number of hostlers over it."""
+    """One world, and any number of hostlers over it.
+
+    `organization` is whose quotas they read; none are where it is empty.
+    """
 
     loop: SimLoop
     world: World
@@ -87,6 +90,7 @@ class Stand:
     preparer: Preparer | None = None
     asker: Asker | None = None
     settings: Settings = field(default_factory=Settings)
+    organization: str = ""
     clock: SimClock = field(init=False)
 
     def __post_init__(self) -> None:
@@ -184,7 +188,8 @@ class Hostler:
 
     async def _run(self, make: Maker, name: str) -> None:
         stand, identity = self.stand, await self.store.identity()
-        account = words.Account(project=stand.world.options.project, secret_key=SECRET)
+        project, whose = stand.world.options.project, stand.organization
+        account = words.Account(project=project, secret_key=SECRET, organization=whose)
         provider = make(Client(self.wire, account, stand.clock), stand.clock, identity.own)
         ports = Ports(
             store=self.store,

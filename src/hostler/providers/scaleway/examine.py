@@ -47,7 +47,7 @@ class Examiner:
             return []
         listing = await self._api.quota(organization)
         if listing.error:
-            return [Finding(False, "quotas", _why(listing, "OrganizationReadOnly"))]
+            return [Finding(False, "quotas", why_unread(listing, "OrganizationReadOnly"))]
         return [
             _quota(type_, sorted(zones), fleet.most, listing.found)
             for fleet in fleets
@@ -83,7 +83,7 @@ class Examiner:
         for region, zone in regions.items():
             listing = await self._api.private_addresses(zone)
             about = f"private addresses in {region}"
-            said = _why(listing, "IPAMReadOnly") if listing.error else "can be read"
+            said = why_unread(listing, "IPAMReadOnly") if listing.error else "can be read"
             found.append(Finding(not listing.error, about, said))
         return found
 
@@ -92,7 +92,7 @@ class Examiner:
             return []
         listing = await self._api.ssh_keys()
         if listing.error:
-            return [Finding(False, "ssh key", _why(listing, "SSHKeysFullAccess"))]
+            return [Finding(False, "ssh key", why_unread(listing, "SSHKeysFullAccess"))]
         known = (key for key in listing.found.values() if same_key(public, key))
         found = next(known, None)
         if found is None:
@@ -115,14 +115,14 @@ def _quota(type_: str, zones: list[Zone], most: int, quotas: Mapping[str, Quotum
     quotum = quotas.get("cp_servers_type_" + type_.replace("-", "_"))
     if quotum is None:
         return Finding(True, about, "none is told")
-    limit = _limit(quotum, zones)
+    limit = lowest_limit(quotum, zones)
     if limit is None:
         return Finding(True, about, "is unlimited")
     said = f"is {limit}; the group may come to {most}"
     return Finding(limit >= most, about, said)
 
 
-def _limit(quotum: Quotum, zones: list[Zone]) -> int | None:
+def lowest_limit(quotum: Quotum, zones: list[Zone]) -> int | None:
     """Return the lowest limit that counts in these zones, or None where there is none."""
     limits = [
         one.limit
@@ -145,7 +145,8 @@ def _named(zone: Zone, template: Template) -> Iterable[tuple[str, str]]:
         yield f"placement group {group} in {zone}", f"{base}/placement_groups/{group}"
 
 
-def _why(listing: Listing[N], permission: str) -> str:
+def why_unread(listing: Listing[N], permission: str) -> str:
+    """Return why something could not be listed; `permission` is what allows it."""
     trouble = listing.trouble
     if isinstance(trouble, Failed) and refusal_of(trouble.problem) == "denied":
         return f"cannot be read: the API key lacks the permission {permission} ({trouble})"

@@ -28,6 +28,7 @@ from . import ways
 from .api import MacApi
 from .images import Images, family_key
 from .names import Name, Stage, name_of, pool_digest, pool_name
+from .quota import Quotas
 from .read import MacReader
 from .refusals import floor_date, is_floor, is_reinstalling
 from .wire import Mac
@@ -61,7 +62,7 @@ class MacDeeds:
     ) -> None:
         self._api, self._clock, self._reader = api, clock, reader
         self._installation = installation
-        self._images = Images(api)
+        self._images, self._quotas = Images(api), Quotas(api)
         self._ways: Mapping[str, Callable[[Errand], Awaitable[Outcome]]] = {
             ways.FREE: self._free,
             ways.REINSTALL: self._reinstall,
@@ -224,12 +225,14 @@ class MacDeeds:
         return self._done(call, changed)
 
     async def _order(self, call: Call, by: float) -> Outcome:
-        """Order hosts after a look at stock and images; what is not there is not asked for."""
+        """Order hosts after a look at stock, quota and images; what cannot be is not asked for."""
         type_name = str(call.arg("type"))
         try:
             stock = await self._api.stock(call.zone, type_name)
             if stock == "no_stock":
                 return Refused(why=Refusal.STOCK, text=f"{type_name} is sold out in {call.zone}")
+            if beyond := await self._quotas.beyond(call, type_name):
+                return Refused(why=Refusal.QUOTA, text=beyond)
             family = str(call.arg("family") or "")
             image, warning = await self._images.choose(call.zone, type_name, family)
         except TROUBLE as trouble:

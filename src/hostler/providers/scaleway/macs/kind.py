@@ -1,6 +1,7 @@
 """Kind: how the fleet file's tables become an account with Macs."""
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -11,10 +12,12 @@ from hostler.domain.machine import Offer
 from hostler.ports.kind import Blueprint, Opening
 from hostler.ports.provider import Provider
 from hostler.providers.scaleway.kind import account_of
+from hostler.providers.scaleway.tables import UUID
 
 from .images import is_family
 from .settings import PRICES, MacAccountTable, MacSite, MacTable, MacTemplate
 
+ORGANIZATIONS = ("SCW_DEFAULT_ORGANIZATION_ID", "SCW_ORGANIZATION_ID")
 START, STOP = timedelta(minutes=45), timedelta(minutes=45)
 """A claim may have to wipe first, and a wipe takes 5 to 20 minutes (reference: section 7.2)."""
 
@@ -64,7 +67,9 @@ class MacKind:
 
         from .macs import Macs  # noqa: PLC0415
 
-        account, table = account_of(opening), _account(opening.settings)
+        table = _account(opening.settings)
+        whose = organization_of(table, opening.environment, f"provider.{opening.name}")
+        account = replace(account_of(opening), organization=whose)
         authorities = opening.folder / table.ca_file if table.ca_file else None
         if authorities is not None and not authorities.is_file():
             raise ConfigError(f"provider.{opening.name}.ca_file: there is no file {authorities}")
@@ -88,6 +93,17 @@ def template_of(table: MacTable, account: MacAccountTable) -> MacTemplate:
         prices = _prices(account)
         limits = replace(limits, price=max(prices.get(kind, 0.0) for kind in table.types))
     return MacTemplate(pool=pool, networks=table.private_networks, limits=limits)
+
+
+def organization_of(account: MacAccountTable, environment: Mapping[str, str], path: str) -> str:
+    """Return whose quotas are read, or an empty string; ConfigError where that is no UUID."""
+    found = (environment.get(name, "") for name in ORGANIZATIONS)
+    organization = account.organization or next((text for text in found if text), "")
+    if organization and not UUID.fullmatch(organization):
+        raise ConfigError(
+            f"{path}.organization is no UUID: set it in the file, or {' or '.join(ORGANIZATIONS)}"
+        )
+    return organization
 
 
 def _prices(account: MacAccountTable) -> dict[str, float]:

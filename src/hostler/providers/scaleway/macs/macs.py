@@ -39,8 +39,10 @@ from .settings import MacSite, MacTemplate
 
 SETTLE = timedelta(seconds=60)
 FLOOR = timedelta(hours=24)
-_COSTS = {ways.REINSTALL: 3, ways.DETACH: 4, ways.DELETE: 3, ways.REBOOT: 2}
+_COSTS = {ways.ORDER: 3, ways.REINSTALL: 3, ways.DETACH: 4, ways.DELETE: 3, ways.REBOOT: 2}
 """The most requests that a call takes; a rename reads the host first, and takes two."""
+_QUOTA = 2
+"""The requests by which an order is held against a quota: the quotas, and the hosts that stand."""
 _AWAY = {
     "other": "its name is of no pool",
     "unnamed": "nobody gave it a name yet",
@@ -162,9 +164,11 @@ class Macs:
     async def check_online(
         self, offers: Mapping[FleetName, tuple[Offer, ...]]
     ) -> tuple[Finding, ...]:
-        """Ask the API whether key, zones, types, images and pools are in order; change nothing."""
+        """Ask whether key, zones, types, images, pools and quotas are in order; change nothing."""
         online = MacOnline(self._api, self._reader, self.fits)
-        return await online.check(offers, {fleet: self.pool_of(fleet) for fleet in offers})
+        limits = {fleet: self.limits(fleet) for fleet in offers}
+        most = {f: told.most for f, told in limits.items() if told and told.most is not None}
+        return await online.check(offers, {fleet: self.pool_of(fleet) for fleet in offers}, most)
 
     def connection(self, machine: Machine, parts: tuple[Part, ...]) -> Connection | None:
         bound = machine.bound(SERVER)
@@ -175,7 +179,8 @@ class Macs:
 
     def cost(self, call: Call | Scope) -> int:
         if isinstance(call, Call):
-            return _COSTS.get(call.kind, 2)
+            counted = call.kind == ways.ORDER and self._client.account.organization
+            return _COSTS.get(call.kind, 2) + (_QUOTA if counted else 0)
         if call.kind == HOST.kind:  # comes along with the listing of tenancies
             return 0
         listed = 1 if self._wanted else 0

@@ -10,15 +10,20 @@ from hostler.domain.ids import FleetName, Zone
 from hostler.domain.machine import Offer
 from hostler.domain.parts import Part
 from hostler.domain.stages import OTHERS
+from hostler.providers.scaleway.api import Api
 from hostler.providers.scaleway.errors import TROUBLE, Failed
+from hostler.providers.scaleway.examine import why_unread
 from hostler.providers.scaleway.online import Finding, cannot
+from hostler.providers.scaleway.wire import Quotum
 
 from .api import MacApi
 from .images import families, newest
+from .quota import PERMISSION, highest, limits_of
 from .read import MacReader
 
 Fits = Callable[[FleetName, Offer, Part], str]
 Offers = Mapping[FleetName, tuple[Offer, ...]]
+Known = Mapping[Zone, tuple[Part, ...]]
 
 
 class MacOnline:
@@ -27,8 +32,13 @@ class MacOnline:
     def __init__(self, api: MacApi, reader: Callable[[Zone], MacReader], fits: Fits) -> None:
         self._api, self._reader, self._fits = api, reader, fits
 
-    async def check(self, offers: Offers, pools: Mapping[FleetName, str]) -> tuple[Finding, ...]:
-        """Check the key, then each zone's types and images, and what stands in the pools."""
+    async def check(
+        self, offers: Offers, pools: Mapping[FleetName, str], most: Mapping[FleetName, int]
+    ) -> tuple[Finding, ...]:
+        """Check the key, each zone's types and images, what stands in the pools, and quotas.
+
+        `most` is how many hosts a fleet may order; one that may order none is not in it.
+        """
         zones = sorted({offer.zone for found in offers.values() for offer in found})
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(self._hosts(zone)) for zone in zones]
@@ -40,7 +50,8 @@ class MacOnline:
         known = {zone: found for zone, found in seen.items() if isinstance(found, tuple)}
         told = [_zone(zone, found) for zone, found in seen.items()]
         sold = [f for task in sales for f in task.result() if _is_in(f, known)]
-        return (*told, *sold, *self._pools(offers, pools, known))
+        quotas = await self._quotas(offers, most, known)
+        return (*told, *sold, *self._pools(offers, pools, known), *quotas)
 
     async def _hosts(self, zone: Zone) -> tuple[Part, ...] | Finding:
         listing = await self._api.macs(zone)
@@ -82,8 +93,28 @@ class MacOnline:
             return Finding(False, about, f"{said}fit no more{cure}", lasting=True)
         return Finding(True, about, f"the newest is {image.name or image.id}")
 
+    async def _quotas(
+        self, offers: Offers, most: Mapping[FleetName, int], known: Known
+    ) -> list[Finding]:
+        """Compare the quota of each type and zone with what the fleets may order."""
+        if not most:
+            return []
+        organization = self._api.client.account.organization
+        if not organization:
+            said = "are not known before hosts are ordered: set `organization` of the account"
+            return [Finding(True, "quotas", said)]
+        listing = await Api(self._api.client).quota(organization)
+        if listing.error:
+            return [Finding(False, "quotas", why_unread(listing, PERMISSION))]
+        asked = ((fleet, offer) for fleet in most for offer in offers.get(fleet, ()))
+        return [
+            _quota(fleet, offer, most[fleet], known[offer.zone], listing.found.values())
+            for fleet, offer in asked
+            if offer.zone in known
+        ]
+
     def _pools(
-        self, offers: Offers, pools: Mapping[FleetName, str], known: Mapping[Zone, tuple[Part, ...]]
+        self, offers: Offers, pools: Mapping[FleetName, str], known: Known
     ) -> Iterator[Finding]:
         """Yield for each fleet what stands in its pool; nothing where a zone is not known."""
         for fleet, asked in offers.items():
@@ -111,6 +142,21 @@ def _zone(zone: Zone, found: tuple[Part, ...] | Finding) -> Finding:
     if isinstance(found, Finding):
         return found
     return Finding(True, zone, f"answers; {len(found)} Macs in the project")
+
+
+def _quota(
+    fleet: FleetName, offer: Offer, most: int, parts: Iterable[Part], quota: Iterable[Quotum]
+) -> Finding:
+    about = f"quota of {offer.type} in {offer.zone}"
+    limits = limits_of(offer.type, offer.zone, quota)
+    if not limits:
+        return Finding(True, about, "none is told")
+    limit = highest(limits)
+    if limit is None:
+        return Finding(True, about, "is unlimited")
+    stand = sum(part.note("type") == offer.type for part in parts)
+    said = f"is {limit}; {stand} stand in the project, and fleet {fleet} may order {most}"
+    return Finding(limit >= most, about, said)
 
 
 def _is_in(finding: Finding, known: Iterable[Zone]) -> bool:

@@ -29,6 +29,14 @@ class MacAccountTable(AccountTable, frozen=True, kw_only=True):
             "and for hosts whose pool is not known; without any, nothing can be released"
         ),
     ] = None
+    organization: Annotated[
+        Id | None,
+        Meta(
+            description="the organization whose quotas are read before hosts are ordered; left "
+            "out: SCW_DEFAULT_ORGANIZATION_ID, or SCW_ORGANIZATION_ID, of the environment; without "
+            "any, a quota is known by the refusal of an order only"
+        ),
+    ] = None
     prices: Annotated[
         dict[str, Annotated[float, Meta(ge=0)]],
         Meta(description="euros per hour of each type; no API tells them"),
