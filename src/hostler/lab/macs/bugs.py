@@ -248,7 +248,7 @@ BUGS: dict[str, Bug] = {
     "login-unproven": Bug(
         words="a host that answers is ready, whatever was to run on it",
         puts=(
-            ("domain.outfit:is_prepared_by_ssh", never),
+            ("domain.lists:is_prepared_by_ssh", never),
             ("controllers.account_loop:is_prepared_by_ssh", never),
         ),
         caught=("outfit",),
