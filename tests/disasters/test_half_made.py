@@ -120,6 +120,28 @@ def test_a_busy_part_does_not_keep_the_others(route: str, harm: str) -> None:
     play(scene)
 
 
+@pytest.mark.parametrize("route", ["ip.delete", "volume.delete"])
+def test_a_part_that_one_deletion_does_not_find_is_not_gone_for_empty_lists(route: str) -> None:
+    """A flickering 404 hides nothing: *gone* waits for the part's own answers, and it goes too."""
+
+    async def scene(stand: Stand) -> None:
+        hostler = stand.hostler()
+        await hostler.rests(1, 5 * MINUTE)
+        (machine,) = await hostler.machines()
+        stand.world.script(Rule(fault="not_found_flicker", route=route))
+        await hostler.scale(0)
+        while not stand.world.faults.get("not_found_flicker"):
+            await stand.clock.sleep(timedelta(milliseconds=100))
+        stand.world.script(Rule(fault="empty_list", spell=180.0))
+        while (await hostler.machine(machine.id)).phase is not Phase.GONE:
+            await stand.clock.sleep(timedelta(milliseconds=100))
+            assert stand.clock.boot() < 3600
+        assert stand.world.faults.get("empty_list")
+        assert not stand.world.leaks()
+
+    play(scene)
+
+
 def test_cleaning_twice_makes_no_further_call() -> None:
     """Each part of a machine is asked to go exactly once when nothing fails."""
 

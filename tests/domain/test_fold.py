@@ -82,6 +82,26 @@ def test_answer_that_a_part_is_no_more_is_written_down() -> None:
     assert entry.place(SERVER).known[0].removed is None
 
 
+@pytest.mark.parametrize(
+    ("answers", "missing"),
+    [
+        ([True], True),
+        ([False], False),
+        ([True, True], True),
+        ([False, True], False),
+        ([True, False], False),
+    ],
+)
+def test_what_was_not_found_is_missing_until_an_answer_says_that_it_was_removed(
+    answers: list[bool], *, missing: bool
+) -> None:
+    entry = machine(phase=Phase.STOPPING)
+    for one in answers:
+        entry = fold(entry, REMOVE, Done(gone=(ADDRESS_ID,), missing=one), NOW)
+    known = entry.place(ADDRESS).known[0]
+    assert (known.removed, known.missing, known.was_removed) == (NOW, missing, not missing)
+
+
 def test_success_forgets_earlier_trouble() -> None:
     entry = fold(fold(EMPTY, TELL, UNKNOWN, NOW), TELL, Done(), NOW + 9 * S)
     assert (entry.tries, entry.again, entry.blind, entry.error) == (0, None, None, "")

@@ -324,6 +324,54 @@ def test_removed_part_is_not_shown_again_by_a_list_that_is_behind() -> None:
     assert known(scene.the()).removed is None, "the answer was wrong: it is forgotten"
 
 
+def answered(*, missing: bool, bound: bool) -> Scene:
+    """Return a machine whose server an answer just told to be no more."""
+    scene = Scene(now=BEGIN + 2 * SETTLE)
+    scene.furnish(machine(phase=Phase.STOPPING))
+    place = scene.the().place(SERVER)
+    told = replace(place.known[0], removed=scene.now, missing=missing)
+    tied = place.bound if bound else None
+    scene.keep(scene.the().with_place(replace(place, bound=tied, known=(told,))))
+    return scene
+
+
+@pytest.mark.parametrize("bound", [True, False])
+@pytest.mark.parametrize("missing", [True, False])
+def test_empty_lists_confirm_what_a_call_removed_and_not_what_it_did_not_find(
+    *, missing: bool, bound: bool
+) -> None:
+    scene = answered(missing=missing, bound=bound)
+    for _ in range(3):
+        scene.later(GAP)
+        scene.look(only=[])
+        settled(scene)
+    assert known(scene.the()).gone is not missing
+
+
+@pytest.mark.parametrize("bound", [True, False])
+def test_what_a_call_did_not_find_is_gone_after_two_own_answers_a_gap_apart(*, bound: bool) -> None:
+    scene = answered(missing=True, bound=bound)
+    name = server(scene.the()).id
+    scene.vanish(name)
+    scene.look()
+    settled(scene)
+    for wait in (0 * S, GAP - 1 * S):
+        scene.later(wait)
+        scene.look_at(Scope(ZONE, "server", scene.the().id, (name,)))
+        assert not known(settled(scene)).gone
+    scene.later(1 * S)
+    scene.look_at(Scope(ZONE, "server", scene.the().id, (name,)))
+    assert known(settled(scene)).gone
+
+
+def test_what_a_call_did_not_find_is_found_again_by_a_look_that_had_to_know_better() -> None:
+    scene = answered(missing=True, bound=True)
+    scene.later(SETTLE)
+    scene.look()
+    assert [p.slot for p in parts_of(settled(scene), scene.seen())] == [ADDRESS, SERVER]
+    assert (known(scene.the()).removed, known(scene.the()).missing) == (None, False)
+
+
 # ---------------------------------------------------------------- gone
 
 

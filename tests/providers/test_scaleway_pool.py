@@ -173,7 +173,7 @@ async def test_an_address_that_is_no_more_is_gone_and_one_that_cannot_be_read_is
     for came, expected in ((missing, None), (answer(b"", 502), Refusal.BUSY)):
         outcome = await done(release(), Exchange(method="GET", path=f"{IPS}/ip-1", answer=came))
         if expected is None:
-            assert outcome == Done(gone=(MINE,))
+            assert outcome == Done(gone=(MINE,), missing=True)
         else:
             assert why(outcome) is expected
 

@@ -19,6 +19,7 @@ KEPT = {
     545: "S5: one flickering 404 amid empty lists was believed, of a healthy machine",
     1266: "L1: as 1045",
     1319: "L1: as 1045, with two replicas",
+    258: "S7: a flickering 404 to a deletion, and empty lists after it, hid an address",
     5009: "S10: a replica was blamed for the turns that its neighbour took (the checker was wrong)",
 }
 """Seeds of failures that were found and mended, and what each found."""

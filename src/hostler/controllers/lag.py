@@ -40,6 +40,8 @@ class LagWatch:
     def _measure(self, machine: Machine, kind: str, known: Known, view: View) -> None:
         sighting = view.sightings.get(known.id)
         if known.removed is not None:
+            if known.missing:
+                return
             if sighting is not None and view.shown(sighting) > known.removed:
                 self._say(f"{kind} removed", view.shown(sighting) - known.removed)
         elif sighting is not None:

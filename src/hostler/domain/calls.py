@@ -83,10 +83,15 @@ class Refusal(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
-    """The call had its effect: `parts` as they stand now, `gone` the ids that are no more."""
+    """The call had its effect: `parts` as they stand now, `gone` the ids that are no more.
+
+    `missing` says that nothing was removed now, because those ids were not found (a 404): that is
+    one sighting of their absence, and proves it no more than any other.
+    """
 
     parts: tuple[Part, ...] = ()
     gone: tuple[PartId, ...] = ()
+    missing: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

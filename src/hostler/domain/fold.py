@@ -27,7 +27,7 @@ def fold(machine: Machine, call: Call, outcome: Outcome, now: datetime) -> Machi
 
 
 def _done(machine: Machine, call: Call, done: Done, now: datetime) -> Machine:
-    after = _removed(_closed(machine, call, proof(call), now), done.gone, now)
+    after = _removed(_closed(machine, call, proof(call), now), done, now)
     for part in done.parts:
         after = _keep(after, part, call, now)
     if call.fact:
@@ -35,20 +35,26 @@ def _done(machine: Machine, call: Call, done: Done, now: datetime) -> Machine:
     return replace(after, tries=0, again=None, blind=None, error="")
 
 
-def _removed(machine: Machine, gone: tuple[PartId, ...], now: datetime) -> Machine:
+def _removed(machine: Machine, done: Done, now: datetime) -> Machine:
     """Write down the definite answer that these ids are no more."""
-    if not gone:
+    if not done.gone:
         return machine
     places = tuple(
         replace(
             place,
             known=tuple(
-                replace(known, removed=now) if known.id in gone else known for known in place.known
+                _no_more(known, now, missing=done.missing) if known.id in done.gone else known
+                for known in place.known
             ),
         )
         for place in machine.places
     )
     return replace(machine, places=places)
+
+
+def _no_more(known: Known, now: datetime, *, missing: bool) -> Known:
+    """Date the answer; what was removed before, and then is not found, stays removed."""
+    return replace(known, removed=now, missing=missing and not known.was_removed)
 
 
 def _keep(machine: Machine, part: Part, call: Call, now: datetime) -> Machine:

@@ -263,7 +263,7 @@ def _missed_scopes(machine: Machine, seen: Seen) -> tuple[Scope, ...]:
         for place in machine.places
         for known in place.known
         if known.absent is not None
-        and known.removed is None
+        and not known.was_removed
         and not known.gone
         and _to_be_asked(known.id, known.absent, seen)
     )

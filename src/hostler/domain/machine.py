@@ -30,6 +30,7 @@ class Known:
     `since` is the time of the definite answer, or of the look that first showed it; a look begun
     before `since` + settle says nothing against it. `removed` is the time of a definite answer
     that it is no more; a look begun before that + settle says nothing against that either.
+    `missing` says that this answer only did not find it, which is one sighting of its absence.
     `absent` is the beginning of the first look that could have shown it and did not; `gone` says
     that its absence is confirmed.
     """
@@ -39,8 +40,14 @@ class Known:
     since: datetime
     attempt: int = 0
     removed: datetime | None = None
+    missing: bool = False
     absent: datetime | None = None
     gone: bool = False
+
+    @property
+    def was_removed(self) -> bool:
+        """Tell whether an answer said that a call removed it, not only that it was not found."""
+        return self.removed is not None and not self.missing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -171,7 +171,8 @@ def _seen_again(known: Known, seen: Seen) -> Known:
     outlived = _outlived(known, sighting, seen)
     if known.absent is None and not known.gone and not outlived:
         return known
-    return replace(known, absent=None, gone=False, removed=None if outlived else known.removed)
+    after = replace(known, absent=None, gone=False)
+    return replace(after, removed=None, missing=False) if outlived else after
 
 
 def _miss(machine: Machine, seen: Seen) -> Machine:
@@ -194,7 +195,7 @@ def _missed(machine: Machine, place: Place, known: Known, seen: Seen) -> Known:
         return replace(known, absent=covered)
     if covered - steady(known.absent, seen) < seen.fleet.timers.absence_gap:
         return known
-    if place.bound == known.id and not _asked_alone(known, seen):
+    if _needs_own_looks(place, known) and not _asked_alone(known, seen):
         return known
     return replace(known, gone=True)
 
@@ -206,13 +207,16 @@ def _lacked_from(known: Known, seen: Seen) -> datetime:
     return steady(known.since, seen) + seen.traits.settle
 
 
+def _needs_own_looks(place: Place, known: Known) -> bool:
+    """Tell whether listings alone prove nothing: of a bound id, and of one that a call missed."""
+    return known.missing or (place.bound == known.id and not known.was_removed)
+
+
 def _asked_alone(known: Known, seen: Seen) -> bool:
-    """A bound id is believed gone only when looks at it alone, or a call, were answered so.
+    """Tell whether looks at an id alone were answered so, often enough to believe that it is gone.
 
     One answer is nothing here either: the last of several lies a gap after it was first missed.
     """
-    if known.removed is not None:
-        return True
     alone, since = seen.view.missing.get(known.id), seen.view.lacking.get(known.id)
     if alone is None or since is None or known.absent is None or since == alone:
         return False

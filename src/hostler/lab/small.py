@@ -107,7 +107,7 @@ class Small:
             return self._make(state, call)
         part = next((p for p in state.parts if p.id == call.target), None)
         if part is None and call.effect is Effect.DESTROY and call.target is not None:
-            return state, Done(gone=(call.target,))
+            return state, Done(gone=(call.target,), missing=True)
         wanted = _WANTED.get(call.kind)
         if part is None or wanted not in {None, part.condition}:
             return state, Refused(why=Refusal.WRONG_STATE, text="it does not stand so")

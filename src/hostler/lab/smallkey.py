@@ -185,6 +185,7 @@ def _known(machine: Machine, place: Place, known: Known, names: Names) -> Key:
         names.attempt(machine.id, place.slot, known.attempt),
         names.age(known.since),
         names.age(known.removed),
+        known.missing,
         names.age(known.absent),
         known.gone,
     )

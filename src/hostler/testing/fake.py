@@ -251,7 +251,7 @@ class FakeProvider:
         if part is None:
             gone = (call.target,) if call.target is not None else ()
             if call.effect is Effect.DESTROY:
-                return Done(gone=gone)
+                return Done(gone=gone, missing=True)
             return Refused(why=Refusal.WRONG_STATE, text="there is no such part")
         return self._change(call, part)
 

@@ -58,7 +58,7 @@ class Pool:
             ip = await self._api.address(call.zone, address)
         except Failed as failed:
             missing = failed.problem.missing
-            return Done(gone=(target,)) if missing else unread(failed, "pool")
+            return Done(gone=(target,), missing=True) if missing else unread(failed, "pool")
         except TROUBLE as trouble:
             return unread(trouble, "pool")
         claim = from_tags(ip.tags or [], "address")

@@ -299,7 +299,7 @@ class MacDeeds:
         if isinstance(trouble, Failed):
             problem = trouble.problem
             if call.kind == ways.DELETE and _names(problem, host):
-                return Done(gone=(call.target,) if call.target else ())
+                return Done(gone=(call.target,) if call.target else (), missing=True)
             if call.kind == ways.REINSTALL and is_reinstalling(problem):
                 return Done()
             if problem.missing:  # the host was read just before: only a look can tell
@@ -331,7 +331,7 @@ def _host_of(call: Call) -> str:
 def _unread(trouble: Exception, call: Call, host: str) -> Outcome:
     """Return what it means that the host could not be read first: gone, or not now."""
     if isinstance(trouble, Failed) and _names(trouble.problem, host):
-        return Done(gone=(call.target,)) if call.target else _vanished(host)
+        return Done(gone=(call.target,), missing=True) if call.target else _vanished(host)
     if isinstance(trouble, TROUBLE):
         return unread(trouble, f"host {host}")
     raise trouble
