@@ -5,8 +5,9 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from hostler.domain.host import Host, HostCondition, HostGoal
+from hostler.domain.host import Host, HostCondition, HostGoal, HostOrigin
 from hostler.domain.hosting import HostsSeen, HostStep, decide_hosts
+from hostler.domain.ids import FleetName
 from hostler.domain.machine import RETIRE, Fate, Machine
 from hostler.domain.parts import Condition, Part
 from hostler.domain.phases import Phase
@@ -289,3 +290,25 @@ def test_what_the_provider_says_is_written_down() -> None:
 def test_a_host_with_a_call_in_flight_is_not_decided_on() -> None:
     seen = replace(hosts_seen(FREE, box("other")), moving=frozenset({BOX}))
     assert decide_hosts(seen) == ()
+
+
+@pytest.mark.parametrize(
+    ("starved", "back"), [("last", True), ("buyer", True), ("third", False), (None, False)]
+)
+def test_a_host_is_called_back_for_who_had_it_last_and_for_who_bought_it(
+    starved: str | None, back: bool
+) -> None:
+    ending = record(
+        condition=HostCondition.RETIRING,
+        goal=HostGoal.RETIRED,
+        origin=HostOrigin.ORDERED,
+        fleet=FleetName("last"),
+        buyer=FleetName("buyer"),
+        delivered=BEGIN,
+        paid_until=BEGIN + timedelta(hours=5),
+    )
+    seen = hosts_seen(ending, box("retiring"))
+    lacking = frozenset({FleetName(starved)} if starved else ())
+    step = decided(replace(seen, starved=lacking))
+    assert (step.host.condition is HostCondition.DIRTY) is back
+    assert (step.host.goal is HostGoal.WIPED) is back

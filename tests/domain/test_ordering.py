@@ -107,3 +107,14 @@ def test_what_a_fleet_bought_counts_as_its_own_whichever_fleet_has_it() -> None:
     assert many(bought(1, away, most=2)) == 1
     taken = ordered("box-3", buyer=OTHERS, condition=HostCondition.HELD)
     assert many(bought(2, taken, most=1)) == 1
+
+
+def test_what_is_lent_and_only_scheduled_to_end_counts_once_and_for_whoever_bought_it() -> None:
+    """The fleet that has it calls it back, and the one that bought it has one more again."""
+    ending = ordered("box-2", fleet=OTHERS, condition=HostCondition.RETIRING, goal=HostGoal.RETIRED)
+    assert many(bought(2, ending, most=1)) == 0
+    assert many(bought(2, ending, most=2)) == 1
+    assert many(bought(1, ending, most=2)) == 0, "it is called back instead"
+    assert many(bought(2, replace(ending, paid_until=BEGIN + HOUR), most=1)) == 1, "it cannot be"
+    borrowed = replace(ending, fleet=WEB, buyer=OTHERS)
+    assert many(bought(2, borrowed, most=1)) == 1, "it counts for those who bought it"

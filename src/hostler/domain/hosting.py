@@ -326,9 +326,13 @@ def _delivered(host: Host, part: Part, seen: HostsSeen) -> Host:
 
 
 def _is_wanted_back(host: Host, part: Part, seen: HostsSeen) -> bool:
-    """Tell whether a host whose end is only scheduled had better stay: its fleet lacks hosts."""
-    lacks = host.fleet in seen.starved and part.note("stage") == "retiring"
-    return lacks and may_come_back(host, seen.now)
+    """Tell whether a host whose end is only scheduled had better stay.
+
+    The fleet that had it last lacks hosts, or the one that bought it: for both it counts as one.
+    """
+    lacks = host.fleet in seen.starved or host.buyer in seen.starved
+    ending = part.note("stage") == "retiring"
+    return lacks and ending and may_come_back(host, seen.now)
 
 
 def _found(host: Host, part: Part, seen: HostsSeen) -> Host:

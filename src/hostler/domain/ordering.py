@@ -136,15 +136,21 @@ def _in_pool(steps: tuple[Step, ...], leased: frozenset[HostId], seen: Seen) -> 
 def _shared(limits: Limits, seen: Seen) -> Limits:
     """Return the limits, whose most counts what this fleet bought, whichever fleet has it now.
 
-    Fleets of one pool take each other's free hosts before anything is bought.
+    Fleets of one pool take each other's free hosts before anything is bought. What is only
+    scheduled to end counts as well: it may serve on, and whoever lends it is to pay for it.
     """
     if limits.most is None:
         return limits
-    mine = seen.fleet.name
-    standing = [h for h in seen.hosts.values() if _stands(h) and h.buyer is not None]
-    lent = sum(host.buyer == mine != host.fleet for host in standing)
-    borrowed = sum(host.fleet == mine != host.buyer for host in standing)
-    return replace(limits, most=limits.most + borrowed - lent)
+    mine, hosts = seen.fleet.name, seen.hosts.values()
+    counted = sum((_stands(h) and h.fleet == mine) or _comes_back(h, seen) for h in hosts)
+    lasting = [h for h in hosts if _stands(h) or may_come_back(h, seen.now)]
+    bought = sum((host.buyer or host.fleet) == mine for host in lasting)
+    return replace(limits, most=limits.most + counted - bought)
+
+
+def _comes_back(host: Host, seen: Seen) -> bool:
+    """Tell whether a host of this fleet, or that it bought, can be called back from its end."""
+    return seen.fleet.name in {host.fleet, host.buyer} and may_come_back(host, seen.now)
 
 
 def _stands(host: Host) -> bool:
@@ -160,7 +166,7 @@ def _coming(row: FleetRow, seen: Seen) -> Iterator[datetime]:
 def _called_back(seen: Seen) -> Iterator[datetime]:
     """Yield a time for each host whose end is only scheduled: none is bought in its place."""
     for host in seen.hosts.values():
-        if host.fleet == seen.fleet.name and may_come_back(host, seen.now):
+        if _comes_back(host, seen):
             yield seen.now
 
 
