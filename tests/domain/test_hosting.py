@@ -135,8 +135,15 @@ def test_a_wipe_is_over_when_a_look_of_after_its_begin_shows_the_host_up(
 
 @pytest.mark.parametrize("stage", ["pool", "parked"])
 def test_a_wiped_host_is_free_once_it_bears_a_name_that_may_be_claimed(stage: str) -> None:
-    step = decided(hosts_seen(replace(WIPING, wiped=LATER), box(stage), now=LATER))
+    """In the pool under the very name that it was put back under: by another, a person did it."""
+    put = replace(call("mac.free", Fate.DONE, aim="pool"), name=box(stage).name)
+    wiped = replace(WIPING, wiped=LATER).with_asked(put)
+    step = decided(hosts_seen(wiped, box(stage), now=LATER))
     assert (step.host.condition, step.goal) == (HostCondition.FREE, None)
+    renamed = replace(box(stage), name="pool-by-hand")
+    if stage == "pool":
+        host = decided(hosts_seen(wiped, renamed, now=LATER)).host
+        assert (host.condition, host.wiped, host.goal) == (HostCondition.DIRTY, None, None)
     early = decided(hosts_seen(WIPING, box(stage, Condition.WIPING), now=LATER))
     assert early.host.condition is HostCondition.WIPING, "named so in mid-wipe, it is not"
 

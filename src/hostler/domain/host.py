@@ -210,5 +210,6 @@ def ask_host(host: Host, call: Call, at: datetime, epoch: Epoch) -> Host:
         shows=call.shows,
         aim=call.aim,
         witness=call.witness,
+        name=str(call.arg("name") or ""),
     )
     return host.with_asked(asked)

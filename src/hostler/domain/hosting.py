@@ -369,9 +369,17 @@ def _wiped(host: Host, part: Part, seen: HostsSeen) -> Host:
     if host.wiped is None and part.condition is Condition.UP and at > host.wiping:
         host = replace(host, wiped=seen.now, cleaned=seen.now, witness=part.note("witness"))
         host = replace(host, applied="", drift=Drift(), asked=_without_wipes(host))
-    if host.wiped is not None and host.quarantined(seen.now):
+    return host if host.wiped is None else _clean(host, part, seen)
+
+
+def _clean(host: Host, part: Part, seen: HostsSeen) -> Host:
+    """Return a host whose wipe is proved: free once it stands where machines take it from."""
+    stage = part.note("stage")
+    if host.quarantined(seen.now):
         return host.now(HostCondition.QUARANTINED, seen.now, f"{host.strikes} strikes")
-    if host.wiped is not None and part.note("stage") in AT_HOME:
+    if stage == "pool" and not _is_put_back(host, part):
+        return _pooled_by_hand(host, seen)
+    if stage in AT_HOME:
         return replace(host, goal=None).now(HostCondition.FREE, seen.now, "wiped, and put back")
     return host
 
@@ -390,9 +398,19 @@ def _renamed(host: Host, part: Part, seen: HostsSeen) -> Host | None:
         void = replace(_void(host), goal=HostGoal.WIPED)
         return void.now(HostCondition.DIRTY, seen.now, "somebody gave it a tenant's name again")
     if stage == "pool" and _is_unproved(host, part):
-        void = replace(_void(host), goal=None)
-        return void.now(HostCondition.DIRTY, seen.now, "somebody put it into the pool")
+        return _pooled_by_hand(host, seen)
     return None
+
+
+def _is_put_back(host: Host, part: Part) -> bool:
+    """Tell whether a host of the pool bears the very name that we put it back under."""
+    return any(asked.aim == "pool" and asked.name == part.name for asked in host.asked)
+
+
+def _pooled_by_hand(host: Host, seen: HostsSeen) -> Host:
+    """Return a host that somebody gave a name of the pool, and may have used: no proof counts."""
+    void = replace(_void(host), goal=None)
+    return void.now(HostCondition.DIRTY, seen.now, "somebody put it into the pool")
 
 
 def _is_unproved(host: Host, part: Part) -> bool:

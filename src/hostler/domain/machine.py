@@ -71,7 +71,10 @@ class Fate(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """A *once* call, saved before it was sent; `open` until an answer or a look closes it."""
+    """A *once* call, saved before it was sent; `open` until an answer or a look closes it.
+
+    `name` is the one that a host is put back under: what has another in the pool has it of others.
+    """
 
     kind: str
     slot: Slot
@@ -83,6 +86,7 @@ class Asked:
     closed: datetime | None = None
     aim: str = ""
     witness: str = ""
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

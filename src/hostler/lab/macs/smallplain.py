@@ -218,27 +218,29 @@ def _by_name(fact: Fact) -> str:
     return fact.name
 
 
-def _in_order(
+def _in_order(  # noqa: PLR0913 - what a call may still matter for
     asked: tuple[Asked, ...],
     seen: datetime,
     settle: timedelta,
     *,
     begins: bool = False,
     used: bool = False,
+    puts: bool = False,
 ) -> tuple[Asked, ...]:
     """Return calls in the order of their kinds, each the newest of its kind, as far as they matter.
 
-    `begins` says that when they were closed does; `used` that the claim is known otherwise.
+    `begins` says that when they were closed does; `used` that the claim is known otherwise, `puts`
+    that the name which a host is put back under does.
     """
     wipe = next((a for a in asked if a.shows is Shows.WIPE and a.fate is Fate.DONE), None)
     plain = (
         _closed(a, wipe, seen, settle if begins or a.shows is Shows.WIPE else _NEVER) for a in asked
     )
-    kept = (a for a in plain if not _is_over(a, begins=begins, used=used))
+    kept = (a for a in plain if not _is_over(a, begins=begins, used=used, puts=puts))
     return tuple(sorted(kept, key=lambda a: (a.kind, a.aim)))
 
 
-def _is_over(asked: Asked, *, begins: bool, used: bool) -> bool:
+def _is_over(asked: Asked, *, begins: bool, used: bool, puts: bool) -> bool:
     """Tell whether nothing asks for a closed call any more.
 
     It came to nothing, or the wipe to which it would be compared came after it.
@@ -253,7 +255,7 @@ def _is_over(asked: Asked, *, begins: bool, used: bool) -> bool:
     if asked.shows is Shows.WIPE:
         return asked.fate is Fate.LAPSED
     if asked.aim in {Stage.WIPING, "pool"}:
-        return True
+        return not (puts and asked.aim == "pool")
     done = asked.fate is Fate.DONE
     matters = {Stage.PENDING: not done, Stage.CLAIMED: done and not used}
     return asked.at == LONG_AGO and not matters.get(Stage(asked.aim), False)
@@ -302,7 +304,7 @@ def _plain_host(host: Host, seen: datetime, settle: timedelta) -> Host:
         billed_from=None,
         reason="",
         strikes=min(host.strikes, 1),
-        asked=_in_order(host.asked, seen, settle, used=True),
+        asked=_in_order(host.asked, seen, settle, used=True, puts=host.goal is not None),
         name=host.name if _is_asked_for_name(host) else "",
         wiping=_outlived(host.wiping, seen),
     )

@@ -27,7 +27,7 @@ from hostler.providers.scaleway.errors import (
 from . import ways
 from .api import MacApi
 from .images import Images, family_key
-from .names import Name, Stage, name_of, pool_digest, pool_name
+from .names import Name, Stage, name_of, pool_digest
 from .quota import Quotas
 from .read import MacReader
 from .refusals import floor_date, is_floor, is_reinstalling
@@ -154,10 +154,8 @@ class MacDeeds:
         call, mac = errand.call, errand.mac
         if mac.status not in _READY:
             return Refused(why=Refusal.BUSY, text=f"it is {mac.status}")
-        name = pool_name(str(call.arg("pool")), HostId(mac.id), str(call.arg("wiped")))
-        return self._done(
-            call, await self._api.change(call.zone, mac.id, {"name": name}, by=errand.by)
-        )
+        body: dict[str, object] = {"name": str(call.arg("name"))}
+        return self._done(call, await self._api.change(call.zone, mac.id, body, by=errand.by))
 
     async def _reinstall(self, errand: Errand) -> Outcome:
         call, mac = errand.call, errand.mac

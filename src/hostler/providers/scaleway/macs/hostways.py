@@ -10,7 +10,7 @@ from hostler.domain.ids import FleetName, MachineId
 from hostler.domain.machine import Fate
 from hostler.domain.parts import Part
 
-from .names import Stage
+from .names import Stage, pool_name
 from .ways import (
     DELETE,
     DETACH,
@@ -106,8 +106,8 @@ def _rename(host: Host, part: Part, stage: Stage) -> Call:
 
 def _free(host: Host, part: Part) -> Call:
     """Return the rename into the pool: the last thing, after a wipe that was proved."""
-    wiped = host.wiped.isoformat() if host.wiped else ""
-    call = expecting(part, FREE, HOST, ("host", host.id), ("pool", host.pool), ("wiped", wiped))
+    name = pool_name(host.pool, host.id, host.wiped.isoformat() if host.wiped else "")
+    call = expecting(part, FREE, HOST, ("host", host.id), ("name", name))
     return replace(call, shows=Shows.MARK, aim="pool")
 
 
