@@ -6,7 +6,8 @@ from datetime import datetime, timedelta
 import pytest
 
 from hostler.domain.host import Host, HostCondition, HostGoal, HostOrigin
-from hostler.domain.hosting import HostsSeen, HostStep, decide_hosts
+from hostler.domain.hosting import decide_hosts
+from hostler.domain.hostseen import HostsSeen, HostStep
 from hostler.domain.ids import FleetName
 from hostler.domain.machine import RETIRE, Fate, Machine
 from hostler.domain.parts import Condition, Part

@@ -8,7 +8,8 @@ import pytest
 from hostler.domain.calls import Shows
 from hostler.domain.claims import is_clean
 from hostler.domain.host import HOST, Host, HostCondition, HostGoal
-from hostler.domain.hosting import HostsSeen, decide_hosts
+from hostler.domain.hosting import decide_hosts
+from hostler.domain.hostseen import HostsSeen
 from hostler.domain.ids import AccountName, Epoch, HostId, PartId, TurnId, Zone
 from hostler.domain.machine import Asked, Fate
 from hostler.domain.parts import Condition, Look, Looked, Part, Scope, Slot

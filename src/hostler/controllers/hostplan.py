@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from hostler.domain.calls import Call, Done, Shows
 from hostler.domain.host import Host, ask_host
 from hostler.domain.hostcalls import HostWays, fold_host, host_allowed
-from hostler.domain.hosting import HostsSeen, HostStep, decide_hosts
+from hostler.domain.hosting import decide_hosts
+from hostler.domain.hostseen import HostsSeen, HostStep
 from hostler.domain.ids import HostId
 from hostler.domain.machine import Fate
 from hostler.domain.parts import Condition, Part

@@ -13,7 +13,8 @@ from hostler.domain.errors import Fenced, StoreError
 from hostler.domain.gate import Act, Evidence, pass_gate
 from hostler.domain.host import Host, HostCondition, HostGoal, ask_host
 from hostler.domain.hostcalls import fold_host, host_allowed, host_part
-from hostler.domain.hosting import HostsSeen, HostStep, decide_hosts, names_unknown
+from hostler.domain.hosting import decide_hosts, names_unknown
+from hostler.domain.hostseen import HostsSeen, HostStep
 from hostler.domain.hoststory import answered, asked, moved
 from hostler.domain.ids import HostId, MachineId, PartId, TurnId
 from hostler.domain.parts import Part

@@ -4,70 +4,21 @@ One host's record is moved along with what the world shows; who holds a host is 
 The goal that comes out is pursued by the provider's next calls for hosts.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import replace
+from datetime import datetime
 
-from . import deliveries, shown, tenancies
+from . import deliveries, shown, tenancies, wipes
 from .attempts import LADDER, quarantined_for, settled
-from .drift import Drift
 from .host import Host, HostCondition, HostGoal, HostOrigin, ReleasePolicy, may_come_back
-from .ids import AccountName, Epoch, FleetName, HostId, InstallationId, MachineId, PartId, TurnId
+from .hostseen import HostsSeen, HostStep
+from .ids import FleetName, HostId, MachineId, PartId
 from .machine import RETIRE, RETIRE_ASKED, Asked, Fate, Machine
-from .parts import Condition, Part
+from .parts import Part
 from .phases import Phase
 from .reasons import Reason
-from .stages import AT_HOME, OTHERS, OURS, TENANT, WAITING
+from .stages import OURS, WAITING
 from .tenancies import ALONE, FAULT, STRANGER
-from .traits import Traits
-from .view import View
-
-_IN_USE = TENANT - {"releasing"}
-"""The stages of names that a wipe of ours never leaves."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HostsSeen:
-    """Everything that one turn of an account's hosts may know.
-
-    `machines` are the living ones of all its fleets; `past` those in the history that a tie or a
-    host's name still names; `moving` are hosts with calls in flight; `starved` are fleets that lack
-    hosts.
-    """
-
-    turn: TurnId
-    now: datetime
-    account: AccountName
-    hosts: Mapping[HostId, Host]
-    ties: Mapping[HostId, MachineId]
-    machines: Mapping[MachineId, Machine]
-    past: Mapping[MachineId, Machine]
-    view: View
-    traits: Traits
-    epoch: Epoch
-    took: datetime
-    ours: tuple[InstallationId, ...] = ()
-    jumped: datetime | None = None
-    absence_gap: timedelta = timedelta(seconds=20)
-    moving: frozenset[HostId] = frozenset()
-    starved: frozenset[FleetName] = frozenset()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HostStep:
-    """One host in one turn: its record as it will be saved, a tie to loosen, what is pursued."""
-
-    before: Host
-    host: Host
-    part: Part | None = None
-    loose: MachineId | None = None
-    goal: HostGoal | None = None
-    stranded: bool = False
-
-    @property
-    def changed(self) -> bool:
-        """Whether the record must be saved."""
-        return self.host != self.before
 
 
 def decide_hosts(seen: HostsSeen) -> tuple[HostStep, ...]:
@@ -127,7 +78,7 @@ def _decided(host: Host, seen: HostsSeen) -> HostStep:
         return _missing(step, seen)
     step = replace(step, host=_closed(replace(step.host, missing=None), seen))
     if step.host.goal is not None and names_unknown(host, part, (*seen.machines, *seen.past)):
-        void = replace(_void(step.host), goal=None)
+        void = replace(wipes.unproved(step.host), goal=None)
         return replace(step, host=void.now(HostCondition.DIRTY, seen.now, _UNKNOWN))
     return _aimed(_stands(step, part, seen))
 
@@ -278,9 +229,9 @@ def _stands(step: HostStep, part: Part, seen: HostsSeen) -> HostStep:
     """Move a host that no machine holds along with what a look shows of it."""
     ways: dict[HostCondition, Callable[[Host, Part, HostsSeen], Host]] = {
         HostCondition.COMING: _delivered,
-        HostCondition.FREE: _left,
+        HostCondition.FREE: wipes.left,
         HostCondition.DIRTY: _dirty,
-        HostCondition.WIPING: _wiped,
+        HostCondition.WIPING: wipes.wiped,
         HostCondition.RETIRING: _called_back,
         HostCondition.QUARANTINED: _served,
         HostCondition.HELD: _found,
@@ -298,7 +249,7 @@ def _dirty(host: Host, part: Part, seen: HostsSeen) -> Host:
     if host.goal is None and part.note("stage") in WAITING:
         return replace(host, goal=HostGoal.WIPED)
     if host.goal is HostGoal.WIPED:
-        return _wiped(host, part, seen)
+        return wipes.wiped(host, part, seen)
     if host.goal is HostGoal.POOLED and part.note("stage") == "pool":
         return replace(host, goal=None)
     return host
@@ -309,7 +260,7 @@ def _served(host: Host, part: Part, seen: HostsSeen) -> Host:
     del part
     if host.quarantined(seen.now):
         return host
-    tried = replace(_void(host), goal=HostGoal.WIPED, quarantined_until=None)
+    tried = replace(wipes.unproved(host), goal=HostGoal.WIPED, quarantined_until=None)
     return tried.now(HostCondition.DIRTY, seen.now, "its quarantine ended")
 
 
@@ -317,7 +268,7 @@ def _called_back(host: Host, part: Part, seen: HostsSeen) -> Host:
     """A host whose end is only scheduled comes back where machines lack hosts."""
     if not _is_wanted_back(host, part, seen):
         return host
-    back = replace(_void(host), goal=HostGoal.WIPED, delivered=host.delivered or seen.now)
+    back = replace(wipes.unproved(host), goal=HostGoal.WIPED, delivered=host.delivered or seen.now)
     return back.now(HostCondition.DIRTY, seen.now, "called back: machines lack hosts")
 
 
@@ -338,101 +289,8 @@ def _is_wanted_back(host: Host, part: Part, seen: HostsSeen) -> bool:
 def _found(host: Host, part: Part, seen: HostsSeen) -> Host:
     """A host that no tie explains, or that came back: dirty. The sweep is asked about it."""
     del part
-    dirty = replace(_void(host), goal=None)
+    dirty = replace(wipes.unproved(host), goal=None)
     return dirty.now(HostCondition.DIRTY, seen.now, "no machine holds it")
-
-
-def _left(host: Host, part: Part, seen: HostsSeen) -> Host:
-    """A free host that bears another name now was used by somebody: its proof is void.
-
-    Also where it is a name of the pool: that is not the one that we gave it after its wipe.
-    """
-    if part.note("stage") in AT_HOME and part.name == seen.hosts[host.id].name:
-        return host
-    void = replace(_void(host), goal=None)
-    return void.now(HostCondition.DIRTY, seen.now, "somebody else took it")
-
-
-def _wiped(host: Host, part: Part, seen: HostsSeen) -> Host:
-    """Follow a wipe: begun when it was seen, over when the host is ready in a later look."""
-    if (renamed := _renamed(host, part, seen)) is not None:
-        return renamed
-    at = seen.view.shown(seen.view.sightings[PartId(host.id)])
-    wipe = next((a for a in host.asked if a.shows is shown.Shows.WIPE), None)
-    if host.wiping is None and wipe is not None and wipe.fate is Fate.DONE:
-        begun = replace(host, wiping=wipe.closed)
-        host = begun.now(HostCondition.WIPING, seen.now, "its wipe was seen")
-    if host.wiping is None:  # in the pool it is wiped before it is claimed, and not before
-        return replace(host, goal=None) if part.note("stage") == "pool" else host
-    if part.condition is Condition.FAILED:
-        return _struck(host, seen)
-    if host.wiped is None and part.condition is Condition.UP and at > host.wiping:
-        host = replace(host, wiped=seen.now, cleaned=seen.now, witness=part.note("witness"))
-        host = replace(host, applied="", drift=Drift(), asked=_without_wipes(host))
-    return host if host.wiped is None else _clean(host, part, seen)
-
-
-def _clean(host: Host, part: Part, seen: HostsSeen) -> Host:
-    """Return a host whose wipe is proved: free once it stands where machines take it from."""
-    stage = part.note("stage")
-    if host.quarantined(seen.now):
-        return host.now(HostCondition.QUARANTINED, seen.now, f"{host.strikes} strikes")
-    if stage == "pool" and not _is_put_back(host, part):
-        return _pooled_by_hand(host, seen)
-    if stage in AT_HOME:
-        return replace(host, goal=None).now(HostCondition.FREE, seen.now, "wiped, and put back")
-    return host
-
-
-def _renamed(host: Host, part: Part, seen: HostsSeen) -> Host | None:
-    """Return a host whose wipe is followed and that somebody renamed, or None where nobody did.
-
-    One that bears somebody else's name is not ours to wipe: a person lends it, or another
-    installation claimed it as soon as it was back in the pool. One that bears a tenant's name, or
-    is in the pool before its wipe was seen to end, may have been used since: that proof is void.
-    """
-    stage = part.note("stage")
-    if stage in OTHERS and not host.adopted:
-        return _left(host, part, seen)
-    if stage in _IN_USE:
-        void = replace(_void(host), goal=HostGoal.WIPED)
-        return void.now(HostCondition.DIRTY, seen.now, "somebody gave it a tenant's name again")
-    if stage == "pool" and _is_unproved(host, part):
-        return _pooled_by_hand(host, seen)
-    return None
-
-
-def _is_put_back(host: Host, part: Part) -> bool:
-    """Tell whether a host of the pool bears the very name that we put it back under."""
-    return any(asked.aim == "pool" and asked.name == part.name for asked in host.asked)
-
-
-def _pooled_by_hand(host: Host, seen: HostsSeen) -> Host:
-    """Return a host that somebody gave a name of the pool, and may have used: no proof counts."""
-    void = replace(_void(host), goal=None)
-    return void.now(HostCondition.DIRTY, seen.now, "somebody put it into the pool")
-
-
-def _is_unproved(host: Host, part: Part) -> bool:
-    """Tell whether a wipe that was seen to begin is over, and nobody of us saw it end."""
-    return host.wiping is not None and host.wiped is None and part.condition is Condition.UP
-
-
-def _void(host: Host) -> Host:
-    """Return the record without any proof of a wipe: no call that was seen to end is one."""
-    return replace(host, wiped=None, wiping=None, asked=_without_wipes(host))
-
-
-def _without_wipes(host: Host) -> tuple[Asked, ...]:
-    """Return the calls without wipes that are over: each proves one wipe, and that is written."""
-    return tuple(a for a in host.asked if a.shows is not shown.Shows.WIPE or a.fate is Fate.OPEN)
-
-
-def _struck(host: Host, seen: HostsSeen) -> Host:
-    """A wipe that ended in error counts against the host; it is tried again."""
-    others = tuple(a for a in host.asked if a.shows is not shown.Shows.WIPE)
-    failed = replace(host, strikes=host.strikes + 1, wiping=None, wiped=None, asked=others)
-    return failed.now(HostCondition.DIRTY, seen.now, "its wipe ended in error")
 
 
 def _aimed(step: HostStep) -> HostStep:

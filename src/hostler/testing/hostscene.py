@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from hostler.domain.calls import Shows
 from hostler.domain.fleet import FleetRow
 from hostler.domain.host import HOST, Free, Host, tenancy
-from hostler.domain.hosting import HostsSeen
+from hostler.domain.hostseen import HostsSeen
 from hostler.domain.ids import AccountName, Epoch, HostId, MachineId, PartId, TurnId, machine_id
 from hostler.domain.machine import Asked, Fate, Known, Machine, Place
 from hostler.domain.parts import Condition, Mark, Part

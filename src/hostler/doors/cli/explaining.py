@@ -10,7 +10,7 @@ from rich.text import Text
 from hostler.controllers.hostplan import HostPlanned, planned_hosts
 from hostler.controllers.settings import Account
 from hostler.domain.host import ReleasePolicy
-from hostler.domain.hosting import HostsSeen
+from hostler.domain.hostseen import HostsSeen
 from hostler.domain.ids import PartId
 from hostler.domain.machine import Machine
 from hostler.domain.parts import Part

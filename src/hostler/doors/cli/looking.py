@@ -1,7 +1,7 @@
 """Looking: whether a look showed enough for anything to be said."""
 
 from hostler.domain.errors import ProviderError
-from hostler.domain.hosting import HostsSeen
+from hostler.domain.hostseen import HostsSeen
 from hostler.domain.seen import Seen
 from hostler.domain.view import View
 

@@ -12,7 +12,7 @@ from hostler.controllers.hostplan import hosts_once
 from hostler.controllers.settings import Account
 from hostler.domain.errors import WishRefused
 from hostler.domain.fleet import Fleet
-from hostler.domain.hosting import HostsSeen
+from hostler.domain.hostseen import HostsSeen
 from hostler.domain.seen import Wish, WishKind
 from hostler.ports.hosts import KeepsHosts
 from hostler.ports.store import Store

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from hostler.domain.host import Host, HostCondition
-from hostler.domain.hosting import HostsSeen
+from hostler.domain.hostseen import HostsSeen
 from hostler.domain.ids import AccountName, HostId, MachineId
 from hostler.domain.parts import Part
 from hostler.domain.stages import AT_HOME

@@ -23,7 +23,8 @@ from hostler.domain.fold import fold, fold_parts
 from hostler.domain.gate import Act, Evidence, pass_gate
 from hostler.domain.host import Host, HostCondition, HostGoal, ask_host, host_of
 from hostler.domain.hostcalls import fold_host, host_allowed, host_part
-from hostler.domain.hosting import HostsSeen, HostStep, decide_hosts
+from hostler.domain.hosting import decide_hosts
+from hostler.domain.hostseen import HostsSeen, HostStep
 from hostler.domain.ids import (
     AccountName,
     FleetName,

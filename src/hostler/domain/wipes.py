@@ -1,0 +1,112 @@
+"""Wipes: how far is the wipe of a host that no machine holds, and does its name speak against it?
+
+A wipe is proved by what a look shows of it, and counts only while the host bears the name that it
+was given for that: under any other name somebody may have used it since.
+"""
+
+from dataclasses import replace
+
+from . import shown
+from .drift import Drift
+from .host import Host, HostCondition, HostGoal
+from .hostseen import HostsSeen
+from .ids import PartId
+from .machine import Asked, Fate
+from .parts import Condition, Part
+from .stages import AT_HOME, OTHERS, TENANT
+
+_IN_USE = TENANT - {"releasing"}
+"""The stages of names that a wipe of ours never leaves."""
+
+
+def left(host: Host, part: Part, seen: HostsSeen) -> Host:
+    """A free host that bears another name now was used by somebody: its proof is void.
+
+    Also where it is a name of the pool: that is not the one that we gave it after its wipe.
+    """
+    if part.note("stage") in AT_HOME and part.name == seen.hosts[host.id].name:
+        return host
+    void = replace(unproved(host), goal=None)
+    return void.now(HostCondition.DIRTY, seen.now, "somebody else took it")
+
+
+def wiped(host: Host, part: Part, seen: HostsSeen) -> Host:
+    """Follow a wipe: begun when it was seen, over when the host is ready in a later look."""
+    if (renamed := _renamed(host, part, seen)) is not None:
+        return renamed
+    at = seen.view.shown(seen.view.sightings[PartId(host.id)])
+    wipe = next((a for a in host.asked if a.shows is shown.Shows.WIPE), None)
+    if host.wiping is None and wipe is not None and wipe.fate is Fate.DONE:
+        begun = replace(host, wiping=wipe.closed)
+        host = begun.now(HostCondition.WIPING, seen.now, "its wipe was seen")
+    if host.wiping is None:  # in the pool it is wiped before it is claimed, and not before
+        return replace(host, goal=None) if part.note("stage") == "pool" else host
+    if part.condition is Condition.FAILED:
+        return _struck(host, seen)
+    if host.wiped is None and part.condition is Condition.UP and at > host.wiping:
+        host = replace(host, wiped=seen.now, cleaned=seen.now, witness=part.note("witness"))
+        host = replace(host, applied="", drift=Drift(), asked=_without_wipes(host))
+    return host if host.wiped is None else _clean(host, part, seen)
+
+
+def _clean(host: Host, part: Part, seen: HostsSeen) -> Host:
+    """Return a host whose wipe is proved: free once it stands where machines take it from."""
+    stage = part.note("stage")
+    if host.quarantined(seen.now):
+        return host.now(HostCondition.QUARANTINED, seen.now, f"{host.strikes} strikes")
+    if stage == "pool" and not _is_put_back(host, part):
+        return _pooled_by_hand(host, seen)
+    if stage in AT_HOME:
+        return replace(host, goal=None).now(HostCondition.FREE, seen.now, "wiped, and put back")
+    return host
+
+
+def _renamed(host: Host, part: Part, seen: HostsSeen) -> Host | None:
+    """Return a host whose wipe is followed and that somebody renamed, or None where nobody did.
+
+    One that bears somebody else's name is not ours to wipe: a person lends it, or another
+    installation claimed it as soon as it was back in the pool. One that bears a tenant's name, or
+    is in the pool before its wipe was seen to end, may have been used since: that proof is void.
+    """
+    stage = part.note("stage")
+    if stage in OTHERS and not host.adopted:
+        return left(host, part, seen)
+    if stage in _IN_USE:
+        void = replace(unproved(host), goal=HostGoal.WIPED)
+        return void.now(HostCondition.DIRTY, seen.now, "somebody gave it a tenant's name again")
+    if stage == "pool" and _is_unproved(host, part):
+        return _pooled_by_hand(host, seen)
+    return None
+
+
+def _is_put_back(host: Host, part: Part) -> bool:
+    """Tell whether a host of the pool bears the very name that we put it back under."""
+    return any(asked.aim == "pool" and asked.name == part.name for asked in host.asked)
+
+
+def _pooled_by_hand(host: Host, seen: HostsSeen) -> Host:
+    """Return a host that somebody gave a name of the pool, and may have used: no proof counts."""
+    void = replace(unproved(host), goal=None)
+    return void.now(HostCondition.DIRTY, seen.now, "somebody put it into the pool")
+
+
+def _is_unproved(host: Host, part: Part) -> bool:
+    """Tell whether a wipe that was seen to begin is over, and nobody of us saw it end."""
+    return host.wiping is not None and host.wiped is None and part.condition is Condition.UP
+
+
+def unproved(host: Host) -> Host:
+    """Return the record without any proof of a wipe: no call that was seen to end is one."""
+    return replace(host, wiped=None, wiping=None, asked=_without_wipes(host))
+
+
+def _without_wipes(host: Host) -> tuple[Asked, ...]:
+    """Return the calls without wipes that are over: each proves one wipe, and that is written."""
+    return tuple(a for a in host.asked if a.shows is not shown.Shows.WIPE or a.fate is Fate.OPEN)
+
+
+def _struck(host: Host, seen: HostsSeen) -> Host:
+    """A wipe that ended in error counts against the host; it is tried again."""
+    others = tuple(a for a in host.asked if a.shows is not shown.Shows.WIPE)
+    failed = replace(host, strikes=host.strikes + 1, wiping=None, wiped=None, asked=others)
+    return failed.now(HostCondition.DIRTY, seen.now, "its wipe ended in error")
