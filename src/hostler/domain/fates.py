@@ -32,13 +32,16 @@ def fate_of(machine: Machine, asked: Asked, seen: Seen) -> Fate:
         return _host_fate(machine, asked, seen)
     place = machine.place(asked.slot)
     if asked.shows is not Shows.PART:
-        return _power_fate(place, asked, seen)
+        return _power_fate(machine, place, asked, seen)
     if any(known.attempt == asked.attempt for known in place.known):
         return Fate.DONE
+    return _lapsed_in_time(machine, asked, seen)
+
+
+def _lapsed_in_time(machine: Machine, asked: Asked, seen: Seen) -> Fate:
+    """Judge a call of which nothing is shown: it lapses by a complete look of after its settle."""
     covered = seen.view.covered(machine.offer.zone, asked.slot.kind, machine.id)
-    if covered is not None and covered >= sure_from(asked, seen):
-        return Fate.LAPSED
-    return Fate.OPEN
+    return Fate.LAPSED if covered is not None and covered >= sure_from(asked, seen) else Fate.OPEN
 
 
 def _host_fate(machine: Machine, asked: Asked, seen: Seen) -> Fate:
@@ -53,10 +56,10 @@ def _host_fate(machine: Machine, asked: Asked, seen: Seen) -> Fate:
     return shown.fate(asked, part, seen.view.shown(sighting), sure_from(asked, seen))
 
 
-def _power_fate(place: Place, asked: Asked, seen: Seen) -> Fate:
+def _power_fate(machine: Machine, place: Place, asked: Asked, seen: Seen) -> Fate:
     bound = next((known for known in place.known if known.id == place.bound), None)
     if bound is None or bound.gone:
-        return Fate.LAPSED
+        return _lapsed_in_time(machine, asked, seen)
     sighting = seen.view.sightings.get(bound.id)
     if sighting is None or (shown := seen.view.shown(sighting)) < asked.at:
         return Fate.OPEN
