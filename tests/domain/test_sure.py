@@ -179,8 +179,8 @@ def test_open_power_on_does_not_keep_a_record_for_ever_whose_server_is_gone() ->
 def test_open_power_on_is_unsure_until_settle_also_where_its_server_is_gone() -> None:
     """It was told to be over at once: *gone* needs every unsure call to be older than settle."""
     scene = Scene(fleet=replace(FLEET, size=0))
-    scene.add(replace(power(), phase=Phase.STOPPING))
-    scene.rounds(10, 5 * S)
+    scene.add(replace(power(at=scene.now - BEGIN), phase=Phase.STOPPING))
+    scene.rounds(8, 5 * S)
     assert scene.the().asked[0].fate is Fate.OPEN
     scene.rounds(10, 5 * S)
     assert not scene.machines
