@@ -239,6 +239,7 @@ def test_a_free_host_that_somebody_gives_up_is_deleted_at_its_date_and_taken_by_
         (record,) = await hosts(hostler)
         assert (record.goal, record.policy) == (HostGoal.RETIRED, ReleasePolicy.TERMINATE)
         assert "given up by scene" in record.reason
+        assert not [k for k in await hostler.events() if k.event.kind == "host"], "it was taken"
         assert await hostler.ready() == 0
         assert s.mac().installs == 1
 

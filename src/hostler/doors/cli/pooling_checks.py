@@ -1,6 +1,6 @@
 """Pooling checks: may hosts be put into a fleet's pool, become its machines, be given up? Pure."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 
 from hostler.domain.errors import WishRefused
@@ -50,16 +50,27 @@ def _near(name: str, stalls: Iterable[Stall]) -> str:
 
 def check_hosts(stalls: Iterable[Stall]) -> None:
     """Raise WishRefused where any of these hosts is not to be had, with every reason."""
-    wrong = [f"{stall.name or stall.id}: {why}" for stall in stalls if (why := _barred(stall))]
+    _check(stalls, _barred)
+
+
+def _check(stalls: Iterable[Stall], why_not: Callable[[Stall], str]) -> None:
+    wrong = [f"{stall.name or stall.id}: {why}" for stall in stalls if (why := why_not(stall))]
     if wrong:
         raise WishRefused("; ".join(wrong))
 
 
+def _foreign(stall: Stall, act: str) -> str:
+    """Return that another installation has a host, if it has."""
+    if stall.note("stage") != FOREIGN:
+        return ""
+    whose = stall.note("installation") or "an installation that its name does not tell"
+    return f"another installation has it ({whose}); it is not ours to {act}"
+
+
 def _barred(stall: Stall) -> str:
     """Return why a host can neither be put into a pool nor adopted; empty where it can."""
-    if stall.note("stage") == FOREIGN:
-        whose = stall.note("installation") or "an installation that its name does not tell"
-        return f"another installation has it ({whose}); it is not ours to take"
+    if foreign := _foreign(stall, "take"):
+        return foreign
     if stall.tie is not None:
         return f"machine {stall.tie} has it"
     if stall.scheduled is not None:
@@ -75,16 +86,13 @@ def check_why(why: str) -> None:
 
 def check_given_up(stalls: Iterable[Stall]) -> None:
     """Raise WishRefused where any of these hosts cannot be given up, with every reason."""
-    wrong = [f"{stall.name or stall.id}: {why}" for stall in stalls if (why := _kept(stall))]
-    if wrong:
-        raise WishRefused("; ".join(wrong))
+    _check(stalls, _kept)
 
 
 def _kept(stall: Stall) -> str:
     """Return why a host is not given up by its own name; empty where it is."""
-    if stall.note("stage") == FOREIGN:
-        whose = stall.note("installation") or "an installation that its name does not tell"
-        return f"another installation has it ({whose}); it is not ours to give up"
+    if foreign := _foreign(stall, "give up"):
+        return foreign
     if stall.tie is not None:
         return f"machine {stall.tie} has it: hostler retire FILE {stall.tie} --why …"
     if stall.note("stage") in OTHERS:
