@@ -261,3 +261,29 @@ def test_a_host_that_was_given_up_and_is_put_back_into_the_pool_by_hand_is_left_
         assert s.mac().name == f"{POOL}again"
 
     play_macs(scene)
+
+
+def test_a_host_that_is_given_up_as_a_machine_chooses_it_is_not_taken() -> None:
+    """A machine that was just made chooses in the next turn, which hears of the wish as well."""
+
+    async def scene(s: MacStand) -> None:
+        s.stand.settings = replace(s.stand.settings, poll=timedelta(milliseconds=10))
+        hostler = s.hostler(replace(FLEET, size=0))
+        await s.stand.clock.sleep(5 * MINUTE)
+        await hostler.scale(1)
+        while not await hostler.machines():
+            await s.stand.clock.sleep(timedelta(milliseconds=10))
+        (machine,) = await hostler.machines()
+        assert machine.host is None
+        await wish(s, hostler, WishKind.RETIRE, s.mac().id)
+
+        async def scheduled() -> bool:
+            return s.mac().deletion_scheduled
+
+        await s.until(scheduled, 30 * MINUTE)
+        (record,) = await hosts(hostler)
+        assert (record.goal, record.policy) == (HostGoal.RETIRED, ReleasePolicy.TERMINATE)
+        assert not [k for k in await hostler.events() if k.event.kind == "host"], "it was taken"
+        assert s.mac().installs == 1
+
+    play_macs(scene)
