@@ -1,15 +1,17 @@
 """Plan: the very calls that apply makes, by the code that acts; looking changes nothing."""
 
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import pytest
 
 from hostler.controllers.given import Ports
+from hostler.controllers.hostplan import planned_hosts
 from hostler.controllers.plan import SEE, Plan, calls_to, look_once, plan
 from hostler.controllers.settings import Account, Settings
 from hostler.domain.calls import Call, Effect, Shows
 from hostler.domain.decide import verdict_of
+from hostler.domain.host import HOST, Host, HostCondition, HostGoal
 from hostler.domain.ids import AccountName
 from hostler.domain.machine import Machine
 from hostler.domain.parts import Condition, Part
@@ -18,8 +20,8 @@ from hostler.domain.seen import WishKind
 from hostler.lab.yard import Yard
 from hostler.ports.store import Fence
 from hostler.testing.fakeways import MAKE_ADDRESS, MAKE_SERVER, POWER_ON, REMOVE_ADDRESS, TERMINATE
-from hostler.testing.hostscene import box, fleet_seen, on_host, tenant
-from hostler.testing.pieces import FLEET, MIN, S
+from hostler.testing.hostscene import BOX, box, fleet_seen, hosts_seen, on_host, record, tenant
+from hostler.testing.pieces import BEGIN, FLEET, MIN, OFFER, S
 
 pytestmark = pytest.mark.looptime
 
@@ -172,3 +174,25 @@ def test_plan_of_a_host_whose_status_may_change_waits_for_the_answer(
     seen = fleet_seen((machine,), (part, box("claimed", condition)))
     calls, told = calls_to(machine, Goal.ABSENT, (part,), seen, Marks())
     assert ([call.kind for call in calls], told) == (kinds, waits)
+
+
+def test_plan_of_a_host_in_quarantine_says_until_when_and_why() -> None:
+    until = BEGIN + timedelta(days=1)
+    why = "its wipe ended in error: strike 4"
+    host = record(goal=HostGoal.WIPED, quarantined_until=until, strikes=4, reason=why)
+    host = replace(host, condition=HostCondition.QUARANTINED)
+    (found,) = planned_hosts(hosts_seen(host, box("quarantined")), Still())
+    assert found.waits == (
+        f"the end of its quarantine at {until:%Y-%m-%d %H:%M} UTC ({why}); then it is wiped again"
+    )
+
+
+class Still:
+    """Ways of a host that needs nothing."""
+
+    def host_calls(self, goal: HostGoal, host: Host, part: Part, now: datetime) -> tuple[Call, ...]:
+        assert (goal, host.id, part.id) == (HostGoal.WIPED, BOX, BOX)
+        return () if host.quarantined(now) else (_WIPE,)
+
+
+_WIPE = Call(kind="wipe", slot=HOST, zone=OFFER.zone, effect=Effect.DESTROY)

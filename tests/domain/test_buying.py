@@ -83,6 +83,20 @@ def test_a_host_whose_window_is_over_is_kept_over_lunch_and_ended_in_the_evening
     assert len(default(situation(evening, *hosts, past=past)).ends) == 2
 
 
+def test_what_no_machine_can_have_is_no_supply_and_never_kept_past_its_window() -> None:
+    noon = MONDAY + 2 * D + 12 * H
+    past = workdays(3)
+    bad = replace(host(1, 27 * H, noon, free=timedelta(0)), useless=True)
+    good = [host(number, 27 * H, noon, free=timedelta(0)) for number in (2, 3)]
+    decided = default(situation(noon, bad, *good, past=past))
+    assert [end.host for end in decided.ends] == [bad.id]
+    decided = default(situation(noon, bad, *good))
+    assert [end.host for end in decided.ends] == [bad.id, *(host.id for host in good)]
+    running = replace(bad, paid_until=noon + H)
+    assert default(situation(noon, running, past=past)).ends == ()
+    assert default(situation(noon, running, waiting=1)).order == 1
+
+
 def test_only_as_many_are_kept_as_the_record_wanted() -> None:
     noon = MONDAY + 2 * D + 12 * H
     hosts = [host(number, 27 * H, noon, free=timedelta(0)) for number in range(5)]

@@ -172,6 +172,48 @@ def test_a_wipe_that_ends_in_error_is_a_strike_and_is_asked_for_again() -> None:
     assert (step.host.strikes, step.host.wiping, step.host.asked) == (1, None, ())
 
 
+def test_wipes_that_fail_are_tried_again_ever_later_and_then_the_host_is_left_alone() -> None:
+    """Each failure is a strike that stays: after a quarantine one more is enough, for longer."""
+    waits, alone = list[timedelta](), list[timedelta]()
+    host = WIPING
+    for _ in range(5):
+        host = decided(hosts_seen(host, box("wiping", Condition.FAILED), now=LATER)).host
+        waits.append((host.again or LATER) - LATER)
+        alone.append((host.quarantined_until or LATER) - LATER)
+        over = replace(host, quarantined_until=None)
+        host = replace(over, condition=HostCondition.WIPING, wiping=BEGIN, again=None)
+    assert waits == [30 * SECOND, 120 * SECOND, 300 * SECOND, timedelta(0), timedelta(0)]
+    assert alone == [*[timedelta(0)] * 3, timedelta(days=1), timedelta(days=2)]
+    host = decided(hosts_seen(replace(WIPING, strikes=3), FAILED, now=LATER)).host
+    assert (host.condition, host.goal) == (HostCondition.QUARANTINED, HostGoal.WIPED)
+    assert host.reason == "its wipe ended in error: strike 4"
+    step = decided(hosts_seen(host, FAILED, now=LATER + SECOND))
+    assert step.host.condition is HostCondition.QUARANTINED
+
+
+FAILED = box("wiping", Condition.FAILED)
+
+
+@pytest.mark.parametrize(
+    ("fate", "hours", "strikes"),
+    [
+        (Fate.LAPSED, 3, 1),
+        (Fate.LAPSED, 2, 0),
+        (Fate.REFUSED, 3, 0),
+    ],
+)
+def test_a_wipe_that_never_begins_counts_against_a_host_whose_wipe_is_overdue(
+    fate: Fate, hours: int, strikes: int
+) -> None:
+    """What was refused says nothing of the host, and a call may be lost once and twice."""
+    host = record(goal=HostGoal.WIPED, asked=(call(WIPE, fate),))
+    now = BEGIN + timedelta(hours=hours)
+    step = decided(hosts_seen(host, FAILED, now=now))
+    assert (step.host.strikes, step.host.condition) == (strikes, HostCondition.DIRTY)
+    started = replace(hosts_seen(host, FAILED, now=now), took=now - SECOND)
+    assert decided(started).host.strikes == 0, "nobody could act before"
+
+
 def test_the_hosts_own_wipe_counts_when_it_is_seen() -> None:
     host = record(goal=HostGoal.WIPED, asked=(call(WIPE),))
     seen = hosts_seen(host, box("wiping", Condition.WIPING), now=LATER)

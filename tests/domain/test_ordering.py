@@ -1,7 +1,9 @@
 """Which hosts a fleet buys and gives up, where some that it bought cannot be used just now."""
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
+
+import pytest
 
 from hostler.domain.buying import Limits
 from hostler.domain.fleet import FleetRow
@@ -26,10 +28,12 @@ def bought(
     machines: tuple[Machine, ...] = (),
     parts: tuple[Part, ...] = (),
     most: int = 3,
+    steady: datetime = BEGIN,
 ) -> Bought:
     """Return what a fleet of a size buys and gives up; it may buy up to `most` hosts."""
     seen: Seen = fleet_seen(machines, parts, hosts=hosts)
     seen = replace(seen, fleet=replace(seen.fleet, size=size), limits=Limits(most=most, batch=9))
+    seen = replace(seen, steady=steady, ties={m.id: m.host for m in machines if m.host})
     steps = tuple(Step(before=machine, machine=machine, parts=()) for machine in machines)
     return buy(steps, FleetRow(name=WEB, created=BEGIN), seen)
 
@@ -75,6 +79,22 @@ def test_a_host_in_quarantine_is_given_up_at_the_end_of_its_window() -> None:
     )
     assert given_up(bought(0, apart)) == [BOX]
     assert given_up(bought(0, replace(apart, paid_until=BEGIN + HOUR))) == []
+
+
+@pytest.mark.parametrize("condition", [HostCondition.DIRTY, HostCondition.WIPING])
+def test_a_host_that_cannot_be_wiped_is_no_supply_and_given_up_at_the_end_of_its_window(
+    condition: HostCondition,
+) -> None:
+    """It was wiped for ever, billed for ever, and nothing was bought in its place."""
+    dirty = ordered(condition=condition, goal=HostGoal.WIPED, since=BEGIN - 4 * HOUR)
+    assert many(bought(1, dirty)) == 0, "our process began just now: nobody could act before"
+    assert many(bought(1, dirty, steady=BEGIN - 5 * HOUR)) == 1
+    over = replace(dirty, paid_until=BEGIN - HOUR)
+    assert given_up(bought(1, over)) == []
+    found = bought(1, over, steady=BEGIN - 5 * HOUR)
+    assert (given_up(found), many(found)) == ([BOX], 1)
+    held = bought(1, over, steady=BEGIN - 5 * HOUR, machines=(on_host(),))
+    assert given_up(held) == [], "it is a machine's"
 
 
 def test_a_host_that_somebody_lent_is_no_supply_and_still_counts_as_one_that_stands() -> None:

@@ -1,6 +1,7 @@
 """Which hosts under our names no record explains, and of which class each is."""
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
@@ -9,9 +10,9 @@ from hostler.domain.machine import LEFT, Fate, Machine
 from hostler.domain.parts import Condition, Part
 from hostler.domain.phases import Phase
 from hostler.domain.seen import SuspectClass
-from hostler.domain.strays import ACTIONABLE, CLASS, strays
+from hostler.domain.strays import ACTIONABLE, CLASS, WHY_NOT, set_aside, strays
 from hostler.testing.hostscene import BOX, HIS, MINE, box, call, on_host, record, view
-from hostler.testing.pieces import BEGIN
+from hostler.testing.pieces import BEGIN, WEB
 
 
 def told(
@@ -107,3 +108,37 @@ def test_a_double_stays_one_when_nothing_but_the_hosts_record_knows_it() -> None
 def test_a_claim_that_was_believed_is_no_double() -> None:
     done = on_host(Phase.GONE, asked=(call("mark", Fate.DONE, aim="pending"),))
     assert told(PENDING, past=done) == SuspectClass.PENDING_STALE
+
+
+APART = record(
+    condition=HostCondition.QUARANTINED,
+    goal=HostGoal.WIPED,
+    quarantined_until=BEGIN + timedelta(days=1),
+    fleet=WEB,
+)
+
+
+@pytest.mark.parametrize(
+    ("host", "hours", "aside"),
+    [
+        (APART, 1, True),
+        (APART, 25, False),
+        (record(condition=HostCondition.DIRTY, goal=HostGoal.WIPED, fleet=WEB), 2, False),
+        (record(condition=HostCondition.DIRTY, goal=HostGoal.WIPED, fleet=WEB), 3, True),
+        (record(condition=HostCondition.WIPING, goal=HostGoal.WIPED, fleet=WEB), 3, True),
+        (record(condition=HostCondition.DIRTY, fleet=WEB), 3, False),
+        (record(condition=HostCondition.RETIRING, goal=HostGoal.RETIRED, fleet=WEB), 99, False),
+    ],
+)
+def test_a_host_that_no_machine_can_have_for_now_is_told(
+    host: Host, hours: int, *, aside: bool
+) -> None:
+    """It is ours and explained, and nothing is done about it but its own work."""
+    parts = view((box("quarantined", holder=MINE),))
+    now = BEGIN + timedelta(hours=hours)
+    found = tuple(set_aside(parts, {BOX: host}, {}, now, BEGIN))
+    assert [part.note(CLASS) for part in found] == ["set-aside"] * aside
+    assert [part.mark.fleet for part in found if part.mark] == [WEB] * aside
+    assert not tuple(set_aside(parts, {BOX: host}, {BOX: MINE}, now, BEGIN)), "a machine has it"
+    assert SuspectClass.SET_ASIDE not in ACTIONABLE
+    assert "`hostler explain`" in WHY_NOT[SuspectClass.SET_ASIDE]

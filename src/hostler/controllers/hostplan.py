@@ -110,6 +110,9 @@ def _waits(host: Host, part: Part, seen: HostsSeen) -> str:
     if unsure is not None:
         wipes = unsure.shows is Shows.WIPE
         return "its wipe to be seen" if wipes else f"settling: whether {unsure.kind} had its effect"
+    if host.quarantined_until is not None and host.quarantined(seen.now):
+        until = f"{host.quarantined_until:%Y-%m-%d %H:%M} UTC"
+        return f"the end of its quarantine at {until} ({host.reason}); then it is wiped again"
     return _rests(host, part)
 
 

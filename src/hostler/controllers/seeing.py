@@ -1,6 +1,6 @@
 """Seeing: everything that one turn may know, gathered in order: looks first, then the records."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -13,7 +13,7 @@ from hostler.domain.ids import MachineId, PartId, TurnId
 from hostler.domain.machine import Machine
 from hostler.domain.parts import Part
 from hostler.domain.seen import Probed, Seen, Suspect, Wish
-from hostler.domain.strays import others, strays, usurped
+from hostler.domain.strays import others, set_aside, strays, usurped
 from hostler.domain.whose import Sorted, bound_in, sort_out
 from hostler.ports.store import Identity
 
@@ -57,7 +57,9 @@ async def gather(
         foreign = (*found.foreign, *_others(state, fleet))
         found = replace(found, foreign=foreign, strangers=_strays(state, fleet, told))
     late = await _late(ports, state, found)
-    suspects = await _suspects(ports, state, fleet, strange=bool(found.foreign or found.strangers))
+    aside = _aside(state, fleet, ports.clock.now(), steadiness.steady)
+    strange = bool(found.foreign or found.strangers or aside)
+    suspects = await _suspects(ports, state, fleet, strange=strange)
     known = {machine.id for machine in late}
     now = ports.clock.now()
     doubted = sum(machine.doubt is not None for machine in machines)
@@ -77,6 +79,7 @@ async def gather(
         ours=identity.ours,
         foreign=found.foreign,
         unexplained=tuple(p for p in found.strangers if p.mark and p.mark.machine not in known),
+        aside=aside,
         late=late,
         suspects=suspects,
         wishes=tuple(
@@ -126,13 +129,22 @@ async def _told(ports: Ports, state: AccountState) -> Told:
 
 
 def _strays(state: AccountState, fleet: Fleet, told: Told) -> tuple[Part, ...]:
-    """Return the hosts under this fleet's name that no record explains.
-
-    Those of a fleet that is not in the file any more are the first fleet's.
-    """
-    stable, fleets = state.stable, state.account.fleets
+    """Return the hosts under this fleet's name that no record explains."""
+    stable = state.stable
     kind = state.account.provider.traits.hosts
     found = strays(state.view, kind, stable.hosts, stable.ties, told.living, told.past)
+    return _of_fleet(found, state, fleet)
+
+
+def _aside(state: AccountState, fleet: Fleet, now: datetime, since: datetime) -> tuple[Part, ...]:
+    """Return the hosts of this fleet that no machine can have for now."""
+    stable = state.stable
+    return _of_fleet(set_aside(state.view, stable.hosts, stable.ties, now, since), state, fleet)
+
+
+def _of_fleet(found: Iterable[Part], state: AccountState, fleet: Fleet) -> tuple[Part, ...]:
+    """Return those under the fleet's name; those of no fleet in the file are the first one's."""
+    fleets = state.account.fleets
     names = {one.name for one in fleets}
     first = fleet.name == fleets[0].name
     return tuple(

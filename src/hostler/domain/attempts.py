@@ -48,13 +48,14 @@ class Ladder:
     """The settings of the ladder. `reboot_after` and `attempts` are numbers of failures; 0 is off.
 
     With `attempts` off no host is given up but for a stranger's key. `strikes` is the number of the
-    strike that quarantines a host instead of reinstalling it; `pauses` lie between attempts, the
-    last one repeats.
+    strike that quarantines a host instead of reinstalling it, `wipes` that of the one that does so
+    where it came of a wipe that failed; `pauses` lie between attempts, the last one repeats.
     """
 
     reboot_after: int = 3
     attempts: int = 8
     strikes: int = 2
+    wipes: int = 4
     pauses: tuple[timedelta, ...] = PAUSES
     quarantine: timedelta = 1 * _DAY
     longest: timedelta = 30 * _DAY
@@ -177,6 +178,16 @@ def quarantined_for(strikes: int, ladder: Ladder) -> timedelta:
     """Return how long a host with so many strikes stays out: doubled with each beyond the limit."""
     beyond = min(max(strikes - ladder.strikes, 0), 20)
     return min(ladder.quarantine * 2**beyond, ladder.longest)
+
+
+def wipe_failed(strikes: int, ladder: Ladder) -> timedelta | None:
+    """Return how long a host is left alone after a wipe that was its so-manieth strike, or None.
+
+    A wipe costs nobody's work: it is tried more often than a machine is.
+    """
+    if strikes < ladder.wipes:
+        return None
+    return quarantined_for(strikes - ladder.wipes + ladder.strikes, ladder)
 
 
 def failed(trouble: Trouble, *, stranger: bool = False, listed: bool = False) -> Trouble:

@@ -21,12 +21,16 @@ _DAY = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leased:
-    """A host that may be ended: paid until when, and from when on it is free (None: at work)."""
+    """A host that may be ended: paid until when, and from when on it is free (None: at work).
+
+    A `useless` one can be no machine's as it is: it is no supply, and never worth keeping.
+    """
 
     id: HostId
     delivered: datetime
     paid_until: datetime
     free_from: datetime | None = None
+    useless: bool = False
 
     @property
     def busy(self) -> bool:
@@ -122,13 +126,16 @@ def let_go_first(hosts: Iterable[Leased]) -> list[Leased]:
 
 def default(situation: Situation, outlook: Outlook | None = None) -> Purchase:
     """Order what waits; end what is free and paid no longer, unless keeping it costs less."""
-    over = windows_over(situation)
+    due = windows_over(situation)
+    over = [host for host in due if not host.useless]
     kept = _kept(situation, len(over), outlook or Outlook()) if over else 0
-    ends = tuple(Ended(host=host.id, why=_WHY) for host in over[kept:])
+    useless = (Ended(host=host.id, why=_USELESS) for host in due if host.useless)
+    ends = (*useless, *(Ended(host=host.id, why=_WHY) for host in over[kept:]))
     return purchase(situation, ends, (situation.now + _AGAIN,) if kept else ())
 
 
 _WHY = "its window is over, and to buy another one later costs less than to keep it"
+_USELESS = "its window is over, and no machine can have it"
 _AGAIN = 10 * _MIN
 
 
@@ -139,7 +146,8 @@ def _kept(situation: Situation, free: int, outlook: Outlook) -> int:
     courses = likely(past, now, at_work, outlook)
     if not courses:
         return 0
-    others = len(situation.hosts) + len(situation.coming) - free
+    there = sum(not host.useless for host in situation.hosts)
+    others = there + len(situation.coming) - free
     saves = outlook.saved * (lost(past, now, situation.lead.floor, outlook) / outlook.step)
     return worth_keeping(courses, others, free, saves)
 
@@ -174,7 +182,8 @@ def purchase(situation: Situation, ends: tuple[Ended, ...], due: Iterable[dateti
 def _missing(situation: Situation, kept: list[Leased]) -> int:
     """Return how many hosts are missing: those on the way, or free before a delivery, will do."""
     soon = situation.now + situation.lead.delivery
-    free = sum(host.free_from is not None and host.free_from <= soon for host in kept)
+    useful = (host.free_from for host in kept if not host.useless)
+    free = sum(since is not None and since <= soon for since in useful)
     return max(0, situation.waiting - free - len(situation.coming))
 
 

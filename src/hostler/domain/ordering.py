@@ -24,6 +24,7 @@ from .resize import RESIZE, world_is_right, zone_is_known
 from .seen import Seen
 from .stages import AT_HOME, OTHERS
 from .step import Step
+from .wipes import is_overdue
 from .wishes import paused
 
 _DAY = timedelta(days=1)
@@ -179,7 +180,18 @@ def _leased(steps: tuple[Step, ...], seen: Seen) -> Iterator[Leased]:
         paid_until = host.paid_until or host.delivered + seen.traits.floor
         step = holders.get(host.id)
         free = _free_from(host, paid_until, seen) if step is None else _rests_from(step)
-        yield Leased(id=host.id, delivered=host.delivered, paid_until=paid_until, free_from=free)
+        yield Leased(
+            id=host.id,
+            delivered=host.delivered,
+            paid_until=paid_until,
+            free_from=free,
+            useless=step is None and _is_of_no_use(host, seen),
+        )
+
+
+def _is_of_no_use(host: Host, seen: Seen) -> bool:
+    """Tell whether a host failed so often that it is left alone, or cannot be wiped at all."""
+    return host.quarantined(seen.now) or is_overdue(host, seen.now, seen.steady)
 
 
 def _rests_from(step: Step) -> datetime | None:
@@ -191,12 +203,9 @@ def _rests_from(step: Step) -> datetime | None:
 def _free_from(host: Host, paid_until: datetime, seen: Seen) -> datetime | None:
     """Return from when on a host without a machine can be taken; None where somebody else has it.
 
-    One in quarantine is of no use until that ends, and one that fits no offer never is; both are
-    given up at the end of their windows.
+    One that fits no offer is of no use: it is given up at the end of its window.
     """
     since, part = host.since or seen.now, seen.view.part(PartId(host.id))
-    if host.quarantined(seen.now):
-        return since if paid_until <= seen.now else host.quarantined_until
     if part is None:
         return since
     if part.note("stage") in OTHERS:
@@ -244,7 +253,9 @@ def _given_up(step: Step, ends: dict[HostId, Ended], seen: Seen) -> Step:
 def _untied(ends: dict[HostId, Ended], seen: Seen) -> Iterator[tuple[HostId, Ended]]:
     tied = frozenset(seen.ties.values())
     for host, end in ends.items():
-        if host not in tied and seen.hosts[host].condition in _ENDED:
+        record = seen.hosts[host]
+        stuck = is_overdue(record, seen.now, seen.steady)
+        if host not in tied and (record.condition in _ENDED or stuck):
             yield host, end
 
 

@@ -129,7 +129,7 @@ class Rests:
 
 def is_plain(seen: Seen) -> bool:
     """Tell whether nothing but machines at rest is in sight: no wish, no stranger, no suspect."""
-    strange = seen.foreign or seen.unexplained or seen.late or seen.suspects
+    strange = seen.foreign or seen.unexplained or seen.aside or seen.late or seen.suspects
     return not (strange or seen.wishes or seen.moving)
 
 

@@ -28,6 +28,7 @@ class SuspectClass(StrEnum):
     SCHEDULED = "scheduled-deletion"
     LOCKED = "locked-or-error"
     DOUBLE = "double"
+    SET_ASIDE = "set-aside"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,7 +141,8 @@ class Seen:
 
     `ours` are the installations whose marks are ours (our own first); `foreign` are parts under
     the fleet's name with other marks; `unexplained` those with our mark that no record and no
-    history explains; `late` those whose machine is in our history. `steady` is when this process
+    history explains; `aside` those that are explained, and that no machine can have for now; `late`
+    those whose machine is in our history. `steady` is when this process
     started or the clock last jumped, `jumped` the latter alone; `took` is when this epoch began.
     `moving` are machines with calls in flight: they are not touched. Where machines are tenancies,
     `hosts` are the records of the account's hosts, `ties` say which host a machine has, `free` are
@@ -167,6 +169,7 @@ class Seen:
     jumped: datetime | None = None
     foreign: tuple[Part, ...] = ()
     unexplained: tuple[Part, ...] = ()
+    aside: tuple[Part, ...] = ()
     late: tuple[Machine, ...] = ()
     suspects: tuple[Suspect, ...] = ()
     wishes: tuple[Wish, ...] = ()

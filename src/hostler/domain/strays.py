@@ -6,8 +6,9 @@ told in the ledger; only some classes may ever be reclaimed.
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
+from datetime import datetime
 
-from .host import Host, HostCondition
+from .host import Host, HostCondition, HostGoal
 from .ids import FleetName, HostId, InstallationId, MachineId, PartId
 from .machine import Machine
 from .parts import Condition, Mark, Part
@@ -15,6 +16,7 @@ from .seen import SuspectClass
 from .shown import claimed_late, is_unknown
 from .stages import GIVEN_UP, KEPT, OURS
 from .view import View
+from .wipes import is_overdue
 
 CLASS = "class"
 """The note that says of which class a suspected host is."""
@@ -31,6 +33,8 @@ WHY_NOT: Mapping[SuspectClass, str] = {
     SuspectClass.LOCKED: "the provider locked it, or says that it is in error",
     SuspectClass.DOUBLE: "two may have it, for a claim came too late, or records are older than "
     "its name: look who uses it, then rename it into the pool or retire it",
+    SuspectClass.SET_ASIDE: "it failed too often, or cannot be wiped, and is paid for: "
+    "`hostler explain` says more, `hostler pool` adds it to its pool anew or retires it",
 }
 
 _STAGES = {
@@ -89,6 +93,30 @@ def others(
         record = hosts.get(HostId(part.id))
         if kept and HostId(part.id) not in ties and (record is None or not record.adopted):
             yield _marked(part)
+
+
+def set_aside(
+    view: View,
+    hosts: Mapping[HostId, Host],
+    ties: Mapping[HostId, MachineId],
+    now: datetime,
+    since: datetime,
+) -> Iterator[Part]:
+    """Yield every host that no machine can have for now: in quarantine, or not to be wiped.
+
+    It is explained, and costs as much as any; nothing but its own work is done about it. `since` is
+    when our process could act.
+    """
+    for host in hosts.values():
+        if host.goal is not HostGoal.WIPED or host.id in ties:
+            continue
+        part = view.part(PartId(host.id))
+        if part is None or not (host.quarantined(now) or is_overdue(host, now, since)):
+            continue
+        marked = _marked(part)
+        if marked.mark is not None and (fleet := host.fleet or host.buyer):
+            marked = replace(marked, mark=replace(marked.mark, fleet=fleet))
+        yield replace(marked, notes=(*part.notes, (CLASS, str(SuspectClass.SET_ASIDE))))
 
 
 def _marked(part: Part) -> Part:

@@ -26,6 +26,7 @@ def ledger(seen: Seen) -> KeepLedger:
     older = {suspect.part: suspect for suspect in seen.suspects}
     parts = [(part, SuspectClass.FOREIGN) for part in seen.foreign]
     parts += [(part, _class(part, older.get(part.id), seen)) for part in seen.unexplained]
+    parts += [(part, SuspectClass.SET_ASIDE) for part in seen.aside]
     now = tuple(_suspect(part, cls, older.get(part.id), seen) for part, cls in parts)
     current = {suspect.part for suspect in now}
     changed = tuple(suspect for suspect in now if _differs(suspect, older.get(suspect.part)))

@@ -5,8 +5,10 @@ was given for that: under any other name somebody may have used it since.
 """
 
 from dataclasses import replace
+from datetime import datetime, timedelta
 
 from . import shown
+from .attempts import LADDER, pause_after, wipe_failed
 from .drift import Drift
 from .host import Host, HostCondition, HostGoal
 from .hostseen import HostsSeen
@@ -17,6 +19,22 @@ from .stages import AT_HOME, OTHERS, TENANT
 
 _IN_USE = TENANT - {"releasing"}
 """The stages of names that a wipe of ours never leaves."""
+
+LONGEST = timedelta(hours=3)
+"""How long a host may be on its way to a wipe, or in one, by our guess: more needs somebody."""
+
+
+def is_overdue(host: Host, now: datetime, since: datetime | None) -> bool:
+    """Tell whether a host's wipe did not begin or end within its bound; `since`: when we could act.
+
+    That is the latest of our start and of a jump of the clock.
+    """
+    if host.goal is not HostGoal.WIPED or host.condition not in _TO_WIPE or host.since is None:
+        return False
+    return now - max(host.since, since or host.since) >= LONGEST
+
+
+_TO_WIPE = frozenset({HostCondition.DIRTY, HostCondition.WIPING})
 
 
 def left(host: Host, part: Part, seen: HostsSeen) -> Host:
@@ -40,9 +58,10 @@ def wiped(host: Host, part: Part, seen: HostsSeen) -> Host:
         begun = replace(host, wiping=wipe.closed)
         host = begun.now(HostCondition.WIPING, seen.now, "its wipe was seen")
     if host.wiping is None:  # in the pool it is wiped before it is claimed, and not before
-        return replace(host, goal=None) if part.note("stage") == "pool" else host
+        pooled = part.note("stage") == "pool"
+        return replace(host, goal=None) if pooled else _begun(host, wipe, at, seen)
     if part.condition is Condition.FAILED:
-        return _struck(host, seen)
+        return _struck(host, seen, "its wipe ended in error")
     if host.wiped is None and part.condition is Condition.UP and at > host.wiping:
         host = replace(host, wiped=seen.now, cleaned=seen.now, witness=part.note("witness"))
         host = replace(host, applied="", drift=Drift(), asked=_without_wipes(host))
@@ -105,8 +124,26 @@ def _without_wipes(host: Host) -> tuple[Asked, ...]:
     return tuple(a for a in host.asked if a.shows is not shown.Shows.WIPE or a.fate is Fate.OPEN)
 
 
-def _struck(host: Host, seen: HostsSeen) -> Host:
-    """A wipe that ended in error counts against the host; it is tried again."""
+def _begun(host: Host, wipe: Asked | None, at: datetime, seen: HostsSeen) -> Host:
+    """Count a wipe that had no effect against a host whose wipe is overdue.
+
+    What is refused says nothing of the host; and calls are lost, so that some may lapse.
+    """
+    since = max(seen.took, seen.jumped or seen.took)
+    lapsed = wipe is not None and wipe.fate is Fate.LAPSED
+    if not lapsed or not is_overdue(host, at, since):
+        return host
+    return _struck(host, seen, "its wipe never began")
+
+
+def _struck(host: Host, seen: HostsSeen, why: str) -> Host:
+    """A wipe that failed counts against the host: it is tried again later, or left alone."""
     others = tuple(a for a in host.asked if a.shows is not shown.Shows.WIPE)
-    failed = replace(host, strikes=host.strikes + 1, wiping=None, wiped=None, asked=others)
-    return failed.now(HostCondition.DIRTY, seen.now, "its wipe ended in error")
+    strikes = host.strikes + 1
+    failed = replace(host, strikes=strikes, wiping=None, wiped=None, asked=others, error=why)
+    alone = wipe_failed(strikes, LADDER)
+    if alone is not None:
+        left = replace(failed, quarantined_until=seen.now + alone)
+        return left.now(HostCondition.QUARANTINED, seen.now, f"{why}: strike {strikes}")
+    again = seen.now + pause_after(strikes, LADDER.pauses)
+    return replace(failed, again=again).now(HostCondition.DIRTY, seen.now, why)

@@ -1,0 +1,74 @@
+"""Wipes that fail for ever: tried a few times, then left alone, told with its cost, and given up.
+
+Once such a host was wiped again and again, was billed for ever, and nobody was told.
+"""
+
+from datetime import timedelta
+
+import pytest
+
+from hostler.domain.buying import Limits
+from hostler.domain.host import HostCondition
+from hostler.lab.macstand import FLEET, POOL, stage
+from hostler.lab.stand import Stand, play
+from hostler.providers.scaleway.macs.settings import MacTemplate
+from hostler.simulators.scaleway.weather import Rule
+
+ALWAYS = 100_000
+HOUR = timedelta(hours=1)
+BUYS = MacTemplate(pool=POOL, limits=Limits(most=3))
+
+
+def test_a_host_of_the_pool_whose_wipes_fail_is_kept_out_of_the_pool_and_told() -> None:
+    async def scene(stand: Stand) -> None:
+        world = stand.world
+        world.stock_macs(1)
+        hostler = stand.mac_hostler(FLEET)
+        await stand.clock.sleep(HOUR)
+        world.script(Rule(fault="mac_reinstall_fails", route="mac.reinstall", count=ALWAYS))
+        await hostler.scale(0)
+        await stand.clock.sleep(3 * HOUR)
+        (host,) = await hostler.store.hosts()
+        assert (host.condition, host.strikes) == (HostCondition.QUARANTINED, 4)
+        assert stage(next(iter(world.estate.macs))) == "quarantined"
+        asked = world.calls["mac.reinstall"]
+        (told,) = await hostler.store.suspects()
+        assert (told.cls, told.part, told.fleet) == ("set-aside", host.id, FLEET.name)
+        assert told.price > 0, "it costs as much as any"
+        await hostler.scale(1)
+        await stand.clock.sleep(12 * HOUR)
+        assert world.calls["mac.reinstall"] == asked, "it is left alone"
+        assert (await hostler.row()).condition.startswith("no_available_host")
+        world.clear_weather()
+        await stand.clock.sleep(12 * HOUR)
+        assert world.calls["mac.reinstall"] > asked, "it is tried once more a day later"
+        assert await hostler.ready() == 1
+        assert not await hostler.store.suspects()
+
+    play(scene)
+
+
+@pytest.mark.parametrize("fault", ["mac_reinstall_fails", "mac_os_not_found"])
+def test_an_ordered_host_that_cannot_be_wiped_is_replaced_and_given_up_at_its_windows_end(
+    fault: str,
+) -> None:
+    """It is handed over in error, which only a wipe mends; its machine waited for it for ever."""
+
+    async def scene(stand: Stand) -> None:
+        world = stand.world
+        world.script(Rule(fault="mac_delivery_fails", route="mac.batch", count=1))
+        world.script(Rule(fault=fault, route="mac.reinstall", count=ALWAYS))
+        hostler = stand.mac_hostler(FLEET, template=BUYS)
+        await stand.clock.sleep(HOUR)
+        (bad,) = world.estate.macs
+        await stand.clock.sleep(7 * HOUR)
+        assert await hostler.ready() == 1, "another one was ordered in its place"
+        assert [told.part for told in await hostler.store.suspects()] == [bad.id]
+        await hostler.scale(0)
+        await stand.clock.sleep(18 * HOUR)
+        assert bad.ended is not None or stage(bad) == "retiring", "not wiped, nor kept"
+        assert world.calls["mac.batch"] == 2
+        await stand.clock.sleep(HOUR)
+        assert not await hostler.store.suspects()
+
+    play(scene)
