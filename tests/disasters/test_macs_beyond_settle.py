@@ -4,9 +4,19 @@ from dataclasses import replace
 from datetime import timedelta
 
 from hostler.controllers.settings import Settings
-from hostler.domain.ids import FleetName, InstallationId, machine_id
+from hostler.domain.ids import FleetName, InstallationId, MachineId, machine_id
 from hostler.domain.phases import Phase
-from hostler.lab.macstand import FLEET, MINUTE, POOL, MacStand, changes, play_macs, stage
+from hostler.lab.macstand import (
+    FLEET,
+    MINUTE,
+    OTHERS,
+    POOL,
+    MacStand,
+    changes,
+    hosts,
+    play_macs,
+    stage,
+)
 from hostler.lab.stand import Hostler
 from hostler.providers.scaleway.macs.names import Name, Stage, pool_digest
 from hostler.simulators.scaleway.weather import Rule
@@ -78,3 +88,136 @@ def test_a_double_is_left_alone_also_when_the_machine_of_its_claim_is_forgotten(
 async def claims(hostler: Hostler) -> bool:
     """Tell whether a claim was asked for."""
     return any(m.asked for m in await hostler.machines())
+
+
+async def gave_up_early(s: MacStand, remember: timedelta | None = None) -> tuple[Hostler, str]:
+    """Return a hostler that gave its host back before one of its marks of use takes effect.
+
+    No answer came to the mark, and its effect comes hours later; the next mark was answered.
+    """
+    rule = Rule(fault="effect_too_late", route="mac.update", after=2, spell=2 * 3600.0)
+    s.stand.world.script(rule)
+    if remember is not None:
+        s.stand.settings = Settings(remember=remember)
+    hostler = s.hostler(replace(FLEET, reclaim=True))
+    await s.ready(hostler, 1)
+    late = s.mac().name
+    s.truth.given[s.mac().id] = late
+    await hostler.scale(0)
+    await s.all_free(hostler)
+    return hostler, late
+
+
+async def lands(s: MacStand, late: str) -> None:
+    """Wait until the late mark has its effect."""
+
+    async def named() -> bool:
+        return s.mac().name == late
+
+    await s.until(named, timedelta(hours=2))
+
+
+def test_a_mark_of_use_that_lands_on_the_host_of_another_installation_takes_nothing_from_it() -> (
+    None
+):
+    """Its name is ours and no record has it: a stray, if it had not been given back before."""
+
+    async def scene(s: MacStand) -> None:
+        hostler, late = await gave_up_early(s, remember=timedelta(hours=4))
+        theirs = s.hostler(OTHERS)
+        await s.ready(theirs, 1)
+        (machine,) = await theirs.machines()
+        installs = s.mac().installs
+        await lands(s, late)
+        await s.stand.clock.sleep(timedelta(hours=6))
+        (suspect,) = await hostler.store.suspects()
+        assert (suspect.cls, suspect.machine) == ("double", MachineId(late.split(".")[4]))
+        assert await hostler.store.machine(MachineId(late.split(".")[4])) is None, "forgotten"
+        assert (s.mac().name, s.mac().installs) == (late, installs), "nothing is done to it"
+        assert (await theirs.machine(machine.id)).phase is Phase.READY
+        (told,) = await alarms(theirs)
+        assert late in told
+
+    play_macs(scene)
+
+
+def test_a_mark_of_use_that_lands_on_a_free_host_is_told_and_nobody_gets_the_host_unwiped() -> None:
+    async def scene(s: MacStand) -> None:
+        hostler, late = await gave_up_early(s)
+        await lands(s, late)
+        await s.stand.clock.sleep(30 * MINUTE)
+        (suspect,) = await hostler.store.suspects()
+        assert suspect.cls == "double"
+        installs = s.mac().installs
+        await hostler.scale(1)
+        await s.stand.clock.sleep(30 * MINUTE)
+        assert await hostler.ready() == 0, "it is not free"
+        s.rename(s.mac().id, f"{POOL}1")
+        await s.ready(hostler, 1)
+        assert s.mac().installs == installs + 1
+
+    play_macs(scene)
+
+
+def test_a_mark_of_use_that_lands_on_the_host_of_our_next_machine_is_put_right() -> None:
+    async def scene(s: MacStand) -> None:
+        hostler, late = await gave_up_early(s)
+        await hostler.scale(1)
+        await s.ready(hostler, 1)
+        (machine,) = await hostler.machines()
+        name, installs = s.mac().name, s.mac().installs
+        await lands(s, late)
+        await s.stand.clock.sleep(5 * MINUTE)
+        assert (s.mac().name, s.mac().installs) == (name, installs)
+        assert [m.id for m in await hostler.machines()] == [machine.id]
+        assert await hostler.ready() == 1
+        assert await hostler.store.suspects() == ()
+
+    play_macs(scene)
+
+
+def test_a_mark_of_use_that_lands_before_the_host_is_back_in_the_pool_is_wiped_away() -> None:
+    """Nobody else can have it yet: it goes on without a person."""
+
+    async def scene(s: MacStand) -> None:
+        rule = Rule(fault="effect_too_late", route="mac.update", after=2, spell=200.0)
+        s.stand.world.script(rule)
+        hostler = s.hostler()
+        await s.ready(hostler, 1)
+        late = s.mac().name
+        s.truth.given[s.mac().id] = late
+        await hostler.scale(0)
+
+        async def wiping() -> bool:
+            return stage(s.mac()) == "wiping"
+
+        await s.until(wiping, 10 * MINUTE)
+        await lands(s, late)
+        await s.all_free(hostler)
+        assert s.mac().installs == 4, "for the claim, after the use, and after the late name"
+
+    play_macs(scene)
+
+
+def test_a_mark_of_use_that_lands_just_after_the_host_was_put_back_is_told() -> None:
+    """Somebody else may have taken it in between: it is not wiped once more."""
+
+    async def scene(s: MacStand) -> None:
+        hostler = s.hostler(replace(FLEET, reclaim=True))
+        await s.ready(hostler, 1)
+        late = s.mac().name
+        s.truth.given[s.mac().id] = late
+        await hostler.scale(0)
+
+        async def back() -> bool:
+            return s.mac().name.startswith(POOL)
+
+        await s.until(back, 60 * MINUTE)
+        assert "free" not in {host.condition for host in await hosts(hostler)}
+        installs = s.mac().installs
+        s.stand.world.console.rename(s.mac().id, late)
+        await s.stand.clock.sleep(2 * timedelta(hours=1))
+        (suspect,) = await hostler.store.suspects()
+        assert (suspect.cls, s.mac().name, s.mac().installs) == ("double", late, installs)
+
+    play_macs(scene)

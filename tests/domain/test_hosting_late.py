@@ -1,7 +1,7 @@
 """What a host's own record keeps and ends: late claims, deliveries, quarantines, wipes."""
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -51,7 +51,37 @@ def test_a_claim_that_came_too_late_is_kept_with_the_host_as_long_as_its_name_sa
     assert late(known, None) == MINE, "no look shows it"
     assert late(known, box("pending", holder=HIS)) is None
     assert late(known, box("pool")) is None
-    assert late(known, box("claimed", holder=MINE)) is None
+    assert late(known, box("wiping", holder=MINE)) is None
+    assert late(known, box("claimed", holder=MINE), on_host(Phase.GONE)) is None
+
+
+@pytest.mark.parametrize("stage", ["claimed", "resting", "rested", "releasing"])
+@pytest.mark.parametrize("aim", ["wiping", "retiring"])
+def test_a_name_that_a_machine_had_given_up_is_a_late_one(stage: str, aim: str) -> None:
+    """It was gone, and its host the next one's: an old rename took effect."""
+    again = box(stage, holder=MINE)
+    gone = on_host(Phase.GONE, asked=(call("mark", Fate.DONE, aim=aim),))
+    assert late(DIRTY, again, gone) == MINE
+    assert late(replace(DIRTY, late=MINE), again) == MINE, "the machine is forgotten"
+    assert late(DIRTY, again) is None
+    assert late(DIRTY, again, replace(gone, asked=())) is None, "it never gave its host back"
+    assert late(DIRTY, box("wiping", holder=MINE), gone) is None
+    living = hosts_seen(DIRTY, again, living=(replace(gone, phase=Phase.STOPPING),), now=LATER)
+    assert decided(living).host.late is None
+
+
+@pytest.mark.parametrize(("back", "goal"), [(None, HostGoal.WIPED), (LATER, None)])
+def test_a_tenants_name_on_a_clean_host_is_wiped_away_until_the_host_was_put_back(
+    back: datetime | None, goal: HostGoal | None
+) -> None:
+    """From then on somebody else may have it: the ledger tells."""
+    asked = (call("mac.free", Fate.DONE, back, aim="pool"),) if back else ()
+    host = record(
+        condition=HostCondition.WIPING, goal=HostGoal.WIPED, wiping=BEGIN, wiped=LATER, asked=asked
+    )
+    past = (on_host(Phase.GONE),)
+    step = decided(hosts_seen(host, box("claimed", holder=MINE), past=past, now=LATER))
+    assert (step.host.condition, step.goal) == (HostCondition.DIRTY, goal)
 
 
 def test_a_living_machines_late_claim_of_a_host_is_kept_too() -> None:

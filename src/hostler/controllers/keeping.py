@@ -18,7 +18,7 @@ from hostler.domain.hostseen import HostsSeen, HostStep
 from hostler.domain.hoststory import answered, asked, moved
 from hostler.domain.ids import HostId, MachineId, PartId, TurnId
 from hostler.domain.parts import Part
-from hostler.domain.stages import OTHERS
+from hostler.domain.stages import OTHERS, TENANT
 
 from .budget import Budget, Priority
 from .given import Ports
@@ -65,7 +65,7 @@ async def gather_hosts(
 def _claimants(state: AccountState) -> Iterator[MachineId]:
     """Yield the machines that names tell of where records do not say enough.
 
-    Those that hosts are pending for, and those that have a host on which its record has work.
+    Those that hosts bear the names of, and those that have a host on which its record has work.
     """
     hosts, kind = state.stable.hosts, state.account.provider.traits.hosts
     for sighting in state.view.sightings.values():
@@ -74,8 +74,8 @@ def _claimants(state: AccountState) -> Iterator[MachineId]:
         if record is None:
             continue
         holder = MachineId(part.note("holder"))
-        pending = part.note("stage") == "pending" and record.late != holder
-        if pending or (record.goal is not None and names_unknown(record, part, ())):
+        named = part.note("stage") in TENANT and record.late != holder
+        if named or (record.goal is not None and names_unknown(record, part, ())):
             yield holder
 
 

@@ -76,7 +76,7 @@ class Host:
     host key, `applied` the digest of the commands that it carries, `trouble` and `drift` what
     failed, `tried` how the newest run of a list came out; `struck` are the digests of the lists
     that some of the strikes came of, one for each.
-    `late` is the machine of which the host shows a claim that came too late, as long as it does;
+    `late` is the machine of which the host shows a name that came too late, as long as it does;
     `missing` is the beginning of the first look that lacked it; `scheduled` is when the provider
     will delete it. `price` is euros per hour, `spent` euros up to `billed_from`.
     """

@@ -17,7 +17,7 @@ from .machine import RETIRE, RETIRE_ASKED, Asked, Fate, Machine
 from .parts import Part
 from .phases import Phase
 from .reasons import Reason
-from .stages import OURS, WAITING
+from .stages import OURS, TENANT, WAITING
 from .tenancies import ALONE, FAULT, STRANGER
 
 
@@ -116,18 +116,20 @@ def _described(host: Host, part: Part | None, seen: HostsSeen) -> Host:
 
 
 def _late(host: Host, part: Part | None, seen: HostsSeen) -> MachineId | None:
-    """Return whose claim the host shows that came too late; machines are forgotten, hosts are not.
+    """Return whose name the host shows that came too late; machines are forgotten, hosts are not.
 
     A look that lacks the host says nothing of its name.
     """
     if part is None:
         return host.late
-    if part.note("stage") != "pending":
+    if part.note("stage") not in TENANT:
         return None
     holder = MachineId(part.note("holder"))
     machine = seen.machines.get(holder) or seen.past.get(holder)
-    late = machine is not None and shown.claimed_late(machine, part)
-    return holder if late or host.late == holder else None
+    if machine is not None and shown.claimed_late(machine, part):
+        return holder
+    lasts = host.late == holder and (machine is None or part.note("stage") == "pending")
+    return holder if lasts else None
 
 
 def _moment(text: str) -> datetime | None:

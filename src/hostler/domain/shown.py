@@ -12,9 +12,13 @@ from .calls import Shows
 from .ids import MachineId
 from .machine import LEFT, Asked, Fate, Machine
 from .parts import Condition, Part
+from .phases import Phase
 from .stages import TENANT
 
 HOST_CALLS = frozenset({Shows.MARK, Shows.WIPE, Shows.NOTHING})
+
+_LEAVING = frozenset({"wiping", "retiring"})
+"""The aims of the last name that a machine gives its host: from then on it is the host's own."""
 
 
 def fate(asked: Asked, part: Part | None, shown: datetime | None, sure: datetime) -> Fate:
@@ -105,8 +109,17 @@ def claimed_late(machine: Machine, part: Part) -> bool:
     Somebody else may have claimed the host meanwhile, and may use it.
     """
     if part.note("stage") != "pending":
-        return False
+        return _came_back(machine, part)
     return came_late(machine, "pending") or machine.fact(f"{LEFT} {part.id}") is not None
+
+
+def _came_back(machine: Machine, part: Part) -> bool:
+    """Tell whether a host bears a tenant's name again of a machine that had given it another since.
+
+    That machine is gone, and its host was wiped and put back: an old rename had its effect now.
+    """
+    given = any(asked.aim in _LEAVING and asked.fate is Fate.DONE for asked in machine.asked)
+    return machine.phase is Phase.GONE and given and part.note("stage") in TENANT
 
 
 def is_unknown(part: Part, known: Collection[MachineId]) -> bool:

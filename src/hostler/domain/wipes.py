@@ -85,13 +85,15 @@ def _renamed(host: Host, part: Part, seen: HostsSeen) -> Host | None:
 
     One that bears somebody else's name is not ours to wipe: a person lends it, or another
     installation claimed it as soon as it was back in the pool. One that bears a tenant's name, or
-    is in the pool before its wipe was seen to end, may have been used since: that proof is void.
+    is in the pool before its wipe was seen to end, may have been used since: that proof is void. It
+    is wiped anew, unless it was in the pool before: then somebody else may use it, and it is told.
     """
     stage = part.note("stage")
     if stage in OTHERS and not host.adopted:
         return left(host, part, seen)
     if stage in _IN_USE:
-        void = replace(unproved(host), goal=HostGoal.WIPED)
+        goal = None if _was_offered(host) else HostGoal.WIPED
+        void = replace(unproved(host), goal=goal)
         return void.now(HostCondition.DIRTY, seen.now, "somebody gave it a tenant's name again")
     if stage == "pool" and _is_unproved(host, part):
         return _pooled_by_hand(host, seen)
@@ -101,6 +103,12 @@ def _renamed(host: Host, part: Part, seen: HostsSeen) -> Host | None:
 def _is_put_back(host: Host, part: Part) -> bool:
     """Tell whether a host of the pool bears the very name that we put it back under."""
     return any(asked.aim == "pool" and asked.name == part.name for asked in host.asked)
+
+
+def _was_offered(host: Host) -> bool:
+    """Tell whether a host was put back since its wipe: somebody else may have it by now."""
+    wiped = host.wiped
+    return wiped is not None and any(a.aim == "pool" and a.at >= wiped for a in host.asked)
 
 
 def _pooled_by_hand(host: Host, seen: HostsSeen) -> Host:
