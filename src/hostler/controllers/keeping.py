@@ -113,7 +113,7 @@ class Keeper:
         for step in steps:
             await self._apply(step, seen, tenure, group, guard)
         self._count_hosts()
-        return any(map(_is_on_its_way, steps)) or bool(self._stable.moving)
+        return any(map(_may_move, steps)) or bool(self._stable.moving)
 
     def _count_hosts(self) -> None:
         """Note how all hosts of the account stand, and until when they are paid."""
@@ -151,9 +151,8 @@ class Keeper:
             raise
         except StoreError as error:
             log.warning("host not saved", host=host.id, error=str(error))
-            self._stable.distrust()
             return
-        if step.goal is not None and step.part is not None and host.id not in seen.moving:
+        if step.goal is not None and step.part is not None:
             self._stable.moving.add(host.id)
             work = self._advance(Errand(seen.turn, step.goal, tenure), host, step.part)
             group.create_task(self._guarded(guard, work))
@@ -188,7 +187,6 @@ class Keeper:
                 host, part = went
         except StoreError as error:
             log.warning("host not saved", host=host.id, error=str(error))
-            self._stable.distrust()
         finally:
             self._stable.moving.discard(host.id)
 
@@ -265,12 +263,7 @@ def _is_ours(host: Host, part: Part) -> bool:
     return part.note("stage") not in OTHERS
 
 
-def _is_on_its_way(step: HostStep) -> bool:
-    """Tell whether a look may soon show something new; what waits for a date does not."""
-    if step.host.condition is not step.before.condition:
-        return True
-    if step.goal is None or step.part is None:
-        return step.goal is not None or step.host.condition is HostCondition.COMING
-    if step.host.condition is HostCondition.QUARANTINED:
-        return step.part.note("stage") != "quarantined"
-    return step.goal is not HostGoal.RETIRED or not step.part.note("scheduled")
+def _may_move(step: HostStep) -> bool:
+    """Tell whether a look may soon show more of a host of which nothing is asked."""
+    changed = step.host.condition is not step.before.condition
+    return changed or step.host.condition is HostCondition.COMING
