@@ -20,7 +20,16 @@ from hostler.domain.seen import WishKind
 from hostler.lab.yard import Yard
 from hostler.ports.store import Fence
 from hostler.testing.fakeways import MAKE_ADDRESS, MAKE_SERVER, POWER_ON, REMOVE_ADDRESS, TERMINATE
-from hostler.testing.hostscene import BOX, box, fleet_seen, hosts_seen, on_host, record, tenant
+from hostler.testing.hostscene import (
+    BOX,
+    MINE,
+    box,
+    fleet_seen,
+    hosts_seen,
+    on_host,
+    record,
+    tenant,
+)
 from hostler.testing.pieces import BEGIN, FLEET, MIN, OFFER, S
 
 pytestmark = pytest.mark.looptime
@@ -196,3 +205,18 @@ class Still:
 
 
 _WIPE = Call(kind="wipe", slot=HOST, zone=OFFER.zone, effect=Effect.DESTROY)
+
+
+def test_plan_of_a_host_names_each_call_once() -> None:
+    """What its answer changes nobody knows before: the same call again is no plan."""
+    host = record(goal=HostGoal.WIPED, condition=HostCondition.DIRTY)
+    (found,) = planned_hosts(hosts_seen(host, box("wiping")), Still())
+    assert (found.calls, found.waits) == ((_WIPE,), SEE)
+
+
+def test_plan_tells_of_a_tie_that_is_to_be_loosened() -> None:
+    """Its machine is gone, and a person took the host: nothing else is done with it."""
+    seen = hosts_seen(record(), box("other"), ties={BOX: MINE}, past=(on_host(Phase.GONE),))
+    (found,) = planned_hosts(seen, Still())
+    assert (found.host, found.calls) == (BOX, ())
+    assert found.waits == f"its tie to {MINE}, which is gone, to be loosened"

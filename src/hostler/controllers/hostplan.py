@@ -83,8 +83,8 @@ def _planned(step: HostStep, part: Part, seen: HostsSeen, ways: HostWays) -> Hos
     shown = seen.view.shown(seen.view.sightings[part.id])
     while step.goal is not None and len(calls) < _MOST_CALLS:
         found = host_allowed(step.goal, host, part, shown, seen.now, ways)
-        if not found or found[0] in calls:
-            waits = SEE if found or calls else _waits(host, part, seen)
+        if not found:
+            waits = SEE if calls else _waits(host, part, seen)
             return replace(_told(step, waits), calls=tuple(calls))
         calls.append(found[0])
         host = fold_host(ask_host(host, found[0], seen.now, seen.epoch), found[0], Done(), seen.now)
