@@ -7,7 +7,7 @@ from hostler.domain.ids import FleetName, InstallationId, MachineId
 from hostler.providers.scaleway.macs.names import Name, Stage, name_of, pool_digest
 
 from .smalldeeds import HOSTS, POOL, READY
-from .smallsteps import Home
+from .smalleyes import Home
 from .smallvalues import PERSON, THEIRS, Box
 
 

@@ -6,124 +6,41 @@ is kept, so that a process may die after any of them.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
-from functools import partial
+from dataclasses import replace
 
-from hostler.controllers.evidence import act_of
-from hostler.controllers.looking import due_scopes
-from hostler.controllers.settings import Settings
-from hostler.domain.allowed import allowed
-from hostler.domain.calls import Call, Done, Effect, Outcome, Refusal, Refused
-from hostler.domain.claims import free_hosts
+from hostler.domain.calls import Outcome
 from hostler.domain.commands import Decision, KeepRow, Loose, Take, Tend
 from hostler.domain.decide import decide
-from hostler.domain.fleet import Caps, Fleet, FleetRow, Timers
-from hostler.domain.fold import fold, fold_parts
-from hostler.domain.gate import Act, Evidence, pass_gate
-from hostler.domain.host import Host, HostCondition, HostGoal, ask_host, host_of
-from hostler.domain.hostcalls import fold_host, host_allowed, host_part
+from hostler.domain.fleet import FleetRow
+from hostler.domain.host import Host, HostCondition
 from hostler.domain.hosting import decide_hosts
-from hostler.domain.hostseen import HostsSeen, HostStep
-from hostler.domain.ids import (
-    AccountName,
-    FleetName,
-    HostId,
-    InstallationId,
-    MachineId,
-    PartId,
-    TurnId,
-)
-from hostler.domain.machine import Machine, ask
-from hostler.domain.parts import Look, Looked, Part, Scope
-from hostler.domain.phases import Goal, Phase
+from hostler.domain.ids import HostId
+from hostler.domain.machine import Machine
+from hostler.domain.parts import Part
+from hostler.domain.phases import Phase
 from hostler.domain.reasons import Reason
-from hostler.domain.seen import Seen
-from hostler.domain.strays import strays
 from hostler.domain.sure import parts_of
-from hostler.domain.view import View, merge
-from hostler.domain.whose import bound_in, sort_out
 
-from .smalldeeds import HOSTS, OFFER, PLACE, POOL, Shown, provider_of, reader_of
+from .smallcalls import Caller, Saves
+from .smalldeeds import OFFER, PLACE, POOL, Shown
+from .smalleyes import ACCOUNT, Eyes, Home
 from .smallsame import aged, settled
-from .smallside import (
-    LONG_AGO,
-    MINE,
-    NOW,
-    OLDER,
-    TICK,
-    Saw,
-    Side,
-    Task,
-    saw_of,
-    tied_to,
-    view_of,
-)
+from .smallside import LONG_AGO, NOW, OLDER, Saw, Side
 
-_NEVER = timedelta(days=3000)
-_MANY = 10**6
-_ALWAYS = Settings(quiet=timedelta(0), rare=timedelta(0), busy_first=timedelta(0))
-_STEPS = 8
-ACCOUNT = AccountName("main")
 _NONE: Mapping[HostId, str] = {}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Home:
-    """Who a side is: its installation, its fleet, and the ids that its machines get in order."""
-
-    installation: InstallationId
-    fleet: FleetName
-    ids: tuple[MachineId, ...]
-    size: int
-    settle: int
-
-    @property
-    def longest(self) -> int:
-        """The longest time in ticks that any question asks for, and one more."""
-        return self.settle
 
 
 class TooManyBorn(Exception):
     """More machines were made than the setting foresees: the world is not closed."""
 
 
-@dataclass(slots=True)
-class _Saves:
-    """A side while it takes a step, and what its store held after each save."""
-
-    side: Side
-    stores: list[Side] = field(default_factory=list[Side])
-
-    def save(self, side: Side) -> None:
-        """Go on from here, and remember it."""
-        self.side = side
-        self.stores.append(side)
-
-
 class Actor:
     """Takes the private steps of one installation."""
 
     def __init__(self, home: Home) -> None:
-        self.home = home
-        self.provider = provider_of(home.installation, home.fleet, home.settle * TICK)
-        self.fleet = Fleet(
-            name=home.fleet,
-            account=ACCOUNT,
-            size=home.size,
-            maximum=home.size + 1,
-            offers=(OFFER,),
-            timers=Timers(
-                admit=_NEVER,
-                start=_NEVER,
-                stop=_NEVER,
-                absence_gap=TICK,
-                look_limit=home.settle * TICK,
-                tries=(TICK,),
-            ),
-            caps=Caps(per_sweep=_MANY, per_hour=_MANY, share=float(_MANY), creates=_MANY),
-        )
-        self._reader = reader_of(home.installation)
+        self.home, self.eyes = home, Eyes(home)
+        self.provider, self.fleet = self.eyes.provider, self.eyes.fleet
+        self._caller = Caller(self.eyes)
 
     def first(self, wiped: Mapping[HostId, str] = _NONE) -> Side:
         """Return the side at its beginning: nothing was seen yet; these hosts it wiped itself."""
@@ -152,40 +69,12 @@ class Actor:
 
     def look(self, side: Side, shown: tuple[Shown, ...]) -> Side:
         """Return the side after a listing of the zone, and looks at the ids that are in doubt."""
-        view = self._view(side.saw)
-        scopes = due_scopes(
-            provider=self.provider,
-            zones=(PLACE,),
-            machines={self.home.fleet: side.machines},
-            view=view,
-            now=NOW,
-            settings=_ALWAYS,
-            asked=side.asked,
-        )
-        looked = tuple(Looked(scope=s, begun=NOW, complete=True) for s in scopes)
-        seen = merge(view, Look(looked=looked, parts=self._parts(scopes, shown)))
-        return self._settled(replace(side, saw=saw_of(seen, NOW), asked=(), looked=True))
-
-    def _parts(self, scopes: tuple[Scope, ...], shown: tuple[Shown, ...]) -> tuple[Part, ...]:
-        """Return what the provider's look makes of the Macs: hosts, tenancies, renamed ones."""
-        kind, parts = self.provider.traits.main.kind, dict[PartId, Part]()
-        known = {part for scope in scopes if scope.kind == kind for part in scope.known}
-        for host, box in zip(HOSTS, shown, strict=False):
-            mac = box.mac(host)
-            found = [self._reader.host(mac)]
-            for part in sorted(known):
-                if host_of(part) == host:
-                    renamed = self._reader.renamed(mac, MachineId(part.partition("#")[2]))
-                    found += [renamed] if renamed is not None else []
-            named = self._reader.tenancy(mac)
-            found += [named] if named is not None else []
-            parts |= {part.id: part for part in found}
-        return tuple(parts.values())
+        return self._settled(self.eyes.looked(side, shown))
 
     def turn(self, side: Side) -> tuple[Side, tuple[Side, ...]]:
         """Return the side after a turn of its fleet and its hosts, and the store save by save."""
-        saves = _Saves(replace(side, looked=False))
-        seen = self._seen(side)
+        saves = Saves(replace(side, looked=False))
+        seen = self.eyes.seen(side)
         decision = decide(seen, self.provider)
         tends = self._record(saves, decision)
         self._keep_hosts(saves)
@@ -196,54 +85,10 @@ class Actor:
             machine = saves.side.machine(tend.machine.id)
             if tend.goal is not None and machine is not None:
                 parts = parts_of(machine, seen)
-                self._go_on(saves, machine, parts, tend.goal)
+                self._caller.go_on(saves, machine, parts, tend.goal)
         return self._settled(saves.side), tuple(saves.stores)
 
-    def _view(self, saw: Saw) -> View:
-        return view_of(saw, self.provider.traits.kinds, PLACE)
-
-    def _moving(self, side: Side) -> tuple[frozenset[MachineId], frozenset[HostId]]:
-        machines = frozenset(t.holder.id for t in side.tasks if isinstance(t.holder, Machine))
-        hosts = frozenset(t.holder.id for t in side.tasks if isinstance(t.holder, Host))
-        return machines, hosts
-
-    def _seen(self, side: Side) -> Seen:
-        """Return what a turn sees, gathered as the controllers gather it."""
-        view, hosts = self._view(side.saw), {host.id: host for host in side.hosts}
-        moving, busy = self._moving(side)
-        home, fleet, ties = self.home, self.fleet, dict(side.ties)
-        living = {machine.id: machine for machine in side.machines}
-        past = {machine.id: machine for machine in side.history}
-        found = sort_out(
-            view,
-            fleet.name,
-            {*living, *moving},
-            lambda: bound_in(side.machines),
-            (home.installation,),
-        )
-        kind = self.provider.traits.hosts
-        fits = partial(self.provider.fits, fleet.name)
-        return Seen(
-            turn=TurnId("turn"),
-            now=NOW,
-            fleet=fleet,
-            row=side.row,
-            machines=side.machines,
-            view=view,
-            traits=self.provider.traits,
-            epoch=MINE,
-            took=side.took,
-            steady=side.took,
-            ours=(home.installation,),
-            foreign=found.foreign,
-            unexplained=tuple(strays(view, kind, hosts, ties, living, past)),
-            moving=moving,
-            hosts=hosts,
-            ties=tied_to(side),
-            free=free_hosts(fleet, view, kind, hosts, {*ties, *busy}, fits, NOW),
-        )
-
-    def _record(self, saves: _Saves, decision: Decision) -> list[Tend]:
+    def _record(self, saves: Saves, decision: Decision) -> list[Tend]:
         """Save what was decided in the order of a turn; return the machines to be worked on."""
         commands = decision.commands
         rows = [c for c in commands if isinstance(c, KeepRow)]
@@ -269,7 +114,7 @@ class Actor:
         condition = str(Reason.NO_AVAILABLE_HOST) if lacks else ""
         return replace(command.row, condition=condition, serial=side.row.serial)
 
-    def _bear(self, saves: _Saves, command: KeepRow) -> None:
+    def _bear(self, saves: Saves, command: KeepRow) -> None:
         for offer in command.inserts:
             born = saves.side.born
             if born >= len(self.home.ids):
@@ -287,114 +132,16 @@ class Actor:
             after = replace(saves.side, born=born + 1)
             saves.save(after.with_machine(machine))
 
-    def _keep_hosts(self, saves: _Saves) -> None:
+    def _keep_hosts(self, saves: Saves) -> None:
         side = saves.side
-        seen = self._hosts_seen(side)
+        seen = self.eyes.hosts_seen(side)
         for step in decide_hosts(seen):
             if step.changed:
                 saves.save(saves.side.with_host(step.host))
             if step.loose is not None:
                 saves.save(saves.side.loosened(step.host.id, step.loose))
             if step.goal is not None and step.part is not None and step.host.id not in seen.moving:
-                self._go_on_host(saves, step, step.part, step.goal)
-
-    def _hosts_seen(self, side: Side) -> HostsSeen:
-        return HostsSeen(
-            turn=TurnId("turn"),
-            now=NOW,
-            account=ACCOUNT,
-            hosts={host.id: host for host in side.hosts},
-            ties=dict(side.ties),
-            machines={machine.id: machine for machine in side.machines},
-            past={machine.id: machine for machine in side.history},
-            view=self._view(side.saw),
-            traits=self.provider.traits,
-            epoch=MINE,
-            took=side.took,
-            absence_gap=TICK,
-            moving=self._moving(side)[1],
-        )
-
-    # ------------------------------------------------------------ calls of machines
-
-    def _go_on(self, saves: _Saves, machine: Machine, parts: tuple[Part, ...], goal: Goal) -> None:
-        """Begin the next call of a machine, recorded first; or end the step with a save."""
-        while True:
-            ready = allowed(machine, goal, parts, self._seen(saves.side), self.provider)
-            if not ready.calls or self._is_recalled(saves.side, machine, ready.calls[0]):
-                break
-            call = ready.calls[0]
-            machine = ask(machine, call, NOW, MINE)
-            saves.save(saves.side.with_machine(machine))
-            if not self._barred(saves.side, call, machine):
-                task = Task(holder=machine, parts=parts, goal=str(goal), call=call)
-                self._keep_task(saves, task)
-                return
-            machine = fold(machine, call, _NOT_SENT, NOW)
-            break
-        if saves.side.machine(machine.id) != machine:
-            saves.save(saves.side.with_machine(machine))
-
-    def _is_recalled(self, side: Side, machine: Machine, call: Call) -> bool:
-        going = machine.goal is Goal.PRESENT and machine.id in side.recalled
-        return going and call.effect is not Effect.DESTROY
-
-    def _keep_task(self, saves: _Saves, task: Task) -> None:
-        others = (t for t in saves.side.tasks if t.holder.id != task.holder.id)
-        tasks = tuple(sorted((*others, task), key=lambda t: t.holder.id))
-        saves.side = replace(saves.side, tasks=tasks)
-
-    def _barred(self, side: Side, call: Call, machine: Machine) -> bool:
-        """Pass the gate, as far as it asks whose a part is and how old the look at it."""
-        view, target = self._view(side.saw), call.target
-        part = view.part(target) if target is not None else None
-        ours = target in machine.ids()
-        if part is not None and part.mark is not None:
-            own = part.mark.installation == self.home.installation
-            ours = own and part.mark.machine == machine.id
-        known = [k.since for k in machine.place(call.slot).known if k.id == target]
-        times = [*known, *([side.saw.at] if part is not None and side.saw.at else [])]
-        act = act_of(call, machine)
-        return bool(pass_gate(self._evidence(act, max(times, default=None), ours=ours)))
-
-    def _evidence(self, act: Act, looked: datetime | None, *, ours: bool) -> Evidence:
-        """Return the evidence for a call: leases, caps and worlds are not what is checked here."""
-        return Evidence(
-            act=act,
-            now=NOW,
-            boot=0.0,
-            lease_until=1e9,
-            deadline=self.provider.traits.deadline,
-            ours=ours,
-            looked=looked,
-            look_limit=self.fleet.timers.look_limit,
-            granted=True,
-            proved=True,
-        )
-
-    # ------------------------------------------------------------ calls of hosts
-
-    def _go_on_host(self, saves: _Saves, step: HostStep, part: Part, goal: HostGoal) -> None:
-        self._next_of_host(saves, step.host, part, goal)
-
-    def _next_of_host(self, saves: _Saves, host: Host, part: Part, goal: HostGoal) -> None:
-        """Begin the next call of a host that no machine holds, recorded first; or end the step."""
-        at = saves.side.saw.at
-        if at is None or saves.side.tie(host.id) is not None:
-            return
-        found = host_allowed(goal, host, part, at, NOW, self.provider)
-        if not found:
-            return
-        call = found[0]
-        host = ask_host(host, call, NOW, MINE)
-        saves.save(saves.side.with_host(host))
-        seen = self._view(saves.side.saw).part(PartId(host.id))
-        ours = seen is not None and seen.note("stage") not in {"foreign", "other", "unnamed"}
-        act = Act.END if call.effect is Effect.DESTROY else Act.CHANGE
-        if pass_gate(self._evidence(act, at, ours=ours)):
-            saves.save(saves.side.with_host(fold_host(host, call, _NOT_SENT, NOW)))
-            return
-        self._keep_task(saves, Task(holder=host, parts=(part,), goal=str(goal), call=call))
+                self._caller.go_on_host(saves, step.host, step.part, step.goal)
 
     # ------------------------------------------------------------ answers
 
@@ -407,30 +154,13 @@ class Actor:
     def answered(self, side: Side, place: int, outcome: Outcome) -> tuple[Side, tuple[Side, ...]]:
         """Return the side after an answer, with the next call begun, and the store save by save."""
         task = side.tasks[place]
-        saves = _Saves(replace(side, tasks=(*side.tasks[:place], *side.tasks[place + 1 :])))
+        saves = Saves(replace(side, tasks=(*side.tasks[:place], *side.tasks[place + 1 :])))
         holder = task.holder
         if isinstance(holder, Machine):
-            self._machine_answered(saves, holder, task, outcome)
+            self._caller.machine_answered(saves, holder, task, outcome)
         else:
-            self._host_answered(saves, holder, task, outcome)
+            self._caller.host_answered(saves, holder, task, outcome)
         return self._settled(saves.side), tuple(saves.stores)
-
-    def _machine_answered(
-        self, saves: _Saves, holder: Machine, task: Task, outcome: Outcome
-    ) -> None:
-        machine = fold(holder, task.call, outcome, NOW)
-        parts = fold_parts(task.parts, outcome)
-        if isinstance(outcome, Done):
-            self._go_on(saves, machine, parts, Goal(task.goal))
-        else:
-            saves.save(saves.side.with_machine(machine))
-
-    def _host_answered(self, saves: _Saves, holder: Host, task: Task, outcome: Outcome) -> None:
-        host = fold_host(holder, task.call, outcome, NOW)
-        saves.save(saves.side.with_host(host))
-        part = host_part(task.parts[0], outcome)
-        if isinstance(outcome, Done) and part is not None:
-            self._next_of_host(saves, host, part, HostGoal(task.goal))
 
     # ------------------------------------------------------------ ends and beginnings
 
@@ -468,10 +198,7 @@ class Actor:
 
     def stranded(self, side: Side) -> Iterator[Part]:
         """Yield the hosts that the ledger tells of."""
-        yield from self._seen(side).unexplained
-
-
-_NOT_SENT = Refused(why=Refusal.NOT_SENT, text="the gate")
+        yield from self.eyes.seen(side).unexplained
 
 
 def _of_old(machine: Machine) -> Machine:

@@ -10,7 +10,7 @@ from hostler.domain.calls import Call
 from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId, machine_id
 
 from .smalldeeds import HOSTS, POOL, READY
-from .smallsteps import Home
+from .smalleyes import Home
 
 ValueT = TypeVar("ValueT")
 
