@@ -9,40 +9,36 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from hostler.domain.allowed import allowed
-from hostler.domain.calls import Call, Done, Effect, Outcome, Refusal, Refused, Unknown
+from hostler.domain.calls import Done, Effect, Outcome, Refusal, Refused, Unknown
 from hostler.domain.commands import KeepRow, Tend
 from hostler.domain.decide import decide
 from hostler.domain.fold import fold, fold_parts
-from hostler.domain.ids import Epoch, MachineId, PartId, TurnId, machine_id
-from hostler.domain.machine import Machine, ask
-from hostler.domain.parts import Condition, Look, Looked, Mark, Part, Scope
+from hostler.domain.ids import Epoch, TurnId
+from hostler.domain.machine import ask
+from hostler.domain.parts import Condition, Look, Looked, Scope
 from hostler.domain.phases import Phase
 from hostler.domain.seen import Seen
 from hostler.domain.sure import parts_of
 from hostler.domain.view import merge
 from hostler.domain.whose import bound_in, sort_out
-from hostler.testing.fakeways import POWER_ON, SERVER, TERMINATE
-from hostler.testing.pieces import HOME, OFFER, WEB, ZONE
+from hostler.testing.fakeways import SERVER
+from hostler.testing.pieces import HOME, WEB, ZONE
 
 from .smallacts import (
-    answered,
     becomes,
     holder_of,
-    makes,
     may_tick,
     passing,
     removed,
     saves_of,
-    standing,
     swapped,
     taken,
     ticked,
     with_replica,
 )
-from .smallstate import Fault, Replica, Setting, State, Step, Task, Violated
-
-_WANTED = {POWER_ON: Condition.OFF, TERMINATE: Condition.UP}
-"""How a server must stand for a call to do anything."""
+from .smalleffects import effect_of
+from .smallrecords import Records
+from .smallstate import Fault, Replica, Setting, State, Step, Task
 
 
 class Small:
@@ -51,6 +47,7 @@ class Small:
     def __init__(self, setting: Setting) -> None:
         self._setting = setting
         self._fleet, self._traits, self._ways = setting.fleet, setting.traits, setting.ways
+        self._records = Records(setting)
 
     def steps(self, state: State) -> Iterator[Step]:
         """Return every step that may be taken next.
@@ -94,63 +91,19 @@ class Small:
                 yield f"{part.id} ends", removed(state, part), False
         for call in state.late:
             late = tuple(other for other in state.late if other is not call)
-            landed, _ = self._effect(replace(state, late=late), call)
+            landed, _ = effect_of(replace(state, late=late), call)
             yield f"{call.kind} lands late", landed, False
         if may_tick(state) and not passing(state):
             yield "a tick", ticked(state), False
         if self._setting.shrinks and state.row.size is None:
             yield "wish: none", replace(state, row=replace(state.row, size=0)), False
 
-    def _effect(self, state: State, call: Call) -> tuple[State, Outcome]:
-        """Return the world after a call, and its answer."""
-        if call.effect is Effect.MAKE:
-            return self._make(state, call)
-        part = next((p for p in state.parts if p.id == call.target), None)
-        if part is None and call.effect is Effect.DESTROY and call.target is not None:
-            return state, Done(gone=(call.target,), missing=True)
-        wanted = _WANTED.get(call.kind)
-        if part is None or wanted not in {None, part.condition}:
-            return state, Refused(why=Refusal.WRONG_STATE, text="it does not stand so")
-        if call.effect is Effect.CHANGE:
-            return answered(becomes(state, part, Condition.STARTING), part)
-        self._may_go(state, part)
-        if call.kind == TERMINATE:
-            return answered(becomes(state, part, Condition.STOPPING), part)
-        return removed(state, part), Done(gone=(part.id,))
-
-    def _make(self, state: State, call: Call) -> tuple[State, Outcome]:
-        server = call.slot == SERVER
-        part = Part(
-            id=PartId(f"{call.slot.kind}-{state.names:06d}"),
-            slot=call.slot,
-            zone=ZONE,
-            mark=Mark(
-                installation=HOME,
-                fleet=WEB,
-                machine=MachineId(str(call.arg("machine"))),
-                attempt=call.attempt,
-            ),
-            created=state.now,
-        )
-        part = standing(part, Condition.OFF if server else Condition.FREE)
-        made = replace(state, parts=(*state.parts, part), names=state.names + 1)
-        for address in call.arg("addresses") if server else ():  # type: ignore[union-attr]
-            parts = tuple(replace(p, owner=part.id) if p.id == address else p for p in made.parts)
-            made = replace(made, parts=parts)
-        return made, Done(parts=(part,))
-
-    def _may_go(self, state: State, part: Part) -> None:
-        """What a wanted record is bound to must never be destroyed."""
-        for machine in state.machines:
-            if machine.wanted and machine.bound(part.slot) == part.id:
-                raise Violated(f"S5: {part.id} is bound in {machine.id}, which is {machine.phase}")
-
     # ------------------------------------------------------------ the process that holds the lease
 
     def _answers(self, state: State, place: int, replica: Replica) -> Iterator[Step]:
         for task in replica.tasks:
             if task.call is not None:
-                landed, outcome = self._effect(state, task.call)
+                landed, outcome = effect_of(state, task.call)
                 done = self._answer(landed, place, replica, task, outcome)
                 yield f"{task.call.kind} is answered", done, False
 
@@ -211,9 +164,9 @@ class Small:
         saves = saves_of(decide(seen, self._ways))
         for save in saves[:until]:
             state = (
-                self._save_row(state, save)
+                self._records.save_row(state, save)
                 if isinstance(save, KeepRow)
-                else (self._save(state, save.machine) if save.changed else state)
+                else (self._records.save(state, save.machine) if save.changed else state)
             )
         if until is not None:
             return state
@@ -227,41 +180,6 @@ class Small:
         assert tend.goal is not None  # noqa: S101 - the caller chose those with a goal
         return Task(machine, parts_of(machine, seen), tend.goal, seen)
 
-    def _save_row(self, state: State, command: KeepRow) -> State:
-        row = replace(command.row, version=state.row.version + 1, creations=(), losses=())
-        row = replace(row, destructions=(), serial=row.serial + len(command.inserts), condition="")
-        born = tuple(
-            Machine(
-                id=machine_id(command.row.serial + number),
-                fleet=WEB,
-                serial=command.row.serial + number,
-                created=state.now,
-                since=state.now,
-                phase=Phase.WANTED,
-                offer=OFFER,
-                version=1,
-            )
-            for number, _ in enumerate(command.inserts, start=1)
-        )
-        after = replace(state, row=row, machines=(*state.machines, *born))
-        wanted = sum(machine.wanted for machine in after.machines)
-        if born and wanted > row.wished(self._fleet):
-            raise Violated(f"S2: {wanted} machines are wanted of {row.wished(self._fleet)}")
-        return after
-
-    def _save(self, state: State, machine: Machine) -> State:
-        """Write a record; nothing of what is gone may exist, or come yet."""
-        saved = replace(machine, version=machine.version + 1)
-        machines = tuple(m for m in state.machines if m.id != machine.id)
-        history = tuple(m for m in state.history if m.id != machine.id)
-        if machine.phase is Phase.GONE:
-            left = [p.id for p in state.parts if p.mark and p.mark.machine == machine.id]
-            left += [c.kind for c in state.late if c.arg("machine") == str(machine.id) if makes(c)]
-            if left and Fault.TOO_LATE not in self._setting.kinds:
-                raise Violated(f"S7: {machine.id} is called gone, and there is {left}")
-            return replace(state, machines=machines, history=(*history, saved))
-        return replace(state, machines=(*machines, saved), history=history)
-
     def _begin(self, state: State, place: int, replica: Replica, task: Task) -> Step:
         """Ask what may be done now; record it where it must be, and send it. Or end the step."""
         seen = replace(task.seen, now=state.now, view=replica.view)
@@ -272,7 +190,7 @@ class Small:
         if call.once:
             machine = ask(machine, call, state.now, Epoch(replica.epoch))
         if call.once or call.effect is Effect.DESTROY:
-            state = self._save(state, machine)
+            state = self._records.save(state, machine)
             machine = replace(machine, version=machine.version + 1)
         sent = replace(task, machine=machine, call=call)
         return f"{call} is sent", with_replica(state, place, swapped(replica, task, sent)), False
@@ -290,7 +208,7 @@ class Small:
 
     def _end(self, state: State, place: int, replica: Replica, task: Task) -> State:
         stored = next((m for m in state.machines if m.id == task.machine.id), None)
-        state = state if stored == task.machine else self._save(state, task.machine)
+        state = state if stored == task.machine else self._records.save(state, task.machine)
         return with_replica(state, place, swapped(replica, task, None))
 
     # ------------------------------------------------------------ what goes wrong
@@ -353,7 +271,7 @@ class Small:
         assert task.call is not None  # noqa: S101 - the caller chose those on the wire
         call, unknown = task.call, Unknown(text="lost")
         busy = Refused(why=Refusal.BUSY, text="busy")
-        landed, _ = self._effect(state, call)
+        landed, _ = effect_of(state, call)
         late = replace(state, late=(*state.late, call))
         for fault, world, outcome in (
             (Fault.BUSY, state, busy),
