@@ -7,7 +7,7 @@ import pytest
 
 from hostler.domain.buying import Limits
 from hostler.domain.fleet import FleetRow
-from hostler.domain.host import Host, HostCondition, HostGoal, HostOrigin
+from hostler.domain.host import Host, HostCondition, HostGoal, HostOrigin, ReleasePolicy
 from hostler.domain.ids import FleetName, HostId
 from hostler.domain.machine import Machine
 from hostler.domain.ordering import Bought, buy
@@ -135,6 +135,27 @@ def test_what_is_lent_and_only_scheduled_to_end_counts_once_and_for_whoever_boug
     assert many(bought(2, ending, most=1)) == 0
     assert many(bought(2, ending, most=2)) == 1
     assert many(bought(1, ending, most=2)) == 0, "it is called back instead"
-    assert many(bought(2, replace(ending, paid_until=BEGIN + HOUR), most=1)) == 1, "it cannot be"
     borrowed = replace(ending, fleet=WEB, buyer=OTHERS)
     assert many(bought(2, borrowed, most=1)) == 1, "it counts for those who bought it"
+
+
+@pytest.mark.parametrize(
+    "ending",
+    [
+        ordered(left=HOUR, condition=HostCondition.RETIRING, goal=HostGoal.RETIRED),
+        ordered(
+            condition=HostCondition.RETIRING,
+            goal=HostGoal.RETIRED,
+            policy=ReleasePolicy.TERMINATE,
+        ),
+        ordered(left=-HOUR),
+    ],
+    ids=["not to be called back", "somebody retired it", "ended in this turn"],
+)
+def test_what_is_given_up_counts_among_the_most_until_it_is_gone(ending: Host) -> None:
+    """It is paid for, and the provider's quota counts it: beyond both a host was bought."""
+    part = replace(box("parked"), notes=(*box("parked").notes, ("type", "other")))
+    found = bought(1, ending, parts=(part,), most=1)
+    assert (many(found), found.limit) == (0, "1 hosts at most, and 1 stand or are coming")
+    assert many(bought(1, ending, parts=(part,), most=2)) == 1
+    assert many(bought(1, replace(ending, condition=HostCondition.GONE), most=1)) == 1

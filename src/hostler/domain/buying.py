@@ -42,7 +42,8 @@ class Leased:
 class Limits:
     """What may be bought at most; None: no limit.
 
-    `batch` is how many hosts are ordered at once, `most` how many there may be in all (the quota),
+    `batch` is how many hosts are ordered at once, `most` how many there may be in all (the quota):
+    those that are given up count until they are gone;
     `stock` how many the provider has, `cap` the euros that may be committed in 24 hours; `price` is
     what an hour of one host may come to, for as long as none stands; 0: it is not known.
     """
@@ -69,7 +70,7 @@ class Situation:
 
     `coming` are the times at which ordered hosts are expected; `waiting` machines have no host yet;
     `past` is the recorded demand up to now; `ordered` are the times of the orders of the last 24
-    hours; `price` is euros per hour of one host.
+    hours; `price` is euros per hour of one host; `beside` are hosts that are neither, and count.
     """
 
     now: datetime
@@ -81,6 +82,7 @@ class Situation:
     price: float = 0.0
     lead: Lead = Lead()
     limits: Limits = Limits()
+    beside: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,7 +169,7 @@ def purchase(situation: Situation, ends: tuple[Ended, ...], due: Iterable[dateti
     gone = {end.host for end in ends}
     kept = [host for host in situation.hosts if host.id not in gone]
     wanted = _missing(situation, kept)
-    order, limit = allowed(situation, wanted, len(kept))
+    order, limit = allowed(situation, wanted, len(situation.hosts))
     windows = (host.paid_until for host in kept if not host.busy)
     times = [time for time in (*due, *windows) if time > situation.now]
     return Purchase(
@@ -194,8 +196,10 @@ def allowed(situation: Situation, wanted: int, hosts: int) -> tuple[int, str]:
     if limits.stock is not None:
         rooms.append((limits.stock, "the provider has no more"))
     if limits.most is not None:
-        there = hosts + len(situation.coming)
-        rooms.append((limits.most - there, f"{limits.most} hosts at most"))
+        there = hosts + len(situation.coming) + situation.beside
+        rooms.append(
+            (limits.most - there, f"{limits.most} hosts at most, and {there} stand or are coming")
+        )
     if limits.cap is not None and price <= 0:
         rooms.append((0, f"€{limits.cap:g} a day at most, and no price is known"))
     elif limits.cap is not None:

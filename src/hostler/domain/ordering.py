@@ -31,7 +31,6 @@ _DAY = timedelta(days=1)
 _REMEMBERED = timedelta(days=15)
 _MOST = 2000
 _ENDED = frozenset({HostCondition.FREE, HostCondition.QUARANTINED})
-_OVER = frozenset({HostCondition.GONE, HostCondition.RETIRING})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +119,8 @@ def _situation(steps: tuple[Step, ...], row: FleetRow, seen: Seen) -> Situation:
         waiting=max(0, waiting - len(seen.free)),
         ordered=tuple(order.at for order in row.orders),
         price=max((limits.price, *prices)),
-        limits=_shared(limits, seen),
+        limits=limits,
+        beside=_beside(seen),
     )
 
 
@@ -134,19 +134,15 @@ def _in_pool(steps: tuple[Step, ...], leased: frozenset[HostId], seen: Seen) -> 
     return at_work + sum(free.id not in leased for free in seen.free)
 
 
-def _shared(limits: Limits, seen: Seen) -> Limits:
-    """Return the limits, whose most counts what this fleet bought, whichever fleet has it now.
+def _beside(seen: Seen) -> int:
+    """Return how many more hosts this fleet bought than it has, or fewer where it has others'.
 
-    Fleets of one pool take each other's free hosts before anything is bought. What is only
-    scheduled to end counts as well: it may serve on, and whoever lends it is to pay for it.
+    Fleets of one pool take each other's free hosts before anything is bought. What is given up
+    counts until it is gone: until then it is paid for, and the provider counts it too.
     """
-    if limits.most is None:
-        return limits
     mine, hosts = seen.fleet.name, seen.hosts.values()
     counted = sum((_stands(h) and h.fleet == mine) or _comes_back(h, seen) for h in hosts)
-    lasting = [h for h in hosts if _stands(h) or may_come_back(h, seen.now)]
-    bought = sum((host.buyer or host.fleet) == mine for host in lasting)
-    return replace(limits, most=limits.most + counted - bought)
+    return sum((h.buyer or h.fleet) == mine for h in hosts if is_paid(h)) - counted
 
 
 def _comes_back(host: Host, seen: Seen) -> bool:
@@ -154,10 +150,15 @@ def _comes_back(host: Host, seen: Seen) -> bool:
     return seen.fleet.name in {host.fleet, host.buyer} and may_come_back(host, seen.now)
 
 
+def is_paid(host: Host) -> bool:
+    """Tell whether a host that was ordered is there, whatever becomes of it."""
+    ordered = host.origin is HostOrigin.ORDERED and host.delivered is not None
+    return ordered and host.condition is not HostCondition.GONE
+
+
 def _stands(host: Host) -> bool:
     """Tell whether a host that was ordered is there, and not given up."""
-    ordered = host.origin is HostOrigin.ORDERED and host.delivered is not None
-    return ordered and host.condition not in _OVER
+    return is_paid(host) and host.condition is not HostCondition.RETIRING
 
 
 def _coming(row: FleetRow, seen: Seen) -> Iterator[datetime]:

@@ -153,7 +153,7 @@ class Purchases:
     def _stands(self, host: HostId, book: Book) -> bool:
         mac, record = self.truth.mac(host), book.hosts.get(host)
         given_up = record is not None and record.goal is HostGoal.RETIRED
-        return mac is not None and not (mac.deletion_scheduled or given_up)
+        return mac is not None and (mac.delivered or not given_up)
 
     def _is_free(self, host: HostId, fact: Fact, book: Book, fleet: FleetName) -> bool:
         mac, whose = self.truth.mac(host), fact.whose

@@ -6,6 +6,7 @@ from hostler.domain.fleet import Fleet, FleetRow
 from hostler.domain.host import Host, HostCondition, HostOrigin
 from hostler.domain.ids import HostId, MachineId, PartId
 from hostler.domain.machine import Machine, Offer
+from hostler.domain.ordering import is_paid
 from hostler.domain.phases import Phase
 from hostler.lab.book import Book
 from hostler.lab.trace import Trace
@@ -155,12 +156,8 @@ class WantWatch(MacWatch):
         limits, row = self._wants.limits, book.rows.get(fleet.name)
         if limits is None or limits.most is None or row is None or self.faults["clock_jump"]:
             return []
-        standing = sum(
-            h.origin is HostOrigin.ORDERED
-            and h.buyer == fleet.name
-            and h.condition not in {HostCondition.RETIRING, HostCondition.GONE}
-            for h in book.hosts.values()
-        )
+        mine = [h for h in book.hosts.values() if h.buyer == fleet.name]
+        standing = sum(is_paid(h) or h.condition is HostCondition.COMING for h in mine)
         if not all(self._is_sold(offer) for offer in fleet.offers):
             return []
         room = limits.most - standing
