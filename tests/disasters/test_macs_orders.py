@@ -202,6 +202,33 @@ def test_an_order_beyond_the_quota_is_never_sent_and_the_fleet_backs_off_and_say
     play(scene, Options(quotas={"M2-L": 1}))
 
 
+def test_of_an_order_that_is_too_large_what_the_quota_allows_is_sent_and_the_rest_held_back() -> (
+    None
+):
+    async def scene(stand: Stand) -> None:
+        stand.organization = stand.world.options.organization
+        stand.world.stock_macs(1, prefix="desk-")
+        hostler = stand.mac_hostler(FLEET, template=BUYS)
+        await hostler.scale(3)
+        await ready_at_all(stand, hostler, 2)
+        assert orders(stand) == 1
+        (row,) = await hostler.store.fleets()
+        assert len(row.orders) == 2, "what was not sent is on no row"
+        assert "no more are ordered: the quota of M2-L in fr-par-1 is 3: " in row.condition
+        told = [kept.event for kept in await hostler.store.events()]
+        refused = [e for e in told if e.kind == "order_refused"]
+        assert {e.reason for e in refused} == {"quota"}
+        assert refused[0].detail.startswith("1 of M2-L")
+        assert "1 stand already, and only 2 of 3 more may" in refused[0].detail
+        await stand.clock.sleep(HOUR)
+        assert (orders(stand), await hostler.ready()) == (1, 2)
+        stand.world.console.do("delete", next(iter(stand.world.estate.macs)).id)
+        await ready(stand, hostler, 3)
+        assert orders(stand) == 2
+
+    play(scene, Options(quotas={"M2-L": 3}))
+
+
 def test_a_host_of_the_pool_is_claimed_at_once_although_hosts_are_sold_out() -> None:
     async def scene(stand: Stand) -> None:
         stand.world.console.set_stock("M2-L", "no_stock")

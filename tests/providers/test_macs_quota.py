@@ -30,10 +30,20 @@ async def test_an_order_beyond_the_quota_is_refused_with_the_numbers_and_never_s
     assert isinstance(outcome, Refused)
     assert outcome.why is Refusal.QUOTA
     assert outcome.text == (
-        "the quota of M2-L in fr-par-1 is 3: 2 stand already, and 2 more are beyond it; ask the "
-        "support for a larger one, or lower order.batch"
+        "the quota of M2-L in fr-par-1 is 3: 2 stand already, and only 1 of 2 more may; ask the "
+        "support for a larger one, or lower order.most"
     )
+    assert outcome.room == 1
     assert p.changes() == []
+
+
+@pytest.mark.parametrize("limit", [2, 1])
+async def test_an_order_of_which_none_is_within_the_quota_says_so(limit: int) -> None:
+    p = Project(2, quotas={"M2-L": limit}, organization=WHOSE)
+    outcome = await p.do(an_order(2))
+    assert isinstance(outcome, Refused)
+    assert "2 stand already, and 2 more are beyond it" in outcome.text
+    assert outcome.room == 0
 
 
 @pytest.mark.parametrize("quotas", [{"M2-L": 3}, {}, {"M4-M": 0}, {"DEV1-S": 0}])

@@ -29,26 +29,40 @@ class Buyer:
         self._provider = state.account.provider
 
     async def order(self, command: OrderHosts, seen: Seen, tenure: Tenure) -> None:
-        """Send one order; what was refused is taken off the row again, and remembered."""
+        """Send one order; what was refused is taken off the row again, and remembered.
+
+        Of an order that is too large as much is sent as there is room for; the rest waits as long
+        as what was refused.
+        """
+        refused = await self._send(command, seen, tenure)
+        if refused is None:
+            return
+        fits, rest = command.orders[: refused.room], command.orders[refused.room :]
+        reason = Reason.QUOTA if refused.why is Refusal.QUOTA else Reason.OUT_OF_STOCK
+        await self._take_off(OrderHosts(orders=rest), seen, tenure, refused.text, reason)
+        if fits:
+            smaller = OrderHosts(orders=fits)
+            again = await self._send(smaller, seen, tenure)
+            if again is not None:
+                await self._take_off(smaller, seen, tenure, again.text)
+
+    async def _send(self, command: OrderHosts, seen: Seen, tenure: Tenure) -> Refused | None:
+        """Send an order; return how it was refused, if it was."""
         provider = self._provider
         if not isinstance(provider, KeepsHosts):
-            return
+            return None
         call = provider.order(seen.fleet.name, command.orders)
         await self._budget.take(Priority.MAKE, provider.cost(call))
         barred = pass_gate(self._evidence(seen, tenure))
         for bar in barred:
             self._ports.meters.barred(bar.check)
         if barred:
-            await self._take_off(command, seen, tenure, "; ".join(bar.text for bar in barred))
-            return
+            return Refused(why=Refusal.NOT_SENT, text="; ".join(bar.text for bar in barred))
         outcome: Outcome = await self._provider.do(call)
         word = f"refused_{outcome.why}" if isinstance(outcome, Refused) else "done"
         self._ports.meters.called(self._state.account.name, call.kind, word)
         log.warning("ordered", hosts=len(command.orders), outcome=word, turn=seen.turn)
-        if isinstance(outcome, Refused):
-            beyond = outcome.why is Refusal.QUOTA
-            reason = Reason.QUOTA if beyond else Reason.OUT_OF_STOCK
-            await self._take_off(command, seen, tenure, outcome.text, reason)
+        return outcome if isinstance(outcome, Refused) else None
 
     async def _take_off(
         self,

@@ -96,11 +96,15 @@ class Done:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refused:
-    """The call certainly had no effect; `after` says when the provider would be asked again."""
+    """The call certainly had no effect; `after` says when the provider would be asked again.
+
+    `room` is how many of the hosts of an order that is too large could be had now.
+    """
 
     why: Refusal
     text: str
     after: timedelta | None = None
+    room: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

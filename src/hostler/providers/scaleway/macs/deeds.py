@@ -230,7 +230,7 @@ class MacDeeds:
             if stock == "no_stock":
                 return Refused(why=Refusal.STOCK, text=f"{type_name} is sold out in {call.zone}")
             if beyond := await self._quotas.beyond(call, type_name):
-                return Refused(why=Refusal.QUOTA, text=beyond)
+                return beyond
             family = str(call.arg("family") or "")
             image, warning = await self._images.choose(call.zone, type_name, family)
         except TROUBLE as trouble:

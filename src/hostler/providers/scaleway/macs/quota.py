@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import structlog
 
-from hostler.domain.calls import Call
+from hostler.domain.calls import Call, Refusal, Refused
 from hostler.domain.ids import Zone
 from hostler.providers.scaleway.api import Api
 from hostler.providers.scaleway.examine import lowest_limit, why_unread
@@ -29,28 +29,31 @@ class Quotas:
         self._api, self._iam = api, Api(api.client)
         self._told = set[str]()
 
-    async def beyond(self, call: Call, type_name: str) -> str:
-        """Return why the hosts of an order are more than there may be, or an empty string.
+    async def beyond(self, call: Call, type_name: str) -> Refused | None:
+        """Return why the hosts of an order are more than there may be, with for how many is room.
 
         Hosts of other projects count as well, and are not seen: what is beyond is so for certain.
         """
         limit = await self._limit(call.zone, type_name)
         if limit is None:
-            return ""
+            return None
         listing = await self._api.macs(call.zone)
         if listing.error:
             self._unknown(call.zone, f"its hosts cannot be listed: {listing.error}")
-            return ""
+            return None
         project, machines = self._api.project, call.arg("machines")
         hosts = [mac for mac in listing.found.values() if mac.project_id in {None, project}]
         stand = sum(mac.type == type_name for mac in hosts)
         more = len(machines) if isinstance(machines, tuple) else 0
         if stand + more <= limit:
-            return ""
-        return (
+            return None
+        room = max(0, limit - stand)
+        over = f"only {room} of {more} more may" if room else f"{more} more are beyond it"
+        text = (
             f"the quota of {type_name} in {call.zone} is {limit}: {stand} stand already, and "
-            f"{more} more are beyond it; ask the support for a larger one, or lower order.batch"
+            f"{over}; ask the support for a larger one, or lower order.most"
         )
+        return Refused(why=Refusal.QUOTA, text=text, room=room)
 
     async def _limit(self, zone: Zone, type_name: str) -> int | None:
         organization = self._api.client.account.organization
