@@ -280,12 +280,19 @@ def test_a_quarantine_that_the_list_gave_ends_when_its_fault_is_found() -> None:
     play(scene, fleet(BAD), count=1)
 
 
-def test_a_fleet_that_shrinks_gives_back_what_was_kept() -> None:
+def test_a_fleet_that_shrinks_gives_back_what_was_kept_and_goes_on_to_say_what_is_wrong() -> None:
+    """A broken list stays so until it is another one, also where nobody wants any machine."""
+
     async def scene(x: Scene) -> None:
-        await x.broken()
+        said = await x.broken()
+        assert "correct `commands`" in said
         await x.hostler.scale(0)
         await x.s.all_free(x.hostler)
         await x.unharmed()
+        assert ((await x.row()).condition, (await x.row()).wished(x.hostler.fleet)) == (said, 0)
+        await x.restart(fleet(BAD, size=2))
+        await x.sleep(HOUR)
+        assert (await x.row()).condition == said
         await x.hostler.scale(2)
         await x.sleep(HOUR)
         assert await x.hostler.machines() == ()

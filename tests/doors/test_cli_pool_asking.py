@@ -8,12 +8,15 @@ from cli_kit import FILE, NOW, InMemory, cli, fence, fill, made, run
 from cli_macs_kit import ELSEWHERE, FIRST, FLEET, MACS, POOL, ZONE, WithMacs, keep
 
 from hostler.config.values import Config
-from hostler.domain.fleet import FleetRow
+from hostler.domain.bootstrap import digest_of
+from hostler.domain.fleet import FleetRow, Probe, ProbeKind
 from hostler.domain.host import HostCondition, HostGoal, ReleasePolicy, tenancy
 from hostler.domain.ids import HostId, PartId
+from hostler.domain.lists import condition
 from hostler.domain.machine import Known, Machine, Offer, Place
 from hostler.domain.parts import Slot
 from hostler.domain.phases import Phase
+from hostler.domain.revision import Lapse, Revision
 from hostler.domain.seen import Suspect, SuspectClass
 from hostler.domain.tenancies import CLAIMED_TWICE
 from hostler.providers.scaleway.macs.names import Stage
@@ -84,6 +87,31 @@ def test_explaining_a_free_host_says_for_whom_it_is_and_why_not(capsys: Out) -> 
     assert told["fits"] == {"web": "", "ci": "it is a M2-L in fr-par-1"}
     assert "as it is, for its wipe is proved" in told["next"]
     assert "goes back to the pool" in told["at_its_end"]
+
+
+@pytest.mark.parametrize("commands", [("false",), ("true",)])
+def test_a_fleet_of_none_whose_list_is_at_fault_takes_no_host_and_says_so(
+    capsys: Out, commands: tuple[str, ...]
+) -> None:
+    """It has no machine that says it; another list is no more at fault."""
+    probe = Probe(kind=ProbeKind.SSH, commands=commands)
+    outside = WithMacs(fleets=(replace(FLEET, size=0, probe=probe),))
+    (host,) = outside.stock(1)
+    failed = Lapse(host=HostId("host-9"), at=NOW, number=1, of=1, ended="exit 1")
+    known = Revision(digest=digest_of(("false",)), since=NOW, failed=(failed,), broken=NOW)
+    row = FleetRow(name=MACS, created=NOW, size=0, revision=known)
+    run(fill(outside.store_, row=replace(row, condition=condition(known))))
+    told = cli(outside, capsys, "explain", str(FILE), host, "--json").json
+    if commands == ("true",):
+        assert told["fits"] == {"web": ""}
+        assert "takes it, and wipes it first" in told["next"]
+        return
+    assert told["fits"]["web"].startswith("outfit_broken: ")
+    assert "correct `commands`" in told["fits"]["web"], "the cure"
+    assert "what is in the way is said for each fleet" in told["next"]
+    shown = cli(outside, capsys, "status", str(FILE)).out
+    assert "0 of 0 ready" in shown
+    assert "correct `commands`" in " ".join(shown.split())
 
 
 def test_a_host_that_nobody_explains_leads_to_the_ledger(capsys: Out) -> None:

@@ -26,7 +26,15 @@ from hostler.ports.store import Store
 
 from . import as_json, pictures
 from .exits import Exit
-from .explaining import Reckoned, host_facts, host_json, host_picture, reckoned_hosts, stall_of
+from .explaining import (
+    Reckoned,
+    blocked_lists,
+    host_facts,
+    host_json,
+    host_picture,
+    reckoned_hosts,
+    stall_of,
+)
 from .guard import Guard
 from .looking import whole, whole_hosts
 from .options import About, File, find_machine
@@ -116,14 +124,15 @@ class Asked:
         """Explain the host of this id or name; raise `refused` where nothing has any hosts."""
         if name.startswith("m-"):
             raise refused
-        reckoned = list[Reckoned]()
+        reckoned, rows = list[Reckoned](), await store.fleets()
         async with self.outside.accounts(config, store) as accounts:
             ports = self.outside.ports(store, SilentMeters())
             for account in accounts:
                 with screen.waiting(f"looking at {account.name}"):
                     seen = await hosts_once(ports, account, config.settings)
                 if seen is not None:
-                    reckoned += reckoned_hosts(account, whole_hosts(seen))
+                    blocked = blocked_lists(account, rows)
+                    reckoned += reckoned_hosts(account, whole_hosts(seen), blocked)
         if not reckoned:
             raise refused
         (stall,) = named((name,), (found.stall for found in reckoned))

@@ -9,6 +9,9 @@ from rich.text import Text
 
 from hostler.controllers.hostplan import HostPlanned, planned_hosts
 from hostler.controllers.settings import Account
+from hostler.domain import lists
+from hostler.domain.bootstrap import digest_of
+from hostler.domain.fleet import FleetRow
 from hostler.domain.host import ReleasePolicy
 from hostler.domain.hostseen import HostsSeen
 from hostler.domain.ids import PartId
@@ -45,13 +48,34 @@ def stall_of(machine: Machine, seen: Seen) -> Stall | None:
     return next(iter(stalls(seen.fleet.account, record, ties, parts)), None)
 
 
-def reckoned_hosts(account: Account, seen: HostsSeen) -> Iterable[Reckoned]:
-    """Yield every host of an account with what would be done for it now."""
+def blocked_lists(account: Account, rows: Iterable[FleetRow]) -> dict[str, str]:
+    """Return for each fleet whose list of commands is at fault that it takes no host, and why.
+
+    Also for a fleet without machines, which has nothing else to say it of.
+    """
+    fleets = {fleet.name: digest_of(fleet.probe.commands) for fleet in account.fleets}
+    known = {row.name: row.revision for row in rows}
+    found = {
+        str(name): lists.condition(known[name])
+        for name, digest in fleets.items()
+        if name in known and known[name].digest == digest
+    }
+    return {fleet: why for fleet, why in found.items() if why}
+
+
+def reckoned_hosts(
+    account: Account, seen: HostsSeen, blocked: Mapping[str, str]
+) -> Iterable[Reckoned]:
+    """Yield every host of an account with what would be done for it now.
+
+    `blocked` are fleets that take no host, whichever it is, with why.
+    """
     provider = account.provider
     keeps = isinstance(provider, KeepsHosts)
     planned = {one.host: one for one in (planned_hosts(seen, provider) if keeps else ())}
     for stall in stalls_of(seen):
         fits = unfit(account, stall.part) if stall.tie is None else {}
+        fits = {fleet: why or blocked.get(fleet, "") for fleet, why in fits.items()}
         yield Reckoned(stall=stall, planned=planned.get(stall.id), fits=fits)
 
 
@@ -145,6 +169,8 @@ def at_its_end(stall: Stall) -> str:
 def next_of(found: Reckoned, now: datetime) -> str:
     """Return what happens next to a host."""
     planned = found.planned
+    if planned is None and found.stall.pooled and found.fits and all(found.fits.values()):
+        return "no machine takes it for now: what is in the way is said for each fleet"
     if planned is None:
         return outlook(found.stall, now)
     if planned.calls:
