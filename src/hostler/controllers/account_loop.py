@@ -12,20 +12,17 @@ from hostler.domain.errors import Conflict, Fenced, StoreError, StoreLost
 from hostler.domain.ids import TurnId
 from hostler.domain.lists import is_prepared_by_ssh
 from hostler.domain.machine import Machine
-from hostler.domain.parts import Looked, Scope
 from hostler.domain.phases import Goal
 from hostler.domain.seen import Probed, Seen
 from hostler.domain.sure import parts_of
-from hostler.domain.view import merge
 from hostler.ports.provider import Connection
 
 from .advance import Advancer
-from .budget import Budget, Priority
+from .budget import Budget
 from .given import Ports
 from .keeping import Keeper
-from .lag import LagWatch
 from .leases import Leases, Tenure
-from .looking import due_scopes, is_moving, requests_for, zones_of
+from .looker import Looker
 from .outfitting import Outfitter
 from .purchase import Buyer
 from .seeing import Occasion
@@ -33,9 +30,6 @@ from .settings import Account, Settings
 from .state import AccountState, Steadiness
 from .sweeping import Sweeper
 from .turn import Turned, Turner
-
-_CLOSE_AT_ONCE = 20
-"""How many single looks go with one look at most; the others come with the next ones."""
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.loop")
 
@@ -65,11 +59,10 @@ class AccountLoop:
         self._keeper = Keeper(ports, self.state, self.budget, leases, self._steadiness)
         self._buyer = Buyer(ports, self.state, self.budget, leases)
         self._outfitter = Outfitter(ports, self.state)
-        self._lag = LagWatch(account.name, account.provider.traits, ports.meters)
+        self._looker = Looker(account, ports, self.state, self.budget, settings)
         self._nudged = asyncio.Event()
         self._hurried = asyncio.Event()
         self._turns = itertools.count(1)
-        self._failing = set[Scope]()
 
     @property
     def lease(self) -> str:
@@ -151,7 +144,7 @@ class AccountLoop:
     async def round(self, group: asyncio.TaskGroup) -> None:
         """Look at what is due, then take one turn for each fleet that we hold."""
         self._check_clock()
-        await self._look()
+        await self._looker.look()
         if self._check_clock():
             self.nudge()
             return
@@ -185,65 +178,6 @@ class AccountLoop:
 
     def _turn_id(self) -> TurnId:
         return TurnId(f"{self._holder}-{next(self._turns)}")
-
-    async def _look(self) -> None:
-        scopes = self._scopes()
-        if not scopes:
-            return
-        provider = self._account.provider
-        cost = requests_for(provider, scopes, self.state.view)
-        await self.budget.take(Priority.LOOK, cost)
-        look = await provider.look(scopes)
-        self.state.asked = self.state.asked[_CLOSE_AT_ONCE:]
-        for word in look.strange:
-            self._ports.meters.strange(self._account.name, word)
-            log.warning("unknown status: nothing is concluded from it", word=word)
-        for looked in look.looked:
-            self._tell(looked)
-        self.state.view = merge(self.state.view, look)
-        for fleet in self._account.fleets:
-            records = self.state.machines.get(fleet.name, {})
-            self._lag.watch(filter(is_moving, records.values()), self.state.view)
-        whole = self.state.view.whole.values()
-        if whole:
-            self._ports.meters.looked(self._account.name, self._ports.clock.now() - min(whole))
-
-    def _tell(self, looked: Looked) -> None:
-        """Warn of a listing that failed; a whole zone's that goes on failing is no news."""
-        scope = looked.scope
-        known = scope in self._failing
-        if looked.complete:
-            self._failing.discard(scope)
-            if known:
-                log.info("look complete again", zone=scope.zone, kind=scope.kind)
-            return
-        self._ports.meters.unseen(self._account.name, scope.zone, scope.kind)
-        if scope.machine is None:
-            self._failing.add(scope)
-        (log.debug if known else log.warning)(
-            "look incomplete",
-            zone=scope.zone,
-            kind=scope.kind,
-            machine=scope.machine,
-            error=looked.error,
-        )
-
-    def _scopes(self) -> tuple[Scope, ...]:
-        provider = self._account.provider
-        fleets = (tuple(o.zone for o in fleet.offers) for fleet in self._account.fleets)
-        machines = {f.name: self.state.living(f.name) for f in self._account.fleets}
-        lived = tuple({m.offer.zone for ms in machines.values() for m in ms})
-        suspected = tuple(suspect.zone for suspect in self.state.suspects)
-        kept = self.state.stable.zones()
-        return due_scopes(
-            provider=provider,
-            zones=zones_of(provider.traits, (*fleets, lived, suspected, kept), self.state.view),
-            machines=machines,
-            view=self.state.view,
-            now=self._ports.clock.now(),
-            settings=self._settings,
-            asked=self.state.asked[:_CLOSE_AT_ONCE],
-        )
 
     def _start(self, turned: Turned, tenure: Tenure, group: asyncio.TaskGroup) -> None:
         """Give each machine that needs work a task of its own; the next turn skips it."""
