@@ -38,6 +38,9 @@ _UP_AND_DOWN = (
     Asking(at=120 * _MINUTE, kind="scale", which=0.0),
 )
 _RETIRES = tuple(Asking(at=at * _MINUTE, kind="retire", which=0.5) for at in (60, 100))
+_RETIRE_ALL = tuple(
+    Asking(at=(180 + 10 * nth) * _MINUTE, kind="retire", which=nth / 5) for nth in range(5)
+)
 _LATE = {"mac_rename_late": 0.6, "slow": 0.2}
 
 
@@ -229,6 +232,13 @@ BUGS: dict[str, Bug] = {
         ),
         caught=("S11",),
         wants=_ORDERS,
+    ),
+    "given-up-uncounted": Bug(
+        words="a host that is given up makes room for another while it is still paid for",
+        puts=(("domain.ordering:is_paid", wantdefects.given_up_is_gone),),
+        caught=("S2",),
+        askings=(_UP_AND_DOWN[0], *_RETIRE_ALL),
+        wants=Wants(limits=Limits(batch=2, most=1, price=PRICES["M2-L"])),
     ),
     "kept-for-ever": Bug(
         words="a host that was ordered is never ended, though nobody needs it",

@@ -54,6 +54,15 @@ def all_are_over(_: Function) -> Function:
     return over
 
 
+def given_up_is_gone(good: Function) -> Function:
+    """Count no host that is given up, though it stands."""
+
+    def is_paid(host: Any) -> bool:
+        return bool(good(host)) and host.condition is not HostCondition.RETIRING
+
+    return is_paid
+
+
 def none_is_over(_: Function) -> Function:
     """Keep every host that was ever ordered."""
 
