@@ -8,8 +8,9 @@ import pytest
 
 from hostler.domain.fleet import Fleet, FleetRow, Probe, ProbeKind
 from hostler.domain.host import Host, HostCondition
+from hostler.domain.ids import HostId
 from hostler.domain.phases import Phase
-from hostler.domain.seen import WishKind
+from hostler.domain.seen import Wish, WishKind
 from hostler.lab.macoutfit import WorldPreparer
 from hostler.lab.macstand import FLEET, MINUTE, Crash, MacStand, changes, play_macs, stage
 from hostler.lab.stand import Hostler
@@ -276,6 +277,47 @@ def test_a_quarantine_that_the_list_gave_ends_when_its_fault_is_found() -> None:
         assert await x.told("strikes_taken_back") == [
             f"host {first}: 2 strikes that the list was to blame for"
         ]
+
+    play(scene, fleet(BAD), count=1)
+
+
+def test_in_a_pool_of_one_host_a_list_can_be_held_to_be_at_fault_at_its_first_failure() -> None:
+    """With `broken_on = 1`: the host is not struck, and waits for another list."""
+    bad = fleet(BAD)
+
+    async def scene(x: Scene) -> None:
+        said = await x.broken()
+        assert "command 1 of 1 failed (exit 1) on" in said
+        await x.sleep(3 * HOUR)
+        await x.unharmed()
+        await x.restart(fleet(ONE))
+        await x.ready(1, HOUR)
+
+    play(scene, replace(bad, probe=replace(bad.probe, broken_on=1)), count=1)
+
+
+def test_a_host_that_a_list_set_aside_serves_a_corrected_one_once_somebody_puts_it_back() -> None:
+    """In a pool of one host nothing told whose fault it was: the quarantine goes on by itself."""
+
+    async def scene(x: Scene) -> None:
+        async def set_aside() -> bool:
+            return any(mac.name.startswith("hostler.quarantined.") for mac in x.s.macs())
+
+        await x.s.until(set_aside, 12 * HOUR)
+        await x.restart(fleet(ONE))
+        await x.sleep(3 * HOUR)
+        assert await x.hostler.ready() == 0
+        (host,) = await x.hosts()
+        wish = Wish(
+            number=0,
+            kind=WishKind.POOL_ADD,
+            fleet=FLEET.name,
+            at=x.s.stand.clock.now(),
+            actor="scene",
+            host=HostId(host),
+        )
+        await x.hostler.store.wish(wish)
+        await x.ready(1, 2 * HOUR)
 
     play(scene, fleet(BAD), count=1)
 
