@@ -12,6 +12,7 @@ from hostler.domain.buying import (
     default,
     let_go_first,
     taken_first,
+    windows_over,
 )
 from hostler.domain.demand import Demand, demand_of
 from hostler.domain.forecast import Outlook
@@ -176,3 +177,24 @@ def test_the_floor_of_the_lead_is_what_an_order_commits_to() -> None:
         lead=Lead(floor=30 * D),
     )
     assert default(asked).order == 0
+
+
+def test_a_host_that_is_waited_for_is_not_ended_although_nobody_wants_it_at_that_time() -> None:
+    night = MONDAY + 2 * D + 20 * H
+    asked = situation(night, host(1, 27 * H, night, free=0 * H), past=workdays(3))
+    assert len(default(asked).ends) == 1
+    assert default(replace(asked, waiting=1)).ends == ()
+
+
+def test_of_the_hosts_whose_window_is_over_those_free_longest_come_first() -> None:
+    late, early = host(1, 27 * H, MONDAY, free=H), host(2, 27 * H, MONDAY, free=2 * H)
+    assert windows_over(situation(MONDAY, late, early)) == [early, late]
+
+
+def test_a_cap_is_used_up_to_its_last_cent() -> None:
+    asked = replace(situation(MONDAY, waiting=8), limits=Limits(cap=7.2), price=0.1)
+    assert allowed(asked, 8, 0)[0] == 3
+
+
+def test_the_end_of_a_window_is_due_only_where_nobody_is_on_the_host() -> None:
+    assert default(situation(MONDAY, host(1, 5 * H, MONDAY))).due is None

@@ -115,3 +115,10 @@ def test_as_many_are_kept_as_are_wanted_beside_the_others() -> None:
     assert worth_keeping((course,), 2, 5, saves=10) == 1
     assert worth_keeping((course,), 3, 5, saves=10) == 0
     assert worth_keeping((course,), 0, 2, saves=10) == 2
+
+
+def test_a_day_of_which_there_are_fewer_samples_is_nothing_in_the_others() -> None:
+    """On a Friday evening: many days were like it, and one weekend."""
+    past, friday = by_day(1, 1, 1, 1, 1, 2, 2, 1, 1, 1, 1, 1), MONDAY + 11 * D + 18 * H
+    courses = likely(past, friday, 1, Outlook(step=H, ahead=12 * H))
+    assert [course[-1] for course in courses][:3] == [2, 2, 0]
