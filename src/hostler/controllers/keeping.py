@@ -13,7 +13,7 @@ from hostler.domain.errors import Fenced, StoreError
 from hostler.domain.gate import Act, Evidence, pass_gate
 from hostler.domain.host import Host, HostCondition, HostGoal, ask_host
 from hostler.domain.hostcalls import fold_host, host_allowed, host_part
-from hostler.domain.hosting import decide_hosts, names_unknown
+from hostler.domain.hosting import decide_hosts
 from hostler.domain.hostseen import HostsSeen, HostStep
 from hostler.domain.hoststory import answered, asked, moved
 from hostler.domain.ids import HostId, MachineId, PartId, TurnId
@@ -63,20 +63,12 @@ async def gather_hosts(
 
 
 def _claimants(state: AccountState) -> Iterator[MachineId]:
-    """Yield the machines that names tell of where records do not say enough.
-
-    Those that hosts bear the names of, and those that have a host on which its record has work.
-    """
+    """Yield the machines that the names of recorded hosts tell of as their tenants."""
     hosts, kind = state.stable.hosts, state.account.provider.traits.hosts
     for sighting in state.view.sightings.values():
         part = sighting.part
-        record = hosts.get(HostId(part.id)) if part.slot.kind == kind else None
-        if record is None:
-            continue
-        holder = MachineId(part.note("holder"))
-        named = part.note("stage") in TENANT and record.late != holder
-        if named or (record.goal is not None and names_unknown(record, part, ())):
-            yield holder
+        if part.slot.kind == kind and HostId(part.id) in hosts and part.note("stage") in TENANT:
+            yield MachineId(part.note("holder"))
 
 
 @dataclass(frozen=True, slots=True)
