@@ -28,6 +28,7 @@ from .rests import Rests
 from .seen import Seen, Wish
 from .step import IllegalMove, Step, move, wait
 from .sweep import ledger, reclaims
+from .values import evolve
 from .ways import Ways
 from .wishes import granted
 
@@ -47,7 +48,7 @@ def decide(seen: Seen, ways: Ways, rests: Rests | None = None) -> Decision:
 def _decided(seen: Seen, ways: Ways, rests: Rests) -> Decision:
     seen = lists.with_revision(seen)
     row, machines = granted(seen)
-    row = row if row.revision == seen.revision else replace(row, revision=seen.revision)
+    row = evolve(row, revision=seen.revision)
     row = pooling.with_room(row, machines.values(), seen)
     steps, row, alarms = _consider(tuple(machines.values()), in_present(row, seen), seen, rests)
     target = row.wished(seen.fleet) + surge(steps, seen) - pooling.joining(seen)
@@ -57,13 +58,13 @@ def _decided(seen: Seen, ways: Ways, rests: Rests) -> Decision:
     steps = assigned.steps
     bought = buy(steps, row, seen)
     steps, row = bought.steps, bought.row
-    sizing = replace(sizing, condition=bought.told(sizing.condition))
+    sizing = evolve(sizing, condition=bought.told(sizing.condition))
     steps = tuple(_aimed(step, row, seen, ways, rests) for step in steps)
     steps, row = anew.bounded(steps, row, sizing.creations, seen)
     alarms = (*alarms, *(step.blocker for step in steps if step.failed))
     steps = (*steps, *_reopened(seen))
     swept = reclaims(ledger(seen), row, seen, ways)
-    row = replace(row, destructions=(*row.destructions, *(seen.now,) * swept.counted))
+    row = evolve(row, destructions=(*row.destructions, *(seen.now,) * swept.counted))
     pardons = tuple(lists.pardons(row.revision, seen))
     row_command = _row_command(row, sizing, tuple(pardon.event for pardon in pardons), seen)
     tends = tuple(t for step in steps if (t := _tend(step, seen)) is not None)
@@ -264,7 +265,7 @@ def _row_command(
 ) -> KeepRow | None:
     adopted = adoption.adoptable(seen)
     creations = (*row.creations, *(seen.now,) * sizing.creations)
-    kept = replace(
+    kept = evolve(
         row,
         creations=_pruned(creations, seen),
         destructions=_pruned(row.destructions, seen),

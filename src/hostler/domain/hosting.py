@@ -19,6 +19,7 @@ from .phases import Phase
 from .reasons import Reason
 from .stages import OURS, TENANT, WAITING
 from .tenancies import ALONE, FAULT, STRANGER
+from .values import evolve
 
 
 def decide_hosts(seen: HostsSeen) -> tuple[HostStep, ...]:
@@ -65,18 +66,18 @@ def _come(seen: HostsSeen) -> Iterator[HostStep]:
 def _decided(host: Host, seen: HostsSeen) -> HostStep:
     sighting = seen.view.sightings.get(PartId(host.id))
     part = sighting.part if sighting else None
-    described = replace(_described(host, part, seen), late=_late(host, part, seen))
+    described = evolve(_described(host, part, seen), late=_late(host, part, seen))
     step = HostStep(before=host, host=described, part=part)
     tied = seen.ties.get(host.id)
     if tied is not None and tied in seen.machines:
-        return replace(step, host=step.host.now(HostCondition.HELD, seen.now))
+        return evolve(step, host=step.host.now(HostCondition.HELD, seen.now))
     if tied is not None and (machine := seen.past.get(tied)) is not None:
         return _passed_on(step, machine, seen)
     if tied is not None:
         return replace(step, stranded=True)
     if part is None:
         return _missing(step, seen)
-    step = replace(step, host=_closed(replace(step.host, missing=None), seen))
+    step = evolve(step, host=_closed(evolve(step.host, missing=None), seen))
     if step.host.goal is not None and names_unknown(host, part, (*seen.machines, *seen.past)):
         void = replace(wipes.unproved(step.host), goal=None)
         return replace(step, host=void.now(HostCondition.DIRTY, seen.now, _UNKNOWN))
@@ -100,7 +101,7 @@ def _described(host: Host, part: Part | None, seen: HostsSeen) -> Host:
     if part is None:
         return host
     price = part.price or host.price
-    return replace(
+    return evolve(
         host,
         name=part.name,
         adopted=host.adopted and part.note("stage") == "foreign",
@@ -239,7 +240,7 @@ def _stands(step: HostStep, part: Part, seen: HostsSeen) -> HostStep:
         HostCondition.HELD: _found,
         HostCondition.GONE: _found,
     }
-    return replace(step, host=ways[step.host.condition](step.host, part, seen))
+    return evolve(step, host=ways[step.host.condition](step.host, part, seen))
 
 
 def _dirty(host: Host, part: Part, seen: HostsSeen) -> Host:
@@ -296,4 +297,4 @@ def _found(host: Host, part: Part, seen: HostsSeen) -> Host:
 
 
 def _aimed(step: HostStep) -> HostStep:
-    return replace(step, goal=step.host.goal)
+    return evolve(step, goal=step.host.goal)

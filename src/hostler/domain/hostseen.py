@@ -53,4 +53,4 @@ class HostStep:
     @property
     def changed(self) -> bool:
         """Whether the record must be saved."""
-        return self.host != self.before
+        return self.host is not self.before and self.host != self.before

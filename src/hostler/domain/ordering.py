@@ -24,6 +24,7 @@ from .resize import RESIZE, world_is_right, zone_is_known
 from .seen import Seen
 from .stages import AT_HOME, OTHERS
 from .step import Step
+from .values import evolve
 from .wipes import is_overdue
 from .wishes import paused
 
@@ -74,7 +75,7 @@ def buy(steps: tuple[Step, ...], row: FleetRow, seen: Seen) -> Bought:
     broken = seen.revision.broken is not None
     orders = () if broken else _orders(max(0, purchase.order - kept), row, seen)
     return Bought(
-        row=replace(row, orders=(*row.orders, *orders)),
+        row=evolve(row, orders=(*row.orders, *orders)),
         steps=given_up,
         keeps=keeps,
         order=OrderHosts(orders=orders) if orders else None,
@@ -100,7 +101,13 @@ def _remembered(row: FleetRow, seen: Seen) -> FleetRow:
         sizes = (*sizes, Sized(at=seen.now, size=wished))
     young = tuple(s for s in sizes[:-1] if seen.now - s.at < _REMEMBERED)
     orders = tuple(order for order in row.orders if seen.now - order.at < _DAY)
-    return replace(row, sizes=(*young, sizes[-1])[-_MOST:], orders=orders)
+    return evolve(row, sizes=(*young, sizes[-1])[-_MOST:], orders=orders)
+
+
+def lapses(row: FleetRow) -> Iterator[datetime]:
+    """Yield when each order and size on the row counts no more."""
+    yield from (order.at + _DAY for order in row.orders)
+    yield from (sized.at + _REMEMBERED for sized in row.sizes[:-1])
 
 
 def _situation(steps: tuple[Step, ...], row: FleetRow, seen: Seen) -> Situation:

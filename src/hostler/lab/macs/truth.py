@@ -7,6 +7,7 @@ misunderstanding cannot be on both sides.
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId
 from hostler.domain.parts import Mark
@@ -21,6 +22,7 @@ STEADY = 600.0
 _WIPED_BY_HAND = "mac_reinstalled_by_hand"
 
 
+@lru_cache(maxsize=4096)  # names are read anew at every turn of the watch
 def words_of(name: str) -> tuple[str, Mark] | None:
     """Return the stage and the mark that a hostler's name tells, or None for any other name."""
     words = name.split(".")
@@ -149,10 +151,10 @@ class Truth:
         estate = self.world.estate
         hands = self.world.faults.get(_WIPED_BY_HAND, 0) - self._by_hand[_WIPED_BY_HAND]
         self._by_hand[_WIPED_BY_HAND] += hands
-        there = {HostId(mac.id): mac for mac in estate.macs}
-        for host in [host for host in self.hosts if host not in there]:
+        for host in [host for host in self.hosts if estate.macs.get(host) is None]:
             yield self._gone(host)
-        for host, mac in there.items():
+        for mac in tuple(estate.macs):
+            host = HostId(mac.id)
             fact = self.hosts.get(host)
             if fact is None:
                 self.hosts[host] = self._first(mac)
