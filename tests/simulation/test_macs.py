@@ -39,6 +39,7 @@ KEPT = {
     2323: "S1: an ordered host whose claim was refused stayed dirty, and was paid for without end",
     2393: "S2: an order that the world had doubled was counted twice (the checker was wrong)",
     4612: "S12: as 2321, right after the host was put back: that name counted as ours",
+    404: "L1: a forged key was pinned on first use (only people can know, and end the machine)",
     1052: "L1: hosts were ordered that run another system than the fleet asks for",
     2463: "S2: a host that another fleet of its pool had last, and that was called back from its "
     "end, was beyond the most of the fleet that bought it",

@@ -323,6 +323,11 @@ class Watch:
         del book, machine
         return False
 
+    def needs_a_person(self, book: Book, machine: Machine) -> bool:
+        """Tell whether a machine at work is to be ended by somebody who reads of it."""
+        del book, machine
+        return False
+
     def rested(self, book: Book, fleet: Fleet) -> Found:
         """Return what still keeps this fleet from rest."""
         row = book.rows.get(fleet.name)

@@ -106,6 +106,8 @@ class Operator:
             for machine in home.book.living():
                 if machine.hold is not None:
                     await self.wish(home, WishKind.UNHOLD, machine=machine.id)
+                if self._ground.watch.needs_a_person(home.book, machine):
+                    await self.wish(home, WishKind.END, machine=machine.id)
                 idle = self._ground.watch.may_rest(home.book, machine)
                 if machine.phase is Phase.RESTING and not idle:
                     await self.wish(home, WishKind.WAKE, machine=machine.id)

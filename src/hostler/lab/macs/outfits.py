@@ -18,6 +18,7 @@ from hostler.domain.machine import Machine
 from hostler.domain.phases import Phase
 from hostler.domain.pins import Pin
 from hostler.lab.book import Book
+from hostler.simulators.scaleway.macs.reach import fingerprint
 from hostler.testing.invariants import Found, Violation
 
 from .logins import Login, Logins
@@ -100,6 +101,19 @@ class Outfits:
         if fact is None or machine.host is None:
             return True
         return self.by_hand.get(machine.host, -1.0) >= fact.named
+
+    def shows_a_stranger(self, book: Book, machine: Machine) -> bool:
+        """Tell whether somebody stood in between when the key of its host was pinned on first use.
+
+        Nobody can know that then; later the true key is a stranger's, and nothing is sent to it.
+        """
+        mac = self.truth.mac(machine.host) if machine.host is not None else None
+        if mac is None or machine.host is None or machine.phase is not Phase.READY:
+            return False
+        known = self.pins.get((book.own, machine.host))
+        if known is None or self._wiped_after(known, book, machine.host):
+            return False
+        return known.pin.key != fingerprint(mac.disk.seed)
 
     def _wired(self, machine: Machine) -> Found:
         mac = self.truth.mac(machine.host) if machine.host is not None else None

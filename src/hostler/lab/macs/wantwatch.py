@@ -123,6 +123,10 @@ class WantWatch(MacWatch):
             and self._wants.limits is not None
         )
 
+    def needs_a_person(self, book: Book, machine: Machine) -> bool:
+        """Tell whether its host shows a key that is a stranger's to whoever pinned another one."""
+        return self.outfits.shows_a_stranger(book, machine)
+
     def rested(self, book: Book, fleet: Fleet) -> Found:
         """Return what still keeps a fleet from rest."""
         return super().rested(book, fleet) or self.outfits.rested(book, fleet)

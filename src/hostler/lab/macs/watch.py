@@ -129,9 +129,9 @@ class MacWatch(Watch):
     def asked(self, book: Book, request: Request, *, holds_lease: bool) -> None:
         """Note in whose name a request is made; the lease is checked where its call begins."""
         del holds_lease
-        self._update()
         if request.method == "GET":
             return
+        self._update()
         match, doing = _ID.search(request.path), DOING.get()
         if match is None or doing is None:
             return
