@@ -53,7 +53,7 @@ class AccountLoop:
         self._account, self._ports = account, ports
         self._leases, self._settings, self._holder = leases, settings, holder
         self._steadiness = Steadiness(ports.clock, settings.jump)
-        self._turner = Turner(ports, self.state, self._steadiness)
+        self._turner = Turner(ports, self.state, self._steadiness, settings.quiet)
         self._advancer = Advancer(ports, self.state, self.budget, leases)
         self._sweeper = Sweeper(ports, self.state, self.budget, leases)
         self._keeper = Keeper(ports, self.state, self.budget, leases, self._steadiness)

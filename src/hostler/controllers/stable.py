@@ -12,7 +12,10 @@ from hostler.ports.store import Fence, Store
 
 @dataclass(slots=True)
 class Stable:
-    """Records are kept in memory where nobody else can write them; losing that costs a reading."""
+    """Records are kept in memory where nobody else can write them; losing that costs a reading.
+
+    `hosts` is another mapping whenever a record is: decisions know by that what stands.
+    """
 
     account: AccountName
     hosts: dict[HostId, Host] = field(default_factory=dict[HostId, Host])
@@ -25,7 +28,8 @@ class Stable:
         if self.known and store.exclusive:
             return
         stored = {host.id: host for host in await store.hosts() if host.account == self.account}
-        self.hosts = {host: self._newer(record) for host, record in stored.items()}
+        hosts = {host: self._newer(record) for host, record in stored.items()}
+        self.hosts = self.hosts if hosts == self.hosts else hosts
         self.ties = dict(await store.ties())
         self.known = True
 
@@ -52,7 +56,8 @@ class Stable:
         with self._or_distrust():
             await store.bind(host.id, machine, fence)
             self.ties[host.id] = machine
-            self.hosts[host.id] = await store.save_host(host, (), fence)
+            saved = await store.save_host(host, (), fence)
+            self.hosts = {**self.hosts, saved.id: saved}
 
     async def loosen(self, store: Store, host: HostId, machine: MachineId, fence: Fence) -> None:
         """Loosen a tie."""
@@ -67,7 +72,7 @@ class Stable:
         """Keep a host's record; raises StoreError where somebody was faster."""
         with self._or_distrust():
             saved = await store.save_host(host, events, fence)
-        self.hosts[saved.id] = saved
+        self.hosts = {**self.hosts, saved.id: saved}
         return saved
 
     @contextmanager

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import assert_never
 
 import structlog
@@ -30,13 +31,16 @@ from hostler.domain.machine import Machine, Offer
 from hostler.domain.phases import Phase
 from hostler.domain.reasons import Reason
 from hostler.domain.resize import world_is_right, zone_is_known
-from hostler.domain.rests import Rests
+from hostler.domain.rests import LONGEST, Rests
 from hostler.domain.seen import Seen
 
 from .given import Ports
 from .leases import Tenure
 from .seeing import Occasion, gather
 from .state import AccountState, Steadiness
+
+_LOOKS_AT_REST = 4
+"""However seldom looks come, what rests is believed for so many of them."""
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.turn")
 
@@ -94,15 +98,18 @@ def _sorted(decision: Decision) -> Todo:
 class Turner:
     """Takes the turns of one account's fleets."""
 
-    def __init__(self, ports: Ports, state: AccountState, steadiness: Steadiness) -> None:
+    def __init__(
+        self, ports: Ports, state: AccountState, steadiness: Steadiness, quiet: timedelta
+    ) -> None:
         self._ports, self._state, self._steadiness = ports, state, steadiness
+        self._longest = max(LONGEST, _LOOKS_AT_REST * quiet)
 
     async def turn(self, occasion: Occasion) -> Turned:
         """Gather, decide, record. A save that fails drops its machine from this turn, no more."""
         fleet, tenure, number = occasion.fleet, occasion.tenure, occasion.turn
         seen = await gather(self._ports, self._state, occasion, self._steadiness)
         self._state.world[fleet.name] = world_is_right(seen)
-        rests = self._state.rests.setdefault(fleet.name, Rests())
+        rests = self._state.rests.setdefault(fleet.name, Rests(longest=self._longest))
         decision = decide(seen, self._state.account.provider, rests)
         self._state.recalled -= {machine.id for machine in seen.machines}
         self._state.recalled |= set(decision.recalled)

@@ -10,24 +10,27 @@ from datetime import datetime, timedelta
 from .caps import KEPT
 from .commands import Decision, Verdict
 from .fleet import Fleet
+from .host import Host
 from .ids import MachineId
-from .machine import Machine
+from .machine import Fate, Machine
+from .ordering import lapses
 from .parts import DOWN
 from .phases import Phase
 from .seen import Seen
 from .step import Step
 from .view import Sighting
 
-_LONGEST = timedelta(minutes=10)
+LONGEST = timedelta(minutes=10)
 """After this, a machine is asked about again whatever stands: what its provider says may wait for a
 time. Machines take turns, so that not all are asked at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """One machine at rest: the record, sightings and marks that were judged, and the result."""
+    """One machine at rest: the records, sightings and marks that were judged, and the result."""
 
     machine: Machine
+    host: Host | None
     sightings: tuple[Sighting, ...]
     marked: int
     step: Step
@@ -45,10 +48,13 @@ class Whole:
 
 
 class Rests:
-    """What one fleet's decisions remember of each other; losing it costs time and nothing else."""
+    """What one fleet's decisions remember of each other; losing it costs time and nothing else.
 
-    def __init__(self, *, remembers: bool = True) -> None:
-        self._remembers = remembers
+    Nothing is believed for longer than `longest`, and its machines' turns.
+    """
+
+    def __init__(self, *, remembers: bool = True, longest: timedelta = LONGEST) -> None:
+        self._remembers, self._longest = remembers, longest
         self._kept = dict[MachineId, Rest]()
         self._whole: Whole | None = None
         self._fleet: Fleet | None = None
@@ -74,6 +80,10 @@ class Rests:
             and seen.view.sightings is before.view.sightings
             and seen.view.marked is before.view.marked
             and seen.row == before.row
+            and seen.hosts is before.hosts
+            and (seen.ties, seen.free) == (before.ties, before.free)
+            and (seen.limits, seen.pool) == (before.limits, before.pool)
+            and (seen.usurped, seen.stirring) == (before.usurped, before.stirring)
         )
         return whole.decision if same else None
 
@@ -82,16 +92,18 @@ class Rests:
         self._whole = None
         if not self._remembers or not is_plain(seen) or not _waits_for_nothing(decision, seen):
             return
-        rests = [self._kept.get(step.machine.id) for step in steps]
-        until = [rest.until for rest in rests if rest is not None]
+        rests = [(self._kept.get(step.machine.id), step) for step in steps]
+        until = [rest.until for rest, step in rests if rest is not None and rest.step is step]
         if len(until) == len(seen.machines):
             until += _ends(seen)
-            self._whole = Whole(seen, decision, min(until, default=seen.now + _LONGEST))
+            self._whole = Whole(seen, decision, min(until, default=seen.now + self._longest))
 
     def step(self, machine: Machine, seen: Seen) -> Step | None:
         """Return the step of a machine of which everything is as it was, or None."""
         rest = self._kept.get(machine.id)
         if rest is None or rest.machine is not machine or seen.now >= rest.until:
+            return None
+        if rest.host is not _host_of(machine, seen) or machine.host in seen.usurped:
             return None
         sightings = seen.view.sightings
         for sighting in rest.sightings:
@@ -110,9 +122,10 @@ class Rests:
         """Remember a step after which nothing was to be done, nor waited for.
 
         What is down is not remembered: soon after a start it counts for nothing yet, and later on
-        for a loss, although nothing changed but the time.
+        for a loss, although nothing changed but the time. Nor is what was asked for anything that
+        no look shows for sure: its provider, and our own rules, wait for one.
         """
-        if not self._remembers or not is_quiet(step):
+        if not self._remembers or not is_quiet(step) or _is_settling(step.machine, seen):
             return
         machine, view = step.machine, seen.view
         found = [view.sightings.get(k.id) for place in machine.places for k in place.known]
@@ -122,9 +135,23 @@ class Rests:
             return
         if len(sightings) == len(found) and marked <= len(found):
             spread = timedelta(seconds=5 * (machine.serial % 60))
-            until = seen.now + _LONGEST + spread
+            until, host = seen.now + self._longest + spread, _host_of(machine, seen)
             verdict = step.verdict()
-            self._kept[machine.id] = Rest(machine, sightings, marked, step, verdict, until)
+            self._kept[machine.id] = Rest(machine, host, sightings, marked, step, verdict, until)
+
+
+def _is_settling(machine: Machine, seen: Seen) -> bool:
+    """Tell whether something that was asked for is open, or newer than what looks surely show."""
+    if not machine.asked:
+        return False
+    newest = max(asked.closed or asked.at for asked in machine.asked)
+    looked = seen.view.covered(machine.offer.zone, seen.traits.main.kind, machine.id)
+    late = looked is None or looked - seen.traits.settle < newest
+    return late or any(asked.fate is Fate.OPEN for asked in machine.asked)
+
+
+def _host_of(machine: Machine, seen: Seen) -> Host | None:
+    return seen.hosts.get(machine.host) if machine.host else None
 
 
 def is_plain(seen: Seen) -> bool:
@@ -147,6 +174,7 @@ def _ends(seen: Seen) -> list[datetime]:
     """Return the times at which something ends by itself: what the row remembers, an age."""
     row, oldest = seen.row, seen.fleet.timers.max_age
     times = [at + KEPT for at in (*row.creations, *row.destructions, *row.losses)]
+    times += lapses(row)
     if oldest is not None:
         times += [m.was_ready + oldest for m in seen.machines if m.was_ready is not None]
     return times

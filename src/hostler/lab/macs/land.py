@@ -53,7 +53,7 @@ class MacLand:
         quiet = timedelta(seconds=climate.quiet)
         self.settings = Settings(
             poll=timedelta(seconds=120),
-            standby=timedelta(seconds=30),
+            standby=timedelta(seconds=120),
             quiet=quiet,
             busy_first=timedelta(seconds=5),
             busy_last=timedelta(seconds=150),
