@@ -27,7 +27,7 @@ from hostler.domain.calls import Call, Effect, Shows
 from hostler.domain.claims import CLEAN
 from hostler.domain.host import HOST as HOST_SLOT
 from hostler.domain.host import HostGoal, HostOrigin, ReleasePolicy, tenancy
-from hostler.domain.machine import RETIRE, Asked, Fate, Machine
+from hostler.domain.machine import RESTED, RETIRE, Asked, Fate, Machine
 from hostler.domain.outfit import REBOOT
 from hostler.domain.parts import Part
 from hostler.domain.phases import Goal
@@ -247,6 +247,41 @@ def test_a_tied_host_that_lost_its_name_gets_it_back() -> None:
     lost = tenancy_part(None)
     assert kinds(Goal.PRESENT, machine(was_ready=NOW), lost) == ["mac.mark.claimed"]
     assert kinds(Goal.PRESENT, machine(), lost) == ["mac.mark.pending"]
+
+
+RESTED_AT = NOW + SETTLE
+
+
+@pytest.mark.parametrize(
+    ("back", "expected"),
+    [
+        (None, "mac.mark.pending"),
+        (Fate.LAPSED, "mac.mark.pending"),
+        (Fate.REFUSED, "mac.mark.pending"),
+        (Fate.OPEN, "mac.mark.claimed"),
+        (Fate.DONE, "mac.mark.claimed"),
+    ],
+)
+def test_a_host_that_lost_its_name_while_its_machine_rested_is_taken_as_any_other(
+    back: Fate | None, expected: str
+) -> None:
+    """Somebody may have used it meanwhile: it is wiped before it is claimed again (S12)."""
+    claims = (replace(marked(Stage.CLAIMED), fate=Fate.DONE, at=NOW),)
+    if back is not None:
+        claims = (replace(claims[0], fate=back, at=RESTED_AT + SETTLE),)
+    of = machine(was_ready=NOW, asked=claims).with_fact(RESTED, RESTED_AT)
+    assert kinds(Goal.PRESENT, of, tenancy_part(None)) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("rested", "expected"), [(False, "mac.mark.claimed"), (True, "mac.reinstall")]
+)
+def test_what_was_clean_for_one_claim_is_not_for_that_after_a_rest(
+    expected: str, *, rested: bool
+) -> None:
+    of = machine(was_ready=NOW, asked=(marked(Stage.PENDING),)).with_fact(CLEAN, NOW)
+    of = of.with_fact(RESTED, RESTED_AT) if rested else of
+    assert kinds(Goal.PRESENT, of, tenancy_part(Stage.PENDING)) == [expected]
 
 
 def test_a_mark_tells_what_the_host_showed_that_a_wipe_changes() -> None:

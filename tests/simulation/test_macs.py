@@ -17,7 +17,8 @@ KEPT = {
     1: "E2: plan knew nothing of the calls that follow the mark of a release",
     11: "L1: a host that another installation claimed right after its wipe stayed ours to wipe; "
     "a machine with a strange host moved twice in one save",
-    27: "E2: as 1, of a host that a person had renamed",
+    27: "E2: as 1, of a host that a person had renamed; S12: one renamed while its machine rested "
+    "came back to it unwiped",
     41: "S2: a look had proved what a late rename then undid (the checker was wrong)",
     118: "pool: a person copied a name onto a host (the checker was wrong)",
     1012: "S4: what was tried again, or never sent, was not counted under the bound of an hour",

@@ -13,7 +13,7 @@ from hostler.domain.calls import Argument, Call, Effect, Shows
 from hostler.domain.claims import ADOPTED, CLEAN, clean_name
 from hostler.domain.host import tenancy
 from hostler.domain.ids import HostId, PartId
-from hostler.domain.machine import RETIRE, Asked, Fate, Machine, Origin
+from hostler.domain.machine import RESTED, RETIRE, Asked, Fate, Machine, Origin
 from hostler.domain.parts import Condition, Part, Slot
 from hostler.domain.phases import Goal
 from hostler.domain.shown import came_late, witness_of
@@ -101,7 +101,7 @@ class Way:
                 return self._reboot() or self._attach()
             case Stage.PENDING if not self._settled():
                 return ()
-            case Stage.PENDING if self.machine.fact(CLEAN) is None and not self._is_fit():
+            case Stage.PENDING if not (self._is_clean() or self._is_fit()):
                 return self._wipe(Effect.CHANGE)
             case Stage.PENDING | Stage.RESTED:
                 ready = self.part.status == "ready"
@@ -137,8 +137,11 @@ class Way:
         return self.now < (asked.closed or asked.at) + self.settle
 
     def _again(self) -> tuple[Call, ...]:
-        """Mark a host that is ours by its tie, and lost its name to somebody or a late call."""
-        used = self.machine.was_ready is not None
+        """Mark a host that is ours by its tie, and lost its name to somebody or a late call.
+
+        One that rested may have been used under that name: it is taken as any other host.
+        """
+        used = self.machine.was_ready is not None and not self._has_rested()
         return (_mark(self.machine, self.part, Stage.CLAIMED if used else Stage.PENDING),)
 
     def resting(self) -> tuple[Call, ...]:
@@ -168,6 +171,19 @@ class Way:
         if wipe is not None and wipe.fate is Fate.DONE and not self._failed(wipe):
             return (_mark(self.machine, self.part, Stage.WIPING, Effect.DESTROY),)
         return self._wipe(Effect.DESTROY)
+
+    def _has_rested(self) -> bool:
+        """Tell whether the machine rested, and did not get its host back since."""
+        rested = self.machine.fact(RESTED)
+        claimed = self.machine.last_asked(SERVER, mark_kind(Stage.CLAIMED))
+        if rested is None or claimed is None:
+            return rested is not None
+        return claimed.at <= rested or claimed.fate not in {Fate.DONE, Fate.OPEN}
+
+    def _is_clean(self) -> bool:
+        """Tell whether the host was proved clean when it was claimed, and is for that claim."""
+        clean, rested = self.machine.fact(CLEAN), self.machine.fact(RESTED)
+        return clean is not None and (rested is None or rested < clean)
 
     def _settled(self) -> bool:
         pended = self.machine.last_asked(SERVER, mark_kind(Stage.PENDING))
