@@ -89,6 +89,7 @@ class Keeper:
         self._ports, self._state = ports, state
         self._budget, self._leases, self._steady = budget, leases, steady
         self._provider = state.account.provider
+        self._counted: tuple[object, object] = (None, None)
 
     @property
     def _stable(self) -> Stable:
@@ -109,12 +110,16 @@ class Keeper:
 
     def _count_hosts(self) -> None:
         """Note how all hosts of the account stand, and until when they are paid."""
+        sightings, hosts = self._state.view.sightings, self._stable.hosts
+        if sightings is self._counted[0] and hosts is self._counted[1]:
+            return
+        self._counted = sightings, hosts
         kind, counts = self._provider.traits.hosts, Counter[tuple[str, str, str]]()
         until = dict[tuple[str, str], datetime]()
-        for sighting in self._state.view.sightings.values():
+        for sighting in sightings.values():
             part = sighting.part
             if part.slot.kind == kind:
-                record = self._stable.hosts.get(HostId(part.id))
+                record = hosts.get(HostId(part.id))
                 state = str(record.condition) if record else part.note("stage")
                 counts[part.zone, part.note("type"), state] += 1
                 if told := part.note("deletable"):

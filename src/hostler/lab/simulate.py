@@ -33,7 +33,7 @@ from .season import Result, Season
 from .weather import ALL, Size, draw
 
 _SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - only where the stores of seeds lie
-_CHUNK = 4
+_CHUNK = 1
 INSTANCES, FLEETING, MACS = "instances", "fleeting", "macs"
 _BUGS = {INSTANCES: tuple(BUGS), FLEETING: tuple(RUNNER_BUGS), MACS: tuple(MAC_BUGS)}
 _FAULTS = {INSTANCES: ALL, FLEETING: RUNNER_FAULTS, MACS: MAC_FAULTS}

@@ -52,14 +52,14 @@ class MacLand:
         self._climate = climate
         quiet = timedelta(seconds=climate.quiet)
         self.settings = Settings(
-            poll=timedelta(seconds=120),
+            poll=timedelta(seconds=180),
             standby=timedelta(seconds=120),
             quiet=quiet,
             busy_first=timedelta(seconds=5),
-            busy_last=timedelta(seconds=150),
+            busy_last=timedelta(seconds=300),
             rare=quiet,
-            lease_ttl=timedelta(seconds=600),
-            lease_beat=timedelta(seconds=150),
+            lease_ttl=timedelta(seconds=800),
+            lease_beat=timedelta(seconds=200),
         )
         self.cadence = Cadence(tick=300.0, rest=2 * climate.quiet, limit=8 * 3600.0)
         self._logins: Logins | None = None
