@@ -104,6 +104,15 @@ def test_a_host_that_somebody_lent_is_no_supply_and_still_counts_as_one_that_sta
     assert many(bought(1, lent, parts=(box("wiping"),))) == 0
 
 
+def test_a_host_that_a_person_put_into_the_pool_stays_and_counts_as_one_that_was_bought() -> None:
+    kept = ordered(left=-HOUR, policy=ReleasePolicy.KEEP)
+    assert given_up(bought(0, replace(kept, policy=None))) == [BOX]
+    assert given_up(bought(0, kept)) == []
+    lent = (box("other"),)
+    assert many(bought(2, kept, parts=lent, most=2)) == 1
+    assert many(bought(2, kept, parts=lent, most=3)) == 2
+
+
 def test_a_host_that_fits_no_offer_is_no_supply_and_is_given_up_at_the_end_of_its_window() -> None:
     """An image is retired, and what was wiped to another one is nobody's any more."""
     unfit = ordered()

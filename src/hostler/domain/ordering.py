@@ -13,7 +13,7 @@ from .buying import Ended, Leased, Limits, Purchase, Situation, default
 from .commands import KeepHost, OrderHosts
 from .demand import demand_of
 from .fleet import FleetRow, Order, Sized
-from .host import Host, HostCondition, HostGoal, HostOrigin, may_come_back
+from .host import Host, HostCondition, HostGoal, HostOrigin, ReleasePolicy, may_come_back
 from .ids import HostId, MachineId, PartId, machine_id
 from .machine import Ending, Fate
 from .parking import wakes
@@ -148,7 +148,7 @@ def _beside(seen: Seen) -> int:
     counts until it is gone: until then it is paid for, and the provider counts it too.
     """
     mine, hosts = seen.fleet.name, seen.hosts.values()
-    counted = sum((_stands(h) and h.fleet == mine) or _comes_back(h, seen) for h in hosts)
+    counted = sum((_may_go(h) and h.fleet == mine) or _comes_back(h, seen) for h in hosts)
     return sum((h.buyer or h.fleet) == mine for h in hosts if is_paid(h)) - counted
 
 
@@ -163,9 +163,10 @@ def is_paid(host: Host) -> bool:
     return ordered and host.condition is not HostCondition.GONE
 
 
-def _stands(host: Host) -> bool:
-    """Tell whether a host that was ordered is there, and not given up."""
-    return is_paid(host) and host.condition is not HostCondition.RETIRING
+def _may_go(host: Host) -> bool:
+    """Tell whether a host that was ordered is there, not given up, and not kept by a person."""
+    stands = is_paid(host) and host.condition is not HostCondition.RETIRING
+    return stands and host.policy is not ReleasePolicy.KEEP
 
 
 def _coming(row: FleetRow, seen: Seen) -> Iterator[datetime]:
@@ -180,10 +181,10 @@ def _called_back(seen: Seen) -> Iterator[datetime]:
 
 
 def _leased(steps: tuple[Step, ...], seen: Seen) -> Iterator[Leased]:
-    """Yield the hosts that this fleet ordered and that stand, with since when each is free."""
+    """Yield the hosts that this fleet ordered and may give up, with since when each is free."""
     holders = {step.machine.host: step for step in steps if step.machine.host}
     for host in seen.hosts.values():
-        if host.fleet != seen.fleet.name or not _stands(host) or host.delivered is None:
+        if host.fleet != seen.fleet.name or not _may_go(host) or host.delivered is None:
             continue
         paid_until = host.paid_until or host.delivered + seen.traits.floor
         step = holders.get(host.id)
