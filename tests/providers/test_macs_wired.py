@@ -1,5 +1,7 @@
 """What is known of the private networks of Macs between one listing and the next."""
 
+import msgspec
+import pytest
 from macs_kit import HOST, ZONE
 
 from hostler.domain.ids import Zone
@@ -35,3 +37,15 @@ async def test_a_listing_that_fails_keeps_what_was_known() -> None:
     await networks.learn(ZONE)
     assert networks.of(ZONE) == {}
     assert networks.of(Zone("fr-par-2")) == {}
+
+
+@pytest.mark.parametrize(
+    ("status", "vlan"),
+    [("attached", 5), ("attaching", 0), ("error", 0), ("", 5), ("a new word", 5)],
+)
+async def test_a_vlan_is_believed_once_the_host_is_in_the_network(status: str, vlan: int) -> None:
+    """What is still on its way in may end in error, and its VLAN never serve."""
+    told = msgspec.structs.replace(IN_NET, status=status)
+    networks = Networks(Listed(Listing({"a-1": told})))
+    await networks.learn(ZONE)
+    assert networks.of(ZONE) == {HOST: (Attached("net-1", vlan),)}

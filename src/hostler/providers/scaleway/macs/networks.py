@@ -12,6 +12,8 @@ from .api import MacApi
 from .wire import Attachment
 
 _LEAVING = "detaching"
+_UNSURE = frozenset({"attaching", "error"})
+"""While it has such a status, an attachment's VLAN may be told and never serve."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +51,9 @@ def _by_mac(attachments: Iterable[Attachment]) -> dict[str, tuple[Attached, ...]
     found = dict[str, list[Attached]]()
     for entry in attachments:
         if entry.server_id and entry.private_network_id:
-            leaves = entry.status == _LEAVING
-            one = Attached(entry.private_network_id, entry.vlan or 0, leaves)
+            leaves, unsure = entry.status == _LEAVING, entry.status in _UNSURE
+            vlan = 0 if unsure else entry.vlan or 0
+            one = Attached(entry.private_network_id, vlan, leaves)
             found.setdefault(entry.server_id, []).append(one)
     return {mac: tuple(sorted(many, key=str)) for mac, many in found.items()}
 
