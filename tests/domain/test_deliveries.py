@@ -4,8 +4,10 @@ from datetime import timedelta
 
 from hostler.domain.deliveries import LONGEST, delivered
 from hostler.domain.host import HostCondition, HostGoal, HostOrigin
+from hostler.domain.hosting import decide_hosts
+from hostler.domain.ordering import is_paid
 from hostler.domain.parts import Condition
-from hostler.testing.hostscene import box, record
+from hostler.testing.hostscene import box, hosts_seen, record
 from hostler.testing.pieces import BEGIN
 
 COMING = record(condition=HostCondition.COMING, origin=HostOrigin.ORDERED)
@@ -43,3 +45,16 @@ def test_a_clock_that_jumped_gives_no_host_up() -> None:
 def test_one_that_is_delivered_and_busy_is_waited_for_whatever_the_time() -> None:
     busy = box("ordered", Condition.BUSY, delivered="yes")
     assert delivered(COMING, busy, BEGIN + 9 * LONGEST, None) == COMING
+
+
+def test_one_that_came_when_it_was_given_up_is_paid_for_until_it_is_gone() -> None:
+    """The provider counts it too: nothing is ordered beyond what may stand."""
+    given_up = record(
+        condition=HostCondition.RETIRING, goal=HostGoal.RETIRED, origin=HostOrigin.ORDERED
+    )
+    assert not is_paid(given_up)
+    (waits,) = decide_hosts(hosts_seen(given_up, box("retiring")))
+    assert not is_paid(waits.host)
+    (came,) = decide_hosts(hosts_seen(given_up, box("retiring", delivered="yes")))
+    assert (came.host.delivered, came.host.condition) == (BEGIN, HostCondition.RETIRING)
+    assert is_paid(came.host)

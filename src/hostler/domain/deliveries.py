@@ -28,6 +28,12 @@ def delivered(host: Host, part: Part, now: datetime, jumped: datetime | None) ->
     return fresh.now(HostCondition.FREE, now, "delivered")
 
 
+def after_all(host: Host, part: Part, now: datetime) -> Host:
+    """Return the record of a host that is given up, which is paid for if it was delivered late."""
+    late = host.delivered is None and part.note("delivered")
+    return replace(host, delivered=now) if late else host
+
+
 def _is_overdue(host: Host, now: datetime, jumped: datetime | None) -> bool:
     since = max(host.since or now, jumped or host.since or now)
     return now - since >= LONGEST

@@ -269,6 +269,7 @@ def _served(host: Host, part: Part, seen: HostsSeen) -> Host:
 
 def _called_back(host: Host, part: Part, seen: HostsSeen) -> Host:
     """A host whose end is only scheduled comes back where machines lack hosts."""
+    host = deliveries.after_all(host, part, seen.now)
     if not _is_wanted_back(host, part, seen):
         return host
     back = replace(wipes.unproved(host), goal=HostGoal.WIPED, delivered=host.delivered or seen.now)

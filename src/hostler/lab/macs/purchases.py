@@ -152,8 +152,9 @@ class Purchases:
 
     def _stands(self, host: HostId, book: Book) -> bool:
         mac, record = self.truth.mac(host), book.hosts.get(host)
-        given_up = record is not None and record.goal is HostGoal.RETIRED
-        return mac is not None and (mac.delivered or not given_up)
+        if mac is None or record is None or record.goal is not HostGoal.RETIRED:
+            return mac is not None
+        return record.delivered is not None  # what never came, or after all, is known by a look
 
     def _is_free(self, host: HostId, fact: Fact, book: Book, fleet: FleetName) -> bool:
         mac, whose = self.truth.mac(host), fact.whose
