@@ -46,13 +46,17 @@ class Login:
 
 
 class Logins:
-    """All logins of a season. `troubles` are probabilities of what befalls them."""
+    """All logins of a season. `troubles` are probabilities of what befalls them.
+
+    `prepared` are the machines whose hosts are logged in to at this moment.
+    """
 
     def __init__(self, world: World, troubles: Mapping[str, float], seed: int) -> None:
         self.world = world
         self._troubles, self._rng = troubles, Random(f"hostler macs logins {seed}")
         self._disks = dict[bytes, Disk]()
         self._deaf = dict[str, float]()
+        self.prepared = set[str]()
         self.struck: Callable[[str], None] = _nobody
         self.calm: Callable[[], bool] = bool
 
@@ -104,6 +108,13 @@ class SeasonPreparer:
 
     async def prepare(self, connection: Connection, order: Order) -> Prepared:
         """Log in, and run the commands if the host does not carry them yet."""
+        self._logins.prepared.add(order.machine)
+        try:
+            return await self._prepare(connection, order)
+        finally:
+            self._logins.prepared.discard(order.machine)
+
+    async def _prepare(self, connection: Connection, order: Order) -> Prepared:
         await self._pass(before=True)
         await asyncio.sleep(_LATENCY)
         met = None if self._cut() else self._logins.world.reach(connection.address)

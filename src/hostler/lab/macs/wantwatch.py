@@ -40,6 +40,7 @@ class WantWatch(MacWatch):
         self.purchases.known |= {HostId(mac.id) for mac in world.estate.macs}
         self.outfits = Outfits(self.truth, climate.wants, logins)
         self._wants, self._restocked = climate.wants, False
+        self._logins = logins
         logins.struck = self.struck
         logins.calm = lambda: self.resting
 
@@ -81,6 +82,10 @@ class WantWatch(MacWatch):
         super()._judge(change)
         if change.what != "gone" and not self._tainted(change):
             self.found(self.outfits.changed(change))
+
+    def _may_move(self, book: Book, machine: Machine) -> bool:
+        """Tell whether time counts; a list that is run has bounds of its own, command by command."""
+        return super()._may_move(book, machine) and machine.id not in self._logins.prepared
 
     def _check_book(self, book: Book, things: list[Thing], passed: float) -> None:
         super()._check_book(book, things, passed)
