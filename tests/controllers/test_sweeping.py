@@ -26,7 +26,7 @@ NOBODY = machine_id(7777)
 def littered(**changes: object) -> Yard:
     """Return a yard with a server and its address that an unknown machine left behind."""
     caps = Caps(share=9.0, per_hour=100, per_sweep=100)
-    yard = Yard(replace(FLEET, size=1, reclaim=True, caps=caps, **changes))
+    yard = Yard(replace(FLEET, **{"size": 1, "reclaim": True, "caps": caps} | changes))
     old = yard.clock.now() - OLD
     stray = replace(server(NOBODY), created=old)
     yard.world.add(stray)
@@ -61,6 +61,19 @@ async def test_report_only_is_the_default() -> None:
         await yard.pass_by(20 * MIN)
     assert len(strays(yard)) == 2
     assert len(await yard.store.suspects()) == 2
+
+
+async def test_what_is_gone_by_the_look_after_it_was_written_down_leaves_the_ledger() -> None:
+    yard = littered(reclaim=False)
+    async with yard.running():
+        for _ in range(100):
+            await yard.pass_by(1 * S)
+            if await yard.store.suspects():
+                break
+        for part in strays(yard):
+            del yard.world.parts[part]
+        await yard.pass_by(5 * MIN)
+        assert await yard.store.suspects() == ()
 
 
 async def test_part_with_its_owners_mark_alone_is_reclaimed_too() -> None:

@@ -42,6 +42,10 @@ KEPT = {
     4612: "S12: as 2321, right after the host was put back: that name counted as ours",
     404: "L1: a forged key was pinned on first use (only people can know, and end the machine)",
     1052: "L1: hosts were ordered that run another system than the fleet asks for",
+    160: "L1: a suspect that was written and explained in one turn stayed in the ledger",
+    398: "network: the VLAN of an attachment that was on its way to an error was believed",
+    478: "S2: a host that came after it was given up was not counted among those bought",
+    482: "S9: a start waits for a list that is being run (the checker was wrong)",
     2463: "S2: a host that another fleet of its pool had last, and that was called back from its "
     "end, was beyond the most of the fleet that bought it",
 }

@@ -90,6 +90,7 @@ class AccountLoop:
         fleets = tuple(f"fleet/{fleet.name}" for fleet in self._account.fleets)
         if self._leases.tenure(self.lease) is None:
             await self._leases.keep((self.lease,), watched=fleets)
+            self.state.distrust()  # somebody else may have written until now
         if self._leases.tenure(self.lease) is not None:
             await self._leases.keep((self.lease, *fleets))
 

@@ -213,7 +213,8 @@ async def _suspects(
     ports: Ports, state: AccountState, fleet: Fleet, *, strange: bool
 ) -> tuple[Suspect, ...]:
     """Return this fleet's suspects; the ledger is read only when there is a reason to."""
-    if strange or state.suspects or not state.looked_once:
+    if strange or state.suspects or state.unread:
         state.suspects = await ports.store.suspects()
+        state.unread = False
         ports.meters.suspects(state.suspects)
     return tuple(suspect for suspect in state.suspects if suspect.fleet == fleet.name)

@@ -24,8 +24,8 @@ class AccountState:
 
     Losing all of it costs looks, never truth: every turn could be the first. The records of `stale`
     fleets must be read again; `recalled` machines are in flight and wanted no longer; `taken` are
-    numbers of wishes that a reading under way may still bring. `keeps` is the provider where its
-    machines are tenancies of hosts.
+    numbers of wishes that a reading under way may still bring. `unread`: the ledger must be read.
+    `keeps` is the provider where its machines are tenancies of hosts.
     """
 
     account: Account
@@ -55,6 +55,7 @@ class AccountState:
     due: datetime | None = None
     expecting: bool = False
     looked_once: bool = False
+    unread: bool = True
     stale: set[FleetName] = field(default_factory=set[FleetName])
     recalled: set[MachineId] = field(default_factory=set[MachineId])
     taken: frozenset[int] = frozenset()
@@ -85,6 +86,7 @@ class AccountState:
         """Read all records again before the next turn: a save of ours failed, or somebody's won."""
         self.stale.update(fleet.name for fleet in self.account.fleets)
         self.stable.distrust()
+        self.unread = True
 
     def is_recalled(self, machine: Machine) -> bool:
         """Tell whether a machine in flight should get no further."""

@@ -155,6 +155,7 @@ class Turner:
         kept = await self._keep_machines(tends, tenure)
         lost = {tend.machine.id for tend in todo.tends} - kept.keys()
         for ledger in todo.ledgers:
+            self._state.unread = True
             await self._ports.store.save_suspects(ledger.suspects, ledger.cleared, tenure.fence)
         await self._loosen([tie for tie in todo.loose if tie.machine in kept], tenure)
         if late is not None and not lost:

@@ -84,7 +84,7 @@ class WantWatch(MacWatch):
             self.found(self.outfits.changed(change))
 
     def _may_move(self, book: Book, machine: Machine) -> bool:
-        """Tell whether time counts; a list that is run has bounds of its own, command by command."""
+        """Tell whether time counts; a list that is run has bounds of its own."""
         return super()._may_move(book, machine) and machine.id not in self._logins.prepared
 
     def _check_book(self, book: Book, things: list[Thing], passed: float) -> None:
