@@ -17,13 +17,14 @@ from hostler.domain.claims import (
     none_free,
 )
 from hostler.domain.claims import offers as open_offers
-from hostler.domain.host import Free, Host, HostCondition
+from hostler.domain.host import Free, Host, HostCondition, tenancy
 from hostler.domain.ids import HostId, MachineId, machine_id
-from hostler.domain.machine import Ending, Fate, Machine, Offer
+from hostler.domain.machine import Ending, Fate, Known, Machine, Offer, Place
 from hostler.domain.parts import Part
 from hostler.domain.phases import Phase
 from hostler.domain.reasons import Reason
 from hostler.domain.step import Step
+from hostler.testing.fakeways import SERVER
 from hostler.testing.hostscene import (
     BOX,
     MAIN,
@@ -37,7 +38,7 @@ from hostler.testing.hostscene import (
     tenant,
     view,
 )
-from hostler.testing.pieces import BEGIN, FLEET, OFFER
+from hostler.testing.pieces import BEGIN, FLEET, OFFER, ZONE
 
 SECOND = timedelta(seconds=1)
 LATER = BEGIN + timedelta(minutes=10)
@@ -262,6 +263,16 @@ def test_a_host_that_no_look_shows_is_let_go_after_settle() -> None:
     step = Step(before=machine, machine=machine, parts=())
     assert lets_go(step, fleet_seen((machine,), now=BEGIN + SETTLE)).machine.host == BOX
     assert lets_go(step, fleet_seen((machine,), now=BEGIN + SETTLE + SECOND)).machine.host is None
+
+
+@pytest.mark.parametrize("proved", [False, True])
+def test_a_host_that_looks_showed_once_is_let_go_when_it_is_proved_gone(*, proved: bool) -> None:
+    """A list that lacks it for once would strand it: claimed, wiped, and nobody's work."""
+    known = Known(id=tenancy(BOX, MINE), zone=ZONE, since=BEGIN, absent=BEGIN, gone=proved)
+    machine = starting(MARK, places=(Place(slot=SERVER, bound=known.id, known=(known,)),))
+    step = Step(before=machine, machine=machine, parts=())
+    seen = fleet_seen((machine,), now=BEGIN + 2 * SETTLE)
+    assert (lets_go(step, seen).machine.host is None) is proved
 
 
 def test_it_is_said_why_no_host_can_be_taken() -> None:

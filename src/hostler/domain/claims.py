@@ -261,12 +261,18 @@ def _has_it(step: Step, seen: Seen) -> bool:
     looked = seen.view.covered(machine.offer.zone, seen.traits.main.kind, machine.id)
     newest = max((asked.closed or asked.at for asked in machine.asked), default=machine.since)
     if sighting is None:
-        return looked is None or looked <= newest + seen.traits.settle
+        return _may_show(machine) or looked is None or looked <= newest + seen.traits.settle
     if seen.view.shown(sighting) <= newest or sighting.part.note("holder") == machine.id:
         return True
     stage = sighting.part.note("stage")
     named = machine.fact(ADOPTED) is not None and stage != "foreign"
     return not machine.places and (named or stage in AT_HOME)
+
+
+def _may_show(machine: Machine) -> bool:
+    """Tell whether looks lack a host that they showed once: only a proof says that it is gone."""
+    shown = [k for place in machine.places for k in place.known if host_of(k.id) == machine.host]
+    return any(not known.gone for known in shown)
 
 
 def none_free(seen: Seen) -> str:

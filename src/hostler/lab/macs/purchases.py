@@ -163,7 +163,10 @@ class Purchases:
         if (whose[1].installation, whose[1].fleet) != (book.own, fleet):
             return False
         record = book.hosts.get(host)
-        return record is None or not (record.condition in _LOST or record.goal is HostGoal.RETIRED)
+        if record is None:
+            return True
+        lent = record.fleet not in {None, fleet}  # another fleet of its pool had it last
+        return not (lent or record.condition in _LOST or record.goal is HostGoal.RETIRED)
 
     # ------------------------------------------------------------ what is kept
 
