@@ -6,13 +6,14 @@ from datetime import timedelta
 import pytest
 
 from hostler.domain.host import Host, HostCondition, HostGoal
+from hostler.domain.ids import InstallationId
 from hostler.domain.machine import LEFT, Fate, Machine
 from hostler.domain.parts import Condition, Part
 from hostler.domain.phases import Phase
 from hostler.domain.seen import SuspectClass
 from hostler.domain.strays import ACTIONABLE, CLASS, WHY_NOT, set_aside, strays
 from hostler.testing.hostscene import BOX, HIS, MINE, box, call, on_host, record, view
-from hostler.testing.pieces import BEGIN, WEB
+from hostler.testing.pieces import ABROAD, BEGIN, HOME, WEB
 
 
 def told(
@@ -142,3 +143,23 @@ def test_a_host_that_no_machine_can_have_for_now_is_told(
     assert not tuple(set_aside(parts, {BOX: host}, {BOX: MINE}, now, BEGIN)), "a machine has it"
     assert SuspectClass.SET_ASIDE not in ACTIONABLE
     assert "`hostler explain`" in WHY_NOT[SuspectClass.SET_ASIDE]
+
+
+@pytest.mark.parametrize(
+    ("named", "ours", "cls"),
+    [
+        ("claimed", (HOME, ABROAD), SuspectClass.DOUBLE),
+        ("rested", (HOME, ABROAD), SuspectClass.DOUBLE),
+        ("claimed", (HOME,), None),
+        ("wiping", (HOME, ABROAD), None),
+    ],
+)
+def test_a_second_host_under_the_name_of_an_adopted_machine_is_told(
+    named: str, ours: tuple[InstallationId, ...], cls: SuspectClass | None
+) -> None:
+    """The machine was taken over with the other one: this one was in no record and no ledger."""
+    part = box("foreign", named=named, installation=ABROAD, holder=MINE)
+    (found, *_) = [*strays(view((part,)), "host", {}, {}, {}, {}, ours), None]
+    assert (found.note(CLASS) if found else None) == cls
+    tied = strays(view((part,)), "host", {}, {BOX: MINE}, {MINE: on_host()}, {}, ours)
+    assert not list(tied), "its machine has it"

@@ -55,7 +55,7 @@ async def gather(
     if provider.traits.hosts:  # their strangers are found host by host
         told = await _told(ports, state)
         foreign = (*found.foreign, *_others(state, fleet))
-        found = replace(found, foreign=foreign, strangers=_strays(state, fleet, told))
+        found = replace(found, foreign=foreign, strangers=_strays(state, fleet, told, identity))
     late = await _late(ports, state, found)
     aside = _aside(state, fleet, ports.clock.now(), steadiness.steady)
     strange = bool(found.foreign or found.strangers or aside)
@@ -128,11 +128,12 @@ async def _told(ports: Ports, state: AccountState) -> Told:
     return Told(living=living, past=past)
 
 
-def _strays(state: AccountState, fleet: Fleet, told: Told) -> tuple[Part, ...]:
+def _strays(state: AccountState, fleet: Fleet, told: Told, identity: Identity) -> tuple[Part, ...]:
     """Return the hosts under this fleet's name that no record explains."""
     stable = state.stable
     kind = state.account.provider.traits.hosts
-    found = strays(state.view, kind, stable.hosts, stable.ties, told.living, told.past)
+    explains = stable.hosts, stable.ties, told.living, told.past
+    found = strays(state.view, kind, *explains, identity.ours)
     return _of_fleet(found, state, fleet)
 
 

@@ -14,7 +14,7 @@ from .machine import Machine
 from .parts import Condition, Mark, Part
 from .seen import SuspectClass
 from .shown import claimed_late, is_unknown
-from .stages import GIVEN_UP, KEPT, OURS
+from .stages import GIVEN_UP, KEPT, OURS, TENANT
 from .view import View
 from .wipes import is_overdue
 
@@ -59,22 +59,31 @@ def strays(  # noqa: PLR0913, PLR0917 - all that may explain a host
     ties: Mapping[HostId, MachineId],
     living: Mapping[MachineId, Machine],
     past: Mapping[MachineId, Machine],
+    ours: Collection[InstallationId] = (),
 ) -> Iterator[Part]:
     """Yield every host under a name of ours that no record explains, with its class in its notes.
 
-    Its mark is what its name says, so that it is grouped with the machine that it names.
+    Its mark is what its name says, so that it is grouped with the machine that it names. `ours` are
+    the installations whose names are ours by adoption too: what they told of twice is left over.
     """
     for sighting in view.sightings.values():
         part = sighting.part
-        if part.slot.kind != kind or part.note("stage") not in OURS | GIVEN_UP:
+        adopted = _is_adopted(part, ours)
+        if part.slot.kind != kind or not (adopted or part.note("stage") in OURS | GIVEN_UP):
             continue
         host = HostId(part.id)
         record = hosts.get(host)
         if _is_owned(part, record, ties.get(host), living, past):
             continue
-        late = record is not None and record.late == part.note("holder")
+        late = adopted or (record is not None and record.late == part.note("holder"))
         cls = SuspectClass.DOUBLE if late else _class(part, ties, living, past)
         yield replace(_marked(part), notes=(*part.notes, (CLASS, str(cls))))
+
+
+def _is_adopted(part: Part, ours: Collection[InstallationId]) -> bool:
+    """Tell whether a host bears a tenant's name of an installation that was adopted."""
+    tenant = part.note("stage") == "foreign" and part.note("named") in TENANT
+    return tenant and part.note("installation") in ours
 
 
 def others(
