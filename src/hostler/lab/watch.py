@@ -328,6 +328,11 @@ class Watch:
         del book, machine
         return False
 
+    def left_to_people(self, book: Book) -> list[str]:
+        """Return the hosts of which a ledger says that only a person can tell whose they are."""
+        del book
+        return []
+
     def rested(self, book: Book, fleet: Fleet) -> Found:
         """Return what still keeps this fleet from rest."""
         row = book.rows.get(fleet.name)

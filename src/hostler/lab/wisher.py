@@ -116,6 +116,7 @@ class Operator:
             await self._send_away(second)
         await self._adopt(second)
         self._clear_up()
+        self._take_away()
 
     def _clear_up(self) -> None:
         """Remove what somebody took the marks from, and no record knows: only people can."""
@@ -128,6 +129,13 @@ class Operator:
                 remove_volume(watch.world, thing.id, zone)
             else:
                 watch.world.act(f"{thing.kind}_deleted_by_hand", thing.id)
+
+    def _take_away(self) -> None:
+        """Take hosts out of every hostler's hands of which only people can tell whose they are."""
+        watch = self._ground.watch
+        for book in watch.books:
+            for host in () if book.lost else watch.left_to_people(book):
+                watch.world.console.rename(host, f"lent to ann {host[:8]}")
 
     async def _send_away(self, second: Home) -> None:
         for fleet in second.fleets:

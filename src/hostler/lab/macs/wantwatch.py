@@ -113,8 +113,11 @@ class WantWatch(MacWatch):
         self.purchases.sized(book, row)
 
     def fleets_changed(self, book: Book) -> None:
-        """Note that a fleet file was written anew."""
+        """Note that a fleet file was written anew; who is starting has its whole time again."""
         self.outfits.changed_list(book)
+        if book.bounds is not None:
+            spent = book.bounds.spent
+            book.bounds.spent = {k: t for k, t in spent.items() if k[1] is not Phase.STARTING}
 
     # ------------------------------------------------------------ at rest
 

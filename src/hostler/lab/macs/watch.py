@@ -21,6 +21,7 @@ from hostler.domain.ids import HostId, MachineId, PartId, Zone
 from hostler.domain.machine import LEFT, Fate, Machine
 from hostler.domain.phases import Goal, Phase
 from hostler.domain.reasons import Reason
+from hostler.domain.seen import SuspectClass
 from hostler.lab.book import Book
 from hostler.lab.trace import Trace
 from hostler.lab.watch import S1_BOUND, Watch
@@ -91,6 +92,12 @@ class MacWatch(Watch):
         whose = self.truth.hosts[host].whose
         mine = whose is not None and (whose[0], whose[1].machine) == ("claimed", machine.id)
         return mine and self.truth.is_steady(host) and not self.truth.is_clean(host)
+
+    def left_to_people(self, book: Book) -> list[str]:
+        """Return the hosts that are told as doubles, and that no machine of anybody has."""
+        held = {machine.host for one in self._books() for machine in one.living()}
+        told = (s for s in book.suspects.values() if s.cls is SuspectClass.DOUBLE)
+        return [host for s in told if (host := host_of(s.part)) not in held]
 
     def left_of(self, machine: Machine) -> list[Thing]:
         """Return the hosts whose names tell that a machine has them; those it let go of apart.
