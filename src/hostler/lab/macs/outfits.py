@@ -30,7 +30,7 @@ _FRESH = frozenset({Phase.STARTING, Phase.WANTED})
 
 @dataclass(slots=True)
 class Pinned:
-    """What one installation believes of a host's key: as it is on record, and since when."""
+    """What one installation believes of a host's key: as it is on record, and when it was shown."""
 
     pin: Pin
     at: float
@@ -45,6 +45,9 @@ class Outfits:
     logins: Logins
     pins: dict[tuple[str, HostId], Pinned] = field(default_factory=dict[tuple[str, HostId], Pinned])
     wipes: dict[tuple[str, HostId], float] = field(default_factory=dict[tuple[str, HostId], float])
+    shown: dict[tuple[str, HostId, str], float] = field(
+        default_factory=dict[tuple[str, HostId, str], float]
+    )
     lists: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
     by_hand: dict[HostId, float] = field(default_factory=dict[HostId, float])
 
@@ -132,13 +135,18 @@ class Outfits:
         known |= {digest_of(fleet.probe.commands) for fleet in book.fleets.values()}
 
     def believed(self, book: Book, host: Host) -> Found:
-        """Check the key that an installation believes: another one only after a wipe of its own."""
+        """Check the key that an installation believes: another one only after a wipe of its own.
+
+        A key is as old as the login that showed it. It is saved only after the commands, and the
+        host may be wiped meanwhile: that wipe opens the pin again, although it was saved later.
+        """
         if host.pin is None:
             return ()
         known = self.pins.get((book.own, host.id))
         if known is not None and known.pin == host.pin:
             return ()
-        self.pins[book.own, host.id] = Pinned(host.pin, self.now)
+        at = self.shown.get((book.own, host.id, host.pin.key), self.now)
+        self.pins[book.own, host.id] = Pinned(host.pin, at)
         same = known is None or known.pin.key == host.pin.key
         if known is None or same or self._wiped_after(known, book, host.id):
             return ()
@@ -150,7 +158,8 @@ class Outfits:
         return wiped is not None and wiped >= known.at
 
     def tried(self, book: Book, login: Login) -> Found:
-        """Check who is let in with another key than that which is on record."""
+        """Note which key is shown; check who is let in with another than that on record."""
+        self.shown[book.own, login.host, login.shown] = self.now
         known = self.pins.get((book.own, login.host))
         if known is None or login.order.fingerprint or not login.entered:
             return ()

@@ -1,0 +1,100 @@
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from random import Random
+
+import pytest
+
+from hostler.domain.host import Host
+from hostler.domain.ids import AccountName, HostId, InstallationId, MachineId, Zone
+from hostler.domain.pins import Pin
+from hostler.lab.book import Book
+from hostler.lab.macs.logins import Login, Logins
+from hostler.lab.macs.outfits import Outfits
+from hostler.lab.macs.truth import Asked, Change, Fact, Truth
+from hostler.lab.macs.wants import COMMANDS, Wants
+from hostler.ports.preparer import Order
+from hostler.simulators.scaleway.macs.records import MacStatus
+from hostler.simulators.scaleway.world import World
+from hostler.testing.invariants import Found
+
+OURS, HOST, M = InstallationId("i1"), HostId("h1"), MachineId("m-aaaaaaaaaa")
+START = datetime(2026, 1, 1, tzinfo=UTC)
+FACT = Fact(name="pool-1", named=0.0, turn=0, status=MacStatus.READY, moved=0.0, used=0)
+
+
+@dataclass
+class Scene:
+    """One host with an outfit, and an installation that logs in to it."""
+
+    now: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.world = World(lambda: self.now, Random(1))
+        wants = Wants(commands=COMMANDS)
+        self.outfits = Outfits(Truth(self.world, 60.0), wants, Logins(self.world, {}, 1))
+        self.book = Book(own=OURS, fleets={})
+
+    def at(self, minute: float) -> None:
+        self.now = minute * 60.0
+        self.world.advance()
+
+    def logs_in(self, minute: float, key: str, expected: str = "") -> Found:
+        self.at(minute)
+        order = Order(machine=M, fingerprint=expected)
+        return self.outfits.tried(self.book, Login(host=HOST, order=order, shown=key, entered=True))
+
+    def saves(self, minute: float, key: str, shown: float) -> Found:
+        self.at(minute)
+        pin = Pin(key=key, at=START + timedelta(minutes=shown))
+        host = Host(id=HOST, account=AccountName("main"), zone=Zone("fr-par-1"), pin=pin)
+        return self.outfits.believed(self.book, host)
+
+    def wipes(self, minute: float, own: str = OURS) -> None:
+        self.at(minute)
+        by = Asked(ours=(InstallationId(own),), machine=M, deed="reinstall", name="", begun=0.0)
+        change = Change(what="wiped", host=HOST, by=by, before=FACT, late=False)
+        assert not self.outfits.changed(change)
+
+
+def names(found: Found) -> list[str]:
+    return [violation.invariant for violation in found]
+
+
+def test_a_wipe_while_commands_run_opens_the_key_that_was_shown_before_and_is_saved_after() -> None:
+    scene = Scene()
+    assert not scene.logs_in(1, "a")
+    scene.wipes(2)
+    assert not scene.saves(3, "a", shown=1)
+    assert not scene.logs_in(20, "b")
+    assert not scene.saves(21, "b", shown=20)
+
+
+@pytest.mark.parametrize("wiped", [0.0, None])
+def test_no_other_key_is_let_in_where_the_last_wipe_was_before_it_was_shown(
+    wiped: float | None,
+) -> None:
+    scene = Scene()
+    if wiped is not None:
+        scene.wipes(wiped)
+    assert not scene.logs_in(1, "a")
+    assert not scene.saves(3, "a", shown=1)
+    assert names(scene.logs_in(20, "b")) == ["pin"]
+    assert names(scene.saves(21, "b", shown=20)) == ["pin"]
+
+
+def test_a_wipe_of_another_installation_opens_no_pin_of_ours() -> None:
+    scene = Scene()
+    assert not scene.logs_in(1, "a")
+    scene.wipes(2, own="i2")
+    assert not scene.saves(3, "a", shown=1)
+    assert names(scene.logs_in(20, "b")) == ["pin"]
+
+
+def test_a_key_that_is_shown_again_is_as_old_as_when_it_was_last_shown() -> None:
+    scene = Scene()
+    assert not scene.logs_in(1, "a")
+    assert not scene.saves(2, "a", shown=1)
+    scene.wipes(3)
+    assert not scene.logs_in(4, "a")
+    assert not scene.saves(5, "a", shown=4)
+    assert names(scene.logs_in(20, "b")) == ["pin"]
