@@ -1,12 +1,16 @@
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from hostler.lab.macs.climate import ALL, PEOPLE, draw_macs
+from hostler.lab.macs.land import MacLand
 from hostler.lab.macs.simulate import play
+from hostler.lab.macs.wants import FAMILY
 from hostler.lab.simulate import MACS, run_seed
 from hostler.lab.weather import Size
 from hostler.simulators.scaleway.macs.faults import MAC_FAULTS
+from hostler.simulators.scaleway.world import World
 
 DAY = Size(days=1.0)
 SIZE = Size(days=3.0)
@@ -53,6 +57,8 @@ KEPT = {
     5228: "S7: a list lacked a host for once, and its machine let go of it: it was nobody's work",
     2463: "S2: a host that another fleet of its pool had last, and that was called back from its "
     "end, was beyond the most of the fleet that bought it",
+    475: "L1: no image of the fleets' family was left, so that no claim was sent (as 1410: the "
+    "weather was wrong)",
     764: "pin: a host was wiped while commands ran on it, so that its key was saved only after the "
     "wipe that opened it (the checker was wrong)",
 }
@@ -89,6 +95,18 @@ def test_on_a_calm_day_fleets_of_macs_claim_hosts_and_rest(seed: int):
     assert result.calm
     assert result.machine_seconds > 0
     assert not result.faults.keys() - {"two_replicas"}
+
+
+@pytest.mark.parametrize("plain", [True, False])
+def test_good_weather_publishes_an_image_of_the_fleets_family_again(plain: bool):
+    seed = 764
+    land, world = MacLand(draw_macs(seed, SIZE, plain=plain)), World(lambda: 0.0, Random(1))
+    families = {image.name: image.family for image in world.estate.os_images}
+    for name in (name for name, family in families.items() if family == FAMILY):
+        assert world.console.retire_image(name)
+    assert FAMILY not in {image.family for image in world.estate.os_images}
+    land.clear(world)
+    assert FAMILY in {image.family for image in world.estate.os_images}
 
 
 def test_a_seed_of_macs_is_the_same_again():

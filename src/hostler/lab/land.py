@@ -82,6 +82,10 @@ class Land(Protocol):
         """Put there what there is at the beginning; return the ids of what is nobody's."""
         ...
 
+    def clear(self, world: World) -> None:
+        """Mend what the weather left for good, and no engine could ever mend."""
+        ...
+
     def watch(self, world: World, trace: Trace) -> Watch:
         """Return who watches over the season."""
         ...
@@ -132,6 +136,9 @@ class InstanceLand:
         """Let somebody have things in the same project."""
         crowd(world, self._climate.crowd)
         return frozenset(thing.id for thing, _ in things_in(world))
+
+    def clear(self, world: World) -> None:
+        """Nothing stays for good."""
 
     def watch(self, world: World, trace: Trace) -> Watch:
         """Return who watches over the season."""

@@ -81,6 +81,7 @@ class Season:
             if self.watch.first is None:
                 self.trace.note("good weather")
                 self.world.clear_weather()
+                self.ground.land.clear(self.world)
                 await strokes.cease()
                 await self._come_to_rest(operator, strokes)
             for process in self.ground.processes:

@@ -27,7 +27,7 @@ from hostler.testing.simclock import BEGINNING, SimClock
 
 from .climate import PEOPLE, MacClimate
 from .logins import Logins, SeasonPreparer
-from .people import crowd, leave_host, rename, sell_out
+from .people import crowd, leave_host, rename, restock, sell_out
 from .process import WatchedMacs
 from .wants import CHANGED, FAMILY, PRICES, SOLD_OUT
 from .wantwatch import WantWatch
@@ -81,6 +81,14 @@ class MacLand:
             world.stock_macs(stock.count, stock.type_name, stock.zone, stock.prefix)
         crowd(world, self._climate.wants.crowd)
         return frozenset()
+
+    def clear(self, world: World) -> None:
+        """Fill the shop again, for fleets that order nothing too.
+
+        No claim is sent while no image of the fleet's family is published, as an order is not:
+        that is right, and so no fleet could ever have what it wishes.
+        """
+        restock(world, FAMILY)
 
     def watch(self, world: World, trace: Trace) -> Watch:
         """Return who watches over the season."""

@@ -19,10 +19,9 @@ from hostler.testing.invariants import Found, Thing
 from .climate import MacClimate
 from .logins import Login, Logins
 from .outfits import Outfits
-from .people import restock
 from .purchases import Purchases
 from .truth import Change, words_of
-from .wants import FAMILY, HOUR
+from .wants import HOUR
 from .watch import MacWatch
 
 _SLACK = 300.0
@@ -39,7 +38,7 @@ class WantWatch(MacWatch):
         self.purchases = Purchases(self.truth, climate.wants, settle + _SLACK)
         self.purchases.known |= {HostId(mac.id) for mac in world.estate.macs}
         self.outfits = Outfits(self.truth, climate.wants, logins)
-        self._wants, self._restocked = climate.wants, False
+        self._wants = climate.wants
         self._logins = logins
         logins.struck = self.struck
         logins.calm = lambda: self.resting
@@ -51,13 +50,6 @@ class WantWatch(MacWatch):
             login.order.machine,
         )
         self.found(self.outfits.tried(book, login))
-
-    def tick(self, *, awake: bool) -> None:
-        """Check what only time can break; good weather fills the shop again."""
-        if self.resting and not self._restocked:
-            self._restocked = True
-            restock(self.world, FAMILY)
-        super().tick(awake=awake)
 
     def doing(self, book: Book, call: Call, *, ahead: float) -> None:
         """Check a call before it is sent."""
