@@ -163,3 +163,20 @@ def test_a_second_host_under_the_name_of_an_adopted_machine_is_told(
     assert (found.note(CLASS) if found else None) == cls
     tied = strays(view((part,)), "host", {}, {BOX: MINE}, {MINE: on_host()}, {}, ours)
     assert not list(tied), "its machine has it"
+
+
+@pytest.mark.parametrize(
+    ("fate", "cls"),
+    [
+        (Fate.DONE, SuspectClass.DOUBLE),
+        (Fate.REFUSED, SuspectClass.RELEASING_STUCK),
+        (Fate.OPEN, SuspectClass.RELEASING_STUCK),
+    ],
+)
+def test_a_name_of_a_wipe_that_comes_after_the_host_was_put_back_is_told_as_a_double(
+    fate: Fate, cls: SuspectClass
+) -> None:
+    """Another installation may have claimed it from the pool by then, and may use it."""
+    back = call("mac.free", fate, aim="pool")
+    host = record(condition=HostCondition.DIRTY, asked=(back,))
+    assert told(box("wiping", holder=HIS), host) == cls

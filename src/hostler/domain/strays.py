@@ -10,7 +10,7 @@ from datetime import datetime
 
 from .host import Host, HostCondition, HostGoal
 from .ids import FleetName, HostId, InstallationId, MachineId, PartId
-from .machine import Machine
+from .machine import Fate, Machine
 from .parts import Condition, Mark, Part
 from .seen import SuspectClass
 from .shown import claimed_late, is_unknown
@@ -75,9 +75,16 @@ def strays(  # noqa: PLR0913, PLR0917 - all that may explain a host
         record = hosts.get(host)
         if _is_owned(part, record, ties.get(host), living, past):
             continue
-        late = adopted or (record is not None and record.late == part.note("holder"))
+        late = adopted or (record is not None and _came_late(record, part))
         cls = SuspectClass.DOUBLE if late else _class(part, ties, living, past)
         yield replace(_marked(part), notes=(*part.notes, (CLASS, str(cls))))
+
+
+def _came_late(record: Host, part: Part) -> bool:
+    """Tell whether a host shows a name that came after it was given back: another may have it."""
+    given_back = any(a.aim == "pool" and a.fate is Fate.DONE for a in record.asked)
+    wiping_again = part.note("stage") == "wiping" and given_back
+    return wiping_again or record.late == part.note("holder")
 
 
 def _is_adopted(part: Part, ours: Collection[InstallationId]) -> bool:
