@@ -43,7 +43,8 @@ KEPT = {
     "unwiped",
     2323: "S1: an ordered host whose claim was refused stayed dirty, and was paid for without end",
     2393: "S2: an order that the world had doubled was counted twice (the checker was wrong)",
-    4612: "S12: as 2321, right after the host was put back: that name counted as ours",
+    4612: "S12: as 2321, right after the host was put back: that name counted as ours; an adopter "
+    "believed a name that a person had copied (the checker was wrong)",
     404: "L1: a forged key was pinned on first use (only people can know, and end the machine)",
     1052: "L1: hosts were ordered that run another system than the fleet asks for",
     160: "L1: a suspect that was written and explained in one turn stayed in the ledger",

@@ -66,6 +66,19 @@ class Change:
     before: "Fact"
     late: bool
 
+    @property
+    def adopts(self) -> bool:
+        """Tell whether an adopter takes a name for true that a person copied onto the host.
+
+        The name tells of a machine of another store, and only that one, which is lost, knew that
+        it never had this host: whoever adopts its machines can but believe their names.
+        """
+        by, whose = self.by, self.before.whose
+        if by is None or whose is None or not self.before.given:
+            return False
+        mark = whose[1]
+        return mark.installation in by.ours[1:] and mark.machine == by.machine
+
 
 @dataclass(slots=True, kw_only=True)
 class Fact:

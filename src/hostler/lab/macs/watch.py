@@ -267,7 +267,7 @@ class MacWatch(Watch):
             return
         user = f"{whose[1].installation} {whose[1].machine}"
         raced = fact.handled > by.begun
-        passed_on = user != fact.user and not (change.late or raced)
+        passed_on = user != fact.user and not (change.late or raced or change.adopts)
         returns = self._returns(by) and self.truth.is_as_left(change.host, user)
         if passed_on and not self.truth.is_clean(change.host) and not returns:
             text = f"host {change.host} goes to {user}, unwiped since {fact.user} had it"
