@@ -183,10 +183,11 @@ def by_old_records(good: Function) -> Function:
     """Explain what was just seen by the records of the turn before."""
     older = dict[str, tuple[Any, ...]]()
 
-    def strays(view: Any, kind: str, *records: Any) -> Iterator[Part]:
-        now = tuple(dict(record) for record in records)
+    def strays(view: Any, kind: str, *explains: Any) -> Iterator[Part]:
+        hosts, ties, living, past, *ours = explains
+        now = tuple(dict(record) for record in (hosts, ties, living, past))
         before, older[kind] = older.get(kind, now), now
-        return good(view, kind, *before)
+        return good(view, kind, *before, *ours)
 
     return strays
 
