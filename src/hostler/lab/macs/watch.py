@@ -18,10 +18,8 @@ from hostler.domain.commands import Event
 from hostler.domain.fleet import Fleet
 from hostler.domain.host import Host, HostCondition, host_of
 from hostler.domain.ids import HostId, MachineId, PartId, Zone
-from hostler.domain.machine import LEFT, Fate, Machine
+from hostler.domain.machine import Fate, Machine
 from hostler.domain.phases import Goal, Phase
-from hostler.domain.reasons import Reason
-from hostler.domain.seen import SuspectClass
 from hostler.lab.book import Book
 from hostler.lab.trace import Trace
 from hostler.lab.watch import S1_BOUND, Watch
@@ -32,10 +30,11 @@ from hostler.simulators.scaleway.world import World
 from hostler.testing import invariants
 from hostler.testing.invariants import LIVE, Found, Thing, Violation
 
+from . import leaving
 from .climate import MacClimate
 from .process import DOING
 from .resting import KEPT, free_for, hosts_rest
-from .truth import PERSON, Asked, Change, Fact, Truth, words_of
+from .truth import PERSON, Asked, Change, Truth, words_of
 
 _ID = re.compile(r"/servers/([0-9a-f-]{36})(?:/(\w+))?")
 FORGIVEN = 7200.0
@@ -43,16 +42,7 @@ FORGIVEN = 7200.0
 _SKEW = 5.0
 """How far apart, in seconds, our clocks and the provider's may be."""
 _USED = frozenset({Phase.READY, Phase.DRAINING})
-_LET_GO = frozenset(
-    map(str, (Reason.HOST_TAKEN, Reason.RELEASE_SKIPPED, Reason.HOST_LOST, Reason.NOT_PREPARED))
-)
-"""Reasons for which a machine is gone although its host may still bear its name.
-
-One that shows a stranger's key is not wiped, for nobody knows what answers there: its own record
-keeps it apart, and names it so next.
-"""
 _CLAIMS = frozenset({"pending", "claimed", "resting", "rested"})
-_TENANT = _CLAIMS | {"releasing"}
 
 
 class MacWatch(Watch):
@@ -95,26 +85,11 @@ class MacWatch(Watch):
 
     def left_to_people(self, book: Book) -> list[str]:
         """Return the hosts that are told as doubles, and that no machine of anybody has."""
-        held = {machine.host for one in self._books() for machine in one.living()}
-        told = (s for s in book.suspects.values() if s.cls is SuspectClass.DOUBLE)
-        return [host for s in told if (host := host_of(s.part)) not in held]
+        return leaving.to_people(book, self._books())
 
     def left_of(self, machine: Machine) -> list[Thing]:
-        """Return the hosts whose names tell that a machine has them; those it let go of apart.
-
-        A claim that shows after its machine let go of the host came later than settle: nobody may
-        undo it, it is told as a double for as long as it shows, and the machine goes without it.
-        """
-        if machine.reason in _LET_GO:
-            return []
-        mine = {
-            PartId(host)
-            for host, fact in self.truth.hosts.items()
-            if (whose := fact.whose) is not None
-            and not fact.given
-            and (machine.host == host or (machine.host is None and not _left(machine, host, fact)))
-            and (whose[0] in _TENANT and whose[1].machine == machine.id)
-        }
+        """Return the hosts whose names tell that a machine has them; those it let go of apart."""
+        mine = leaving.left_of(machine, self.truth)
         return [thing for thing, _ in self.things() if thing.id in mine]
 
     def explained(self, book: Book) -> set[PartId]:
@@ -350,8 +325,3 @@ class MacWatch(Watch):
     def _free(self, book: Book, fleet: Fleet) -> list[str]:
         """Return the hosts that a machine of the fleet could take now."""
         return free_for(self.world, self._climate, book, fleet)
-
-
-def _left(machine: Machine, host: HostId, fact: Fact) -> bool:
-    """Tell whether a host's name came beyond settle, for a machine that had let go of it."""
-    return machine.fact(f"{LEFT} {host}") is not None and fact.late >= fact.named
