@@ -55,6 +55,7 @@ KEPT = {
     5095: "S1: a second host under the name of an adopted machine was in no ledger",
     5185: "L1: nobody looked at hosts that were told as doubles (people do)",
     5417: "S9: a start has its time again where its list is another one (the checker was wrong)",
+    8098: "outfit: a login that began before its host was let go of, and taken anew, counted",
     5228: "S7: a list lacked a host for once, and its machine let go of it: it was nobody's work",
     2463: "S2: a host that another fleet of its pool had last, and that was called back from its "
     "end, was beyond the most of the fleet that bought it",

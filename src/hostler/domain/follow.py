@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from . import busy, claims, lists, loss, money, named, outfit, shown, standby, tenancies
-from .calls import Refusal
+from .calls import Refusal, Shows
 from .commands import Event
 from .fleet import ProbeKind
 from .ids import PartId
@@ -114,7 +114,7 @@ def _probe(step: Step, seen: Seen) -> Step:
     if seen.fleet.probe.kind is ProbeKind.API:
         return move(step, Phase.READY, Reason.UP, seen)
     probed = seen.probed.get(machine.id)
-    if probed is not None and probed.passed and probed.begun >= machine.since:
+    if probed is not None and probed.passed and probed.begun >= _probed_from(machine):
         passed = replace(step, machine=machine.with_fact("probe", probed.begun))
         return move(passed, Phase.READY, Reason.PROBE_PASSED, seen)
     every = seen.fleet.timers.probe_every
@@ -122,6 +122,12 @@ def _probe(step: Step, seen: Seen) -> Step:
     said = f"readiness probe ({seen.fleet.probe.kind}) at {machine.address or 'its address'}"
     at = None if due or probed is None else probed.begun + every
     return wait(replace(step, probe=due), "probe", said, at)
+
+
+def _probed_from(machine: Machine) -> datetime:
+    """Return from when on a probe is of what the machine has now: its host and disk may be new."""
+    anew = (asked.at for asked in machine.asked if asked.shows in {Shows.MARK, Shows.WIPE})
+    return max((machine.since, *anew))
 
 
 def _overdue(step: Step, seen: Seen) -> Step:

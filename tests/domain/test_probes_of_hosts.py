@@ -1,0 +1,32 @@
+"""A probe is of the host and of the disk that the machine has now, and of no earlier one."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from hostler.domain.fleet import Probe, ProbeKind
+from hostler.domain.follow import follow
+from hostler.domain.machine import Fate
+from hostler.domain.phases import Phase
+from hostler.domain.seen import Probed
+from hostler.testing.hostscene import BOX, MINE, TRAITS, box, call, fleet_seen, on_host, tenant
+from hostler.testing.pieces import BEGIN
+
+MINUTE = timedelta(minutes=1)
+
+
+@pytest.mark.parametrize("kind", ["mac.mark.pending", "mac.mark.claimed", "mac.reinstall"])
+@pytest.mark.parametrize(("after", "phase"), [(-1, Phase.STARTING), (1, Phase.READY)])
+def test_a_probe_counts_that_began_after_the_host_was_taken_and_wiped(
+    kind: str, after: int, phase: Phase
+) -> None:
+    """Its machine let go of the host, and took and wiped it anew, while the login went on."""
+    asked = replace(call(kind, Fate.DONE, BEGIN + 10 * MINUTE), slot=TRAITS.main)
+    machine = on_host(Phase.STARTING, asked=(asked,), was_ready=None)
+    now = BEGIN + 20 * MINUTE
+    seen = fleet_seen((machine,), (tenant(), box("claimed")), now=now, ties={MINE: BOX})
+    probed = Probed(begun=asked.at + after * MINUTE, passed=True, text="up")
+    fleet = replace(seen.fleet, probe=Probe(kind=ProbeKind.TCP))
+    seen = replace(seen, fleet=fleet, probed={MINE: probed})
+    assert follow(machine, seen, wave=False).machine.phase is phase
