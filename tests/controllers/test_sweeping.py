@@ -76,6 +76,18 @@ async def test_what_is_gone_by_the_look_after_it_was_written_down_leaves_the_led
         assert await yard.store.suspects() == ()
 
 
+async def test_the_ledger_is_read_again_by_whoever_takes_a_lease() -> None:
+    """Another engine may have written in it meanwhile."""
+    yard = Yard(replace(FLEET, size=1))
+    async with yard.running() as engine:
+        await yard.pass_by(2 * MIN)
+        (loop,) = engine.loops
+        assert not loop.state.unread
+        await engine.leases.drop()
+        await loop.keep_leases()
+        assert loop.state.unread
+
+
 async def test_part_with_its_owners_mark_alone_is_reclaimed_too() -> None:
     """A root volume carries no mark: its server's was decided on, and the re-check must know."""
     yard = littered()

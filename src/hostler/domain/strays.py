@@ -75,8 +75,8 @@ def strays(  # noqa: PLR0913, PLR0917 - all that may explain a host
         record = hosts.get(host)
         if _is_owned(part, record, ties.get(host), living, past):
             continue
-        late = adopted or (record is not None and _came_late(record, part))
-        cls = SuspectClass.DOUBLE if late else _class(part, ties, living, past)
+        double = adopted or (record is not None and _came_late(record, part))
+        cls = SuspectClass.DOUBLE if double else _class(part, ties, living, past)
         yield replace(_marked(part), notes=(*part.notes, (CLASS, str(cls))))
 
 
