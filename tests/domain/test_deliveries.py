@@ -1,17 +1,30 @@
 """What becomes of a host that was ordered: taken, mended, or given up."""
 
-from datetime import timedelta
+from dataclasses import replace
+from datetime import datetime, timedelta
 
-from hostler.domain.deliveries import LONGEST, delivered
-from hostler.domain.host import HostCondition, HostGoal, HostOrigin
+import pytest
+
+from hostler.domain import deliveries
+from hostler.domain.deliveries import LONGEST, came, copies
+from hostler.domain.host import Host, HostCondition, HostGoal, HostOrigin
 from hostler.domain.hosting import decide_hosts
+from hostler.domain.ids import HostId
 from hostler.domain.ordering import is_paid
-from hostler.domain.parts import Condition
-from hostler.testing.hostscene import box, hosts_seen, record
+from hostler.domain.parts import Condition, Part
+from hostler.testing.hostscene import BOX, HIS, MINE, box, hosts_seen, record, view
 from hostler.testing.pieces import BEGIN
 
-COMING = record(condition=HostCondition.COMING, origin=HostOrigin.ORDERED)
+COMING = record(condition=HostCondition.COMING, origin=HostOrigin.ORDERED, order=MINE)
 MINUTE = timedelta(minutes=1)
+ORDERS = {MINE: BEGIN}
+OLD = BEGIN - timedelta(days=7)
+
+
+def delivered(host: Host, part: Part, now: datetime, jumped: datetime | None) -> Host:
+    """Return the record once a look shows this, its order on record."""
+    seen = hosts_seen(host, part, now=now)
+    return deliveries.delivered(host, part, replace(seen, jumped=jumped, orders=ORDERS))
 
 
 def test_a_host_that_was_ordered_is_free_and_clean_when_it_is_delivered() -> None:
@@ -58,3 +71,52 @@ def test_one_that_came_when_it_was_given_up_is_paid_for_until_it_is_gone() -> No
     (came,) = decide_hosts(hosts_seen(given_up, box("retiring", delivered="yes")))
     assert (came.host.delivered, came.host.condition) == (BEGIN, HostCondition.RETIRING)
     assert is_paid(came.host)
+
+
+def named(host: HostId = BOX, created: datetime | None = BEGIN) -> Part:
+    """Return a host that bears the name of our order."""
+    return replace(box("ordered", holder=MINE), id=host, created=created)
+
+
+def sorted_out(
+    *parts: Part, hosts: tuple[Host, ...] = (), known: bool = True
+) -> tuple[set[str], set[str]]:
+    """Return which hosts without a record came by our order, and which bear its name beside."""
+    told = view(parts), "host", {host.id: host for host in hosts}, ORDERS if known else {}
+    return {p.id for p in came(*told)}, {p.id for p in copies(*told)}
+
+
+OTHER = HostId("other")
+
+
+def test_a_host_that_is_older_than_the_order_whose_name_it_bears_was_not_ordered() -> None:
+    """A person copied that name: what is given up later must never be a host of theirs."""
+    assert sorted_out(named(), named(OTHER, OLD)) == ({BOX}, {OTHER})
+    assert sorted_out(named(OTHER, OLD)) == (set(), {OTHER})
+    clocks_apart = BEGIN - MINUTE
+    assert sorted_out(named(created=clocks_apart)) == ({BOX}, set())
+
+
+def test_an_order_that_the_provider_doubled_is_two_hosts() -> None:
+    assert sorted_out(named(), named(OTHER)) == ({BOX, OTHER}, set())
+    assert sorted_out(named(OTHER), hosts=(COMING,)) == ({OTHER}, set())
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_without_the_order_or_an_age_a_name_is_proof_while_one_host_alone_ever_bore_it(
+    *, known: bool
+) -> None:
+    created = None if known else BEGIN
+    one, two = named(created=created), named(OTHER, created)
+    assert sorted_out(one, known=known) == ({BOX}, set())
+    assert sorted_out(one, two, known=known) == (set(), {BOX, OTHER})
+    assert sorted_out(two, hosts=(COMING,), known=known) == (set(), {OTHER})
+
+
+@pytest.mark.parametrize(("stage", "order"), [("pool", MINE), ("parked", MINE), ("ordered", HIS)])
+def test_what_may_have_been_used_before_it_was_seen_delivered_is_not_clean(
+    stage: str, order: str
+) -> None:
+    host = delivered(replace(COMING, order=order), box(stage, delivered="yes"), BEGIN, None)
+    assert (host.condition, host.wiped) == (HostCondition.DIRTY, None)
+    assert host.delivered == BEGIN

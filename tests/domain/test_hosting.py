@@ -255,6 +255,23 @@ def test_a_free_host_that_bears_another_name_was_used_by_somebody(stage: str, pr
     assert step.goal is None
 
 
+@pytest.mark.parametrize("stage", ["wiping", "retiring", "quarantined"])
+def test_a_parked_host_that_bears_an_older_name_of_ours_again_is_wiped_anew(stage: str) -> None:
+    """An old rename came beyond settle: nobody else takes what we parked. One that is in the pool
+    since may be another's, and a name that is not of its last tenancy is nobody's effect.
+    """
+    parked = replace(FREE, machine=MINE, asked=(call("mac.mark.parked", Fate.DONE, aim="parked"),))
+    step = decided(hosts_seen(parked, box(stage, holder=MINE), now=LATER))
+    assert (step.host.condition, step.goal) == (HostCondition.DIRTY, HostGoal.WIPED)
+    assert step.host.wiped is None
+    offered = replace(
+        FREE, machine=MINE, asked=(call("mac.mark.pool", Fate.DONE, LATER, aim="pool"),)
+    )
+    for host, holder in ((offered, MINE), (parked, HIS), (replace(parked, asked=()), MINE)):
+        step = decided(hosts_seen(host, box(stage, holder=holder), now=LATER))
+        assert (step.host.condition, step.goal) == (HostCondition.DIRTY, None)
+
+
 @pytest.mark.parametrize("condition", [HostCondition.HELD, HostCondition.GONE])
 def test_a_host_that_no_tie_explains_is_dirty_and_for_the_sweep(condition: HostCondition) -> None:
     """It is not wiped by itself: nobody proved that it is not in use."""

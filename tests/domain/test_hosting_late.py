@@ -90,12 +90,12 @@ def test_a_living_machines_late_claim_of_a_host_is_kept_too() -> None:
     assert decided(seen).host.late == MINE
 
 
-@pytest.mark.parametrize("stage", ["ordered", "parked", "pool"])
-def test_an_order_is_over_when_it_is_up_and_delivered(stage: str) -> None:
-    coming = record(condition=HostCondition.COMING, origin=HostOrigin.ORDERED)
-    for part in (box(stage), box(stage, Condition.BUSY, delivered="yes")):
+def test_an_order_is_over_when_it_is_up_and_delivered() -> None:
+    coming = record(condition=HostCondition.COMING, origin=HostOrigin.ORDERED, order=MINE)
+    for part in (box("ordered"), box("ordered", Condition.BUSY, delivered="yes")):
         assert decided(hosts_seen(coming, part)).host.condition is HostCondition.COMING
-    there = decided(hosts_seen(coming, box(stage, delivered="yes"))).host
+    shown = hosts_seen(coming, box("ordered", delivered="yes"))
+    there = decided(replace(shown, orders={MINE: BEGIN})).host
     assert (there.condition, there.wiped, there.delivered) == (HostCondition.FREE, BEGIN, BEGIN)
 
 

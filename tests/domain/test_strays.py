@@ -11,7 +11,7 @@ from hostler.domain.machine import LEFT, Fate, Machine
 from hostler.domain.parts import Condition, Part
 from hostler.domain.phases import Phase
 from hostler.domain.seen import SuspectClass
-from hostler.domain.strays import ACTIONABLE, CLASS, WHY_NOT, set_aside, strays
+from hostler.domain.strays import ACTIONABLE, CLASS, WHY_NOT, copied, set_aside, strays
 from hostler.testing.hostscene import BOX, HIS, MINE, box, call, on_host, record, view
 from hostler.testing.pieces import ABROAD, BEGIN, HOME, WEB
 
@@ -58,6 +58,16 @@ def test_a_host_without_a_record_is_told_by_its_stage(stage: str, cls: str | Non
     """One that was ordered gets its record from its name; the pool and others' are not ours."""
     assert told(box(stage, holder=HIS)) == cls
     assert cls is None or cls in ACTIONABLE
+
+
+def test_a_host_that_was_given_the_name_of_an_order_is_told_and_never_taken_back() -> None:
+    part = replace(box("ordered", holder=MINE), created=BEGIN - timedelta(days=7))
+    (found,) = copied(view((part,)), "host", {}, {MINE: BEGIN})
+    assert found.note(CLASS) == SuspectClass.DUPLICATE_NAME
+    assert found.mark is not None
+    assert found.mark.machine == MINE
+    assert SuspectClass.DUPLICATE_NAME not in ACTIONABLE
+    assert not list(copied(view((replace(part, created=BEGIN),)), "host", {}, {MINE: BEGIN}))
 
 
 def test_what_the_provider_ends_or_locked_is_not_to_be_taken_back() -> None:

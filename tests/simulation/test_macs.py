@@ -56,6 +56,8 @@ KEPT = {
     5185: "L1: nobody looked at hosts that were told as doubles (people do)",
     5417: "S9: a start has its time again where its list is another one (the checker was wrong)",
     8098: "outfit: a login that began before its host was let go of, and taken anew, counted",
+    8016: "S11: a rename came beyond settle to a parked host, which nobody wiped or gave up since",
+    8023: "S12: a person copied the name of an order, and that host counted as ordered and clean",
     5228: "S7: a list lacked a host for once, and its machine let go of it: it was nobody's work",
     2463: "S2: a host that another fleet of its pool had last, and that was called back from its "
     "end, was beyond the most of the fleet that bought it",

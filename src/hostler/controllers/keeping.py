@@ -59,6 +59,7 @@ async def gather_hosts(
         absence_gap=max(fleet.timers.absence_gap for fleet in fleets),
         moving=frozenset(stable.moving),
         starved=frozenset(fleet for fleet, many in state.missing.items() if many),
+        orders=state.orders(),
     )
 
 

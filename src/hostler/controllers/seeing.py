@@ -13,7 +13,7 @@ from hostler.domain.ids import MachineId, PartId, TurnId
 from hostler.domain.machine import Machine
 from hostler.domain.parts import Part
 from hostler.domain.seen import Probed, Seen, Suspect, Wish
-from hostler.domain.strays import others, set_aside, strays, usurped
+from hostler.domain.strays import copied, others, set_aside, strays, usurped
 from hostler.domain.whose import Sorted, bound_in, sort_out
 from hostler.ports.store import Identity
 
@@ -134,7 +134,8 @@ def _strays(state: AccountState, fleet: Fleet, told: Told, identity: Identity) -
     kind = state.account.provider.traits.hosts
     explains = stable.hosts, stable.ties, told.living, told.past
     found = strays(state.view, kind, *explains, identity.ours)
-    return _of_fleet(found, state, fleet)
+    twice = copied(state.view, kind, stable.hosts, state.orders())
+    return _of_fleet((*found, *twice), state, fleet)
 
 
 def _aside(state: AccountState, fleet: Fleet, now: datetime, since: datetime) -> tuple[Part, ...]:

@@ -82,6 +82,10 @@ class AccountState:
             self.ordered[fleet] = tuple(sorted(records, key=lambda m: (m.serial, m.id)))
         return self.ordered[fleet]
 
+    def orders(self) -> dict[MachineId, datetime]:
+        """Return when each order was made that is on a row."""
+        return {order.id: order.at for row in self.rows.values() for order in row.orders}
+
     def distrust(self) -> None:
         """Read all records again before the next turn: a save of ours failed, or somebody's won."""
         self.stale.update(fleet.name for fleet in self.account.fleets)

@@ -1,29 +1,87 @@
-"""Deliveries: what becomes of a host that was ordered, until it can be taken."""
+"""Deliveries: which host is the one that was ordered, and what becomes of it until it is taken?"""
 
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 
 from .host import Host, HostCondition, HostGoal
+from .hostseen import HostsSeen
+from .ids import HostId, MachineId, PartId
 from .parts import Condition, Part
+from .view import View
 
 LONGEST = timedelta(hours=3)
 """How long a host that was ordered may take to be delivered, by our guess."""
 
+Orders = Mapping[MachineId, datetime]
+"""When each host was ordered, by the id that its name bears."""
 
-def delivered(host: Host, part: Part, now: datetime, jumped: datetime | None) -> Host:
+_SKEW = timedelta(minutes=5)
+"""How far apart the provider's clock and ours may be."""
+
+
+def came(view: View, kind: str, hosts: Mapping[HostId, Host], orders: Orders) -> Iterator[Part]:
+    """Yield every host that bears the name of an order, has no record, and is what was ordered."""
+    for part in _named(view, kind, hosts):
+        if _is_ordered(part, view, hosts, orders):
+            yield part
+
+
+def copies(view: View, kind: str, hosts: Mapping[HostId, Host], orders: Orders) -> Iterator[Part]:
+    """Yield every host that bears the name of an order, has no record, and was not ordered.
+
+    A person gave it that name. It is nothing that may be wiped or given up.
+    """
+    for part in _named(view, kind, hosts):
+        if not _is_ordered(part, view, hosts, orders):
+            yield part
+
+
+def _named(view: View, kind: str, hosts: Mapping[HostId, Host]) -> Iterator[Part]:
+    for sighting in view.sightings.values():
+        part = sighting.part
+        known = part.slot.kind != kind or HostId(part.id) in hosts
+        if not known and part.note("stage") == "ordered":
+            yield part
+
+
+def _is_ordered(part: Part, view: View, hosts: Mapping[HostId, Host], orders: Orders) -> bool:
+    """Tell whether a host came to be by the order that its name tells of.
+
+    Our provider may have doubled an order: both hosts are younger than it. Where the order is on no
+    row any more, the name is the proof, as long as one host alone ever bore it.
+    """
+    order = MachineId(part.note("holder"))
+    at = orders.get(order)
+    if at is not None and part.created is not None:
+        return part.created >= at - _SKEW
+    bearers = {
+        PartId(other.id)
+        for other in (sighting.part for sighting in view.sightings.values())
+        if other.note("stage") == "ordered" and other.note("holder") == order
+    }
+    return bearers <= {part.id} and all(host.order != order for host in hosts.values())
+
+
+def delivered(host: Host, part: Part, seen: HostsSeen) -> Host:
     """Return the record of a host that is on its way, as a look shows it.
 
-    It is free when it is delivered: nobody ever used it. One that is handed over in error is paid
+    It is free when it is delivered, for nobody ever used it, if its order is on record and its name
+    is what we ordered it by: any other is wiped first. One that is handed over in error is paid
     for: it is wiped, which mends it. One that never comes is given up, so that another may be
     ordered in its place.
     """
+    now = seen.now
     if not part.note("delivered"):
-        return _given_up(host, now) if _is_overdue(host, now, jumped) else host
+        return _given_up(host, now) if _is_overdue(host, now, seen.jumped) else host
     if part.condition is Condition.FAILED:
         mended = replace(host, delivered=now, goal=HostGoal.WIPED)
         return mended.now(HostCondition.DIRTY, now, "delivered in error")
     if part.condition is not Condition.UP:
         return host
+    if part.note("stage") != "ordered" or host.order not in seen.orders:
+        there = replace(host, delivered=now)
+        return there.now(HostCondition.DIRTY, now, "delivered, and perhaps used since")
     fresh = replace(host, wiped=now, delivered=now, witness=part.note("witness"))
     return fresh.now(HostCondition.FREE, now, "delivered")
 

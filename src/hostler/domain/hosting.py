@@ -25,7 +25,7 @@ from .values import evolve
 def decide_hosts(seen: HostsSeen) -> tuple[HostStep, ...]:
     """Return what becomes of each host of which a record is kept, in the order of their ids.
 
-    A host that we ordered gets its record when it is first seen: its name is the proof.
+    A host that we ordered gets its record when it is first seen under the name of its order.
     """
     hosts = (seen.hosts[host] for host in sorted(seen.hosts))
     known = tuple(_decided(host, seen) for host in hosts if host.id not in seen.moving)
@@ -45,22 +45,19 @@ def _unrecorded(seen: HostsSeen) -> Iterator[HostStep]:
 
 
 def _come(seen: HostsSeen) -> Iterator[HostStep]:
-    for sighting in seen.view.sightings.values():
-        part = sighting.part
-        new = part.slot.kind == seen.traits.hosts and HostId(part.id) not in seen.hosts
-        if new and part.note("stage") == "ordered":
-            blank = Host(id=HostId(part.id), account=seen.account, zone=part.zone)
-            host = replace(
-                blank,
-                origin=HostOrigin.ORDERED,
-                condition=HostCondition.COMING,
-                since=seen.now,
-                order=MachineId(part.note("holder")),
-                fleet=FleetName(part.note("fleet")),
-                buyer=FleetName(part.note("fleet")),
-                reason="it was ordered",
-            )
-            yield HostStep(before=blank, host=_described(host, part, seen), part=part)
+    for part in deliveries.came(seen.view, seen.traits.hosts, seen.hosts, seen.orders):
+        blank = Host(id=HostId(part.id), account=seen.account, zone=part.zone)
+        host = replace(
+            blank,
+            origin=HostOrigin.ORDERED,
+            condition=HostCondition.COMING,
+            since=seen.now,
+            order=MachineId(part.note("holder")),
+            fleet=FleetName(part.note("fleet")),
+            buyer=FleetName(part.note("fleet")),
+            reason="it was ordered",
+        )
+        yield HostStep(before=blank, host=_described(host, part, seen), part=part)
 
 
 def _decided(host: Host, seen: HostsSeen) -> HostStep:
@@ -231,7 +228,7 @@ def sure_from(asked: Asked, seen: HostsSeen) -> datetime:
 def _stands(step: HostStep, part: Part, seen: HostsSeen) -> HostStep:
     """Move a host that no machine holds along with what a look shows of it."""
     ways: dict[HostCondition, Callable[[Host, Part, HostsSeen], Host]] = {
-        HostCondition.COMING: _delivered,
+        HostCondition.COMING: deliveries.delivered,
         HostCondition.FREE: wipes.left,
         HostCondition.DIRTY: _dirty,
         HostCondition.WIPING: wipes.wiped,
@@ -274,10 +271,6 @@ def _called_back(host: Host, part: Part, seen: HostsSeen) -> Host:
         return host
     back = replace(wipes.unproved(host), goal=HostGoal.WIPED, delivered=host.delivered or seen.now)
     return back.now(HostCondition.DIRTY, seen.now, "called back: machines lack hosts")
-
-
-def _delivered(host: Host, part: Part, seen: HostsSeen) -> Host:
-    return deliveries.delivered(host, part, seen.now, seen.jumped)
 
 
 def _is_wanted_back(host: Host, part: Part, seen: HostsSeen) -> bool:

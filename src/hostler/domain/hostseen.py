@@ -1,7 +1,7 @@
 """Host seen: what one turn of an account's hosts may know, and what comes of each of them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from .host import Host, HostGoal
@@ -18,7 +18,7 @@ class HostsSeen:
 
     `machines` are the living ones of all its fleets; `past` those in the history that a tie or a
     host's name still names; `moving` are hosts with calls in flight; `starved` are fleets that lack
-    hosts.
+    hosts; `orders` says when each order on the fleets' rows was made.
     """
 
     turn: TurnId
@@ -37,6 +37,7 @@ class HostsSeen:
     absence_gap: timedelta = timedelta(seconds=20)
     moving: frozenset[HostId] = frozenset()
     starved: frozenset[FleetName] = frozenset()
+    orders: Mapping[MachineId, datetime] = field(default_factory=dict[MachineId, datetime])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

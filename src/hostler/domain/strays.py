@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 
+from .deliveries import Orders, copies
 from .host import Host, HostCondition, HostGoal
 from .ids import FleetName, HostId, InstallationId, MachineId, PartId
 from .machine import Fate, Machine
@@ -28,7 +29,8 @@ ACTIONABLE = frozenset(
 
 WHY_NOT: Mapping[SuspectClass, str] = {
     SuspectClass.PENDING_FRESH: "somebody may be claiming it just now",
-    SuspectClass.DUPLICATE_NAME: "its name is that of a machine which has another host",
+    SuspectClass.DUPLICATE_NAME: "its name is that of a machine or an order which has another "
+    "host: look who uses it, then give it its own name back",
     SuspectClass.SCHEDULED: "the provider will delete it: see its date",
     SuspectClass.LOCKED: "the provider locked it, or says that it is in error",
     SuspectClass.DOUBLE: "two may have it, for a claim came too late, or records are older than "
@@ -91,6 +93,13 @@ def _is_adopted(part: Part, ours: Collection[InstallationId]) -> bool:
     """Tell whether a host bears a tenant's name of an installation that was adopted."""
     tenant = part.note("stage") == "foreign" and part.note("named") in TENANT
     return tenant and part.note("installation") in ours
+
+
+def copied(view: View, kind: str, hosts: Mapping[HostId, Host], orders: Orders) -> Iterator[Part]:
+    """Yield every host that a person gave the name of an order of ours."""
+    for part in copies(view, kind, hosts, orders):
+        cls = str(SuspectClass.DUPLICATE_NAME)
+        yield replace(_marked(part), notes=(*part.notes, (CLASS, cls)))
 
 
 def others(

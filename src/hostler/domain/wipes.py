@@ -15,7 +15,7 @@ from .hostseen import HostsSeen
 from .ids import PartId
 from .machine import Asked, Fate
 from .parts import Condition, Part
-from .stages import AT_HOME, OTHERS, TENANT
+from .stages import AT_HOME, GIVEN_UP, OTHERS, TENANT
 
 _IN_USE = TENANT - {"releasing"}
 """The stages of names that a wipe of ours never leaves."""
@@ -44,8 +44,20 @@ def left(host: Host, part: Part, seen: HostsSeen) -> Host:
     """
     if part.note("stage") in AT_HOME and part.name == seen.hosts[host.id].name:
         return host
-    void = replace(unproved(host), goal=None)
-    return void.now(HostCondition.DIRTY, seen.now, "somebody else took it")
+    goal = HostGoal.WIPED if _is_named_late(host, part) else None
+    void = replace(unproved(host), goal=goal)
+    why = "an older name came late" if goal else "somebody else took it"
+    return void.now(HostCondition.DIRTY, seen.now, why)
+
+
+def _is_named_late(host: Host, part: Part) -> bool:
+    """Tell whether a parked host bears a name again that we gave it on its way there.
+
+    Nobody else takes what we parked, so that it is ours to wipe still.
+    """
+    parked = any(a.aim == "parked" and a.fate is Fate.DONE for a in host.asked)
+    older = part.note("stage") in GIVEN_UP | {"wiping"} and part.note("holder") == host.machine
+    return parked and older and not _was_offered(host)
 
 
 def wiped(host: Host, part: Part, seen: HostsSeen) -> Host:

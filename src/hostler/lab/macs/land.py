@@ -43,6 +43,9 @@ def name_of(fleet: FleetName, *, other: bool) -> FleetName:
     return FleetName(f"{fleet}-too") if other else fleet
 
 
+_LONG_AGO = 7 * 86_400.0
+
+
 class MacLand:
     """Hosts that outlive machines. Implements `hostler.lab.land.Land`."""
 
@@ -76,10 +79,12 @@ class MacLand:
         )
 
     def fill(self, world: World) -> frozenset[str]:
-        """Stock the pools; whoever bought the hosts may have used them."""
+        """Stock the pools with hosts that somebody bought long ago, and may have used."""
         for stock in self._climate.stocks:
             world.stock_macs(stock.count, stock.type_name, stock.zone, stock.prefix)
         crowd(world, self._climate.wants.crowd)
+        for mac in world.estate.macs:
+            mac.created -= _LONG_AGO
         return frozenset()
 
     def clear(self, world: World) -> None:
