@@ -58,6 +58,9 @@ KEPT = {
     8098: "outfit: a login that began before its host was let go of, and taken anew, counted",
     8016: "S11: a rename came beyond settle to a parked host, which nobody wiped or gave up since",
     8023: "S12: a person copied the name of an order, and that host counted as ordered and clean",
+    9097: "pool: a person copied the name of a parked host onto one in use (the checker was wrong)",
+    9209: "pin: a process paused before its login, and another pinned the key (as 9441)",
+    9441: "pin: a wipe after a late name was not noted (the checker was wrong)",
     5228: "S7: a list lacked a host for once, and its machine let go of it: it was nobody's work",
     2463: "S2: a host that another fleet of its pool had last, and that was called back from its "
     "end, was beyond the most of the fleet that bought it",

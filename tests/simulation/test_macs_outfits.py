@@ -38,10 +38,15 @@ class Scene:
         self.now = minute * 60.0
         self.world.advance()
 
-    def logs_in(self, minute: float, key: str, expected: str = "") -> Found:
+    def logs_in(
+        self, minute: float, key: str, expected: str = "", begun: float | None = None
+    ) -> Found:
+        """Log in at a minute; `begun` is the minute in which that was asked for."""
         self.at(minute)
         order = Order(machine=M, fingerprint=expected)
-        return self.outfits.tried(self.book, Login(host=HOST, order=order, shown=key, entered=True))
+        asked = (minute if begun is None else begun) * 60.0
+        login = Login(host=HOST, order=order, shown=key, entered=True, begun=asked)
+        return self.outfits.tried(self.book, login)
 
     def saves(self, minute: float, key: str, shown: float) -> Found:
         self.at(minute)
@@ -53,7 +58,7 @@ class Scene:
         self.at(minute)
         by = Asked(ours=(InstallationId(own),), machine=M, deed="reinstall", name="", begun=0.0)
         change = Change(what="wiped", host=HOST, by=by, before=FACT, late=False)
-        assert not self.outfits.changed(change)
+        self.outfits.noted(change)
 
 
 def names(found: Found) -> list[str]:
@@ -98,3 +103,11 @@ def test_a_key_that_is_shown_again_is_as_old_as_when_it_was_last_shown() -> None
     assert not scene.logs_in(4, "a")
     assert not scene.saves(5, "a", shown=4)
     assert names(scene.logs_in(20, "b")) == ["pin"]
+
+
+def test_who_paused_before_a_key_was_pinned_and_logs_in_afterwards_knows_none() -> None:
+    scene = Scene()
+    assert not scene.logs_in(10, "a")
+    assert not scene.saves(11, "a", shown=10)
+    assert not scene.logs_in(20, "a", begun=9)
+    assert names(scene.logs_in(21, "a", begun=10)) == ["pin"]

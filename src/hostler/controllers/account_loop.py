@@ -58,7 +58,7 @@ class AccountLoop:
         self._sweeper = Sweeper(ports, self.state, self.budget, leases)
         self._keeper = Keeper(ports, self.state, self.budget, leases, self._steadiness)
         self._buyer = Buyer(ports, self.state, self.budget, leases)
-        self._outfitter = Outfitter(ports, self.state)
+        self._outfitter = Outfitter(ports, self.state, leases)
         self._looker = Looker(account, ports, self.state, self.budget, settings)
         self._nudged = asyncio.Event()
         self._hurried = asyncio.Event()

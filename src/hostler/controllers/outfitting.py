@@ -34,7 +34,7 @@ from hostler.ports.preparer import Hides, Order, Prepared
 from hostler.ports.provider import Connection
 
 from .given import Ports
-from .leases import Tenure
+from .leases import Leases, Tenure
 from .state import AccountState
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.outfit")
@@ -56,8 +56,8 @@ _LOOK = timedelta(seconds=15)
 class Outfitter:
     """Prepares the hosts of one account."""
 
-    def __init__(self, ports: Ports, state: AccountState) -> None:
-        self._ports, self._state = ports, state
+    def __init__(self, ports: Ports, state: AccountState, leases: Leases) -> None:
+        self._ports, self._state, self._leases = ports, state, leases
         self._provider = state.account.provider
         self._sealed = dict[MachineId, datetime]()
 
@@ -76,6 +76,8 @@ class Outfitter:
             await self._ports.clock.sleep(_LOOK)
             text = "its password is not shown yet, and its commands ask for it"
             return Probed(begun=begun, passed=False, text=text)
+        if not self._may(tenure):
+            return Probed(begun=begun, passed=False, text="the lease ran out before its login")
         order = _order(machine, connection, seen, host, password)
         prepared = await preparer.prepare(connection, order)
         kept = await self._judged(_pinned(host, machine, prepared, begun), machine, prepared, seen)
@@ -86,6 +88,15 @@ class Outfitter:
         return Probed(
             begun=begun, passed=prepared.well, text=text, output=prepared.output, ended=ended
         )
+
+    def _may(self, tenure: Tenure) -> bool:
+        """Tell whether we still lead as we did when this was decided.
+
+        A process that slept meanwhile knows neither the key that another one pinned, nor what it
+        runs on the host by now.
+        """
+        held = self._leases.tenure(tenure.lease.name)
+        return held is not None and held.epoch == tenure.epoch
 
     async def ask(self, machine: Machine, seen: Seen) -> None:
         """Ask a machine's host whether it is busy, and remember what it said."""

@@ -37,12 +37,16 @@ class Disk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Login:
-    """One try to log in, as it is told: the key that was pinned, and the one that was shown."""
+    """One try to log in, as it is told: the key that was pinned, and the one that was shown.
+
+    `begun` is the true second in which it was asked for.
+    """
 
     host: HostId
     order: Order
     shown: str
     entered: bool
+    begun: float
 
 
 class Logins:
@@ -115,6 +119,7 @@ class SeasonPreparer:
             self._logins.prepared.discard(order.machine)
 
     async def _prepare(self, connection: Connection, order: Order) -> Prepared:
+        begun = asyncio.get_running_loop().time()
         await self._pass(before=True)
         await asyncio.sleep(_LATENCY)
         met = None if self._cut() else self._logins.world.reach(connection.address)
@@ -122,7 +127,7 @@ class SeasonPreparer:
             await asyncio.sleep(order.login.total_seconds())
         if met is None or met.ssh is not Ssh.UP:
             return Prepared(error="no login: see that the host is up")
-        prepared = await self._met(met, order)
+        prepared = await self._met(met, order, begun)
         await self._pass(before=False)
         return prepared
 
@@ -130,11 +135,12 @@ class SeasonPreparer:
         """Stand where this process may be struck."""
         await self._gate.pass_through("ssh", before=before)
 
-    async def _met(self, met: Reach, order: Order) -> Prepared:
+    async def _met(self, met: Reach, order: Order, begun: float) -> Prepared:
         wrong = order.fingerprint not in {"", met.host_key}
         refused = not wrong and self._logins.refuses(met.mac_id)
         entered = not (wrong or refused)
-        self._told(Login(host=HostId(met.mac_id), order=order, shown=met.host_key, entered=entered))
+        host, shown = HostId(met.mac_id), met.host_key
+        self._told(Login(host=host, order=order, shown=shown, entered=entered, begun=begun))
         found = Prepared(fingerprint=met.host_key)
         if wrong:
             return replace(found, wrong_key=True, error=f"it shows the key {met.host_key}")

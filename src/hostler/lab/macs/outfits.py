@@ -58,16 +58,16 @@ class Outfits:
 
     # ------------------------------------------------------------ what happens
 
-    def changed(self, change: Change) -> Found:
-        """Note a wipe, and who asked for it; check what is given to others."""
-        if change.what == "wiped":
-            if change.by is None:
-                self.by_hand[change.host] = self.now
-            else:
-                self.wipes[change.by.ours[0], change.host] = self.now
-        return self._given(change) if change.what == "renamed" else ()
+    def noted(self, change: Change) -> None:
+        """Note a wipe, and who asked for it, however late a name came before it."""
+        if change.what != "wiped":
+            return
+        if change.by is None:
+            self.by_hand[change.host] = self.now
+        else:
+            self.wipes[change.by.ours[0], change.host] = self.now
 
-    def _given(self, change: Change) -> Found:
+    def given(self, change: Change) -> Found:
         """Nobody gives a host away that is still in a private network."""
         mac, fact = self.truth.mac(change.host), self.truth.hosts[change.host]
         if mac is None or change.by is None or change.late or not mac.attachments:
@@ -158,10 +158,15 @@ class Outfits:
         return wiped is not None and wiped >= known.at
 
     def tried(self, book: Book, login: Login) -> Found:
-        """Note which key is shown; check who is let in with another than that on record."""
+        """Note which key is shown; check who is let in with another than that on record.
+
+        What was begun before that key was shown, by a process that paused since, knows none.
+        """
         self.shown[book.own, login.host, login.shown] = self.now
         known = self.pins.get((book.own, login.host))
         if known is None or login.order.fingerprint or not login.entered:
+            return ()
+        if login.begun < known.at:
             return ()
         if self._wiped_after(known, book, login.host):
             return ()

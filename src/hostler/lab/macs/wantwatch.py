@@ -72,8 +72,9 @@ class WantWatch(MacWatch):
 
     def _judge(self, change: Change) -> None:
         super()._judge(change)
-        if change.what != "gone" and not self._tainted(change):
-            self.found(self.outfits.changed(change))
+        self.outfits.noted(change)
+        if change.what == "renamed" and not self._tainted(change):
+            self.found(self.outfits.given(change))
 
     def _may_move(self, book: Book, machine: Machine) -> bool:
         """Tell whether time counts; a list that is run has bounds of its own."""

@@ -269,10 +269,15 @@ class MacWatch(Watch):
                     self.found((Violation(invariant="S13", text=text, machine=machine.id),))
 
     def _pooled(self) -> None:
-        """No host is free and ready that was not wiped since its last claim by a machine."""
+        """No host is free and ready that was not wiped since its last claim by a machine.
+
+        A name that a person copied onto it is nobody's act: whoever claims it by that is judged.
+        """
         for host, fact in self.truth.hosts.items():
             mac = self.truth.mac(host)
-            if mac is None or fact.user == PERSON or mac.status is not MacStatus.READY:
+            if mac is None or fact.user == PERSON or fact.given:
+                continue
+            if mac.status is not MacStatus.READY:
                 continue
             free = fact.name.startswith(self._pools) or (fact.whose or ("",))[0] == "parked"
             if free and not self.truth.is_clean(host) and fact.late < fact.named:
