@@ -97,6 +97,17 @@ def test_a_host_that_cannot_be_wiped_is_no_supply_and_given_up_at_the_end_of_its
     assert given_up(held) == [], "it is a machine's"
 
 
+def test_a_host_in_error_that_a_person_put_into_the_pool_is_no_supply_and_given_up() -> None:
+    """Nothing mends it there; one that is being wiped is on its way, and is waited for."""
+    failed = box("pool", Condition.FAILED)
+    host = ordered(condition=HostCondition.DIRTY)
+    assert many(bought(1, host, parts=(failed,))) == 1
+    over = ordered(left=-HOUR, condition=HostCondition.DIRTY)
+    assert given_up(bought(1, over, parts=(failed,))) == [BOX]
+    mending = replace(over, goal=HostGoal.WIPED)
+    assert given_up(bought(1, mending, parts=(failed,))) == []
+
+
 def test_a_host_that_somebody_lent_is_no_supply_and_still_counts_as_one_that_stands() -> None:
     lent = ordered(condition=HostCondition.DIRTY)
     assert many(bought(1, lent, parts=(box("other"),))) == 1

@@ -308,8 +308,28 @@ def test_empty_shelf_is_no_failure(refusal: Refusal) -> None:
     failing(scene, refusal)
     memory = scene.row.setback(OFFER)
     assert memory is not None
-    assert (memory.stock, memory.count) == (True, 1)
+    assert (memory.stock, memory.count) == (True, 0)
     assert not scene.row.losses
+
+
+def test_an_empty_shelf_between_failures_takes_none_of_them_back_nor_their_pause() -> None:
+    """An order is refused as often as a claim fails: both wait ever longer."""
+    scene = empty(1)
+    scene.turn()
+    scene.turn()
+    scene.row = scene.row.with_setback(setback(OFFER, 20 * MIN, count=3))
+    sooner = scene.row.sold_out(OFFER, "sold out", BEGIN + 15 * MIN)
+    memory = sooner.setback(OFFER)
+    assert memory is not None
+    assert (memory.stock, memory.count, memory.until) == (True, 3, BEGIN + 20 * MIN)
+    again = sooner.sold_out(OFFER, "sold out", BEGIN + 15 * MIN).setback(OFFER)
+    assert again is not None
+    assert again.until == BEGIN + 15 * MIN
+    scene.row = sooner
+    failing(scene)
+    memory = scene.row.setback(OFFER)
+    assert memory is not None
+    assert (memory.stock, memory.count) == (False, 4)
 
 
 def test_failures_back_off_ever_longer_on_the_fleet_though_every_record_is_new() -> None:

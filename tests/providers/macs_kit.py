@@ -172,7 +172,7 @@ class Project:
     """One simulated project with Macs, and the provider over it.
 
     Without an `organization` the provider does not know whose quotas to read; `most` is how many
-    hosts the fleet may order.
+    hosts the fleet may order; `others` are pools of other fleets.
     """
 
     def __init__(
@@ -183,6 +183,7 @@ class Project:
         quotas: Mapping[str, int] = NO_QUOTAS,
         organization: str = "",
         most: int | None = None,
+        others: tuple[str, ...] = (),
     ) -> None:
         self.clock = RigClock()
         self.world = World(self.clock.boot, Random(1), Options(quotas=quotas))
@@ -196,7 +197,7 @@ class Project:
             installation=HOME,
             zones=(ZONE,),
             templates={FLEET: MacTemplate(pool=pool, limits=limits)},
-            site=MacSite(pools=(pool,) if pool else (), default=pool),
+            site=MacSite(pools=(pool, *others) if pool else (), default=pool),
         )
 
     @property

@@ -6,11 +6,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 import structlog
-from macs_kit import MACHINE, NOW, OTHER, SETTLE, Project, mac, machine, name, record
+from macs_kit import FLEET, MACHINE, NOW, OTHER, SETTLE, Project, mac, machine, name, record
 
 from hostler.domain.calls import Call, Done, Outcome, Refusal, Refused
 from hostler.domain.host import HOST as HOSTS
-from hostler.domain.host import Host, HostGoal
+from hostler.domain.host import Host, HostGoal, HostOrigin
 from hostler.domain.ids import HostId, PartId
 from hostler.domain.machine import Machine
 from hostler.domain.parts import Condition, Look, Part, Scope
@@ -149,6 +149,38 @@ async def test_a_host_that_was_renamed_since_it_was_decided_on_is_left_alone(
         p.world.console.rename(p.ids[0], "pool-back")
         assert isinstance(await p.do(call), Refused)
     assert not p.changes()
+
+
+@pytest.mark.parametrize(
+    "text", [name(Stage.CLAIMED, machine=OTHER, pool="other-"), "other-hand1", "pool-hand1"]
+)
+async def test_a_name_that_a_person_gave_does_not_take_a_host_into_another_pool(text: str) -> None:
+    p = Project(others=("other-",))
+    await claimed(p)
+    p.world.console.rename(p.ids[0], text)
+    back = first(Goal.PRESENT, replace(p.machine, was_ready=NOW), tenancy_in(await look_at(p)))
+    assert isinstance(await p.do(back), Done)
+    assert p.mac.name == name(Stage.CLAIMED)
+
+
+async def test_no_name_is_written_that_nobody_could_read() -> None:
+    p = Project()
+    nobody = on_host(p, HostGoal.RETIRED, await seen(p), origin=HostOrigin.ORDERED, machine=None)
+    outcome = await p.do(nobody)
+    assert isinstance(outcome, Refused)
+    assert "no name of ours" in outcome.text
+    assert not p.changes()
+    ordered = on_host(
+        p,
+        HostGoal.RETIRED,
+        await seen(p),
+        origin=HostOrigin.ORDERED,
+        machine=None,
+        order=MACHINE,
+        buyer=FLEET,
+    )
+    assert isinstance(await p.do(ordered), Done)
+    assert p.mac.name == name(Stage.RETIRING)
 
 
 async def test_a_wipe_installs_the_newest_image_of_the_family_that_was_asked_for() -> None:

@@ -1,8 +1,10 @@
 """What is known of the private networks of Macs between one listing and the next."""
 
+from dataclasses import replace
+
 import msgspec
 import pytest
-from macs_kit import HOST, ZONE
+from macs_kit import HOST, ZONE, mac, reader
 
 from hostler.domain.ids import Zone
 from hostler.providers.scaleway.macs.api import MacApi
@@ -36,7 +38,7 @@ async def test_a_listing_that_fails_keeps_what_was_known() -> None:
     assert networks.of(ZONE) == {HOST: (Attached("net-1", 5),)}
     await networks.learn(ZONE)
     assert networks.of(ZONE) == {}
-    assert networks.of(Zone("fr-par-2")) == {}
+    assert networks.of(Zone("fr-par-2")) is None, "it was never listed"
 
 
 @pytest.mark.parametrize(
@@ -49,3 +51,12 @@ async def test_a_vlan_is_believed_once_the_host_is_in_the_network(status: str, v
     networks = Networks(Listed(Listing({"a-1": told})))
     await networks.learn(ZONE)
     assert networks.of(ZONE) == {HOST: (Attached("net-1", vlan),)}
+
+
+@pytest.mark.parametrize(("attached", "leaves"), [(None, "yes"), ({}, "")])
+def test_what_was_never_listed_may_be_in_any_network_and_is_not_put_back(
+    attached: dict[str, tuple[Attached, ...]] | None, leaves: str
+) -> None:
+    """A process began anew, and its first listing failed."""
+    part = replace(reader(), attached=attached).host(mac())
+    assert (part.note("nics"), part.note("leaving")) == ("", leaves)

@@ -57,6 +57,12 @@ KEPT = {
     5417: "S9: a start has its time again where its list is another one (the checker was wrong)",
     8098: "outfit: a login that began before its host was let go of, and taken anew, counted",
     8016: "S11: a rename came beyond settle to a parked host, which nobody wiped or gave up since",
+    10093: "S4: a refused order took back the failures of claims, so that neither backed off",
+    10212: "S11: a host in error that a person put into the pool was never given up; what was "
+    "given up without ever having had a machine got a name that nobody could read",
+    10450: "S2: a name that a person copied from another fleet took a host into that one's pool",
+    10986: "network: after a restart whose first listing failed a host counted as in no network",
+    10116: "S11: what two installations of one fleet name bought was given up by neither",
     8023: "S12: a person copied the name of an order, and that host counted as ordered and clean",
     9097: "pool: a person copied the name of a parked host onto one in use (the checker was wrong)",
     9209: "pin: a process paused before its login, and another pinned the key (as 9441)",

@@ -6,7 +6,6 @@ import structlog
 
 from hostler.domain.calls import Outcome, Refusal, Refused
 from hostler.domain.commands import Event, OrderHosts
-from hostler.domain.fleet import Setback
 from hostler.domain.gate import Act, Evidence, pass_gate
 from hostler.domain.reasons import Reason
 from hostler.domain.seen import Seen
@@ -78,7 +77,7 @@ class Buyer:
         ids = {order.id for order in command.orders}
         kept = replace(row, orders=tuple(order for order in row.orders if order.id not in ids))
         until = now + seen.fleet.timers.stock_memory
-        kept = kept.with_setback(Setback(offer=offer, why=why, until=until, stock=True))
+        kept = kept.sold_out(offer, why, until)
         told = Event(
             kind="order_refused",
             at=now,

@@ -120,7 +120,10 @@ class Fleet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setback:
-    """What is remembered against an offer: failures in a row, or empty shelves, until when."""
+    """What is remembered against an offer: failures in a row, or empty shelves, until when.
+
+    `count` is how many tries failed in a row, also those before the shelves were empty.
+    """
 
     offer: Offer
     why: str
@@ -189,6 +192,15 @@ class FleetRow:
         """Return the row with this memory in place of an older one of the same offer."""
         others = tuple(s for s in self.setbacks if s.offer != setback.offer)
         return replace(self, setbacks=(*others, setback))
+
+    def sold_out(self, offer: Offer, why: str, until: datetime) -> "FleetRow":
+        """Return the row with empty shelves noted; failures before them stay, and their pause."""
+        older = self.setback(offer)
+        failed = older.count if older is not None else 0
+        if older is not None and not older.stock:
+            until = max(until, older.until)
+        setback = Setback(offer=offer, why=why, until=until, count=failed, stock=True)
+        return self.with_setback(setback)
 
     def without_setback(self, offer: Offer) -> "FleetRow":
         """Return the row with the offer's record clean again."""

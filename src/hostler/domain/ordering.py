@@ -58,13 +58,14 @@ class Bought:
 def buy(steps: tuple[Step, ...], row: FleetRow, seen: Seen) -> Bought:
     """Return what is ordered and given up now, where hosts may be ordered, or were.
 
-    Nothing is ordered for a list of commands that is at fault.
+    Nothing is ordered for a list of commands that is at fault, nor where another installation uses
+    the fleet's name (G8): what we bought and nobody wants is given up all the same.
     """
     if seen.limits is not None:
         row = _remembered(row, seen)
     elif not any(_leased(steps, seen)):
         return Bought(row=row, steps=steps)
-    if paused(row, seen.now) or seen.fleet.protected or world_is_right(seen):
+    if paused(row, seen.now) or seen.fleet.protected:
         return Bought(row=row, steps=steps)
     purchase = default(_situation(steps, row, seen))
     ends = {end.host: end for end in purchase.ends}
@@ -72,8 +73,8 @@ def buy(steps: tuple[Step, ...], row: FleetRow, seen: Seen) -> Bought:
     keeps = tuple(_retired(seen.hosts[host], end, seen) for host, end in _untied(ends, seen))
     ended = sum(after is not step for after, step in zip(given_up, steps, strict=True))
     kept = len(ends) - ended - len(keeps)  # what cannot be ended yet is not bought anew
-    broken = seen.revision.broken is not None
-    orders = () if broken else _orders(max(0, purchase.order - kept), row, seen)
+    barred = seen.revision.broken is not None or bool(world_is_right(seen))
+    orders = () if barred else _orders(max(0, purchase.order - kept), row, seen)
     return Bought(
         row=evolve(row, orders=(*row.orders, *orders)),
         steps=given_up,
@@ -199,8 +200,13 @@ def _leased(steps: tuple[Step, ...], seen: Seen) -> Iterator[Leased]:
 
 
 def _is_of_no_use(host: Host, seen: Seen) -> bool:
-    """Tell whether a host failed so often that it is left alone, or cannot be wiped at all."""
-    return host.quarantined(seen.now) or is_overdue(host, seen.now, seen.steady)
+    """Tell whether no machine can have a host: it failed too often, or is in error and nobody's.
+
+    Who put it into the pool like that, or a wipe that never ends, is not waited for.
+    """
+    part = seen.view.part(PartId(host.id))
+    failed = host.goal is None and part is not None and part.condition is Condition.FAILED
+    return failed or host.quarantined(seen.now) or is_overdue(host, seen.now, seen.steady)
 
 
 def _rests_from(step: Step) -> datetime | None:
@@ -263,8 +269,8 @@ def _untied(ends: dict[HostId, Ended], seen: Seen) -> Iterator[tuple[HostId, End
     tied = frozenset(seen.ties.values())
     for host, end in ends.items():
         record = seen.hosts[host]
-        stuck = is_overdue(record, seen.now, seen.steady)
-        if host not in tied and (record.condition in _ENDED or stuck):
+        useless = _is_of_no_use(record, seen)
+        if host not in tied and (record.condition in _ENDED or useless):
             yield host, end
 
 

@@ -278,13 +278,14 @@ def remember(step: Step, row: FleetRow, seen: Seen) -> FleetRow:
     if before.phase is Phase.STARTING and before.offer != machine.offer:
         told = loss.REFUSALS[before.refused] if before.refused else Reason.REFUSED
         row = replace(row, creations=(*row.creations, seen.now))
-        return row.with_setback(_sold_out(before.offer, told, seen))
+        return row.sold_out(before.offer, str(told), seen.now + seen.fleet.timers.stock_memory)
     if before.phase is not Phase.STARTING or machine.phase is before.phase:
         return row
     if machine.phase is Phase.READY:
         return row.without_setback(machine.offer)
     if machine.reason in {Reason.OUT_OF_STOCK, Reason.QUOTA}:
-        return row.with_setback(_sold_out(machine.offer, machine.reason, seen))
+        until = seen.now + seen.fleet.timers.stock_memory
+        return row.sold_out(machine.offer, machine.reason, until)
     failed = machine.phase in {Phase.BROKEN, Phase.STOPPING}
     if machine.ending is not None or not failed or machine.reason == Reason.OUTFIT_BROKEN:
         return row
@@ -297,13 +298,12 @@ def remember(step: Step, row: FleetRow, seen: Seen) -> FleetRow:
     )
 
 
-def _sold_out(offer: Offer, why: str, seen: Seen) -> Setback:
-    until = seen.now + seen.fleet.timers.stock_memory
-    return Setback(offer=offer, why=str(why), until=until, stock=True)
-
-
 def _failures(older: Setback | None, now: datetime) -> int:
-    """Return how many tries in a row failed; those that were under way together count as one."""
-    if older is None or older.stock:
+    """Return how many tries in a row failed; those that were under way together count as one.
+
+    Empty shelves between them take none of them back.
+    """
+    if older is None:
         return 1
-    return older.count if now < older.until else older.count + 1
+    together = now < older.until and not older.stock
+    return max(1, older.count if together else older.count + 1)

@@ -30,6 +30,7 @@ IDLE = LEASE + 4 * HOUR
 """So long, past its window, nobody may be on a host that is kept: buying another costs less."""
 _AT_WORK = frozenset({Phase.STARTING, Phase.READY})
 _FREE = frozenset({"ordered", "parked"})
+_OTHERS = "the mark of another installation"
 _LOST = frozenset({HostCondition.RETIRING, HostCondition.QUARANTINED, HostCondition.GONE})
 Fleets = tuple[str, FleetName]
 
@@ -195,5 +196,12 @@ class Purchases:
         machine = book.machines.get(held) if held is not None else None
         rests = machine is None or machine.phase is Phase.RESTING
         row = book.rows.get(record.fleet) if record.fleet is not None else None
-        paused = row is not None and row.pause is not None
+        paused = row is not None and (row.pause is not None or self._is_barred(row, book))
         return rests and not paused and not (machine is not None and machine.hold)
+
+    def _is_barred(self, row: FleetRow, book: Book) -> bool:
+        """Tell whether a fleet lacks machines, and may make none: its name is another's too."""
+        if _OTHERS not in row.condition:
+            return False
+        at_work = sum(machine.phase in _AT_WORK for machine in book.living(row.name))
+        return at_work < row.wished(book.fleets[row.name])

@@ -173,7 +173,7 @@ def host_in(call: Call) -> HostId:
 @lru_cache(maxsize=100_000)
 def next_of(home: InstallationId, call: Call, answers: tuple[Shown, ...]) -> Write | Outcome | None:
     """Return what a deed writes next, or what it comes to; None where it reads first."""
-    deeds = MacDeeds(_Replay(answers), _Nowhere(), lambda _: reader_of(home), home)
+    deeds = MacDeeds(_Replay(answers), _Nowhere(), lambda _: reader_of(home), home, lambda _: POOL)
     try:
         return _run(deeds.do(call))
     except _Stopped as stopped:

@@ -13,7 +13,7 @@ from hostler.domain.calls import Call, Done, Effect, Outcome, Refusal, Refused
 from hostler.domain.host import HOST, tenancy
 from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId, PartId, Zone
 from hostler.domain.parts import Part
-from hostler.domain.stages import AT_HOME
+from hostler.domain.stages import AT_HOME, WAITING
 from hostler.ports.clock import Clock
 from hostler.providers.scaleway.errors import (
     TROUBLE,
@@ -59,9 +59,10 @@ class MacDeeds:
         clock: Clock,
         reader: Callable[[Zone], MacReader],
         installation: InstallationId,
+        pool_of: Callable[[FleetName], str],
     ) -> None:
         self._api, self._clock, self._reader = api, clock, reader
-        self._installation = installation
+        self._installation, self._pool_of = installation, pool_of
         self._images, self._quotas = Images(api), Quotas(api)
         self._ways: Mapping[str, Callable[[Errand], Awaitable[Outcome]]] = {
             ways.FREE: self._free,
@@ -130,32 +131,37 @@ class MacDeeds:
         name = str(self._name(call, mac, stage))
         if mac.name == name:
             return self._done(call, mac)
-        return self._done(
-            call, await self._api.change(call.zone, mac.id, {"name": name}, by=errand.by)
-        )
+        if name_of(name) is None:  # nobody of us would know it again
+            return Refused(why=Refusal.INVALID, text=f"no name of ours: {name!r}")
+        told = await self._api.change(call.zone, mac.id, {"name": name}, by=errand.by)
+        return self._done(call, told)
 
     def _name(self, call: Call, mac: Mac, stage: Stage) -> Name:
-        """Return the name of a stage; the pool that the host came from stays in it."""
-        old = name_of(mac.name or "")
-        pool = self._reader(call.zone).host(mac).note("pool")
-        digest = pool_digest(pool) if pool or old is None else old.pool
+        """Return the name of a stage; the pool that the host came from stays in it.
+
+        A name that a person gave it says nothing of that: a machine's host is of its fleet's pool.
+        """
+        old, part = name_of(mac.name or ""), self._reader(call.zone).host(mac)
         fleet, machine = str(call.arg("fleet") or ""), str(call.arg("machine") or "")
         if old is not None and not (fleet and machine):
             fleet, machine = old.fleet, old.machine
+        pool, waits = part.note("pool"), part.note("stage") in WAITING
+        if old is None or not (waits or old.machine == machine):
+            pool = str(call.arg("pool") or "") or self._pool_of(FleetName(fleet))
         return Name(
             stage=stage,
             installation=self._installation,
             fleet=FleetName(fleet),
             machine=MachineId(machine),
-            pool=digest,
+            pool=pool_digest(pool) if pool or old is None else old.pool,
         )
 
     async def _free(self, errand: Errand) -> Outcome:
         call, mac = errand.call, errand.mac
         if mac.status not in _READY:
             return Refused(why=Refusal.BUSY, text=f"it is {mac.status}")
-        body: dict[str, object] = {"name": str(call.arg("name"))}
-        return self._done(call, await self._api.change(call.zone, mac.id, body, by=errand.by))
+        name: dict[str, object] = {"name": str(call.arg("name"))}
+        return self._done(call, await self._api.change(call.zone, mac.id, name, by=errand.by))
 
     async def _reinstall(self, errand: Errand) -> Outcome:
         call, mac = errand.call, errand.mac

@@ -92,13 +92,14 @@ def _put_back(host: Host, part: Part) -> tuple[Call, ...]:
 
 
 def _rename(host: Host, part: Part, stage: Stage) -> Call:
+    """Give a host a name of its own: of its last machine, or of its order, as nobody had it yet."""
     call = marking(
         part,
         stage,
         HOST,
         ("host", host.id),
-        ("fleet", host.fleet or FleetName("")),
-        ("machine", host.machine or MachineId("")),
+        ("fleet", host.fleet or host.buyer or FleetName("")),
+        ("machine", host.machine or host.order or MachineId("")),
         ("pool", host.pool),
     )
     return replace(call, effect=Effect.DESTROY)

@@ -27,7 +27,7 @@ class Read:
     """A Mac as it was shown last, and the parts that it was read as."""
 
     mac: Mac
-    attached: tuple[Attached, ...]
+    attached: tuple[Attached, ...] | None
     host: Part
     tenancy: Part | None
 
@@ -130,7 +130,7 @@ class MacLooker:
 
     def _known(self, reader: MacReader, mac: Mac) -> tuple[Part, Part | None]:
         """Return the parts of a Mac: the same objects as long as it is shown the same."""
-        attached = reader.attached.get(mac.id, ())
+        attached = reader.within(mac)
         read = self._read_before.get(mac.id)
         if read is None or read.mac != mac or read.attached != attached:
             read = Read(mac, attached, reader.host(mac), reader.tenancy(mac))

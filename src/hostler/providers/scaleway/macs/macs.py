@@ -90,7 +90,7 @@ class Macs:
         self._networks = Networks(self._api)
         networks = self._networks if self._wanted else None
         self._looker = MacLooker(self._api, clock, self._reader, networks)
-        self._deeds = MacDeeds(self._api, clock, self._reader, installation)
+        self._deeds = MacDeeds(self._api, clock, self._reader, installation, self.pool_of)
 
     @property
     def traits(self) -> Traits:
@@ -105,7 +105,7 @@ class Macs:
             site.pools,
             site.default,
             site.prices,
-            self._networks.of(zone),
+            self._networks.of(zone) if self._wanted else {},
             self._wanted,
         )
 

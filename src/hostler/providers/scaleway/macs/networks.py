@@ -30,7 +30,10 @@ class Attached:
 
 
 class Networks:
-    """Lists attachments, zone by zone. One whose listing fails keeps what was known of it."""
+    """Lists attachments, zone by zone. One whose listing fails keeps what was known of it.
+
+    A zone that was never listed is not known: its hosts may be in any network.
+    """
 
     def __init__(self, api: MacApi) -> None:
         self._api = api
@@ -42,9 +45,9 @@ class Networks:
         if not listing.error:
             self._known[zone] = _by_mac(listing.found.values())
 
-    def of(self, zone: Zone) -> Mapping[str, tuple[Attached, ...]]:
-        """Return what each Mac of a zone is in."""
-        return self._known.get(zone, {})
+    def of(self, zone: Zone) -> Mapping[str, tuple[Attached, ...]] | None:
+        """Return what each Mac of a zone is in; None where that is not known."""
+        return self._known.get(zone)
 
 
 def _by_mac(attachments: Iterable[Attachment]) -> dict[str, tuple[Attached, ...]]:

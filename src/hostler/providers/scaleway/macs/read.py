@@ -27,7 +27,11 @@ DEFAULT_NAME = "apple-silicon-"
 
 @dataclass(frozen=True, slots=True)
 class MacReader:
-    """Reads the Macs of one zone. `default` is the pool of claims whose own is not known."""
+    """Reads the Macs of one zone. `default` is the pool of claims whose own is not known.
+
+    `attached` is which networks each Mac is in, None where that is not known; `networks` is which
+    of them each fleet wants.
+    """
 
     zone: Zone
     installation: InstallationId
@@ -35,12 +39,16 @@ class MacReader:
     pools: tuple[str, ...] = ()
     default: str = ""
     prices: Mapping[str, float] = field(default_factory=dict[str, float])
-    attached: Mapping[str, tuple[Attached, ...]] = field(
+    attached: Mapping[str, tuple[Attached, ...]] | None = field(
         default_factory=dict[str, tuple[Attached, ...]]
     )
     networks: Mapping[FleetName, tuple[str, ...]] = field(
         default_factory=dict[FleetName, tuple[str, ...]]
     )
+
+    def within(self, mac: Mac) -> tuple[Attached, ...] | None:
+        """Return which networks a Mac is in; None where that is not known."""
+        return None if self.attached is None else self.attached.get(mac.id, ())
 
     def host(self, mac: Mac) -> Part:
         """Return the Mac itself as a part; whose it is stands in its notes, for it has no mark."""
@@ -67,7 +75,7 @@ class MacReader:
             installation=name.installation, fleet=name.fleet, machine=name.machine, attempt=0
         )
         stands = tenancy_condition(name.stage, mac.status or "")
-        wanted, attached = self.networks.get(name.fleet, ()), self.attached.get(mac.id, ())
+        wanted, attached = self.networks.get(name.fleet, ()), self.within(mac) or ()
         if stands is Condition.UP and not is_wired(wanted, attached):
             stands = Condition.STARTING
         return self._part(mac, name.machine, mark, stands)
@@ -99,7 +107,8 @@ class MacReader:
         )
 
     def _notes(self, mac: Mac, name: Name | None) -> tuple[tuple[str, str], ...]:
-        attached = self.attached.get(mac.id, ())
+        known = self.within(mac)
+        attached = known or ()
         notes = (
             ("stage", self._stage(mac.name or "", name)),
             ("named", str(name.stage) if name else ""),
@@ -116,7 +125,7 @@ class MacReader:
             ("commitment", _renewal(mac.commitment)),
             ("networks", "" if mac.vpc_status in {None, "vpc_disabled"} else mac.vpc_status or ""),
             ("nics", inside(attached)),
-            ("leaving", "yes" if any(one.leaves for one in attached) else ""),
+            ("leaving", "yes" if known is None or any(one.leaves for one in known) else ""),
             ("witness", self._witness(mac)),
             ("user", mac.ssh_username or ""),
             ("arch", "arm64"),
