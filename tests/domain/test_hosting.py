@@ -255,6 +255,18 @@ def test_a_free_host_that_bears_another_name_was_used_by_somebody(stage: str, pr
     assert step.goal is None
 
 
+@pytest.mark.parametrize("stage", ["ordered", "parked"])
+def test_a_free_host_that_we_pay_for_and_that_is_in_error_is_wiped(stage: str) -> None:
+    """That mends it, and costs less than another one; in the pool it is nobody's to mend."""
+    failed = box(stage, Condition.FAILED)
+    step = decided(hosts_seen(replace(FREE, name=failed.name), failed, now=LATER))
+    assert (step.host.condition, step.goal) == (HostCondition.DIRTY, HostGoal.WIPED)
+    assert step.host.wiped is None
+    pooled = box("pool", Condition.FAILED)
+    step = decided(hosts_seen(replace(FREE, name=pooled.name), pooled, now=LATER))
+    assert (step.host.condition, step.goal) == (HostCondition.FREE, None)
+
+
 @pytest.mark.parametrize("stage", ["wiping", "retiring", "quarantined"])
 def test_a_parked_host_that_bears_an_older_name_of_ours_again_is_wiped_anew(stage: str) -> None:
     """An old rename came beyond settle: nobody else takes what we parked. One that is in the pool

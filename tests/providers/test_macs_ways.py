@@ -30,7 +30,7 @@ from hostler.domain.host import HostGoal, HostOrigin, ReleasePolicy, tenancy
 from hostler.domain.machine import RESTED, RETIRE, Asked, Fate, Machine
 from hostler.domain.outfit import REBOOT
 from hostler.domain.parts import Part
-from hostler.domain.phases import Goal
+from hostler.domain.phases import Goal, Phase
 from hostler.providers.scaleway.macs import hostways, ways
 from hostler.providers.scaleway.macs.names import Stage
 from hostler.providers.scaleway.macs.read import SERVER
@@ -271,6 +271,18 @@ def test_a_host_that_lost_its_name_while_its_machine_rested_is_taken_as_any_othe
         claims = (replace(claims[0], fate=back, at=RESTED_AT + SETTLE),)
     of = machine(was_ready=NOW, asked=claims).with_fact(RESTED, RESTED_AT)
     assert kinds(Goal.PRESENT, of, tenancy_part(None)) == [expected]
+
+
+@pytest.mark.parametrize("phase", [Phase.READY, Phase.DRAINING])
+def test_a_host_in_use_is_taken_back_as_it_is_though_its_machine_rested_and_was_refused(
+    phase: Phase,
+) -> None:
+    """Jobs run on it: it is not wiped, as it would be before it is ready again."""
+    refused = replace(marked(Stage.CLAIMED), fate=Fate.REFUSED, at=RESTED_AT + SETTLE)
+    of = machine(was_ready=NOW, asked=(refused,), phase=phase).with_fact(RESTED, RESTED_AT)
+    assert kinds(Goal.PRESENT, of, tenancy_part(None)) == ["mac.mark.claimed"]
+    waking = replace(of, phase=Phase.STARTING)
+    assert kinds(Goal.PRESENT, waking, tenancy_part(None)) == ["mac.mark.pending"]
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,9 @@ KEPT = {
     "given up without ever having had a machine got a name that nobody could read",
     10450: "S2: a name that a person copied from another fleet took a host into that one's pool",
     10986: "network: after a restart whose first listing failed a host counted as in no network",
+    11402: "outfit: a machine in use whose name was taken, and whose claim was refused, was wiped, "
+    "for it had rested once",
+    11654: "S2: another host was ordered in place of a free one in error, which a wipe mends",
     10116: "S11: what two installations of one fleet name bought was given up by neither",
     8023: "S12: a person copied the name of an order, and that host counted as ordered and clean",
     9097: "pool: a person copied the name of a parked host onto one in use (the checker was wrong)",

@@ -200,13 +200,14 @@ def _leased(steps: tuple[Step, ...], seen: Seen) -> Iterator[Leased]:
 
 
 def _is_of_no_use(host: Host, seen: Seen) -> bool:
-    """Tell whether no machine can have a host: it failed too often, or is in error and nobody's.
+    """Tell whether no machine can have a host: it failed too often, or is in error in the pool.
 
-    Who put it into the pool like that, or a wipe that never ends, is not waited for.
+    Under our own name an error is wiped away; there nobody mends it.
     """
     part = seen.view.part(PartId(host.id))
-    failed = host.goal is None and part is not None and part.condition is Condition.FAILED
-    return failed or host.quarantined(seen.now) or is_overdue(host, seen.now, seen.steady)
+    failed = part is not None and part.condition is Condition.FAILED and host.goal is None
+    pooled = failed and part is not None and part.note("stage") == "pool"
+    return pooled or host.quarantined(seen.now) or is_overdue(host, seen.now, seen.steady)
 
 
 def _rests_from(step: Step) -> datetime | None:

@@ -15,7 +15,7 @@ from .hostseen import HostsSeen
 from .ids import PartId
 from .machine import Asked, Fate
 from .parts import Condition, Part
-from .stages import AT_HOME, GIVEN_UP, OTHERS, TENANT
+from .stages import AT_HOME, GIVEN_UP, OTHERS, TENANT, WAITING
 
 _IN_USE = TENANT - {"releasing"}
 """The stages of names that a wipe of ours never leaves."""
@@ -43,11 +43,18 @@ def left(host: Host, part: Part, seen: HostsSeen) -> Host:
     Also where it is a name of the pool: that is not the one that we gave it after its wipe.
     """
     if part.note("stage") in AT_HOME and part.name == seen.hosts[host.id].name:
-        return host
+        broken = part.condition is Condition.FAILED and part.note("stage") in WAITING
+        return _mended(host, seen) if broken else host
     goal = HostGoal.WIPED if _is_named_late(host, part) else None
     void = replace(unproved(host), goal=goal)
     why = "an older name came late" if goal else "somebody else took it"
     return void.now(HostCondition.DIRTY, seen.now, why)
+
+
+def _mended(host: Host, seen: HostsSeen) -> Host:
+    """Return a host in error that waits under our own name, which we pay for: a wipe mends it."""
+    void = replace(unproved(host), goal=HostGoal.WIPED)
+    return void.now(HostCondition.DIRTY, seen.now, "it is in error")
 
 
 def _is_named_late(host: Host, part: Part) -> bool:

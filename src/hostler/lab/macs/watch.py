@@ -203,12 +203,19 @@ class MacWatch(Watch):
             self._judge_records(change, by, book)
 
     def _judge_records(self, change: Change, by: Asked, book: Book) -> None:
-        """What a live record has is its own machine's; but who is lent a host cannot know that."""
+        """What a live record has is its own machine's; but who is lent a host cannot know that.
+
+        Nor does a machine wipe its own host while it is ready: whoever was handed it is on it.
+        """
         mine = book.own == by.ours[0]
         if change.before.lent in by.ours and not mine:
             return
         for machine in book.living():
-            if machine.host != change.host or machine.id == by.machine:
+            if machine.host != change.host:
+                continue
+            if machine.id == by.machine:
+                if change.what == "wiped" and machine.phase is Phase.READY:
+                    self._wrong("S5", f"{machine.id} wipes {change.host}, and is ready", change)
                 continue
             used = machine.phase in _USED and not self._was_handled(machine)
             if used or (mine and machine.phase in LIVE):

@@ -15,7 +15,7 @@ from hostler.domain.host import tenancy
 from hostler.domain.ids import HostId, PartId
 from hostler.domain.machine import RESTED, RETIRE, Asked, Fate, Machine, Origin
 from hostler.domain.parts import Condition, Part, Slot
-from hostler.domain.phases import Goal
+from hostler.domain.phases import Goal, Phase
 from hostler.domain.shown import came_late, witness_of
 
 from .images import family_key
@@ -29,6 +29,7 @@ ATTACH = "mac.attach"
 UNCOMMIT, DETACH, DELETE, SCHEDULE = "mac.uncommit", "mac.detach", "mac.delete", "mac.schedule"
 
 STAGES = frozenset(str(stage) for stage in Stage)
+_IN_USE = frozenset({Phase.READY, Phase.DRAINING})
 _OPEN_TO_US = STAGES | {"pool"}
 """The stages from which a host that is a machine's by its tie may be marked for that machine."""
 
@@ -139,9 +140,11 @@ class Way:
     def _again(self) -> tuple[Call, ...]:
         """Mark a host that is ours by its tie, and lost its name to somebody or a late call.
 
-        One that rested may have been used under that name: it is taken as any other host.
+        One that rested may have been used under that name: it is taken as any other host. Where the
+        machine is ready it is in use, and whatever was asked for since is over.
         """
-        used = self.machine.was_ready is not None and not self._has_rested()
+        in_use = self.machine.phase in _IN_USE or not self._has_rested()
+        used = self.machine.was_ready is not None and in_use
         return (_mark(self.machine, self.part, Stage.CLAIMED if used else Stage.PENDING),)
 
     def resting(self) -> tuple[Call, ...]:
