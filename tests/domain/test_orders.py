@@ -14,7 +14,7 @@ from hostler.domain.phases import Phase
 from hostler.domain.seen import Seen
 from hostler.domain.step import Step
 from hostler.testing.hostscene import SETTLE, box, fleet_seen, on_host, record
-from hostler.testing.pieces import BEGIN, OFFER
+from hostler.testing.pieces import BEGIN, FLEET, OFFER
 
 ORDER = Order(id=machine_id(9), offer=OFFER, at=BEGIN)
 LATER = BEGIN + timedelta(minutes=1)
@@ -54,14 +54,24 @@ def test_a_host_is_ordered_where_none_is_free_or_coming() -> None:
     assert many(seen(box("ordered"), hosts=(coming,)), ORDER) == 0
 
 
-def test_an_order_counts_until_looks_had_time_to_show_its_host() -> None:
-    """One that no look shows twice settle after it is lost: another takes its place."""
+def after(at: datetime, order: Order, *parts: Part) -> tuple[int, Order]:
+    """Return how many are ordered after a look that began then, and the order as it is kept."""
+    found = bought(seen(*parts, now=at, looked=at), order)
+    return (len(found.order.orders) if found.order else 0), found.row.orders[0]
+
+
+def test_an_order_counts_until_two_looks_lack_what_they_had_to_show() -> None:
+    """One list may lack everything: no other host is bought in its place for that."""
     second = timedelta(seconds=1)
-    lost = BEGIN + 2 * SETTLE
-    assert many(seen(now=lost - second, looked=lost - second), ORDER) == 0
-    assert many(seen(now=lost, looked=lost), ORDER) == 1
+    gap = max(SETTLE, FLEET.timers.absence_gap)
+    first = BEGIN + 2 * SETTLE
+    assert after(first - second, ORDER) == (0, ORDER), "it may not be shown yet"
+    many, order = after(first, ORDER)
+    assert (many, order.missing) == (0, first)
+    assert after(first + gap - second, order) == (0, order)
+    assert after(first + gap, order)[0] == 1
     shown = box("ordered", holder=ORDER.id)
-    assert many(seen(shown, now=lost, looked=lost), ORDER) == 0
+    assert after(first + gap, order, shown) == (0, ORDER), "it came after all"
 
 
 def test_steps_are_as_they_were_where_nothing_is_given_up() -> None:

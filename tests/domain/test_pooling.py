@@ -108,3 +108,10 @@ def test_what_is_taken_over_is_wiped_anew_or_goes_on_to_its_end(
     assert (host.wiped, host.machine) == (None, HIS)
     assert host.image == FLEET.offers[0].image
     assert not [*taken_over((replace(part, mark=None),), seen(part))]
+
+
+def test_a_host_that_a_machine_has_is_not_taken_over_whatever_it_is_called() -> None:
+    """A person copied another machine's name onto it: it is in use."""
+    part = foreign("wiping")
+    held = seen(part, hosts=(record(wiped=BEGIN),), ties={MINE: BOX})
+    assert not [*taken_over((part,), held)]

@@ -134,11 +134,15 @@ class Setback:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """A host that was ordered: the id that its name bears, kept before the order is sent."""
+    """A host that was ordered: the id that its name bears, kept before the order is sent.
+
+    `missing` is the beginning of the first look that had to show it, and lacked it.
+    """
 
     id: MachineId
     offer: Offer
     at: datetime
+    missing: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

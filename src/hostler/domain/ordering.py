@@ -101,7 +101,7 @@ def _remembered(row: FleetRow, seen: Seen) -> FleetRow:
     if not sizes or sizes[-1].size != wished:
         sizes = (*sizes, Sized(at=seen.now, size=wished))
     young = tuple(s for s in sizes[:-1] if seen.now - s.at < _REMEMBERED)
-    orders = tuple(order for order in row.orders if seen.now - order.at < _DAY)
+    orders = tuple(_looked_for(order, seen) for order in row.orders if seen.now - order.at < _DAY)
     return evolve(row, sizes=(*young, sizes[-1])[-_MOST:], orders=orders)
 
 
@@ -241,17 +241,37 @@ def _is_at_hand(host: Host, part: Part) -> bool:
 def _is_coming(order: Order, seen: Seen) -> bool:
     """Tell whether an order is under way: its host is not delivered, or may still show up.
 
-    Until a complete look that began settle and more after the order lacks it, it may.
+    Until two complete looks, a gap apart, lack what they had to show, it may.
     """
     for host in seen.hosts.values():
         if host.order == order.id:
             return host.condition is HostCondition.COMING
-    for sighting in seen.view.sightings.values():
-        part = sighting.part  # its record is made by the hosts' own turn, which comes after ours
-        if part.note("stage") == "ordered" and part.note("holder") == order.id:
-            return True
-    whole = seen.view.whole.get((order.offer.zone, seen.traits.hosts))
-    return whole is None or whole - order.at < 2 * seen.traits.settle
+    whole = _shown_at(order, seen)
+    if order.missing is None or whole is None:
+        return True
+    since = max(order.missing, seen.jumped or order.missing)
+    return whole - since < max(seen.fleet.timers.absence_gap, seen.traits.settle)
+
+
+def _looked_for(order: Order, seen: Seen) -> Order:
+    """Return the order with since when looks lack its host; one that is seen is not missing.
+
+    Its record is made by the hosts' own turn, which comes after ours.
+    """
+    shown = any(
+        part.note("stage") == "ordered" and part.note("holder") == order.id
+        for part in (sighting.part for sighting in seen.view.sightings.values())
+    )
+    whole = _shown_at(order, seen)
+    if shown or any(host.order == order.id for host in seen.hosts.values()):
+        return evolve(order, missing=None)
+    late = whole is not None and whole - order.at >= 2 * seen.traits.settle
+    return evolve(order, missing=order.missing or whole) if late else order
+
+
+def _shown_at(order: Order, seen: Seen) -> datetime | None:
+    """Return when the newest complete look at an order's zone began."""
+    return seen.view.whole.get((order.offer.zone, seen.traits.hosts))
 
 
 def _given_up(step: Step, ends: dict[HostId, Ended], seen: Seen) -> Step:

@@ -71,10 +71,12 @@ def given_up(account: AccountName, seen: Seen) -> Iterator[KeepHost]:
 def taken_over(parts: Iterable[Part], seen: Seen) -> Iterator[KeepHost]:
     """Yield a record for each host that another installation kept and that is adopted: wiped anew.
 
-    What was being given up goes on to its end.
+    What was being given up goes on to its end. A host that a machine of ours has stays as it is,
+    whatever it is called.
     """
+    tied = frozenset(seen.ties.values())
     for part in parts:
-        if part.slot.kind != seen.traits.hosts or part.mark is None:
+        if part.slot.kind != seen.traits.hosts or part.mark is None or HostId(part.id) in tied:
             continue
         retires = part.note("named") == "retiring"
         known = seen.hosts.get(HostId(part.id))
