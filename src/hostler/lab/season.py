@@ -50,6 +50,7 @@ class Season:
         self.cadence = self.ground.land.cadence
         self.loop, self.watch = self.ground.loop, self.ground.watch
         self.world, self.trace = self.ground.world, self.ground.trace
+        self._led = 0.0
 
     # ------------------------------------------------------------ how it goes
 
@@ -93,7 +94,19 @@ class Season:
             self._tick()
 
     def _tick(self) -> None:
-        self.watch.tick(awake=any(process.alive for process in self.ground.processes))
+        self.watch.tick(awake=self._could_act())
+
+    def _could_act(self) -> bool:
+        """Tell whether an engine could act: one leads, or somebody should have led for long.
+
+        Who died holds its lease to its end, and whoever takes it waits as long once more.
+        """
+        alive = [process for process in self.ground.processes if process.alive]
+        now = self.loop.time()
+        if any(process.holds_lease() for process in alive):
+            self._led = now
+        patience = 2 * self.ground.land.settings.lease_ttl.total_seconds()
+        return bool(alive) and (self._led == now or now - self._led > patience)
 
     async def _come_to_rest(self, operator: Operator, strokes: Strokes) -> None:
         """Wait until nothing happens any more; what keeps happening is the violation."""
