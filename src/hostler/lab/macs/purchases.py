@@ -122,10 +122,12 @@ class Purchases:
         """No more is ordered than was lacking: what is at work or free of its own is counted.
 
         Both hosts of an order that the world doubled are there before the first is judged: they
-        count as one for as long as they bear its name.
+        count as one for as long as they bear its name. What is to end, and is only held, is no
+        supply.
         """
         tied = set[str | None](book.ties)
-        at_work = {m.host for m in book.living(fleet) if m.phase in _AT_WORK and m.host}
+        living = [m for m in book.living(fleet) if m.ending is None]
+        at_work = {m.host for m in living if m.phase in _AT_WORK and m.host}
         free = {
             fact.name if fact.whose is not None and fact.whose[0] == "ordered" else host
             for host, fact in self.truth.hosts.items()
