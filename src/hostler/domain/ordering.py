@@ -205,9 +205,10 @@ def _is_of_no_use(host: Host, seen: Seen) -> bool:
     Under our own name an error is wiped away; there nobody mends it.
     """
     part = seen.view.part(PartId(host.id))
-    failed = part is not None and part.condition is Condition.FAILED and host.goal is None
-    pooled = failed and part is not None and part.note("stage") == "pool"
-    return pooled or host.quarantined(seen.now) or is_overdue(host, seen.now, seen.steady)
+    failed = part is not None and part.condition is Condition.FAILED
+    pooled = part is not None and part.note("stage") == "pool" and host.goal is None
+    stuck = host.quarantined(seen.now) or is_overdue(host, seen.now, seen.steady)
+    return (failed and pooled) or stuck
 
 
 def _rests_from(step: Step) -> datetime | None:
