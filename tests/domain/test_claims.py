@@ -258,6 +258,15 @@ def test_a_host_that_became_somebody_elses_before_its_claim_is_let_go(
         assert step.events[0].reason == Reason.HOST_LOST
 
 
+def test_a_host_that_another_name_shows_is_let_go_when_our_own_can_come_no_more() -> None:
+    """Until then our rename may land over that name, and the host would be nobody's work."""
+    machine = starting(replace(MARK, fate=Fate.DONE))
+    for late, kept in ((timedelta(0), True), (SECOND, False)):
+        seen = fleet_seen((machine,), (box("other"),), now=BEGIN + SETTLE + late)
+        step = lets_go(Step(before=machine, machine=machine, parts=()), seen)
+        assert (step.machine is machine) is kept
+
+
 def test_a_host_that_no_look_shows_is_let_go_after_settle() -> None:
     machine = starting(MARK)
     step = Step(before=machine, machine=machine, parts=())

@@ -252,7 +252,11 @@ def _left(place: Place) -> Place:
 
 
 def _has_it(step: Step, seen: Seen) -> bool:
-    """Tell whether the host is, or may still become, this machine's."""
+    """Tell whether the host is, or may still become, this machine's.
+
+    What a mark of ours was answered to may be seen as late as settle, over whatever name it has
+    until then.
+    """
     machine = step.machine
     parts = (part for part in step.parts if host_of(part.id) == machine.host)
     if any(part.mark is not None or part.status == "promised" for part in parts):
@@ -263,6 +267,10 @@ def _has_it(step: Step, seen: Seen) -> bool:
     if sighting is None:
         return _may_show(machine) or looked is None or looked <= newest + seen.traits.settle
     if seen.view.shown(sighting) <= newest or sighting.part.note("holder") == machine.id:
+        return True
+    marks = (a.closed or a.at for a in machine.asked if a.aim and a.fate is Fate.DONE)
+    shown = seen.view.shown(sighting)
+    if any(shown <= marked + seen.traits.settle for marked in marks):
         return True
     stage = sighting.part.note("stage")
     named = machine.fact(ADOPTED) is not None and stage != "foreign"
