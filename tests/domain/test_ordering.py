@@ -8,7 +8,7 @@ import pytest
 from hostler.domain.buying import Limits
 from hostler.domain.fleet import FleetRow
 from hostler.domain.host import Host, HostCondition, HostGoal, HostOrigin, ReleasePolicy
-from hostler.domain.ids import FleetName, HostId
+from hostler.domain.ids import FleetName, HostId, machine_id
 from hostler.domain.machine import Machine
 from hostler.domain.ordering import Bought, buy
 from hostler.domain.parts import Condition, Part
@@ -29,11 +29,17 @@ def bought(
     parts: tuple[Part, ...] = (),
     most: int = 3,
     steady: datetime = BEGIN,
+    left: tuple[HostId, ...] = (),
 ) -> Bought:
-    """Return what a fleet of a size buys and gives up; it may buy up to `most` hosts."""
+    """Return what a fleet of a size buys and gives up; it may buy up to `most` hosts.
+
+    `left` are hosts that are tied to machines which are over.
+    """
     seen: Seen = fleet_seen(machines, parts, hosts=hosts)
     seen = replace(seen, fleet=replace(seen.fleet, size=size), limits=Limits(most=most, batch=9))
     seen = replace(seen, steady=steady, ties={m.id: m.host for m in machines if m.host})
+    over = {machine_id(90 + nth): host for nth, host in enumerate(left)}
+    seen = replace(seen, ties={**seen.ties, **over})
     steps = tuple(Step(before=machine, machine=machine, parts=()) for machine in machines)
     return buy(steps, FleetRow(name=WEB, created=BEGIN), seen)
 
@@ -132,6 +138,13 @@ def test_a_host_that_fits_no_offer_is_no_supply_and_is_given_up_at_the_end_of_it
     assert many(bought(1, unfit, parts=(busy,))) == 0, "it will be free soon"
     over = replace(unfit, paid_until=BEGIN - HOUR)
     assert given_up(bought(0, over, parts=(box("parked"),))) == [BOX]
+
+
+def test_a_host_that_is_still_tied_to_a_machine_that_is_over_is_supply() -> None:
+    """A process died between the tie and the record: it is loosened in this turn."""
+    host, shown = ordered(left=5 * HOUR), box("ordered", delivered="yes")
+    assert many(bought(1, host, parts=(shown,))) == 1, "it fits no offer"
+    assert many(bought(1, host, parts=(shown,), left=(BOX,))) == 0
 
 
 def test_what_cannot_be_given_up_yet_is_not_bought_once_more() -> None:

@@ -70,6 +70,7 @@ KEPT = {
     12612: "S9: nobody led, for leases of two that died in turn had to end (the checker was wrong)",
     12689: "S2: a host was ordered for a machine that was to end, and held (the checker was wrong)",
     13838: "S7: a host was let go of that a rename of its machine then took, within settle",
+    14774: "S2: a host was ordered beside one whose tie to a machine that was over still stood",
     10116: "S11: what two installations of one fleet name bought was given up by neither",
     8023: "S12: a person copied the name of an order, and that host counted as ordered and clean",
     9097: "pool: a person copied the name of a parked host onto one in use (the checker was wrong)",

@@ -220,14 +220,16 @@ def _rests_from(step: Step) -> datetime | None:
 def _free_from(host: Host, paid_until: datetime, seen: Seen) -> datetime | None:
     """Return from when on a host without a machine can be taken; None where somebody else has it.
 
-    One that fits no offer is of no use: it is given up at the end of its window.
+    One that fits no offer is of no use: it is given up at the end of its window. One that is tied
+    to a machine which is over is not offered to any other in this turn, and is in the next.
     """
     since, part = host.since or seen.now, seen.view.part(PartId(host.id))
     if part is None:
         return since
     if part.note("stage") in OTHERS:
         return None
-    useless = _is_at_hand(host, part) and all(free.id != host.id for free in seen.free)
+    offered = {*seen.ties.values(), *(free.id for free in seen.free)}
+    useless = _is_at_hand(host, part) and host.id not in offered
     return paid_until if useless and paid_until > seen.now else since
 
 
