@@ -190,7 +190,8 @@ class Purchases:
         mac = self.truth.mac(host)
         if mac is None or mac.deletable is None or self.now < mac.deletable:
             return False
-        if self.truth.hosts[host].whose is None:  # somebody took it out of hostler's hands
+        fact = self.truth.hosts[host]
+        if fact.whose is None or fact.given:  # somebody took it out of hostler's hands
             return False
         if record.origin is not HostOrigin.ORDERED or record.policy is not None:
             return False
