@@ -16,7 +16,7 @@ from hostler.domain.ids import (
     Zone,
     machine_id,
 )
-from hostler.domain.machine import Hold
+from hostler.domain.machine import Hold, Offer
 from hostler.domain.parts import Condition, Mark, Part, Slot
 from hostler.domain.phases import Phase
 from hostler.domain.seen import Suspect, SuspectClass
@@ -192,6 +192,25 @@ def test_leaks_with_a_look_finds_what_no_ledger_has(capsys: Out) -> None:
     result = cli(outside, capsys, "leaks", str(FILE), "--look", "--json")
     assert result.code == 3
     assert [entry["class"] for entry in result.json["suspects"]] == ["foreign"]
+
+
+def test_leaks_that_could_not_look_says_so_and_not_that_there_are_none(capsys: Out) -> None:
+    outside = InMemory()
+    outside.cloud().dead.add(Zone("z-1"))
+    told = cli(outside, capsys, "leaks", str(FILE), "--look")
+    assert (told.code, told.out) == (7, "")
+    assert "could not be looked at: z-1: the zone does not answer" in told.err
+
+
+def test_leaks_names_what_it_could_not_look_at(capsys: Out) -> None:
+    beyond = replace(FLEET, offers=(*FLEET.offers, Offer(type="small", zone=Zone("z-2"))))
+    outside = InMemory(fleets=(beyond,))
+    outside.cloud().dead.add(Zone("z-2"))
+    told = cli(outside, capsys, "leaks", str(FILE), "--look")
+    assert told.code == 0
+    assert "could not look at servers in z-2" in told.err
+    found = cli(outside, capsys, "leaks", str(FILE), "--look", "--json").json
+    assert "servers in z-2" in found["incomplete"]
 
 
 # ------------------------------------------------------------------ story

@@ -17,6 +17,13 @@ def whole_hosts(seen: HostsSeen) -> HostsSeen:
     return seen
 
 
+def unseen(view: View) -> dict[str, str]:
+    """Return each place that could not be looked at whole, with why."""
+    return {
+        f"{kind}s in {zone}": looked.error for (zone, kind), looked in sorted(view.failed.items())
+    }
+
+
 def _check(view: View) -> None:
     if view.failed and not view.whole:
         errors = dict.fromkeys(f"{zone}: {found.error}" for (zone, _), found in view.failed.items())

@@ -20,6 +20,7 @@ from . import as_json, pictures
 from .events import newest, of_host, of_machine
 from .exits import Exit
 from .guard import Guard
+from .looking import unseen, whole
 from .options import About, File, find_host, find_machine
 from .outside import Outside, Purpose
 from .screen import Screen
@@ -149,9 +150,12 @@ class Reading:
         async with self.outside.store(config, Purpose.READ) as store:
             names = {fleet.name for fleet in fleets}
             found = {s.part: s for s in await store.suspects() if s.fleet in names}
+            hidden: dict[str, str] = {}
             if look:
                 with screen.waiting("looking at the provider"):
-                    found = await self._looked(config, store, fleets)
+                    found, hidden = await self._looked(config, store, fleets)
+        for place, error in hidden.items():
+            screen.note(f"could not look at {place}, so nothing is said of it: {error}")
         note = self._as_of(config, look=look)
         now = self.outside.clock().now()
         suspects = tuple(found.values())
@@ -159,6 +163,7 @@ class Reading:
             "at": now,
             "looked": look,
             "note": note,
+            "incomplete": hidden,
             "suspects": [as_json.suspect(entry, now) for entry in suspects],
             "price": sum(entry.price for entry in suspects),
             "cost": sum(as_json.cost_of(entry, now) for entry in suspects),
@@ -168,19 +173,24 @@ class Reading:
 
     async def _looked(
         self, config: Config, store: Store, fleets: tuple[Fleet, ...]
-    ) -> dict[str, Suspect]:
-        """Return what a look at the provider shows now, without writing it down."""
-        found = dict[str, Suspect]()
+    ) -> tuple[dict[str, Suspect], dict[str, str]]:
+        """Return what a look at the provider shows now, and what it does not show, with why.
+
+        Nothing is written down. Raises ProviderError where an account shows nothing at all.
+        """
+        found, hidden = dict[str, Suspect](), dict[str, str]()
         async with self.outside.accounts(config, store) as accounts:
             ports = self.outside.ports(store, SilentMeters())
             for account in accounts:
                 for fleet in account.fleets:
                     if fleet in fleets:
                         seen = await look_once(ports, account, fleet, config.settings)
+                        whole(seen)
+                        hidden |= unseen(seen.view)
                         kept = ledger(seen)
                         current = {s.part: s for s in seen.suspects if s.part not in kept.cleared}
                         found |= current | {s.part: s for s in kept.suspects}
-        return {str(part): suspect for part, suspect in found.items()}
+        return {str(part): suspect for part, suspect in found.items()}, hidden
 
     def _as_of(self, config: Config, *, look: bool) -> str:
         """Return a sentence that says how old this answer is."""
