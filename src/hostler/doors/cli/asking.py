@@ -40,7 +40,7 @@ from .looking import whole, whole_hosts
 from .options import About, File, find_machine
 from .outside import Outside, Purpose
 from .pictures import ink
-from .pooling_checks import named
+from .pooling_checks import read_as
 from .pooling_pictures import as_row
 from .screen import Screen
 from .silent import SilentMeters
@@ -90,7 +90,7 @@ class Asked:
         file: File,
         machine: Annotated[
             str,
-            Parameter(help="a machine's id, or its beginning; or the id or whole name of a host"),
+            Parameter(help="a machine's or a host's id, or its beginning; or a host's whole name"),
         ],
         /,
         *,
@@ -135,7 +135,7 @@ class Asked:
                     reckoned += reckoned_hosts(account, whole_hosts(seen), blocked)
         if not reckoned:
             raise refused
-        (stall,) = named((name,), (found.stall for found in reckoned))
+        stall = read_as(name, (found.stall for found in reckoned))
         found = next(found for found in reckoned if found.stall.id == stall.id)
         now = self.outside.clock().now()
         screen.show(host_picture(found, now), host_json(found, now))

@@ -10,9 +10,11 @@ from hostler.config.values import Config
 from hostler.domain.errors import WishRefused
 from hostler.domain.fleet import Fleet
 from hostler.domain.host import Host
-from hostler.domain.ids import MachineId
+from hostler.domain.ids import HostId, MachineId
 from hostler.domain.machine import Machine
 from hostler.ports.store import Store
+
+from .words import typed
 
 File = Annotated[Path, Parameter(help="the fleet file")]
 Name = Annotated[str, Parameter(help="a machine's id, or its beginning")]
@@ -49,21 +51,23 @@ async def find_machine(
     store: Store, config: Config, fleet: str | None, name: str
 ) -> tuple[Fleet, Machine]:
     """Return a living machine by the beginning of its id, and its fleet, or raise WishRefused."""
+    if not name.strip():
+        raise WishRefused("the name is empty: say which machine; hostler status lists them")
     found = [
         (chosen, machine)
         for chosen in config.chosen(fleet)
         for machine in await store.machines(chosen.name)
-        if machine.id.startswith(name) and name
+        if machine.id.startswith(name)
     ]
     exact = [entry for entry in found if entry[1].id == name]
     if len(exact or found) == 1:
         return (exact or found)[0]
     if found:
         ids = ", ".join(machine.id for _, machine in found[:5])
-        raise WishRefused(f"{name} could be {ids}: write more of the id")
+        raise WishRefused(f"{typed(name)} could be {ids}: write more of the id")
     if await store.machine(MachineId(name)) is not None:
         raise WishRefused(f"{name} is gone; hostler story tells its life")
-    raise WishRefused(await _host_named(store, name) or _NOBODY.format(name))
+    raise WishRefused(await _host_named(store, name) or _NOBODY.format(typed(name)))
 
 
 _NOBODY = "no machine {} lives here; hostler status lists those that do"
@@ -84,6 +88,20 @@ async def _host_named(store: Store, name: str) -> str:
 
 
 async def find_host(store: Store, name: str) -> Host | None:
-    """Return the host of this id or whole name of which there is a record, or None."""
-    found = [host for host in await store.hosts() if name in {str(host.id), host.name}]
+    """Return the recorded host of this id or whole name, or whose id alone begins so, or None."""
+    hosts = await store.hosts()
+    found = [host for host in hosts if name in {str(host.id), host.name} and name]
+    found = found or [host for host in hosts if begins(host.id, name)]
     return found[0] if len(found) == 1 else None
+
+
+def begins(host: HostId, name: str) -> bool:
+    """Tell whether a name is the beginning of a host's id, as status shows it; not a shorter one.
+
+    Enough to read by; nothing is done to a host for it.
+    """
+    return len(name) >= _BEGINNING and host.startswith(name)
+
+
+_BEGINNING = 4
+"""How many letters of a host's id must be written at least."""

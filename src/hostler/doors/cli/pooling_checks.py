@@ -9,7 +9,9 @@ from hostler.domain.host import HostCondition, HostGoal
 from hostler.domain.machine import Machine
 from hostler.domain.phases import Goal
 
+from .options import begins
 from .stalls import FOREIGN, OTHERS, POOL, Stall
+from .words import typed
 
 _BUSY = {
     HostCondition.WIPING: "it is being wiped, and goes back by itself",
@@ -28,16 +30,29 @@ def named(names: Iterable[str], found: Iterable[Stall]) -> tuple[Stall, ...]:
     chosen = dict[str, Stall]()
     for name in names:
         fits = [stall for stall in stalls if name in {str(stall.id), stall.name}]
-        if len(fits) == 1:
+        if not name.strip():
+            wrong.append("a name is empty: say which host; hostler pool FILE list --online shows them")
+        elif len(fits) == 1:
             chosen[fits[0].id] = fits[0]
         elif fits:
             ids = ", ".join(str(stall.id) for stall in fits)
-            wrong.append(f"{len(fits)} hosts are named {name}: say which one by its id ({ids})")
+            wrong.append(f"{len(fits)} hosts are named {typed(name)}: say which one by its id ({ids})")
         else:
-            wrong.append(f"no host {name} is there{_near(name, stalls)}")
+            wrong.append(f"no host {typed(name)} is there{_near(name, stalls)}")
     if wrong:
         raise WishRefused("; ".join(wrong))
     return tuple(chosen.values())
+
+
+def read_as(name: str, found: Iterable[Stall]) -> Stall:
+    """Return the host of this id or whole name, or whose id alone begins so, or raise WishRefused.
+
+    For those who only read: what is done to a host is done to one that was named whole.
+    """
+    stalls = tuple(found)
+    near = [stall for stall in stalls if begins(stall.id, name)]
+    exact = any(name in {str(stall.id), stall.name} for stall in stalls)
+    return near[0] if len(near) == 1 and not exact else named((name,), stalls)[0]
 
 
 def _near(name: str, stalls: Iterable[Stall]) -> str:

@@ -79,7 +79,10 @@ class Reading:
         file: File,
         machine: Annotated[
             str | None,
-            Parameter(help="a machine's id, or a host's; left out: the fleet's latest events"),
+            Parameter(
+                help="a machine's or a host's id, or its beginning; or a host's whole name; left "
+                "out: the fleet's latest events"
+            ),
         ] = None,
         /,
         *,

@@ -8,12 +8,21 @@ from hostler.domain.errors import WishRefused
 _S = timedelta(seconds=1)
 _STEPS = ((timedelta(days=2), 86400, "d"), (timedelta(hours=2), 3600, "h"), (2 * 60 * _S, 60, "m"))
 
+_TYPED = 128
+"""How many letters of a name are repeated: the longest names that hosts bear have fewer."""
+
 
 def clean(text: str) -> str:
     """Return a text that cannot steer a terminal: what does not print is shown as a point."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c == "\n" else "·" for c in text)
+
+
+def typed(name: str) -> str:
+    """Return a name that somebody typed, in one line and as long as a message has room for it."""
+    line = " ".join(name.split())
+    return line if len(line) <= _TYPED else f"{line[:_TYPED]}…"
 
 
 def ago(span: timedelta) -> str:
