@@ -54,7 +54,7 @@ def machine(entry: Machine, seen: Standing) -> Json:
         "held": entry.held(seen.at),
         "ending": entry.ending is not None,
         "stuck": entry.stuck,
-        "next": outlook(entry, seen.fleet, seen.at),
+        "next": outlook(entry, seen.fleet, seen.at, seen.kept_until(entry)),
         "host": host(seen.host(entry)) if entry.host else None,
         "parts": {str(p.slot): p.bound for p in entry.places if p.bound},
     }

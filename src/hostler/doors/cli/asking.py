@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -16,7 +17,9 @@ from hostler.domain.calls import Call, Effect
 from hostler.domain.decide import Explained, verdict_of
 from hostler.domain.errors import ProviderError, WishRefused
 from hostler.domain.fleet import Fleet
+from hostler.domain.lists import with_revision
 from hostler.domain.machine import Machine
+from hostler.domain.outfit import start_due
 from hostler.domain.phases import PHASES, Phase
 from hostler.domain.reasons import sentence
 from hostler.domain.seen import Seen
@@ -48,6 +51,8 @@ from .standing import bound_of
 from .words import clock_time, euros, span, until
 
 _SIGNS = {Effect.MAKE: ("+", "green"), Effect.CHANGE: ("~", "yellow"), Effect.DESTROY: ("-", "red")}
+
+_LONG = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,8 +246,8 @@ def explained_picture(explained: Explained, seen: Seen) -> RenderableType:
     title = Text.assemble(
         (machine.id, "bold"), "  ", (machine.phase, pictures.STYLES[machine.phase])
     )
-    bound = bound_of(machine, seen.fleet)
-    due = f"until {clock_time(machine.since + bound, seen.now)}" if bound else ""
+    bound, due_at = bound_of(machine, seen.fleet), due_of(machine, seen)
+    due = f"until {clock_time(due_at, seen.now)}" if due_at else ""
     next_said = f"{verdict.next.step}: {verdict.next.detail}".removesuffix(": ")
     last = "at the latest " if verdict.next.step == "observe" else ""
     when = f", {last}{until(verdict.next.at, seen.now)}" if verdict.next.at else ""
@@ -271,11 +276,21 @@ def explained_picture(explained: Explained, seen: Seen) -> RenderableType:
     )
 
 
+def due_of(machine: Machine, seen: Seen) -> datetime | None:
+    """Return when a machine has been in its phase for too long, or None where it never has."""
+    bound = bound_of(machine, seen.fleet)
+    if bound is not None and machine.phase is Phase.STARTING:
+        return start_due(machine, with_revision(seen))
+    return machine.since + bound if bound else None
+
+
 def moves(explained: Explained, seen: Seen) -> list[tuple[str, str]]:
     """Return every phase with whether the machine may move there, and why not."""
     machine = explained.machine
     open_now = PHASES[machine.phase].moves
     stop = explained.verdict.blocker or held_until(machine, seen.now)
+    if len(stop) > _LONG:  # it is told in full above
+        stop = stop.partition(": ")[0]
     said = list[tuple[str, str]]()
     for phase in Phase:
         if phase is machine.phase:
@@ -299,13 +314,12 @@ def alarm_of(machine: Machine, seen: Seen) -> str:
 def explained_json(explained: Explained, seen: Seen) -> Mapping[str, object]:
     """Return the same for a program."""
     machine, verdict = explained.machine, explained.verdict
-    bound = bound_of(machine, seen.fleet)
     return {
         "machine": machine.id,
         "fleet": machine.fleet,
         "phase": machine.phase,
         "since": machine.since,
-        "bound": machine.since + bound if bound else None,
+        "bound": due_of(machine, seen),
         "observed": machine.observed,
         "reason": verdict.reason,
         "because": sentence(verdict.reason),

@@ -112,7 +112,7 @@ def machines(seen: Standing) -> Table:
 
 
 def _next(entry: Machine, seen: Standing) -> Text:
-    said = ink(outlook(entry, seen.fleet, seen.at))
+    said = ink(outlook(entry, seen.fleet, seen.at, seen.kept_until(entry)))
     wrong = trouble(entry)
     if wrong:
         said.append("; " if said else "")

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from hostler.domain.fleet import Fleet, FleetRow
 from hostler.domain.host import Host
 from hostler.domain.ids import HostId
+from hostler.domain.lists import keeps
 from hostler.domain.machine import Machine
 from hostler.domain.money import cost
 from hostler.domain.phases import PHASES, Phase
@@ -56,6 +57,16 @@ class Standing:
         """Return the record of a machine's host, where it has one that outlives it."""
         return self.hosts.get(machine.host) if machine.host else None
 
+    def kept_until(self, machine: Machine) -> datetime | None:
+        """Return until when a machine that starts is kept because its list is at fault, or None."""
+        host, row = self.host(machine), self.row
+        if host is None or row is None or machine.phase is not Phase.STARTING:
+            return None
+        broken = row.revision.broken
+        if broken is None or not keeps(host, row.revision):
+            return None
+        return broken + self.fleet.timers.longest_hold
+
     @property
     def pause(self) -> str:
         """Who paused the fleet, why and until when; empty where nobody did."""
@@ -75,8 +86,11 @@ _BOUNDS = {
 }
 
 
-def outlook(machine: Machine, fleet: Fleet, now: datetime) -> str:
-    """Return what is next for a machine as far as its record says; `explain` asks decide()."""
+def outlook(machine: Machine, fleet: Fleet, now: datetime, kept: datetime | None = None) -> str:
+    """Return what is next for a machine as far as its record says; `explain` asks decide().
+
+    `kept` is until when it is kept for a list that is at fault.
+    """
     if machine.hold is not None and machine.held(now):
         hold = machine.hold
         return f"held by {hold.actor} until {clock_time(hold.until, now)}"
@@ -85,6 +99,8 @@ def outlook(machine: Machine, fleet: Fleet, now: datetime) -> str:
     if machine.doubt is not None:
         return f"to be confirmed: {machine.doubt.what}"
     bound = bound_of(machine, fleet)
+    if kept is not None:
+        return f"its list is at fault; given back {until(kept, now)}"
     if bound is None:
         return ""
     word = _BOUNDS.get(PHASES[machine.phase].bound or "", "")
