@@ -18,7 +18,7 @@ from hostler.domain.story import tell
 from hostler.domain.tenancies import CLAIMED_TWICE
 from hostler.doors.cli import pictures
 from hostler.doors.cli.standing import Standing, outlook
-from hostler.doors.cli.words import ago, euros, parse_time, until
+from hostler.doors.cli.words import ago, clean, euros, parse_time, until
 
 
 def drawn(picture: RenderableType, width: int = 110) -> list[str]:
@@ -88,6 +88,7 @@ def test_names_from_outside_cannot_draw_on_the_terminal() -> None:
     assert "\x1b" not in text
     assert "\x07" not in text
     assert "[bold]x[/bold]" in text
+    assert clean("Name:\tmacOS\nNo:\t26\x07") == "Name:   macOS\nNo:     26·"
 
 
 @pytest.mark.parametrize(
@@ -131,6 +132,10 @@ TOLD = {
     ("part_removed", "ip.delete", "ip.delete 7"): "removed: ip.delete 7",
     ("condition", "waiting", ""): "the fleet: waiting",
     ("wish", "scale by anna", "web 3"): "asked: scale by anna (web 3)",
+    ("host_moved", "wiped", "held>wiping: all_gone"): (
+        "the host: held → wiping, to be wiped: complete looks show nothing of it any more"
+    ),
+    ("host_moved", "", "dirty>dirty: "): "the host: is dirty",
     ("rollback_started", "refused", "3 parts"): "rollback started: refused: 3 parts",
 }
 

@@ -84,8 +84,10 @@ def _host(event: Event) -> str:
 
 def _host_moved(event: Event) -> str:
     way, _, why = event.detail.partition(": ")
+    before, _, after = way.partition(">")
+    stands = f"{before} → {after}" if before != after else f"is {after}"
     goal = f", to be {event.reason}" if event.reason else ""
-    return f"the host: {way.replace('>', ' → ')}{goal}: {why}".removesuffix(": ")
+    return f"the host: {stands}{goal}: {sentence(why)}".removesuffix(": ")
 
 
 def _host_lost(event: Event) -> str:

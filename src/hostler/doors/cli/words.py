@@ -13,10 +13,13 @@ _TYPED = 128
 
 
 def clean(text: str) -> str:
-    """Return a text that cannot steer a terminal: what does not print is shown as a point."""
+    """Return a text that cannot steer a terminal: what does not print is shown as a point.
+
+    Tabs are spaces, up to the next stop.
+    """
     if text.isprintable():
         return text
-    return "".join(c if c.isprintable() or c == "\n" else "·" for c in text)
+    return "".join(c if c.isprintable() or c == "\n" else "·" for c in text.expandtabs())
 
 
 def typed(name: str) -> str:
