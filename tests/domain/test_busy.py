@@ -51,7 +51,7 @@ def said(answer: Answer, at: datetime, machine: Machine = WAITS) -> Machine:
 def test_what_bars_the_end_of_a_machine_says_until_when(machine: Machine, words: str) -> None:
     barred = busy.bars(machine, seen())
     assert words in barred
-    assert "ended anyhow at 01:00:00" in barred
+    assert "ended anyhow at 01:00:00 UTC" in barred
 
 
 @pytest.mark.parametrize(

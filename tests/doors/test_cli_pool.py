@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from cli_kit import FILE, NOW, InMemory, cli, fill, made, run
-from cli_macs_kit import ELSEWHERE, FIRST, FLEET, MACS, POOL, WithMacs, keep, pool
+from cli_macs_kit import ELSEWHERE, FIRST, FLEET, MACS, POOL, ZONE, WithMacs, keep, pool
 
 from hostler.domain.host import HostCondition, HostGoal
 from hostler.domain.ids import HostId
@@ -56,6 +56,13 @@ def test_a_look_shows_all_hosts_of_the_account_and_whose_they_are(capsys: Out) -
     assert "1 held" in pool(outside, capsys, "list", "--online").out
 
 
+def test_a_price_that_nobody_told_is_not_said_to_be_nothing(capsys: Out) -> None:
+    outside = WithMacs()
+    outside.world.stock_macs(1, "M4-S", ZONE, POOL)
+    told = pool(outside, capsys, "list", "--online").out
+    assert ("not known" in told, "€0" in told) == (True, False)
+
+
 def test_what_is_scheduled_or_quarantined_is_told(capsys: Out) -> None:
     outside = WithMacs()
     (host,) = outside.stock(1)
@@ -70,7 +77,7 @@ def test_what_is_scheduled_or_quarantined_is_told(capsys: Out) -> None:
     )
     (shown,) = pool(outside, capsys, "--json").json["hosts"]
     assert shown["quarantined_until"] == shown["scheduled"] == "2026-03-01T15:00:00Z"
-    assert "quarantined until 2026-03-01 15:00; deleted at" in pool(outside, capsys).out
+    assert "quarantined until 2026-03-01 15:00 UTC; deleted at" in pool(outside, capsys).out
 
 
 def test_a_host_outside_the_pool_is_put_into_it_by_name_or_by_id(capsys: Out) -> None:
@@ -123,7 +130,7 @@ def test_a_host_that_somebody_has_is_refused(capsys: Out, act: tuple[str, ...]) 
             {"condition": HostCondition.RETIRING, "goal": HostGoal.RETIRED},
             "it is being given up",
         ),
-        ({"scheduled": NOW + timedelta(days=1)}, "the provider deletes it at 2026-03-02 12:00"),
+        ({"scheduled": NOW + timedelta(days=1)}, "the provider deletes it at 2026-03-02 12:00 UTC"),
     ],
 )
 def test_a_host_that_is_on_its_way_is_refused(

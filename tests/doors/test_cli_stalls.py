@@ -33,9 +33,9 @@ def stall(stage: str | None, tie: MachineId | None = None, **record: Any) -> Sta
                 condition=HostCondition.QUARANTINED,
                 quarantined_until=NOW + timedelta(hours=1),
             ),
-            "it is left alone until 2026-03-01 13:00: it failed too often",
+            "it is left alone until 2026-03-01 13:00 UTC: it failed too often",
         ),
-        (stall("other", scheduled=NOW), "the provider deletes it at 2026-03-01 12:00"),
+        (stall("other", scheduled=NOW), "the provider deletes it at 2026-03-01 12:00 UTC"),
         (stall("pool"), "the next machine that it fits takes it, and wipes it first"),
         (
             stall("parked", condition=HostCondition.FREE, wiped=NOW),

@@ -104,7 +104,7 @@ def _waits(host: Host, part: Part, seen: HostsSeen) -> str:
     """Return what a host waits for of which nothing may be asked now."""
     unsure = next((asked for asked in host.asked if asked.fate is Fate.OPEN), None)
     if host.again is not None and host.again > seen.now:
-        return f"another try at {host.again:%H:%M:%S}: {host.error}"
+        return f"another try at {host.again:%H:%M:%S} UTC: {host.error}"
     if host.blind is not None and seen.view.shown(seen.view.sightings[part.id]) <= host.blind:
         return "a look: the outcome of the last call is unknown"
     if unsure is not None:

@@ -94,11 +94,11 @@ def _is_wiped(machine: Machine, since: datetime) -> bool:
 
 def _said(machine: Machine, since: datetime, until: datetime, seen: Seen) -> str:
     """Return what is waited for, by what the host said since the wait began."""
-    answered, anyhow = answer_of(machine), f"it is ended anyhow at {until:%H:%M:%S}"
+    answered, anyhow = answer_of(machine), f"it is ended anyhow at {until:%H:%M:%S} UTC"
     if answered is None or answered.at < since:
         return f"its host is asked first whether it is busy; {anyhow}"
     if answered.answer is Answer.BUSY:
-        return f"its host is busy, as it said at {answered.at:%H:%M:%S}; {anyhow}"
+        return f"its host is busy, as it said at {answered.at:%H:%M:%S} UTC; {anyhow}"
     if answered.answer is Answer.UNKNOWN:
         newest = seen.answers.get(machine.id)
         why = f": {newest.text}" if newest is not None and newest.text else ""
@@ -145,7 +145,7 @@ def before_roll(machine: Machine, begun: datetime, seen: Seen) -> Wait | None:
         return None
     busy = answered is not None and answered.answer is Answer.BUSY
     what = "its host is busy" if busy else "whether its host is busy is not known"
-    why = f"the changed list waits: {what}; it comes anyhow at {until:%H:%M:%S}"
+    why = f"the changed list waits: {what}; it comes anyhow at {until:%H:%M:%S} UTC"
     return _wait(machine, why, until, seen)
 
 

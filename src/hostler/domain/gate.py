@@ -106,7 +106,7 @@ def _world(e: Evidence) -> str:
 def _money(e: Evidence) -> str:
     if e.paid_until is None or e.now >= e.paid_until or e.floor_allowed:
         return ""
-    return f"it is paid for until {e.paid_until:%Y-%m-%d %H:%M}"
+    return f"it is paid for until {e.paid_until:%Y-%m-%d %H:%M} UTC"
 
 
 def _mode(e: Evidence) -> str:

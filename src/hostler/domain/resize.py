@@ -260,7 +260,7 @@ def why_no_offer(row: FleetRow, seen: Seen) -> tuple[str, datetime | None]:
     first = min(blocked, key=lambda s: s.until)
     word = "waiting for stock" if all(s.stock for s in blocked) else "backing off"
     offers = "; ".join(f"{s.offer}: {s.why}" for s in blocked)
-    return f"{word} until {first.until:%H:%M:%S} ({offers})", first.until
+    return f"{word} until {first.until:%H:%M:%S} UTC ({offers})", first.until
 
 
 def in_present(row: FleetRow, seen: Seen) -> FleetRow:

@@ -145,7 +145,7 @@ def _forbidden(suspect: Suspect, seen: Seen) -> str:
     if not seen.fleet.reclaim:
         return "report only: set `reclaim = true` for this fleet"
     if suspect.tried is not None and seen.now - suspect.tried < seen.fleet.timers.sighting_gap:
-        return f"its removal was tried at {suspect.tried:%H:%M:%S}"
+        return f"its removal was tried at {suspect.tried:%H:%M:%S} UTC"
     return ""
 
 

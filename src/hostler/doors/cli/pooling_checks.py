@@ -89,7 +89,7 @@ def _barred(stall: Stall) -> str:
     if stall.tie is not None:
         return f"machine {stall.tie} has it"
     if stall.scheduled is not None:
-        return f"the provider deletes it at {stall.scheduled:%Y-%m-%d %H:%M}: take that back first"
+        return f"the provider deletes it at {stall.scheduled:%Y-%m-%d %H:%M} UTC: take that back first"
     return _busy(stall) or _unfit(stall)
 
 

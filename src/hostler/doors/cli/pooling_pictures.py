@@ -53,7 +53,7 @@ def _cells(stall: Stall, now: datetime) -> tuple[Text, ...]:
         ink(f"{stall.machine or ''} {stall.fleet}".strip()),
         ink(ago(now - wiped) + " ago" if (wiped := wiped_at(stall)) else ""),
         ink(left),
-        ink(euros(stall.price)),
+        ink(euros(stall.price) if stall.price else "not known"),
         ink("; ".join((*oddities(stall, now), *_errors(stall)))),
     )
 
@@ -73,11 +73,12 @@ def oddities(stall: Stall, now: datetime) -> tuple[str, ...]:
     """Return what is odd about a host, a clause each."""
     said = list[str]()
     if (until := stall.quarantined(now)) is not None:
-        said.append(f"quarantined until {until:%Y-%m-%d %H:%M}")
+        said.append(f"quarantined until {until:%Y-%m-%d %H:%M} UTC")
     if stall.record is not None and stall.record.strikes:
-        said.append(f"{stall.record.strikes} strikes")
+        strikes = stall.record.strikes
+        said.append("1 strike" if strikes == 1 else f"{strikes} strikes")
     if stall.scheduled is not None:
-        said.append(f"deleted at {stall.scheduled:%Y-%m-%d %H:%M}")
+        said.append(f"deleted at {stall.scheduled:%Y-%m-%d %H:%M} UTC")
     if stall.note("commitment"):
         said.append("its commitment renews")
     if stall.tie is not None and stall.note("stage") in OTHERS:

@@ -171,9 +171,9 @@ def outlook(stall: Stall, now: datetime) -> str:
     if record is not None and record.condition is HostCondition.GONE:
         return "nothing: complete looks do not show it any more"
     if until is not None:
-        return f"it is left alone until {until:%Y-%m-%d %H:%M}: it failed too often"
+        return f"it is left alone until {until:%Y-%m-%d %H:%M} UTC: it failed too often"
     if stall.scheduled is not None:
-        return f"the provider deletes it at {stall.scheduled:%Y-%m-%d %H:%M}"
+        return f"the provider deletes it at {stall.scheduled:%Y-%m-%d %H:%M} UTC"
     return _at_large(stall)
 
 

@@ -63,7 +63,7 @@ def _open_offers(standing: Standing) -> tuple[int | None, str]:
     setbacks = [row.setback(offer) for offer in fleet.offers]
     if any(setback is None for setback in setbacks):
         return None, ""
-    told = "; ".join(f"{s.offer}: {s.why} until {s.until:%H:%M:%S}" for s in setbacks if s)
+    told = "; ".join(f"{s.offer}: {s.why} until {s.until:%H:%M:%S} UTC" for s in setbacks if s)
     begun = {m.offer for m in standing.machines if m.phase is Phase.STARTING}
     open_ = [s for s in setbacks if s and now >= s.until and s.offer not in begun]
     return min(1, len(open_)), f"every server type failed lately ({told})"
