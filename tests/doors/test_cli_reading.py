@@ -117,6 +117,9 @@ def test_status_at_a_time_shows_the_fleet_as_it_was(capsys: Out) -> None:
     assert [m["phase"] for m in now["machines"]] == ["ready"]
     assert [m["phase"] for m in then["machines"]] == ["starting"]
     assert before["machines"] == []
+    assert (now["size"], then["size"], then["engine"]) == (2, None, None), "nobody noted that"
+    said = cli(outside, capsys, "status", str(FILE), "--at", "10m").out
+    assert said.startswith("web  0 ready, 1 starting")
 
 
 def test_status_says_when_a_time_lies_before_what_is_remembered(capsys: Out) -> None:

@@ -44,12 +44,16 @@ def table(*columns: str, title: str = "") -> Table:
 
 
 def headline(seen: Standing) -> Text:
-    """Return a fleet in a line: what is asked for, what is there, and what is odd."""
-    good = seen.ready == seen.wished and not seen.suspects
+    """Return a fleet in a line: what is asked for, what is there, and what is odd.
+
+    What was asked for at an earlier time is not kept.
+    """
+    good = seen.past or (seen.ready == seen.wished and not seen.suspects)
+    how_many = f"{seen.ready} ready" if seen.past else f"{seen.ready} of {seen.wished} ready"
     text = Text.assemble(
         (str(seen.fleet.name), "bold"),
         "  ",
-        (f"{seen.ready} of {seen.wished} ready", "green" if good else "yellow"),
+        (how_many, "green" if good else "yellow"),
     )
     others = {phase: n for phase, n in seen.counts.items() if phase != Phase.READY}
     for phase, number in sorted(others.items()):
