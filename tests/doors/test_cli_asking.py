@@ -80,7 +80,9 @@ def test_explain_says_that_a_held_machine_is_left_alone(capsys: Out) -> None:
     hold = Hold(until=outside.clock_.at + timedelta(hours=1), why="a look", actor="bob")
     run(fill(outside.store_, made(1, hold=hold)))
     said = cli(outside, capsys, "explain", str(FILE), FIRST, "--json").json
-    assert said["moves"]["stopping"] == "open; not now: held until 2026-03-01 13:00 UTC by bob: a look"
+    assert (
+        said["moves"]["stopping"] == "open; not now: held until 2026-03-01 13:00 UTC by bob: a look"
+    )
     assert "bob" in cli(outside, capsys, "explain", str(FILE), FIRST).out
 
 

@@ -29,7 +29,8 @@ def kept(outside: WithMacs) -> None:
     outside.claimed(host)
     digest = digest_of(LIST)
     lapses = tuple(
-        Lapse(host=HostId(name), at=NOW, number=1, of=1, ended="exit 1") for name in (host, "host-9")
+        Lapse(host=HostId(name), at=NOW, number=1, of=1, ended="exit 1")
+        for name in (host, "host-9")
     )
     known = Revision(digest=digest, since=LATE, failed=lapses, broken=NOW)
     part = tenancy(HostId(host), FIRST)

@@ -41,6 +41,22 @@ def test_nothing_is_done_to_a_host_that_is_not_named_whole(capsys: Out) -> None:
     assert run(outside.store_.wishes()) == ()
 
 
+def test_what_is_asked_of_a_host_names_it_by_what_stays(capsys: Out) -> None:
+    """Its name is another one as soon as that is done."""
+    outside = WithMacs()
+    (desk,) = outside.stock(1, "desk-")
+    (free,) = outside.stock(1)
+    outside.world.console.rename(desk, "")
+    asked = {
+        ("add", desk): f" {desk}: into the pool of web, under another name",
+        ("adopt", desk, "--keep-disk"): f" {desk}: becomes machine",
+        ("retire", free, "--why", "old"): f" pool-1 ({free}): given up",
+    }
+    for argv, said in asked.items():
+        told = " ".join(pool(outside, capsys, *argv, "--no-wait").out.split())
+        assert said in told
+
+
 @pytest.mark.parametrize("name", ["", " "])
 def test_an_empty_name_names_no_host_and_no_machine(capsys: Out, name: str) -> None:
     """It is what an unset variable of a shell says, and a host without a name bears it."""

@@ -271,15 +271,16 @@ def _confirm(hosts: tuple[Stall, ...], screen: Screen) -> None:
 
 
 def _said(wish: Wish, stall: Stall) -> str:
+    what = f"{stall.name} ({stall.id})" if stall.name else str(stall.id)
     if wish.kind is WishKind.RETIRE:
         return (
-            f"{stall.name}: given up: deleted, or at its date where it cannot be deleted before "
-            "(hostler story tells)"
+            f"{what}: given up: deleted, or at its date where it cannot be deleted before "
+            f"(hostler story FILE {stall.id} tells)"
         )
     if wish.kind is WishKind.POOL_ADD:
         return (
-            f"{stall.name}: into the pool of {wish.fleet}; it keeps its disk until it is claimed, "
-            "and is wiped then"
+            f"{what}: into the pool of {wish.fleet}, under another name; it keeps its disk until "
+            f"it is claimed, and is wiped then (hostler explain FILE {stall.id} tells of it)"
         )
     disk = "its disk is left as it is" if wish.keep else "wiped first"
-    return f"{stall.name}: becomes machine {wish.machines[0]} of {wish.fleet}, {disk}"
+    return f"{what}: becomes machine {wish.machines[0]} of {wish.fleet}, {disk}"

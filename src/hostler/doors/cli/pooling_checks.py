@@ -31,12 +31,16 @@ def named(names: Iterable[str], found: Iterable[Stall]) -> tuple[Stall, ...]:
     for name in names:
         fits = [stall for stall in stalls if name in {str(stall.id), stall.name}]
         if not name.strip():
-            wrong.append("a name is empty: say which host; hostler pool FILE list --online shows them")
+            wrong.append(
+                "a name is empty: say which host; hostler pool FILE list --online shows them"
+            )
         elif len(fits) == 1:
             chosen[fits[0].id] = fits[0]
         elif fits:
             ids = ", ".join(str(stall.id) for stall in fits)
-            wrong.append(f"{len(fits)} hosts are named {typed(name)}: say which one by its id ({ids})")
+            wrong.append(
+                f"{len(fits)} hosts are named {typed(name)}: say which one by its id ({ids})"
+            )
         else:
             wrong.append(f"no host {typed(name)} is there{_near(name, stalls)}")
     if wrong:
@@ -89,7 +93,9 @@ def _barred(stall: Stall) -> str:
     if stall.tie is not None:
         return f"machine {stall.tie} has it"
     if stall.scheduled is not None:
-        return f"the provider deletes it at {stall.scheduled:%Y-%m-%d %H:%M} UTC: take that back first"
+        return (
+            f"the provider deletes it at {stall.scheduled:%Y-%m-%d %H:%M} UTC: take that back first"
+        )
     return _busy(stall) or _unfit(stall)
 
 
