@@ -6,7 +6,7 @@ import pytest
 from cli_kit import FILE, HOME, OFFER, WEB, InMemory, cli, fill, made, run
 
 from hostler.domain.ids import FleetName, PartId, Zone, machine_id
-from hostler.domain.machine import Hold, Known, Offer, Place
+from hostler.domain.machine import Ending, Hold, Known, Offer, Place
 from hostler.domain.parts import Condition, Mark, Part, Slot
 from hostler.domain.phases import Phase
 from hostler.testing.fake import FakeProvider
@@ -84,6 +84,20 @@ def test_explain_says_that_a_held_machine_is_left_alone(capsys: Out) -> None:
         said["moves"]["stopping"] == "open; not now: held until 2026-03-01 13:00 UTC by bob: a look"
     )
     assert "bob" in cli(outside, capsys, "explain", str(FILE), FIRST).out
+
+
+def test_explain_says_who_asked_for_an_end_that_a_hold_puts_off(capsys: Out) -> None:
+    outside = InMemory()
+    now = outside.clock_.at
+    hold = Hold(until=now + timedelta(hours=1), why="a look", actor="bob")
+    ending = Ending(at=now - timedelta(minutes=2), actor="anna", why="enough")
+    run(fill(outside.store_, made(1, hold=hold, ending=ending)))
+    said = cli(outside, capsys, "explain", str(FILE), FIRST, "--json").json
+    assert said["ending"].startswith("asked for by anna at ")
+    assert said["ending"].endswith(":00: enough")
+    assert "asked for by anna" in cli(outside, capsys, "explain", str(FILE), FIRST).out
+    (fleet,) = cli(outside, capsys, "status", str(FILE), "--json").json["fleets"]
+    assert fleet["machines"][0]["next"].endswith("; it ends then")
 
 
 def test_explain_of_nobody_is_an_error_of_usage(capsys: Out) -> None:

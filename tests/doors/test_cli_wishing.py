@@ -88,6 +88,16 @@ def test_each_command_writes_its_kind_of_wish(
     assert (wish.kind, wish.machine) == (kind, FIRST if rest else None)
 
 
+def test_the_end_of_a_held_machine_is_said_to_wait_for_that(capsys: Out) -> None:
+    hold = Hold(until=NOW + timedelta(hours=1), why="a look", actor="bob")
+    outside = InMemory()
+    run(fill(outside.store_, made(1, hold=hold)))
+    told = " ".join(cli(outside, capsys, "end", str(FILE), FIRST, "--no-wait").err.split())
+    assert "held until 2026-03-01 13:00 UTC by bob: a look" in told
+    assert f"{FIRST} goes then, or after hostler unhold" in told
+    assert not cli(outside, capsys, "unhold", str(FILE), FIRST, "--no-wait").err
+
+
 def test_end_now_and_adopt_from_say_so_in_the_wish(capsys: Out) -> None:
     outside = filled()
     cli(outside, capsys, "end", str(FILE), FIRST, "--now", "--no-wait")

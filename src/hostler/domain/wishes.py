@@ -97,7 +97,9 @@ def held_until(machine: Machine, now: datetime) -> str:
     if machine.hold is None or not machine.held(now):
         return ""
     hold = machine.hold
-    return f"held until {hold.until:%Y-%m-%d %H:%M} UTC by {hold.actor}: {hold.why}"
+    return f"held until {hold.until:%Y-%m-%d %H:%M} UTC by {hold.actor}: {hold.why}".removesuffix(
+        ": "
+    )
 
 
 def paused(row: FleetRow, now: datetime) -> str:

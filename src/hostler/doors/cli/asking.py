@@ -47,7 +47,7 @@ from .pooling_checks import read_as
 from .pooling_pictures import as_row
 from .screen import Screen
 from .silent import SilentMeters
-from .standing import bound_of
+from .standing import bound_of, ending_of
 from .words import clock_time, euros, span, until
 
 _SIGNS = {Effect.MAKE: ("+", "green"), Effect.CHANGE: ("~", "yellow"), Effect.DESTROY: ("-", "red")}
@@ -262,7 +262,8 @@ def explained_picture(explained: Explained, seen: Seen) -> RenderableType:
                 ("observed", (stall.status if stall else "") or machine.observed),
                 ("offer", str(machine.offer)),
                 ("price", f"{euros(machine.price)} an hour" if machine.price else ""),
-                ("held", held_until(machine, seen.now)),
+                ("its end", ending_of(machine, seen.now)),
+                ("held", held_until(machine, seen.now).removeprefix("held ")),
                 ("blocked by", verdict.blocker),
                 ("alarm", alarm_of(machine, seen)),
                 ("next", f"{next_said}{when}"),
@@ -324,6 +325,7 @@ def explained_json(explained: Explained, seen: Seen) -> Mapping[str, object]:
         "reason": verdict.reason,
         "because": sentence(verdict.reason),
         "blocker": verdict.blocker,
+        "ending": ending_of(machine, seen.now),
         "alarm": alarm_of(machine, seen),
         "next": {
             "step": verdict.next.step,

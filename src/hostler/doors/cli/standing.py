@@ -93,7 +93,8 @@ def outlook(machine: Machine, fleet: Fleet, now: datetime, kept: datetime | None
     """
     if machine.hold is not None and machine.held(now):
         hold = machine.hold
-        return f"held by {hold.actor} until {clock_time(hold.until, now)}"
+        then = "; it ends then" if machine.ending is not None else ""
+        return f"held by {hold.actor} until {clock_time(hold.until, now)}{then}"
     if machine.again is not None and machine.again > now:
         return f"next try {until(machine.again, now)}"
     if machine.doubt is not None:
@@ -105,6 +106,15 @@ def outlook(machine: Machine, fleet: Fleet, now: datetime, kept: datetime | None
         return ""
     word = _BOUNDS.get(PHASES[machine.phase].bound or "", "")
     return f"{word} {until(machine.since + bound, now)}".strip()
+
+
+def ending_of(machine: Machine, now: datetime) -> str:
+    """Return who asked for the end of a machine, when and why; empty where nobody did."""
+    ending = machine.ending
+    if ending is None:
+        return ""
+    why = f": {sentence(ending.why)}" if ending.why else ""
+    return f"asked for by {ending.actor} at {clock_time(ending.at, now)}{why}"
 
 
 def bound_of(machine: Machine, fleet: Fleet) -> timedelta | None:

@@ -14,6 +14,7 @@ from hostler.domain.fleet import Fleet
 from hostler.domain.ids import InstallationId
 from hostler.domain.machine import Machine
 from hostler.domain.seen import Wish, WishKind
+from hostler.domain.wishes import held_until
 from hostler.ports.store import Store
 
 from . import as_json
@@ -177,6 +178,8 @@ class Wishing:
             async with self.outside.store(config, Purpose.READ) as store:
                 fleet, machine = await find_machine(store, config, asked.fleet, name)
             _check_machine(kind, machine, fleet)
+            if kind in {WishKind.END, WishKind.RETIRE}:
+                _warn_of_hold(machine, self.outside.clock().now(), screen)
             if kind is WishKind.RETIRE:
                 _check_retiring(machine, asked, screen)
             wish = replace(self._new(kind, fleet, asked), machine=machine.id, now=now)
@@ -250,6 +253,12 @@ def _check_machine(kind: WishKind, machine: Machine, fleet: Fleet) -> None:
         raise WishRefused(f"fleet {fleet.name} is protected: change `protected` in its file first")
     if kind is WishKind.UNHOLD and machine.hold is None:
         raise WishRefused(f"{machine.id} is not held")
+
+
+def _warn_of_hold(machine: Machine, now: datetime, screen: Screen) -> None:
+    """Say that a machine whose end is asked for stays as long as it is held."""
+    if machine.held(now):
+        screen.note(f"{held_until(machine, now)}: {machine.id} goes then, or after hostler unhold")
 
 
 def _check_retiring(machine: Machine, asked: Asking, screen: Screen) -> None:
