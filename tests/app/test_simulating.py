@@ -11,7 +11,17 @@ from hostler.app.trials import simulator
     ("macs", "said"),
     [
         ("x", "hostler: simulator: macs: expected N[:TYPE[:ZONE[:PREFIX]]], not x\n"),
-        ("3:M9", "hostler: simulator: no Macs of type M9 in fr-par-1\n"),
+        (
+            "3:M9",
+            (
+                "hostler: simulator: no Macs of type M9 in fr-par-1; "
+                "sold there: M2-L, M2-M, M4-M, M4-S, M4-XL\n"
+            ),
+        ),
+        (
+            "3:M2-L:nl-ams-1",
+            "hostler: simulator: no Macs of type M2-L in nl-ams-1; sold there: none\n",
+        ),
     ],
 )
 def test_macs_that_cannot_be_are_told_of(
@@ -29,6 +39,7 @@ def test_a_port_that_is_taken_is_told_of(capsys: pytest.CaptureFixture[str]) -> 
     said = capsys.readouterr().err.splitlines()
     assert len(said) == 2
     assert all(line.startswith("hostler: cannot serve on 127.0.0.1:") for line in said)
+    assert all("--port" in line for line in said)
 
 
 def test_an_address_that_is_not_loopback_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

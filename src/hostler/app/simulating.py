@@ -42,7 +42,8 @@ def main(**options: Unpack[Options]) -> int:
         sys.stderr.write(f"hostler: simulator: {error}\n")
     except OSError as error:
         where = f"{options['host']}:{options['port']}"
-        sys.stderr.write(f"hostler: cannot serve on {where}: {error.strerror or error}\n")
+        why = f"{error.strerror or error} (--port, --ssh and --guest-port choose others)"
+        sys.stderr.write(f"hostler: cannot serve on {where}: {why}\n")
     except KeyboardInterrupt:
         return int(Exit.OK)
     return int(Exit.USAGE)

@@ -47,7 +47,9 @@ class Console:
         estate, sort = self.estate, types_of(wanted.zone).get(wanted.type_name)
         image = sort and default_image(estate, sort)
         if sort is None or image is None:
-            raise ValueError(f"no Macs of type {wanted.type_name} in {wanted.zone}")
+            sold = ", ".join(sorted(types_of(wanted.zone))) or "none"
+            what = f"{wanted.type_name} in {wanted.zone}"
+            raise ValueError(f"no Macs of type {what}; sold there: {sold}")
         whose = Owner(wanted.zone, estate.options.organization, estate.options.project)
         if wanted.prefix not in estate.pool_prefixes:
             estate.pool_prefixes.append(wanted.prefix)
