@@ -330,6 +330,10 @@ def test_a_hostile_file_is_a_clear_error(tmp_path: Path, content: bytes, said: s
     assert len(str(caught.value)) < 400
 
 
+def test_the_mark_that_some_editors_put_before_a_text_is_passed_over(tmp_path: Path) -> None:
+    assert read(tmp_path, b"\xef\xbb\xbf" + SMALL.encode()).fleets
+
+
 def test_a_huge_value_is_shown_in_short(tmp_path: Path) -> None:
     assert len(faults(tmp_path, SMALL + f"image = ['{'x' * 9000}']")["fleet.web.image"]) < 300
     huge = SMALL.replace("size = 2", f"size = {10**300}")

@@ -12,7 +12,10 @@ LARGEST = 1_000_000
 
 
 def read_toml(path: Path) -> Raw:
-    """Return the tables of a file; ConfigError says why there are none."""
+    """Return the tables of a file; ConfigError says why there are none.
+
+    The mark that some editors put before UTF-8 text is passed over.
+    """
     return _parse(path, _read(path))
 
 
@@ -35,7 +38,7 @@ def _read(path: Path) -> bytes:
 
 def _parse(path: Path, content: bytes) -> Raw:
     try:
-        return tomllib.loads(content.decode())
+        return tomllib.loads(content.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: not UTF-8 text (at byte {error.start})") from error
     except RecursionError as error:

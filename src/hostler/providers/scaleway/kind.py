@@ -145,10 +145,12 @@ def _secret(table: AccountTable, opening: Opening, path: str) -> Secret:
     else:
         source = f"the file of {path}.secret_key_file"
         cure = "it holds the secret key of an API key, a UUID, and nothing else"
+        place = opening.folder / table.secret_key_file
         try:
-            text = _read(opening.folder / table.secret_key_file)
+            text = _read(place)
         except (OSError, ValueError) as error:
-            raise ConfigError(f"{source} cannot be read: {_why(error)}; {cure}") from None
+            where = f"in {place.parent} (relative names begin at the fleet file)"
+            raise ConfigError(f"{source} cannot be read {where}: {_why(error)}; {cure}") from None
     if not UUID.fullmatch(text.strip()):
         wrong = "is not set" if not text.strip() else "holds no secret key (a UUID)"
         raise ConfigError(f"{source} {wrong}: {cure}")

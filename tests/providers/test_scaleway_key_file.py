@@ -1,0 +1,41 @@
+"""The file of the secret key, where it is not to be had: what is said of it, and what never is."""
+
+from pathlib import Path
+
+import pytest
+
+from hostler.app.clock import SystemClock
+from hostler.domain.errors import ConfigError
+from hostler.domain.ids import AccountName, InstallationId
+from hostler.ports.kind import Opening
+from hostler.providers.scaleway.kind import account_of
+from hostler.providers.scaleway.tables import AccountTable
+
+KEY = "11111111-2222-4333-8444-555555555555"
+
+
+def said(folder: Path, name: str) -> str:
+    opening = Opening(
+        name=AccountName("macs"),
+        settings=AccountTable(project=KEY, secret_key_file=name),
+        templates={},
+        installation=InstallationId("home"),
+        folder=folder,
+        environment={},
+        clock=SystemClock(),
+    )
+    with pytest.raises(ConfigError) as caught:
+        account_of(opening)
+    return str(caught.value)
+
+
+def test_a_key_file_that_is_not_there_is_told_with_the_folder_that_was_looked_in(
+    tmp_path: Path,
+) -> None:
+    told = said(tmp_path, "keys/scaleway.key")
+    assert f"provider.macs.secret_key_file cannot be read in {tmp_path / 'keys'} (" in told
+    assert "No such file" in told
+
+
+def test_a_key_that_stands_where_a_files_name_should_is_not_repeated(tmp_path: Path) -> None:
+    assert KEY not in said(tmp_path, KEY)
