@@ -8,7 +8,7 @@ from cli_kit import FILE, FLEET, NOW, TURN, WEB, InMemory, Result, fence, fill, 
 
 from hostler.domain.commands import Event
 from hostler.domain.demand import Demand, demand_of
-from hostler.domain.host import Host
+from hostler.domain.host import Host, HostCondition, HostGoal
 from hostler.domain.ids import HostId, Zone
 from hostler.domain.machine import Machine
 from hostler.domain.phases import Phase
@@ -126,6 +126,36 @@ def test_leased_hosts_are_billed_by_the_windows_that_are_paid(capsys: Out) -> No
     assert bill["paid_hours"] == pytest.approx(24 + 720)
     assert bill["cost"] == pytest.approx(0.2 * 744)
     assert bill["used_hours"] is None
+
+
+def test_a_host_that_is_gone_costs_no_more_and_one_that_is_given_up_is_in_no_forecast(
+    capsys: Out,
+) -> None:
+    outside = InMemory()
+    born = NOW - 60 * H
+    kept = Host(
+        id=HostId("mac-1"),
+        account=FLEET.account,
+        zone=Zone("z-1"),
+        delivered=born,
+        paid_until=born + 24 * H,
+        price=0.2,
+    )
+    going = replace(kept, id=HostId("mac-2"), scheduled=NOW + H, goal=HostGoal.RETIRED)
+    gone = replace(kept, id=HostId("mac-3"), condition=HostCondition.GONE, since=born + 30 * H)
+
+    async def furnish() -> None:
+        await fill(outside.store_)
+        fenced = await fence(outside.store_)
+        for host in (kept, going, gone):
+            await outside.store_.save_host(host, (), fenced)
+
+    run(furnish())
+    bill = cli(outside, capsys, "--json").json["bills"][1]
+    assert bill["paid_hours"] == pytest.approx(60 + 60 + 30)
+    assert bill["price"] == pytest.approx(0.2 + 0.2)
+    assert bill["forecast_day"] == pytest.approx(0.2 * 24)
+    assert bill["forecast_30_days"] == pytest.approx(0.2 * 720)
 
 
 def test_a_policy_is_played_on_the_recorded_demand_beside_the_default(capsys: Out) -> None:

@@ -12,7 +12,7 @@ from rich.console import Group, RenderableType
 from hostler.domain.demand import Demand
 from hostler.domain.errors import WishRefused
 from hostler.domain.fleet import Fleet
-from hostler.domain.host import Host
+from hostler.domain.host import Host, HostCondition, HostGoal
 from hostler.domain.usage import Image, Usage, recorded, usage
 from hostler.domain.windows import DAILY, HOURLY, MONTHLY, Terms, cost_so_far, paid
 from hostler.ports.store import Store
@@ -66,11 +66,21 @@ class Trying(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bill:
-    """What a fleet, or the leased hosts of an account, came to."""
+    """What a fleet, or the leased hosts of an account, came to.
+
+    `leaving` is what those of them cost an hour now that are being given up: the rest of what is
+    paid for them is in `used`, and they are in no forecast.
+    """
 
     kind: str
     name: str
     used: Usage
+    leaving: float = 0.0
+
+    @property
+    def ahead(self) -> float:
+        """Euros an hour of what stays."""
+        return self.used.price - self.leaving
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,7 +146,8 @@ class Money:
         for name in sorted(accounts):
             own = [host for host in hosts if host.account == name and host.delivered]
             if own:
-                bills.append(Bill(kind="hosts of", name=name, used=hosts_usage(own, now)))
+                used = hosts_usage(own, now)
+                bills.append(Bill(kind="hosts of", name=name, used=used, leaving=leaving(own)))
         screen.show(picture(bills), {"at": now, "since": forgotten, **as_json(bills)})
         return Exit.OK
 
@@ -196,20 +207,30 @@ def terms_of(host: Host) -> Terms:
 
 
 def hosts_usage(hosts: list[Host], now: datetime) -> Usage:
-    """Return what leased hosts came to, each with the whole of the window that is paid now."""
+    """Return what leased hosts came to, each with the whole of the window that is paid now.
+
+    One that is gone is paid until then, and costs no more.
+    """
     total = Usage()
     for host in hosts:
         if host.delivered is not None:
-            terms = terms_of(host)
+            terms, gone = terms_of(host), host.condition is HostCondition.GONE
+            end = host.since if gone and host.since is not None else now
             total = total.plus(
                 Usage(
                     machines=1,
-                    paid_hours=paid(terms, host.delivered, now) / _HOUR,
-                    cost=cost_so_far(terms, host.delivered, now, host.price),
-                    price=host.price,
+                    paid_hours=paid(terms, host.delivered, end) / _HOUR,
+                    cost=cost_so_far(terms, host.delivered, end, host.price),
+                    price=0.0 if gone else host.price,
                 )
             )
     return total
+
+
+def leaving(hosts: list[Host]) -> float:
+    """Return what hosts cost an hour that are still there, and are being given up."""
+    there = (host for host in hosts if host.condition is not HostCondition.GONE)
+    return sum(host.price for host in there if host.scheduled or host.goal is HostGoal.RETIRED)
 
 
 # ---------------------------------------------------------------- shown
@@ -230,10 +251,10 @@ def picture(bills: list[Bill]) -> RenderableType:
             f"{used.overhead:.0%}" if used.used_hours else "",
             euros(used.cost),
             euros(used.price),
-            euros(used.price * _DAY),
-            euros(used.price * _MONTH),
+            euros(bill.ahead * _DAY),
+            euros(bill.ahead * _MONTH),
         )
-    return Group(made, ink("the last two: if all stays as it stands now", "dim"))
+    return Group(made, ink("the last two: if all stays that is not being given up", "dim"))
 
 
 def as_json(bills: list[Bill]) -> Mapping[str, object]:
@@ -253,8 +274,8 @@ def bill_json(bill: Bill) -> Mapping[str, object]:
         "overhead": round(used.overhead, 4) if used.used_hours else None,
         "cost": round(used.cost, 6),
         "price": used.price,
-        "forecast_day": round(used.price * _DAY, 6),
-        "forecast_30_days": round(used.price * _MONTH, 6),
+        "forecast_day": round(bill.ahead * _DAY, 6),
+        "forecast_30_days": round(bill.ahead * _MONTH, 6),
     }
 
 
