@@ -293,6 +293,20 @@ def test_it_is_said_why_no_host_can_be_taken() -> None:
     assert "none at all" in none_free(fleet_seen(()))
 
 
+@pytest.mark.parametrize(
+    ("stage", "word"),
+    [("other", "outside the pool"), ("unnamed", "without a name"), ("pool", "dirty")],
+)
+def test_a_host_that_somebody_took_out_of_the_pool_is_not_said_to_be_dirty(
+    stage: str, word: str
+) -> None:
+    dirty = record(condition=HostCondition.DIRTY)
+    seen = fleet_seen((), (box(stage),), hosts=(dirty,))
+    assert none_free(seen).endswith(f"(hosts: 1 {word})")
+    if stage == "pool":
+        assert none_free(fleet_seen((), (box(stage),))).endswith("(hosts: 1 in the pool)")
+
+
 def test_a_machine_that_just_let_go_of_its_host_takes_another_in_a_later_turn() -> None:
     """Its tie is loosened first: the store lets it have one host."""
     bare = on_host(Phase.STARTING, host=None, places=(), was_ready=None)

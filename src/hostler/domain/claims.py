@@ -18,7 +18,7 @@ from .parts import Part
 from .phases import Phase
 from .reasons import Reason
 from .seen import Seen
-from .stages import AT_HOME, WAITING
+from .stages import AT_HOME, OTHERS, WAITING
 from .step import Step, event, move, wait
 from .view import View
 
@@ -283,14 +283,25 @@ def _may_show(machine: Machine) -> bool:
     return any(not known.gone for known in shown)
 
 
+_OUTSIDE = {"pool": "in the pool", "other": "outside the pool", "unnamed": "without a name"}
+
+
+def _stands(part: Part, record: Host | None) -> str:
+    """Return how a host stands, in a word: by its record, or by its name where that says more."""
+    stage = part.note("stage")
+    aside = stage in OTHERS and record is not None and record.goal is None
+    if record is None or (aside and record.condition is HostCondition.DIRTY):
+        return _OUTSIDE.get(stage, stage)
+    return str(record.condition)
+
+
 def none_free(seen: Seen) -> str:
     """Return why no host can be taken, in a sentence that begins with its reason's name."""
     counts = dict[str, int]()
     for sighting in seen.view.sightings.values():
         part = sighting.part
         if part.slot.kind == seen.traits.hosts:
-            record = seen.hosts.get(HostId(part.id))
-            word = str(record.condition) if record else part.note("stage")
+            word = _stands(part, seen.hosts.get(HostId(part.id)))
             counts[word] = counts.get(word, 0) + 1
     told = ", ".join(f"{number} {word}" for word, number in sorted(counts.items())) or "none at all"
     wanted = ", ".join(str(offer) for offer in seen.fleet.offers)
