@@ -8,7 +8,7 @@ from cli_kit import FILE, FLEET, NOW, TURN, WEB, InMemory, Result, fence, fill, 
 
 from hostler.domain.commands import Event
 from hostler.domain.demand import Demand, demand_of
-from hostler.domain.host import Host, HostCondition, HostGoal
+from hostler.domain.host import Host, HostCondition, HostGoal, HostOrigin
 from hostler.domain.ids import HostId, Zone
 from hostler.domain.machine import Machine
 from hostler.domain.phases import Phase
@@ -112,6 +112,7 @@ def test_leased_hosts_are_billed_by_the_windows_that_are_paid(capsys: Out) -> No
             id=HostId("mac-1"),
             account=FLEET.account,
             zone=Zone("z-1"),
+            origin=HostOrigin.ORDERED,
             delivered=born,
             paid_until=born + 24 * H,
             price=0.2,
@@ -137,6 +138,7 @@ def test_a_host_that_is_gone_costs_no_more_and_one_that_is_given_up_is_in_no_for
         id=HostId("mac-1"),
         account=FLEET.account,
         zone=Zone("z-1"),
+        origin=HostOrigin.ORDERED,
         delivered=born,
         paid_until=born + 24 * H,
         price=0.2,
@@ -144,14 +146,17 @@ def test_a_host_that_is_gone_costs_no_more_and_one_that_is_given_up_is_in_no_for
     going = replace(kept, id=HostId("mac-2"), scheduled=NOW + H, goal=HostGoal.RETIRED)
     gone = replace(kept, id=HostId("mac-3"), condition=HostCondition.GONE, since=born + 30 * H)
 
+    pooled = replace(kept, id=HostId("mac-4"), origin=HostOrigin.POOL)
+
     async def furnish() -> None:
         await fill(outside.store_)
         fenced = await fence(outside.store_)
-        for host in (kept, going, gone):
+        for host in (kept, going, gone, pooled):
             await outside.store_.save_host(host, (), fenced)
 
     run(furnish())
     bill = cli(outside, capsys, "--json").json["bills"][1]
+    assert bill["count"] == 3, "nobody pays twice for a host of the pool that was given up"
     assert bill["paid_hours"] == pytest.approx(60 + 60 + 30)
     assert bill["price"] == pytest.approx(0.2 + 0.2)
     assert bill["forecast_day"] == pytest.approx(0.2 * 24)

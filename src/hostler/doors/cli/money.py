@@ -12,7 +12,7 @@ from rich.console import Group, RenderableType
 from hostler.domain.demand import Demand
 from hostler.domain.errors import WishRefused
 from hostler.domain.fleet import Fleet
-from hostler.domain.host import Host, HostCondition, HostGoal
+from hostler.domain.host import Host, HostCondition, HostGoal, HostOrigin
 from hostler.domain.usage import Image, Usage, recorded, usage
 from hostler.domain.windows import DAILY, HOURLY, MONTHLY, Terms, cost_so_far, paid
 from hostler.ports.store import Store
@@ -144,7 +144,7 @@ class Money:
             hosts = [host for host in await store.hosts() if host.account in accounts]
             forgotten = await store.forgotten()
         for name in sorted(accounts):
-            own = [host for host in hosts if host.account == name and host.delivered]
+            own = [host for host in hosts if host.account == name and is_bought(host)]
             if own:
                 used = hosts_usage(own, now)
                 bills.append(Bill(kind="hosts of", name=name, used=used, leaving=leaving(own)))
@@ -204,6 +204,11 @@ def terms_of(host: Host) -> Terms:
     if "month" in host.commitment:
         return MONTHLY
     return DAILY if host.paid_until is not None else HOURLY
+
+
+def is_bought(host: Host) -> bool:
+    """Tell whether a host was ordered by hostler, and delivered: all others somebody else pays."""
+    return host.origin is HostOrigin.ORDERED and host.delivered is not None
 
 
 def hosts_usage(hosts: list[Host], now: datetime) -> Usage:
