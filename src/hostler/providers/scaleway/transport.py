@@ -1,6 +1,7 @@
 """Transport: HTTP over pooled connections, each request once, with an honest word on failures."""
 
 import asyncio
+import errno
 import ssl
 from datetime import timedelta
 from pathlib import Path
@@ -12,6 +13,8 @@ from hostler.ports.http import NoAnswer, NotSent, Request, Response
 
 CONNECT = timedelta(seconds=5)
 _POOL = 128  # not fewer than a client sends at once: waiting for a connection costs its deadline
+
+_HERE = frozenset({"127.0.0.1", "::1", "localhost"})
 
 
 class AiohttpTransport:
@@ -40,7 +43,7 @@ class AiohttpTransport:
         except TimeoutError:
             raise _judged(progress, f"no answer within {seconds:g} s") from None
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise _judged(progress, f"{type(error).__name__}: {error}") from None
+            raise _judged(progress, _why(error)) from None
 
     async def close(self) -> None:
         self._closed = True
@@ -94,6 +97,14 @@ class _Progress:
 
     def __init__(self) -> None:
         self.connected = False
+
+
+def _why(error: Exception) -> str:
+    """Return why there is no answer; of an address of this machine, what should listen there."""
+    if isinstance(error, aiohttp.ClientConnectorError) and error.errno == errno.ECONNREFUSED:
+        cure = " (`hostler simulator scaleway` starts a simulator)" if error.host in _HERE else ""
+        return f"nothing listens at {error.host}:{error.port}{cure}"
+    return f"{type(error).__name__}: {error}"
 
 
 def _judged(progress: _Progress, text: str) -> NotSent | NoAnswer:
