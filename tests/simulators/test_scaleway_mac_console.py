@@ -205,4 +205,6 @@ def test_stocks_and_images_are_set_over_http(simulator: Running) -> None:
 def test_what_a_person_cannot_do_is_refused_over_http(
     simulator: Running, path: str, body: object
 ) -> None:
-    assert ask(simulator, path, body, 400)["type"] == "invalid_arguments"
+    refused = ask(simulator, path, body, 400)
+    assert refused["type"] == "invalid_arguments"
+    assert " " in refused["message"], "a sentence"

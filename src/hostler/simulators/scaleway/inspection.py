@@ -27,7 +27,9 @@ def inspect(world: World, request: Request) -> Response:
     world.advance()
     try:
         return encoded(200, view(world, request))
-    except (BadWeather, KeyError, TypeError, ValueError) as error:
+    except KeyError as error:
+        return encoded(400, {"type": "invalid_arguments", "message": f"there is no {error}"})
+    except (BadWeather, TypeError, ValueError) as error:
         return encoded(400, {"type": "invalid_arguments", "message": str(error)})
 
 
