@@ -239,7 +239,7 @@ def test_a_fleet_that_finds_no_host_says_how_many_there_are(capsys: Out) -> None
     run(fill(outside.store_))
     (fleet,) = cli(outside, capsys, "plan", str(FILE), "--json").json["fleets"]
     assert fleet["condition"].startswith("no_available_host: no host fits M2-L in fr-par-1")
-    assert "1 other" in fleet["condition"]
+    assert "1 outside the pool" in fleet["condition"]
 
 
 def suspect(cls: SuspectClass) -> Suspect:
