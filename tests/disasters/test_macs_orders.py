@@ -5,7 +5,7 @@ from datetime import timedelta
 from hostler.domain.buying import Limits
 from hostler.domain.host import HostCondition
 from hostler.domain.phases import Phase
-from hostler.domain.seen import WishKind
+from hostler.domain.seen import SuspectClass, WishKind
 from hostler.lab.macstand import FLEET, MINUTE, POOL
 from hostler.lab.stand import Hostler, Stand, play
 from hostler.providers.scaleway.macs.settings import MacTemplate
@@ -237,6 +237,30 @@ def test_a_host_of_the_pool_is_claimed_at_once_although_hosts_are_sold_out() -> 
         (host,) = stand.world.stock_macs(1)
         await stand.clock.sleep(2 * MINUTE)
         assert [tie for tie, _ in await hostler.store.ties()] == [host]
+
+    play(scene)
+
+
+def test_a_host_onto_which_somebody_copied_an_orders_name_is_told_and_left_as_it_is() -> None:
+    """It is not ours: it is neither wiped nor given up when the window of the true one is over."""
+
+    async def scene(stand: Stand) -> None:
+        (desk,) = stand.world.stock_macs(1, prefix="desk-")
+        mac = stand.world.console.mac(desk)
+        mac.created -= 7 * 24 * 3600
+        hostler = stand.mac_hostler(FLEET, template=BUYS)
+        while not (ordered := [m for m in stand.world.estate.macs if m.id != desk]):
+            await stand.clock.sleep(MINUTE)
+        stand.world.console.rename(desk, ordered[0].name)
+        await ready(stand, hostler, 1)
+        await stand.clock.sleep(HOUR)
+        (suspect,) = await hostler.store.suspects()
+        assert (suspect.part, suspect.cls) == (desk, SuspectClass.DUPLICATE_NAME)
+        await hostler.scale(0)
+        await stand.clock.sleep(30 * HOUR)
+        assert ordered[0].ended is not None, "the one that was ordered is given up"
+        assert (mac.ended, mac.installs, mac.deletion_scheduled) == (None, 1, False)
+        assert mac.name.startswith("hostler.ordered.")
 
     play(scene)
 

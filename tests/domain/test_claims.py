@@ -86,6 +86,15 @@ def test_a_host_is_free_by_its_record_and_clean_only_by_proof(
     assert free(box(), hosts=(host,) if host else ()) == expected
 
 
+@pytest.mark.parametrize(("stage", "taken"), [("pool", True), ("parked", False)])
+def test_without_a_record_only_a_name_of_the_pool_lets_a_host_be_taken(
+    stage: str, *, taken: bool
+) -> None:
+    """A person may have copied a name of ours onto a host of theirs: it is told, and not wiped."""
+    assert bool(free(box(stage))) is taken
+    assert free(box(stage), hosts=(record(),)) == [(BOX, False)]
+
+
 def test_what_is_tied_or_does_not_fit_is_not_free() -> None:
     assert free(box(), tied=(BOX,)) == []
     assert free(box("claimed"), box("other", host=OTHER)) == []

@@ -11,12 +11,12 @@ from hostler.domain.host import Host, HostCondition, HostGoal, HostOrigin, Relea
 from hostler.domain.ids import FleetName, HostId, machine_id
 from hostler.domain.machine import Machine
 from hostler.domain.ordering import Bought, buy
-from hostler.domain.parts import Condition, Part
+from hostler.domain.parts import Condition, Mark, Part
 from hostler.domain.phases import Goal, Phase
 from hostler.domain.seen import Seen
 from hostler.domain.step import Step
 from hostler.testing.hostscene import BOX, box, fleet_seen, on_host, record
-from hostler.testing.pieces import BEGIN, WEB
+from hostler.testing.pieces import ABROAD, BEGIN, WEB
 
 HOUR = timedelta(hours=1)
 OTHERS = FleetName("others")
@@ -30,16 +30,18 @@ def bought(
     most: int = 3,
     steady: datetime = BEGIN,
     left: tuple[HostId, ...] = (),
+    foreign: tuple[Part, ...] = (),
 ) -> Bought:
     """Return what a fleet of a size buys and gives up; it may buy up to `most` hosts.
 
-    `left` are hosts that are tied to machines which are over.
+    `left` are hosts that are tied to machines which are over; `foreign` is what bears the fleet's
+    name and another installation's mark.
     """
     seen: Seen = fleet_seen(machines, parts, hosts=hosts)
     seen = replace(seen, fleet=replace(seen.fleet, size=size), limits=Limits(most=most, batch=9))
     seen = replace(seen, steady=steady, ties={m.id: m.host for m in machines if m.host})
     over = {machine_id(90 + nth): host for nth, host in enumerate(left)}
-    seen = replace(seen, ties={**seen.ties, **over})
+    seen = replace(seen, ties={**seen.ties, **over}, foreign=foreign)
     steps = tuple(Step(before=machine, machine=machine, parts=()) for machine in machines)
     return buy(steps, FleetRow(name=WEB, created=BEGIN), seen)
 
@@ -145,6 +147,17 @@ def test_a_host_that_is_still_tied_to_a_machine_that_is_over_is_supply() -> None
     host, shown = ordered(left=5 * HOUR), box("ordered", delivered="yes")
     assert many(bought(1, host, parts=(shown,))) == 1, "it fits no offer"
     assert many(bought(1, host, parts=(shown,), left=(BOX,))) == 0
+
+
+def test_what_nobody_wants_is_given_up_and_nothing_bought_where_another_uses_the_fleets_name() -> (
+    None
+):
+    """Two installations would else keep what each bought for good, for each bars the other."""
+    mark = Mark(installation=ABROAD, fleet=WEB, machine=machine_id(7), attempt=0)
+    theirs = replace(box("foreign"), id=HostId("host-9"), mark=mark)
+    assert given_up(bought(0, ordered(left=-HOUR), foreign=(theirs,))) == [BOX]
+    assert many(bought(1, foreign=(theirs,))) == 0
+    assert many(bought(1)) == 1
 
 
 def test_what_cannot_be_given_up_yet_is_not_bought_once_more() -> None:

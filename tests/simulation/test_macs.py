@@ -72,6 +72,8 @@ KEPT = {
     13838: "S7: a host was let go of that a rename of its machine then took, within settle",
     14774: "S2: a host was ordered beside one whose tie to a machine that was over still stood",
     14107: "S11: a person copied a name onto a bought host, which is told (the checker was wrong)",
+    16400: "S9: a clock jumped, which was noticed at the next look (the checker was wrong)",
+    16885: "S8: a process that had died began an order, which its gates stopped (as 16400)",
     10116: "S11: what two installations of one fleet name bought was given up by neither",
     8023: "S12: a person copied the name of an order, and that host counted as ordered and clean",
     9097: "pool: a person copied the name of a parked host onto one in use (the checker was wrong)",

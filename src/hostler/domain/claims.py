@@ -62,7 +62,7 @@ def free_hosts(  # noqa: PLR0913, PLR0917 - all that makes a host free
             continue
         offer = next((o for o in fleet.offers if not fits(o, part)), None)
         record = hosts.get(HostId(part.id))
-        if offer is not None and (record is None or _may_be_taken(record, now)):
+        if offer is not None and _may_be_taken(record, part, now):
             clean = record is not None and is_clean(record, part)
             found.append(Free(part=part, offer=offer, record=record, clean=clean))
     return tuple(sorted(found, key=_preference))
@@ -75,7 +75,14 @@ def is_clean(record: Host, part: Part) -> bool:
     return record.condition is HostCondition.FREE and record.wiped is not None and same and ours
 
 
-def _may_be_taken(record: Host, now: datetime) -> bool:
+def _may_be_taken(record: Host | None, part: Part, now: datetime) -> bool:
+    """Tell whether a machine may take a host now, for all that its record says.
+
+    Without a record only a name of the pool says that it may: a name of ours is a slip then, or its
+    record is lost, and the ledger tells it.
+    """
+    if record is None:
+        return part.note("stage") == "pool"
     unsure = any(asked.fate is Fate.OPEN for asked in record.asked)
     return record.condition in _TAKEABLE and not unsure and not record.quarantined(now)
 

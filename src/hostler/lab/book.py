@@ -72,9 +72,12 @@ class Book:
 
 
 def book_for(own: InstallationId, fleets: Iterable[Fleet], quiet: float) -> Book:
-    """Return the empty book of a new installation that looks so often where all is quiet."""
+    """Return the empty book of a new installation that looks so often where all is quiet.
+
+    A phase may end later than its bound by a look, and by what a jump of the clock is noticed late.
+    """
     by_name = {fleet.name: fleet for fleet in fleets}
     timers = next(iter(by_name.values())).timers
-    slow = timedelta(seconds=max(0.0, quiet - FRESH))
+    slow = timedelta(seconds=max(0.0, 1.5 * quiet - FRESH))
     bounds = Bounds(timers, SLACK + slow)
     return Book(own=own, fleets=by_name, bounds=bounds, fresh=max(FRESH, 1.5 * quiet))

@@ -54,12 +54,16 @@ class WatchedMacs(WatchedProvider):
         self._hosts: KeepsHosts = inner
 
     async def do(self, call: Call) -> Outcome:
-        """Make one call; it is begun under a lease (S8), whenever its last request is sent."""
-        process = self._process
-        found = begun(holds_lease=process.holds_lease(), call=str(call))
-        process.home.watch.found(found)
-        if call.kind == ORDER and process.incarnation is not None:
-            return await self._order(call, process.incarnation.gate)
+        """Make one call; it is begun under a lease (S8), whenever its last request is sent.
+
+        What a process that died just now begins is stopped at its gates.
+        """
+        process, run = self._process, self._process.incarnation
+        if run is not None:
+            found = begun(holds_lease=process.holds_lease(), call=str(call))
+            process.home.watch.found(found)
+        if call.kind == ORDER and run is not None:
+            return await self._order(call, run.gate)
         token = DOING.set(Doing(named(call), process.home.loop.time()))
         try:
             return await super().do(call)
