@@ -116,6 +116,16 @@ def test_a_host_in_error_that_a_person_put_into_the_pool_is_no_supply_and_given_
     assert given_up(bought(1, mending, parts=(failed,))) == []
 
 
+def test_a_host_that_a_person_renamed_into_the_pool_is_given_up_when_its_window_is_over() -> None:
+    """It waits there for a claim that wipes it, and nobody may want one ever again."""
+    host = ordered(left=-HOUR, condition=HostCondition.DIRTY)
+    assert given_up(bought(0, host, parts=(box("pool"),))) == [BOX]
+    assert given_up(bought(0, replace(host, goal=HostGoal.WIPED), parts=(box("pool"),))) == []
+    inside = ordered(condition=HostCondition.DIRTY)
+    assert given_up(bought(0, inside, parts=(box("pool"),))) == []
+    assert given_up(bought(0, host, parts=(box("claimed"),))) == []
+
+
 def test_a_host_that_somebody_lent_is_no_supply_and_still_counts_as_one_that_stands() -> None:
     lent = ordered(condition=HostCondition.DIRTY)
     assert many(bought(1, lent, parts=(box("other"),))) == 1

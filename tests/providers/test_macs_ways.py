@@ -307,6 +307,10 @@ def test_a_mark_tells_what_the_host_showed_that_a_wipe_changes() -> None:
     assert again.witness == lost.note("witness")
     (blind,) = calls(Goal.PRESENT, known, sealed)
     assert blind.witness == "known"
+    kept = machine(was_ready=NOW, asked=(replace(marked(Stage.RESTED), witness="known"),))
+    shut = tenancy_part(Stage.RESTED, vnc_url="vnc://m1:%3Csealed%3E@51.159.0.1:5900")
+    (woken,) = calls(Goal.PRESENT, kept, shut)
+    assert not woken.witness, "somebody wiped it while it rested, which harms nobody"
 
 
 def test_what_was_only_promised_is_waited_for() -> None:

@@ -293,9 +293,16 @@ def _untied(ends: dict[HostId, Ended], seen: Seen) -> Iterator[tuple[HostId, End
     tied = frozenset(seen.ties.values())
     for host, end in ends.items():
         record = seen.hosts[host]
-        useless = _is_of_no_use(record, seen)
-        if host not in tied and (record.condition in _ENDED or useless):
+        ends = record.condition in _ENDED or _is_of_no_use(record, seen)
+        if host not in tied and (ends or _waits_in_pool(record, seen)):
             yield host, end
+
+
+def _waits_in_pool(host: Host, seen: Seen) -> bool:
+    """Tell whether a host waits in the pool for a claim that wipes it: a person put it there."""
+    part = seen.view.part(PartId(host.id))
+    pooled = part is not None and part.note("stage") == "pool" and host.goal is None
+    return pooled and host.condition is HostCondition.DIRTY
 
 
 def _retired(host: Host, end: Ended, seen: Seen) -> KeepHost:

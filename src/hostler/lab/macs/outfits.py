@@ -26,6 +26,8 @@ from .truth import Change, Truth
 from .wants import Wants
 
 _FRESH = frozenset({Phase.STARTING, Phase.WANTED})
+_AWAITED = 3600.0
+"""So long, in seconds, a wipe that was asked for may be waited for."""
 
 
 @dataclass(slots=True)
@@ -59,13 +61,20 @@ class Outfits:
     # ------------------------------------------------------------ what happens
 
     def noted(self, change: Change) -> None:
-        """Note a wipe, and who asked for it, however late a name came before it."""
+        """Note a wipe, and who asked for it, however late a name came before it.
+
+        What a person wipes while an installation waits for its own wipe is that one, for all it
+        can see.
+        """
         if change.what != "wiped":
             return
+        fact = self.truth.hosts.get(change.host)
+        asked = [change.by] if change.by else (fact.asked if fact else [])
+        for one in asked:
+            if one.deed == "reinstall" and self.now - one.begun < _AWAITED:
+                self.wipes[one.ours[0], change.host] = self.now
         if change.by is None:
             self.by_hand[change.host] = self.now
-        else:
-            self.wipes[change.by.ours[0], change.host] = self.now
 
     def given(self, change: Change) -> Found:
         """Nobody gives a host away that is still in a private network."""

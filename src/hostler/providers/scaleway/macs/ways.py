@@ -105,12 +105,17 @@ class Way:
             case Stage.PENDING if not (self._is_clean() or self._is_fit()):
                 return self._wipe(Effect.CHANGE)
             case Stage.PENDING | Stage.RESTED:
-                ready = self.part.status == "ready"
-                return (_mark(self.machine, self.part, Stage.CLAIMED),) if ready else ()
+                return self._taken() if self.part.status == "ready" else ()
             case Stage.RESTING | Stage.RELEASING:
                 return ()
             case _:
                 return self._again()
+
+    def _taken(self) -> tuple[Call, ...]:
+        """Mark the host as in use. Who wiped it while it rested did no harm: that is forgotten."""
+        call = _mark(self.machine, self.part, Stage.CLAIMED)
+        rested = self.stage == Stage.RESTED
+        return (replace(call, witness=self.part.note("witness")) if rested else call,)
 
     def _reboot(self) -> tuple[Call, ...]:
         """Reboot once for each time that it was decided, whatever that took."""
