@@ -293,8 +293,8 @@ def _untied(ends: dict[HostId, Ended], seen: Seen) -> Iterator[tuple[HostId, End
     tied = frozenset(seen.ties.values())
     for host, end in ends.items():
         record = seen.hosts[host]
-        ends = record.condition in _ENDED or _is_of_no_use(record, seen)
-        if host not in tied and (ends or _waits_in_pool(record, seen)):
+        idle = record.condition in _ENDED or _is_of_no_use(record, seen)
+        if host not in tied and (idle or _waits_in_pool(record, seen)):
             yield host, end
 
 
