@@ -97,6 +97,22 @@ def test_a_host_that_is_older_than_the_order_whose_name_it_bears_was_not_ordered
     assert sorted_out(named(created=clocks_apart)) == ({BOX}, set())
 
 
+def test_a_host_that_was_bought_just_before_is_not_the_one_that_was_ordered() -> None:
+    """Clocks may be apart, but not from one host to the next."""
+    just_before = named(OTHER, BEGIN - MINUTE)
+    assert sorted_out(just_before) == ({OTHER}, set()), "it may be ours, by a slow clock"
+    assert sorted_out(named(), just_before) == ({BOX}, {OTHER})
+    assert sorted_out(just_before, hosts=(COMING,)) == (set(), {OTHER})
+    both = named(created=BEGIN - MINUTE), just_before
+    assert sorted_out(*both) == ({BOX, OTHER}, set())
+
+
+def test_a_host_of_the_pool_that_is_given_up_was_not_delivered() -> None:
+    pooled = record(condition=HostCondition.RETIRING, goal=HostGoal.RETIRED)
+    (step,) = decide_hosts(hosts_seen(pooled, box("retiring", delivered="yes")))
+    assert step.host.delivered is None
+
+
 def test_an_order_that_the_provider_doubled_is_two_hosts() -> None:
     assert sorted_out(named(), named(OTHER)) == ({BOX, OTHER}, set())
     assert sorted_out(named(OTHER), hosts=(COMING,)) == ({OTHER}, set())

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from .host import Host, HostCondition, HostGoal
+from .host import Host, HostCondition, HostGoal, HostOrigin
 from .hostseen import HostsSeen
-from .ids import HostId, MachineId, PartId
+from .ids import HostId, MachineId
 from .parts import Condition, Part
 from .view import View
 
@@ -48,19 +48,22 @@ def _named(view: View, kind: str, hosts: Mapping[HostId, Host]) -> Iterator[Part
 def _is_ordered(part: Part, view: View, hosts: Mapping[HostId, Host], orders: Orders) -> bool:
     """Tell whether a host came to be by the order that its name tells of.
 
-    Our provider may have doubled an order: both hosts are younger than it. Where the order is on no
-    row any more, the name is the proof, as long as one host alone ever bore it.
+    Our provider may have doubled an order: both hosts are younger than it. Clocks may be apart, but
+    not where another host of that order is younger by the same clock. Where the order is on no row
+    any more, the name is the proof, as long as one host alone ever bore it.
     """
     order = MachineId(part.note("holder"))
     at = orders.get(order)
-    if at is not None and part.created is not None:
-        return part.created >= at - _SKEW
-    bearers = {
-        PartId(other.id)
+    known = any(host.order == order for host in hosts.values())
+    bearers = [
+        other
         for other in (sighting.part for sighting in view.sightings.values())
         if other.note("stage") == "ordered" and other.note("holder") == order
-    }
-    return bearers <= {part.id} and all(host.order != order for host in hosts.values())
+    ]
+    if at is None or part.created is None:
+        return not known and all(other.id == part.id for other in bearers)
+    younger = any(other.created is not None and other.created >= at for other in bearers)
+    return part.created >= (at if known or younger else at - _SKEW)
 
 
 def delivered(host: Host, part: Part, seen: HostsSeen) -> Host:
@@ -88,8 +91,8 @@ def delivered(host: Host, part: Part, seen: HostsSeen) -> Host:
 
 def after_all(host: Host, part: Part, now: datetime) -> Host:
     """Return the record of a host that is given up, which is paid for if it was delivered late."""
-    late = host.delivered is None and part.note("delivered")
-    return replace(host, delivered=now) if late else host
+    bought = host.origin is HostOrigin.ORDERED and host.delivered is None
+    return replace(host, delivered=now) if bought and part.note("delivered") else host
 
 
 def _is_overdue(host: Host, now: datetime, jumped: datetime | None) -> bool:

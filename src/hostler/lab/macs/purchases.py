@@ -163,6 +163,8 @@ class Purchases:
         mac, whose = self.truth.mac(host), fact.whose
         if mac is None or whose is None or whose[0] not in _FREE or mac.deletion_scheduled:
             return False
+        if fact.given:  # a person copied that name
+            return False
         if (whose[1].installation, whose[1].fleet) != (book.own, fleet):
             return False
         record = book.hosts.get(host)
