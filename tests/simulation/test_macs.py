@@ -77,6 +77,8 @@ KEPT = {
     16985: "S5: a machine woke on a host that a person had wiped while it rested, and was given up",
     17289: "pin: a person wiped a host whose wipe was asked for and lost (the checker was wrong)",
     17120: "E1: a bought host that a person renamed into the pool was never given up",
+    18657: "S2: people copied a machine's name onto eleven hosts (the checker was wrong)",
+    18962: "L1: another installation had a host under the fleet's name (the checker was wrong)",
     10116: "S11: what two installations of one fleet name bought was given up by neither",
     8023: "S12: a person copied the name of an order, and that host counted as ordered and clean",
     9097: "pool: a person copied the name of a parked host onto one in use (the checker was wrong)",

@@ -66,10 +66,15 @@ class MacWatch(Watch):
         whose, fact = words_of(mac.name), self.truth.hosts.get(HostId(mac.id))
         return Thing(
             id=PartId(mac.id),
-            kind="server" if whose is not None and whose[0] in _CLAIMS else "host",
+            kind="server" if whose and whose[0] in _CLAIMS and not self._given(mac) else "host",
             created=fact.named if fact is not None else self.now,
             mark=None if whose is None else whose[1],
         )
+
+    def _given(self, mac: Mac) -> bool:
+        """Tell whether a person copied the name that a host bears."""
+        fact = self.truth.hosts.get(HostId(mac.id))
+        return fact is not None and fact.given
 
     def is_healthy(self, machine: Machine) -> bool:
         """Tell whether its host is ready, bears its name, and nothing happened to it for long.
@@ -325,10 +330,16 @@ class MacWatch(Watch):
             and thing.mark.fleet == fleet.name
         ]
         free = self._free(book, fleet)
-        reachable = size if ready + len(free) >= size else ready
+        barred = self._is_shared(book, fleet)
+        reachable = size if ready + len(free) >= size and not barred else ready
         return invariants.rested(reachable, machines, things, self.explained(book)) or hosts_rest(
             book
         )
+
+    def _is_shared(self, book: Book, fleet: Fleet) -> bool:
+        """Tell whether another installation uses the fleet's name: nothing may be made for it."""
+        marks = (fact.whose[1] for fact in self.truth.hosts.values() if fact.whose)
+        return any(m.fleet == fleet.name and m.installation not in book.ours for m in marks)
 
     def _at_work(self, book: Book, fleet: Fleet) -> list[Machine]:
         """Return the machines that must be ready in the end."""
