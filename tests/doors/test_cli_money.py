@@ -101,22 +101,26 @@ def test_the_forecast_is_what_the_living_cost(capsys: Out) -> None:
     assert bill["cost"] == pytest.approx(3.0)
 
 
+def ordered(born: datetime) -> Host:
+    """Return a host that was ordered, and delivered then."""
+    return Host(
+        id=HostId("mac-1"),
+        account=FLEET.account,
+        zone=Zone("z-1"),
+        origin=HostOrigin.ORDERED,
+        delivered=born,
+        paid_until=born + 24 * H,
+        price=0.2,
+    )
+
+
 def test_leased_hosts_are_billed_by_the_windows_that_are_paid(capsys: Out) -> None:
     outside = InMemory()
 
     async def furnish() -> None:
         await fill(outside.store_)
         fenced = await fence(outside.store_)
-        born = NOW - 10 * H
-        host = Host(
-            id=HostId("mac-1"),
-            account=FLEET.account,
-            zone=Zone("z-1"),
-            origin=HostOrigin.ORDERED,
-            delivered=born,
-            paid_until=born + 24 * H,
-            price=0.2,
-        )
+        host = ordered(NOW - 10 * H)
         await outside.store_.save_host(host, (), fenced)
         monthly = replace(host, id=HostId("mac-2"), commitment="renewed_monthly")
         await outside.store_.save_host(monthly, (), fenced)
@@ -134,15 +138,7 @@ def test_a_host_that_is_gone_costs_no_more_and_one_that_is_given_up_is_in_no_for
 ) -> None:
     outside = InMemory()
     born = NOW - 60 * H
-    kept = Host(
-        id=HostId("mac-1"),
-        account=FLEET.account,
-        zone=Zone("z-1"),
-        origin=HostOrigin.ORDERED,
-        delivered=born,
-        paid_until=born + 24 * H,
-        price=0.2,
-    )
+    kept = ordered(born)
     going = replace(kept, id=HostId("mac-2"), scheduled=NOW + H, goal=HostGoal.RETIRED)
     gone = replace(kept, id=HostId("mac-3"), condition=HostCondition.GONE, since=born + 30 * H)
 

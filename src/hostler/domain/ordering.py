@@ -205,10 +205,9 @@ def _is_of_no_use(host: Host, seen: Seen) -> bool:
     Under our own name an error is wiped away; there nobody mends it.
     """
     part = seen.view.part(PartId(host.id))
-    failed = part is not None and part.condition is Condition.FAILED
-    pooled = part is not None and part.note("stage") == "pool" and host.goal is None
-    stuck = host.quarantined(seen.now) or is_overdue(host, seen.now, seen.steady)
-    return (failed and pooled) or stuck
+    if part is not None and part.condition is Condition.FAILED and _is_pooled(host, seen):
+        return True
+    return host.quarantined(seen.now) or is_overdue(host, seen.now, seen.steady)
 
 
 def _rests_from(step: Step) -> datetime | None:
@@ -300,9 +299,13 @@ def _untied(ends: dict[HostId, Ended], seen: Seen) -> Iterator[tuple[HostId, End
 
 def _waits_in_pool(host: Host, seen: Seen) -> bool:
     """Tell whether a host waits in the pool for a claim that wipes it: a person put it there."""
+    return host.condition is HostCondition.DIRTY and _is_pooled(host, seen)
+
+
+def _is_pooled(host: Host, seen: Seen) -> bool:
+    """Tell whether a host bears a name of the pool, and nothing is done about it."""
     part = seen.view.part(PartId(host.id))
-    pooled = part is not None and part.note("stage") == "pool" and host.goal is None
-    return pooled and host.condition is HostCondition.DIRTY
+    return host.goal is None and part is not None and part.note("stage") == "pool"
 
 
 def _retired(host: Host, end: Ended, seen: Seen) -> KeepHost:

@@ -30,7 +30,6 @@ IDLE = LEASE + 4 * HOUR
 """So long, past its window, nobody may be on a host that is kept: buying another costs less."""
 _AT_WORK = frozenset({Phase.STARTING, Phase.READY})
 _FREE = frozenset({"ordered", "parked"})
-_OTHERS = "the mark of another installation"
 _LOST = frozenset({HostCondition.RETIRING, HostCondition.QUARANTINED, HostCondition.GONE})
 Fleets = tuple[str, FleetName]
 
@@ -206,7 +205,7 @@ class Purchases:
 
     def _is_barred(self, row: FleetRow, book: Book) -> bool:
         """Tell whether a fleet lacks machines, and may make none: its name is another's too."""
-        if _OTHERS not in row.condition:
+        if not self.truth.is_shared(row.name, book.ours):
             return False
         at_work = sum(machine.phase in _AT_WORK for machine in book.living(row.name))
         return at_work < row.wished(book.fleets[row.name])

@@ -5,7 +5,7 @@ misunderstanding cannot be on both sides.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -158,6 +158,11 @@ class Truth:
         """
         mac = self.mac(host)
         return mac is not None and self._had.get((host, _machine_of(user))) == mac.installs
+
+    def is_shared(self, fleet: FleetName, ours: Collection[InstallationId]) -> bool:
+        """Tell whether another installation uses a fleet's name: none may be made for it (G8)."""
+        marks = (fact.whose[1] for fact in self.hosts.values() if fact.whose)
+        return any(mark.fleet == fleet and mark.installation not in ours for mark in marks)
 
     def changes(self) -> Iterator[Change]:
         """Take in what the world has become, host by host."""

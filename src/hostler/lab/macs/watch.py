@@ -330,16 +330,11 @@ class MacWatch(Watch):
             and thing.mark.fleet == fleet.name
         ]
         free = self._free(book, fleet)
-        barred = self._is_shared(book, fleet)
+        barred = self.truth.is_shared(fleet.name, book.ours)
         reachable = size if ready + len(free) >= size and not barred else ready
         return invariants.rested(reachable, machines, things, self.explained(book)) or hosts_rest(
             book
         )
-
-    def _is_shared(self, book: Book, fleet: Fleet) -> bool:
-        """Tell whether another installation uses the fleet's name: nothing may be made for it."""
-        marks = (fact.whose[1] for fact in self.truth.hosts.values() if fact.whose)
-        return any(m.fleet == fleet.name and m.installation not in book.ours for m in marks)
 
     def _at_work(self, book: Book, fleet: Fleet) -> list[Machine]:
         """Return the machines that must be ready in the end."""
