@@ -237,7 +237,10 @@ def test_a_host_that_is_put_into_the_pool_in_mid_wipe_is_not_taken_before_its_en
 
 @pytest.mark.parametrize("after", [timedelta(0), 30 * SECOND, 5 * MINUTE])
 def test_a_host_that_is_deleted_in_mid_claim_is_replaced(after: timedelta) -> None:
-    """Deleted while it is pending, settles, or is wiped: another host is claimed in its place."""
+    """Deleted while it is pending, settles, or is wiped: another host is claimed in its place.
+
+    The machine itself takes it, before its start is overdue and another machine is made.
+    """
 
     async def scene(s: MacStand) -> None:
         hostler = s.hostler()
@@ -246,6 +249,8 @@ def test_a_host_that_is_deleted_in_mid_claim_is_replaced(after: timedelta) -> No
         await s.stand.clock.sleep(after)
         s.stand.world.console.do("delete", taken.id)
         await s.ready(hostler, 1, 2 * HOUR)
+        (machine,) = await hostler.machines()
+        assert machine.id in taken.name
         await hostler.scale(0)
         await bare(s, hostler)
 
