@@ -50,7 +50,7 @@ proof: $(STAMP)  ## simulate SEEDS disasters (10000 unless you say otherwise)
 
 .PHONY: exhaustive
 exhaustive: $(STAMP)  ## explore claims and releases of Macs state by state, with a person, to the end
-	@$(BIN)/python -m hostler.lab.macs.exhaustive --person
+	@$(BIN)/python -m hostler.lab.model_check.macs.explore --person
 
 .PHONY: clients
 clients: $(STAMP)  ## run the official Go client against the simulator (needs go and its module proxy)

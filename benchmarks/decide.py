@@ -13,11 +13,11 @@ from dataclasses import replace
 from figures import Figure, show
 
 from hostler.domain.decide import decide
-from hostler.domain.parts import Look, Looked, Scope
-from hostler.domain.rests import Rests
-from hostler.domain.view import merge
-from hostler.testing.pieces import FLEET, ZONE, S, machine
-from hostler.testing.scene import Scene
+from hostler.domain.decision_cache import Rests
+from hostler.domain.model.inventory import merge
+from hostler.domain.model.resource import Look, Looked, Scope
+from hostler.testing.scenes.builders import FLEET, ZONE, S, machine
+from hostler.testing.scenes.fleet import Scene
 
 SIZES = (1_000, 10_000, 100_000)
 GOALS = {100_000: 1.0}

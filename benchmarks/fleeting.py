@@ -19,8 +19,8 @@ from figures import Figure, show
 from staged import staged
 from theatre import FLEET, KEY, PROJECT
 
-from hostler.testing.gohost import GoHost, Launch, Measured
-from hostler.testing.gohosts import GoHosts
+from hostler.testing.peers.go_hosts import GoHosts
+from hostler.testing.peers.plugin_host import GoHost, Launch, Measured
 
 ROOT = Path(__file__).resolve().parent.parent
 NAME = "fleeting-plugin-hostler"

@@ -15,7 +15,7 @@ from pathlib import Path
 from figures import Figure, show
 from theatre import Asked, Theatre, fleet_file, load, silence
 
-from hostler.simulators.scaleway.options import Options
+from hostler.simulators.scaleway.state.options import Options
 
 SIZE = 1000
 BOOT = 60.0

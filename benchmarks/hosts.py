@@ -17,15 +17,14 @@ from datetime import UTC, datetime, timedelta
 import structlog
 from figures import Figure, show
 
-from hostler.controllers.given import Ports
-from hostler.controllers.keeping import gather_hosts
-from hostler.controllers.leases import Tenure
-from hostler.controllers.seeing import Occasion, gather
-from hostler.controllers.settings import Account
-from hostler.controllers.state import AccountState, Steadiness
+from hostler.controllers.execute.host_calls import gather_hosts
+from hostler.controllers.observe.snapshot import Occasion, gather
+from hostler.controllers.runtime.given import Ports
+from hostler.controllers.runtime.leases import Tenure
+from hostler.controllers.runtime.settings import Account
+from hostler.controllers.runtime.state import AccountState, Steadiness
 from hostler.domain.decide import decide
-from hostler.domain.fleet import Fleet, FleetRow
-from hostler.domain.hosting import decide_hosts
+from hostler.domain.hosts.lifecycle import decide_hosts
 from hostler.domain.ids import (
     AccountName,
     Epoch,
@@ -37,23 +36,24 @@ from hostler.domain.ids import (
     Zone,
     machine_id,
 )
-from hostler.domain.machine import Machine, Offer
-from hostler.domain.parts import Scope
-from hostler.domain.phases import Phase
-from hostler.domain.view import merge
-from hostler.lab.stand import SECRET, Willing
+from hostler.domain.model.fleet import Fleet, FleetRow
+from hostler.domain.model.inventory import merge
+from hostler.domain.model.machine import Machine, Offer
+from hostler.domain.model.phases import Phase
+from hostler.domain.model.resource import Scope
+from hostler.lab.scenes.servers import SECRET, Willing
 from hostler.ports.http import Request, Response
 from hostler.ports.store import Fence, Lease
-from hostler.providers.scaleway.client import Client
-from hostler.providers.scaleway.macs.macs import Macs
-from hostler.providers.scaleway.macs.names import Name, Stage, pool_digest
+from hostler.providers.scaleway.common.client import Client
+from hostler.providers.scaleway.common.settings import Account as Key
+from hostler.providers.scaleway.macs.plan.names import Name, Stage, pool_digest
+from hostler.providers.scaleway.macs.provider import Macs
 from hostler.providers.scaleway.macs.settings import MacSite, MacTemplate
-from hostler.providers.scaleway.settings import Account as Key
-from hostler.simulators.scaleway.options import Options
-from hostler.simulators.scaleway.wire import WorldTransport
+from hostler.simulators.scaleway.in_process import WorldTransport
+from hostler.simulators.scaleway.state.options import Options
 from hostler.simulators.scaleway.world import World
 from hostler.stores.memory import MemoryStore
-from hostler.testing.meters import CountingMeters
+from hostler.testing.fakes.metrics import CountingMeters
 
 HOSTS = 1_000
 GOAL = 0.5

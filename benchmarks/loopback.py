@@ -25,11 +25,11 @@ from staged import staged
 from theatre import FLEET, Asked, fleet_file, load
 
 from hostler.app.compose import Composed
-from hostler.controllers.account_loop import AccountLoop
+from hostler.controllers.account import AccountLoop
 from hostler.controllers.engine import Engine
-from hostler.domain.phases import Phase
-from hostler.doors.cli.logs import log_to
-from hostler.doors.cli.outside import Purpose
+from hostler.domain.model.phases import Phase
+from hostler.frontends.cli.console.logs import log_to
+from hostler.frontends.cli.context import Purpose
 from hostler.ports.store import Store
 
 SMALL, LARGE = 1000, 5000

@@ -15,13 +15,13 @@ from datetime import UTC, datetime, timedelta
 
 from figures import Figure, show
 
-from hostler.domain.buying import Lead
-from hostler.lab.backtest import Backtest, Played, paid_hours
-from hostler.lab.causes import Cause, causes
-from hostler.lab.demand import RESTLESS, SPIKY, STEADY, Team, generated
-from hostler.lab.optimum import best_stays
-from hostler.lab.policies import POLICIES, knowing
-from hostler.lab.replay import replayed
+from hostler.domain.policy.purchasing import Lead
+from hostler.lab.backtest.backtest import Backtest, Played, paid_hours
+from hostler.lab.backtest.breakdown import Cause, causes
+from hostler.lab.backtest.optimum import best_stays
+from hostler.lab.backtest.policies import POLICIES, knowing
+from hostler.lab.backtest.replay import replayed
+from hostler.lab.backtest.workload import RESTLESS, SPIKY, STEADY, Team, generated
 
 DAYS = 28
 STEADY_SEEDS = (21, 22, 23, 24, 25, 26)

@@ -11,8 +11,8 @@ from pathlib import Path
 from figures import FASTER, Figure, show
 from theatre import Asked, Theatre, fleet_file, load, silence
 
-from hostler.simulators.scaleway.options import Options
-from hostler.simulators.scaleway.weather import CALM, LIVELY, Weather
+from hostler.simulators.scaleway.faults.rates import CALM, LIVELY, Weather
+from hostler.simulators.scaleway.state.options import Options
 
 SIZE = 10
 DAY = 24 * 3600.0

@@ -19,9 +19,9 @@ from theatre import FLEET, INSTALLATION, PROJECT, Asked, Theatre, fleet_file, lo
 from hostler.domain.ids import Epoch
 from hostler.ports.store import Fence
 from hostler.simulators.scaleway.http import serve
-from hostler.simulators.scaleway.options import Options
+from hostler.simulators.scaleway.state.options import Options
 from hostler.stores.sqlite.opening import open_engine
-from hostler.testing.simclock import BEGINNING
+from hostler.testing.time.clock import BEGINNING
 
 _BEFORE = timedelta(minutes=30)
 """How long ago the fleet was made, so that nothing in its records lies in the future."""

@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from hostler.domain.commands import Event
-from hostler.domain.fleet import FleetRow
 from hostler.domain.ids import Epoch, FleetName, PartId, TurnId, Zone, machine_id
-from hostler.domain.machine import Known, Machine, Offer, Place
-from hostler.domain.parts import Slot
-from hostler.domain.phases import Phase
+from hostler.domain.model.commands import Event
+from hostler.domain.model.fleet import FleetRow
+from hostler.domain.model.machine import Known, Machine, Offer, Place
+from hostler.domain.model.phases import Phase
+from hostler.domain.model.resource import Slot
 from hostler.ports.store import Fence, Store
 from hostler.stores.sqlite.opening import open_engine, open_shared
 

@@ -16,25 +16,25 @@ import structlog
 from hostler.app.compose import Composed
 from hostler.config.values import Config
 from hostler.controllers.engine import Engine
-from hostler.controllers.given import Ports
-from hostler.controllers.settings import Account
-from hostler.domain.fleet import Probe
+from hostler.controllers.runtime.given import Ports
+from hostler.controllers.runtime.settings import Account
 from hostler.domain.ids import FleetName, InstallationId, MachineId, machine_id
-from hostler.domain.phases import Phase
+from hostler.domain.model.fleet import Probe
+from hostler.domain.model.phases import Phase
 from hostler.ports.provider import Connection
-from hostler.providers.scaleway.client import Client
-from hostler.providers.scaleway.instances import Instances
-from hostler.providers.scaleway.settings import Account as Key
-from hostler.providers.scaleway.settings import Secret, Template
-from hostler.providers.scaleway.tables import MachineTable
-from hostler.simulators.scaleway.options import Options
-from hostler.simulators.scaleway.weather import CALM, Weather
-from hostler.simulators.scaleway.wire import WorldTransport
+from hostler.providers.scaleway.common.client import Client
+from hostler.providers.scaleway.common.config_tables import MachineTable
+from hostler.providers.scaleway.common.settings import Account as Key
+from hostler.providers.scaleway.common.settings import Secret, Template
+from hostler.providers.scaleway.instances.provider import Instances
+from hostler.simulators.scaleway.faults.rates import CALM, Weather
+from hostler.simulators.scaleway.in_process import WorldTransport
+from hostler.simulators.scaleway.state.options import Options
 from hostler.simulators.scaleway.world import World
 from hostler.stores.memory import MemoryStore
-from hostler.testing.meters import CountingMeters
-from hostler.testing.simclock import SimClock
-from hostler.testing.simloop import SimLoop
+from hostler.testing.fakes.metrics import CountingMeters
+from hostler.testing.time.clock import SimClock
+from hostler.testing.time.loop import SimLoop
 
 FLEET = FleetName("web")
 INSTALLATION = InstallationId("bench")

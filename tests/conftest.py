@@ -8,7 +8,7 @@ import pytest
 import structlog
 from hypothesis import HealthCheck, settings
 
-from hostler.testing.gohosts import GoHosts
+from hostler.testing.peers.go_hosts import GoHosts
 
 settings.register_profile(
     "hostler",

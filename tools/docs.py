@@ -14,8 +14,8 @@ from typing import Annotated, cast, get_args, get_origin
 import msgspec
 from cyclopts import App
 
-from hostler.app.kinds import BUILT_IN
 from hostler.app.main import groups
+from hostler.app.provider_registry import BUILT_IN
 from hostler.config.decode import expected
 from hostler.config.tables import (
     CapsTable,
@@ -28,15 +28,16 @@ from hostler.config.tables import (
     TopTable,
 )
 from hostler.config.units import A_DURATION, format_duration
-from hostler.domain import gate, phases
-from hostler.doors.cli.exits import MEANINGS
-from hostler.doors.cli.main import application
-from hostler.doors.fleeting import states
-from hostler.doors.fleeting.config.environment import NAMES
-from hostler.doors.fleeting.config.tables import PluginTable, ReadyKeys
-from hostler.doors.fleeting.schema.never import NEUTRAL, NEVER
-from hostler.doors.fleeting.schema.words import SLOTS
-from hostler.doors.metrics.meters import METRICS
+from hostler.domain.model import phases
+from hostler.domain.policy import gate
+from hostler.frontends.cli.console.exits import MEANINGS
+from hostler.frontends.cli.main import application
+from hostler.frontends.fleeting.config.environment import NAMES
+from hostler.frontends.fleeting.config.tables import PluginTable, ReadyKeys
+from hostler.frontends.fleeting.group import states
+from hostler.frontends.fleeting.schema.vocabulary.names import SLOTS
+from hostler.frontends.fleeting.schema.vocabulary.stop_words import NEUTRAL, NEVER
+from hostler.frontends.metrics.metrics import METRICS
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "reference"
 MADE = "<!-- made by tools/docs.py: change the code, then run it -->\n"

@@ -69,7 +69,7 @@ def test_a_handshake_needs_no_engine() -> None:
     heavy = {"aiohttp", "structlog", "msgspec", "rich", "asyncssh", "cryptography", "cyclopts"}
     code = (
         "import sys, hostler.app.plugin\n"
-        "import hostler.doors.fleeting.goplugin.serving\n"
+        "import hostler.frontends.fleeting.goplugin.serving\n"
         f"print({heavy!r} & set(sys.modules), 'hostler.controllers' in sys.modules)"
     )
     ran = subprocess.run(  # noqa: S603 - ours

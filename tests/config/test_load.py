@@ -7,11 +7,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hostler.app.kinds import Kinds
+from hostler.app.provider_registry import Kinds
 from hostler.config.load import load
 from hostler.config.values import MEMORY, Config, WrongFile
 from hostler.domain.errors import ConfigError
-from hostler.domain.fleet import Caps, ProbeKind, Timers
+from hostler.domain.model.fleet import Caps, ProbeKind, Timers
 
 UUID = "22222222-2222-2222-2222-222222222222"
 SECRET = "5ec5ec5e-0000-4000-8000-5ec5ec5ec5ec"

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from hostler.app.kinds import Kinds
+from hostler.app.provider_registry import Kinds
 from hostler.config.load import load
 from hostler.config.values import Config, WrongFile
 from hostler.domain.errors import ConfigError
 from hostler.domain.ids import Zone
-from hostler.domain.machine import Offer
+from hostler.domain.model.machine import Offer
 from hostler.providers.scaleway.macs.kind import organization_of, site_of, template_of
 from hostler.providers.scaleway.macs.settings import MacAccountTable, MacTable, OrderTable
 

@@ -7,14 +7,14 @@ from typing import Protocol
 
 import pytest
 
-from hostler.app.preparing import SshPreparer
-from hostler.domain.bootstrap import Cause
+from hostler.access.preparer import SshPreparer
 from hostler.domain.ids import machine_id
-from hostler.ports.asker import Asker, Question
+from hostler.domain.policy.bootstrap import Cause
+from hostler.ports.command import Asker, Question
 from hostler.ports.preparer import Order, Prepared, Preparer
 from hostler.ports.provider import Connection
-from hostler.testing.preparer import FakePreparer
-from hostler.testing.sshd import SshHost, ssh_host
+from hostler.testing.fakes.preparer import FakePreparer
+from hostler.testing.peers.sshd import SshHost, ssh_host
 
 ONE, TWO, BAD = "echo one >>ran", "echo two >>ran", "false"
 ORDER = Order(machine=machine_id(1), commands=(ONE, TWO))

@@ -7,16 +7,16 @@ from datetime import timedelta
 
 import pytest
 
-from hostler.domain.calls import Call, Outcome, Refusal, Refused
 from hostler.domain.ids import FleetName, InstallationId, PartId, Zone
-from hostler.domain.machine import Offer
-from hostler.domain.parts import Condition, Mark, Part, Slot
-from hostler.domain.traits import Traits
+from hostler.domain.model.calls import Call, Outcome, Refusal, Refused
+from hostler.domain.model.machine import Offer
+from hostler.domain.model.provider import Traits
+from hostler.domain.model.resource import Condition, Mark, Part, Slot
 from hostler.ports.provider import Provider
 from hostler.testing.conformance.provider.clock import RigClock
 from hostler.testing.conformance.provider.rig import Ability, Fault, Rig, Thing
 from hostler.testing.conformance.provider.suite import CHECKS, Check, Verdict, run_check
-from hostler.testing.fake import FakeProvider, FakeWorld, Lost, Pace
+from hostler.testing.fakes.provider import FakeProvider, FakeWorld, Lost, Pace
 
 HOME = InstallationId("home1234")
 ZONE = Zone("z-1")

@@ -12,12 +12,12 @@ from functools import partial
 import pytest
 
 from files_rig import KEY, files_world
-from hostler.domain.calls import Call, Done, Effect, Outcome, Refusal, Refused
 from hostler.domain.ids import PartId
-from hostler.domain.machine import Machine
-from hostler.domain.parts import Condition, Look, Looked, Part, Scope, Slot
-from hostler.domain.phases import Goal
-from hostler.domain.traits import Traits
+from hostler.domain.model.calls import Call, Done, Effect, Outcome, Refusal, Refused
+from hostler.domain.model.machine import Machine
+from hostler.domain.model.phases import Goal
+from hostler.domain.model.provider import Traits
+from hostler.domain.model.resource import Condition, Look, Looked, Part, Scope, Slot
 from hostler.ports.provider import Connection
 from hostler.testing.conformance.provider.suite import (
     CHECKS,

@@ -10,7 +10,7 @@ from hostler.domain.ids import InstallationId
 from hostler.ports.store import Store
 from hostler.stores.memory import MemoryStore
 from hostler.stores.sqlite.opening import RunnerOf, open_beside, open_shared
-from hostler.stores.sqlite.runner import Inline, Threaded
+from hostler.stores.sqlite.worker import Inline, Threaded
 from hostler.testing.conformance.store.suite import CHECKS, Check, Stores
 
 

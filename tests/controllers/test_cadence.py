@@ -6,21 +6,21 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from hostler.controllers.looking import close_scope, due_scopes, is_moving, zones_of
-from hostler.controllers.settings import Settings
-from hostler.domain.calls import Call, Outcome
-from hostler.domain.fleet import Caps
+from hostler.controllers.observe.looking import close_scope, due_scopes, is_moving, zones_of
+from hostler.controllers.runtime.settings import Settings
 from hostler.domain.ids import PartId, Zone
-from hostler.domain.machine import Doubt, Machine
-from hostler.domain.parts import Condition, Scope
-from hostler.domain.phases import Phase
-from hostler.domain.seen import WishKind
-from hostler.domain.view import View
-from hostler.lab.yard import Yard
-from hostler.testing.fake import FakeProvider, FakeWorld, Lost
-from hostler.testing.fakeways import MAKE_ADDRESS, MAKE_SERVER, SERVER
-from hostler.testing.pieces import FLEET, HOME, MIN, WEB, ZONE, S, machine
-from hostler.testing.scene import Scene
+from hostler.domain.model.calls import Call, Outcome
+from hostler.domain.model.fleet import Caps
+from hostler.domain.model.inventory import View
+from hostler.domain.model.machine import Doubt, Machine
+from hostler.domain.model.phases import Phase
+from hostler.domain.model.resource import Condition, Scope
+from hostler.domain.model.snapshot import WishKind
+from hostler.lab.scenes.fake import Yard
+from hostler.testing.fakes.planner import MAKE_ADDRESS, MAKE_SERVER, SERVER
+from hostler.testing.fakes.provider import FakeProvider, FakeWorld, Lost
+from hostler.testing.scenes.builders import FLEET, HOME, MIN, WEB, ZONE, S, machine
+from hostler.testing.scenes.fleet import Scene
 
 READY = Phase.READY
 

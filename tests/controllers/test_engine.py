@@ -6,17 +6,16 @@ from datetime import timedelta
 
 import pytest
 
-from hostler.domain.calls import Refusal, Refused
-from hostler.domain.fleet import Caps, Probe, ProbeKind
 from hostler.domain.ids import Zone, machine_id
-from hostler.domain.machine import Offer
-from hostler.domain.parts import Condition, Look, Scope
-from hostler.domain.phases import Phase
-from hostler.domain.seen import WishKind
-from hostler.lab.yard import Yard
+from hostler.domain.model.calls import Refusal, Refused
+from hostler.domain.model.fleet import Caps, Probe, ProbeKind
+from hostler.domain.model.machine import Offer
+from hostler.domain.model.phases import Phase
+from hostler.domain.model.resource import Condition, Look, Scope
+from hostler.domain.model.snapshot import WishKind
+from hostler.lab.scenes.fake import Yard
 from hostler.ports.store import Lease
-from hostler.testing.fake import Lost
-from hostler.testing.fakeways import (
+from hostler.testing.fakes.planner import (
     MAKE_ADDRESS,
     MAKE_SERVER,
     POWER_ON,
@@ -24,7 +23,8 @@ from hostler.testing.fakeways import (
     REMOVE_SERVER,
     TERMINATE,
 )
-from hostler.testing.pieces import ABROAD, FLEET, MIN, OFFER, S, server
+from hostler.testing.fakes.provider import Lost
+from hostler.testing.scenes.builders import ABROAD, FLEET, MIN, OFFER, S, server
 
 pytestmark = pytest.mark.looptime
 

@@ -5,17 +5,17 @@ from dataclasses import replace
 
 import pytest
 
-from hostler.domain.commands import Event
 from hostler.domain.errors import StoreBusy
-from hostler.domain.fleet import Caps
-from hostler.domain.machine import Machine
-from hostler.domain.parts import Condition
-from hostler.domain.phases import Phase
-from hostler.lab.yard import Yard
+from hostler.domain.model.commands import Event
+from hostler.domain.model.fleet import Caps
+from hostler.domain.model.machine import Machine
+from hostler.domain.model.phases import Phase
+from hostler.domain.model.resource import Condition
+from hostler.lab.scenes.fake import Yard
 from hostler.ports.store import Fence
 from hostler.stores.memory import MemoryStore
-from hostler.testing.fakeways import MAKE_SERVER
-from hostler.testing.pieces import FLEET, HOME, MIN, S
+from hostler.testing.fakes.planner import MAKE_SERVER
+from hostler.testing.scenes.builders import FLEET, HOME, MIN, S
 
 pytestmark = pytest.mark.looptime
 

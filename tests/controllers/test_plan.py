@@ -5,22 +5,29 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from hostler.controllers.given import Ports
-from hostler.controllers.hostplan import planned_hosts
+from hostler.controllers.host_plan import planned_hosts
 from hostler.controllers.plan import SEE, Plan, calls_to, look_once, plan
-from hostler.controllers.settings import Account, Settings
-from hostler.domain.calls import Call, Effect, Shows
+from hostler.controllers.runtime.given import Ports
+from hostler.controllers.runtime.settings import Account, Settings
 from hostler.domain.decide import verdict_of
-from hostler.domain.host import HOST, Host, HostCondition, HostGoal
 from hostler.domain.ids import AccountName
-from hostler.domain.machine import Machine
-from hostler.domain.parts import Condition, Part
-from hostler.domain.phases import Goal, Phase
-from hostler.domain.seen import WishKind
-from hostler.lab.yard import Yard
+from hostler.domain.model.calls import Call, Effect, Shows
+from hostler.domain.model.host import HOST, Host, HostCondition, HostGoal
+from hostler.domain.model.machine import Machine
+from hostler.domain.model.phases import Goal, Phase
+from hostler.domain.model.resource import Condition, Part
+from hostler.domain.model.snapshot import WishKind
+from hostler.lab.scenes.fake import Yard
 from hostler.ports.store import Fence
-from hostler.testing.fakeways import MAKE_ADDRESS, MAKE_SERVER, POWER_ON, REMOVE_ADDRESS, TERMINATE
-from hostler.testing.hostscene import (
+from hostler.testing.fakes.planner import (
+    MAKE_ADDRESS,
+    MAKE_SERVER,
+    POWER_ON,
+    REMOVE_ADDRESS,
+    TERMINATE,
+)
+from hostler.testing.scenes.builders import BEGIN, FLEET, MIN, OFFER, S
+from hostler.testing.scenes.hosts import (
     BOX,
     MINE,
     box,
@@ -30,7 +37,6 @@ from hostler.testing.hostscene import (
     record,
     tenant,
 )
-from hostler.testing.pieces import BEGIN, FLEET, MIN, OFFER, S
 
 pytestmark = pytest.mark.looptime
 

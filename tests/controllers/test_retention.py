@@ -8,16 +8,16 @@ import structlog
 from structlog.testing import capture_logs
 
 from hostler.controllers import retention
-from hostler.controllers.settings import Settings
-from hostler.domain.commands import Event
+from hostler.controllers.runtime.settings import Settings
 from hostler.domain.errors import StoreBusy, StoreError, StoreLost
 from hostler.domain.ids import Epoch, TurnId
-from hostler.domain.phases import Phase
-from hostler.domain.seen import WishKind
-from hostler.lab.yard import Yard
+from hostler.domain.model.commands import Event
+from hostler.domain.model.phases import Phase
+from hostler.domain.model.snapshot import WishKind
+from hostler.lab.scenes.fake import Yard
 from hostler.ports.store import Fence
 from hostler.stores.memory import MemoryStore
-from hostler.testing.pieces import FLEET, MIN, WEB
+from hostler.testing.scenes.builders import FLEET, MIN, WEB
 
 pytestmark = pytest.mark.looptime
 

@@ -7,14 +7,14 @@ import pytest
 import structlog
 from structlog.testing import capture_logs
 
-from hostler.controllers.turn import gravity
-from hostler.domain.commands import Event
-from hostler.domain.fleet import WELL
+from hostler.controllers.cycle import gravity
 from hostler.domain.ids import TurnId
-from hostler.domain.parts import Look, Scope
-from hostler.domain.phases import Phase
-from hostler.lab.yard import Yard
-from hostler.testing.pieces import BEGIN, FLEET, MIN, S
+from hostler.domain.model.commands import Event
+from hostler.domain.model.fleet import WELL
+from hostler.domain.model.phases import Phase
+from hostler.domain.model.resource import Look, Scope
+from hostler.lab.scenes.fake import Yard
+from hostler.testing.scenes.builders import BEGIN, FLEET, MIN, S
 
 pytestmark = pytest.mark.looptime
 

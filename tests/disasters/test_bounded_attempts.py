@@ -5,11 +5,11 @@ from datetime import timedelta
 
 import pytest
 
-from hostler.lab.macstand import FLEET as MACS
-from hostler.lab.macstand import MacStand, play_macs
-from hostler.lab.stand import FLEET as SERVERS
-from hostler.lab.stand import Stand, play
-from hostler.simulators.scaleway.weather import Rule
+from hostler.lab.scenes.macs import FLEET as MACS
+from hostler.lab.scenes.macs import MacStand, play_macs
+from hostler.lab.scenes.servers import FLEET as SERVERS
+from hostler.lab.scenes.servers import Stand, play
+from hostler.simulators.scaleway.faults.rates import Rule
 
 ALWAYS = 1_000_000
 HOUR = 3600.0

@@ -5,14 +5,14 @@ from datetime import timedelta
 
 import pytest
 
-from hostler.domain.fleet import Timers
 from hostler.domain.ids import PartId
-from hostler.domain.machine import Machine
-from hostler.domain.parts import Slot
-from hostler.domain.phases import Phase
-from hostler.lab.stand import ALL_PARTS, FLEET, Hostler, Stand, play
+from hostler.domain.model.fleet import Timers
+from hostler.domain.model.machine import Machine
+from hostler.domain.model.phases import Phase
+from hostler.domain.model.resource import Slot
+from hostler.lab.scenes.servers import ALL_PARTS, FLEET, Hostler, Stand, play
 from hostler.ports.http import Request, Response
-from hostler.simulators.scaleway.weather import Rule
+from hostler.simulators.scaleway.faults.rates import Rule
 
 MINUTE = timedelta(minutes=1)
 CREATION = (

@@ -5,12 +5,12 @@ from datetime import timedelta
 
 import pytest
 
-from hostler.domain.fleet import Fleet
 from hostler.domain.ids import InstallationId
-from hostler.domain.machine import Offer
-from hostler.domain.seen import WishKind
-from hostler.lab.stand import FLEET, Hostler, Stand, play
-from hostler.simulators.scaleway.weather import Rule
+from hostler.domain.model.fleet import Fleet
+from hostler.domain.model.machine import Offer
+from hostler.domain.model.snapshot import WishKind
+from hostler.lab.scenes.servers import FLEET, Hostler, Stand, play
+from hostler.simulators.scaleway.faults.rates import Rule
 from hostler.stores.memory import MemoryStore
 
 MINUTE = timedelta(minutes=1)

@@ -3,8 +3,8 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from hostler.domain.fleet import Caps
-from hostler.lab.stand import FLEET, Stand, play
+from hostler.domain.model.fleet import Caps
+from hostler.lab.scenes.servers import FLEET, Stand, play
 
 
 def test_no_machine_grows_old_waiting_for_the_budget() -> None:

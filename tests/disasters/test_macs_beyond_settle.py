@@ -3,10 +3,10 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from hostler.controllers.settings import Settings
+from hostler.controllers.runtime.settings import Settings
 from hostler.domain.ids import FleetName, InstallationId, MachineId, machine_id
-from hostler.domain.phases import Phase
-from hostler.lab.macstand import (
+from hostler.domain.model.phases import Phase
+from hostler.lab.scenes.macs import (
     FLEET,
     MINUTE,
     OTHERS,
@@ -17,9 +17,9 @@ from hostler.lab.macstand import (
     play_macs,
     stage,
 )
-from hostler.lab.stand import Hostler
-from hostler.providers.scaleway.macs.names import Name, Stage, pool_digest
-from hostler.simulators.scaleway.weather import Rule
+from hostler.lab.scenes.servers import Hostler
+from hostler.providers.scaleway.macs.plan.names import Name, Stage, pool_digest
+from hostler.simulators.scaleway.faults.rates import Rule
 
 THEIRS = Name(
     stage=Stage.PENDING,

@@ -6,15 +6,15 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from hostler.domain.fleet import Fleet, Probe, ProbeKind
 from hostler.domain.ids import MachineId
-from hostler.domain.machine import Machine
-from hostler.domain.phases import Phase
-from hostler.domain.seen import Wish, WishKind
-from hostler.lab.macoutfit import WorldPreparer
-from hostler.lab.macstand import FLEET, MINUTE, Crash, MacStand, changes, play_macs
-from hostler.lab.stand import Hostler
-from hostler.simulators.scaleway.macs.records import MacStatus
+from hostler.domain.model.fleet import Fleet, Probe, ProbeKind
+from hostler.domain.model.machine import Machine
+from hostler.domain.model.phases import Phase
+from hostler.domain.model.snapshot import Wish, WishKind
+from hostler.lab.scenes.mac_ssh import WorldPreparer
+from hostler.lab.scenes.macs import FLEET, MINUTE, Crash, MacStand, changes, play_macs
+from hostler.lab.scenes.servers import Hostler
+from hostler.simulators.scaleway.state.mac_records import MacStatus
 
 HOUR = timedelta(hours=1)
 ONE, TWO = "echo one", "echo two"

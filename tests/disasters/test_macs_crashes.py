@@ -3,8 +3,8 @@
 import pytest
 
 from hostler.domain.ids import InstallationId
-from hostler.lab.macstand import CLAIM, RELEASE, Crash, MacStand, changes, play_macs
-from hostler.simulators.scaleway.weather import Rule
+from hostler.lab.scenes.macs import CLAIM, RELEASE, Crash, MacStand, changes, play_macs
+from hostler.simulators.scaleway.faults.rates import Rule
 from hostler.stores.memory import MemoryStore
 
 CALLS = tuple(range(1, len(CLAIM) + len(RELEASE) + 1))

@@ -3,11 +3,11 @@
 import copy
 from datetime import timedelta
 
+from hostler.domain.hosts.allocation import CLAIMED_TWICE
 from hostler.domain.ids import InstallationId
-from hostler.domain.seen import SuspectClass, WishKind
-from hostler.domain.tenancies import CLAIMED_TWICE
-from hostler.lab.macstand import MINUTE, MacStand, play_macs, stage
-from hostler.lab.stand import Hostler
+from hostler.domain.model.snapshot import SuspectClass, WishKind
+from hostler.lab.scenes.macs import MINUTE, MacStand, play_macs, stage
+from hostler.lab.scenes.servers import Hostler
 
 
 async def stopped(s: MacStand, hostler: Hostler) -> None:

@@ -2,8 +2,8 @@
 
 from datetime import timedelta
 
-from hostler.lab.macstand import FLEET
-from hostler.lab.stand import Stand, play
+from hostler.lab.scenes.macs import FLEET
+from hostler.lab.scenes.servers import Stand, play
 from hostler.providers.scaleway.macs.settings import MacTemplate
 
 NETWORK = "5d1b4b2e-3c19-4f6a-9c86-0d94d7f2a111"

@@ -2,9 +2,9 @@
 
 import asyncio
 
-from hostler.lab.macdemo.cast import QUIET, TESTS, Cast
-from hostler.simulators.scaleway.macs.records import Mac
-from hostler.testing.simloop import SimLoop
+from hostler.lab.demo.macs.engines import QUIET, TESTS, Cast
+from hostler.simulators.scaleway.state.mac_records import Mac
+from hostler.testing.time.loop import SimLoop
 
 
 def test_what_was_ordered_is_waited_for_though_the_next_look_comes_after_it_had_to_show() -> None:

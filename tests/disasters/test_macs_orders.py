@@ -2,15 +2,15 @@
 
 from datetime import timedelta
 
-from hostler.domain.buying import Limits
-from hostler.domain.host import HostCondition
-from hostler.domain.phases import Phase
-from hostler.domain.seen import SuspectClass, WishKind
-from hostler.lab.macstand import FLEET, MINUTE, POOL
-from hostler.lab.stand import Hostler, Stand, play
+from hostler.domain.model.host import HostCondition
+from hostler.domain.model.phases import Phase
+from hostler.domain.model.snapshot import SuspectClass, WishKind
+from hostler.domain.policy.purchasing import Limits
+from hostler.lab.scenes.macs import FLEET, MINUTE, POOL
+from hostler.lab.scenes.servers import Hostler, Stand, play
 from hostler.providers.scaleway.macs.settings import MacTemplate
-from hostler.simulators.scaleway.options import Options
-from hostler.simulators.scaleway.weather import Rule
+from hostler.simulators.scaleway.faults.rates import Rule
+from hostler.simulators.scaleway.state.options import Options
 
 HOUR = timedelta(hours=1)
 BUYS = MacTemplate(pool=POOL, limits=Limits(most=3))

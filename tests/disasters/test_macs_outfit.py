@@ -6,14 +6,14 @@ from datetime import timedelta
 
 import pytest
 
-from hostler.domain.fleet import Fleet, FleetRow, Probe, ProbeKind
-from hostler.domain.host import Host, HostCondition
 from hostler.domain.ids import HostId
-from hostler.domain.phases import Phase
-from hostler.domain.seen import Wish, WishKind
-from hostler.lab.macoutfit import WorldPreparer
-from hostler.lab.macstand import FLEET, MINUTE, Crash, MacStand, changes, play_macs, stage
-from hostler.lab.stand import Hostler
+from hostler.domain.model.fleet import Fleet, FleetRow, Probe, ProbeKind
+from hostler.domain.model.host import Host, HostCondition
+from hostler.domain.model.phases import Phase
+from hostler.domain.model.snapshot import Wish, WishKind
+from hostler.lab.scenes.mac_ssh import WorldPreparer
+from hostler.lab.scenes.macs import FLEET, MINUTE, Crash, MacStand, changes, play_macs, stage
+from hostler.lab.scenes.servers import Hostler
 from hostler.ports.preparer import Order, Prepared
 from hostler.ports.provider import Connection
 

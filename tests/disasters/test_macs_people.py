@@ -7,9 +7,9 @@ from functools import partial
 import pytest
 
 from hostler.domain.ids import InstallationId, MachineId
-from hostler.domain.phases import Phase
-from hostler.domain.seen import Wish, WishKind
-from hostler.lab.macstand import (
+from hostler.domain.model.phases import Phase
+from hostler.domain.model.snapshot import Wish, WishKind
+from hostler.lab.scenes.macs import (
     FLEET,
     MINUTE,
     OTHERS,
@@ -20,11 +20,11 @@ from hostler.lab.macstand import (
     stage,
     words,
 )
-from hostler.lab.stand import Hostler
-from hostler.simulators.scaleway.macs.options import MacOptions
-from hostler.simulators.scaleway.macs.records import MacStatus
-from hostler.simulators.scaleway.options import Options
-from hostler.simulators.scaleway.weather import Rule
+from hostler.lab.scenes.servers import Hostler
+from hostler.simulators.scaleway.faults.rates import Rule
+from hostler.simulators.scaleway.state.mac_options import MacOptions
+from hostler.simulators.scaleway.state.mac_records import MacStatus
+from hostler.simulators.scaleway.state.options import Options
 from hostler.stores.memory import MemoryStore
 
 SECOND = timedelta(seconds=1)

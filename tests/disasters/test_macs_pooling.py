@@ -3,11 +3,11 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from hostler.domain.host import HostGoal, ReleasePolicy
 from hostler.domain.ids import HostId, MachineId, machine_id
-from hostler.domain.seen import Wish, WishKind
-from hostler.lab.macstand import FLEET, MINUTE, POOL, MacStand, hosts, play_macs, stage
-from hostler.lab.stand import ZONE, Hostler
+from hostler.domain.model.host import HostGoal, ReleasePolicy
+from hostler.domain.model.snapshot import Wish, WishKind
+from hostler.lab.scenes.macs import FLEET, MINUTE, POOL, MacStand, hosts, play_macs, stage
+from hostler.lab.scenes.servers import ZONE, Hostler
 
 NEW = machine_id(77)
 

@@ -6,16 +6,16 @@ from typing import Literal
 
 import pytest
 
-from hostler.domain.host import HostCondition, HostOrigin, ReleasePolicy
 from hostler.domain.ids import InstallationId
-from hostler.domain.phases import Phase
-from hostler.lab.macstand import FLEET, MINUTE, POOL, Crash, MacStand, changes, play_macs, stage
-from hostler.lab.stand import Hostler
+from hostler.domain.model.host import HostCondition, HostOrigin, ReleasePolicy
+from hostler.domain.model.phases import Phase
+from hostler.lab.scenes.macs import FLEET, MINUTE, POOL, Crash, MacStand, changes, play_macs, stage
+from hostler.lab.scenes.servers import Hostler
+from hostler.simulators.scaleway.faults.rates import Rule
 from hostler.simulators.scaleway.macs import lease
-from hostler.simulators.scaleway.macs.options import FLOORS, MacOptions
-from hostler.simulators.scaleway.macs.records import Mac
-from hostler.simulators.scaleway.options import Options
-from hostler.simulators.scaleway.weather import Rule
+from hostler.simulators.scaleway.state.mac_options import FLOORS, MacOptions
+from hostler.simulators.scaleway.state.mac_records import Mac
+from hostler.simulators.scaleway.state.options import Options
 from hostler.stores.memory import MemoryStore
 
 HOUR = timedelta(hours=1)

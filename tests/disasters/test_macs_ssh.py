@@ -6,16 +6,16 @@ from datetime import timedelta
 
 import pytest
 
-from hostler.domain.fleet import Fleet, Probe, ProbeKind
-from hostler.domain.host import Host, HostCondition
-from hostler.domain.machine import Machine
-from hostler.domain.phases import Phase
-from hostler.domain.seen import WishKind
-from hostler.lab.macoutfit import WorldPreparer
-from hostler.lab.macstand import FLEET, MINUTE, MacStand, changes, play_macs, stage
-from hostler.lab.stand import Hostler
-from hostler.simulators.scaleway.macs.records import MacStatus
-from hostler.simulators.scaleway.weather import Rule
+from hostler.domain.model.fleet import Fleet, Probe, ProbeKind
+from hostler.domain.model.host import Host, HostCondition
+from hostler.domain.model.machine import Machine
+from hostler.domain.model.phases import Phase
+from hostler.domain.model.snapshot import WishKind
+from hostler.lab.scenes.mac_ssh import WorldPreparer
+from hostler.lab.scenes.macs import FLEET, MINUTE, MacStand, changes, play_macs, stage
+from hostler.lab.scenes.servers import Hostler
+from hostler.simulators.scaleway.faults.rates import Rule
+from hostler.simulators.scaleway.state.mac_records import MacStatus
 
 HOUR = timedelta(hours=1)
 ONE, TWO, BAD = "echo one", "echo two", "false"

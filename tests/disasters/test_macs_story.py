@@ -1,10 +1,10 @@
 """The story of a host: what happened to it under each of its machines, and between them."""
 
 from hostler.domain.ids import HostId
-from hostler.domain.story import tell
-from hostler.lab.macstand import MacStand, play_macs
-from hostler.lab.stand import Hostler
-from hostler.simulators.scaleway.weather import Rule
+from hostler.domain.reporting.history import tell
+from hostler.lab.scenes.macs import MacStand, play_macs
+from hostler.lab.scenes.servers import Hostler
+from hostler.simulators.scaleway.faults.rates import Rule
 
 
 async def story(hostler: Hostler, host: str) -> list[str]:

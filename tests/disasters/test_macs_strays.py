@@ -10,10 +10,10 @@ from functools import partial
 import pytest
 
 from hostler.domain.ids import HostId, InstallationId
-from hostler.lab.macstand import FLEET, MINUTE, OTHERS, POOL, MacStand, changes, play_macs, stage
-from hostler.lab.stand import ZONE, Hostler
-from hostler.simulators.scaleway.macs.records import MacStatus
-from hostler.simulators.scaleway.weather import Rule
+from hostler.lab.scenes.macs import FLEET, MINUTE, OTHERS, POOL, MacStand, changes, play_macs, stage
+from hostler.lab.scenes.servers import ZONE, Hostler
+from hostler.simulators.scaleway.faults.rates import Rule
+from hostler.simulators.scaleway.state.mac_records import MacStatus
 from hostler.stores.memory import MemoryStore
 
 ALWAYS = 100_000

@@ -5,8 +5,8 @@ A2, B1 and B5 are defects of the reference, section 18; #12351 is one of its inc
 
 from datetime import timedelta
 
-from hostler.lab.macstand import MINUTE, MacStand, changes, play_macs, stage
-from hostler.simulators.scaleway.weather import Rule
+from hostler.lab.scenes.macs import MINUTE, MacStand, changes, play_macs, stage
+from hostler.simulators.scaleway.faults.rates import Rule
 
 ALWAYS = 1_000_000
 

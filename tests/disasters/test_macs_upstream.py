@@ -14,10 +14,10 @@ from datetime import timedelta
 import pytest
 
 from hostler.domain.ids import Zone
-from hostler.domain.machine import Offer
-from hostler.domain.phases import Phase
-from hostler.domain.seen import WishKind
-from hostler.lab.macstand import (
+from hostler.domain.model.machine import Offer
+from hostler.domain.model.phases import Phase
+from hostler.domain.model.snapshot import WishKind
+from hostler.lab.scenes.macs import (
     FLEET,
     MINUTE,
     OTHERS,
@@ -27,11 +27,11 @@ from hostler.lab.macstand import (
     play_macs,
     stage,
 )
-from hostler.lab.stand import ZONE
-from hostler.simulators.scaleway.macs.options import MacOptions
-from hostler.simulators.scaleway.macs.records import MacStatus
-from hostler.simulators.scaleway.options import Options
-from hostler.simulators.scaleway.weather import Rule
+from hostler.lab.scenes.servers import ZONE
+from hostler.simulators.scaleway.faults.rates import Rule
+from hostler.simulators.scaleway.state.mac_options import MacOptions
+from hostler.simulators.scaleway.state.mac_records import MacStatus
+from hostler.simulators.scaleway.state.options import Options
 
 GONES = ("404", "403")
 ALWAYS = 100_000

@@ -7,12 +7,12 @@ from datetime import timedelta
 
 import pytest
 
-from hostler.domain.buying import Limits
-from hostler.domain.host import HostCondition
-from hostler.lab.macstand import FLEET, POOL, stage
-from hostler.lab.stand import Stand, play
+from hostler.domain.model.host import HostCondition
+from hostler.domain.policy.purchasing import Limits
+from hostler.lab.scenes.macs import FLEET, POOL, stage
+from hostler.lab.scenes.servers import Stand, play
 from hostler.providers.scaleway.macs.settings import MacTemplate
-from hostler.simulators.scaleway.weather import Rule
+from hostler.simulators.scaleway.faults.rates import Rule
 
 ALWAYS = 100_000
 HOUR = timedelta(hours=1)

@@ -3,9 +3,9 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from hostler.domain.machine import Offer
-from hostler.lab.macstand import FLEET, POOL, MacStand, play_macs, stage
-from hostler.lab.stand import Zone
+from hostler.domain.model.machine import Offer
+from hostler.lab.scenes.macs import FLEET, POOL, MacStand, play_macs, stage
+from hostler.lab.scenes.servers import Zone
 
 OTHER = Zone("fr-par-3")
 

@@ -9,16 +9,16 @@ from datetime import timedelta
 
 import pytest
 
-from hostler.doors.fleeting.logical import ConnectInfo, State
-from hostler.lab.plugged import EVERY_STATE, WITHOUT_STOPPED, Plugged, Plugin, fresh_store
-from hostler.lab.runner.jobs import Job
-from hostler.lab.runner.options import RunnerOptions
-from hostler.lab.runner.provisioner import Provisioner
-from hostler.lab.runner.taskscaler import Memory, Taskscaler
-from hostler.lab.stand import ALL_PARTS, PLAIN, SECRET, Stand, play
+from hostler.frontends.fleeting.contract import ConnectInfo, State
+from hostler.lab.gitlab_runner.options import RunnerOptions
+from hostler.lab.gitlab_runner.provisioner import Provisioner
+from hostler.lab.gitlab_runner.taskscaler import Memory, Taskscaler
+from hostler.lab.gitlab_runner.workload import Job
+from hostler.lab.scenes.runner import EVERY_STATE, WITHOUT_STOPPED, Plugged, Plugin, fresh_store
+from hostler.lab.scenes.servers import ALL_PARTS, PLAIN, SECRET, Stand, play
 from hostler.ports.http import Request
-from hostler.providers.scaleway.settings import Template
-from hostler.simulators.scaleway.weather import Rule
+from hostler.providers.scaleway.common.settings import Template
+from hostler.simulators.scaleway.faults.rates import Rule
 
 S = timedelta(seconds=1)
 MIN = timedelta(minutes=1)

@@ -6,9 +6,9 @@ from itertools import pairwise
 
 import pytest
 
-from hostler.domain.phases import Phase
-from hostler.lab.stand import FLEET, Stand, play
-from hostler.simulators.scaleway.weather import Rule
+from hostler.domain.model.phases import Phase
+from hostler.lab.scenes.servers import FLEET, Stand, play
+from hostler.simulators.scaleway.faults.rates import Rule
 
 MINUTE = timedelta(minutes=1)
 

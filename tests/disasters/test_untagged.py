@@ -9,9 +9,9 @@ from datetime import timedelta
 import pytest
 
 from hostler.domain.ids import PartId
-from hostler.lab.stand import FLEET, Stand, play
-from hostler.providers.scaleway.settings import Disk, Template
-from hostler.simulators.scaleway.weather import Rule
+from hostler.lab.scenes.servers import FLEET, Stand, play
+from hostler.providers.scaleway.common.settings import Disk, Template
+from hostler.simulators.scaleway.faults.rates import Rule
 
 MINUTE = timedelta(minutes=1)
 BLOCK = Template(image="ubuntu_noble", cloud_init="#cloud-config")

@@ -5,15 +5,16 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from hostler.domain.host import Host, HostCondition, HostGoal, HostOrigin
-from hostler.domain.hosting import decide_hosts
-from hostler.domain.hostseen import HostsSeen, HostStep
+from hostler.domain.hosts.allocation import ALONE, FAULT
+from hostler.domain.hosts.lifecycle import decide_hosts
 from hostler.domain.ids import Epoch
-from hostler.domain.machine import LEFT, Fate, Machine
-from hostler.domain.parts import Condition, Part
-from hostler.domain.phases import Phase
-from hostler.domain.tenancies import ALONE, FAULT
-from hostler.testing.hostscene import (
+from hostler.domain.model.host import Host, HostCondition, HostGoal, HostOrigin
+from hostler.domain.model.hostseen import HostsSeen, HostStep
+from hostler.domain.model.machine import LEFT, Fate, Machine
+from hostler.domain.model.phases import Phase
+from hostler.domain.model.resource import Condition, Part
+from hostler.testing.scenes.builders import BEGIN
+from hostler.testing.scenes.hosts import (
     BOX,
     HIS,
     MINE,
@@ -24,7 +25,6 @@ from hostler.testing.hostscene import (
     on_host,
     record,
 )
-from hostler.testing.pieces import BEGIN
 
 SECOND = timedelta(seconds=1)
 LATER = BEGIN + timedelta(minutes=10)

@@ -5,17 +5,17 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from hostler.domain.calls import Shows
-from hostler.domain.claims import is_clean
-from hostler.domain.host import HOST, Host, HostCondition, HostGoal
-from hostler.domain.hosting import decide_hosts
-from hostler.domain.hostseen import HostsSeen
+from hostler.domain.hosts.claims import is_clean
+from hostler.domain.hosts.lifecycle import decide_hosts
 from hostler.domain.ids import AccountName, Epoch, HostId, PartId, TurnId, Zone
-from hostler.domain.machine import Asked, Fate
-from hostler.domain.parts import Condition, Look, Looked, Part, Scope, Slot
-from hostler.domain.traits import Traits
-from hostler.domain.view import View, merge
-from hostler.testing.pieces import BEGIN
+from hostler.domain.model.calls import Shows
+from hostler.domain.model.host import HOST, Host, HostCondition, HostGoal
+from hostler.domain.model.hostseen import HostsSeen
+from hostler.domain.model.inventory import View, merge
+from hostler.domain.model.machine import Asked, Fate
+from hostler.domain.model.provider import Traits
+from hostler.domain.model.resource import Condition, Look, Looked, Part, Scope, Slot
+from hostler.testing.scenes.builders import BEGIN
 
 ZONE = Zone("fr-par-1")
 MAC = HostId("mac-1")

@@ -6,15 +6,15 @@ from datetime import timedelta
 
 import pytest
 
-from hostler.domain.buying import Limits
-from hostler.domain.fleet import Sized
-from hostler.domain.host import Free, Host, HostCondition, HostOrigin
+from hostler.domain.hosts.purchasing import Bought, buy
 from hostler.domain.ids import HostId, machine_id
-from hostler.domain.machine import Machine
-from hostler.domain.ordering import Bought, buy
-from hostler.domain.step import Step
-from hostler.testing.hostscene import BOX, box, fleet_seen, on_host, record
-from hostler.testing.pieces import BEGIN, OFFER, WEB
+from hostler.domain.model.fleet import Sized
+from hostler.domain.model.host import Free, Host, HostCondition, HostOrigin
+from hostler.domain.model.machine import Machine
+from hostler.domain.model.transition import Step
+from hostler.domain.policy.purchasing import Limits
+from hostler.testing.scenes.builders import BEGIN, OFFER, WEB
+from hostler.testing.scenes.hosts import BOX, box, fleet_seen, on_host, record
 
 H = timedelta(hours=1)
 D = timedelta(days=1)

@@ -3,18 +3,18 @@
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from hostler.domain.buying import Limits
-from hostler.domain.fleet import Order
-from hostler.domain.host import Free, Host, HostCondition, HostOrigin
+from hostler.domain.hosts.purchasing import Bought, buy
 from hostler.domain.ids import machine_id
-from hostler.domain.machine import Machine
-from hostler.domain.ordering import Bought, buy
-from hostler.domain.parts import Part
-from hostler.domain.phases import Phase
-from hostler.domain.seen import Seen
-from hostler.domain.step import Step
-from hostler.testing.hostscene import SETTLE, box, fleet_seen, on_host, record
-from hostler.testing.pieces import BEGIN, FLEET, OFFER
+from hostler.domain.model.fleet import Order
+from hostler.domain.model.host import Free, Host, HostCondition, HostOrigin
+from hostler.domain.model.machine import Machine
+from hostler.domain.model.phases import Phase
+from hostler.domain.model.resource import Part
+from hostler.domain.model.snapshot import Seen
+from hostler.domain.model.transition import Step
+from hostler.domain.policy.purchasing import Limits
+from hostler.testing.scenes.builders import BEGIN, FLEET, OFFER
+from hostler.testing.scenes.hosts import SETTLE, box, fleet_seen, on_host, record
 
 ORDER = Order(id=machine_id(9), offer=OFFER, at=BEGIN)
 LATER = BEGIN + timedelta(minutes=1)

@@ -5,13 +5,13 @@ from datetime import timedelta
 
 import pytest
 
-from hostler.domain.fleet import Probe, ProbeKind
-from hostler.domain.follow import follow
-from hostler.domain.machine import Fate
-from hostler.domain.phases import Phase
-from hostler.domain.seen import Probed
-from hostler.testing.hostscene import BOX, MINE, TRAITS, box, call, fleet_seen, on_host, tenant
-from hostler.testing.pieces import BEGIN
+from hostler.domain.machines.lifecycle import follow
+from hostler.domain.model.fleet import Probe, ProbeKind
+from hostler.domain.model.machine import Fate
+from hostler.domain.model.phases import Phase
+from hostler.domain.model.snapshot import Probed
+from hostler.testing.scenes.builders import BEGIN
+from hostler.testing.scenes.hosts import BOX, MINE, TRAITS, box, call, fleet_seen, on_host, tenant
 
 MINUTE = timedelta(minutes=1)
 

@@ -3,14 +3,14 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from hostler.domain.caps import creations_left, destructions_left, in_wave, next_room
-from hostler.domain.fleet import Caps, FleetRow
-from hostler.domain.machine import Hold
-from hostler.domain.parts import Condition, Scope
-from hostler.domain.phases import Phase
-from hostler.domain.replace import REPLACE
-from hostler.testing.pieces import BEGIN, FLEET, MIN, ZONE, S, machine, server
-from hostler.testing.scene import Scene
+from hostler.domain.machines.replacement import REPLACE
+from hostler.domain.model.caps import creations_left, destructions_left, in_wave, next_room
+from hostler.domain.model.fleet import Caps, FleetRow
+from hostler.domain.model.machine import Hold
+from hostler.domain.model.phases import Phase
+from hostler.domain.model.resource import Condition, Scope
+from hostler.testing.scenes.builders import BEGIN, FLEET, MIN, ZONE, S, machine, server
+from hostler.testing.scenes.fleet import Scene
 
 HOUR = timedelta(hours=1)
 

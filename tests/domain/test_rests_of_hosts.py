@@ -5,19 +5,20 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from hostler.domain.buying import Limits
-from hostler.domain.calls import Call, Effect
-from hostler.domain.commands import Decision, Tend
 from hostler.domain.decide import decide
-from hostler.domain.fleet import Order, Sized
-from hostler.domain.host import Free
-from hostler.domain.machine import Asked, Fate, Machine
-from hostler.domain.parts import Part
-from hostler.domain.phases import Goal
-from hostler.domain.rests import Rests
-from hostler.domain.seen import Seen
-from hostler.testing.fakeways import FakeWays
-from hostler.testing.hostscene import (
+from hostler.domain.decision_cache import Rests
+from hostler.domain.model.calls import Call, Effect
+from hostler.domain.model.commands import Decision, Tend
+from hostler.domain.model.fleet import Order, Sized
+from hostler.domain.model.host import Free
+from hostler.domain.model.machine import Asked, Fate, Machine
+from hostler.domain.model.phases import Goal
+from hostler.domain.model.resource import Part
+from hostler.domain.model.snapshot import Seen
+from hostler.domain.policy.purchasing import Limits
+from hostler.testing.fakes.planner import FakeWays
+from hostler.testing.scenes.builders import BEGIN, FLEET, OFFER, ZONE
+from hostler.testing.scenes.hosts import (
     BOX,
     HIS,
     MINE,
@@ -30,7 +31,6 @@ from hostler.testing.hostscene import (
     record,
     tenant,
 )
-from hostler.testing.pieces import BEGIN, FLEET, OFFER, ZONE
 
 LATER = BEGIN + timedelta(minutes=1)
 HOUR = timedelta(hours=1)

@@ -5,15 +5,15 @@ from datetime import timedelta
 
 import pytest
 
-from hostler.domain.commands import Decision, KeepLedger, KeepRow, Reclaim
-from hostler.domain.fleet import Caps
 from hostler.domain.ids import PartId
-from hostler.domain.machine import Hold, Origin
-from hostler.domain.parts import Condition, Part, Slot
-from hostler.domain.phases import Goal, Phase
-from hostler.domain.seen import SuspectClass, WishKind
-from hostler.testing.fakeways import ADDRESS, SERVER
-from hostler.testing.pieces import (
+from hostler.domain.model.commands import Decision, KeepLedger, KeepRow, Reclaim
+from hostler.domain.model.fleet import Caps
+from hostler.domain.model.machine import Hold, Origin
+from hostler.domain.model.phases import Goal, Phase
+from hostler.domain.model.resource import Condition, Part, Slot
+from hostler.domain.model.snapshot import SuspectClass, WishKind
+from hostler.testing.fakes.planner import ADDRESS, SERVER
+from hostler.testing.scenes.builders import (
     ABROAD,
     BEGIN,
     FLEET,
@@ -25,7 +25,7 @@ from hostler.testing.pieces import (
     machine,
     server,
 )
-from hostler.testing.scene import Scene
+from hostler.testing.scenes.fleet import Scene
 
 GRACE, GAP = FLEET.timers.grace, FLEET.timers.sighting_gap
 STRAY = server(machine(50))

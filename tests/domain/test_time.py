@@ -5,14 +5,14 @@ from datetime import timedelta
 
 import pytest
 
-from hostler.domain.fleet import FleetRow, Setback, recent
-from hostler.domain.machine import Doubt, Fate, Known, Machine
-from hostler.domain.parts import Condition
-from hostler.domain.phases import Phase
-from hostler.domain.sure import reconcile
-from hostler.testing.fakeways import MAKE_SERVER, SERVER
-from hostler.testing.pieces import BEGIN, FLEET, MIN, S, asked, machine, server
-from hostler.testing.scene import Scene
+from hostler.domain.model.fleet import FleetRow, Setback, recent
+from hostler.domain.model.machine import Doubt, Fate, Known, Machine
+from hostler.domain.model.phases import Phase
+from hostler.domain.model.resource import Condition
+from hostler.domain.observation.certainty import reconcile
+from hostler.testing.fakes.planner import MAKE_SERVER, SERVER
+from hostler.testing.scenes.builders import BEGIN, FLEET, MIN, S, asked, machine, server
+from hostler.testing.scenes.fleet import Scene
 
 DAY = timedelta(days=1)
 

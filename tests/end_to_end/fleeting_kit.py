@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from hostler.testing.gohost import GoHost
+from hostler.testing.peers.plugin_host import GoHost
 
 BIN = Path(sys.executable).parent
 PLUGIN = BIN / "fleeting-plugin-hostler"

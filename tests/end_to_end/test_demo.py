@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hostler.lab.script import SCRIPTED
+from hostler.lab.demo.script import SCRIPTED
 
 HOSTLER = Path(sys.executable).parent / "hostler"
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from fleeting_kit import PLUGIN, Cloud, all_running, plugin_config, present, simulated, until
 
-from hostler.testing.gohost import GoHost, HostError, HostGone, Launch
-from hostler.testing.gohosts import GoHosts
+from hostler.testing.peers.go_hosts import GoHosts
+from hostler.testing.peers.plugin_host import GoHost, HostError, HostGone, Launch
 
 MOST = 6
 STUCK = 3

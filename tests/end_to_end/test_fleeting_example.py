@@ -18,13 +18,13 @@ from google.protobuf.descriptor_pb2 import (
     FileDescriptorSet,
 )
 
-from hostler.app.grouped import GroupOpener
-from hostler.doors.fleeting.group import EngineGroup
-from hostler.doors.fleeting.keys import read_pair
-from hostler.doors.fleeting.logical import CORE, State
-from hostler.doors.fleeting.runner_file import Runner, read_runner
+from hostler.app.fleeting.group import GroupOpener
+from hostler.frontends.fleeting.contract import CORE, State
+from hostler.frontends.fleeting.group.group import EngineGroup
+from hostler.frontends.fleeting.installation.runner_file import Runner, read_runner
+from hostler.frontends.fleeting.ssh_key import read_pair
 from hostler.simulators.scaleway.http import Settings, SimulatorServer, serve, world_of
-from hostler.simulators.scaleway.nics import NOWHERE
+from hostler.simulators.scaleway.instances.network.nics import NOWHERE
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "gitlab-runner" / "config.toml"
 BIN = Path(sys.executable).parent

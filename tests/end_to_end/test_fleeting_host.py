@@ -21,8 +21,8 @@ from fleeting_kit import (
     until,
 )
 
-from hostler.testing.gohost import GoHost, HostError, Launch
-from hostler.testing.gohosts import Build, GoHosts
+from hostler.testing.peers.go_hosts import Build, GoHosts
+from hostler.testing.peers.plugin_host import GoHost, HostError, Launch
 
 pytestmark = pytest.mark.timeout(300)  # the first test may have to build the programs
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hostler.testing.gohosts import Build, GoHosts
+from hostler.testing.peers.go_hosts import Build, GoHosts
 
 HOSTLER = Path(sys.executable).with_name("hostler")
 SERVICES = {

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from hostler.testing.sshd import new_key
+from hostler.testing.peers.sshd import new_key
 
 HOSTLER = Path(sys.executable).parent / "hostler"
 SECRET = "11111111-1111-1111-1111-111111111111"

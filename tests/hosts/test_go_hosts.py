@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from hostler.testing.gohost import GoHost, HostError, HostGone, Launch, Reached
-from hostler.testing.gohosts import Build, GoHosts
+from hostler.testing.peers.go_hosts import Build, GoHosts
+from hostler.testing.peers.plugin_host import GoHost, HostError, HostGone, Launch, Reached
 
 pytestmark = pytest.mark.timeout(400)  # the first test may have to build the programs
 

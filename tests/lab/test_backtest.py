@@ -2,13 +2,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from hostler.domain.buying import Lead, Limits, Purchase, Situation, default
-from hostler.domain.demand import demand_of, machine_hours
-from hostler.lab.backtest import Backtest, Rules
-from hostler.lab.causes import Cause, causes
-from hostler.lab.demand import SPIKY, STEADY, Team, generated, kept_for
-from hostler.lab.optimum import optimal_paid_hours
-from hostler.lab.policies import POLICIES, idle_after, knowing, never_end
+from hostler.domain.policy.demand import demand_of, machine_hours
+from hostler.domain.policy.purchasing import Lead, Limits, Purchase, Situation, default
+from hostler.lab.backtest.backtest import Backtest, Rules
+from hostler.lab.backtest.breakdown import Cause, causes
+from hostler.lab.backtest.optimum import optimal_paid_hours
+from hostler.lab.backtest.policies import POLICIES, idle_after, knowing, never_end
+from hostler.lab.backtest.workload import SPIKY, STEADY, Team, generated, kept_for
 
 MONDAY = datetime(2026, 1, 5, tzinfo=UTC)
 H = timedelta(hours=1)

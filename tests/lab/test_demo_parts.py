@@ -6,13 +6,13 @@ from random import Random
 from rich.console import Console
 
 from hostler.app.compose import Composed
-from hostler.domain.commands import Event
 from hostler.domain.ids import FleetName, TurnId, machine_id
-from hostler.lab.demo import at_simulator, example
-from hostler.lab.script import RULES, Script
-from hostler.lab.stage import conclusion
-from hostler.lab.tally import Tally, count_healed, count_made
-from hostler.simulators.scaleway.weather import CALM, LIVELY
+from hostler.domain.model.commands import Event
+from hostler.lab.demo.demo import at_simulator, example
+from hostler.lab.demo.environment import conclusion
+from hostler.lab.demo.script import RULES, Script
+from hostler.lab.demo.tally import Tally, count_healed, count_made
+from hostler.simulators.scaleway.faults.rates import CALM, LIVELY
 from hostler.simulators.scaleway.world import World
 
 

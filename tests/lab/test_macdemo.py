@@ -9,23 +9,23 @@ import pytest
 import structlog
 from rich.console import Console
 
-from hostler.domain.commands import Event
-from hostler.domain.fleet import FleetRow
 from hostler.domain.ids import FleetName, TurnId, machine_id
-from hostler.domain.machine import Machine, Offer
-from hostler.domain.phases import Phase
-from hostler.lab.macdemo.bill import Bill, paid_hours
-from hostler.lab.macdemo.cast import IOS, POOL, TYPE, ZONE, Cast
-from hostler.lab.macdemo.demo import Pace
-from hostler.lab.macdemo.eyes import Eyes
-from hostler.lab.macdemo.lanes import Lane, State, cells, state_of
-from hostler.lab.macdemo.stage import conclusion, date, week
-from hostler.lab.macdemo.tally import MacTally, count_moves
-from hostler.lab.macdemo.week import BEATS, LENGTH, Week
+from hostler.domain.model.commands import Event
+from hostler.domain.model.fleet import FleetRow
+from hostler.domain.model.machine import Machine, Offer
+from hostler.domain.model.phases import Phase
+from hostler.lab.demo.macs.bill import Bill, paid_hours
+from hostler.lab.demo.macs.demo import Pace
+from hostler.lab.demo.macs.engines import IOS, POOL, TYPE, ZONE, Cast
+from hostler.lab.demo.macs.environment import conclusion, date, week
+from hostler.lab.demo.macs.lanes import Lane, State, cells, state_of
+from hostler.lab.demo.macs.sampling import Eyes
+from hostler.lab.demo.macs.tally import MacTally, count_moves
+from hostler.lab.demo.macs.timeline import BEATS, LENGTH, Week
 from hostler.ports.store import Fence
-from hostler.simulators.scaleway.macs.records import Mac, MacStatus
-from hostler.testing.simclock import BEGINNING
-from hostler.testing.simloop import SimLoop
+from hostler.simulators.scaleway.state.mac_records import Mac, MacStatus
+from hostler.testing.time.clock import BEGINNING
+from hostler.testing.time.loop import SimLoop
 
 HOUR = timedelta(hours=1)
 OURS = "hostler.{}.demo.{}.m-aaaaaaaaaa.d4b1c5.00000000"

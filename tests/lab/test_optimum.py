@@ -8,11 +8,11 @@ from random import Random
 
 import pytest
 
-from hostler.domain.buying import Lead
-from hostler.domain.demand import Demand, demand_of
-from hostler.lab.backtest import paid_hours
-from hostler.lab.optimum import best_stays, optimal_paid_hours
-from hostler.lab.replay import replayed
+from hostler.domain.policy.demand import Demand, demand_of
+from hostler.domain.policy.purchasing import Lead
+from hostler.lab.backtest.backtest import paid_hours
+from hostler.lab.backtest.optimum import best_stays, optimal_paid_hours
+from hostler.lab.backtest.replay import replayed
 
 T = datetime(2026, 1, 5, tzinfo=UTC)
 H = timedelta(hours=1)

@@ -8,9 +8,6 @@ from types import MappingProxyType
 
 import msgspec
 
-from hostler.domain.buying import Limits
-from hostler.domain.calls import Call, Outcome, Shows
-from hostler.domain.host import Host, tenancy
 from hostler.domain.ids import (
     AccountName,
     Epoch,
@@ -21,21 +18,24 @@ from hostler.domain.ids import (
     PartId,
     Zone,
 )
-from hostler.domain.machine import Asked, Fate, Machine, Offer
-from hostler.domain.parts import Part
-from hostler.domain.phases import Phase
+from hostler.domain.model.calls import Call, Outcome, Shows
+from hostler.domain.model.host import Host, tenancy
+from hostler.domain.model.machine import Asked, Fate, Machine, Offer
+from hostler.domain.model.phases import Phase
+from hostler.domain.model.resource import Part
+from hostler.domain.policy.purchasing import Limits
 from hostler.ports.http import Request, Response
-from hostler.providers.scaleway.client import Client
-from hostler.providers.scaleway.macs.macs import Macs
-from hostler.providers.scaleway.macs.names import Name, Stage, pool_digest
-from hostler.providers.scaleway.macs.read import SERVER, MacReader
+from hostler.providers.scaleway.common.client import Client
+from hostler.providers.scaleway.common.settings import Account, Secret
+from hostler.providers.scaleway.macs.api.wire import Mac
+from hostler.providers.scaleway.macs.plan.machine_calls import REINSTALL, mark_kind
+from hostler.providers.scaleway.macs.plan.names import Name, Stage, pool_digest
+from hostler.providers.scaleway.macs.plan.read import SERVER, MacReader
+from hostler.providers.scaleway.macs.provider import Macs
 from hostler.providers.scaleway.macs.settings import MacSite, MacTemplate
-from hostler.providers.scaleway.macs.ways import REINSTALL, mark_kind
-from hostler.providers.scaleway.macs.wire import Mac
-from hostler.providers.scaleway.settings import Account, Secret
-from hostler.simulators.scaleway.macs.records import Mac as TrueMac
-from hostler.simulators.scaleway.options import ORGANIZATION, Options
-from hostler.simulators.scaleway.replies import Fate as Delivered
+from hostler.simulators.scaleway.api.replies import Fate as Delivered
+from hostler.simulators.scaleway.state.mac_records import Mac as TrueMac
+from hostler.simulators.scaleway.state.options import ORGANIZATION, Options
 from hostler.simulators.scaleway.world import World
 from hostler.testing.conformance.provider.clock import RigClock
 

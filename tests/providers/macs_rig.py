@@ -14,18 +14,18 @@ from typing import Any, cast
 
 from scaleway_rig import PROJECT, SECRET, HandTransport, Mood
 
-from hostler.domain.host import tenancy
 from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId, PartId, Zone
-from hostler.domain.machine import Machine, Offer
-from hostler.domain.parts import Mark
+from hostler.domain.model.host import tenancy
+from hostler.domain.model.machine import Machine, Offer
+from hostler.domain.model.resource import Mark
 from hostler.ports.http import Request, Response
 from hostler.ports.provider import Provider
-from hostler.providers.scaleway.client import Client
-from hostler.providers.scaleway.macs.macs import Macs
+from hostler.providers.scaleway.common.client import Client
+from hostler.providers.scaleway.common.settings import Account, Secret
+from hostler.providers.scaleway.macs.provider import Macs
 from hostler.providers.scaleway.macs.settings import MacSite, MacTemplate
-from hostler.providers.scaleway.settings import Account, Secret
-from hostler.simulators.scaleway.macs.records import Mac
-from hostler.simulators.scaleway.options import Options
+from hostler.simulators.scaleway.state.mac_records import Mac
+from hostler.simulators.scaleway.state.options import Options
 from hostler.simulators.scaleway.world import World
 from hostler.testing.conformance.provider.clock import RigClock
 from hostler.testing.conformance.provider.rig import Ability, Fault, Rig, Thing

@@ -4,14 +4,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from hostler.domain.ids import FleetName, InstallationId, MachineId, Zone
-from hostler.domain.machine import Machine, Offer
-from hostler.domain.parts import Mark, Slot
-from hostler.domain.phases import Phase
-from hostler.providers.scaleway.client import Client
-from hostler.providers.scaleway.instances import Instances
-from hostler.providers.scaleway.marks import Claim, tags_of
-from hostler.providers.scaleway.settings import Account, Secret, Template
-from hostler.testing.exchanges import Exchange, Script, answer
+from hostler.domain.model.machine import Machine, Offer
+from hostler.domain.model.phases import Phase
+from hostler.domain.model.resource import Mark, Slot
+from hostler.providers.scaleway.common.client import Client
+from hostler.providers.scaleway.common.owner_tags import Claim, tags_of
+from hostler.providers.scaleway.common.settings import Account, Secret, Template
+from hostler.providers.scaleway.instances.provider import Instances
+from hostler.testing.peers.exchanges import Exchange, Script, answer
 
 NOW = datetime(2026, 8, 1, 12, 0, tzinfo=UTC)
 ZONE = Zone("fr-par-1")

@@ -13,14 +13,14 @@ from random import Random
 from typing import Any, cast
 
 from hostler.domain.ids import FleetName, InstallationId, MachineId, PartId, Zone
-from hostler.domain.machine import Offer
-from hostler.domain.parts import Mark
+from hostler.domain.model.machine import Offer
+from hostler.domain.model.resource import Mark
 from hostler.ports.http import NoAnswer, NotSent, Request, Response
 from hostler.ports.provider import Provider
-from hostler.providers.scaleway.client import Client
-from hostler.providers.scaleway.instances import Instances
-from hostler.providers.scaleway.settings import Account, Disk, Secret, Template
-from hostler.simulators.scaleway.replies import Fate
+from hostler.providers.scaleway.common.client import Client
+from hostler.providers.scaleway.common.settings import Account, Disk, Secret, Template
+from hostler.providers.scaleway.instances.provider import Instances
+from hostler.simulators.scaleway.api.replies import Fate
 from hostler.simulators.scaleway.world import World
 from hostler.testing.conformance.provider.clock import RigClock
 from hostler.testing.conformance.provider.rig import Ability, Fault, Rig, Thing

@@ -5,13 +5,13 @@ from datetime import timedelta
 
 from scaleway_kit import NOW, ZONE, claim, machine, provider
 
-from hostler.domain.calls import Call, Done, Effect, Outcome
-from hostler.domain.fold import fold, fold_parts
 from hostler.domain.ids import Epoch, PartId
-from hostler.domain.machine import Machine, ask
-from hostler.domain.parts import Condition, Part, Slot
-from hostler.domain.phases import Goal
-from hostler.providers.scaleway.settings import Disk, Template
+from hostler.domain.model.calls import Call, Done, Effect, Outcome
+from hostler.domain.model.machine import Machine, ask
+from hostler.domain.model.phases import Goal
+from hostler.domain.model.resource import Condition, Part, Slot
+from hostler.domain.observation.outcomes import fold, fold_parts
+from hostler.providers.scaleway.common.settings import Disk, Template
 
 FULL = Template(
     cloud_init="#cloud-config",

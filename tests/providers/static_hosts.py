@@ -17,10 +17,10 @@ from pathlib import Path
 import asyncssh
 
 from hostler.domain.ids import FleetName, InstallationId, MachineId, PartId, Zone
-from hostler.domain.machine import Offer
-from hostler.domain.parts import Mark
+from hostler.domain.model.machine import Offer
+from hostler.domain.model.resource import Mark
 from hostler.ports.provider import Provider
-from hostler.providers.static.pins import Pins
+from hostler.providers.static.host_keys import Pins
 from hostler.providers.static.provider import Site, StaticHosts
 from hostler.providers.static.settings import Host, StaticTemplate
 from hostler.providers.static.ssh import CALL, SshShell

@@ -8,19 +8,21 @@ import pytest
 import structlog
 from macs_kit import FLEET, MACHINE, NOW, OTHER, SETTLE, Project, mac, machine, name, record
 
-from hostler.domain.calls import Call, Done, Outcome, Refusal, Refused
-from hostler.domain.host import HOST as HOSTS
-from hostler.domain.host import Host, HostGoal, HostOrigin
 from hostler.domain.ids import HostId, PartId
-from hostler.domain.machine import Machine
-from hostler.domain.parts import Condition, Look, Part, Scope
-from hostler.domain.phases import Goal
-from hostler.providers.scaleway.errors import Failed, Problem
-from hostler.providers.scaleway.macs import deeds, hostways, refusals, ways
-from hostler.providers.scaleway.macs.names import Stage, name_of
-from hostler.providers.scaleway.macs.read import SERVER
-from hostler.simulators.scaleway.macs.options import FLOORS
-from hostler.simulators.scaleway.weather import Rule
+from hostler.domain.model.calls import Call, Done, Outcome, Refusal, Refused
+from hostler.domain.model.host import HOST as HOSTS
+from hostler.domain.model.host import Host, HostGoal, HostOrigin
+from hostler.domain.model.machine import Machine
+from hostler.domain.model.phases import Goal
+from hostler.domain.model.resource import Condition, Look, Part, Scope
+from hostler.providers.scaleway.common.errors import Failed, Problem
+from hostler.providers.scaleway.macs import execute
+from hostler.providers.scaleway.macs.api import refusals
+from hostler.providers.scaleway.macs.plan import host_calls, machine_calls
+from hostler.providers.scaleway.macs.plan.names import Stage, name_of
+from hostler.providers.scaleway.macs.plan.read import SERVER
+from hostler.simulators.scaleway.faults.rates import Rule
+from hostler.simulators.scaleway.state.mac_options import FLOORS
 
 UNTIL = "this server cannot be deleted before 2026-06-12 07:06:59"
 TEXT = f"precondition failed: unknown precondition, {UNTIL}"
@@ -51,12 +53,12 @@ def tenancy_in(look: Look) -> Part:
 
 def first(goal: Goal, of: Machine, *parts: Part) -> Call:
     """Return the next call."""
-    return ways.next_calls(goal, of, parts, LATER, SETTLE)[0]
+    return machine_calls.next_calls(goal, of, parts, LATER, SETTLE)[0]
 
 
 def on_host(p: Project, goal: HostGoal, part: Part, **fields: object) -> Call:
     host: Host = record(**{"id": HostId(p.ids[0]), **fields})
-    return hostways.host_calls(goal, host, part, p.clock.now())[0]
+    return host_calls.host_calls(goal, host, part, p.clock.now())[0]
 
 
 async def test_a_claim_renames_a_free_host_and_says_from_which_pool_it_came() -> None:
@@ -129,7 +131,9 @@ async def test_a_fresh_read_that_finds_another_name_changes_nothing(
     """What was decided for a name is done to that name, and to no other."""
     p = Project()
     part = await claimed(p, stage)
-    decided = ways.next_calls(goal, replace(p.machine, was_ready=NOW), (part,), LATER, SETTLE)
+    decided = machine_calls.next_calls(
+        goal, replace(p.machine, was_ready=NOW), (part,), LATER, SETTLE
+    )
     p.world.console.rename(p.ids[0], name(Stage.CLAIMED, OTHER))
     for call in decided:
         outcome = await p.do(call)
@@ -293,10 +297,10 @@ async def test_a_host_that_is_not_there_is_gone_for_every_call_but_a_claim() -> 
 )
 def test_only_a_404_that_names_the_host_says_that_it_is_gone(named: str, *, is_gone: bool) -> None:
     """A gateway's 404 names nothing: that was read as the end of a host once."""
-    call = ways.next_calls(Goal.PRESENT, machine(), (), LATER, SETTLE)[0]
+    call = machine_calls.next_calls(Goal.PRESENT, machine(), (), LATER, SETTLE)[0]
     call = replace(call, target=PartId("mac-1#m"))
     problem = Problem(status=404, type="not_found", resource_id=named, json=True)
-    outcome = deeds._unread(Failed(problem), call, "mac-1")
+    outcome = execute._unread(Failed(problem), call, "mac-1")
     assert isinstance(outcome, Done) is is_gone
 
 
@@ -317,7 +321,7 @@ async def test_a_host_is_put_into_its_pool_only_when_it_is_ready() -> None:
     p = Project()
     p.world.console.rename(p.ids[0], name(Stage.WIPING))
     free = on_host(p, HostGoal.WIPED, await seen(p), wiping=NOW, wiped=NOW)
-    assert free.kind == ways.FREE
+    assert free.kind == machine_calls.FREE
     p.world.console.do("reinstall", p.ids[0])
     outcome = await p.do(free)
     assert isinstance(outcome, Refused)
@@ -382,7 +386,7 @@ async def test_a_deletion_that_comes_too_early_is_scheduled(shape: str) -> None:
     assert due
     blind = replace(part, notes=tuple(note for note in part.notes if note[0] != "deletable"))
     call = on_host(p, HostGoal.RETIRED, blind)
-    assert call.kind == ways.DELETE
+    assert call.kind == machine_calls.DELETE
     outcome = await p.do(call)
     assert isinstance(outcome, Done)
     assert not outcome.gone
@@ -397,12 +401,12 @@ async def test_a_retired_host_is_freed_of_its_commitment_and_deleted() -> None:
     p.world.console.rename(p.ids[0], name(Stage.RETIRING))
     p.mac.commitment, p.mac.deletable = "renewed_monthly", 0.0
     uncommit = on_host(p, HostGoal.RETIRED, await seen(p))
-    assert uncommit.kind == ways.UNCOMMIT
+    assert uncommit.kind == machine_calls.UNCOMMIT
     assert isinstance(await p.do(uncommit), Done)
     assert p.mac.cancelled
     assert isinstance(await p.do(uncommit), Done)
     delete = on_host(p, HostGoal.RETIRED, await seen(p))
-    assert delete.kind == ways.DELETE
+    assert delete.kind == machine_calls.DELETE
     assert await p.do(delete) == Done(gone=(PartId(p.ids[0]),))
     assert not list(p.world.estate.macs)
     again = await p.do(delete)

@@ -16,13 +16,13 @@ from macs_kit import (
     tenancy_part,
 )
 
-from hostler.domain.host import HOST as HOSTS
-from hostler.domain.host import tenancy
 from hostler.domain.ids import FleetName, InstallationId, Zone
-from hostler.domain.machine import Known, Place
-from hostler.domain.parts import Scope
-from hostler.providers.scaleway.macs.names import Stage
-from hostler.providers.scaleway.macs.read import SERVER
+from hostler.domain.model.host import HOST as HOSTS
+from hostler.domain.model.host import tenancy
+from hostler.domain.model.machine import Known, Place
+from hostler.domain.model.resource import Scope
+from hostler.providers.scaleway.macs.plan.names import Stage
+from hostler.providers.scaleway.macs.plan.read import SERVER
 
 ELSEWHERE = Zone("fr-par-3")
 

@@ -4,8 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hostler.providers.scaleway.macs.images import family_key, is_family, newest, version_key
-from hostler.providers.scaleway.macs.wire import Os, Supported
+from hostler.providers.scaleway.macs.api.images import (
+    family_key,
+    is_family,
+    newest,
+    version_key,
+)
+from hostler.providers.scaleway.macs.api.wire import Os, Supported
 
 
 def image(

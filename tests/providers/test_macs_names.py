@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from macs_kit import FLEET, HOME, HOST, MACHINE, STRANGER, name
 
 from hostler.domain.ids import FleetName, InstallationId, machine_id
-from hostler.providers.scaleway.macs.names import (
+from hostler.providers.scaleway.macs.plan.names import (
     TENANCIES,
     Name,
     Stage,

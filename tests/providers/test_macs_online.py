@@ -4,9 +4,9 @@ import pytest
 from macs_kit import FLEET, OFFER, STRANGER, WHOSE, ZONE, Project, name
 
 from hostler.domain.ids import Zone
-from hostler.domain.machine import Offer
-from hostler.providers.scaleway.online import Finding
-from hostler.simulators.scaleway.weather import Rule
+from hostler.domain.model.machine import Offer
+from hostler.providers.scaleway.instances.online import Finding
+from hostler.simulators.scaleway.faults.rates import Rule
 
 TYPE = "M2-L in fr-par-1"
 IMAGES = "images of {} for " + TYPE

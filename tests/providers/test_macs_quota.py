@@ -4,13 +4,13 @@ import pytest
 from macs_kit import FLEET, NOW, OFFER, WHOSE, ZONE, Project
 from structlog.testing import capture_logs
 
-from hostler.domain.calls import Call, Done, Refusal, Refused
-from hostler.domain.fleet import Order
 from hostler.domain.ids import MachineId, Zone
-from hostler.providers.scaleway.macs import hostways
-from hostler.providers.scaleway.macs.quota import highest, limits_of
-from hostler.providers.scaleway.wire import Limit, Quotum
-from hostler.simulators.scaleway.weather import Rule
+from hostler.domain.model.calls import Call, Done, Refusal, Refused
+from hostler.domain.model.fleet import Order
+from hostler.providers.scaleway.common.wire import Limit, Quotum
+from hostler.providers.scaleway.macs.api.quota import highest, limits_of
+from hostler.providers.scaleway.macs.plan import host_calls
+from hostler.simulators.scaleway.faults.rates import Rule
 
 TOLD = "a quota is not known before hosts are ordered"
 OTHERS = "11111111-2222-4333-8444-000000000000"
@@ -21,7 +21,9 @@ THERE = Zone("fr-par-3")
 def an_order(many: int) -> Call:
     """Return an order of that many hosts."""
     ids = [MachineId(f"m-{'a' * 9}{letter}") for letter in "abcdefgh"[:many]]
-    return hostways.order(FLEET, "pool-", tuple(Order(id=one, offer=OFFER, at=NOW) for one in ids))
+    return host_calls.order(
+        FLEET, "pool-", tuple(Order(id=one, offer=OFFER, at=NOW) for one in ids)
+    )
 
 
 async def test_an_order_beyond_the_quota_is_refused_with_the_numbers_and_never_sent() -> None:

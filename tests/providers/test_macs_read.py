@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from macs_kit import FLEET, HOST, MACHINE, OTHER, STRANGER, mac, name, reader
 
-from hostler.domain.host import tenancy
-from hostler.domain.parts import Condition
-from hostler.providers.scaleway.macs.names import TENANCIES, Stage
-from hostler.providers.scaleway.macs.networks import Attached
-from hostler.providers.scaleway.macs.read import SEALED, password
+from hostler.domain.model.host import tenancy
+from hostler.domain.model.resource import Condition
+from hostler.providers.scaleway.macs.api.networks import Attached
+from hostler.providers.scaleway.macs.plan.names import TENANCIES, Stage
+from hostler.providers.scaleway.macs.plan.read import SEALED, password
 
 
 @pytest.mark.parametrize(

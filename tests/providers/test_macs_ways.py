@@ -23,18 +23,18 @@ from macs_kit import (
     tenancy_part,
 )
 
-from hostler.domain.calls import Call, Effect, Shows
-from hostler.domain.claims import CLEAN
-from hostler.domain.host import HOST as HOST_SLOT
-from hostler.domain.host import HostGoal, HostOrigin, ReleasePolicy, tenancy
-from hostler.domain.machine import RESTED, RETIRE, Asked, Fate, Machine
-from hostler.domain.outfit import REBOOT
-from hostler.domain.parts import Part
-from hostler.domain.phases import Goal, Phase
-from hostler.providers.scaleway.macs import hostways, ways
-from hostler.providers.scaleway.macs.names import Stage
-from hostler.providers.scaleway.macs.read import SERVER
-from hostler.providers.scaleway.macs.words import STATUSES
+from hostler.domain.hosts.claims import CLEAN
+from hostler.domain.machines.bootstrap import REBOOT
+from hostler.domain.model.calls import Call, Effect, Shows
+from hostler.domain.model.host import HOST as HOST_SLOT
+from hostler.domain.model.host import HostGoal, HostOrigin, ReleasePolicy, tenancy
+from hostler.domain.model.machine import RESTED, RETIRE, Asked, Fate, Machine
+from hostler.domain.model.phases import Goal, Phase
+from hostler.domain.model.resource import Part
+from hostler.providers.scaleway.macs.plan import host_calls, machine_calls
+from hostler.providers.scaleway.macs.plan.names import Stage
+from hostler.providers.scaleway.macs.plan.read import SERVER
+from hostler.providers.scaleway.macs.plan.statuses import STATUSES
 
 LATER = NOW + timedelta(minutes=30)
 STATES = (*STATUSES, "unknown_status", "hibernating", "")
@@ -52,17 +52,17 @@ NOT_OURS = ("foreign", "damaged", "unnamed", "other")
 PASTS: tuple[tuple[Asked, ...], ...] = (
     (),
     (marked(Stage.PENDING),),
-    (marked(Stage.PENDING), asked(ways.REINSTALL, Fate.OPEN, NOW + SETTLE)),
-    (marked(Stage.PENDING), asked(ways.REINSTALL, Fate.DONE, NOW + SETTLE)),
+    (marked(Stage.PENDING), asked(machine_calls.REINSTALL, Fate.OPEN, NOW + SETTLE)),
+    (marked(Stage.PENDING), asked(machine_calls.REINSTALL, Fate.DONE, NOW + SETTLE)),
     (marked(Stage.CLAIMED),),
     (marked(Stage.RELEASING),),
-    (marked(Stage.RELEASING), asked(ways.REINSTALL, Fate.DONE, NOW + SETTLE)),
-    (marked(Stage.RELEASING), asked(ways.REINSTALL, Fate.LAPSED, NOW + SETTLE)),
+    (marked(Stage.RELEASING), asked(machine_calls.REINSTALL, Fate.DONE, NOW + SETTLE)),
+    (marked(Stage.RELEASING), asked(machine_calls.REINSTALL, Fate.LAPSED, NOW + SETTLE)),
 )
 
 
 def calls(goal: Goal, of: Machine, *parts: Part) -> tuple[Call, ...]:
-    return ways.next_calls(goal, of, parts, LATER, SETTLE)
+    return machine_calls.next_calls(goal, of, parts, LATER, SETTLE)
 
 
 def kinds(goal: Goal, of: Machine, *parts: Part) -> list[str]:
@@ -93,8 +93,8 @@ def test_every_name_status_and_past_has_an_answer_that_harms_nobody(
                 assert call.once, where
                 assert call.arg("expect") == part.name, where
                 assert call.target == part.id == tenancy(HOST, MACHINE), where
-                assert call.kind != ways.FREE, where
-                if call.kind == ways.REINSTALL:
+                assert call.kind != machine_calls.FREE, where
+                if call.kind == machine_calls.REINSTALL:
                     assert status in {"ready", "error"}, where
                     assert call.shows is Shows.WIPE, where
                 if goal is not Goal.ABSENT:
@@ -132,7 +132,7 @@ def test_a_claim_settles_before_anything_else_is_asked() -> None:
     old = replace(machine(), asked=(marked(Stage.PENDING, LATER - SETTLE),))
     part = tenancy_part(Stage.PENDING)
     assert not kinds(Goal.PRESENT, young, part)
-    assert kinds(Goal.PRESENT, old, part) == [ways.REINSTALL]
+    assert kinds(Goal.PRESENT, old, part) == [machine_calls.REINSTALL]
     assert not kinds(Goal.ABSENT, young, part), "it may be another's by now"
     assert kinds(Goal.ABSENT, old, part) == ["mac.mark.releasing"]
     clean = old.with_fact(CLEAN, NOW)
@@ -143,43 +143,43 @@ def test_a_claim_settles_before_anything_else_is_asked() -> None:
 @pytest.mark.parametrize(
     ("fate", "status", "expected"),
     [
-        (None, "ready", [ways.REINSTALL]),
-        (None, "error", [ways.REINSTALL]),
+        (None, "ready", [machine_calls.REINSTALL]),
+        (None, "error", [machine_calls.REINSTALL]),
         (None, "reinstalling", []),
         (None, "locked", []),
         (Fate.OPEN, "ready", []),
         (Fate.OPEN, "reinstalling", []),
-        (Fate.LAPSED, "ready", [ways.REINSTALL]),
-        (Fate.REFUSED, "ready", [ways.REINSTALL]),
+        (Fate.LAPSED, "ready", [machine_calls.REINSTALL]),
+        (Fate.REFUSED, "ready", [machine_calls.REINSTALL]),
         (Fate.DONE, "reinstalling", []),
         (Fate.DONE, "ready", ["mac.mark.claimed"]),
-        (Fate.DONE, "error", [ways.REINSTALL]),
+        (Fate.DONE, "error", [machine_calls.REINSTALL]),
         (Fate.DONE, "hibernating", []),
     ],
 )
 def test_a_claimed_mark_follows_a_wipe_that_was_seen(
     fate: Fate | None, status: str, expected: list[str]
 ) -> None:
-    wipe = (asked(ways.REINSTALL, fate, NOW + SETTLE),) if fate else ()
+    wipe = (asked(machine_calls.REINSTALL, fate, NOW + SETTLE),) if fate else ()
     of = machine(asked=(marked(Stage.PENDING), *wipe))
     assert kinds(Goal.PRESENT, of, tenancy_part(Stage.PENDING, status)) == expected
 
 
 def test_a_wipe_to_another_system_is_no_wipe_for_a_claim() -> None:
-    wipe = asked(ways.REINSTALL, Fate.DONE, NOW + SETTLE)
+    wipe = asked(machine_calls.REINSTALL, Fate.DONE, NOW + SETTLE)
     other = {"id": "os-2", "name": "macos-sequoia-15.7", "family": "Sequoia"}
     part = tenancy_part(Stage.PENDING, os=other)
     of = machine(asked=(marked(Stage.PENDING), wipe))
-    assert kinds(Goal.PRESENT, of, part) == [ways.REINSTALL]
+    assert kinds(Goal.PRESENT, of, part) == [machine_calls.REINSTALL]
 
 
 def test_a_wipe_of_before_the_mark_does_for_nothing_since() -> None:
     """What was wiped before the claim was used since: a release wipes it again."""
-    wipe = asked(ways.REINSTALL, Fate.DONE, NOW - SETTLE)
+    wipe = asked(machine_calls.REINSTALL, Fate.DONE, NOW - SETTLE)
     of = machine(asked=(wipe, marked(Stage.RELEASING)), was_ready=NOW)
-    assert kinds(Goal.ABSENT, of, tenancy_part(Stage.RELEASING)) == [ways.REINSTALL]
+    assert kinds(Goal.ABSENT, of, tenancy_part(Stage.RELEASING)) == [machine_calls.REINSTALL]
     again = machine(asked=(wipe, marked(Stage.PENDING)))
-    assert kinds(Goal.PRESENT, again, tenancy_part(Stage.PENDING)) == [ways.REINSTALL]
+    assert kinds(Goal.PRESENT, again, tenancy_part(Stage.PENDING)) == [machine_calls.REINSTALL]
 
 
 def test_a_machine_in_use_is_left_alone() -> None:
@@ -194,21 +194,21 @@ def test_a_machine_in_use_is_left_alone() -> None:
         (Stage.CLAIMED, None, "error", ["mac.mark.releasing"]),
         (Stage.PENDING, None, "ready", ["mac.mark.releasing"]),
         (None, None, "ready", ["mac.mark.releasing"]),
-        (Stage.RELEASING, None, "ready", [ways.REINSTALL]),
-        (Stage.RELEASING, None, "error", [ways.REINSTALL]),
+        (Stage.RELEASING, None, "ready", [machine_calls.REINSTALL]),
+        (Stage.RELEASING, None, "error", [machine_calls.REINSTALL]),
         (Stage.RELEASING, None, "locked", []),
         (Stage.RELEASING, Fate.OPEN, "ready", []),
         (Stage.RELEASING, Fate.OPEN, "reinstalling", []),
-        (Stage.RELEASING, Fate.LAPSED, "ready", [ways.REINSTALL]),
+        (Stage.RELEASING, Fate.LAPSED, "ready", [machine_calls.REINSTALL]),
         (Stage.RELEASING, Fate.DONE, "reinstalling", ["mac.mark.wiping"]),
         (Stage.RELEASING, Fate.DONE, "ready", ["mac.mark.wiping"]),
-        (Stage.RELEASING, Fate.DONE, "error", [ways.REINSTALL]),
+        (Stage.RELEASING, Fate.DONE, "error", [machine_calls.REINSTALL]),
     ],
 )
 def test_a_release_wipes_before_it_lets_go(
     stage: Stage | None, fate: Fate | None, status: str, expected: list[str]
 ) -> None:
-    wipe = (asked(ways.REINSTALL, fate, NOW + SETTLE),) if fate else ()
+    wipe = (asked(machine_calls.REINSTALL, fate, NOW + SETTLE),) if fate else ()
     of = machine(asked=(marked(Stage.RELEASING), *wipe), was_ready=NOW)
     assert kinds(Goal.ABSENT, of, tenancy_part(stage, status)) == expected
 
@@ -222,7 +222,7 @@ def test_a_host_that_is_given_up_is_renamed_and_not_wiped() -> None:
     ("stage", "fate", "expected"),
     [
         (Stage.CLAIMED, None, ["mac.mark.resting"]),
-        (Stage.RESTING, None, [ways.REINSTALL]),
+        (Stage.RESTING, None, [machine_calls.REINSTALL]),
         (Stage.RESTING, Fate.OPEN, []),
         (Stage.RESTING, Fate.DONE, ["mac.mark.rested"]),
         (Stage.RESTED, None, []),
@@ -232,7 +232,7 @@ def test_a_host_that_is_given_up_is_renamed_and_not_wiped() -> None:
 def test_a_rest_is_a_wipe_and_then_a_name(
     stage: Stage, fate: Fate | None, expected: list[str]
 ) -> None:
-    wipe = (asked(ways.REINSTALL, fate, NOW + SETTLE),) if fate else ()
+    wipe = (asked(machine_calls.REINSTALL, fate, NOW + SETTLE),) if fate else ()
     of = machine(asked=(marked(Stage.RESTING), *wipe), was_ready=NOW)
     assert kinds(Goal.RESTING, of, tenancy_part(stage)) == expected
 
@@ -338,33 +338,33 @@ def test_every_state_of_a_host_without_a_machine_has_an_answer_that_harms_nobody
     for host, goal, (what, text), status in product(records, HostGoal, TEXTS.items(), STATES):
         if goal is HostGoal.POOLED:  # what a person asked for by name
             continue
-        for call in hostways.host_calls(goal, host, host_part(text, status), LATER):
+        for call in host_calls.host_calls(goal, host, host_part(text, status), LATER):
             where = f"{goal} {what} {status}: {call}"
             assert what not in NOT_OURS, where
             assert what != "pool" or call.kind == "mac.mark.retiring", where
             assert call.target == HOST, where
             assert call.arg("expect") == text, where
-            if call.kind == ways.FREE:
+            if call.kind == machine_calls.FREE:
                 assert host.wiped is not None, where
                 assert host.pool, where
-            if call.kind == ways.REINSTALL:
+            if call.kind == machine_calls.REINSTALL:
                 assert status in {"ready", "error"}, where
                 assert goal is HostGoal.WIPED, where
-            if call.kind in {ways.DELETE, ways.SCHEDULE}:
+            if call.kind in {machine_calls.DELETE, machine_calls.SCHEDULE}:
                 assert goal is HostGoal.RETIRED, where
                 assert what == "retiring", where
 
 
 def host_kinds(goal: HostGoal, part: Part, **fields: object) -> list[str]:
-    return [call.kind for call in hostways.host_calls(goal, record(**fields), part, LATER)]
+    return [call.kind for call in host_calls.host_calls(goal, record(**fields), part, LATER)]
 
 
 def test_a_host_is_wiped_and_then_put_back() -> None:
     wiping = host_part(name(Stage.WIPING))
     assert host_kinds(HostGoal.WIPED, host_part(name(Stage.CLAIMED))) == ["mac.mark.wiping"]
-    assert host_kinds(HostGoal.WIPED, wiping) == [ways.REINSTALL]
+    assert host_kinds(HostGoal.WIPED, wiping) == [machine_calls.REINSTALL]
     assert host_kinds(HostGoal.WIPED, wiping, wiping=NOW) == []
-    assert host_kinds(HostGoal.WIPED, wiping, wiping=NOW, wiped=NOW) == [ways.FREE]
+    assert host_kinds(HostGoal.WIPED, wiping, wiping=NOW, wiped=NOW) == [machine_calls.FREE]
     assert host_kinds(HostGoal.WIPED, wiping, wiped=NOW, pool="") == []
     locked = host_part(name(Stage.WIPING), "locked")
     assert host_kinds(HostGoal.WIPED, locked) == []
@@ -373,16 +373,19 @@ def test_a_host_is_wiped_and_then_put_back() -> None:
 @pytest.mark.parametrize(
     ("fields", "expected"),
     [
-        ({"commitment": {"type": "renewed_monthly"}}, [ways.UNCOMMIT]),
-        ({"vpc_status": "vpc_enabled"}, [ways.DETACH]),
-        ({"deletable_at": None}, [ways.DELETE]),
-        ({"deletable_at": "2026-07-01T00:00:00Z"}, [ways.DELETE]),
-        ({"deletable_at": "2026-09-01T00:00:00Z"}, [ways.SCHEDULE]),
+        ({"commitment": {"type": "renewed_monthly"}}, [machine_calls.UNCOMMIT]),
+        ({"vpc_status": "vpc_enabled"}, [machine_calls.DETACH]),
+        ({"deletable_at": None}, [machine_calls.DELETE]),
+        ({"deletable_at": "2026-07-01T00:00:00Z"}, [machine_calls.DELETE]),
+        ({"deletable_at": "2026-09-01T00:00:00Z"}, [machine_calls.SCHEDULE]),
         ({"deletable_at": "2026-09-01T00:00:00Z", "deletion_scheduled": True}, []),
         ({"deletable_at": None, "deletion_scheduled": True}, []),
-        ({"deletable_at": "2026-07-01T00:00:00Z", "deletion_scheduled": True}, [ways.DELETE]),
+        (
+            {"deletable_at": "2026-07-01T00:00:00Z", "deletion_scheduled": True},
+            [machine_calls.DELETE],
+        ),
         ({"deletable_at": "2026-08-01T12:29:00Z", "deletion_scheduled": True}, []),
-        ({"deletable_at": "2026-08-01T12:29:00Z"}, [ways.DELETE]),
+        ({"deletable_at": "2026-08-01T12:29:00Z"}, [machine_calls.DELETE]),
     ],
 )
 def test_a_host_is_given_up_step_by_step(fields: dict[str, object], expected: list[str]) -> None:
@@ -402,19 +405,23 @@ def test_a_host_is_renamed_before_it_is_given_up() -> None:
 def test_a_host_is_rebooted_once_for_each_time_that_it_was_decided() -> None:
     decided = machine(was_ready=NOW).with_fact(REBOOT, NOW + SETTLE)
     claimed = tenancy_part(Stage.CLAIMED)
-    for at, expected in ((NOW, [ways.REBOOT]), (NOW + SETTLE, [])):
-        done = replace(decided, asked=(asked(ways.REBOOT, Fate.DONE, at),))
+    for at, expected in ((NOW, [machine_calls.REBOOT]), (NOW + SETTLE, [])):
+        done = replace(decided, asked=(asked(machine_calls.REBOOT, Fate.DONE, at),))
         assert kinds(Goal.PRESENT, done, claimed) == expected
-    assert kinds(Goal.PRESENT, decided, claimed) == [ways.REBOOT]
+    assert kinds(Goal.PRESENT, decided, claimed) == [machine_calls.REBOOT]
     assert kinds(Goal.PRESENT, decided, tenancy_part(Stage.CLAIMED, "busy")) == []
-    lapsed = replace(decided, asked=(asked(ways.REBOOT, Fate.LAPSED, NOW + SETTLE),))
-    assert kinds(Goal.PRESENT, lapsed, claimed) == [ways.REBOOT]
+    lapsed = replace(decided, asked=(asked(machine_calls.REBOOT, Fate.LAPSED, NOW + SETTLE),))
+    assert kinds(Goal.PRESENT, lapsed, claimed) == [machine_calls.REBOOT]
 
 
 def test_a_host_is_put_into_networks_only_while_it_is_ready() -> None:
-    for status, expected in (("ready", [f"{ways.ATTACH}.net-1"]), ("busy", []), ("error", [])):
+    for status, expected in (
+        ("ready", [f"{machine_calls.ATTACH}.net-1"]),
+        ("busy", []),
+        ("error", []),
+    ):
         part = tenancy_part(Stage.CLAIMED, status)
-        found = ways.next_calls(
+        found = machine_calls.next_calls(
             Goal.PRESENT, machine(), (part,), LATER, SETTLE, networks=("net-1", "net-2")
         )
         assert [call.kind for call in found] == expected
@@ -427,14 +434,20 @@ def noted(part: Part, **notes: str) -> Part:
 def test_a_clean_host_leaves_its_networks_before_it_is_put_back() -> None:
     """While it is on its way out of one, nobody may have it."""
     wiping, clean = host_part(name(Stage.WIPING)), {"wiping": NOW, "wiped": NOW}
-    assert host_kinds(HostGoal.WIPED, noted(wiping, nics="net-1:5"), **clean) == [ways.DETACH]
+    assert host_kinds(HostGoal.WIPED, noted(wiping, nics="net-1:5"), **clean) == [
+        machine_calls.DETACH
+    ]
     assert host_kinds(HostGoal.WIPED, noted(wiping, leaving="yes"), **clean) == []
-    assert host_kinds(HostGoal.WIPED, wiping, **clean) == [ways.FREE]
+    assert host_kinds(HostGoal.WIPED, wiping, **clean) == [machine_calls.FREE]
 
 
 @pytest.mark.parametrize(
     ("policy", "expected"),
-    [(None, "mac.mark.parked"), (ReleasePolicy.KEEP, ways.FREE), (TERMINATE, ways.FREE)],
+    [
+        (None, "mac.mark.parked"),
+        (ReleasePolicy.KEEP, machine_calls.FREE),
+        (TERMINATE, machine_calls.FREE),
+    ],
 )
 def test_a_host_that_we_pay_for_is_parked_unless_somebody_said_what_becomes_of_it(
     policy: ReleasePolicy | None, expected: str
@@ -446,6 +459,6 @@ def test_a_host_that_we_pay_for_is_parked_unless_somebody_said_what_becomes_of_i
 def test_a_host_that_left_its_networks_is_not_asked_to_again() -> None:
     """The API goes on telling that it may be in some."""
     part = reader().host(mac(name=name(Stage.RETIRING), vpc_status="vpc_enabled"))
-    left = (replace(asked(ways.DETACH, Fate.DONE), slot=HOST_SLOT),)
-    assert host_kinds(HostGoal.RETIRED, part) == [ways.DETACH]
-    assert host_kinds(HostGoal.RETIRED, part, asked=left) == [ways.DELETE]
+    left = (replace(asked(machine_calls.DETACH, Fate.DONE), slot=HOST_SLOT),)
+    assert host_kinds(HostGoal.RETIRED, part) == [machine_calls.DETACH]
+    assert host_kinds(HostGoal.RETIRED, part, asked=left) == [machine_calls.DELETE]

@@ -7,10 +7,10 @@ import pytest
 from macs_kit import HOST, ZONE, mac, reader
 
 from hostler.domain.ids import Zone
-from hostler.providers.scaleway.macs.api import MacApi
-from hostler.providers.scaleway.macs.networks import Attached, Networks
-from hostler.providers.scaleway.macs.wire import Attachment
-from hostler.providers.scaleway.pages import Listing
+from hostler.providers.scaleway.common.pages import Listing
+from hostler.providers.scaleway.macs.api.endpoints import MacApi
+from hostler.providers.scaleway.macs.api.networks import Attached, Networks
+from hostler.providers.scaleway.macs.api.wire import Attachment
 
 
 class Listed(MacApi):

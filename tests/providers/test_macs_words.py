@@ -4,9 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hostler.domain.parts import Condition
-from hostler.providers.scaleway.macs.names import TENANCIES, Stage
-from hostler.providers.scaleway.macs.words import STATUSES, condition, strange, tenancy_condition
+from hostler.domain.model.resource import Condition
+from hostler.providers.scaleway.macs.plan.names import TENANCIES, Stage
+from hostler.providers.scaleway.macs.plan.statuses import (
+    STATUSES,
+    condition,
+    strange,
+    tenancy_condition,
+)
 
 DOCUMENTED = {
     "unknown_status",

@@ -18,11 +18,11 @@ from scaleway_kit import (
 )
 
 from hostler.domain.ids import PartId
-from hostler.domain.machine import Known, Place
-from hostler.domain.parts import Part, Scope, Slot
+from hostler.domain.model.machine import Known, Place
+from hostler.domain.model.resource import Part, Scope, Slot
 from hostler.ports.provider import Connection
-from hostler.providers.scaleway.settings import Template
-from hostler.testing.exchanges import Exchange, Script, answer
+from hostler.providers.scaleway.common.settings import Template
+from hostler.testing.peers.exchanges import Exchange, Script, answer
 
 SERVERS = f"{INSTANCE}/servers"
 JOINED = Template(networks=("net-1",), user="ubuntu")

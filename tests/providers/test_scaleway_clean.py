@@ -15,13 +15,13 @@ from scaleway_steps import (
     take,
 )
 
-from hostler.domain.calls import Done, Effect
 from hostler.domain.ids import InstallationId, PartId
-from hostler.domain.machine import Machine
-from hostler.domain.parts import Condition, Part, Slot
-from hostler.domain.phases import Goal
-from hostler.providers.scaleway.instances import Instances
-from hostler.providers.scaleway.settings import Template
+from hostler.domain.model.calls import Done, Effect
+from hostler.domain.model.machine import Machine
+from hostler.domain.model.phases import Goal
+from hostler.domain.model.resource import Condition, Part, Slot
+from hostler.providers.scaleway.common.settings import Template
+from hostler.providers.scaleway.instances.provider import Instances
 
 
 def test_volumes_that_nobody_knows_yet_are_written_down_before_their_server_goes():

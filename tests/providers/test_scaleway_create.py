@@ -18,13 +18,13 @@ from scaleway_kit import (
     tags,
 )
 
-from hostler.domain.calls import Call, Done, Effect, Outcome, Refusal, Refused, Unknown
 from hostler.domain.ids import PartId
-from hostler.domain.parts import Condition, Slot
+from hostler.domain.model.calls import Call, Done, Effect, Outcome, Refusal, Refused, Unknown
+from hostler.domain.model.resource import Condition, Slot
 from hostler.ports.http import NoAnswer, NotSent
-from hostler.providers.scaleway.marks import name_of
-from hostler.providers.scaleway.settings import Disk, Template
-from hostler.testing.exchanges import Exchange, Script, answer
+from hostler.providers.scaleway.common.owner_tags import name_of
+from hostler.providers.scaleway.common.settings import Disk, Template
+from hostler.testing.peers.exchanges import Exchange, Script, answer
 
 UUID = "aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee"
 TEMPLATE = Template(

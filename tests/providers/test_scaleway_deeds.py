@@ -19,12 +19,12 @@ from scaleway_kit import (
     tags,
 )
 
-from hostler.domain.calls import Call, Done, Effect, Outcome, Refusal, Refused, Shows
 from hostler.domain.ids import PartId
-from hostler.domain.parts import Condition, Slot
+from hostler.domain.model.calls import Call, Done, Effect, Outcome, Refusal, Refused, Shows
+from hostler.domain.model.resource import Condition, Slot
 from hostler.ports.http import Response
-from hostler.providers.scaleway.settings import Disk, Template
-from hostler.testing.exchanges import Exchange, Script, answer
+from hostler.providers.scaleway.common.settings import Disk, Template
+from hostler.testing.peers.exchanges import Exchange, Script, answer
 
 TEMPLATE = Template(
     cloud_init="#cloud-config\n",

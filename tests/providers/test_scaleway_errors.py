@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scaleway_kit import ZONE
 
-from hostler.domain.calls import Call, Done, Effect, Outcome, Refusal, Refused, Unknown
 from hostler.domain.ids import PartId
-from hostler.domain.parts import Slot
+from hostler.domain.model.calls import Call, Done, Effect, Outcome, Refusal, Refused, Unknown
+from hostler.domain.model.resource import Slot
 from hostler.ports.http import NoAnswer, NotSent, Response
-from hostler.providers.scaleway.errors import Failed, Garbled, outcome_of, read_problem
+from hostler.providers.scaleway.common.errors import Failed, Garbled, outcome_of, read_problem
 
 MAKE = Call(kind="server.create", slot=Slot("server"), zone=ZONE, effect=Effect.MAKE)
 CHANGE = Call(

@@ -6,13 +6,13 @@ import pytest
 from scaleway_kit import FLEET, INSTANCE, ZONE, get, provider
 
 from hostler.domain.ids import Zone
-from hostler.domain.machine import Offer
+from hostler.domain.model.machine import Offer
 from hostler.ports.http import NoAnswer
 from hostler.ports.online import Examines, Wanted
-from hostler.providers.scaleway.online import Finding
-from hostler.providers.scaleway.settings import Template
-from hostler.simulators.scaleway.keys import fingerprint_of
-from hostler.testing.exchanges import Exchange, Script, answer
+from hostler.providers.scaleway.common.settings import Template
+from hostler.providers.scaleway.instances.online import Finding
+from hostler.simulators.scaleway.instances.account.keys import fingerprint_of
+from hostler.testing.peers.exchanges import Exchange, Script, answer
 
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIFf7c8FDU6v2PVjXXy7Nlb/jQt7+/K5MRxby53/PH/bp"
 KEYS = "/iam/v1alpha1/ssh-keys"

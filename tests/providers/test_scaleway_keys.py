@@ -6,10 +6,10 @@ from scaleway_rig import InstancesRig
 
 from hostler.ports.http import NoAnswer, Response
 from hostler.ports.keys import RegistersKeys
-from hostler.providers.scaleway.keys import same_key
-from hostler.providers.scaleway.wire import SshKey
-from hostler.simulators.scaleway.keys import fingerprint_of
-from hostler.testing.exchanges import Exchange, Script, answer
+from hostler.providers.scaleway.common.ssh_keys import same_key
+from hostler.providers.scaleway.common.wire import SshKey
+from hostler.simulators.scaleway.instances.account.keys import fingerprint_of
+from hostler.testing.peers.exchanges import Exchange, Script, answer
 
 PATH = "/iam/v1alpha1/ssh-keys"
 BLOB = "AAAAC3NzaC1lZDI1NTE5AAAAIFf7c8FDU6v2PVjXXy7Nlb/jQt7+/K5MRxby53/PH/bp"

@@ -21,11 +21,11 @@ from scaleway_kit import (
 )
 
 from hostler.domain.ids import MachineId, PartId, Zone
-from hostler.domain.parts import Condition, Look, Part, Scope, Slot
-from hostler.domain.view import View, merge
+from hostler.domain.model.inventory import View, merge
+from hostler.domain.model.resource import Condition, Look, Part, Scope, Slot
 from hostler.ports.http import NoAnswer, NotSent, Response
-from hostler.providers.scaleway.marks import name_of
-from hostler.testing.exchanges import Exchange, Script, answer
+from hostler.providers.scaleway.common.owner_tags import name_of
+from hostler.testing.peers.exchanges import Exchange, Script, answer
 
 SERVERS, IPS, VOLUMES = f"{INSTANCE}/servers", f"{INSTANCE}/ips", f"{INSTANCE}/volumes"
 ALL = (Scope(ZONE, "server"), Scope(ZONE, "address"), Scope(ZONE, "volume"))

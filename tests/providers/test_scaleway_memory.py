@@ -13,9 +13,9 @@ from scaleway_kit import (
     server_body,
 )
 
-from hostler.domain.parts import Look, Part, Scope
+from hostler.domain.model.resource import Look, Part, Scope
 from hostler.ports.http import NoAnswer
-from hostler.testing.exchanges import Exchange, Script
+from hostler.testing.peers.exchanges import Exchange, Script
 
 SERVERS, IPS, VOLUMES = f"{INSTANCE}/servers", f"{INSTANCE}/ips", f"{INSTANCE}/volumes"
 ALL = (Scope(ZONE, "server"), Scope(ZONE, "address"), Scope(ZONE, "volume"))

@@ -16,13 +16,13 @@ from scaleway_steps import (
     take,
 )
 
-from hostler.domain.calls import Done, Effect, Refusal, Refused
-from hostler.domain.fold import fold_parts, planned
 from hostler.domain.ids import MachineId, PartId, Zone
-from hostler.domain.machine import Origin
-from hostler.domain.parts import Condition, Part, Slot
-from hostler.domain.phases import Goal
-from hostler.providers.scaleway.settings import Template
+from hostler.domain.model.calls import Done, Effect, Refusal, Refused
+from hostler.domain.model.machine import Origin
+from hostler.domain.model.phases import Goal
+from hostler.domain.model.resource import Condition, Part, Slot
+from hostler.domain.observation.outcomes import fold_parts, planned
+from hostler.providers.scaleway.common.settings import Template
 
 
 def test_a_server_is_made_in_the_order_that_leaves_nothing_unmarked():

@@ -3,9 +3,9 @@
 from scaleway_kit import FLEET, INSTANCE, ZONE, get, page, provider
 
 from hostler.domain.ids import Zone
-from hostler.domain.machine import Offer
-from hostler.providers.scaleway.online import Finding
-from hostler.testing.exchanges import Exchange, Script, answer
+from hostler.domain.model.machine import Offer
+from hostler.providers.scaleway.instances.online import Finding
+from hostler.testing.peers.exchanges import Exchange, Script, answer
 
 UUID = "aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee"
 TYPES = f"{INSTANCE}/products/servers"

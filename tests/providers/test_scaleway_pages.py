@@ -15,9 +15,9 @@ from scaleway_kit import (
 )
 
 from hostler.domain.ids import PartId
-from hostler.domain.parts import Look, Part, Scope, Slot
+from hostler.domain.model.resource import Look, Part, Scope, Slot
 from hostler.ports.http import NoAnswer
-from hostler.testing.exchanges import Exchange, Script, answer
+from hostler.testing.peers.exchanges import Exchange, Script, answer
 
 SERVERS, IPS, VOLUMES = f"{INSTANCE}/servers", f"{INSTANCE}/ips", f"{INSTANCE}/volumes"
 ALL = (Scope(ZONE, "server"), Scope(ZONE, "address"), Scope(ZONE, "volume"))

@@ -20,14 +20,14 @@ from scaleway_kit import (
     tags,
 )
 
-from hostler.domain.calls import Call, Done, Effect, Outcome, Refusal, Refused, Unknown
 from hostler.domain.ids import MachineId, PartId
-from hostler.domain.parts import Condition, Part, Scope, Slot
-from hostler.domain.phases import Goal
+from hostler.domain.model.calls import Call, Done, Effect, Outcome, Refusal, Refused, Unknown
+from hostler.domain.model.phases import Goal
+from hostler.domain.model.resource import Condition, Part, Scope, Slot
 from hostler.ports.http import NoAnswer, NotSent, Response
-from hostler.providers.scaleway.instances import Instances
-from hostler.providers.scaleway.settings import Template
-from hostler.testing.exchanges import Exchange, Script, answer
+from hostler.providers.scaleway.common.settings import Template
+from hostler.providers.scaleway.instances.provider import Instances
+from hostler.testing.peers.exchanges import Exchange, Script, answer
 
 TEMPLATE = Template(pool="spare", tags=("team=a",))
 IPS = f"{INSTANCE}/ips"

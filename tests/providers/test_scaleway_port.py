@@ -20,18 +20,18 @@ from scaleway_kit import (
 )
 from structlog.testing import capture_logs
 
-from hostler.domain.calls import Call, Effect, Outcome, Refused
 from hostler.domain.errors import ConfigError
 from hostler.domain.ids import FleetName, InstallationId, PartId, Zone
-from hostler.domain.parts import Condition, Part, Scope, Slot
-from hostler.domain.phases import Goal
+from hostler.domain.model.calls import Call, Effect, Outcome, Refused
+from hostler.domain.model.phases import Goal
+from hostler.domain.model.resource import Condition, Part, Scope, Slot
 from hostler.ports.http import NoAnswer
-from hostler.providers.scaleway.client import Client
-from hostler.providers.scaleway.instances import Instances
-from hostler.providers.scaleway.read import Reader
-from hostler.providers.scaleway.settings import Disk, Template
-from hostler.providers.scaleway.wire import Server
-from hostler.testing.exchanges import Exchange, Script, answer
+from hostler.providers.scaleway.common.client import Client
+from hostler.providers.scaleway.common.settings import Disk, Template
+from hostler.providers.scaleway.common.wire import Server
+from hostler.providers.scaleway.instances.observe.read import Reader
+from hostler.providers.scaleway.instances.provider import Instances
+from hostler.testing.peers.exchanges import Exchange, Script, answer
 
 TEMPLATE = Template(
     cloud_init="#cloud-config\n",

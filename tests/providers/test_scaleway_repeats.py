@@ -8,10 +8,10 @@ from structlog.testing import capture_logs
 from structlog.typing import EventDict
 
 from hostler.ports.http import NoAnswer, NotSent, Response
-from hostler.providers.scaleway.client import Client
-from hostler.providers.scaleway.errors import TROUBLE
-from hostler.providers.scaleway.repeats import Repeats
-from hostler.testing.exchanges import Exchange, Script, answer
+from hostler.providers.scaleway.common.client import Client
+from hostler.providers.scaleway.common.errors import TROUBLE
+from hostler.providers.scaleway.common.log_throttle import Repeats
+from hostler.testing.peers.exchanges import Exchange, Script, answer
 
 S = timedelta(seconds=1)
 LOST, DEAF = NoAnswer("reset"), NotSent(f"refused, {SECRET}")

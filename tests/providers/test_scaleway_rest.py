@@ -6,12 +6,12 @@ from datetime import timedelta
 from scaleway_kit import NOW, provider
 from scaleway_steps import FULL, made
 
-from hostler.domain.calls import Effect
 from hostler.domain.ids import Epoch
-from hostler.domain.machine import RESTED, ask
-from hostler.domain.parts import Condition, Part
-from hostler.domain.phases import Goal
-from hostler.providers.scaleway.calls import SERVER
+from hostler.domain.model.calls import Effect
+from hostler.domain.model.machine import RESTED, ask
+from hostler.domain.model.phases import Goal
+from hostler.domain.model.resource import Condition, Part
+from hostler.providers.scaleway.instances.plan.calls import SERVER
 
 
 def standing(parts: tuple[Part, ...], condition: Condition, *allowed: str) -> tuple[Part, ...]:

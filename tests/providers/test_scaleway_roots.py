@@ -17,11 +17,11 @@ from scaleway_kit import (
 )
 
 from hostler.domain.ids import MachineId
-from hostler.domain.parts import Look, Part, Scope, Slot
+from hostler.domain.model.resource import Look, Part, Scope, Slot
 from hostler.ports.http import NoAnswer
-from hostler.providers.scaleway.instances import Instances
-from hostler.providers.scaleway.marks import name_of, server_name
-from hostler.testing.exchanges import Exchange, Script
+from hostler.providers.scaleway.common.owner_tags import name_of, server_name
+from hostler.providers.scaleway.instances.provider import Instances
+from hostler.testing.peers.exchanges import Exchange, Script
 
 SERVERS, VOLUMES = f"{INSTANCE}/servers", f"{INSTANCE}/volumes"
 WHOLE = (Scope(ZONE, "server"), Scope(ZONE, "volume"))

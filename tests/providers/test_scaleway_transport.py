@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from hostler.ports.http import NoAnswer, NotSent, Request, Response
-from hostler.providers.scaleway.transport import AiohttpTransport
+from hostler.providers.scaleway.common.transport import AiohttpTransport
 
 Behaviour = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 LONG = timedelta(seconds=10)

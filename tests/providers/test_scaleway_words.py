@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from scaleway_kit import HOME, claim, tags
 
 from hostler.domain.ids import FleetName, InstallationId, machine_id
-from hostler.domain.parts import Condition, Mark, Slot
-from hostler.providers.scaleway.marks import (
+from hostler.domain.model.resource import Condition, Mark, Slot
+from hostler.providers.scaleway.common.owner_tags import (
     Claim,
     claim_of,
     from_name,
@@ -16,7 +16,7 @@ from hostler.providers.scaleway.marks import (
     tags_of,
     writable,
 )
-from hostler.providers.scaleway.words import condition, strange
+from hostler.providers.scaleway.instances.observe.statuses import condition, strange
 
 WORDS = st.from_regex(r"[A-Za-z0-9_-]{1,64}", fullmatch=True)
 FLEETS = st.from_regex(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,62}[A-Za-z0-9])?", fullmatch=True)

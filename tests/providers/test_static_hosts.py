@@ -8,11 +8,11 @@ from datetime import timedelta
 import pytest
 from static_hosts import FLEET, HOME, ZONE, Park, eventually, park
 
-from hostler.domain.calls import Call, Done, Effect, Outcome, Refusal, Refused, Unknown
 from hostler.domain.ids import InstallationId, MachineId, PartId
-from hostler.domain.machine import Known, Machine, Offer, Place
-from hostler.domain.parts import Condition, Look, Part, Scope, Slot
-from hostler.domain.phases import Goal, Phase
+from hostler.domain.model.calls import Call, Done, Effect, Outcome, Refusal, Refused, Unknown
+from hostler.domain.model.machine import Known, Machine, Offer, Place
+from hostler.domain.model.phases import Goal, Phase
+from hostler.domain.model.resource import Condition, Look, Part, Scope, Slot
 from hostler.providers.static.provider import StaticHosts
 from hostler.testing.conformance.provider.rig import Fault
 

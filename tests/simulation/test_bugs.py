@@ -3,10 +3,10 @@ from pathlib import Path
 
 import pytest
 
-from hostler.lab.bugs import BUGS
-from hostler.lab.season import Season
+from hostler.lab.mutants.registry import BUGS
+from hostler.lab.scenario.faults import Size, draw
+from hostler.lab.scenario.run import Season
 from hostler.lab.simulate import run_seed
-from hostler.lab.weather import Size, draw
 
 
 @pytest.mark.timeout(180)

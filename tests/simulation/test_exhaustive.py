@@ -2,9 +2,9 @@
 
 import pytest
 
-from hostler.lab.bugs import planted
-from hostler.lab.exhaustive import QUICK, explore
-from hostler.lab.smallstate import Fault, Setting
+from hostler.lab.model_check.servers.explore import QUICK, explore
+from hostler.lab.model_check.servers.state import Fault, Setting
+from hostler.lab.mutants.registry import planted
 
 
 def yes(*_: object) -> bool:
@@ -49,13 +49,13 @@ def test_famous_defect_is_found(bug: str, setting: Setting, invariant: str) -> N
 def test_store_without_a_fence_lets_a_process_that_was_paused_buy_twice(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("hostler.lab.small.Small.passes_fence", yes)
+    monkeypatch.setattr("hostler.lab.model_check.servers.model.Small.passes_fence", yes)
     found = explore(QUICK["1 machine, 2 replicas, 2 take-overs"])
     assert found.wrong.startswith("S2")
 
 
 def test_record_that_cannot_end_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """An exit that is walled up: the graph says where one cannot get out."""
-    monkeypatch.setattr("hostler.domain.follow.all_gone", no)
+    monkeypatch.setattr("hostler.domain.machines.lifecycle.all_gone", no)
     found = explore(Setting(addresses=0, faults=0))
     assert found.wrong.startswith("L1")

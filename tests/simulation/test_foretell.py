@@ -1,11 +1,11 @@
 from dataclasses import replace
 
-from hostler.domain.calls import Call, Effect, Refusal, Refused
-from hostler.domain.commands import Decision
 from hostler.domain.ids import MachineId, PartId, Zone
-from hostler.domain.parts import Slot
-from hostler.lab.foretell import MOST_GAP, Foreteller, Foretold
-from hostler.testing.scene import Scene
+from hostler.domain.model.calls import Call, Effect, Refusal, Refused
+from hostler.domain.model.commands import Decision
+from hostler.domain.model.resource import Slot
+from hostler.lab.harness.prediction import MOST_GAP, Foreteller, Foretold
+from hostler.testing.scenes.fleet import Scene
 
 M = MachineId("m-aaaaaaaaaa")
 CALL = Call(

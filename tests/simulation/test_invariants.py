@@ -3,8 +3,6 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from hostler.domain.calls import Call, Effect
-from hostler.domain.fleet import Fleet, FleetRow, Timers
 from hostler.domain.ids import (
     AccountName,
     Epoch,
@@ -15,12 +13,14 @@ from hostler.domain.ids import (
     TurnId,
     Zone,
 )
-from hostler.domain.machine import Asked, Ending, Fate, Machine, Offer, ask
-from hostler.domain.parts import Mark, Slot
-from hostler.domain.phases import Phase
-from hostler.domain.seen import Seen, Suspect, SuspectClass
-from hostler.domain.traits import Traits
-from hostler.domain.view import View
+from hostler.domain.model.calls import Call, Effect
+from hostler.domain.model.fleet import Fleet, FleetRow, Timers
+from hostler.domain.model.inventory import View
+from hostler.domain.model.machine import Asked, Ending, Fate, Machine, Offer, ask
+from hostler.domain.model.phases import Phase
+from hostler.domain.model.provider import Traits
+from hostler.domain.model.resource import Mark, Slot
+from hostler.domain.model.snapshot import Seen, Suspect, SuspectClass
 from hostler.testing import invariants, sureness
 from hostler.testing.invariants import Attempts, Bounds, Recorded, Thing, Touch, Violation
 from hostler.testing.sureness import Failures, Onces, Records

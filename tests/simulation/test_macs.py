@@ -3,13 +3,13 @@ from random import Random
 
 import pytest
 
-from hostler.lab.macs.climate import ALL, PEOPLE, draw_macs
-from hostler.lab.macs.land import MacLand
-from hostler.lab.macs.simulate import play
-from hostler.lab.macs.wants import FAMILY
+from hostler.lab.macs.demands import FAMILY
+from hostler.lab.macs.environment import MacLand
+from hostler.lab.macs.faults import ALL, PEOPLE, draw_macs
+from hostler.lab.scenario.faults import Size
 from hostler.lab.simulate import MACS, run_seed
-from hostler.lab.weather import Size
-from hostler.simulators.scaleway.macs.faults import MAC_FAULTS
+from hostler.lab.simulate_macs import play
+from hostler.simulators.scaleway.faults.mac_faults import MAC_FAULTS
 from hostler.simulators.scaleway.world import World
 
 DAY = Size(days=1.0)

@@ -6,20 +6,20 @@ from datetime import timedelta
 
 import pytest
 
-from hostler.domain.calls import Call, Effect, Shows
-from hostler.domain.host import Host
 from hostler.domain.ids import Epoch
-from hostler.domain.machine import Asked, Fate, Machine
-from hostler.domain.parts import Part
-from hostler.lab.macs.exhaustive import PERSON, QUICK, explore
-from hostler.lab.macs.smalldeeds import HOSTS, next_of
-from hostler.lab.macs.smallsteps import Actor
-from hostler.lab.macs.smallvalues import Setting
-from hostler.lab.macs.smallworld import World
-from hostler.providers.scaleway.macs import hostways, ways
-from hostler.providers.scaleway.macs.names import Stage
-from hostler.providers.scaleway.macs.read import SERVER
-from hostler.testing.pieces import BEGIN
+from hostler.domain.model.calls import Call, Effect, Shows
+from hostler.domain.model.host import Host
+from hostler.domain.model.machine import Asked, Fate, Machine
+from hostler.domain.model.resource import Part
+from hostler.lab.model_check.macs.calls import HOSTS, next_of
+from hostler.lab.model_check.macs.cycles import Actor
+from hostler.lab.model_check.macs.explore import PERSON, QUICK, explore
+from hostler.lab.model_check.macs.model import World
+from hostler.lab.model_check.macs.values import Setting
+from hostler.providers.scaleway.macs.plan import host_calls, machine_calls
+from hostler.providers.scaleway.macs.plan.names import Stage
+from hostler.providers.scaleway.macs.plan.read import SERVER
+from hostler.testing.scenes.builders import BEGIN
 
 RACE = Setting(ends=0, overlaps=False)
 ALONE = Setting(homes=1, hosts=1, overlaps=False)
@@ -78,51 +78,51 @@ def test_two_worlds_whose_installations_changed_their_places_are_explored_once()
 
 def single_rename(monkeypatch: pytest.MonkeyPatch) -> None:
     """Claim with the claim's own name, as if nobody else could."""
-    claim, mark = ways._claim, ways._mark
+    claim, mark = machine_calls._claim, machine_calls._mark
 
     def claimed(machine: Machine) -> Call:
         stage, call = str(Stage.CLAIMED), claim(machine)
         args = tuple(arg for arg in call.args if arg[0] != "stage")
-        kind = ways.mark_kind(Stage.CLAIMED)
+        kind = machine_calls.mark_kind(Stage.CLAIMED)
         return replace(call, kind=kind, aim=stage, args=(*args, ("stage", stage)))
 
     def at_once(machine: Machine, part: Part, stage: Stage, *rest: Effect) -> Call:
         return mark(machine, part, Stage.CLAIMED if stage is Stage.PENDING else stage, *rest)
 
-    monkeypatch.setattr(ways, "_claim", claimed)
-    monkeypatch.setattr(ways, "_mark", at_once)
+    monkeypatch.setattr(machine_calls, "_claim", claimed)
+    monkeypatch.setattr(machine_calls, "_mark", at_once)
 
 
 def no_settle(monkeypatch: pytest.MonkeyPatch) -> None:
     """Believe a pending mark as soon as it is read back."""
-    monkeypatch.setattr(ways.Way, "_settled", yes)
+    monkeypatch.setattr(machine_calls.Way, "_settled", yes)
 
 
 def claimed_dirty(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take a host as it is."""
-    monkeypatch.setattr(ways.Way, "_is_wiped", yes)
+    monkeypatch.setattr(machine_calls.Way, "_is_wiped", yes)
 
 
 def pool_before_wipe(monkeypatch: pytest.MonkeyPatch) -> None:
     """Give a host its name of the pool as soon as it is nobody's, and wipe it later or never."""
 
     def freed(host: Host, part: Part, *_: object) -> tuple[Call, ...]:
-        return (hostways._free(host, part),)
+        return (host_calls._free(host, part),)
 
-    def asked(_: ways.Way) -> Asked:
+    def asked(_: machine_calls.Way) -> Asked:
         return _WIPED
 
-    monkeypatch.setattr(hostways, "_wiped", freed)
-    monkeypatch.setattr(ways.Way, "_last_wipe", asked)
+    monkeypatch.setattr(host_calls, "_wiped", freed)
+    monkeypatch.setattr(machine_calls.Way, "_last_wipe", asked)
 
 
 def never_gone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep records of what is no more."""
-    monkeypatch.setattr("hostler.domain.follow.all_gone", no)
+    monkeypatch.setattr("hostler.domain.machines.lifecycle.all_gone", no)
 
 
 _WIPED = Asked(
-    kind=ways.REINSTALL,
+    kind=machine_calls.REINSTALL,
     slot=SERVER,
     attempt=0,
     at=BEGIN,
@@ -158,7 +158,7 @@ BEYOND = QUICK["1 host, 2 installations, a claim beyond settle"]
 
 def date_unread(monkeypatch: pytest.MonkeyPatch) -> None:
     """Believe a claim whenever its name is seen, as if no host showed when it was changed."""
-    monkeypatch.setattr("hostler.domain.shown._landed_late", no)
+    monkeypatch.setattr("hostler.domain.observation.effects._landed_late", no)
 
 
 def test_a_claim_beyond_settle_is_believed_by_nobody_only_because_of_its_date(
@@ -172,12 +172,12 @@ def test_a_claim_beyond_settle_is_believed_by_nobody_only_because_of_its_date(
 
 def ends_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Release a host whose claim has not settled: it may be another's by now."""
-    absent = ways.Way.absent
+    absent = machine_calls.Way.absent
 
-    def at_once(way: ways.Way) -> tuple[Call, ...]:
+    def at_once(way: machine_calls.Way) -> tuple[Call, ...]:
         return absent(replace(way, settle=timedelta(0)))
 
-    monkeypatch.setattr(ways.Way, "absent", at_once)
+    monkeypatch.setattr(machine_calls.Way, "absent", at_once)
 
 
 def test_a_late_rename_that_hits_the_next_tenant_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

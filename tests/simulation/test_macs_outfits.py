@@ -4,16 +4,16 @@ from random import Random
 
 import pytest
 
-from hostler.domain.host import Host
 from hostler.domain.ids import AccountName, HostId, InstallationId, MachineId, Zone
-from hostler.domain.pins import Pin
-from hostler.lab.book import Book
-from hostler.lab.macs.logins import Login, Logins
-from hostler.lab.macs.outfits import Outfits
-from hostler.lab.macs.truth import Asked, Change, Fact, Truth
-from hostler.lab.macs.wants import COMMANDS, Wants
+from hostler.domain.model.host import Host
+from hostler.domain.policy.host_keys import Pin
+from hostler.lab.checks.shadow_store import Book
+from hostler.lab.macs.bootstrap import Outfits
+from hostler.lab.macs.demands import COMMANDS, Wants
+from hostler.lab.macs.ground_truth import Asked, Change, Fact, Truth
+from hostler.lab.macs.ssh import Login, Logins
 from hostler.ports.preparer import Order
-from hostler.simulators.scaleway.macs.records import MacStatus
+from hostler.simulators.scaleway.state.mac_records import MacStatus
 from hostler.simulators.scaleway.world import World
 from hostler.testing.invariants import Found
 

@@ -3,8 +3,8 @@ from dataclasses import replace
 import pytest
 
 from hostler.domain.ids import HostId, InstallationId
-from hostler.lab.macs.truth import Asked, Change, Fact
-from hostler.simulators.scaleway.macs.records import MacStatus
+from hostler.lab.macs.ground_truth import Asked, Change, Fact
+from hostler.simulators.scaleway.state.mac_records import MacStatus
 
 NEW, OLD, OTHER = InstallationId("i2"), InstallationId("i1"), InstallationId("i3")
 M, ANOTHER = "m-aaaaaaaaaa", "m-bbbbbbbbbb"

@@ -8,17 +8,17 @@ from random import Random
 import msgspec
 import pytest
 
-from hostler.doors.fleeting.logical import Instance, State
-from hostler.lab.runner.bugs import BUGS
-from hostler.lab.runner.climate import OURS, draw_runner
-from hostler.lab.runner.season import RunnerSeason
-from hostler.lab.runner.simulate import ALL
-from hostler.lab.runner.watch import STUCK, Watch
-from hostler.lab.season import Result
+from hostler.frontends.fleeting.contract import Instance, State
+from hostler.lab.checks.trace import Trace
+from hostler.lab.gitlab_runner.checker import STUCK, Watch
+from hostler.lab.gitlab_runner.faults import OURS, draw_runner
+from hostler.lab.gitlab_runner.run import RunnerSeason
+from hostler.lab.mutants.runner import BUGS
+from hostler.lab.scenario.faults import Size
+from hostler.lab.scenario.run import Result
 from hostler.lab.simulate import FLEETING, main
 from hostler.lab.simulate import run_seed as run_any
-from hostler.lab.trace import Trace
-from hostler.lab.weather import Size
+from hostler.lab.simulate_runner import ALL
 from hostler.simulators.scaleway.world import World
 
 SIZE = Size()
@@ -76,7 +76,8 @@ def test_a_seed_of_a_runner_replays_to_the_same_byte() -> None:
 
 
 _DIGEST = (
-    "from hostler.lab.simulate import FLEETING, run_seed; from hostler.lab.weather import Size;"
+    "from hostler.lab.scenario.faults import Size;"
+    "from hostler.lab.simulate import FLEETING, run_seed;"
     "print(*(run_seed(s, Size(days=0.01), '', FLEETING).digest for s in (4, 6, 18, 27, 40)))"
 )
 

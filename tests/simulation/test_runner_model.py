@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from random import Random
 
-from hostler.doors.fleeting.logical import (
+from hostler.frontends.fleeting.contract import (
     ConnectInfo,
     Connector,
     Group,
@@ -13,11 +13,11 @@ from hostler.doors.fleeting.logical import (
     Refused,
     State,
 )
-from hostler.lab.runner.jobs import Job, draw_jobs
-from hostler.lab.runner.options import RunnerOptions
-from hostler.lab.runner.provisioner import Cause, Provisioner
-from hostler.lab.runner.taskscaler import Memory, Taskscaler
-from hostler.testing.simloop import SimLoop
+from hostler.lab.gitlab_runner.options import RunnerOptions
+from hostler.lab.gitlab_runner.provisioner import Cause, Provisioner
+from hostler.lab.gitlab_runner.taskscaler import Memory, Taskscaler
+from hostler.lab.gitlab_runner.workload import Job, draw_jobs
+from hostler.testing.time.loop import SimLoop
 
 
 class Told:

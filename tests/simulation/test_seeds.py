@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
+from hostler.lab.scenario.faults import ALL, Size, draw
 from hostler.lab.simulate import run_seed
-from hostler.lab.weather import ALL, Size, draw
 
 SIZE = Size()
 MANY = 200
@@ -47,7 +47,7 @@ def test_a_seed_replays_to_the_same_byte():
 
 
 _DIGEST = (
-    "from hostler.lab.simulate import run_seed; from hostler.lab.weather import Size;"
+    "from hostler.lab.simulate import run_seed; from hostler.lab.scenario.faults import Size;"
     "print(*(run_seed(s, Size(days=0.01)).digest for s in (4, 6, 12, 13, 18, 27)))"
 )
 

@@ -4,8 +4,8 @@ from collections.abc import Coroutine
 
 import pytest
 
-from hostler.testing.simclock import BEGINNING, SimClock
-from hostler.testing.simloop import LIFE, Deadlock, Life, SimLoop
+from hostler.testing.time.clock import BEGINNING, SimClock
+from hostler.testing.time.loop import LIFE, Deadlock, Life, SimLoop
 
 
 def played(loop: SimLoop, work: Coroutine[None, None, None]) -> float:

@@ -12,10 +12,10 @@ from urllib.parse import parse_qsl
 import pytest
 
 from hostler.ports.http import Request, Response
+from hostler.simulators.scaleway.api.replies import Reply
+from hostler.simulators.scaleway.faults.rates import CALM, Weather
 from hostler.simulators.scaleway.http import Settings, SimulatorServer, run_simulator
-from hostler.simulators.scaleway.options import Options
-from hostler.simulators.scaleway.replies import Reply
-from hostler.simulators.scaleway.weather import CALM, Weather
+from hostler.simulators.scaleway.state.options import Options
 from hostler.simulators.scaleway.world import World
 
 SECRET = "11111111-2222-4333-8444-555555555555"

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from hostler.simulators.scaleway.options import Account, Options
-from hostler.simulators.scaleway.weather import Rule
+from hostler.simulators.scaleway.faults.rates import Rule
+from hostler.simulators.scaleway.state.options import Account, Options
 
 from .conftest import BLOCK, SECRET, ZONE, Bench
 

@@ -3,9 +3,9 @@
 import re
 from pathlib import Path
 
+from hostler.simulators.scaleway.faults.mac_faults import MAC_FAULTS
+from hostler.simulators.scaleway.faults.rates import BY_NAME
 from hostler.simulators.scaleway.macs.console import DEEDS
-from hostler.simulators.scaleway.macs.faults import MAC_FAULTS
-from hostler.simulators.scaleway.weather import BY_NAME
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "mac-simulator.md"
 

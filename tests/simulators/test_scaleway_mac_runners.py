@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hostler.simulators.scaleway.options import Options
+from hostler.simulators.scaleway.state.options import Options
 
 from .conftest import Bench
 

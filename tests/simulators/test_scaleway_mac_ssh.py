@@ -12,11 +12,11 @@ import asyncssh
 import pytest
 import requests
 
-from hostler.simulators.scaleway.macs.options import MacOptions
-from hostler.simulators.scaleway.macs.peers import holder
-from hostler.simulators.scaleway.macs.sshd import Shells, shells
-from hostler.simulators.scaleway.options import Options
-from hostler.simulators.scaleway.weather import Rule
+from hostler.simulators.scaleway.faults.rates import Rule
+from hostler.simulators.scaleway.listeners.peers import holder
+from hostler.simulators.scaleway.listeners.sshd import Shells, shells
+from hostler.simulators.scaleway.state.mac_options import MacOptions
+from hostler.simulators.scaleway.state.options import Options
 from hostler.simulators.scaleway.world import World
 
 from .conftest import Bench, Start
@@ -370,7 +370,7 @@ async def test_another_user_of_the_machine_is_sent_away(
     def stranger(connection: socket.socket) -> bool:
         return connection.fileno() < 0
 
-    monkeypatch.setattr("hostler.simulators.scaleway.macs.sshd.same_user", stranger)
+    monkeypatch.setattr("hostler.simulators.scaleway.listeners.sshd.same_user", stranger)
     with pytest.raises((asyncssh.ConnectionLost, ConnectionResetError)):
         await host.run("true")
 

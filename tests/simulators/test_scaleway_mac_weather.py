@@ -6,12 +6,17 @@ from typing import Any
 import msgspec
 import pytest
 
-from hostler.simulators.scaleway.faults import FAULTS, Where
+from hostler.simulators.scaleway.api.replies import Fate
+from hostler.simulators.scaleway.faults.catalogue import FAULTS, Where
+from hostler.simulators.scaleway.faults.mac_faults import (
+    CALLS,
+    LIVELY_RATES,
+    MAC_FAULTS,
+    STORM_RATES,
+)
+from hostler.simulators.scaleway.faults.rates import LIVELY, PRESETS, STORM, Rule, Weather
 from hostler.simulators.scaleway.macs.bodies import mac_body, mac_wire
-from hostler.simulators.scaleway.macs.faults import CALLS, LIVELY_RATES, MAC_FAULTS, STORM_RATES
-from hostler.simulators.scaleway.macs.records import MOVING
-from hostler.simulators.scaleway.replies import Fate
-from hostler.simulators.scaleway.weather import LIVELY, PRESETS, STORM, Rule, Weather
+from hostler.simulators.scaleway.state.mac_records import MOVING
 
 from .conftest import Bench
 

@@ -5,8 +5,8 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from hostler.simulators.scaleway.macs.options import MacOptions
-from hostler.simulators.scaleway.options import ORGANIZATION, Options
+from hostler.simulators.scaleway.state.mac_options import MacOptions
+from hostler.simulators.scaleway.state.options import ORGANIZATION, Options
 
 from .conftest import Bench
 

@@ -26,7 +26,7 @@ from scaleway.marketplace.v2.types import LocalImageType
 from scaleway.vpc.v2 import VpcV2API
 from scaleway_core.api import ScalewayException
 
-from hostler.simulators.scaleway.nics import NOWHERE
+from hostler.simulators.scaleway.instances.network.nics import NOWHERE
 
 from .conftest import SECRET, Running, Start
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from hostler.simulators.scaleway.bodies import server_body, server_wire
-from hostler.simulators.scaleway.options import Options
-from hostler.simulators.scaleway.weather import STORM, Rule
+from hostler.simulators.scaleway.api.bodies import server_body, server_wire
+from hostler.simulators.scaleway.faults.rates import STORM, Rule
+from hostler.simulators.scaleway.state.options import Options
 
 from .conftest import BLOCK, ZONE, Bench
 

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from hostler.simulators.scaleway.replies import Fate
-from hostler.simulators.scaleway.routes import ROUTES
-from hostler.simulators.scaleway.weather import (
+from hostler.simulators.scaleway.api.replies import Fate
+from hostler.simulators.scaleway.faults.rates import (
     AMBIENT,
     FAULTS,
     PRESETS,
@@ -19,6 +18,7 @@ from hostler.simulators.scaleway.weather import (
     load,
     parse,
 )
+from hostler.simulators.scaleway.routes import ROUTES
 
 from .conftest import BLOCK, ZONE, Bench
 

@@ -15,9 +15,9 @@ import pytest
 import requests
 
 from hostler.ports.http import NoAnswer, NotSent, Request, Transport
+from hostler.simulators.scaleway.faults.rates import Rule
 from hostler.simulators.scaleway.http import SimulatorServer
-from hostler.simulators.scaleway.weather import Rule
-from hostler.simulators.scaleway.wire import WorldTransport
+from hostler.simulators.scaleway.in_process import WorldTransport
 from hostler.simulators.scaleway.world import World
 
 from .conftest import SECRET, ZONE, Start
@@ -149,7 +149,7 @@ def story(hash_seed: str, seed: int) -> str:
     code = (
         "import hashlib, json, random\n"
         "from hostler.ports.http import Request\n"
-        "from hostler.simulators.scaleway.weather import STORM\n"
+        "from hostler.simulators.scaleway.faults.rates import STORM\n"
         "from hostler.simulators.scaleway.world import World, DEFAULTS\n"
         "now = [0.0]\n"
         f"world = World(lambda: now[0], random.Random({seed}), DEFAULTS, STORM)\n"

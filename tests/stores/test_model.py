@@ -19,8 +19,8 @@ from hostler.domain.ids import (
     PartId,
     machine_id,
 )
-from hostler.domain.machine import Machine
-from hostler.domain.phases import Phase
+from hostler.domain.model.machine import Machine
+from hostler.domain.model.phases import Phase
 from hostler.ports.store import Fence, Store
 from hostler.stores.memory import MemoryStore
 from hostler.stores.sqlite.opening import open_shared

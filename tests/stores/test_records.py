@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hostler.domain.commands import Event
 from hostler.domain.errors import StoreError
-from hostler.domain.fleet import FleetRow
-from hostler.domain.host import Host
-from hostler.domain.machine import Machine
-from hostler.domain.seen import Suspect, Wish
-from hostler.stores.sqlite.records import EVENT, FLEET, HOST, MACHINE, SUSPECT, WISH, microseconds
+from hostler.domain.model.commands import Event
+from hostler.domain.model.fleet import FleetRow
+from hostler.domain.model.host import Host
+from hostler.domain.model.machine import Machine
+from hostler.domain.model.snapshot import Suspect, Wish
+from hostler.stores.sqlite.documents import EVENT, FLEET, HOST, MACHINE, SUSPECT, WISH, microseconds
 from hostler.testing.conformance.store.records import machine, suspect
 
 TIMES = st.datetimes(timezones=st.just(UTC))

@@ -9,7 +9,7 @@ import pytest
 
 from hostler.domain.errors import Conflict, StoreBusy, StoreError
 from hostler.stores.sqlite.batch import Database, Job
-from hostler.stores.sqlite.runner import Threaded
+from hostler.stores.sqlite.worker import Threaded
 
 Work = Callable[[sqlite3.Connection], int]
 

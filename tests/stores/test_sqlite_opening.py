@@ -11,8 +11,8 @@ import pytest
 
 from hostler.domain.errors import StoreDamaged, StoreError, StoreTooNew
 from hostler.stores.sqlite.opening import open_beside, open_engine, open_shared
-from hostler.stores.sqlite.runner import Inline
 from hostler.stores.sqlite.store import SqliteStore
+from hostler.stores.sqlite.worker import Inline
 from hostler.testing.conformance.store.records import WEB, filled, machine, wish
 
 FULL = 2  # as SQLite counts it: each commit is on the disk before it is answered

@@ -12,7 +12,7 @@ import pytest
 from hostler.domain.errors import StoreHeld
 from hostler.domain.ids import MachineId
 from hostler.stores.sqlite.opening import open_beside, open_engine
-from hostler.stores.sqlite.runner import Inline
+from hostler.stores.sqlite.worker import Inline
 from hostler.testing.conformance.store.records import WEB, wish
 
 WRITER = Path(__file__).with_name("writer.py")

@@ -13,7 +13,7 @@ from hostler.domain.ids import InstallationId
 from hostler.stores.sqlite import migrate
 from hostler.stores.sqlite.opening import open_beside, open_engine
 from hostler.stores.sqlite.queries import SQL, named, statements
-from hostler.stores.sqlite.runner import Inline
+from hostler.stores.sqlite.worker import Inline
 
 FRESH = InstallationId("i-1")
 PACKAGE = resources.files("hostler.stores.sqlite")

@@ -12,8 +12,8 @@ import pytest
 from hostler.domain.errors import Conflict, StoreBusy, StoreError, StoreLost
 from hostler.ports.store import Store
 from hostler.stores.sqlite.opening import RunnerOf, open_engine
-from hostler.stores.sqlite.runner import Inline, Threaded
 from hostler.stores.sqlite.store import SqliteStore
+from hostler.stores.sqlite.worker import Inline, Threaded
 from hostler.testing.conformance.store.records import (
     OPEN,
     WEB,

@@ -7,7 +7,7 @@ import asyncio
 import sys
 from pathlib import Path
 
-from hostler.domain.machine import Machine
+from hostler.domain.model.machine import Machine
 from hostler.ports.store import Store
 from hostler.stores.sqlite.opening import open_engine
 from hostler.testing.conformance.store.records import OPEN, WEB, event, machine, row

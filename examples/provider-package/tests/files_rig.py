@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from hostler.domain.ids import FleetName, InstallationId, MachineId, PartId
-from hostler.domain.machine import Offer
-from hostler.domain.parts import Mark
+from hostler.domain.model.machine import Offer
+from hostler.domain.model.resource import Mark
 from hostler.ports.clock import Clock
 from hostler.ports.provider import Provider
 from hostler.testing.conformance.provider.clock import RigClock

@@ -11,18 +11,18 @@ from pathlib import Path
 
 from hostler.config.load import load
 from hostler.config.values import MEMORY, AccountConfig, Config
-from hostler.controllers.given import Ports
-from hostler.controllers.settings import Account
+from hostler.controllers.runtime.given import Ports
+from hostler.controllers.runtime.settings import Account
 from hostler.domain.errors import ConfigError
 from hostler.domain.ids import InstallationId, machine_id
-from hostler.doors.cli.outside import Purpose, Turning
+from hostler.frontends.cli.context import Purpose, Turning
 from hostler.ports.clock import Clock
 from hostler.ports.kind import Opening
-from hostler.ports.meters import Meters
+from hostler.ports.metrics import Meters
 from hostler.ports.store import Store
 
 from .clock import SystemClock
-from .kinds import Kinds
+from .provider_registry import Kinds
 
 
 def collect_seldom() -> None:
@@ -38,7 +38,7 @@ def _quiet() -> None:
     """Let adapters that log tell only of errors, unless a command chose otherwise."""
     import structlog
 
-    from hostler.doors.cli.logs import log_nothing_below
+    from hostler.frontends.cli.console.logs import log_nothing_below
 
     if not structlog.is_configured():
         log_nothing_below("error")
@@ -130,12 +130,12 @@ class Composed:
     async def meters(self, config: Config) -> AsyncGenerator[Meters]:
         """Give Prometheus meters, served where the file says so; elsewhere nothing is counted."""
         if config.metrics is None:
-            from hostler.doors.cli.silent import SilentMeters
+            from hostler.frontends.cli.console.null_metrics import SilentMeters
 
             yield SilentMeters()
             return
-        from hostler.doors.metrics.meters import PrometheusMeters
-        from hostler.doors.metrics.serve import serving
+        from hostler.frontends.metrics.metrics import PrometheusMeters
+        from hostler.frontends.metrics.serve import serving
 
         meters = PrometheusMeters(self._clock)
         fleets = tuple(fleet.name for fleet in config.fleets)
@@ -155,8 +155,8 @@ class Composed:
 
     def ports(self, store: Store, meters: Meters) -> Ports:
         """Return what controllers share."""
-        from .preparing import SshPreparer
-        from .prober import SystemProber
+        from hostler.access.preparer import SshPreparer
+        from hostler.access.prober import SystemProber
 
         preparer = SshPreparer()
         return Ports(

@@ -3,11 +3,11 @@
 import sys
 from collections.abc import Callable, Mapping
 
-from hostler.doors.cli.main import GROUPS, Groups, application, commands
-from hostler.doors.cli.main import main as run_command
+from hostler.frontends.cli.main import GROUPS, Groups, application, commands
+from hostler.frontends.cli.main import main as run_command
 
 from .compose import Composed
-from .trials import trials
+from .simulations import trials
 
 RUNNER = "GitLab Runner"
 COSTS = "Money"
@@ -30,15 +30,15 @@ def groups(verb: str = "") -> Groups:
 
 def costs() -> Mapping[str, Callable[..., int]]:
     """Return the command about money."""
-    from .backtesting import money
+    from .backtest import money
 
     return money()
 
 
 def fleeting() -> Mapping[str, Callable[..., int]]:
     """Return the commands about GitLab Runner's plugin, under `hostler fleeting`."""
-    from .doctoring import doctor
-    from .inspecting import inspect, pin
+    from .fleeting.doctor import doctor
+    from .fleeting.inspect import inspect, pin
 
     return {"fleeting inspect": inspect, "fleeting doctor": doctor, "fleeting pin": pin}
 

@@ -53,7 +53,7 @@ def version() -> str:
 
 def serving(environment: Mapping[str, str]) -> int:
     """Serve the host that launched us; without one, say so in a line."""
-    from hostler.doors.fleeting.goplugin.launch import ByHand, launched
+    from hostler.frontends.fleeting.goplugin.launch import ByHand, launched
 
     try:
         launch = launched(environment)
@@ -61,12 +61,12 @@ def serving(environment: Mapping[str, str]) -> int:
         print(by_hand, file=sys.stderr)
         return 2
     _start_light()
-    from hostler.doors.fleeting.goplugin.hostlog import HostLog
-    from hostler.doors.fleeting.goplugin.offer import Offer
-    from hostler.doors.fleeting.goplugin.serving import serve
+    from hostler.frontends.fleeting.goplugin.hostlog import HostLog
+    from hostler.frontends.fleeting.goplugin.offer import Offer
+    from hostler.frontends.fleeting.goplugin.serving import serve
 
     def make(log: HostLog) -> Offer:
-        from .offering import offer
+        from .fleeting.offer import offer
 
         return offer(log, environment, _now)
 
@@ -94,7 +94,7 @@ def bootstrap(name: str, environment: Mapping[str, str]) -> int:
     """Copy this executable to where the runner looks for an artifact of this name."""
     import shutil
 
-    from hostler.doors.fleeting.artifact import named, plugin_folder, put
+    from hostler.frontends.fleeting.installation.artifact import named, plugin_folder, put
 
     executable = shutil.which(sys.argv[0])
     try:

@@ -6,11 +6,11 @@ import sys
 from contextlib import suppress
 from typing import TypedDict, Unpack
 
-from hostler.doors.cli.exits import Exit
-from hostler.doors.cli.logs import log_to
+from hostler.frontends.cli.console.exits import Exit
+from hostler.frontends.cli.console.logs import log_to
+from hostler.simulators.scaleway.faults.rates import BadWeather
 from hostler.simulators.scaleway.http import Settings, SimulatorServer, run_simulator
-from hostler.simulators.scaleway.macs.options import MacOptions
-from hostler.simulators.scaleway.weather import BadWeather
+from hostler.simulators.scaleway.state.mac_options import MacOptions
 
 SECRET = "11111111-1111-1111-1111-111111111111"  # noqa: S105 - the simulator takes any UUID
 PROJECT = "22222222-2222-2222-2222-222222222222"

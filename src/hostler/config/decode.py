@@ -12,7 +12,7 @@ from typing import Annotated, Literal, Union, cast, get_args, get_origin
 
 import msgspec
 
-from .faults import HIDDEN, Fault, Faults, did_you_mean, join
+from .errors import HIDDEN, Fault, Faults, did_you_mean, join
 from .units import A_DURATION, A_SIZE, parse_duration, parse_size
 
 Raw = Mapping[str, object]

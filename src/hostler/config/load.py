@@ -9,13 +9,13 @@ from typing import cast
 
 from msgspec import structs
 
-from hostler.controllers.settings import Settings
-from hostler.domain.fleet import Caps, Fleet, Probe, ProbeKind, Timers
+from hostler.controllers.runtime.settings import Settings
 from hostler.domain.ids import AccountName, FleetName
+from hostler.domain.model.fleet import Caps, Fleet, Probe, ProbeKind, Timers
 from hostler.ports.kind import Blueprint, Kind, Warns
 
 from .decode import Raw, decode_table, is_table, known_keys, table
-from .faults import Fault, Faults, did_you_mean, join
+from .errors import Fault, Faults, did_you_mean, join
 from .source import read_toml
 from .tables import EngineTable, FleetTable, MetricsTable, ProviderTable, ReadyTable, TopTable
 from .units import format_duration

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from hostler.domain.fleet import Caps, ProbeKind, Timers
+from hostler.domain.model.fleet import Caps, ProbeKind, Timers
 from hostler.ports.kind import POSITIVE
 
 _TIMERS = Timers()

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from hostler.controllers.settings import Settings
+from hostler.controllers.runtime.settings import Settings
 from hostler.domain.errors import ConfigError
-from hostler.domain.fleet import Fleet
 from hostler.domain.ids import AccountName, FleetName
+from hostler.domain.model.fleet import Fleet
 
-from .faults import Fault, did_you_mean
+from .errors import Fault, did_you_mean
 
 MEMORY = Path("memory")
 """The store that keeps nothing."""

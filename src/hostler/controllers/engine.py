@@ -7,11 +7,11 @@ import structlog
 
 from hostler.domain.errors import StoreError, StoreLost
 
-from .account_loop import AccountLoop
-from .given import Ports
-from .leases import Leases
+from .account import AccountLoop
 from .retention import Retention
-from .settings import Account, Settings
+from .runtime.given import Ports
+from .runtime.leases import Leases
+from .runtime.settings import Account, Settings
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.engine")
 

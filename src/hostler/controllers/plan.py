@@ -3,29 +3,29 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from hostler.domain.allowed import allowed
-from hostler.domain.calls import Call, Done, Effect
-from hostler.domain.claims import CLEAN
-from hostler.domain.commands import Decision, KeepRow, Reclaim, Tend
 from hostler.domain.decide import decide
-from hostler.domain.fleet import Fleet
-from hostler.domain.fold import fold, fold_parts, planned
-from hostler.domain.host import host_of
+from hostler.domain.hosts.claims import CLEAN
 from hostler.domain.ids import Epoch, HostId, MachineId, PartId, TurnId
-from hostler.domain.machine import Machine, Offer, ask
-from hostler.domain.parts import Condition, Part, Scope
-from hostler.domain.phases import Goal, Phase
-from hostler.domain.seen import Seen
-from hostler.domain.sure import parts_of
-from hostler.domain.view import merge
-from hostler.domain.ways import Ways
+from hostler.domain.machines.next_calls import allowed
+from hostler.domain.model.calls import Call, Done, Effect
+from hostler.domain.model.commands import Decision, KeepRow, Reclaim, Tend
+from hostler.domain.model.fleet import Fleet
+from hostler.domain.model.host import host_of
+from hostler.domain.model.inventory import merge
+from hostler.domain.model.machine import Machine, Offer, ask
+from hostler.domain.model.phases import Goal, Phase
+from hostler.domain.model.resource import Condition, Part, Scope
+from hostler.domain.model.snapshot import Seen
+from hostler.domain.model.ways import Ways
+from hostler.domain.observation.certainty import parts_of
+from hostler.domain.observation.outcomes import fold, fold_parts, planned
 from hostler.ports.store import Lease
 
-from .given import Ports
-from .leases import Tenure
-from .seeing import Occasion, gather
-from .settings import Account, Settings
-from .state import AccountState, Steadiness
+from .observe.snapshot import Occasion, gather
+from .runtime.given import Ports
+from .runtime.leases import Tenure
+from .runtime.settings import Account, Settings
+from .runtime.state import AccountState, Steadiness
 
 PLAN = TurnId("plan")
 """The turn of what is only planned."""

@@ -6,10 +6,10 @@ import structlog
 
 from hostler.domain.errors import StoreError, StoreLost
 
-from .given import Ports
-from .leases import Leases, Tenure
-from .settings import Settings
-from .state import Steadiness
+from .runtime.given import Ports
+from .runtime.leases import Leases, Tenure
+from .runtime.settings import Settings
+from .runtime.state import Steadiness
 
 EVERY = timedelta(hours=1)
 """How often the store is asked to forget."""

@@ -8,29 +8,31 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from . import adopt as adoption
-from . import anew, lists, named, pooling, tenancies
-from .allowed import allowed
-from .caps import KEPT, in_wave
-from .claims import assign
-from .commands import Command, Decision, Event, KeepRow, Loose, Next, Tend, Verdict
-from .fleet import WELL, FleetRow, recent
-from .follow import bound_of, follow, goal_of
+from .decision_cache import Rests
+from .fleets import adoption
+from .fleets import requested as named
+from .fleets.reclaim import ledger, reclaims
+from .fleets.requests import granted
+from .fleets.scaling import Sizing, in_present, remember, resize
+from .hosts import allocation, pool
+from .hosts.claims import assign
+from .hosts.purchasing import buy
 from .ids import HostId
-from .machine import Machine
-from .ordering import buy
-from .phases import Goal, Phase
-from .reasons import Reason
-from .repair import end, repair
-from .replace import replace_one, surge
-from .resize import Sizing, in_present, remember, resize
-from .rests import Rests
-from .seen import Seen, Wish
-from .step import IllegalMove, Step, move, wait
-from .sweep import ledger, reclaims
+from .machines import retry, rollout
+from .machines.lifecycle import bound_of, follow, goal_of
+from .machines.next_calls import allowed
+from .machines.repair import end, repair
+from .machines.replacement import replace_one, surge
+from .model.caps import KEPT, in_wave
+from .model.commands import Command, Decision, Event, KeepRow, Loose, Next, Tend, Verdict
+from .model.fleet import WELL, FleetRow, recent
+from .model.machine import Machine
+from .model.phases import Goal, Phase
+from .model.reasons import Reason
+from .model.snapshot import Seen, Wish
+from .model.transition import IllegalMove, Step, move, wait
+from .model.ways import Ways
 from .values import evolve
-from .ways import Ways
-from .wishes import granted
 
 _SETTLED = (Phase.READY, Phase.GONE, Phase.RESTING)
 
@@ -46,12 +48,12 @@ def decide(seen: Seen, ways: Ways, rests: Rests | None = None) -> Decision:
 
 
 def _decided(seen: Seen, ways: Ways, rests: Rests) -> Decision:
-    seen = lists.with_revision(seen)
+    seen = rollout.with_revision(seen)
     row, machines = granted(seen)
     row = evolve(row, revision=seen.revision)
-    row = pooling.with_room(row, machines.values(), seen)
+    row = pool.with_room(row, machines.values(), seen)
     steps, row, alarms = _consider(tuple(machines.values()), in_present(row, seen), seen, rests)
-    target = row.wished(seen.fleet) + surge(steps, seen) - pooling.joining(seen)
+    target = row.wished(seen.fleet) + surge(steps, seen) - pool.joining(seen)
     sizing, row = _sized(steps, row, target, seen)
     steps, row = replace_one(sizing.steps, row, target, seen)
     assigned = assign(steps, seen.fleet.account, seen)
@@ -60,20 +62,20 @@ def _decided(seen: Seen, ways: Ways, rests: Rests) -> Decision:
     steps, row = bought.steps, bought.row
     sizing = evolve(sizing, condition=bought.told(sizing.condition))
     steps = tuple(_aimed(step, row, seen, ways, rests) for step in steps)
-    steps, row = anew.bounded(steps, row, sizing.creations, seen)
+    steps, row = retry.bounded(steps, row, sizing.creations, seen)
     alarms = (*alarms, *(step.blocker for step in steps if step.failed))
     steps = (*steps, *_reopened(seen))
     swept = reclaims(ledger(seen), row, seen, ways)
     row = evolve(row, destructions=(*row.destructions, *(seen.now,) * swept.counted))
-    pardons = tuple(lists.pardons(row.revision, seen))
+    pardons = tuple(rollout.pardons(row.revision, seen))
     row_command = _row_command(row, sizing, tuple(pardon.event for pardon in pardons), seen)
     tends = tuple(t for step in steps if (t := _tend(step, seen)) is not None)
     commands: list[Command] = [c for c in (row_command,) if c is not None]
     commands += assigned.takes
-    commands += (*pooling.pooled(seen.fleet.account, seen), *bought.keeps)
-    commands += pooling.given_up(seen.fleet.account, seen)
+    commands += (*pool.pooled(seen.fleet.account, seen), *bought.keeps)
+    commands += pool.given_up(seen.fleet.account, seen)
     commands += (pardon.keep for pardon in pardons)
-    commands += pooling.taken_over(adoption.adoptable(seen), seen)
+    commands += pool.taken_over(adoption.adoptable(seen), seen)
     commands += (bought.order,) if bought.order else ()
     commands += tends
     commands += (Loose(host=h, machine=s.machine.id) for s in steps if (h := _let_go(s)))
@@ -105,7 +107,7 @@ def _sized(
 
 def _told(sizing: Sizing, row: FleetRow) -> Sizing:
     """Say of the fleet that its list of commands is at fault, whatever else is to be said."""
-    broken = lists.condition(row.revision)
+    broken = rollout.condition(row.revision)
     return replace(sizing, condition=broken) if broken else sizing
 
 
@@ -180,7 +182,7 @@ def _begins_to_end(step: Step, seen: Seen) -> Step:
     begins = step.machine.phase is Phase.STOPPING and step.before.phase is not Phase.STOPPING
     if not begins or not seen.traits.hosts or step.machine.goal is Goal.RESTING:
         return step
-    settled = tenancies.stopping(step, seen)
+    settled = allocation.stopping(step, seen)
     if settled.machine.phase is Phase.GONE:
         return replace(step, blocker="its host is left as it is")
     return settled
@@ -211,7 +213,7 @@ def _aim(step: Step, seen: Seen, ways: Ways) -> Step:
     ready = allowed(machine, goal, step.parts, seen, ways)
     if ready.calls:
         said = Next(step="call", detail=str(ready.calls[0]))
-        tried = anew.last_try(step, ready.calls, seen)
+        tried = retry.last_try(step, ready.calls, seen)
         return replace(step, goal=goal, next=said, tried=tried)
     if step.next.step != "nothing":
         return step
@@ -280,7 +282,7 @@ def _row_command(
         row=kept,
         inserts=sizing.inserts,
         named=sizing.named,
-        adopted=(*records, *pooling.adopted(seen, kept.serial + len(records))),
+        adopted=(*records, *pool.adopted(seen, kept.serial + len(records))),
         installations=adoption.adopted_installations(adopted, seen),
         events=(*_row_events(kept, seen), *told),
         wishes=wishes,

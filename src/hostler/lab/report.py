@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from hostler.domain.phases import Phase
+from hostler.domain.model.phases import Phase
 
-from .macs.climate import DAYS
-from .season import Result
-from .weather import ALL, Size
+from .macs.faults import DAYS
+from .scenario.faults import ALL, Size
+from .scenario.run import Result
 
 _ENOUGH = 50
 """Fewer seeds than this cannot meet every fault."""

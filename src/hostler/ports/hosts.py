@@ -3,14 +3,14 @@
 from datetime import datetime
 from typing import Protocol, runtime_checkable
 
-from hostler.domain.attempts import Diagnosis
-from hostler.domain.buying import Limits
-from hostler.domain.calls import Call
-from hostler.domain.fleet import Order
-from hostler.domain.host import Host, HostGoal
 from hostler.domain.ids import FleetName, HostId, Zone
-from hostler.domain.machine import Offer
-from hostler.domain.parts import Part
+from hostler.domain.model.calls import Call
+from hostler.domain.model.fleet import Order
+from hostler.domain.model.host import Host, HostGoal
+from hostler.domain.model.machine import Offer
+from hostler.domain.model.resource import Part
+from hostler.domain.policy.purchasing import Limits
+from hostler.domain.policy.remediation import Diagnosis
 
 from .preparer import Hides
 

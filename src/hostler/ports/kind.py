@@ -14,7 +14,7 @@ from typing import Protocol, runtime_checkable
 from msgspec import Meta
 
 from hostler.domain.ids import AccountName, FleetName, InstallationId
-from hostler.domain.machine import Offer
+from hostler.domain.model.machine import Offer
 
 from .clock import Clock
 from .provider import Provider

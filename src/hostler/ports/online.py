@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from hostler.domain.ids import FleetName
-from hostler.domain.machine import Offer
+from hostler.domain.model.machine import Offer
 
 
 class Finding(Protocol):

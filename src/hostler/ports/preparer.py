@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Protocol
 
-from hostler.domain.bootstrap import Cause, digest_of
 from hostler.domain.ids import MachineId
+from hostler.domain.policy.bootstrap import Cause, digest_of
 
 from .provider import Connection
 

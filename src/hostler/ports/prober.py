@@ -2,8 +2,8 @@
 
 from typing import Protocol
 
-from hostler.domain.fleet import Probe
 from hostler.domain.ids import MachineId
+from hostler.domain.model.fleet import Probe
 
 from .provider import Connection
 

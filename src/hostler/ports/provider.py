@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import Protocol
 
-from hostler.domain.calls import Call, Outcome
-from hostler.domain.machine import Machine
-from hostler.domain.parts import Look, Part, Scope
-from hostler.domain.traits import Traits
-from hostler.domain.ways import Ways
+from hostler.domain.model.calls import Call, Outcome
+from hostler.domain.model.machine import Machine
+from hostler.domain.model.provider import Traits
+from hostler.domain.model.resource import Look, Part, Scope
+from hostler.domain.model.ways import Ways
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

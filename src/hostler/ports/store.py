@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from hostler.domain.commands import Event
-from hostler.domain.fleet import FleetRow
-from hostler.domain.host import Host
 from hostler.domain.ids import Epoch, FleetName, HostId, InstallationId, MachineId, PartId
-from hostler.domain.machine import Machine
-from hostler.domain.seen import Suspect, Wish
+from hostler.domain.model.commands import Event
+from hostler.domain.model.fleet import FleetRow
+from hostler.domain.model.host import Host
+from hostler.domain.model.machine import Machine
+from hostler.domain.model.snapshot import Suspect, Wish
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,11 +11,11 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from hostler.domain.fleet import Fleet, FleetRow, Timers
 from hostler.domain.ids import Epoch, InstallationId, MachineId, PartId
-from hostler.domain.machine import Machine
-from hostler.domain.parts import Mark, Slot
-from hostler.domain.phases import Goal, Phase, legal
+from hostler.domain.model.fleet import Fleet, FleetRow, Timers
+from hostler.domain.model.machine import Machine
+from hostler.domain.model.phases import Goal, Phase, legal
+from hostler.domain.model.resource import Mark, Slot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

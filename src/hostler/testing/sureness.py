@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from hostler.domain.calls import Call
 from hostler.domain.ids import MachineId
-from hostler.domain.machine import Asked, Fate, Machine, Offer, Origin
-from hostler.domain.parts import Slot
-from hostler.domain.phases import Phase
-from hostler.domain.seen import Seen, Suspect, SuspectClass
+from hostler.domain.model.calls import Call
+from hostler.domain.model.machine import Asked, Fate, Machine, Offer, Origin
+from hostler.domain.model.phases import Phase
+from hostler.domain.model.resource import Slot
+from hostler.domain.model.snapshot import Seen, Suspect, SuspectClass
 
 from .invariants import Found, Thing, Violation
 

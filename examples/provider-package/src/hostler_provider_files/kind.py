@@ -8,7 +8,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from hostler.domain.machine import Offer
+from hostler.domain.model.machine import Offer
 from hostler.ports.kind import Blueprint, Opening
 from hostler.ports.provider import Provider
 from hostler_provider_files.cloud import Cloud

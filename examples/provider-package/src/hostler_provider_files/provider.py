@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from hostler.domain.calls import Call, Done, Outcome, Refusal, Refused, Unknown
 from hostler.domain.ids import FleetName, InstallationId, MachineId, PartId, Zone
-from hostler.domain.machine import Machine
-from hostler.domain.parts import Condition, Look, Looked, Mark, Part, Scope, Slot
-from hostler.domain.phases import Goal
-from hostler.domain.traits import Traits
+from hostler.domain.model.calls import Call, Done, Outcome, Refusal, Refused, Unknown
+from hostler.domain.model.machine import Machine
+from hostler.domain.model.phases import Goal
+from hostler.domain.model.provider import Traits
+from hostler.domain.model.resource import Condition, Look, Looked, Mark, Part, Scope, Slot
 from hostler.ports.clock import Clock
 from hostler.ports.provider import Connection
 from hostler_provider_files import ways

@@ -1,9 +1,9 @@
 """Ways: the pure half: from the parts that exist to a goal."""
 
-from hostler.domain.calls import Call, Effect
-from hostler.domain.machine import Machine
-from hostler.domain.parts import Condition, Part, Slot
-from hostler.domain.phases import Goal
+from hostler.domain.model.calls import Call, Effect
+from hostler.domain.model.machine import Machine
+from hostler.domain.model.phases import Goal
+from hostler.domain.model.resource import Condition, Part, Slot
 from hostler_provider_files.words import ADDRESS, SERVER
 
 _DELETE = {SERVER: "server.delete", ADDRESS: "address.delete"}

@@ -3,7 +3,7 @@
 import re
 
 from hostler.domain.ids import FleetName, InstallationId, MachineId, PartId, Zone
-from hostler.domain.parts import Condition, Mark, Part, Slot
+from hostler.domain.model.resource import Condition, Mark, Part, Slot
 from hostler_provider_files.cloud import Item
 
 SERVER, ADDRESS = Slot("server"), Slot("address")

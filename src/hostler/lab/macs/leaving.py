@@ -2,14 +2,14 @@
 
 from collections.abc import Iterable
 
-from hostler.domain.host import host_of
 from hostler.domain.ids import HostId, PartId
-from hostler.domain.machine import LEFT, Machine
-from hostler.domain.reasons import Reason
-from hostler.domain.seen import SuspectClass
-from hostler.lab.book import Book
+from hostler.domain.model.host import host_of
+from hostler.domain.model.machine import LEFT, Machine
+from hostler.domain.model.reasons import Reason
+from hostler.domain.model.snapshot import SuspectClass
+from hostler.lab.checks.shadow_store import Book
 
-from .truth import Fact, Truth
+from .ground_truth import Fact, Truth
 
 _LET_GO = frozenset(
     map(str, (Reason.HOST_TAKEN, Reason.RELEASE_SKIPPED, Reason.HOST_LOST, Reason.NOT_PREPARED))

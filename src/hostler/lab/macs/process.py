@@ -4,21 +4,21 @@ import contextvars
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from hostler.domain.attempts import Diagnosis
-from hostler.domain.buying import Limits
-from hostler.domain.calls import Call, Outcome
-from hostler.domain.fleet import Order
-from hostler.domain.host import HOST, Host, HostGoal
 from hostler.domain.ids import FleetName, HostId, Zone
-from hostler.domain.machine import Offer
-from hostler.domain.parts import Part
-from hostler.lab.foretell import Foreteller
-from hostler.lab.gates import Gate
-from hostler.lab.process import Process, WatchedProvider
+from hostler.domain.model.calls import Call, Outcome
+from hostler.domain.model.fleet import Order
+from hostler.domain.model.host import HOST, Host, HostGoal
+from hostler.domain.model.machine import Offer
+from hostler.domain.model.resource import Part
+from hostler.domain.policy.purchasing import Limits
+from hostler.domain.policy.remediation import Diagnosis
+from hostler.lab.harness.gates import Gate
+from hostler.lab.harness.prediction import Foreteller
+from hostler.lab.harness.process import Process, WatchedProvider
 from hostler.ports.hosts import KeepsHosts
 from hostler.ports.preparer import Hides
 from hostler.ports.provider import Provider
-from hostler.providers.scaleway.macs.ways import ORDER
+from hostler.providers.scaleway.macs.plan.machine_calls import ORDER
 from hostler.testing.invariants import begun
 
 

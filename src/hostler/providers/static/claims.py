@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 
 from hostler.domain.ids import FleetName, InstallationId, MachineId, PartId
-from hostler.domain.parts import Mark, Slot
+from hostler.domain.model.resource import Mark, Slot
 
 SERVER = Slot("server")
 

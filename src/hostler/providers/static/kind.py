@@ -5,11 +5,11 @@ from collections import Counter
 from pathlib import Path
 
 from hostler.domain.ids import Zone
-from hostler.domain.machine import Offer
+from hostler.domain.model.machine import Offer
 from hostler.ports.kind import Blueprint, Opening
 from hostler.ports.provider import Provider
 
-from .pins import Pins
+from .host_keys import Pins
 from .provider import Site, StaticHosts
 from .settings import StaticTable, StaticTemplate, hosts_of
 from .ssh import SshShell

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from hostler.domain.parts import Part
+from hostler.domain.model.resource import Part
 
 from .reading import Reading
 

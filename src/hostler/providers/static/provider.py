@@ -4,19 +4,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from hostler.domain.calls import Call, Done, Outcome, Refusal, Refused, Unknown
 from hostler.domain.ids import FleetName, InstallationId, MachineId
-from hostler.domain.machine import Machine
-from hostler.domain.parts import Look, Mark, Part, Scope
-from hostler.domain.phases import Goal
-from hostler.domain.traits import Traits
+from hostler.domain.model.calls import Call, Done, Outcome, Refusal, Refused, Unknown
+from hostler.domain.model.machine import Machine
+from hostler.domain.model.phases import Goal
+from hostler.domain.model.provider import Traits
+from hostler.domain.model.resource import Look, Mark, Part, Scope
 from hostler.ports.clock import Clock
 from hostler.ports.provider import Connection
 
-from . import scripts, ways
+from . import planner, scripts
 from .claims import SERVER, Claim, claim_of, line_of
-from .looking import Looker
 from .memory import Memory
+from .observe import Looker
 from .reading import in_cleaning, part_of
 from .settings import Host, StaticTemplate
 from .shell import Lost, NotReached, Shell
@@ -66,17 +66,17 @@ class StaticHosts:
     ) -> tuple[Call, ...]:
         del now
         cleans = bool(self._cleaning(machine.fleet))
-        return ways.next_calls(goal, machine, parts, cleans=cleans)
+        return planner.next_calls(goal, machine, parts, cleans=cleans)
 
     def _cleaning(self, fleet: FleetName) -> str:
         template = self._site.templates.get(fleet)
         return template.release if template is not None else ""
 
     async def do(self, call: Call) -> Outcome:
-        if call.kind == ways.CLAIM:
+        if call.kind == planner.CLAIM:
             return await self._claim(call)
         claim = claim_of(call.target)
-        if claim is None or call.kind not in {ways.CLEAN, ways.RELEASE}:
+        if claim is None or call.kind not in {planner.CLEAN, planner.RELEASE}:
             return Refused(why=Refusal.INVALID, text=f"no such call: {call}")
         host = self._by_name.get(claim.host)
         if host is None:
@@ -94,7 +94,7 @@ class StaticHosts:
         return _ended(host, claim, said)
 
     def _command(self, call: Call, claim: Claim) -> str:
-        if call.kind == ways.RELEASE:
+        if call.kind == planner.RELEASE:
             return scripts.release(claim)
         return scripts.clean(claim, self._cleaning(FleetName(str(call.arg("fleet")))))
 
@@ -155,7 +155,7 @@ class StaticHosts:
 
     def cost(self, call: Call | Scope) -> int:
         """Every host of a group is asked by a look, and may be asked by a claim."""
-        alone = isinstance(call, Call) and call.kind != ways.CLAIM
+        alone = isinstance(call, Call) and call.kind != planner.CLAIM
         return 1 if alone else max(1, len(self._by_zone.get(call.zone, ())))
 
     async def close(self) -> None:

@@ -4,11 +4,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from hostler.domain.ids import PartId
-from hostler.domain.parts import Condition, Part
+from hostler.domain.model.resource import Condition, Part
 
 from .claims import SERVER, Claim, mark_of
+from .planner import CLEANED, CLEANING, FAILED
 from .settings import Host
-from .ways import CLEANED, CLEANING, FAILED
 
 CLAIMED, UNREADABLE, SILENT = "claimed", "unreadable claim", "silent"
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import asyncssh
 
-from .pins import Pins
+from .host_keys import Pins
 from .settings import Host
 from .shell import Lost, NotReached
 

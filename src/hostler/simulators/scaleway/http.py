@@ -13,12 +13,12 @@ from aiohttp import web
 
 from hostler.ports.http import Request, Response
 
-from .guests import Listeners
+from .api.replies import Fate, Reply
+from .faults.rates import load
 from .inspection import inspect, is_view
-from .macs.options import MacOptions, stock_of
-from .options import ORGANIZATION, Options
-from .replies import Fate, Reply
-from .weather import load
+from .listeners.guests import Listeners
+from .state.mac_options import MacOptions, stock_of
+from .state.options import ORGANIZATION, Options
 from .world import World
 
 PATIENCE = 120.0  # real seconds after which a hung connection is broken
@@ -181,7 +181,7 @@ async def serve(  # noqa: PLR0913 - two of them are left out as a rule
 
 async def followed(stack: AsyncExitStack, world: World, port: int) -> Callable[[], None]:
     """Serve SSH on Macs until a stack is left; return what must be called when Macs change."""
-    from .macs.sshd import shells  # noqa: PLC0415 - asyncssh takes a quarter of a second
+    from .listeners.sshd import shells  # noqa: PLC0415 - asyncssh takes a quarter of a second
 
     found = await stack.enter_async_context(shells(world, port))
     return found.follow

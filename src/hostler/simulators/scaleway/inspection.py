@@ -6,9 +6,9 @@ import msgspec
 
 from hostler.ports.http import Request, Response
 
-from .macs import views as macs
-from .macs.views import body_of
-from .weather import PRESETS, BadWeather, Rule, Weather
+from . import mac_views as macs
+from .faults.rates import PRESETS, BadWeather, Rule, Weather
+from .mac_views import body_of
 from .world import World
 
 View = Callable[[World, Request], object]

@@ -2,27 +2,15 @@
 
 from dataclasses import dataclass, field
 
-from . import (
-    actions,
-    addresses,
-    groups,
-    images,
-    keys,
-    local_volumes,
-    nics,
-    placement,
-    products,
-    quota,
-    servers,
-    updates,
-    user_data,
-    volumes,
-)
+from .api.route import Route
+from .instances import actions, images, placement, servers, updates, user_data
+from .instances.account import keys, products, quota
+from .instances.network import addresses, groups, nics
+from .instances.storage import local_volumes, volumes
 from .macs import diagnostics, runners
 from .macs import images as mac_images
 from .macs import networks as mac_networks
 from .macs import servers as macs
-from .route import Route
 
 TABLE: tuple[Route, ...] = (
     *servers.ROUTES,

@@ -10,23 +10,23 @@ import msgspec
 
 from hostler.ports.http import Request, Response
 
-from . import errors
-from .calls import Answer, Call
-from .delivery import Delivery, deliver, refusal
-from .errors import Refused
-from .estate import Estate, uuid_of
-from .ledger import Leak, Line
-from .limits import Bucket, Doorman
+from .api.limits import Bucket, Doorman
+from .api.replies import Fate, Reply
+from .api.route import Route
+from .delivery.delivery import Delivery, deliver, refusal
+from .delivery.fault_injection import Sky
+from .faults.rates import CALM, Rule, Weather
 from .macs.console import Console
-from .macs.options import Stock
 from .macs.reach import Reach, reach
-from .options import Options
-from .replies import Fate, Reply
-from .route import Route
 from .routes import ACTIONS, match
-from .sky import Sky
-from .timing import GATEWAY_LATENCY, Spread, latency_of
-from .weather import CALM, Rule, Weather
+from .state import errors
+from .state.calls import Answer, Call
+from .state.errors import Refused
+from .state.inventory import Estate, uuid_of
+from .state.ledger import Leak, Line
+from .state.mac_options import Stock
+from .state.options import Options
+from .state.timing import GATEWAY_LATENCY, Spread, latency_of
 
 DEFAULTS = Options()
 JSON = "application/json"

@@ -7,14 +7,14 @@ from typing import TypeVar
 
 import msgspec
 
-from hostler.domain.commands import Event
 from hostler.domain.errors import AlreadyBound, Conflict, Fenced, StoreError
-from hostler.domain.fleet import FleetRow
-from hostler.domain.host import Host
 from hostler.domain.ids import Epoch, FleetName, HostId, InstallationId, MachineId, PartId
-from hostler.domain.machine import Machine
-from hostler.domain.phases import Phase
-from hostler.domain.seen import Suspect, Wish
+from hostler.domain.model.commands import Event
+from hostler.domain.model.fleet import FleetRow
+from hostler.domain.model.host import Host
+from hostler.domain.model.machine import Machine
+from hostler.domain.model.phases import Phase
+from hostler.domain.model.snapshot import Suspect, Wish
 from hostler.ports.store import Fence, Identity, Kept, Lease
 
 from .past import Past

@@ -4,8 +4,8 @@ from bisect import bisect_right
 from datetime import datetime
 
 from hostler.domain.ids import FleetName, HostId, MachineId
-from hostler.domain.machine import Machine
-from hostler.domain.phases import Phase
+from hostler.domain.model.machine import Machine
+from hostler.domain.model.phases import Phase
 from hostler.ports.store import Kept
 
 

@@ -9,7 +9,7 @@ from typing import Generic, Protocol, TypeVar
 
 from hostler.domain.errors import StoreError
 
-from .faults import FAULTS, told
+from .file import FAULTS, told
 from .witness import Witness
 
 ResultT = TypeVar("ResultT")

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from sqlite3 import Connection
 
-from hostler.domain.commands import Event
 from hostler.domain.ids import FleetName, HostId, MachineId
-from hostler.domain.machine import Machine
-from hostler.domain.phases import Phase
+from hostler.domain.model.commands import Event
+from hostler.domain.model.machine import Machine
+from hostler.domain.model.phases import Phase
 from hostler.ports.store import Kept
 
+from .documents import EVENT, MACHINE, microseconds
 from .queries import SQL
-from .records import EVENT, MACHINE, microseconds
 
 Images = dict[MachineId, str]
 """The documents of machines as this change leaves them."""

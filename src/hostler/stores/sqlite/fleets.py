@@ -3,17 +3,17 @@
 from dataclasses import replace
 from sqlite3 import Connection
 
-from hostler.domain.commands import Event
 from hostler.domain.errors import Conflict
-from hostler.domain.fleet import FleetRow
 from hostler.domain.ids import InstallationId
-from hostler.domain.machine import Machine
+from hostler.domain.model.commands import Event
+from hostler.domain.model.fleet import FleetRow
+from hostler.domain.model.machine import Machine
 from hostler.ports.store import Fence, Identity
 
 from . import events as story
 from . import leases, machines
+from .documents import FLEET
 from .queries import SQL
-from .records import FLEET
 
 
 def identity(db: Connection) -> Identity:

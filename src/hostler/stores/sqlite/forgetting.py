@@ -9,8 +9,8 @@ from sqlite3 import Connection
 from hostler.ports.store import Fence
 
 from . import leases
+from .documents import microseconds, moment
 from .queries import SQL
-from .records import microseconds, moment
 
 
 def forget(db: Connection, before: datetime, limit: int, fence: Fence) -> int:

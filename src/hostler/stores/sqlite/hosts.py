@@ -3,16 +3,16 @@
 from dataclasses import replace
 from sqlite3 import Connection
 
-from hostler.domain.commands import Event
 from hostler.domain.errors import AlreadyBound, Conflict
-from hostler.domain.host import Host
 from hostler.domain.ids import HostId, MachineId
+from hostler.domain.model.commands import Event
+from hostler.domain.model.host import Host
 from hostler.ports.store import Fence
 
 from . import events as story
 from . import leases
+from .documents import HOST
 from .queries import SQL
-from .records import HOST
 
 
 def records(db: Connection) -> tuple[Host, ...]:

@@ -3,17 +3,17 @@
 from dataclasses import replace
 from sqlite3 import Connection
 
-from hostler.domain.commands import Event
 from hostler.domain.errors import AlreadyBound, Conflict
 from hostler.domain.ids import FleetName, MachineId, PartId
-from hostler.domain.machine import Machine
-from hostler.domain.phases import Phase
+from hostler.domain.model.commands import Event
+from hostler.domain.model.machine import Machine
+from hostler.domain.model.phases import Phase
 from hostler.ports.store import Fence
 
 from . import events as story
 from . import leases
+from .documents import MACHINE, microseconds
 from .queries import SQL
-from .records import MACHINE, microseconds
 
 
 def living(db: Connection, fleet: FleetName) -> tuple[Machine, ...]:

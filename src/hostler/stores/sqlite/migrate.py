@@ -7,7 +7,7 @@ from sqlite3 import Connection
 from hostler.domain.errors import StoreError, StoreTooNew
 from hostler.domain.ids import InstallationId
 
-from .faults import damaged
+from .file import damaged
 from .queries import SQL, statements, text
 
 STEPS = ("schema.sql",)

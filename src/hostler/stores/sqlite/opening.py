@@ -12,10 +12,10 @@ from hostler.domain.ids import InstallationId
 
 from . import lock
 from .batch import Database
-from .faults import FAULTS, told
+from .file import FAULTS, told
 from .migrate import STEPS, check_current, migrate, version
-from .runner import Inline, Runner, Threaded
 from .store import SqliteStore
+from .worker import Inline, Runner, Threaded
 
 PATIENCE = timedelta(seconds=5)
 """How long a save waits for another process that is writing, before it is StoreBusy."""

@@ -5,19 +5,19 @@ from datetime import datetime
 from sqlite3 import Connection
 from typing import TypeVar
 
-from hostler.domain.commands import Event
-from hostler.domain.fleet import FleetRow
-from hostler.domain.host import Host
 from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId, PartId
-from hostler.domain.machine import Machine
-from hostler.domain.seen import Suspect, Wish
+from hostler.domain.model.commands import Event
+from hostler.domain.model.fleet import FleetRow
+from hostler.domain.model.host import Host
+from hostler.domain.model.machine import Machine
+from hostler.domain.model.snapshot import Suspect, Wish
 from hostler.ports.store import Fence, Identity, Kept, Lease
 
 from . import events as story
-from . import fleets, forgetting, hosts, leases, ledger
+from . import fleets, forgetting, hosts, leases, orphans
 from . import machines as records
 from .queries import SQL
-from .runner import Runner
+from .worker import Runner
 
 ResultT = TypeVar("ResultT")
 
@@ -113,23 +113,23 @@ class SqliteStore:
         await self._write(lambda db: hosts.unbind(db, host, machine, fence))
 
     async def suspects(self) -> tuple[Suspect, ...]:
-        return await self._read(ledger.suspects)
+        return await self._read(orphans.suspects)
 
     async def save_suspects(
         self, suspects: tuple[Suspect, ...], cleared: tuple[PartId, ...], fence: Fence
     ) -> None:
-        await self._write(lambda db: ledger.save_suspects(db, suspects, cleared, fence))
+        await self._write(lambda db: orphans.save_suspects(db, suspects, cleared, fence))
 
     async def wish(self, wish: Wish) -> Wish:
-        kept = await self._write(lambda db: ledger.wish(db, wish))
+        kept = await self._write(lambda db: orphans.wish(db, wish))
         self._wished += 1
         return kept
 
     async def wishes(self) -> tuple[Wish, ...]:
-        return await self._read(ledger.wishes)
+        return await self._read(orphans.wishes)
 
     async def take_wishes(self, numbers: tuple[int, ...], fence: Fence) -> None:
-        await self._write(lambda db: ledger.take_wishes(db, numbers, fence))
+        await self._write(lambda db: orphans.take_wishes(db, numbers, fence))
 
     async def revision(self) -> int:
         """SQLite counts what others commit; wishes of doors in this process are added to it."""

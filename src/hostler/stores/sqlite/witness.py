@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from .faults import lost
+from .file import lost
 
 
 class Witness:

@@ -8,13 +8,13 @@ from pathlib import Path
 
 from hostler.domain.errors import ConfigError
 from hostler.domain.ids import FleetName, Zone
-from hostler.domain.machine import Offer
+from hostler.domain.model.machine import Offer
 from hostler.ports.kind import Blueprint, Opening
 from hostler.ports.provider import Provider
-from hostler.providers.scaleway.kind import account_of
-from hostler.providers.scaleway.tables import UUID
+from hostler.providers.scaleway.common.config_tables import UUID
+from hostler.providers.scaleway.instances.kind import account_of
 
-from .images import is_family
+from .api.images import is_family
 from .settings import PRICES, MacAccountTable, MacSite, MacTable, MacTemplate
 
 ORGANIZATIONS = ("SCW_DEFAULT_ORGANIZATION_ID", "SCW_ORGANIZATION_ID")
@@ -62,10 +62,10 @@ class MacKind:
 
     def open(self, opening: Opening) -> Provider:
         """Return the account, with the secret from its file or the environment."""
-        from hostler.providers.scaleway.client import Client  # noqa: PLC0415 - see scaleway/kind.py
-        from hostler.providers.scaleway.transport import AiohttpTransport  # noqa: PLC0415
+        from hostler.providers.scaleway.common.client import Client  # noqa: PLC0415 - see scaleway/kind.py
+        from hostler.providers.scaleway.common.transport import AiohttpTransport  # noqa: PLC0415
 
-        from .macs import Macs  # noqa: PLC0415
+        from .provider import Macs  # noqa: PLC0415
 
         table = _account(opening.settings)
         whose = organization_of(table, opening.environment, f"provider.{opening.name}")

@@ -7,19 +7,19 @@ import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from hostler.domain.ids import FleetName, Zone
-from hostler.domain.machine import Offer
-from hostler.domain.parts import Part
-from hostler.domain.stages import OTHERS
-from hostler.providers.scaleway.api import Api
-from hostler.providers.scaleway.errors import TROUBLE, Failed
-from hostler.providers.scaleway.examine import why_unread
-from hostler.providers.scaleway.online import Finding, cannot
-from hostler.providers.scaleway.wire import Quotum
+from hostler.domain.model.machine import Offer
+from hostler.domain.model.resource import Part
+from hostler.domain.model.stages import OTHERS
+from hostler.providers.scaleway.common.endpoints import Api
+from hostler.providers.scaleway.common.errors import TROUBLE, Failed
+from hostler.providers.scaleway.common.wire import Quotum
+from hostler.providers.scaleway.instances.examine import why_unread
+from hostler.providers.scaleway.instances.online import Finding, cannot
 
-from .api import MacApi
-from .images import families, newest
-from .quota import PERMISSION, highest, limits_of
-from .read import MacReader
+from .api.endpoints import MacApi
+from .api.images import families, newest
+from .api.quota import PERMISSION, highest, limits_of
+from .plan.read import MacReader
 
 Fits = Callable[[FleetName, Offer, Part], str]
 Offers = Mapping[FleetName, tuple[Offer, ...]]

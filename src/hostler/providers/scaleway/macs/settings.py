@@ -5,8 +5,8 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from hostler.domain.buying import Limits
-from hostler.providers.scaleway.tables import AccountTable, Id, MacType, ZoneName
+from hostler.domain.policy.purchasing import Limits
+from hostler.providers.scaleway.common.config_tables import AccountTable, Id, MacType, ZoneName
 
 PREFIX = r"^(?!hostler)[A-Za-z0-9][A-Za-z0-9_-]{0,40}$"
 A_PREFIX = {

@@ -4,10 +4,17 @@ from urllib.parse import quote
 
 import msgspec
 
-from hostler.simulators.scaleway.estate import Estate
-
-from .catalogue import BANDWIDTH, LEASE, USER, VNC_PORT, MacType, disk_bytes, memory_bytes
-from .records import Attachment, Mac, OsImage
+from hostler.simulators.scaleway.state.inventory import Estate
+from hostler.simulators.scaleway.state.mac_catalogue import (
+    BANDWIDTH,
+    LEASE,
+    USER,
+    VNC_PORT,
+    MacType,
+    disk_bytes,
+    memory_bytes,
+)
+from hostler.simulators.scaleway.state.mac_records import Attachment, Mac, OsImage
 
 SEALED = "<sealed>"
 ENCODER = msgspec.json.Encoder()

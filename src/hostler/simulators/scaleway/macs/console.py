@@ -4,14 +4,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count, islice
 
-from hostler.simulators.scaleway.estate import Estate
-from hostler.simulators.scaleway.records import Owner
+from hostler.simulators.scaleway.state.inventory import Estate
+from hostler.simulators.scaleway.state.mac_catalogue import types_of
+from hostler.simulators.scaleway.state.mac_options import Stock
+from hostler.simulators.scaleway.state.mac_records import Mac, OsImage
+from hostler.simulators.scaleway.state.records import Owner
 
 from . import lifecycle, orders
-from .catalogue import types_of
 from .images import default_image
-from .options import Stock
-from .records import Mac, OsImage
 
 STOCKS = ("no_stock", "low_stock", "high_stock")
 Happen = Callable[[str, Mac | OsImage, float], bool]

@@ -1,15 +1,15 @@
 """Looks at the health of a Mac, which take a moment."""
 
-from hostler.simulators.scaleway import errors
-from hostler.simulators.scaleway.calls import Answer, Call
-from hostler.simulators.scaleway.checks import text_of
-from hostler.simulators.scaleway.estate import Estate
-from hostler.simulators.scaleway.route import Route
+from hostler.simulators.scaleway.api.checks import text_of
+from hostler.simulators.scaleway.api.route import Route
+from hostler.simulators.scaleway.state import errors
+from hostler.simulators.scaleway.state.calls import Answer, Call
+from hostler.simulators.scaleway.state.inventory import Estate
+from hostler.simulators.scaleway.state.mac_records import Diagnostic, Mac, MacStatus
 
 from .find import mac_of
 from .images import ZONE
 from .reach import Ssh, ssh_of
-from .records import Diagnostic, Mac, MacStatus
 
 PATH = ZONE + "/connectivity-diagnostics"
 

@@ -1,8 +1,7 @@
 """How Macs go out of the world."""
 
-from hostler.simulators.scaleway.estate import Estate
-
-from .records import Mac
+from hostler.simulators.scaleway.state.inventory import Estate
+from hostler.simulators.scaleway.state.mac_records import Mac
 
 
 def vanish(estate: Estate, mac: Mac) -> None:

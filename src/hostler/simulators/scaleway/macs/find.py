@@ -1,10 +1,9 @@
 """How a call's Mac or image is found, and what is said where it is not, or is busy."""
 
-from hostler.simulators.scaleway import errors
-from hostler.simulators.scaleway.calls import Call
-from hostler.simulators.scaleway.estate import Estate
-
-from .records import AT_REST, Mac, MacStatus, OsImage
+from hostler.simulators.scaleway.state import errors
+from hostler.simulators.scaleway.state.calls import Call
+from hostler.simulators.scaleway.state.inventory import Estate
+from hostler.simulators.scaleway.state.mac_records import AT_REST, Mac, MacStatus, OsImage
 
 SERVER = "server"
 OS = "os"

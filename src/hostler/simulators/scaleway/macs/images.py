@@ -2,16 +2,16 @@
 
 from functools import partial
 
-from hostler.simulators.scaleway import errors
-from hostler.simulators.scaleway.calls import Answer, Call
-from hostler.simulators.scaleway.estate import Estate
-from hostler.simulators.scaleway.pages import NEWER, page_of
-from hostler.simulators.scaleway.route import Route
+from hostler.simulators.scaleway.api.pages import NEWER, page_of
+from hostler.simulators.scaleway.api.route import Route
+from hostler.simulators.scaleway.state import errors
+from hostler.simulators.scaleway.state.calls import Answer, Call
+from hostler.simulators.scaleway.state.inventory import Estate
+from hostler.simulators.scaleway.state.mac_catalogue import DEFAULT_IMAGE, DEVOS, MacType, types_of
+from hostler.simulators.scaleway.state.mac_records import OsImage
 
 from .bodies import os_body, type_body
-from .catalogue import DEFAULT_IMAGE, DEVOS, MacType, types_of
 from .find import OS, image_of
-from .records import OsImage
 
 ZONE = "/apple-silicon/v1alpha1/zones/*"
 

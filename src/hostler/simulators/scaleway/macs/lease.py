@@ -2,13 +2,13 @@
 
 from functools import partial
 
-from hostler.simulators.scaleway.errors import Refused, precondition
-from hostler.simulators.scaleway.estate import Estate
+from hostler.simulators.scaleway.state.errors import Refused, precondition
+from hostler.simulators.scaleway.state.inventory import Estate
+from hostler.simulators.scaleway.state.mac_catalogue import HOUR, LEASE, MONTH, TYPES
+from hostler.simulators.scaleway.state.mac_options import FLOORS
+from hostler.simulators.scaleway.state.mac_records import Mac
 
 from . import ending
-from .catalogue import HOUR, LEASE, MONTH, TYPES
-from .options import FLOORS
-from .records import Mac
 
 DAY = "duration_24h"
 MONTHLY = "renewed_monthly"

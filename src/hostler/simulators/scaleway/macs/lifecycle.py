@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from functools import partial
 from random import Random
 
-from hostler.simulators.scaleway.estate import Estate
-from hostler.simulators.scaleway.timeline import Effect
+from hostler.simulators.scaleway.state.inventory import Estate
+from hostler.simulators.scaleway.state.mac_records import Disk, Mac, MacStatus, OsImage
+from hostler.simulators.scaleway.state.timeline import Effect
 
 from . import lease
-from .records import Disk, Mac, MacStatus, OsImage
 
 Step = Callable[[Estate, Mac], None]
 LETTERS = "abcdefghjkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789@:/%#"

@@ -2,17 +2,17 @@
 
 from functools import partial
 
-from hostler.simulators.scaleway import errors
-from hostler.simulators.scaleway.calls import Answer, Call
-from hostler.simulators.scaleway.checks import object_of, text_of, texts_of
-from hostler.simulators.scaleway.estate import Estate
-from hostler.simulators.scaleway.pages import NEWER, listing, order_of, page_of
-from hostler.simulators.scaleway.route import Route
+from hostler.simulators.scaleway.api.checks import object_of, text_of, texts_of
+from hostler.simulators.scaleway.api.pages import NEWER, listing, order_of, page_of
+from hostler.simulators.scaleway.api.route import Route
+from hostler.simulators.scaleway.state import errors
+from hostler.simulators.scaleway.state.calls import Answer, Call
+from hostler.simulators.scaleway.state.inventory import Estate
+from hostler.simulators.scaleway.state.mac_records import Attachment, Mac
 
 from .bodies import attachment_body
 from .find import mac_of
 from .images import ZONE
-from .records import Attachment, Mac
 
 RESOURCE = "server_private_network"
 PATH = ZONE + "/servers/*/private-networks"

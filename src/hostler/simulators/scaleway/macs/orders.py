@@ -2,18 +2,24 @@
 
 from typing import Any, cast
 
-from hostler.simulators.scaleway import errors
-from hostler.simulators.scaleway.calls import Answer, Call
-from hostler.simulators.scaleway.checks import choice_of, flag_of, owner, size_of, text_of
-from hostler.simulators.scaleway.estate import Estate
-from hostler.simulators.scaleway.records import Owner
+from hostler.simulators.scaleway.api.checks import choice_of, flag_of, owner, size_of, text_of
+from hostler.simulators.scaleway.state import errors
+from hostler.simulators.scaleway.state.calls import Answer, Call
+from hostler.simulators.scaleway.state.inventory import Estate
+from hostler.simulators.scaleway.state.mac_catalogue import (
+    BANDWIDTH,
+    DEFAULT_IMAGE,
+    MacType,
+    mac_quota_name,
+    types_of,
+)
+from hostler.simulators.scaleway.state.mac_records import Mac, OsImage
+from hostler.simulators.scaleway.state.records import Owner
 
 from . import lifecycle, runners
 from .bodies import mac_body
-from .catalogue import BANDWIDTH, DEFAULT_IMAGE, MacType, mac_quota_name, types_of
 from .images import chosen_image, stock_of
 from .lease import DAY, MONTHLY
-from .records import Mac, OsImage
 
 
 def create(estate: Estate, call: Call) -> Answer:

@@ -8,10 +8,9 @@ from functools import lru_cache
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from hostler.simulators.scaleway.estate import Estate
-
-from .catalogue import USER
-from .records import Disk, Mac, MacStatus
+from hostler.simulators.scaleway.state.inventory import Estate
+from hostler.simulators.scaleway.state.mac_catalogue import USER
+from hostler.simulators.scaleway.state.mac_records import Disk, Mac, MacStatus
 
 ANSWERING = frozenset({MacStatus.READY, MacStatus.BUSY})
 """The statuses in which SSH answers: that it does not while updating is our assumption."""

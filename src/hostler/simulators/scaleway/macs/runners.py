@@ -2,16 +2,16 @@
 
 from functools import partial
 
-from hostler.simulators.scaleway import errors
-from hostler.simulators.scaleway.calls import Answer, Body, Call
-from hostler.simulators.scaleway.checks import choice_of, object_of, owner, text_of, texts_of
-from hostler.simulators.scaleway.estate import Estate
-from hostler.simulators.scaleway.pages import NEWER, listing, page_of
-from hostler.simulators.scaleway.route import Route
+from hostler.simulators.scaleway.api.checks import choice_of, object_of, owner, text_of, texts_of
+from hostler.simulators.scaleway.api.pages import NEWER, listing, page_of
+from hostler.simulators.scaleway.api.route import Route
+from hostler.simulators.scaleway.state import errors
+from hostler.simulators.scaleway.state.calls import Answer, Body, Call
+from hostler.simulators.scaleway.state.inventory import Estate
+from hostler.simulators.scaleway.state.mac_records import Mac, Runner
 
 from .find import mac_of
 from .images import ZONE
-from .records import Mac, Runner
 
 PATH = ZONE + "/runners"
 RESOURCE = "runner"

@@ -2,19 +2,19 @@
 
 from functools import partial
 
-from hostler.simulators.scaleway import errors
-from hostler.simulators.scaleway.calls import Answer, Body, Call
-from hostler.simulators.scaleway.checks import choice_of, flag_of, object_of, size_of, text_of
-from hostler.simulators.scaleway.estate import Estate
-from hostler.simulators.scaleway.pages import NEWER, listing, order_of, page_of
-from hostler.simulators.scaleway.route import Route
+from hostler.simulators.scaleway.api.checks import choice_of, flag_of, object_of, size_of, text_of
+from hostler.simulators.scaleway.api.pages import NEWER, listing, order_of, page_of
+from hostler.simulators.scaleway.api.route import Route
+from hostler.simulators.scaleway.state import errors
+from hostler.simulators.scaleway.state.calls import Answer, Body, Call
+from hostler.simulators.scaleway.state.inventory import Estate
+from hostler.simulators.scaleway.state.mac_catalogue import DEVOS, TYPES
+from hostler.simulators.scaleway.state.mac_records import Mac, OsImage
 
 from . import ending, lease, lifecycle, orders, runners
 from .bodies import mac_body, mac_wire
-from .catalogue import DEVOS, TYPES
 from .find import OS, check_at_rest, check_unlocked, mac_of
 from .images import ZONE, chosen_image
-from .records import Mac, OsImage
 
 PATH = ZONE + "/servers"
 COMMITMENTS = ("duration_24h", "renewed_monthly", "none")

@@ -2,10 +2,10 @@
 
 from collections.abc import AsyncIterator
 
-from hostler.domain.calls import Effect, Refused
-from hostler.domain.phases import Goal
+from hostler.domain.model.calls import Effect, Refused
+from hostler.domain.model.phases import Goal
 
-from .hand import PAUSE, Died, Hand, Side, end, going, made_hand, new_hand
+from .operator_actions import PAUSE, Died, Hand, Side, end, going, made_hand, new_hand
 from .rig import Ability, Rig, need
 
 

@@ -1,11 +1,11 @@
 """Faults: what a provider says of a call whose request or answer was hurt on its way."""
 
-from hostler.domain.calls import Call, Done, Effect, Outcome, Refusal, Refused
-from hostler.domain.fold import fold
-from hostler.domain.machine import ask
-from hostler.domain.phases import Goal
+from hostler.domain.model.calls import Call, Done, Effect, Outcome, Refusal, Refused
+from hostler.domain.model.machine import ask
+from hostler.domain.model.phases import Goal
+from hostler.domain.observation.outcomes import fold
 
-from .hand import Hand, end, made_hand, new_hand
+from .operator_actions import Hand, end, made_hand, new_hand
 from .rig import Ability, Fault, Rig, need
 
 _PASSING = frozenset({Refusal.BUSY, Refusal.RATE, Refusal.WRONG_STATE, Refusal.NOT_SENT})

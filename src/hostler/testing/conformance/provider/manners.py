@@ -2,10 +2,10 @@
 
 from datetime import timedelta
 
-from hostler.domain.parts import Scope
-from hostler.domain.phases import Goal
+from hostler.domain.model.phases import Goal
+from hostler.domain.model.resource import Scope
 
-from .hand import end, made_hand, new_hand
+from .operator_actions import end, made_hand, new_hand
 from .rig import Ability, Rig, need
 
 

@@ -12,8 +12,8 @@ from enum import StrEnum
 from typing import Protocol, runtime_checkable
 
 from hostler.domain.ids import FleetName, InstallationId, MachineId, PartId
-from hostler.domain.machine import Machine, Offer
-from hostler.domain.parts import Mark
+from hostler.domain.model.machine import Machine, Offer
+from hostler.domain.model.resource import Mark
 from hostler.ports.clock import Clock
 from hostler.ports.provider import Provider
 

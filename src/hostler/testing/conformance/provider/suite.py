@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from . import cuts, faults, life, looks, manners
+from . import cuts, faults, lifecycle, manners, observations
 from .rig import NotApplicable, Rig, Worlds
 
 Run = Callable[[Rig], Awaitable[None]]
@@ -32,21 +32,21 @@ CHECKS: tuple[Check, ...] = tuple(
         manners.an_address_before_a_connection,
         manners.secrets_stay_secret,
         manners.closing_twice_is_fine,
-        life.creation_reaches_up,
-        life.creating_calls_are_once_and_numbered,
-        life.nothing_is_left,
-        life.absent_again_asks_nothing,
-        life.present_again_asks_nothing,
-        life.destroying_twice_is_done,
-        life.next_calls_are_pure,
-        life.surplus_goes_and_the_bound_stays,
-        life.a_bound_slot_is_not_filled_again,
-        looks.all_pages_are_seen,
-        looks.a_failed_page_keeps_the_rest,
-        looks.a_machine_is_seen_alone,
-        looks.foreign_parts_are_seen_and_left,
-        looks.every_status_has_a_meaning,
-        looks.a_strange_status_changes_nothing,
+        lifecycle.creation_reaches_up,
+        lifecycle.creating_calls_are_once_and_numbered,
+        lifecycle.nothing_is_left,
+        lifecycle.absent_again_asks_nothing,
+        lifecycle.present_again_asks_nothing,
+        lifecycle.destroying_twice_is_done,
+        lifecycle.next_calls_are_pure,
+        lifecycle.surplus_goes_and_the_bound_stays,
+        lifecycle.a_bound_slot_is_not_filled_again,
+        observations.all_pages_are_seen,
+        observations.a_failed_page_keeps_the_rest,
+        observations.a_machine_is_seen_alone,
+        observations.foreign_parts_are_seen_and_left,
+        observations.every_status_has_a_meaning,
+        observations.a_strange_status_changes_nothing,
         faults.a_lost_answer_is_not_refused,
         faults.a_nonsense_answer_is_not_refused,
         faults.a_lost_request_is_not_done,

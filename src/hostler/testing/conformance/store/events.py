@@ -3,21 +3,9 @@
 from dataclasses import replace
 
 from hostler.domain.ids import MachineId
-from hostler.domain.phases import Phase
+from hostler.domain.model.phases import Phase
 
-from .records import (
-    CI,
-    HOSTILE,
-    OPEN,
-    WEB,
-    ended,
-    event,
-    filled,
-    machine,
-    minutes,
-    row,
-    stored,
-)
+from .records import CI, HOSTILE, OPEN, WEB, ended, event, filled, machine, minutes, row, stored
 from .stores import Stores
 
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 from datetime import timedelta
 
 from hostler.domain.errors import AlreadyBound, Conflict, Fenced
-from hostler.domain.host import HostCondition, HostGoal
 from hostler.domain.ids import HostId, MachineId, machine_id
+from hostler.domain.model.host import HostCondition, HostGoal
 
 from .records import OPEN, event, filled, host, machine, minutes, refused, stored
 from .stores import Stores, stale_fence

@@ -4,11 +4,11 @@ import asyncio
 from dataclasses import replace
 from datetime import timedelta, timezone
 
-from hostler.domain.calls import Refusal, Shows
 from hostler.domain.errors import AlreadyBound, Conflict, Fenced, StoreError
 from hostler.domain.ids import Epoch, HostId, PartId
-from hostler.domain.machine import Asked, Doubt, Ending, Fact, Fate, Hold, Origin
-from hostler.domain.phases import Goal, Phase
+from hostler.domain.model.calls import Refusal, Shows
+from hostler.domain.model.machine import Asked, Doubt, Ending, Fact, Fate, Hold, Origin
+from hostler.domain.model.phases import Goal, Phase
 
 from .records import (
     CI,

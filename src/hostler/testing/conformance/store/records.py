@@ -4,10 +4,7 @@ from collections.abc import Awaitable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from hostler.domain.commands import Event
 from hostler.domain.errors import StoreError
-from hostler.domain.fleet import FleetRow
-from hostler.domain.host import Host
 from hostler.domain.ids import (
     AccountName,
     Epoch,
@@ -20,10 +17,13 @@ from hostler.domain.ids import (
     Zone,
     machine_id,
 )
-from hostler.domain.machine import Known, Machine, Offer, Place
-from hostler.domain.parts import Slot
-from hostler.domain.phases import Phase
-from hostler.domain.seen import Suspect, SuspectClass, Wish, WishKind
+from hostler.domain.model.commands import Event
+from hostler.domain.model.fleet import FleetRow
+from hostler.domain.model.host import Host
+from hostler.domain.model.machine import Known, Machine, Offer, Place
+from hostler.domain.model.phases import Phase
+from hostler.domain.model.resource import Slot
+from hostler.domain.model.snapshot import Suspect, SuspectClass, Wish, WishKind
 from hostler.ports.store import Fence, Lease, Store
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -8,7 +8,9 @@ from collections.abc import Awaitable, Callable
 from inspect import iscoroutinefunction
 from types import ModuleType
 
-from . import events, fleets, forgetting, hosts, leases, ledger, machines
+from . import events, fleets, hosts, leases, machines
+from . import orphans as ledger
+from . import retention as forgetting
 from .stores import Stores
 
 Check = Callable[[Stores], Awaitable[None]]

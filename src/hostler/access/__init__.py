@@ -1,0 +1,1 @@
+"""SSH access to machines: adapters of the ports prober, preparer, asker."""

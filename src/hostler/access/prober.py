@@ -1,0 +1,144 @@
+"""The real prober: a connection, a command on our side, or a login by SSH."""
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from contextlib import suppress
+
+from hostler.domain.ids import MachineId
+from hostler.domain.model.fleet import Probe, ProbeKind
+from hostler.ports.provider import Connection
+
+Verdict = tuple[bool, str]
+
+_LONGEST = 200
+
+
+class SystemProber:
+    """Probes over the network that this process is in.
+
+    `keys` are private keys, as files hold them, for the probe by SSH; without any, an agent's and
+    the user's own are tried. A machine with a private address too passes by either.
+    """
+
+    def __init__(self, keys: tuple[bytes, ...] = ()) -> None:
+        self._keys = keys
+
+    async def probe(self, machine: MachineId, connection: Connection, probe: Probe) -> Verdict:
+        """Probe once within the probe's timeout; what could not be run has not passed."""
+        ways: dict[ProbeKind, Callable[[MachineId, Connection, Probe], Awaitable[Verdict]]] = {
+            ProbeKind.API: _api,
+            ProbeKind.TCP: _tcp,
+            ProbeKind.COMMAND: _command,
+            ProbeKind.SSH: self._ssh,
+        }
+        try:
+            async with asyncio.timeout(probe.timeout.total_seconds()):
+                return await ways[probe.kind](machine, connection, probe)
+        except TimeoutError:
+            return False, f"no answer within {probe.timeout.total_seconds():g} s"
+        except OSError as error:
+            return False, error.strerror or type(error).__name__
+
+    async def _ssh(self, machine: MachineId, connection: Connection, probe: Probe) -> Verdict:
+        del machine
+        return await _either(self._login(address, probe) for address in _addresses(connection))
+
+    async def _login(self, address: str, probe: Probe) -> Verdict:
+        """Log in once. The host's key is not known before its first boot: none is asked for.
+
+        Nothing is sent but the login, by keys (given ones, or else an agent's and the user's own
+        files), never a password.
+        """
+        import asyncssh
+
+        options = asyncssh.SSHClientConnectionOptions(
+            username=probe.user,
+            known_hosts=None,
+            password=None,
+            kbdint_auth=False,
+            password_auth=False,
+        )
+        if self._keys:
+            keys = [asyncssh.import_private_key(key) for key in self._keys]
+            options = asyncssh.SSHClientConnectionOptions(
+                options, client_keys=keys, agent_path=None
+            )
+        try:
+            async with asyncssh.connect(address, port=probe.port, options=options):
+                return True, f"{probe.user} may log in"
+        except asyncssh.Error as error:
+            return False, f"no login: {error.reason}"[:_LONGEST]
+        except OSError as error:
+            return False, error.strerror or type(error).__name__
+
+
+async def _api(machine: MachineId, connection: Connection, probe: Probe) -> Verdict:
+    del machine, connection, probe
+    return True, "up"
+
+
+async def _tcp(machine: MachineId, connection: Connection, probe: Probe) -> Verdict:
+    del machine
+    return await _either(_accepts(address, probe.port) for address in _addresses(connection))
+
+
+async def _either(ways: Iterable[Coroutine[None, None, Verdict]]) -> Verdict:
+    """Return the first verdict that has passed, or else the last one; the others are given up."""
+    passed, said = False, ""
+    async with asyncio.TaskGroup() as group:
+        waiting = {group.create_task(way) for way in ways}
+        while waiting and not passed:
+            done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            passed, said = max(task.result() for task in done)
+        for task in waiting:
+            task.cancel()
+    return passed, said
+
+
+async def _accepts(address: str, port: int) -> Verdict:
+    try:
+        _, writer = await asyncio.open_connection(address, port)
+    except OSError as error:
+        return False, error.strerror or type(error).__name__
+    writer.close()
+    with suppress(OSError):
+        await writer.wait_closed()
+    return True, f"port {port} accepts connections"
+
+
+def _addresses(connection: Connection) -> tuple[str, ...]:
+    """Return where a machine may answer."""
+    return tuple(dict.fromkeys(a for a in (connection.internal, connection.address) if a))
+
+
+async def _command(machine: MachineId, connection: Connection, probe: Probe) -> Verdict:
+    environment = {
+        **os.environ,
+        "HOSTLER_ADDRESS": connection.address,
+        "HOSTLER_PORT": str(probe.port),
+        "HOSTLER_MACHINE": machine,
+    }
+    process = await asyncio.create_subprocess_exec(
+        *probe.command,
+        env=environment,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+        start_new_session=True,
+    )
+    try:
+        output, _ = await process.communicate()
+    except asyncio.CancelledError:
+        await _kill(process)
+        raise
+    said = output.decode(errors="replace").strip().splitlines()
+    last = said[-1][:_LONGEST] if said else ""
+    return process.returncode == 0, f"exit {process.returncode}: {last}".removesuffix(": ")
+
+
+async def _kill(process: asyncio.subprocess.Process) -> None:
+    """End the command and all that it started."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, 9)
+    await process.wait()

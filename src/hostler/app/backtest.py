@@ -1,0 +1,53 @@
+"""Backtesting: the money command, with the laboratory that plays demands against policies."""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+
+from hostler.domain.policy.demand import Demand
+from hostler.frontends.cli.commands.cost import Money, Outcome
+from hostler.frontends.cli.console.guard import guarded
+
+from .compose import Composed
+
+
+def money() -> Mapping[str, Callable[..., int]]:
+    """Return the command by name."""
+    return {"money": Money(Composed(), guarded, Backtests()).money}
+
+
+class Backtests:
+    """Plays demands by the functions that buy for real."""
+
+    @property
+    def policies(self) -> tuple[str, ...]:
+        """The names of the policies, the default first."""
+        from hostler.lab.backtest.policies import POLICIES
+
+        return tuple(POLICIES)
+
+    def generated(self, days: int, seed: int, now: datetime) -> Demand:
+        """Return the demand of a made-up team, from a Monday on, and over before now."""
+        from hostler.lab.backtest.workload import generated
+
+        first = now - timedelta(days=now.weekday() + 7 * -(-days // 7))
+        return generated(days, seed, first.replace(hour=0, minute=0, second=0, microsecond=0))
+
+    def outcome(self, policy: str, demand: Demand, price: float) -> Outcome:
+        """Return what a policy makes of a demand."""
+        from hostler.lab.backtest.backtest import Backtest, Rules
+        from hostler.lab.backtest.optimum import optimal_paid_hours
+        from hostler.lab.backtest.policies import POLICIES
+
+        played = Backtest(demand, POLICIES[policy], Rules(price=price)).play()
+        waits = sorted(played.waits) or [timedelta(0)]
+        return Outcome(
+            policy=policy,
+            hosts=len(played.lives),
+            paid_hours=played.paid_hours,
+            used_hours=played.used_hours,
+            optimal_hours=optimal_paid_hours(played.served, delivery=timedelta(0)),
+            euros=price * played.paid_hours,
+            mean_wait=sum(waits, timedelta(0)) / len(waits),
+            p95_wait=waits[len(waits) * 95 // 100],
+            longest_wait=waits[-1],
+        )

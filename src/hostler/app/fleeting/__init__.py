@@ -1,0 +1,1 @@
+"""The plugin put together, its doctor and its schema tools."""

@@ -1,0 +1,154 @@
+"""Doctoring: the doctor of the fleeting plugin with the real adapters, and its words printed."""
+
+import os
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from hostler.app.compose import Composed, fresh_installation, open_store
+from hostler.app.held import is_held
+from hostler.app.provider_registry import Kinds
+from hostler.domain.ids import InstallationId
+from hostler.frontends.cli.console.exits import Exit
+from hostler.frontends.cli.console.guard import guarded
+from hostler.frontends.cli.console.screen import Screen
+from hostler.frontends.cli.context import Purpose
+from hostler.frontends.fleeting.config.load import Examined, Surroundings
+from hostler.frontends.fleeting.installation.doctor import (
+    Checked,
+    Outside,
+    Verdict,
+    examined,
+    failed,
+    ok,
+    warning,
+)
+from hostler.frontends.fleeting.schema.binary.processes import Process
+from hostler.frontends.fleeting.schema.locations import VARIABLE
+from hostler.stores.memory import MemoryStore
+
+_SIGNS = {
+    Verdict.OK: ("✓", "green"),
+    Verdict.WARNING: ("!", "yellow"),
+    Verdict.FAILED: ("✗", "red"),
+}
+
+
+def doctor(
+    file: Annotated[
+        Path | None,
+        Parameter(help="the runner's config.toml, or a JSON file that holds a plugin_config"),
+    ] = None,
+    /,
+    *,
+    runner: Annotated[
+        str, Parameter(help="the runner's name; needed where several use the plugin")
+    ] = "",
+    binary: Annotated[
+        Path | None, Parameter(help="the runner's executable; left out: the one on the PATH")
+    ] = None,
+    json: Annotated[
+        bool, Parameter(name="--json", negative=(), help="print one JSON object")
+    ] = False,
+) -> int:
+    """Check an installation of the runner's plugin from end to end, making nothing."""
+    return guarded(json, lambda screen: _doctor(file, runner, binary, screen))
+
+
+async def _doctor(file: Path | None, runner: str, binary: Path | None, screen: Screen) -> int:
+    outside = Outside(
+        around=Surroundings(
+            environment=os.environ,
+            folder=Path.cwd(),
+            root=os.geteuid() == 0,
+            kinds=Kinds(),
+            held=is_held,
+        ),
+        schema=_schema,
+        account=_account,
+        store=_store,
+    )
+    checks = list[Checked]()
+    with screen.waiting("asking the provider"):
+        async for checked in examined(file, runner, binary, outside):
+            checks.append(checked)
+            if not screen.json:
+                _print(checked, screen)
+    well = all(checked.verdict is not Verdict.FAILED for checked in checks)
+    if screen.json:
+        screen.line({"well": well, "checks": [_as_json(checked) for checked in checks]})
+    return int(Exit.OK if well else Exit.FAILED)
+
+
+def _print(checked: Checked, screen: Screen) -> None:
+    from rich.text import Text
+
+    from hostler.frontends.cli.console.format import clean
+
+    sign, colour = _SIGNS[checked.verdict]
+    line = Text.assemble(
+        (sign, colour), " ", (clean(checked.about), "bold"), ": ", clean(checked.text)
+    )
+    if checked.cure:
+        line.append(f"\n  → {clean(checked.cure)}")
+    screen.out.print(line)
+
+
+def _as_json(checked: Checked) -> dict[str, object]:
+    return {
+        "verdict": str(checked.verdict),
+        "about": checked.about,
+        "text": checked.text,
+        "cure": checked.cure,
+    }
+
+
+def _schema(binary: Path | None) -> tuple[Checked, ...]:
+    """Learn the schema as the plugin would, from this binary or from where the plugin looks."""
+    from hostler.frontends.fleeting.schema.learn import learn
+
+    from .inspect import here
+
+    where = replace(here(os.environ), processes=_Nobody())
+    found = learn(replace(where, choice=str(binary)) if binary is not None else where)
+    if found.refusal:
+        named = binary is not None or VARIABLE not in found.refusal
+        cure = "" if named else "or name it here: --binary PATH"
+        return (failed("schema", found.refusal, cure),)
+    names = ", ".join(one.name for one in found.served)
+    unsure = (line.text for line in found.log if line.level == "warning")
+    return (
+        ok("schema", f"{names}, learnt from {found.origin}"),
+        *(warning("schema", text) for text in unsure),
+    )
+
+
+class _Nobody:
+    """Tells of no process above: who asks the doctor is no runner."""
+
+    def ancestors(self) -> Sequence[Process]:
+        return ()
+
+
+@asynccontextmanager
+async def _account(group: Examined) -> AsyncGenerator[object]:
+    composed = Composed(environment=group.environment)
+    store = MemoryStore(InstallationId(fresh_installation()), exclusive=False)
+    async with composed.accounts(group.config, store) as accounts:
+        yield accounts[0].provider
+
+
+async def _store(group: Examined) -> str:
+    if not group.config.store.exists():
+        return "no records yet"
+    store = open_store(group.config, Purpose.READ)
+    try:
+        identity = await store.identity()
+        machines = await store.machines(group.config.fleets[0].name)
+    finally:
+        await store.close()
+    return f"installation {identity.own}, {len(machines)} instances on record"

@@ -1,0 +1,129 @@
+"""Grouped: a runner's group put together: its configuration, store, account and engine."""
+
+import asyncio
+import os
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from datetime import timedelta
+from importlib.metadata import version
+from pathlib import Path
+
+from hostler.access.prober import SystemProber
+from hostler.app.clock import SystemClock
+from hostler.app.compose import Composed, collect_seldom, open_store
+from hostler.app.held import is_held
+from hostler.app.provider_registry import Kinds
+from hostler.controllers.engine import Engine
+from hostler.controllers.runtime.settings import Account
+from hostler.domain.errors import ConfigError, StoreError, StoreHeld
+from hostler.frontends.cli.context import Purpose
+from hostler.frontends.fleeting.config.load import Surroundings, load_group
+from hostler.frontends.fleeting.config.values import GroupConfig
+from hostler.frontends.fleeting.contract import Connector, Refused
+from hostler.frontends.fleeting.group.opened import Opened
+from hostler.ports.clock import Clock
+from hostler.ports.online import ChecksOnline, Finding
+from hostler.ports.store import Store
+
+from .registering import GroupKey
+
+_HELD = timedelta(seconds=15)
+"""How long to wait for a plugin that was killed to let go of the group's records."""
+_AGAIN = timedelta(milliseconds=250)
+_ASKING = timedelta(seconds=15)
+"""How long the provider may take to say whether all is in order; Init has a minute at most."""
+
+
+class GroupOpener:
+    """Opens the group that `plugin_config` asks for."""
+
+    def __init__(
+        self, environment: Mapping[str, str], folder: Path, clock: Clock | None = None
+    ) -> None:
+        """Read relative paths from `folder`, and credentials from `environment` too."""
+        self._environment, self._folder = environment, folder
+        self._clock = clock or SystemClock()
+
+    async def open(self, config: bytes, connector: Connector) -> Opened:
+        """Return the group, its account asked whether all is in order."""
+        try:
+            async with AsyncExitStack() as stack:
+                return await self._open(config, connector, stack)
+        except (ConfigError, StoreError) as error:
+            raise Refused(str(error)) from error
+
+    async def _open(self, content: bytes, connector: Connector, stack: AsyncExitStack) -> Opened:
+        group, store = await self._let_in(content, connector)
+        stack.push_async_callback(store.close)
+        composed = Composed(self._clock, group.environment)
+        (account,) = await stack.enter_async_context(composed.accounts(group.config, store))
+        key = GroupKey(account.provider, group.key.public, await _key_name(group, store))
+        notes = (*await _in_order(account), *await key.register())
+        meters = await stack.enter_async_context(composed.meters(group.config))
+        prober = SystemProber((group.key.private,))
+        ports = replace(composed.ports(store, meters), prober=prober)
+        collect_seldom()
+        engine = Engine(ports, (account,), composed.holder(), group.config.settings)
+        keep = stack.pop_all()
+
+        async def close(living: int) -> None:
+            if not living:
+                await key.release()
+            await keep.aclose()
+
+        return Opened(
+            fleet=group.fleet,
+            engine=engine,
+            ports=ports,
+            version=version("hostler"),
+            close=close,
+            user=group.user,
+            key=group.key.private,
+            adopt=group.adopt,
+            notes=(*group.warnings, *notes),
+        )
+
+    async def _let_in(self, content: bytes, connector: Connector) -> tuple[GroupConfig, Store]:
+        """Read the group and take its store; who held it may be just about to end."""
+        around = Surroundings(
+            environment=self._environment,
+            folder=self._folder,
+            root=os.geteuid() == 0,
+            kinds=Kinds(),
+            held=is_held,
+        )
+        last = self._clock.boot() + _HELD.total_seconds()
+        while True:
+            try:
+                group = load_group(content, connector, around)
+                return group, open_store(group.config, Purpose.ENGINE)
+            except StoreHeld:
+                if self._clock.boot() >= last:
+                    raise
+            await self._clock.sleep(_AGAIN)
+
+
+async def _key_name(group: GroupConfig, store: Store) -> str:
+    """Return the name that says whose the key is: no other installation has it."""
+    return f"hostler-{(await store.identity()).own}-{group.name}"
+
+
+async def _in_order(account: Account) -> tuple[str, ...]:
+    """Return what is not in order and may heal; ConfigError for all that will not by waiting."""
+    provider = account.provider
+    if not isinstance(provider, ChecksOnline):
+        return ()
+    offers = {fleet.name: fleet.offers for fleet in account.fleets}
+    try:
+        async with asyncio.timeout(_ASKING.total_seconds()):
+            found = await provider.check_online(offers)
+    except TimeoutError:
+        return ("the provider did not answer in time; instances wait until it does",)
+    if wrong := [finding for finding in found if finding.lasting]:
+        raise ConfigError("\n".join(_said(finding) for finding in wrong))
+    return tuple(_said(finding) for finding in found if not finding.well)
+
+
+def _said(finding: Finding) -> str:
+    return f"{finding.about}: {finding.text}"

@@ -1,0 +1,100 @@
+"""Inspecting: `hostler fleeting inspect` and `pin`: a runner's schema shown, and written down."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from hostler.app.clock import SystemClock
+from hostler.domain.errors import HostlerError
+from hostler.frontends.cli.console.exits import Exit
+from hostler.frontends.cli.console.guard import guarded
+from hostler.frontends.cli.console.screen import Screen
+from hostler.frontends.fleeting.schema.cache import kept_at
+from hostler.frontends.fleeting.schema.inspect import as_json, picture
+from hostler.frontends.fleeting.schema.learn import Learning, Learnt, learn, relearn
+from hostler.frontends.fleeting.schema.paths import usual
+from hostler.frontends.fleeting.schema.pin import write_pin
+
+Json = Annotated[bool, Parameter(name="--json", negative=(), help="print one JSON object")]
+OverrideFile = Annotated[
+    Path | None, Parameter(help="a file of overrides; left out: the plugin's own")
+]
+
+
+def inspect(
+    path: Annotated[Path, Parameter(help="the runner's executable, or a descriptor set")],
+    /,
+    *,
+    override: OverrideFile = None,
+    json: Json = False,
+) -> int:
+    """Show the schema that a runner's binary speaks, and what is made of it."""
+    return guarded(json, lambda screen: _inspect(path, override, screen))
+
+
+def pin(
+    path: Annotated[
+        Path | None,
+        Parameter(help="the runner's executable; left out: the schema that served last"),
+    ] = None,
+    /,
+    *,
+    file: Annotated[
+        Path | None, Parameter(help="where the pin is written; left out: where plugins look")
+    ] = None,
+    override: OverrideFile = None,
+    json: Json = False,
+) -> int:
+    """Write a mapping down, so that plugins refuse a runner whose schema means something else."""
+    return guarded(json, lambda screen: _pin(path, file, override, screen))
+
+
+def here(environment: Mapping[str, str]) -> Learning:
+    """Return what learning is given in this process."""
+    clock = SystemClock()
+    return usual(environment, pid=os.getpid(), root=os.geteuid() == 0, now=clock.now)
+
+
+async def _inspect(path: Path, override: Path | None, screen: Screen) -> int:
+    learnt = learn(_of(path, override))
+    screen.show(picture(learnt), as_json(learnt))
+    return int(Exit.FAILED if learnt.refusal else Exit.OK)
+
+
+async def _pin(path: Path | None, file: Path | None, override: Path | None, screen: Screen) -> int:
+    learning = here(os.environ)
+    place = file or learning.pin
+    learnt = _to_pin(path, override, learning)
+    if learnt.refusal:
+        raise HostlerError(learnt.refusal)
+    if place is None:
+        raise HostlerError("there is no place for the pin: name one with --file")
+    try:
+        write_pin(place, {one.name: one for one in learnt.served})
+    except OSError as error:
+        raise HostlerError(f"{place} cannot be written: {error.strerror}") from error
+    names = ", ".join(one.name for one in learnt.served)
+    said = f"pinned {names}, from {learnt.origin}, in {place}"
+    screen.show(said, {"pin": str(place), "services": [one.name for one in learnt.served]})
+    return int(Exit.OK)
+
+
+def _to_pin(path: Path | None, override: Path | None, learning: Learning) -> Learnt:
+    """Return what is to be pinned: what a file says, or what served last; no old pin counts."""
+    if path is not None:
+        return learn(replace(_of(path, override), pin=None))
+    given = replace(learning, named=(), override=override or learning.override)
+    kept = kept_at(learning.cache) if learning.cache is not None else None
+    if kept is None:
+        raise HostlerError("no schema has served yet on this machine: name the runner's executable")
+    return relearn(given, kept)
+
+
+def _of(path: Path, override: Path | None) -> Learning:
+    learning = here(os.environ)
+    named = (override,) if override is not None else ()
+    return replace(learning, choice=str(path), override=override or learning.override, named=named)

@@ -1,0 +1,168 @@
+"""Trials: the commands that need no account: demo, simulator and simulate."""
+
+from collections.abc import Callable, Mapping
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
+
+from .compose import Composed
+
+Json = Annotated[bool, Parameter(name="--json", negative=(), help="end with one JSON object")]
+
+
+def trials() -> Mapping[str, Callable[..., int]]:
+    """Return the commands by name."""
+    return {"demo": demo, "simulator": simulator, "simulate": simulate}
+
+
+def demo(
+    play: Annotated[
+        Literal["servers", "macs"],
+        Parameter(
+            help="servers: five of them through a bad day; macs: a week of hosts that are claimed "
+            "from a pool"
+        ),
+    ] = "servers",
+    /,
+    *,
+    seconds: Annotated[
+        float | None,
+        Parameter(
+            help="how long to keep the fleet (20 at least; left out: 60), or what the week of the "
+            "Macs takes (5 at least; left out: 40)",
+            validator=Number(gte=5, lte=3600),
+        ),
+    ] = None,
+    seed: Annotated[int, Parameter(help="of the weather and all delays")] = 1,
+    json: Json = False,
+) -> int:
+    """Keep simulated servers or Macs through troubles, and leave nothing behind."""
+    if play == "macs":
+        from hostler.lab.demo.macs.demo import main as give_macs
+
+        return give_macs(Composed().clock(), seconds=seconds or 40.0, seed=seed, json=json)
+    from hostler.lab.demo.demo import main
+
+    return main(Composed(), seconds=seconds or 60.0, seed=seed, json=json)
+
+
+def simulator(  # noqa: PLR0913 - options of one command
+    provider: Annotated[Literal["scaleway"], Parameter(help="whose API is imitated")] = "scaleway",
+    *,
+    port: Annotated[
+        int, Parameter(help="where it listens; 0: any", validator=Number(gte=0, lte=65535))
+    ] = 8100,
+    host: Annotated[str, Parameter(help="a loopback address")] = "127.0.0.1",
+    speed: Annotated[
+        float, Parameter(help="how many times faster than life", validator=Number(gt=0, lte=10_000))
+    ] = 1.0,
+    seed: Annotated[int, Parameter(help="of the weather and all delays")] = 1,
+    weather: Annotated[
+        str, Parameter(help="calm, lively, storm, mac-lively, mac-storm, or a TOML file")
+    ] = "calm",
+    guest_port: Annotated[
+        int | None,
+        Parameter(
+            help="let a listener stand at this port of each server's address while its guest is up",
+            validator=Number(gte=1, lte=65535),
+        ),
+    ] = None,
+    rate: Annotated[
+        float, Parameter(help="requests a second that it lets in; 0: all", validator=Number(gte=0))
+    ] = 0.0,
+    macs: Annotated[
+        tuple[str, ...],
+        Parameter(
+            help="Macs that are there from the start: N[:TYPE[:ZONE[:PREFIX]]]; can be repeated",
+            negative=(),
+        ),
+    ] = (),
+    ssh: Annotated[
+        int | None,
+        Parameter(
+            help="serve SSH on Macs at this port of their addresses; 0: any",
+            validator=Number(gte=0, lte=65535),
+        ),
+    ] = None,
+    mac_floor: Annotated[
+        Literal["412", "412-untyped", "400", "403", "mixed"],
+        Parameter(help="how a deletion is refused before its date"),
+    ] = "412",
+    mac_gone: Annotated[
+        Literal["404", "403"], Parameter(help="what a Mac that was deleted answers")
+    ] = "404",
+    mac_sealed: Annotated[
+        float,
+        Parameter(help="seconds for which a new password is sealed", validator=Number(gte=0)),
+    ] = 60.0,
+    mac_vlan_polls: Annotated[
+        int, Parameter(help="looks before a VLAN is shown, at most", validator=Number(gte=0))
+    ] = 3,
+) -> int:
+    """Serve a simulated Scaleway over HTTP, until Ctrl-C."""
+    from hostler.simulators.scaleway.state.mac_options import MacOptions
+
+    from .simulating import main
+
+    del provider
+    mac_options = MacOptions(
+        floor=mac_floor, gone=mac_gone, sealed=mac_sealed, vlan_polls=mac_vlan_polls
+    )
+    return main(
+        host=host,
+        port=port,
+        speed=speed,
+        seed=seed,
+        weather=weather,
+        guest_port=guest_port,
+        rate=rate,
+        macs=macs,
+        mac_options=mac_options,
+        ssh_port=ssh,
+    )
+
+
+def simulate(  # noqa: PLR0913 - options of one command
+    *,
+    provider: Annotated[
+        Literal["instances", "fleeting", "macs"],
+        Parameter(
+            help="instances: engines by themselves; fleeting: a runner over its plugin; macs: "
+            "hosts that are claimed from a pool"
+        ),
+    ] = "instances",
+    seeds: Annotated[
+        int | None,
+        Parameter(
+            help="how many disasters; left out: 100, or --seed alone", validator=Number(gte=1)
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None, Parameter(help="replay this one, or begin with it", validator=Number(gte=0))
+    ] = None,
+    machines: Annotated[
+        int | None, Parameter(help="machines in each fleet", validator=Number(gte=1))
+    ] = None,
+    days: Annotated[
+        float | None, Parameter(help="simulated days of each seed", validator=Number(gt=0))
+    ] = None,
+    jobs: Annotated[
+        int | None, Parameter(help="processes; left out: one a core", validator=Number(gte=1))
+    ] = None,
+    bug: Annotated[str, Parameter(help="plant this famous defect; it must be caught")] = "",
+    json: Json = False,
+) -> int:
+    """Run the whole program through seeded disasters in simulated time; exit 1 if any failed."""
+    from hostler.lab.simulate import main
+
+    return main(
+        provider=provider,
+        seeds=seeds or (100 if seed is None else 1),
+        seed=seed,
+        machines=machines,
+        days=days,
+        jobs=jobs,
+        bug=bug,
+        json=json,
+    )

@@ -1,0 +1,293 @@
+"""When: one account's loop. Look when it is due, take a turn for each fleet, start the work."""
+
+import asyncio
+import itertools
+from collections.abc import Awaitable
+from datetime import datetime, timedelta
+
+import structlog
+
+from hostler.domain.errors import Conflict, Fenced, StoreError, StoreLost
+from hostler.domain.ids import TurnId
+from hostler.domain.machines.rollout import is_prepared_by_ssh
+from hostler.domain.model.commands import KeepRow, Reclaim, Tend
+from hostler.domain.model.machine import Machine
+from hostler.domain.model.phases import Goal
+from hostler.domain.model.snapshot import Probed, Seen
+from hostler.domain.observation.certainty import parts_of
+from hostler.ports.provider import Connection
+
+from .cycle import Turned, Turner
+from .execute.bootstrap import Outfitter
+from .execute.host_calls import Keeper
+from .execute.machine_calls import Advancer
+from .execute.orders import Buyer
+from .execute.reclaim import Sweeper
+from .observe.observer import Looker
+from .observe.snapshot import Occasion
+from .runtime.given import Ports
+from .runtime.leases import Leases, Tenure
+from .runtime.rate_limit import Budget
+from .runtime.settings import Account, Settings
+from .runtime.state import AccountState, Steadiness
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.loop")
+
+
+_ROUNDS_APART = timedelta(milliseconds=250)
+
+
+class AccountLoop:
+    """Looks at one account, at a cadence that follows what is expected, and acts on it."""
+
+    def __init__(
+        self,
+        account: Account,
+        ports: Ports,
+        leases: Leases,
+        settings: Settings,
+        holder: str,
+    ) -> None:
+        self.state = AccountState(account)
+        self.budget = Budget(account.rate, account.burst)
+        self._account, self._ports = account, ports
+        self._leases, self._settings, self._holder = leases, settings, holder
+        self._steadiness = Steadiness(ports.clock, settings.jump)
+        self._turner = Turner(ports, self.state, self._steadiness, settings.quiet)
+        self._advancer = Advancer(ports, self.state, self.budget, leases)
+        self._sweeper = Sweeper(ports, self.state, self.budget, leases)
+        self._keeper = Keeper(ports, self.state, self.budget, leases, self._steadiness)
+        self._buyer = Buyer(ports, self.state, self.budget, leases)
+        self._outfitter = Outfitter(ports, self.state, leases)
+        self._looker = Looker(account, ports, self.state, self.budget, settings)
+        self._nudged = asyncio.Event()
+        self._hurried = asyncio.Event()
+        self._turns = itertools.count(1)
+
+    @property
+    def lease(self) -> str:
+        """The name of the lease under which this account is looked at."""
+        return f"account/{self._account.name}"
+
+    @property
+    def main(self) -> str:
+        """The kind of part that must be up."""
+        return self._account.provider.traits.main.kind
+
+    @property
+    def rests(self) -> bool:
+        """Whether machines of this account can be kept in standby."""
+        return self._account.provider.traits.rests
+
+    def connection(self, machine: Machine) -> Connection | None:
+        """Return how to reach a machine, by the newest looks; None while that is not known."""
+        sightings = self.state.view.sightings
+        parts = tuple(sightings[i].part for i in machine.ids() if i in sightings)
+        return self._account.provider.connection(machine, parts)
+
+    async def keep_leases(self) -> None:
+        """Hold the account's lease, and then those of its fleets; until then, watch them."""
+        fleets = tuple(f"fleet/{fleet.name}" for fleet in self._account.fleets)
+        if self._leases.tenure(self.lease) is None:
+            await self._leases.keep((self.lease,), watched=fleets)
+            self.state.distrust()  # somebody else may have written until now
+        if self._leases.tenure(self.lease) is not None:
+            await self._leases.keep((self.lease, *fleets))
+
+    def nudge(self) -> None:
+        """Look now: something changed, or may have."""
+        self.state.pace = timedelta(0)
+        self._nudged.set()
+        self._hurried.set()
+
+    def hurry(self) -> None:
+        """Something is under way: look again as soon as the busy cadence begins."""
+        self.state.pace = timedelta(0)
+        soon = self._ports.clock.now() + self._settings.busy_first
+        if self.state.due is None or self.state.due > soon:
+            self.state.due = soon
+            self._hurried.set()
+
+    async def run(self) -> None:
+        """Go round until cancelled. One round's failure is told, and never ends the loop."""
+        async with asyncio.TaskGroup() as group:
+            while True:
+                await self._until_due()
+                if self._leases.tenure(self.lease) is not None:
+                    # A round that fails sets no pace of its own.
+                    self.state.due = self._ports.clock.now() + self._settings.busy_first
+                    await self._guard("turn", self._round_or_refusal(group))
+
+    async def _round_or_refusal(self, group: asyncio.TaskGroup) -> None:
+        try:
+            await self.round(group)
+        except Fenced as error:
+            log.warning("another engine took over", account=self._account.name, why=str(error))
+            self.state.distrust()
+        except Conflict:
+            self.state.distrust()
+            self.nudge()
+
+    async def _guard(self, where: str, work: Awaitable[None]) -> None:
+        """Let one piece of work fail alone: the edge of the loop, where anything is caught."""
+        try:
+            await work
+        except StoreLost:
+            raise
+        except StoreError as error:
+            log.warning("the store refused", where=where, error=str(error))
+            self.state.distrust()
+        except Exception:
+            log.exception("this is a bug in hostler; the loop goes on", where=where)
+            self._ports.meters.bug(where)
+            self.state.distrust()
+
+    async def round(self, group: asyncio.TaskGroup) -> None:
+        """Look at what is due, then take one turn for each fleet that we hold."""
+        self._check_clock()
+        await self._looker.look()
+        if self._check_clock():
+            self.nudge()
+            return
+        identity = await self._ports.store.identity()
+        expecting, due = False, list[datetime]()
+        for fleet in self._account.fleets:
+            tenure = self._leases.tenure(f"fleet/{fleet.name}")
+            if tenure is None:
+                expecting = True
+                continue
+            occasion = Occasion(turn=self._turn_id(), fleet=fleet, tenure=tenure, identity=identity)
+            turned = await self._turner.turn(occasion)
+            self._start(turned, tenure, group)
+            expecting = expecting or turned.decision.expecting
+            if any(isinstance(c, KeepRow) and c.inserts for c in turned.decision.commands):
+                self.nudge()
+            due += [turned.decision.due] if turned.decision.due else []
+        if (own := self._leases.tenure(self.lease)) is not None:
+            busy = await self._keeper.turn(self._turn_id(), own, group, self._guard)
+            expecting = expecting or busy
+        self.state.looked_once = True
+        self._set_pace(expecting=expecting, due=min(due, default=None))
+
+    def _check_clock(self) -> bool:
+        """Tell whether the clock jumped; then what was seen before it is forgotten."""
+        if not self._steadiness.check():
+            return False
+        log.warning("the clock jumped", account=self._account.name)
+        self.state.forget_looks()
+        return True
+
+    def _turn_id(self) -> TurnId:
+        return TurnId(f"{self._holder}-{next(self._turns)}")
+
+    def _start(self, turned: Turned, tenure: Tenure, group: asyncio.TaskGroup) -> None:
+        """Give each machine that needs work a task of its own; the next turn skips it."""
+        for tend in turned.tends:
+            self.state.asked = tuple(dict.fromkeys((*self.state.asked, *tend.close)))
+            if tend.probe and tend.machine.id not in self.state.probing:
+                self.state.probing.add(tend.machine.id)
+                probe = self._probe(tend, turned.seen, tenure)
+                group.create_task(self._guard("probe", probe))
+            if tend.ask and tend.machine.id not in self.state.asking:
+                self.state.asking.add(tend.machine.id)
+                group.create_task(self._guard("ask", self._ask(tend, turned.seen)))
+            if tend.goal is not None:
+                self.state.moving.add(tend.machine.id)
+                work = self._advance(tend, tend.goal, turned.seen, tenure)
+                group.create_task(self._guard("advance", work))
+        if turned.order is not None:
+            bought = self._buyer.order(turned.order, turned.seen, tenure)
+            group.create_task(self._guard("order", bought))
+        for command in turned.reclaims:
+            if command.ghost.id not in self.state.moving:
+                self.state.moving.add(command.ghost.id)
+                sweep = self._reclaim(command, turned.seen, tenure)
+                group.create_task(self._guard("sweep", sweep))
+
+    async def _advance(self, tend: Tend, goal: Goal, seen: Seen, tenure: Tenure) -> None:
+        machine = tend.machine
+        try:
+            parts = parts_of(machine, seen)
+            if await self._advancer.advance(machine, parts, goal, seen, tenure):
+                self.hurry()
+        finally:
+            self.state.moving.discard(machine.id)
+
+    async def _reclaim(self, command: Reclaim, seen: Seen, tenure: Tenure) -> None:
+        try:
+            await self._sweeper.reclaim(command, seen, tenure)
+        finally:
+            self.state.moving.discard(command.ghost.id)
+            self.hurry()
+
+    async def _probe(self, tend: Tend, seen: Seen, tenure: Tenure) -> None:
+        machine = tend.machine
+        probed = Probed(begun=self._ports.clock.now(), passed=False, text="it has no address yet")
+        try:
+            connection = self._account.provider.connection(machine, parts_of(machine, seen))
+            if connection is not None:
+                probed = await self._probed(machine, connection, seen, tenure)
+        finally:
+            # Also what could not be probed was tried: without that its bound would never count.
+            self.state.probed[machine.id] = probed
+            self.state.probing.discard(machine.id)
+        if probed.passed:
+            self.nudge()
+
+    async def _ask(self, tend: Tend, seen: Seen) -> None:
+        """Ask a machine's host whether it is busy."""
+        try:
+            await self._outfitter.ask(tend.machine, seen)
+        finally:
+            self.state.asking.discard(tend.machine.id)
+        self.nudge()
+
+    async def _probed(
+        self, machine: Machine, connection: Connection, seen: Seen, tenure: Tenure
+    ) -> Probed:
+        """Probe once; a host that is to be logged in to is prepared on the way."""
+        if self._ports.preparer is not None and is_prepared_by_ssh(seen):
+            return await self._outfitter.prepare(machine, connection, seen, tenure)
+        begun = self._ports.clock.now()
+        passed, text = await self._ports.prober.probe(machine.id, connection, seen.fleet.probe)
+        return Probed(begun=begun, passed=passed, text=text)
+
+    def _set_pace(self, *, expecting: bool, due: datetime | None) -> None:
+        """Grow the pause from 2 s to 15 s while something is expected; 30 s when all is quiet."""
+        settings = self._settings
+        if not expecting and not self.state.moving:
+            pace = settings.quiet
+        elif self.state.pace in {timedelta(0), settings.quiet}:
+            pace = settings.busy_first
+        else:
+            pace = min(self.state.pace * 1.5, settings.busy_last)
+        self.state.pace = pace
+        now = self._ports.clock.now()
+        wake = now + pace
+        self.state.due = min(wake, due) if due is not None and due > now else wake
+
+    async def _until_due(self) -> None:
+        """Wait for cadence, nudge or lease; rounds are at least a quarter second apart."""
+        leading = self._leases.tenure(self.lease) is not None
+        await self._ports.clock.sleep(_ROUNDS_APART if leading else self._settings.standby)
+        if self.state.due is None or self._leases.tenure(self.lease) is None:
+            self._nudged.clear()
+            return
+        # Whatever the wall clock says, no pause is longer than the quiet one.
+        last = self._ports.clock.boot() + self._settings.quiet.total_seconds()
+        while not self._nudged.is_set():
+            longest = timedelta(seconds=last - self._ports.clock.boot())
+            left = min(self.state.due - self._ports.clock.now(), longest)
+            if left <= timedelta(0):
+                break
+            await self._wait(left)
+        self._nudged.clear()
+
+    async def _wait(self, time: timedelta) -> None:
+        """Wait this long, or until something makes the next round due earlier."""
+        self._hurried.clear()
+        try:
+            async with asyncio.timeout(time.total_seconds()):
+                await self._hurried.wait()
+        except TimeoutError:
+            pass

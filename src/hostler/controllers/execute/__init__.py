@@ -1,0 +1,1 @@
+"""Send calls: each recorded, gated, sent, folded."""

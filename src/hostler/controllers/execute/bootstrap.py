@@ -1,0 +1,261 @@
+"""Outfitting: logs in to a machine's host, configures it, and notes what came of that."""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+import structlog
+
+from hostler.controllers.runtime.given import Ports
+from hostler.controllers.runtime.leases import Leases, Tenure
+from hostler.controllers.runtime.state import AccountState
+from hostler.domain.ids import HostId, MachineId
+from hostler.domain.machines.bootstrap import REBOOT
+from hostler.domain.machines.rollout import trouble_of
+from hostler.domain.model.host import Host
+from hostler.domain.model.machine import Fate, Machine
+from hostler.domain.model.phases import Phase
+from hostler.domain.model.snapshot import Answer, Answered, Probed, Seen
+from hostler.domain.observation.certainty import parts_of
+from hostler.domain.observation.effects import Shows
+from hostler.domain.policy.bootstrap import asks as asks_password
+from hostler.domain.policy.bootstrap import digest_of
+from hostler.domain.policy.drift import Drift, roll_failed
+from hostler.domain.policy.host_keys import Ruling, expected, judge
+from hostler.domain.policy.remediation import (
+    LADDER,
+    Remedy,
+    accepted,
+    diagnosed,
+    failed,
+    next_remedy,
+    settled,
+)
+from hostler.domain.policy.revisions import Revision, Tried
+from hostler.ports.command import Question
+from hostler.ports.hosts import KeepsHosts
+from hostler.ports.preparer import Hides, Order, Prepared
+from hostler.ports.provider import Connection
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.outfit")
+
+_OURS = "root"
+"""The login that a fleet file which names none asks for: at a Mac, its own user is meant."""
+
+
+_SEALED = timedelta(minutes=10)
+"""How long the password of a new disk is waited for before commands that ask for it run without."""
+
+_ANSWERS: dict[int | None, Answer] = {0: Answer.BUSY, 1: Answer.FREE}
+"""What the exit status of a fleet's `busy` means; any other means nothing."""
+
+_LOOK = timedelta(seconds=15)
+"""How far apart such a password is asked for."""
+
+
+class Outfitter:
+    """Prepares the hosts of one account."""
+
+    def __init__(self, ports: Ports, state: AccountState, leases: Leases) -> None:
+        self._ports, self._state, self._leases = ports, state, leases
+        self._provider = state.account.provider
+        self._sealed = dict[MachineId, datetime]()
+
+    async def prepare(
+        self, machine: Machine, connection: Connection, seen: Seen, tenure: Tenure
+    ) -> Probed:
+        """Prepare once, and keep the host's key, its configuration and its failures."""
+        begun, stable = self._ports.clock.now(), self._state.stable
+        host, preparer = stable.hosts.get(machine.host or HostId("")), self._ports.preparer
+        if host is None or preparer is None:
+            return Probed(begun=begun, passed=False, text="its host is not on record yet")
+        password = await self._password(host, seen)
+        if password is not None:
+            self._sealed.pop(machine.id, None)
+        elif self._is_awaited(machine, seen, begun):
+            await self._ports.clock.sleep(_LOOK)
+            text = "its password is not shown yet, and its commands ask for it"
+            return Probed(begun=begun, passed=False, text=text)
+        if not self._may(tenure):
+            return Probed(begun=begun, passed=False, text="the lease ran out before its login")
+        order = _order(machine, connection, seen, host, password)
+        prepared = await preparer.prepare(connection, order)
+        kept = await self._judged(_pinned(host, machine, prepared, begun), machine, prepared, seen)
+        await self._keep(kept, machine, tenure)
+        text = prepared.error or (str(prepared.cause) if prepared.cause else "logged in")
+        log.info("prepared", machine=machine.id, host=host.id, well=prepared.well, text=text)
+        ended = self._ports.clock.now()
+        return Probed(
+            begun=begun, passed=prepared.well, text=text, output=prepared.output, ended=ended
+        )
+
+    def _may(self, tenure: Tenure) -> bool:
+        """Tell whether we still lead as we did when this was decided.
+
+        A process that slept meanwhile knows neither the key that another one pinned, nor what it
+        runs on the host by now.
+        """
+        held = self._leases.tenure(tenure.lease.name)
+        return held is not None and held.epoch == tenure.epoch
+
+    async def ask(self, machine: Machine, seen: Seen) -> None:
+        """Ask a machine's host whether it is busy, and remember what it said."""
+        answers, now = self._state.answers, self._ports.clock.now()
+        answers[machine.id] = Answered(answer=Answer.UNKNOWN, at=now, text="it was not asked")
+        connection = self._provider.connection(machine, parts_of(machine, seen))
+        if connection is None:
+            answers[machine.id] = replace(answers[machine.id], text="it has no address")
+            return
+        answers[machine.id] = await self._asked(machine, connection, seen)
+
+    async def _asked(self, machine: Machine, connection: Connection, seen: Seen) -> Answered:
+        """Ask once; what has no pinned key is told nothing."""
+        begun, probe = self._ports.clock.now(), seen.fleet.probe
+        host = self._state.stable.hosts.get(machine.host or HostId(""))
+        key = expected(host.pin, _wiped(host, machine)) if host is not None else ""
+        if self._ports.asker is None or not key:
+            text = "no key of it is pinned" if self._ports.asker else "there is nothing to ask with"
+            return Answered(answer=Answer.UNKNOWN, at=begun, text=text)
+        question = Question(
+            machine=machine.id,
+            command=probe.busy,
+            fingerprint=key,
+            user="" if probe.user == _OURS else probe.user,
+            port=connection.port if probe.port == 22 else probe.port,
+        )
+        reply = await self._ports.asker.ask(connection, question)
+        answer = _ANSWERS.get(reply.status, Answer.UNKNOWN)
+        log.info("asked whether busy", machine=machine.id, answer=answer, text=reply.text)
+        return Answered(answer=answer, at=begun, text=reply.text)
+
+    async def _keep(self, kept: Host, machine: Machine, tenure: Tenure) -> None:
+        """Keep what was learnt of a host, unless it passed on to others in the meantime."""
+        stable = self._state.stable
+        newest = stable.hosts.get(kept.id, kept)
+        if stable.ties.get(kept.id) != machine.id:
+            return
+        changed = replace(
+            newest,
+            pin=kept.pin,
+            applied=kept.applied,
+            trouble=kept.trouble,
+            drift=kept.drift,
+            tried=kept.tried,
+        )
+        if changed != newest:
+            await stable.keep(self._ports.store, changed, tenure.fence)
+
+    async def _password(self, host: Host, seen: Seen) -> Hides | None:
+        provider = self._provider
+        if not _asks(seen) or not isinstance(provider, KeepsHosts):
+            return None
+        return await provider.password(host.zone, host.id)
+
+    def _is_awaited(self, machine: Machine, seen: Seen, now: datetime) -> bool:
+        """Tell whether commands ask for a password that may yet come: that is nobody's failure."""
+        if not _asks(seen):
+            return False
+        return now < self._sealed.setdefault(machine.id, now) + _SEALED
+
+    async def _judged(
+        self,
+        host: Host,
+        machine: Machine,
+        prepared: Prepared,
+        seen: Seen,
+    ) -> Host:
+        """Return the record with what came of it: its commands, and what failed."""
+        now = self._ports.clock.now()
+        known = self._state.rows.get(seen.fleet.name, seen.row).revision
+        host = replace(host, trouble=trouble_of(host, known))
+        host = _tried(host, machine, prepared, seen, now)
+        if prepared.well:
+            return replace(
+                host, applied=prepared.applied, trouble=settled(host.trouble), drift=Drift()
+            )
+        if machine.phase is Phase.READY:
+            digest = digest_of(seen.fleet.probe.commands)
+            return replace(host, drift=roll_failed(host.drift, digest, now))
+        return await self._troubled(host, machine, prepared, known)
+
+    async def _troubled(
+        self, host: Host, machine: Machine, prepared: Prepared, known: Revision
+    ) -> Host:
+        """Count one more failure, and have the host looked at where that comes next.
+
+        No host is examined for a list that is known to be at fault.
+        """
+        listed = prepared.failed > 0
+        trouble = failed(host.trouble, stranger=prepared.wrong_key, listed=listed)
+        if listed and known.broken is not None:
+            return replace(host, trouble=trouble)
+        if _was_rebooted(machine) and not trouble.rebooted:
+            trouble = accepted(trouble, Remedy.REBOOT)
+        step = next_remedy(replace(trouble, strikes=host.strikes), LADDER)
+        provider = self._provider
+        if step.remedy is Remedy.DIAGNOSE and isinstance(provider, KeepsHosts):
+            trouble = diagnosed(trouble, await provider.diagnose(host.zone, host.id))
+        return replace(host, trouble=trouble)
+
+
+def _tried(host: Host, machine: Machine, prepared: Prepared, seen: Seen, now: datetime) -> Host:
+    """Return the record with how the commands came out, where they ran.
+
+    A host where one failed carries a part of the list, and no other one whole.
+    """
+    if not (prepared.ran or prepared.failed):
+        return host
+    commands = seen.fleet.probe.commands
+    tried = Tried(
+        digest=digest_of(commands),
+        fleet=machine.fleet,
+        at=now,
+        number=prepared.failed,
+        of=len(commands),
+        ended=prepared.ended,
+    )
+    return replace(host, tried=tried, applied="" if prepared.failed else host.applied)
+
+
+def _asks(seen: Seen) -> bool:
+    return any(map(asks_password, seen.fleet.probe.commands))
+
+
+def _order(
+    machine: Machine, connection: Connection, seen: Seen, host: Host, password: Hides | None
+) -> Order:
+    probe = seen.fleet.probe
+    return Order(
+        machine=machine.id,
+        user="" if probe.user == _OURS else probe.user,
+        port=connection.port if probe.port == 22 else probe.port,
+        fingerprint=expected(host.pin, _wiped(host, machine)),
+        commands=probe.commands,
+        applied=host.applied,
+        password=password,
+    )
+
+
+def _pinned(host: Host, machine: Machine, prepared: Prepared, begun: datetime) -> Host:
+    """Return the record with the key that was shown, if it may be trusted.
+
+    It is dated to when the attempt began: a wipe that came in between leaves another key behind.
+    """
+    if not (prepared.login and prepared.fingerprint):
+        return host
+    judgement = judge(host.pin, _wiped(host, machine), prepared.fingerprint, begun)
+    return host if judgement.ruling is Ruling.REFUSE else replace(host, pin=judgement.pin)
+
+
+def _wiped(host: Host, machine: Machine) -> datetime | None:
+    """Return when the host's disk was last seen wiped on our word, for this machine or before."""
+    seen = [a.closed for a in machine.asked if a.shows is Shows.WIPE and a.fate is Fate.DONE]
+    times = [at for at in (host.cleaned, *seen) if at is not None]
+    return max(times, default=None)
+
+
+def _was_rebooted(machine: Machine) -> bool:
+    since = machine.fact(REBOOT)
+    return since is not None and any(
+        asked.kind.endswith(REBOOT) and asked.fate is Fate.DONE and asked.at >= since
+        for asked in machine.asked
+    )

@@ -1,0 +1,1 @@
+"""Look, and gather one snapshot."""

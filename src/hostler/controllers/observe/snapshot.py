@@ -1,0 +1,221 @@
+"""Seeing: everything that one turn may know, gathered in order: looks first, then the records."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import partial
+
+from hostler.controllers.runtime.given import Ports
+from hostler.controllers.runtime.leases import Tenure
+from hostler.controllers.runtime.state import AccountState, Steadiness
+from hostler.domain.hosts.claims import free_hosts
+from hostler.domain.hosts.orphans import copied, others, set_aside, strays, usurped
+from hostler.domain.ids import MachineId, PartId, TurnId
+from hostler.domain.model.caps import in_wave
+from hostler.domain.model.fleet import Fleet, FleetRow
+from hostler.domain.model.host import Free
+from hostler.domain.model.machine import Machine
+from hostler.domain.model.resource import Part
+from hostler.domain.model.snapshot import Probed, Seen, Suspect, Wish
+from hostler.domain.observation.ownership import Sorted, bound_in, sort_out
+from hostler.ports.store import Identity
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Occasion:
+    """One turn: its id, its fleet, and by what right it is taken."""
+
+    turn: TurnId
+    fleet: Fleet
+    tenure: Tenure
+    identity: Identity
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """The machines that hosts' names and ties tell of: those living, and those in the history."""
+
+    living: Mapping[MachineId, Machine] = field(default_factory=dict[MachineId, Machine])
+    past: Mapping[MachineId, Machine] = field(default_factory=dict[MachineId, Machine])
+
+
+async def gather(
+    ports: Ports, state: AccountState, occasion: Occasion, steadiness: Steadiness
+) -> Seen:
+    """Return what this turn sees. The account's view is older than every record read here."""
+    fleet, tenure, identity = occasion.fleet, occasion.tenure, occasion.identity
+    view, provider = state.view, state.account.provider
+    if provider.traits.hosts:
+        await state.stable.refresh(ports.store)
+    row, machines = await records(ports, state, fleet)
+    living = {machine.id for machine in machines} | state.moving
+    found = sort_out(view, fleet.name, living, lambda: bound_in(machines), identity.ours)
+    told = Told()
+    if provider.traits.hosts:  # their strangers are found host by host
+        told = await _told(ports, state)
+        foreign = (*found.foreign, *_others(state, fleet))
+        found = replace(found, foreign=foreign, strangers=_strays(state, fleet, told, identity))
+    late = await _late(ports, state, found)
+    aside = _aside(state, fleet, ports.clock.now(), steadiness.steady)
+    strange = bool(found.foreign or found.strangers or aside)
+    suspects = await _suspects(ports, state, fleet, strange=strange)
+    known = {machine.id for machine in late}
+    now = ports.clock.now()
+    doubted = sum(machine.doubt is not None for machine in machines)
+    state.wave[fleet.name] = in_wave(fleet, row, doubted, now)
+    return Seen(
+        turn=occasion.turn,
+        now=now,
+        fleet=fleet,
+        row=row,
+        machines=machines,
+        view=view,
+        traits=state.account.provider.traits,
+        epoch=tenure.epoch,
+        took=tenure.took,
+        steady=steadiness.steady,
+        jumped=steadiness.jumped,
+        ours=identity.ours,
+        foreign=found.foreign,
+        unexplained=tuple(p for p in found.strangers if p.mark and p.mark.machine not in known),
+        aside=aside,
+        late=late,
+        suspects=suspects,
+        wishes=tuple(
+            w
+            for w in state.wishes
+            if w.fleet == fleet.name and w.machine not in state.moving and _is_ripe(w, state)
+        ),
+        moving=frozenset(state.moving),
+        probed=_living(state, machines),
+        hosts=state.stable.hosts,
+        ties=state.stable.by_machine(),
+        free=_free(state, fleet, now),
+        pool=state.keeps.pool_of(fleet.name) if state.keeps else "",
+        limits=state.keeps.limits(fleet.name) if state.keeps else None,
+        usurped=frozenset(usurped(view, state.stable.ties, (*told.living, *told.past))),
+        stirring=frozenset(state.stable.moving),
+        answers={m.id: a for m in machines if (a := state.answers.get(m.id))},
+    )
+
+
+def _is_ripe(wish: Wish, state: AccountState) -> bool:
+    """Tell whether a wish can be granted, or be found to be about a host that there is not."""
+    if wish.host is None or state.view.part(PartId(wish.host)) is not None:
+        return True
+    kind = state.account.provider.traits.hosts
+    looks = [at for (_, looked), at in state.view.whole.items() if looked == kind]
+    return bool(looks) and all(at > wish.at for at in looks)
+
+
+async def _late(ports: Ports, state: AccountState, found: Sorted) -> tuple[Machine, ...]:
+    """Return the machines in the history whose parts turned up; a host is followed by itself."""
+    if not found.strangers or state.account.provider.traits.hosts:
+        return ()
+    return await ports.store.history(found.machines())
+
+
+async def _told(ports: Ports, state: AccountState) -> Told:
+    """Return the machines that the account's hosts and ties tell of."""
+    stable, fleets = state.stable, state.account.fleets
+    living = {m.id: m for one in fleets for m in state.living(one.name)}
+    kind = state.account.provider.traits.hosts
+    parts = (s.part for s in state.view.sightings.values() if s.part.slot.kind == kind)
+    holders = {MachineId(part.note("holder")) for part in parts if part.note("holder")}
+    lost = tuple(sorted({*holders, *stable.ties.values()} - living.keys()))
+    past = {m.id: m for m in (await ports.store.history(lost) if lost else ())}
+    return Told(living=living, past=past)
+
+
+def _strays(state: AccountState, fleet: Fleet, told: Told, identity: Identity) -> tuple[Part, ...]:
+    """Return the hosts under this fleet's name that no record explains."""
+    stable = state.stable
+    kind = state.account.provider.traits.hosts
+    explains = stable.hosts, stable.ties, told.living, told.past
+    found = strays(state.view, kind, *explains, identity.ours)
+    twice = copied(state.view, kind, stable.hosts, state.orders())
+    return _of_fleet((*found, *twice), state, fleet)
+
+
+def _aside(state: AccountState, fleet: Fleet, now: datetime, since: datetime) -> tuple[Part, ...]:
+    """Return the hosts of this fleet that no machine can have for now."""
+    stable = state.stable
+    return _of_fleet(set_aside(state.view, stable.hosts, stable.ties, now, since), state, fleet)
+
+
+def _of_fleet(found: Iterable[Part], state: AccountState, fleet: Fleet) -> tuple[Part, ...]:
+    """Return those under the fleet's name; those of no fleet in the file are the first one's."""
+    fleets = state.account.fleets
+    names = {one.name for one in fleets}
+    first = fleet.name == fleets[0].name
+    return tuple(
+        part
+        for part in found
+        if part.mark and (part.mark.fleet == fleet.name or (first and part.mark.fleet not in names))
+    )
+
+
+def _others(state: AccountState, fleet: Fleet) -> tuple[Part, ...]:
+    """Return the hosts under this fleet's name that another installation keeps, or kept."""
+    stable, kind = state.stable, state.account.provider.traits.hosts
+    found = others(state.view, kind, stable.hosts, stable.ties)
+    return tuple(part for part in found if part.mark and part.mark.fleet == fleet.name)
+
+
+def _free(state: AccountState, fleet: Fleet, now: datetime) -> tuple[Free, ...]:
+    """Return the hosts that machines of this fleet may take now, where machines take hosts.
+
+    Not those that a wish names, which says what becomes of them.
+    """
+    if state.keeps is None:
+        return ()
+    stable, kind = state.stable, state.account.provider.traits.hosts
+    named = {wish.host for wish in state.wishes if wish.host is not None}
+    tied = {*stable.ties, *stable.moving, *named}
+    return free_hosts(
+        fleet, state.view, kind, stable.hosts, tied, partial(state.keeps.fits, fleet.name), now
+    )
+
+
+async def records(
+    ports: Ports, state: AccountState, fleet: Fleet
+) -> tuple[FleetRow, tuple[Machine, ...]]:
+    """Return the fleet's row and living machines; from memory where nobody else can write them."""
+    known = fleet.name in state.rows and fleet.name not in state.stale
+    if not ports.store.exclusive or not known:
+        state.stale.discard(fleet.name)
+        row = FleetRow(name=fleet.name, created=ports.clock.now())
+        state.rows[fleet.name] = await ports.store.add_fleet(row)
+        stored = await ports.store.machines(fleet.name)
+        if not ports.store.exclusive:
+            rows = {entry.name: entry for entry in await ports.store.fleets()}
+            state.rows[fleet.name] = rows[fleet.name]
+        cached = state.machines.get(fleet.name, {})
+        state.ordered.pop(fleet.name, None)
+        state.machines[fleet.name] = {m.id: _newer(m, cached.get(m.id)) for m in stored}
+    return state.rows[fleet.name], state.living(fleet.name)
+
+
+def _living(state: AccountState, machines: tuple[Machine, ...]) -> dict[MachineId, Probed]:
+    """Return the newest probes of these machines."""
+    probed = state.probed
+    return {m.id: probed[m.id] for m in machines if m.id in probed} if probed else {}
+
+
+def _newer(stored: Machine, cached: Machine | None) -> Machine:
+    """Return the newer of two: what is in flight may have been saved while we were reading.
+
+    Of the same version, the one that we have stays: decisions know it again.
+    """
+    return cached if cached is not None and cached.version >= stored.version else stored
+
+
+async def _suspects(
+    ports: Ports, state: AccountState, fleet: Fleet, *, strange: bool
+) -> tuple[Suspect, ...]:
+    """Return this fleet's suspects; the ledger is read only when there is a reason to."""
+    if strange or state.suspects or state.unread:
+        state.suspects = await ports.store.suspects()
+        state.unread = False
+        ports.meters.suspects(state.suspects)
+    return tuple(suspect for suspect in state.suspects if suspect.fleet == fleet.name)

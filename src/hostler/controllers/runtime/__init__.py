@@ -1,0 +1,1 @@
+"""What every controller of a process shares."""

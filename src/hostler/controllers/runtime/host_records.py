@@ -1,0 +1,86 @@
+"""Stable: the host records and ties of one account, as the store has them."""
+
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from hostler.domain.ids import AccountName, HostId, MachineId, Zone
+from hostler.domain.model.commands import Event
+from hostler.domain.model.host import Host, HostCondition
+from hostler.ports.store import Fence, Store
+
+
+@dataclass(slots=True)
+class Stable:
+    """Records are kept in memory where nobody else can write them; losing that costs a reading.
+
+    `hosts` is another mapping whenever a record is: decisions know by that what stands.
+    """
+
+    account: AccountName
+    hosts: dict[HostId, Host] = field(default_factory=dict[HostId, Host])
+    ties: dict[HostId, MachineId] = field(default_factory=dict[HostId, MachineId])
+    moving: set[HostId] = field(default_factory=set[HostId])
+    known: bool = False
+
+    async def refresh(self, store: Store) -> None:
+        """Read everything again, unless what is in memory must be it."""
+        if self.known and store.exclusive:
+            return
+        stored = {host.id: host for host in await store.hosts() if host.account == self.account}
+        hosts = {host: self._newer(record) for host, record in stored.items()}
+        self.hosts = self.hosts if hosts == self.hosts else hosts
+        self.ties = dict(await store.ties())
+        self.known = True
+
+    def _newer(self, stored: Host) -> Host:
+        """Return the newer of two: what is in flight may have been saved while we were reading."""
+        cached = self.hosts.get(stored.id)
+        return cached if cached is not None and cached.version >= stored.version else stored
+
+    def zones(self) -> tuple[Zone, ...]:
+        """Return where hosts of our records are, configured or not."""
+        there = (host for host in self.hosts.values() if host.condition is not HostCondition.GONE)
+        return tuple(sorted({host.zone for host in there}))
+
+    def distrust(self) -> None:
+        """Read again before the next use."""
+        self.known = False
+
+    def by_machine(self) -> Mapping[MachineId, HostId]:
+        """Return which host each machine has."""
+        return {machine: host for host, machine in self.ties.items()}
+
+    async def take(self, store: Store, host: Host, machine: MachineId, fence: Fence) -> None:
+        """Tie a host to a machine, then keep its record; raises StoreError where that failed."""
+        with self._or_distrust():
+            await store.bind(host.id, machine, fence)
+            self.ties[host.id] = machine
+            saved = await store.save_host(host, (), fence)
+            self.hosts = {**self.hosts, saved.id: saved}
+
+    async def loosen(self, store: Store, host: HostId, machine: MachineId, fence: Fence) -> None:
+        """Loosen a tie."""
+        with self._or_distrust():
+            await store.unbind(host, machine, fence)
+        if self.ties.get(host) == machine:
+            del self.ties[host]
+
+    async def keep(
+        self, store: Store, host: Host, fence: Fence, events: tuple[Event, ...] = ()
+    ) -> Host:
+        """Keep a host's record; raises StoreError where somebody was faster."""
+        with self._or_distrust():
+            saved = await store.save_host(host, events, fence)
+        self.hosts = {**self.hosts, saved.id: saved}
+        return saved
+
+    @contextmanager
+    def _or_distrust(self) -> Generator[None]:
+        """Read again what is not seen to its end: without an answer it may be saved or not."""
+        done = False
+        try:
+            yield
+            done = True
+        finally:
+            self.known = self.known and done

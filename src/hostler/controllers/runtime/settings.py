@@ -1,0 +1,46 @@
+"""Settings of the engine itself: rates, leases and cadence, with DESIGN's defaults."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from hostler.domain.ids import AccountName
+from hostler.domain.model.fleet import Fleet
+from hostler.ports.provider import Provider
+
+_S = timedelta(seconds=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How fast and how often: calls per second, lease times, and the cadence of looks.
+
+    `quiet` is the time between looks when nothing is expected; while something is, looks come
+    `busy_first` apart at first, growing to `busy_last`; `rare` is how often addresses and volumes
+    are listed meanwhile. `poll` is how often wishes are noticed, and `standby` how often a replica
+    sees whether it leads by now. `jump` is how far the wall clock may run from boot time before it
+    counts as having jumped. `remember` is how long events, and machines that are gone, are kept.
+    """
+
+    lease_ttl: timedelta = 60 * _S
+    lease_beat: timedelta = 15 * _S
+    quiet: timedelta = 30 * _S
+    busy_first: timedelta = 2 * _S
+    busy_last: timedelta = 15 * _S
+    rare: timedelta = 15 * _S
+    poll: timedelta = 0.4 * _S
+    standby: timedelta = 1 * _S
+    jump: timedelta = 5 * _S
+    remember: timedelta = timedelta(days=90)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account:
+    """One account at a provider, the fleets that live there, and its budget of calls."""
+
+    name: AccountName
+    provider: Provider
+    fleets: tuple[Fleet, ...]
+    rate: float = 10.0
+    burst: float = 20.0
+    labels: Mapping[str, str] = field(default_factory=dict[str, str])

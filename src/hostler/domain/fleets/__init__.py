@@ -1,0 +1,1 @@
+"""Many machines: how many, of what, whose request, whose orphan."""

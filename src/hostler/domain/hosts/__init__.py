@@ -1,0 +1,1 @@
+"""What outlives machines: claimed, wiped, bought, retired."""

@@ -1,0 +1,176 @@
+"""Wipes: how far is the wipe of a host that no machine holds, and does its name speak against it?
+
+A wipe is proved by what a look shows of it, and counts only while the host bears the name that it
+was given for that: under any other name somebody may have used it since.
+"""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from hostler.domain.ids import PartId
+from hostler.domain.model.host import Host, HostCondition, HostGoal
+from hostler.domain.model.hostseen import HostsSeen
+from hostler.domain.model.machine import Asked, Fate
+from hostler.domain.model.resource import Condition, Part
+from hostler.domain.model.stages import AT_HOME, GIVEN_UP, OTHERS, TENANT, WAITING
+from hostler.domain.observation import effects
+from hostler.domain.policy.drift import Drift
+from hostler.domain.policy.remediation import LADDER, pause_after, wipe_failed
+
+_IN_USE = TENANT - {"releasing"}
+"""The stages of names that a wipe of ours never leaves."""
+
+LONGEST = timedelta(hours=3)
+"""How long a host may be on its way to a wipe, or in one, by our guess: more needs somebody."""
+
+
+def is_overdue(host: Host, now: datetime, since: datetime | None) -> bool:
+    """Tell whether a host's wipe did not begin or end within its bound; `since`: when we could act.
+
+    That is the latest of our start and of a jump of the clock.
+    """
+    if host.goal is not HostGoal.WIPED or host.condition not in _TO_WIPE or host.since is None:
+        return False
+    return now - max(host.since, since or host.since) >= LONGEST
+
+
+_TO_WIPE = frozenset({HostCondition.DIRTY, HostCondition.WIPING})
+
+
+def left(host: Host, part: Part, seen: HostsSeen) -> Host:
+    """A free host that bears another name now was used by somebody: its proof is void.
+
+    Also where it is a name of the pool: that is not the one that we gave it after its wipe.
+    """
+    if part.note("stage") in AT_HOME and part.name == seen.hosts[host.id].name:
+        broken = part.condition is Condition.FAILED and part.note("stage") in WAITING
+        return _mended(host, seen) if broken else host
+    goal = HostGoal.WIPED if _is_named_late(host, part) else None
+    void = replace(unproved(host), goal=goal)
+    why = "an older name came late" if goal else "somebody else took it"
+    return void.now(HostCondition.DIRTY, seen.now, why)
+
+
+def _mended(host: Host, seen: HostsSeen) -> Host:
+    """Return a host in error that waits under our own name, which we pay for: a wipe mends it."""
+    void = replace(unproved(host), goal=HostGoal.WIPED)
+    return void.now(HostCondition.DIRTY, seen.now, "it is in error")
+
+
+def _is_named_late(host: Host, part: Part) -> bool:
+    """Tell whether a parked host bears a name again that we gave it on its way there.
+
+    Nobody else takes what we parked, so that it is ours to wipe still.
+    """
+    parked = any(a.aim == "parked" and a.fate is Fate.DONE for a in host.asked)
+    older = part.note("stage") in GIVEN_UP | {"wiping"} and part.note("holder") == host.machine
+    return parked and older and not _was_offered(host)
+
+
+def wiped(host: Host, part: Part, seen: HostsSeen) -> Host:
+    """Follow a wipe: begun when it was seen, over when the host is ready in a later look."""
+    if (renamed := _renamed(host, part, seen)) is not None:
+        return renamed
+    at = seen.view.shown(seen.view.sightings[PartId(host.id)])
+    wipe = next((a for a in host.asked if a.shows is effects.Shows.WIPE), None)
+    if host.wiping is None and wipe is not None and wipe.fate is Fate.DONE:
+        begun = replace(host, wiping=wipe.closed)
+        host = begun.now(HostCondition.WIPING, seen.now, "its wipe was seen")
+    if host.wiping is None:  # in the pool it is wiped before it is claimed, and not before
+        pooled = part.note("stage") == "pool"
+        return replace(host, goal=None) if pooled else _begun(host, wipe, at, seen)
+    if part.condition is Condition.FAILED:
+        return _struck(host, seen, "its wipe ended in error")
+    if host.wiped is None and part.condition is Condition.UP and at > host.wiping:
+        host = replace(host, wiped=seen.now, cleaned=seen.now, witness=part.note("witness"))
+        host = replace(host, applied="", drift=Drift(), asked=_without_wipes(host))
+    return host if host.wiped is None else _clean(host, part, seen)
+
+
+def _clean(host: Host, part: Part, seen: HostsSeen) -> Host:
+    """Return a host whose wipe is proved: free once it stands where machines take it from."""
+    stage = part.note("stage")
+    if host.quarantined(seen.now):
+        return host.now(HostCondition.QUARANTINED, seen.now, f"{host.strikes} strikes")
+    if stage == "pool" and not _is_put_back(host, part):
+        return _pooled_by_hand(host, seen)
+    if stage in AT_HOME:
+        return replace(host, goal=None).now(HostCondition.FREE, seen.now, "wiped, and put back")
+    return host
+
+
+def _renamed(host: Host, part: Part, seen: HostsSeen) -> Host | None:
+    """Return a host whose wipe is followed and that somebody renamed, or None where nobody did.
+
+    One that bears somebody else's name is not ours to wipe: a person lends it, or another
+    installation claimed it as soon as it was back in the pool. One that bears a tenant's name, or
+    is in the pool before its wipe was seen to end, may have been used since: that proof is void. It
+    is wiped anew, unless it was in the pool before: then somebody else may use it, and it is told.
+    """
+    stage = part.note("stage")
+    if stage in OTHERS and not host.adopted:
+        return left(host, part, seen)
+    if stage in _IN_USE:
+        goal = None if _was_offered(host) else HostGoal.WIPED
+        void = replace(unproved(host), goal=goal)
+        return void.now(HostCondition.DIRTY, seen.now, "somebody gave it a tenant's name again")
+    if stage == "pool" and _is_unproved(host, part):
+        return _pooled_by_hand(host, seen)
+    return None
+
+
+def _is_put_back(host: Host, part: Part) -> bool:
+    """Tell whether a host of the pool bears the very name that we put it back under."""
+    return any(asked.aim == "pool" and asked.name == part.name for asked in host.asked)
+
+
+def _was_offered(host: Host) -> bool:
+    """Tell whether a host was put back since its wipe: somebody else may have it by now."""
+    wiped = host.wiped
+    return wiped is not None and any(a.aim == "pool" and a.at >= wiped for a in host.asked)
+
+
+def _pooled_by_hand(host: Host, seen: HostsSeen) -> Host:
+    """Return a host that somebody gave a name of the pool, and may have used: no proof counts."""
+    void = replace(unproved(host), goal=None)
+    return void.now(HostCondition.DIRTY, seen.now, "somebody put it into the pool")
+
+
+def _is_unproved(host: Host, part: Part) -> bool:
+    """Tell whether a wipe that was seen to begin is over, and nobody of us saw it end."""
+    return host.wiping is not None and host.wiped is None and part.condition is Condition.UP
+
+
+def unproved(host: Host) -> Host:
+    """Return the record without any proof of a wipe: no call that was seen to end is one."""
+    return replace(host, wiped=None, wiping=None, asked=_without_wipes(host))
+
+
+def _without_wipes(host: Host) -> tuple[Asked, ...]:
+    """Return the calls without wipes that are over: each proves one wipe, and that is written."""
+    return tuple(a for a in host.asked if a.shows is not effects.Shows.WIPE or a.fate is Fate.OPEN)
+
+
+def _begun(host: Host, wipe: Asked | None, at: datetime, seen: HostsSeen) -> Host:
+    """Count a wipe that had no effect against a host whose wipe is overdue.
+
+    What is refused says nothing of the host; and calls are lost, so that some may lapse.
+    """
+    since = max(seen.took, seen.jumped or seen.took)
+    lapsed = wipe is not None and wipe.fate is Fate.LAPSED
+    if not lapsed or not is_overdue(host, at, since):
+        return host
+    return _struck(host, seen, "its wipe never began")
+
+
+def _struck(host: Host, seen: HostsSeen, why: str) -> Host:
+    """A wipe that failed counts against the host: it is tried again later, or left alone."""
+    others = tuple(a for a in host.asked if a.shows is not effects.Shows.WIPE)
+    strikes = host.strikes + 1
+    failed = replace(host, strikes=strikes, wiping=None, wiped=None, asked=others, error=why)
+    alone = wipe_failed(strikes, LADDER)
+    if alone is not None:
+        left = replace(failed, quarantined_until=seen.now + alone)
+        return left.now(HostCondition.QUARANTINED, seen.now, f"{why}: strike {strikes}")
+    again = seen.now + pause_after(strikes, LADDER.pauses)
+    return replace(failed, again=again).now(HostCondition.DIRTY, seen.now, why)

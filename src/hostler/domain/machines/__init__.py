@@ -1,0 +1,1 @@
+"""One machine: followed, provisioned, repaired, ended."""

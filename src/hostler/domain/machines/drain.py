@@ -1,0 +1,156 @@
+"""Busy: does something run on a host that is to be ended, and for how long is it waited for?
+
+Asked is the host itself, by the command of its fleet. What it said is a fact with its date, and
+counts for as long as a look does. A host that cannot be asked is neither busy nor free: it is
+waited for as a busy one is. When the bound of *drain* has passed the act goes on, whatever it said.
+"""
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from hostler.domain.model.calls import Shows
+from hostler.domain.model.machine import Fate, Machine
+from hostler.domain.model.resource import Condition
+from hostler.domain.model.snapshot import Answer, Answered, Seen
+from hostler.domain.model.transition import Step, event, wait
+
+from .rollout import is_prepared_by_ssh
+
+DRAIN = "drain"
+"""The fact that a machine's end waits for what runs on it, since when."""
+
+EVERY = timedelta(seconds=30)
+"""How far apart a host is asked while it is waited for."""
+
+_FACTS = {answer: f"it was {answer}" for answer in Answer}
+_OFF = frozenset({Condition.OFF, Condition.STANDBY, Condition.WIPING})
+"""In these conditions nothing runs on a host."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wait:
+    """What is waited for, until when at most, whether the host is asked now, or else when next."""
+
+    why: str
+    until: datetime
+    ask: bool
+    again: datetime
+
+
+def is_asked(seen: Seen) -> bool:
+    """Tell whether hosts of this fleet are asked before what runs on them is ended."""
+    return bool(seen.fleet.probe.busy) and is_prepared_by_ssh(seen)
+
+
+def noted(step: Step, seen: Seen) -> Step:
+    """Write down what a host said since the last time; another answer than before is told."""
+    machine, answered = step.machine, seen.answers.get(step.machine.id)
+    if answered is None:
+        return step
+    before = answer_of(machine)
+    if before is not None and answered.at <= before.at:
+        return step
+    for name in _FACTS.values():
+        machine = machine.without_fact(name)
+    machine = machine.with_fact(_FACTS[answered.answer], answered.at)
+    if before is not None and before.answer is answered.answer:
+        return replace(step, machine=machine)
+    told = event("asked_whether_busy", machine, seen, str(answered.answer), answered.text)
+    return replace(step, machine=machine, events=(*step.events, told))
+
+
+def answer_of(machine: Machine) -> Answered | None:
+    """Return what the machine's host said last, as it is recorded, or None."""
+    found = ((answer, machine.fact(name)) for answer, name in _FACTS.items())
+    return next((Answered(answer=answer, at=at) for answer, at in found if at), None)
+
+
+def begun(machine: Machine, at: datetime) -> Machine:
+    """Return the record with since when its end waits, unless that is known."""
+    return machine if machine.fact(DRAIN) is not None else machine.with_fact(DRAIN, at)
+
+
+def bars(machine: Machine, seen: Seen) -> str:
+    """Return why what runs on a machine may not be ended at this moment, or an empty string (G5).
+
+    An end at once asks nobody. A wipe that was asked for has ended whatever ran.
+    """
+    since = machine.fact(DRAIN)
+    at_once = machine.ending is not None and machine.ending.now
+    if not is_asked(seen) or since is None or at_once or _is_wiped(machine, since):
+        return ""
+    until = since + seen.fleet.timers.drain
+    if seen.now >= until:
+        return ""
+    return _said(machine, since, until, seen)
+
+
+def _is_wiped(machine: Machine, since: datetime) -> bool:
+    under_way = {Fate.OPEN, Fate.DONE}
+    return any(
+        asked.shows is Shows.WIPE and asked.at >= since and asked.fate in under_way
+        for asked in machine.asked
+    )
+
+
+def _said(machine: Machine, since: datetime, until: datetime, seen: Seen) -> str:
+    """Return what is waited for, by what the host said since the wait began."""
+    answered, anyhow = answer_of(machine), f"it is ended anyhow at {until:%H:%M:%S} UTC"
+    if answered is None or answered.at < since:
+        return f"its host is asked first whether it is busy; {anyhow}"
+    if answered.answer is Answer.BUSY:
+        return f"its host is busy, as it said at {answered.at:%H:%M:%S} UTC; {anyhow}"
+    if answered.answer is Answer.UNKNOWN:
+        newest = seen.answers.get(machine.id)
+        why = f": {newest.text}" if newest is not None and newest.text else ""
+        return f"whether its host is busy is not known{why}; {anyhow}"
+    return "" if is_fresh(answered, seen) else f"its host is asked again; {anyhow}"
+
+
+def is_fresh(answered: Answered, seen: Seen) -> bool:
+    """Tell whether an answer is young enough for an act to rest on it."""
+    if seen.jumped is not None and answered.at < seen.jumped:
+        return False
+    return timedelta(0) <= seen.now - answered.at <= seen.fleet.timers.look_limit
+
+
+def waits(machine: Machine, seen: Seen) -> Wait | None:
+    """Return what the end of a machine waits for; None where it need not wait any longer."""
+    why = bars(machine, seen)
+    if not why:
+        return None
+    until = (machine.fact(DRAIN) or seen.now) + seen.fleet.timers.drain
+    return _wait(machine, why, until, seen)
+
+
+def _wait(machine: Machine, why: str, until: datetime, seen: Seen) -> Wait:
+    answered = answer_of(machine)
+    due = answered is None or not answered.at <= seen.now < answered.at + EVERY
+    again = seen.now if due or answered is None else min(answered.at + EVERY, until)
+    return Wait(why=why, until=until, ask=due, again=again)
+
+
+def waiting(step: Step, found: Wait) -> Step:
+    """Return the step of a machine whose end waits for what runs on it."""
+    said = replace(step, blocker=found.why, ask=found.ask)
+    return wait(said, "ask", "whether its host is busy", None if found.ask else found.again)
+
+
+def before_roll(machine: Machine, begun: datetime, seen: Seen) -> Wait | None:
+    """Return what a roll of a changed list waits for on a machine in use, due since then."""
+    until = begun + seen.fleet.timers.drain
+    if not is_asked(seen) or seen.now >= until:
+        return None
+    answered = answer_of(machine)
+    if answered is not None and answered.answer is Answer.FREE and is_fresh(answered, seen):
+        return None
+    busy = answered is not None and answered.answer is Answer.BUSY
+    what = "its host is busy" if busy else "whether its host is busy is not known"
+    why = f"the changed list waits: {what}; it comes anyhow at {until:%H:%M:%S} UTC"
+    return _wait(machine, why, until, seen)
+
+
+def may_run(step: Step, seen: Seen) -> bool:
+    """Tell whether something may run on the host of a machine that failed."""
+    part = step.main(seen)
+    return part is not None and part.condition not in _OFF

@@ -1,0 +1,201 @@
+"""Lists: is a list of commands at fault, or are the hosts on which it fails?
+
+A list that fails on several hosts and worked on none is held to be at fault itself, and so is one
+that suddenly fails on a wave of them. Then no host is blamed, what was blamed is taken back, and
+nothing more is claimed for it, until it works somewhere or is changed.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from hostler.domain.ids import MachineId
+from hostler.domain.model.commands import Event, KeepHost
+from hostler.domain.model.fleet import FleetRow, ProbeKind
+from hostler.domain.model.host import Host
+from hostler.domain.model.machine import Machine
+from hostler.domain.model.phases import Phase
+from hostler.domain.model.reasons import Reason
+from hostler.domain.model.snapshot import Seen
+from hostler.domain.policy.bootstrap import digest_of
+from hostler.domain.policy.drift import ROLLS
+from hostler.domain.policy.remediation import LADDER, Trouble, settled
+from hostler.domain.policy.revisions import Lapse, Revision, Tried
+
+WAVE = timedelta(hours=1)
+"""In which time failures on different hosts count as one wave."""
+
+_NAMED = 3
+"""How many hosts are named of those on which one command failed."""
+
+
+def is_prepared_by_ssh(seen: Seen) -> bool:
+    """Tell whether this fleet's hosts are logged in to before they are ready."""
+    return bool(seen.traits.hosts) and seen.fleet.probe.kind is ProbeKind.SSH
+
+
+def with_revision(seen: Seen) -> Seen:
+    """Return what is seen with what that teaches of the fleet's list of commands."""
+    known = reviewed(seen.row, seen)
+    if not known.digest:
+        return seen
+    return replace(seen, revision=known, canaries=canaries(known, seen))
+
+
+def reviewed(row: FleetRow, seen: Seen) -> Revision:
+    """Return what is known of the list in force, with what the records of hosts tell by now."""
+    wanted = digest_of(seen.fleet.probe.commands) if is_prepared_by_ssh(seen) else ""
+    if not wanted:
+        return Revision()
+    known = row.revision
+    if known.digest != wanted:
+        known = Revision(digest=wanted, since=seen.now)
+    return _judged(_learnt(known, seen), row, seen)
+
+
+def _learnt(known: Revision, seen: Seen) -> Revision:
+    hosts = [host for host in seen.hosts.values() if host.fleet == seen.fleet.name]
+    if known.worked is None and any(host.applied == known.digest for host in hosts):
+        known = replace(known, worked=known.since)
+    for host in hosts:
+        tried = host.tried
+        if tried.digest == known.digest and tried.fleet == seen.fleet.name and tried.at is not None:
+            known = _folded(known, host, tried, tried.at)
+    return known
+
+
+def _folded(known: Revision, host: Host, tried: Tried, at: datetime) -> Revision:
+    """Take in what came of the newest try at one host; taking it in twice changes nothing."""
+    if known.anew is not None and at <= known.anew:
+        return known
+    others = tuple(lapse for lapse in known.failed if lapse.host != host.id)
+    if not tried.number:
+        return replace(known, worked=max(at, known.worked or at), failed=others)
+    lapse = Lapse(host=host.id, at=at, number=tried.number, of=tried.of, ended=tried.ended)
+    if lapse in known.failed:
+        return known
+    if known.worked is not None:
+        others = tuple(other for other in others if at - other.at < WAVE)
+    return replace(known, failed=(*others, lapse))
+
+
+def _judged(known: Revision, row: FleetRow, seen: Seen) -> Revision:
+    if known.broken is not None:
+        healed = known.worked is not None and known.worked > known.broken
+        return replace(known, broken=None, cleared=seen.now, failed=()) if healed else known
+    if known.worked is None:
+        broken = len(known.failed) >= seen.fleet.probe.broken_on
+    else:
+        recent = sum(seen.now - lapse.at < WAVE for lapse in known.failed)
+        broken = recent > max(2, row.wished(seen.fleet) * 0.2)
+    return replace(known, broken=seen.now) if broken else known
+
+
+def condition(known: Revision) -> str:
+    """Return why nothing is claimed for this list, or an empty string where it is not at fault."""
+    if known.broken is None:
+        return ""
+    kinds = dict.fromkeys((lapse.number, lapse.of, lapse.ended) for lapse in known.failed)
+    said = "; ".join(_said(known, *kind) for kind in sorted(kinds))
+    once = "it worked on none" if known.worked is None else "it had worked before"
+    return (
+        f"{Reason.OUTFIT_BROKEN}: the list of commands is at fault, not the hosts: {said}; {once}: "
+        "correct `commands` and start the engine with them; until then no host is claimed for it"
+    )
+
+
+def _said(known: Revision, number: int, of: int, ended: str) -> str:
+    kind = (number, of, ended)
+    lapses = (lapse for lapse in known.failed if (lapse.number, lapse.of, lapse.ended) == kind)
+    hosts = sorted(lapse.host for lapse in lapses)
+    more = f" and {len(hosts) - _NAMED} more" if len(hosts) > _NAMED else ""
+    return f"command {number} of {of} failed ({ended}) on {', '.join(hosts[:_NAMED])}{more}"
+
+
+def trouble_of(host: Host, known: Revision) -> Trouble:
+    """Return a host's trouble; failures of another list, or from before it healed, are none."""
+    tried = host.tried
+    if not host.trouble.listed:
+        return host.trouble
+    before = known.anew is not None and tried.at is not None and tried.at <= known.anew
+    return settled(host.trouble) if before or tried.digest != known.digest else host.trouble
+
+
+def keeps(host: Host, known: Revision) -> bool:
+    """Tell whether a host is kept as it is, because what failed on it is the list's fault."""
+    return known.broken is not None and trouble_of(host, known).listed
+
+
+def is_suspect(host: Host, known: Revision) -> bool:
+    """Tell whether the last failure at a host may be the list's, whose fault is not known yet."""
+    healthy = host.trouble.diagnosis is None or not host.trouble.diagnosis.startswith("unhealthy")
+    return host.trouble.listed and healthy and host.tried.digest == known.digest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pardon:
+    """A host whose strikes are taken back, with what is told of it."""
+
+    keep: KeepHost
+    event: Event
+
+
+def pardons(known: Revision, seen: Seen) -> Iterator[Pardon]:
+    """Yield each host that was struck because of a list which is at fault, without those strikes.
+
+    A quarantine that came of them alone ends with them. Hosts in flight have their turn later.
+    """
+    if known.broken is None:
+        return
+    for host in seen.hosts.values():
+        many = host.struck.count(known.digest)
+        if many and host.fleet == seen.fleet.name and host.id not in seen.stirring:
+            yield _pardon(host, many, known, seen)
+
+
+def _pardon(host: Host, many: int, known: Revision, seen: Seen) -> Pardon:
+    strikes = max(0, host.strikes - many)
+    others = tuple(digest for digest in host.struck if digest != known.digest)
+    out = host.quarantined_until
+    if out is not None and strikes < LADDER.strikes:
+        out = min(out, seen.now)
+    word = "a strike" if many == 1 else f"{many} strikes"
+    told = Event(
+        kind="strikes_taken_back",
+        at=seen.now,
+        fleet=seen.fleet.name,
+        turn=seen.turn,
+        reason=str(Reason.OUTFIT_BROKEN),
+        detail=f"host {host.id}: {word} that the list was to blame for",
+    )
+    cleared = replace(host, strikes=strikes, struck=others, quarantined_until=out)
+    return Pardon(keep=KeepHost(host=cleared), event=told)
+
+
+def canaries(known: Revision, seen: Seen) -> frozenset[MachineId] | None:
+    """Return the machines in use that a changed list is brought to now; None: to all of them.
+
+    It is brought to one, until it worked somewhere. When that one's tries are used up another one
+    tells whose fault it is. Where the list is at fault only those go on that tried it.
+    """
+    if known.worked is not None and known.broken is None:
+        return None
+    carriers = [m for m in seen.machines if _lacks(m, known, seen)]
+    tried = [m for m in carriers if seen.hosts[m.host].drift.digest == known.digest]  # pyright: ignore[reportArgumentType] - _lacks() looked for the host
+    waits = [m for m in carriers if m not in tried and not m.held(seen.now)]
+    stuck = all(_is_used_up(m, seen) for m in tried)
+    first = waits[:1] if stuck and known.broken is None else []
+    return frozenset(machine.id for machine in (*tried, *first))
+
+
+def _lacks(machine: Machine, known: Revision, seen: Seen) -> bool:
+    """Tell whether a machine in use has a host that does not carry the list in force."""
+    if machine.phase is not Phase.READY or machine.ending is not None or machine.host is None:
+        return False
+    host = seen.hosts.get(machine.host)
+    return host is not None and host.applied != known.digest
+
+
+def _is_used_up(machine: Machine, seen: Seen) -> bool:
+    host = seen.hosts[machine.host] if machine.host else None
+    return host is not None and host.drift.failures >= ROLLS.attempts

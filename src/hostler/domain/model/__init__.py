@@ -1,0 +1,1 @@
+"""The records and values that everything else is about."""

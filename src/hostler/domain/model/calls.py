@@ -1,0 +1,118 @@
+"""Calls: what may be asked of a provider next, and what can come of it."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
+
+from hostler.domain.ids import PartId, Zone
+
+from .resource import Part, Slot
+
+Argument = str | int | bool | tuple[str, ...]
+
+
+class Effect(StrEnum):
+    """What a call does to the world; the gate asks other things of each."""
+
+    MAKE = "make"
+    CHANGE = "change"
+    DESTROY = "destroy"
+
+
+class Shows(StrEnum):
+    """How the effect of a *once* call is seen by a look.
+
+    A part in its slot, power, rest; of a host that outlives its machines: the stage that its name
+    tells (`mark`), that it is being wiped, or nothing at all.
+    """
+
+    PART = "part"
+    POWER = "power"
+    REST = "rest"
+    MARK = "mark"
+    WIPE = "wipe"
+    NOTHING = "nothing"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One call to a provider, fully described: `do` needs nothing else.
+
+    `kind` is the provider's word for it (`server.create`). A *once* call is recorded before it is
+    sent and is never repeated until it is sure that it had no effect; every other call may be done
+    again after any break. `fact` is kept in the record with its date once the call is done, because
+    no look shows it. `args` name everything that matters to a reader of the plan, and no secrets.
+    `aim` is the stage that a host's name tells once this call had its effect; `witness` is what the
+    host showed before, that a wipe changes.
+    """
+
+    kind: str
+    slot: Slot
+    zone: Zone
+    effect: Effect
+    target: PartId | None = None
+    attempt: int = 0
+    once: bool = False
+    shows: Shows = Shows.PART
+    fact: str = ""
+    aim: str = ""
+    witness: str = ""
+    args: tuple[tuple[str, Argument], ...] = ()
+
+    def arg(self, name: str) -> Argument | None:
+        """Return one argument, or None where the call has none of this name."""
+        return next((value for key, value in self.args if key == name), None)
+
+    def __str__(self) -> str:
+        """Return the call in a line: its kind, target and slot."""
+        aim = self.target or f"for {self.slot}"
+        return f"{self.kind} {aim}"
+
+
+class Refusal(StrEnum):
+    """Why a provider definitely did not do what was asked; each class has one answer of ours."""
+
+    BUSY = "busy"
+    RATE = "rate"
+    STOCK = "out_of_stock"
+    QUOTA = "quota"
+    WRONG_STATE = "wrong_state"
+    INVALID = "invalid"
+    DENIED = "denied"
+    NOT_SENT = "not_sent"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """The call had its effect: `parts` as they stand now, `gone` the ids that are no more.
+
+    `missing` says that nothing was removed now, because those ids were not found (a 404): that is
+    one sighting of their absence, and proves it no more than any other.
+    """
+
+    parts: tuple[Part, ...] = ()
+    gone: tuple[PartId, ...] = ()
+    missing: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refused:
+    """The call certainly had no effect; `after` says when the provider would be asked again.
+
+    `room` is how many of the hosts of an order that is too large could be had now.
+    """
+
+    why: Refusal
+    text: str
+    after: timedelta | None = None
+    room: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unknown:
+    """Nobody can say whether the call had, or will have, its effect: only a fresh look can."""
+
+    text: str
+
+
+Outcome = Done | Refused | Unknown

@@ -1,0 +1,152 @@
+"""Commands: the few things that a decision can ask for, as values, each with its reason."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId, PartId, TurnId
+
+from .fleet import FleetRow, Order
+from .host import Host
+from .machine import Machine, Offer
+from .phases import Goal
+from .resource import Part, Scope
+from .snapshot import Suspect
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """Something that changed, written in the transaction of the change itself.
+
+    `host` is the one that the machine has, or the one that it is about where no machine has it.
+    """
+
+    kind: str
+    at: datetime
+    fleet: FleetName
+    turn: TurnId
+    machine: MachineId | None = None
+    host: HostId | None = None
+    reason: str = ""
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Next:
+    """What happens next to a machine: the kind of step, its detail, and when (None: at once)."""
+
+    step: str
+    detail: str = ""
+    at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What decide() says of one machine: the reason for its state, what blocks it, what is next."""
+
+    machine: MachineId
+    reason: str
+    blocker: str = ""
+    next: Next = Next(step="nothing")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tend:
+    """Save this machine's record if it changed, look or probe, and advance it to a goal.
+
+    `ask` says that its host is asked whether it is busy.
+    """
+
+    machine: Machine
+    changed: bool
+    events: tuple[Event, ...]
+    verdict: Verdict
+    goal: Goal | None = None
+    probe: bool = False
+    ask: bool = False
+    close: tuple[Scope, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeepRow:
+    """Save the fleet's row, with events, new machines (one for each offer) and wishes taken.
+
+    `named` are the ids of the first of the new machines; the others get fresh ones.
+    `adopted` are records for parts that were foreign or unexplained; the marks of `installations`
+    are ours from then on.
+    """
+
+    row: FleetRow
+    inserts: tuple[Offer, ...] = ()
+    named: tuple[MachineId, ...] = ()
+    adopted: tuple[Machine, ...] = ()
+    installations: tuple[InstallationId, ...] = ()
+    events: tuple[Event, ...] = ()
+    wishes: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeepLedger:
+    """Write suspects that were seen, and take out those that are gone or explained."""
+
+    suspects: tuple[Suspect, ...] = ()
+    cleared: tuple[PartId, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reclaim:
+    """Remove parts that no record explains: `ghost` stands for the machine that they name."""
+
+    ghost: Machine
+    parts: tuple[Part, ...]
+    suspects: tuple[Suspect, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Take:
+    """Tie this host to this machine, and keep its record; before anything else about either."""
+
+    host: Host
+    machine: MachineId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loose:
+    """Loosen the tie of a machine that took another host, or none, once that is recorded."""
+
+    host: HostId
+    machine: MachineId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeepHost:
+    """Keep a host's record: somebody wished something of it."""
+
+    host: Host
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrderHosts:
+    """Order hosts, all or none; the fleet's row names them already."""
+
+    orders: tuple[Order, ...]
+
+
+Command = Tend | KeepRow | KeepLedger | Reclaim | Take | Loose | KeepHost | OrderHosts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What one turn of one fleet comes to: commands in order, and a word on the fleet as a whole.
+
+    `recalled` are machines in flight that are wanted no longer: nothing more is made for them.
+    `condition` is empty when all is well; `due` is when the next decision may differ without any
+    new observation (a deadline, a retry); `expecting` says that something is on its way.
+    """
+
+    commands: tuple[Command, ...] = ()
+    condition: str = ""
+    verdicts: tuple[Verdict, ...] = ()
+    due: datetime | None = None
+    expecting: bool = False
+    alarms: tuple[str, ...] = ()
+    recalled: tuple[MachineId, ...] = ()

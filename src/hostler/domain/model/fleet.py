@@ -1,0 +1,217 @@
+"""Fleet: what somebody asked for, and what is remembered about asking for it."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from hostler.domain.ids import AccountName, FleetName, MachineId
+from hostler.domain.policy.revisions import Revision
+
+from .machine import Hold, Offer
+
+_S = timedelta(seconds=1)
+_MIN = timedelta(minutes=1)
+_HOUR = timedelta(hours=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timers:
+    """How long things may take, with the defaults of docs/reference/settings.md."""
+
+    admit: timedelta = 10 * _MIN
+    start: timedelta = 10 * _MIN
+    stop: timedelta = 10 * _MIN
+    drain: timedelta = 1 * _HOUR
+    keep_broken: timedelta = timedelta(0)
+    max_age: timedelta | None = None
+    absence_gap: timedelta = 20 * _S
+    look_limit: timedelta = 60 * _S
+    grace: timedelta = 15 * _MIN
+    sighting_gap: timedelta = 60 * _S
+    stock_memory: timedelta = 5 * _MIN
+    wave_window: timedelta = 5 * _MIN
+    probe_every: timedelta = 2 * _S
+    longest_hold: timedelta = 72 * _HOUR
+    tries: tuple[timedelta, ...] = (30 * _S, 2 * _MIN, 5 * _MIN)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caps:
+    """Limits on what nobody asked for; they can be set, and cannot be switched off.
+
+    `per_sweep` and `per_hour` are numbers of destroyed parts or machines; `share` is the part of
+    the fleet, at least one machine, that may be destroyed in `share_window`; all three count
+    sweep, repair and replace together. `creates` bounds creation attempts per hour, whatever
+    fails (None: 30, or 6 × size). `stuck` machines may be over the maximum at most.
+    """
+
+    per_sweep: int = 5
+    per_hour: int = 20
+    share: float = 0.10
+    share_window: timedelta = 1 * _MIN
+    creates: int | None = None
+    stuck: int = 3
+
+
+class ProbeKind(StrEnum):
+    """How it is known that a machine that is up is also usable."""
+
+    API = "api"
+    TCP = "tcp"
+    COMMAND = "command"
+    SSH = "ssh"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probe:
+    """The readiness probe of a fleet; `command` runs on our side with HOSTLER_ADDRESS set.
+
+    `commands` run on a host that outlives its machines, over SSH, before it counts as ready; on
+    `broken_on` hosts they fail, and work on none, until they are held to be at fault themselves.
+    `busy` runs there before what runs on a machine that was ready is ended: 0 means that it is
+    busy, 1 that it is not.
+    """
+
+    kind: ProbeKind = ProbeKind.API
+    port: int = 22
+    command: tuple[str, ...] = ()
+    timeout: timedelta = 5 * _S
+    user: str = "root"
+    commands: tuple[str, ...] = ()
+    broken_on: int = 2
+    busy: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fleet:
+    """What the fleet file asks for. `offers` are tried in order; `template` is a digest.
+
+    `renews` says who makes up for a machine that is lost: we, up to the size; or, where it is
+    False, whoever asked for each machine by itself (see resize.py and docs/decisions/0009).
+    """
+
+    name: FleetName
+    account: AccountName
+    size: int
+    offers: tuple[Offer, ...]
+    maximum: int | None = None
+    surge: int = 1
+    template: str = ""
+    reclaim: bool = False
+    replace_outdated: bool = False
+    protected: bool = False
+    renews: bool = True
+    probe: Probe = Probe()
+    timers: Timers = Timers()
+    caps: Caps = Caps()
+
+    def most(self, size: int) -> int:
+        """Return the maximum in force for a wished size."""
+        return self.maximum if self.maximum is not None else size + max(5, size // 2)
+
+    def creates_per_hour(self, size: int) -> int:
+        """Return the bound on creation attempts in any hour (invariant S4).
+
+        Where each machine is asked for by itself, jobs may use up one after the other.
+        """
+        if self.caps.creates is not None:
+            return self.caps.creates
+        return max(30, 6 * size) if self.renews else max(120, 12 * self.most(size))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setback:
+    """What is remembered against an offer: failures in a row, or empty shelves, until when.
+
+    `count` is how many tries failed in a row, also those before the shelves were empty.
+    """
+
+    offer: Offer
+    why: str
+    until: datetime
+    count: int = 1
+    stock: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """A host that was ordered: the id that its name bears, kept before the order is sent.
+
+    `missing` is the beginning of the first look that had to show it, and lacked it.
+    """
+
+    id: MachineId
+    offer: Offer
+    at: datetime
+    missing: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sized:
+    """From when on a fleet was wanted to have how many machines."""
+
+    at: datetime
+    size: int
+
+
+WELL = "all is well"
+"""What is said where a fleet's condition ends."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetRow:
+    """What the store keeps of a fleet; new machines are inserted by saving it, and only so.
+
+    `size` is the wished size where somebody wished one, else None (the file's); `grown` is the
+    number of the newest wish for machines by name that was granted. The tuples of times are the
+    durable windows behind the caps: creation attempts, destructions that nobody asked for, and
+    losses. Where hosts may be ordered, `orders` are those of the last day, and `sizes` the demand
+    of the past weeks. `revision` is what is known of the list of commands in force.
+    """
+
+    name: FleetName
+    created: datetime
+    version: int = 0
+    size: int | None = None
+    serial: int = 0
+    grown: int = 0
+    setbacks: tuple[Setback, ...] = ()
+    creations: tuple[datetime, ...] = ()
+    destructions: tuple[datetime, ...] = ()
+    losses: tuple[datetime, ...] = ()
+    pause: Hold | None = None
+    condition: str = ""
+    orders: tuple[Order, ...] = ()
+    sizes: tuple[Sized, ...] = ()
+    revision: Revision = Revision()
+
+    def wished(self, fleet: Fleet) -> int:
+        """Return the size in force: the wish, or the file's."""
+        return fleet.size if self.size is None else self.size
+
+    def setback(self, offer: Offer) -> Setback | None:
+        """Return what is remembered against this offer, or None."""
+        return next((s for s in self.setbacks if s.offer == offer), None)
+
+    def with_setback(self, setback: Setback) -> "FleetRow":
+        """Return the row with this memory in place of an older one of the same offer."""
+        others = tuple(s for s in self.setbacks if s.offer != setback.offer)
+        return replace(self, setbacks=(*others, setback))
+
+    def sold_out(self, offer: Offer, why: str, until: datetime) -> "FleetRow":
+        """Return the row with empty shelves noted; failures before them stay, and their pause."""
+        older = self.setback(offer)
+        failed = older.count if older is not None else 0
+        if older is not None and not older.stock:
+            until = max(until, older.until)
+        setback = Setback(offer=offer, why=why, until=until, count=failed, stock=True)
+        return self.with_setback(setback)
+
+    def without_setback(self, offer: Offer) -> "FleetRow":
+        """Return the row with the offer's record clean again."""
+        return replace(self, setbacks=tuple(s for s in self.setbacks if s.offer != offer))
+
+
+def recent(times: tuple[datetime, ...], now: datetime, window: timedelta) -> tuple[datetime, ...]:
+    """Return the times that lie within a window before now; a later time counts as now."""
+    return tuple(at for at in times if now - at < window)

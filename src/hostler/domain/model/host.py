@@ -1,0 +1,216 @@
+"""Host: what outlives machines (a Mac, a box in a rack), with goals and memory of its own.
+
+Created servers have none. A leased or owned host is recorded here from its first claim on; which
+machine holds it is told by the store's ties alone.
+"""
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from hostler.domain.ids import AccountName, Epoch, FleetName, HostId, MachineId, PartId, Zone
+from hostler.domain.policy.drift import Drift
+from hostler.domain.policy.host_keys import Pin
+from hostler.domain.policy.remediation import Trouble
+from hostler.domain.policy.revisions import Tried
+
+from .calls import Call
+from .machine import Asked, Offer
+from .resource import Part, Slot
+
+HOST = Slot("host")
+"""The slot that a host fills in its own record."""
+
+
+class HostCondition(StrEnum):
+    """How a host stands with us.
+
+    *coming* was ordered and is not delivered yet; *free* is proved clean and can be taken; *held*
+    is a machine's; *dirty* may hold anybody's disk; *wiping* was seen being reinstalled; *gone* is
+    not there any more.
+    """
+
+    COMING = "coming"
+
+    FREE = "free"
+    HELD = "held"
+    DIRTY = "dirty"
+    WIPING = "wiping"
+    QUARANTINED = "quarantined"
+    RETIRING = "retiring"
+    GONE = "gone"
+
+
+class HostGoal(StrEnum):
+    """What is wanted of a host, apart from any machine on it; *pooled* is without a wipe yet."""
+
+    WIPED = "wiped"
+    OFF = "off"
+    RETIRED = "retired"
+    POOLED = "pooled"
+
+
+class HostOrigin(StrEnum):
+    """Whose idea the host was: somebody put it into a pool, or we ordered it."""
+
+    POOL = "pool"
+    ORDERED = "ordered"
+
+
+class ReleasePolicy(StrEnum):
+    """What somebody said about the host's end: give it up when released, or keep it in the pool."""
+
+    TERMINATE = "terminate"
+    KEEP = "keep"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Host:
+    """One host: whose it was last, its strikes, wipe proof, paid window and unsure calls.
+
+    `order` is the id of the order that brought it, `buyer` the fleet that ordered it.
+    `pool` is the prefix of the names that free hosts of its pool bear; `image` is what it is wiped
+    to; `wiped` is when a proved wipe was seen finished, None while its disk may be anybody's;
+    `wiping` is when that wipe was first seen; `witness` is what changes with a wipe, as last seen;
+    `adopted` says that it is taken over from another installation, whose name it may still bear;
+    `cleaned` is when a proved wipe was last seen finished, whatever happened since; `pin` is its
+    host key, `applied` the digest of the commands that it carries, `trouble` and `drift` what
+    failed, `tried` how the newest run of a list came out; `struck` are the digests of the lists
+    that some of the strikes came of, one for each.
+    `late` is the machine of which the host shows a name that came too late, as long as it does;
+    `missing` is the beginning of the first look that lacked it; `scheduled` is when the provider
+    will delete it. `price` is euros per hour, `spent` euros up to `billed_from`.
+    """
+
+    id: HostId
+    account: AccountName
+    zone: Zone
+    version: int = 0
+    condition: HostCondition = HostCondition.DIRTY
+    since: datetime | None = None
+    machine: MachineId | None = None
+    order: MachineId | None = None
+    buyer: FleetName | None = None
+    fleet: FleetName | None = None
+    goal: HostGoal | None = None
+    origin: HostOrigin = HostOrigin.POOL
+    policy: ReleasePolicy | None = None
+    pool: str = ""
+    type: str = ""
+    image: str = ""
+    name: str = ""
+    observed: str = ""
+    adopted: bool = False
+    strikes: int = 0
+    quarantined_until: datetime | None = None
+    wiped: datetime | None = None
+    wiping: datetime | None = None
+    witness: str = ""
+    cleaned: datetime | None = None
+    pin: Pin | None = None
+    applied: str = ""
+    trouble: Trouble = Trouble()
+    drift: Drift = Drift()
+    tried: Tried = Tried()
+    struck: tuple[str, ...] = ()
+    late: MachineId | None = None
+    missing: datetime | None = None
+    delivered: datetime | None = None
+    paid_until: datetime | None = None
+    scheduled: datetime | None = None
+    commitment: str = ""
+    price: float = 0.0
+    spent: float = 0.0
+    billed_from: datetime | None = None
+    least_on: timedelta = timedelta(0)
+    least_off: timedelta = timedelta(0)
+    asked: tuple[Asked, ...] = ()
+    tries: int = 0
+    again: datetime | None = None
+    blind: datetime | None = None
+    error: str = ""
+    reason: str = ""
+
+    def last_asked(self, kind: str) -> Asked | None:
+        """Return the newest *once* call of this kind, or None."""
+        return next((asked for asked in self.asked if asked.kind == kind), None)
+
+    def with_asked(self, asked: Asked) -> "Host":
+        """Return the record with this call as the newest of its kind."""
+        others = tuple(entry for entry in self.asked if entry.kind != asked.kind)
+        return replace(self, asked=(*others, asked))
+
+    def now(self, condition: HostCondition, at: datetime, reason: str = "") -> "Host":
+        """Return the record in a condition; staying in it keeps its time."""
+        if condition is self.condition:
+            return self
+        return replace(self, condition=condition, since=at, reason=reason or self.reason)
+
+    def quarantined(self, now: datetime) -> bool:
+        """Tell whether the host must be left alone because it failed too often."""
+        until = self.quarantined_until
+        return until is not None and now < until
+
+    @property
+    def retires(self) -> bool:
+        """Whether the host is given up, and not put into its pool, when a machine lets go of it."""
+        if self.policy is ReleasePolicy.TERMINATE:
+            return True
+        return self.origin is HostOrigin.ORDERED and self.policy is not ReleasePolicy.KEEP
+
+
+CALLED_BACK = timedelta(hours=2)
+"""How much paid time a host must have left to be called back from its end."""
+
+
+def may_come_back(host: Host, now: datetime) -> bool:
+    """Tell whether a host that is given up may serve on: it is paid for, and nobody retired it."""
+    if host.condition is not HostCondition.RETIRING or host.origin is not HostOrigin.ORDERED:
+        return False
+    paid = host.paid_until is not None and host.paid_until - now >= CALLED_BACK
+    return paid and host.policy is None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Free:
+    """A host that a machine of an offer may take now: `clean` if nobody used it since its wipe."""
+
+    part: Part
+    offer: Offer
+    record: Host | None = None
+    clean: bool = False
+
+    @property
+    def id(self) -> HostId:
+        """The host's id."""
+        return HostId(self.part.id)
+
+
+def tenancy(host: HostId, machine: MachineId) -> PartId:
+    """Return the id of the part that a machine's tenancy of a host is.
+
+    The tenancy is the part, not the host: a host that is taken again is another part, so that
+    nothing that is asked about one tenancy can ever mean the next.
+    """
+    return PartId(f"{host}#{machine}")
+
+
+def host_of(part: PartId) -> HostId:
+    """Return the host of a tenancy."""
+    return HostId(part.partition("#")[0])
+
+
+def ask_host(host: Host, call: Call, at: datetime, epoch: Epoch) -> Host:
+    """Return the record that must be saved before a *once* call is sent."""
+    asked = Asked(
+        kind=call.kind,
+        slot=call.slot,
+        attempt=call.attempt,
+        at=at,
+        epoch=epoch,
+        shows=call.shows,
+        aim=call.aim,
+        witness=call.witness,
+        name=str(call.arg("name") or ""),
+    )
+    return host.with_asked(asked)

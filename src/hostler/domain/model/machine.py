@@ -1,0 +1,285 @@
+"""Machine: our record of one promise to have a host, and everything that is durable about it."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from hostler.domain.ids import Epoch, FleetName, HostId, MachineId, PartId, Zone
+
+from .calls import Call, Refusal, Shows
+from .phases import PHASES, Goal, Phase
+from .resource import Slot
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Offer:
+    """What a provider sells: a type, in a zone, started from an image."""
+
+    type: str
+    zone: Zone
+    image: str = ""
+
+    def __str__(self) -> str:
+        """Return the offer in a line."""
+        return f"{self.type} in {self.zone}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """An id that was ours in a slot: since when, and since when complete looks lack it.
+
+    `since` is the time of the definite answer, or of the look that first showed it; a look begun
+    before `since` + settle says nothing against it. `removed` is the time of a definite answer
+    that it is no more; a look begun before that + settle says nothing against that either.
+    `missing` says that this answer only did not find it, which is one sighting of its absence.
+    `absent` is the beginning of the first look that could have shown it and did not; `gone` says
+    that its absence is confirmed.
+    """
+
+    id: PartId
+    zone: Zone
+    since: datetime
+    attempt: int = 0
+    removed: datetime | None = None
+    missing: bool = False
+    absent: datetime | None = None
+    gone: bool = False
+
+    @property
+    def was_removed(self) -> bool:
+        """Tell whether an answer said that a call removed it, not only that it was not found."""
+        return self.removed is not None and not self.missing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """What the record knows of one slot: attempts handed out, the bound id, all ids ever ours."""
+
+    slot: Slot
+    attempt: int = 0
+    bound: PartId | None = None
+    known: tuple[Known, ...] = ()
+
+
+class Fate(StrEnum):
+    """How a *once* call stands in the record."""
+
+    OPEN = "open"
+    DONE = "done"
+    REFUSED = "refused"
+    LAPSED = "lapsed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A *once* call, saved before it was sent; `open` until an answer or a look closes it.
+
+    `name` is the one that a host is put back under: what has another in the pool has it of others.
+    """
+
+    kind: str
+    slot: Slot
+    attempt: int
+    at: datetime
+    epoch: Epoch
+    shows: Shows
+    fate: Fate = Fate.OPEN
+    closed: datetime | None = None
+    aim: str = ""
+    witness: str = ""
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact:
+    """What no look can show (user data set, probe passed), with its date."""
+
+    name: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Doubt:
+    """A loss that was seen but is not yet believed: what, and the beginning of its first look."""
+
+    what: str
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hold:
+    """Leave this alone until then, because: stops destructive acts and deadlines, not observing."""
+
+    until: datetime
+    why: str
+    actor: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """Somebody wished that this machine goes; `now` skips the drain."""
+
+    at: datetime
+    actor: str
+    why: str
+    now: bool = False
+
+
+_SWITCHES = frozenset({Shows.POWER, Shows.MARK})
+
+RESTED = "rested"
+"""The fact that says since when a machine was last seen to rest."""
+
+
+RETIRE = "retire"
+"""The fact that a machine's host is given up when the machine goes."""
+
+RETIRE_ASKED = "retire_asked"
+"""The fact that somebody asked for that, so that the host is not called back."""
+
+
+LEFT = "left"
+"""How the fact begins that a machine let go of a host, which its name may still reach."""
+
+LOCKED = "locked"
+"""The fact that the provider locked the main part: nothing of it can be removed until it is not."""
+
+
+class Origin(StrEnum):
+    """How the record came to be."""
+
+    MADE = "made"
+    ADOPTED = "adopted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """One tenancy, from the wish to its confirmed end. `version` 0 was never saved.
+
+    `since` is when the phase was entered; `again` is when the next call may be made; `blind` is
+    since when an outcome is unknown, so that only a look begun later allows another call;
+    `template` is the digest of the fleet's machine template that it was made from; `price` is
+    euros per hour, `spent` euros up to `billed_from`.
+    """
+
+    id: MachineId
+    fleet: FleetName
+    serial: int
+    created: datetime
+    phase: Phase
+    since: datetime
+    offer: Offer
+    version: int = 0
+    goal: Goal = Goal.PRESENT
+    reason: str = ""
+    template: str = ""
+    observed: str = ""
+    origin: Origin = Origin.MADE
+    host: HostId | None = None
+    places: tuple[Place, ...] = ()
+    asked: tuple[Asked, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    tries: int = 0
+    again: datetime | None = None
+    blind: datetime | None = None
+    doubt: Doubt | None = None
+    hold: Hold | None = None
+    ending: Ending | None = None
+    was_ready: datetime | None = None
+    cleaned: datetime | None = None
+    stuck: bool = False
+    refused: Refusal | None = None
+    error: str = ""
+    address: str = ""
+    price: float = 0.0
+    spent: float = 0.0
+    billed_from: datetime | None = None
+
+    def place(self, slot: Slot) -> Place:
+        """Return what is known of one slot, empty where nothing is."""
+        for place in self.places:  # asked so often that a generator would be felt
+            if place.slot == slot:
+                return place
+        return Place(slot=slot)
+
+    def bound(self, slot: Slot) -> PartId | None:
+        """Return the id that is tied to this slot for good, or None."""
+        for place in self.places:
+            if place.slot == slot:
+                return place.bound
+        return None
+
+    def fact(self, name: str) -> datetime | None:
+        """Return when this fact was recorded, or None."""
+        return next((fact.at for fact in self.facts if fact.name == name), None)
+
+    def without_fact(self, name: str) -> "Machine":
+        """Return the record without this fact."""
+        return replace(self, facts=tuple(fact for fact in self.facts if fact.name != name))
+
+    def last_asked(self, slot: Slot, kind: str) -> Asked | None:
+        """Return the newest *once* call of this kind for this slot, or None."""
+        return next((a for a in self.asked if a.slot == slot and a.kind == kind), None)
+
+    @property
+    def woken(self) -> bool:
+        """Whether it rested since its main part was last asked to be switched on."""
+        rested = self.fact(RESTED)
+        powered = (asked.at for asked in self.asked if asked.shows in _SWITCHES)
+        return rested is not None and all(at <= rested for at in powered)
+
+    def with_place(self, place: Place) -> "Machine":
+        """Return the record with one slot's entry replaced, slots in order."""
+        others = tuple(p for p in self.places if p.slot != place.slot)
+        return replace(self, places=tuple(sorted((*others, place), key=lambda p: p.slot)))
+
+    def with_asked(self, asked: Asked) -> "Machine":
+        """Return the record with this call as the newest of its kind and slot."""
+        key = (asked.slot, asked.kind)
+        others = tuple(a for a in self.asked if (a.slot, a.kind) != key)
+        return replace(self, asked=(*others, asked))
+
+    def with_fact(self, name: str, at: datetime) -> "Machine":
+        """Return the record with this fact, its date the newest."""
+        others = tuple(f for f in self.facts if f.name != name)
+        return replace(self, facts=(*others, Fact(name=name, at=at)))
+
+    def held(self, now: datetime) -> bool:
+        """Tell whether a hold is in force."""
+        return self.hold is not None and now < self.hold.until
+
+    @property
+    def wanted(self) -> bool:
+        """Whether it counts towards the wished size."""
+        return PHASES[self.phase].wanted and self.ending is None
+
+    @property
+    def in_maximum(self) -> bool:
+        """Whether it counts towards the fleet's maximum; what is stuck in its end does not."""
+        return PHASES[self.phase].maximum and not self.stuck
+
+    def elapsed(self, now: datetime, jumped: datetime | None = None) -> timedelta:
+        """Return how long it has been in its phase, counted anew from a jump of the clock."""
+        start = max(self.since, jumped) if jumped else self.since
+        return max(now - start, timedelta(0))
+
+    def ids(self) -> tuple[PartId, ...]:
+        """Return every id that is or was ours and is not confirmed gone, in slot order."""
+        return tuple(k.id for place in self.places for k in place.known if not k.gone)
+
+
+def ask(machine: Machine, call: Call, at: datetime, epoch: Epoch) -> Machine:
+    """Return the record that must be saved before a *once* call is sent."""
+    place = machine.place(call.slot)
+    grown = replace(place, attempt=max(place.attempt, call.attempt))
+    asked = Asked(
+        kind=call.kind,
+        slot=call.slot,
+        attempt=call.attempt,
+        at=at,
+        epoch=epoch,
+        shows=call.shows,
+        aim=call.aim,
+        witness=call.witness,
+    )
+    return machine.with_place(grown).with_asked(asked)

@@ -1,0 +1,37 @@
+"""Traits: what a provider's machines are like, as far as decisions depend on it."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from hostler.domain.ids import Zone
+
+from .resource import Slot
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Traits:
+    """How this provider's machines behave.
+
+    `main` is the slot whose part must be up; `kinds` are all kinds of part that its looks list, in
+    the order in which they are listed; `settle` bounds how long effects and listings may lag, with
+    `settles` for single kinds of call; `rests` says whether a machine may be kept while off;
+    `created` whether machines are made (and destroyed) rather than switched; `floor` is the least
+    time that is paid for; `hosts` is the kind of the parts that are hosts, where machines are
+    tenancies of hosts that outlive them.
+    """
+
+    main: Slot = Slot("server")
+    kinds: tuple[str, ...] = ("server",)
+    settle: timedelta = timedelta(seconds=60)
+    settles: tuple[tuple[str, timedelta], ...] = ()
+    rests: bool = False
+    created: bool = True
+    hosts: str = ""
+    floor: timedelta = timedelta(0)
+    deadline: timedelta = timedelta(seconds=20)
+    page: int = 100
+    zones: tuple[Zone, ...] = ()
+
+    def settle_of(self, kind: str) -> timedelta:
+        """Return the settle time of one kind of call, or the general one."""
+        return next((time for name, time in self.settles if name == kind), self.settle)

@@ -1,0 +1,197 @@
+"""Seen: one look at the world, the records and the clock, frozen; the only input of decide()."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from hostler.domain.ids import (
+    Epoch,
+    FleetName,
+    HostId,
+    InstallationId,
+    MachineId,
+    PartId,
+    TurnId,
+    Zone,
+)
+from hostler.domain.policy.purchasing import Limits
+from hostler.domain.policy.revisions import Revision
+
+from .fleet import Fleet, FleetRow
+from .host import Free, Host
+from .inventory import View
+from .machine import Machine
+from .provider import Traits
+from .resource import Part
+
+
+class SuspectClass(StrEnum):
+    """What a part is suspected to be; those below *foreign* are of hosts alone (see strays.py)."""
+
+    STRAY = "stray"
+    FOREIGN = "foreign"
+    PENDING_FRESH = "pending-fresh"
+    PENDING_STALE = "pending-stale"
+    RELEASING_STUCK = "releasing-stuck"
+    DUPLICATE_NAME = "duplicate-name"
+    SCHEDULED = "scheduled-deletion"
+    LOCKED = "locked-or-error"
+    DOUBLE = "double"
+    SET_ASIDE = "set-aside"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suspect:
+    """A part in our scope that no record explains; it stays in the ledger until it is gone.
+
+    `sightings` counts complete looks that showed it, at least a gap apart; `price` is in euros per
+    hour; `cost` is what it has cost so far, from its creation where that is known; `tried` is when
+    its removal was last tried.
+    """
+
+    part: PartId
+    kind: str
+    zone: Zone
+    fleet: FleetName
+    cls: SuspectClass
+    first: datetime
+    last: datetime
+    sightings: int = 1
+    counted: datetime | None = None
+    tried: datetime | None = None
+    created: datetime | None = None
+    owner: str = ""
+    price: float = 0.0
+    cost: float = 0.0
+    blocked: str = ""
+    installation: InstallationId | None = None
+    machine: MachineId | None = None
+
+
+class WishKind(StrEnum):
+    """What a door may ask for."""
+
+    SCALE = "scale"
+    GROW = "grow"
+    END = "end"
+    REST = "rest"
+    WAKE = "wake"
+    HOLD = "hold"
+    UNHOLD = "unhold"
+    PAUSE = "pause"
+    RESUME = "resume"
+    ADOPT = "adopt"
+    RETIRE = "retire"
+    POOL_ADD = "pool_add"
+    POOL_ADOPT = "pool_adopt"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """What a door asks: a size, machines by name, a machine to go, a hold. `number` orders wishes.
+
+    `machines` are the ids that a GROW wish gives to new machines: whoever wished them knows them
+    before they exist, and a wish that is granted twice makes them once. `host` is what POOL_ADD
+    puts into the fleet's pool, POOL_ADOPT makes a machine of under the id in `machines`, and RETIRE
+    gives up where it names no machine; `keep` says that its disk is left as it is.
+    """
+
+    number: int
+    kind: WishKind
+    fleet: FleetName
+    at: datetime
+    actor: str
+    machine: MachineId | None = None
+    machines: tuple[MachineId, ...] = ()
+    size: int | None = None
+    until: datetime | None = None
+    why: str = ""
+    now: bool = False
+    installation: InstallationId | None = None
+    host: HostId | None = None
+    keep: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probed:
+    """The newest readiness probe of a machine: when it began, whether it passed, what was seen.
+
+    `output` is what the commands of a host printed, where any ran; `ended` is when it was over,
+    where that may be long after it began.
+    """
+
+    begun: datetime
+    passed: bool
+    text: str = ""
+    output: str = ""
+    ended: datetime | None = None
+
+
+class Answer(StrEnum):
+    """What a host said to the question whether it is busy; no answer, or a strange one: unknown."""
+
+    BUSY = "busy"
+    FREE = "free"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """An answer, when it was asked for, and what is to be told of it."""
+
+    answer: Answer
+    at: datetime
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """Everything that one turn of one fleet may know.
+
+    `ours` are the installations whose marks are ours (our own first); `foreign` are parts under
+    the fleet's name with other marks; `unexplained` those with our mark that no record and no
+    history explains; `aside` those that are explained, and that no machine can have for now; `late`
+    those whose machine is in our history. `steady` is when this process
+    started or the clock last jumped, `jumped` the latter alone; `took` is when this epoch began.
+    `moving` are machines with calls in flight: they are not touched. Where machines are tenancies,
+    `hosts` are the records of the account's hosts, `ties` say which host a machine has, `free` are
+    the hosts that this fleet's machines may take now, the best ones first, `pool` is how the names
+    in its pool begin, `limits` are those of ordering hosts, None where none may be ordered,
+    `usurped` are hosts with a machine of ours and the name of a tenant that no record knows, and
+    `stirring` hosts with calls in flight. `answers` are what hosts said last to the question
+    whether they are busy. `revision` is what is known of the list of commands by
+    now, and `canaries` are the machines in use that it may be brought to, None: all of them;
+    decide() fills both in.
+    """
+
+    turn: TurnId
+    now: datetime
+    fleet: Fleet
+    row: FleetRow
+    machines: tuple[Machine, ...]
+    view: View
+    traits: Traits
+    epoch: Epoch
+    took: datetime
+    steady: datetime
+    ours: tuple[InstallationId, ...]
+    jumped: datetime | None = None
+    foreign: tuple[Part, ...] = ()
+    unexplained: tuple[Part, ...] = ()
+    aside: tuple[Part, ...] = ()
+    late: tuple[Machine, ...] = ()
+    suspects: tuple[Suspect, ...] = ()
+    wishes: tuple[Wish, ...] = ()
+    moving: frozenset[MachineId] = frozenset()
+    probed: Mapping[MachineId, Probed] = field(default_factory=dict[MachineId, Probed])
+    hosts: Mapping[HostId, Host] = field(default_factory=dict[HostId, Host])
+    ties: Mapping[MachineId, HostId] = field(default_factory=dict[MachineId, HostId])
+    free: tuple[Free, ...] = ()
+    pool: str = ""
+    limits: Limits | None = None
+    usurped: frozenset[HostId] = frozenset()
+    stirring: frozenset[HostId] = frozenset()
+    answers: Mapping[MachineId, Answered] = field(default_factory=dict[MachineId, Answered])
+    revision: Revision = Revision()
+    canaries: frozenset[MachineId] | None = None

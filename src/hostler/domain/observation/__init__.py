@@ -1,0 +1,1 @@
+"""What records, answers and looks prove together."""

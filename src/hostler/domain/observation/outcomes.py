@@ -1,0 +1,194 @@
+"""Fold: how the outcome of a call changes the record and the parts. Pure."""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from hostler.domain.ids import FleetName, InstallationId, MachineId, PartId, jitter
+from hostler.domain.model.calls import Call, Done, Effect, Outcome, Refusal, Refused, Shows, Unknown
+from hostler.domain.model.machine import Asked, Fate, Known, Machine
+from hostler.domain.model.resource import Condition, Mark, Part
+from hostler.domain.model.stages import TENANT
+
+_SECOND = timedelta(seconds=1)
+_HALF = timedelta(milliseconds=500)
+_BLIND = (1 * _SECOND, 2 * _SECOND, 5 * _SECOND, 15 * _SECOND)
+_NEVER = frozenset({Refusal.STOCK, Refusal.QUOTA, Refusal.INVALID, Refusal.DENIED})
+
+
+def fold(machine: Machine, call: Call, outcome: Outcome, now: datetime) -> Machine:
+    """Return the record after the outcome of a call: ids bound, facts dated, next try set."""
+    match outcome:
+        case Done():
+            return _done(machine, call, outcome, now)
+        case Refused():
+            return _refused(machine, call, outcome, now)
+        case Unknown():
+            return _unknown(machine, call, outcome, now)
+
+
+def _done(machine: Machine, call: Call, done: Done, now: datetime) -> Machine:
+    after = _removed(_closed(machine, call, proof(call), now), done, now)
+    for part in done.parts:
+        after = _keep(after, part, call, now)
+    if call.fact:
+        after = after.with_fact(call.fact, now)
+    return replace(after, tries=0, again=None, blind=None, error="")
+
+
+def _removed(machine: Machine, done: Done, now: datetime) -> Machine:
+    """Write down the definite answer that these ids are no more."""
+    if not done.gone:
+        return machine
+    places = tuple(
+        replace(
+            place,
+            known=tuple(
+                _no_more(known, now, missing=done.missing) if known.id in done.gone else known
+                for known in place.known
+            ),
+        )
+        for place in machine.places
+    )
+    return replace(machine, places=places)
+
+
+def _no_more(known: Known, now: datetime, *, missing: bool) -> Known:
+    """Date the answer; what was removed before, and then is not found, stays removed."""
+    return replace(known, removed=now, missing=missing and not known.was_removed)
+
+
+def _keep(machine: Machine, part: Part, call: Call, now: datetime) -> Machine:
+    """Write down a part that an answer named; bind it where it was made now for a free slot."""
+    place = machine.place(part.slot)
+    if any(known.id == part.id for known in place.known):
+        return machine
+    known = Known(id=part.id, zone=part.zone, since=now, attempt=call.attempt)
+    bound = place.bound
+    if bound is None and call.effect is Effect.MAKE:
+        bound = part.id
+    return machine.with_place(replace(place, bound=bound, known=(*place.known, known)))
+
+
+def _refused(machine: Machine, call: Call, refused: Refused, now: datetime) -> Machine:
+    after = _closed(machine, call, Fate.REFUSED, now)
+    tries = after.tries + 1
+    pause = refused.after or _pause(refused.why, tries)
+    again = now + pause + jitter(f"{machine.id} {call.kind} {tries} {now.timestamp()}", _HALF)
+    fatal = refused.why in _NEVER and call.effect is not Effect.DESTROY
+    return replace(
+        after,
+        tries=tries,
+        again=again,
+        refused=refused.why if fatal else after.refused,
+        error=f"{call.kind}: {refused.text}",
+    )
+
+
+def _pause(why: Refusal, tries: int) -> timedelta:
+    """Return how long to leave a refused call alone: 1 s while it is busy, later longer."""
+    if why in {Refusal.BUSY, Refusal.RATE, Refusal.NOT_SENT}:
+        return _SECOND * min(1 + tries // 8, 15)
+    return _SECOND * min(2**tries, 60)
+
+
+def _unknown(machine: Machine, call: Call, unknown: Unknown, now: datetime) -> Machine:
+    tries = machine.tries + 1
+    pause = _BLIND[min(tries, len(_BLIND)) - 1]
+    return replace(
+        _given_up(machine, call, now),
+        tries=tries,
+        again=now + pause + jitter(f"{machine.id} {call.kind} {tries}", _HALF),
+        blind=now,
+        error=f"{call.kind}: {unknown.text}",
+    )
+
+
+def _given_up(machine: Machine, call: Call, now: datetime) -> Machine:
+    """Let settle count from when the answer was given up: until then the call was under way."""
+    asked = machine.last_asked(call.slot, call.kind) if call.once else None
+    return machine if asked is None else machine.with_asked(replace(asked, at=now))
+
+
+def proof(call: Call) -> Fate:
+    """Return how a call stands after a good answer: that a wipe begins, only a look can prove."""
+    return Fate.OPEN if call.shows is Shows.WIPE else Fate.DONE
+
+
+def _closed(machine: Machine, call: Call, fate: Fate, now: datetime) -> Machine:
+    if not call.once:
+        return machine
+    asked = machine.last_asked(call.slot, call.kind)
+    if asked is None:
+        return machine
+    return machine.with_asked(answered(asked, fate, now))
+
+
+def answered(asked: Asked, fate: Fate, now: datetime) -> Asked:
+    """Return a call as its answer leaves it; one that is still open counts from then."""
+    if fate is Fate.OPEN:
+        return replace(asked, at=now)
+    return replace(asked, fate=fate, closed=now)
+
+
+def with_failures(machine: Machine, failed: list[Machine]) -> Machine:
+    """Return the record with every failure of a clean-up told, after calls that went well or not.
+
+    `failed` is the record as each failure left it: the longest pause stands, and all errors.
+    """
+    if not failed:
+        return machine
+    return replace(
+        machine,
+        tries=max(one.tries for one in failed),
+        again=max((one.again for one in failed if one.again), default=None),
+        blind=max((one.blind for one in failed if one.blind), default=None),
+        error="; ".join(dict.fromkeys(one.error for one in failed)),
+    )
+
+
+def fold_parts(parts: tuple[Part, ...], outcome: Outcome) -> tuple[Part, ...]:
+    """Return the parts as a definite answer leaves them; other outcomes change nothing."""
+    if not isinstance(outcome, Done):
+        return parts
+    news = {part.id: part for part in outcome.parts}
+    kept = [news.pop(part.id, part) for part in parts if part.id not in outcome.gone]
+    return (*kept, *news.values())
+
+
+def planned(call: Call, number: int, parts: tuple[Part, ...]) -> Done:
+    """Return the answer that a plan assumes: a made part appears under a placeholder's name.
+
+    A change that names a server hangs its target on that server; a host that is marked shows that
+    mark, unless the mark ends the tenancy.
+    """
+    marked = tuple(_marked(part, call) for part in parts if part.id == call.target)
+    if call.shows is Shows.MARK and call.aim in TENANT and marked:
+        return Done(parts=marked)
+    if call.effect is Effect.DESTROY and call.target is not None:
+        return Done(gone=(call.target,))
+    if call.effect is Effect.MAKE:
+        part = Part(
+            id=PartId(f"<{call.slot} {number}>" if number else f"<{call.slot}>"),
+            slot=call.slot,
+            zone=call.zone,
+            status="planned",
+            condition=Condition.OFF if call.slot.kind == "server" else Condition.FREE,
+        )
+        return Done(parts=(part,))
+    server = call.arg("server")
+    if isinstance(server, str):
+        hung = (part for part in parts if part.id == call.target)
+        busy = Condition.BUSY
+        return Done(parts=tuple(replace(p, owner=PartId(server), condition=busy) for p in hung))
+    return Done()
+
+
+def _marked(part: Part, call: Call) -> Part:
+    notes = (note for note in part.notes if note[0] != "stage")
+    mark = part.mark or Mark(
+        installation=InstallationId("<ours>"),
+        fleet=FleetName(str(call.arg("fleet") or "")),
+        machine=MachineId(str(call.arg("machine") or "")),
+        attempt=0,
+    )
+    return replace(part, mark=mark, notes=(*notes, ("stage", call.aim)))

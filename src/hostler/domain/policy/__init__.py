@@ -1,0 +1,1 @@
+"""Rules on plain values: know ids and times, no record, no look."""

@@ -1,0 +1,1 @@
+"""Read models for people: history and usage."""

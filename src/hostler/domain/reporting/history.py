@@ -1,0 +1,123 @@
+"""Story: what happened to a machine or a fleet, told from its events, a sentence for each."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from hostler.domain.ids import HostId, MachineId, TurnId
+from hostler.domain.model.commands import Event
+from hostler.domain.model.reasons import sentence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One line of a story: when, of whom (neither: the fleet), what, and the turn that did it."""
+
+    at: datetime
+    machine: MachineId | None
+    host: HostId | None
+    kind: str
+    text: str
+    turn: TurnId
+
+
+def tell(event: Event) -> Line:
+    """Return the event as a line; a kind that is not known here is told as it stands."""
+    teller = _TELLERS.get(event.kind, _plainly)
+    return Line(
+        at=event.at,
+        machine=event.machine,
+        host=event.host,
+        kind=event.kind,
+        text=teller(event),
+        turn=event.turn,
+    )
+
+
+def _made(event: Event) -> str:
+    return f"recorded as wanted: {sentence(event.reason)} ({event.detail})"
+
+
+def _moved(event: Event) -> str:
+    way, _, detail = event.detail.partition(": ")
+    before, _, after = way.partition(">")
+    said = sentence(event.reason)
+    more = f" ({detail})" if detail and detail != said else ""
+    return f"{before} → {after}: {said}{more}"
+
+
+def _asked(event: Event) -> str:
+    return f"about to ask the provider: {event.detail or event.reason}"
+
+
+def _done(event: Event) -> str:
+    return f"done: {event.detail or event.reason}"
+
+
+def _removed(event: Event) -> str:
+    return f"removed: {event.detail or event.reason}"
+
+
+def _refused(event: Event) -> str:
+    return f"the provider refused {event.reason}: {event.detail}".removesuffix(": ")
+
+
+def _unknown(event: Event) -> str:
+    return f"nobody can say whether {event.reason} had its effect: {event.detail}"
+
+
+def _barred(event: Event) -> str:
+    return f"our own gate refused ({event.reason}): {event.detail}"
+
+
+def _condition(event: Event) -> str:
+    return f"the fleet: {event.reason}"
+
+
+def _wish(event: Event) -> str:
+    return f"asked: {event.reason} ({event.detail})".removesuffix(" ()")
+
+
+def _host(event: Event) -> str:
+    return event.detail or sentence(event.reason)
+
+
+def _host_moved(event: Event) -> str:
+    way, _, why = event.detail.partition(": ")
+    before, _, after = way.partition(">")
+    stands = f"{before} → {after}" if before != after else f"is {after}"
+    goal = f", to be {event.reason}" if event.reason else ""
+    return f"the host: {stands}{goal}: {sentence(why)}".removesuffix(": ")
+
+
+def _host_lost(event: Event) -> str:
+    return f"{sentence(event.reason)} ({event.detail})"
+
+
+def _alarm(event: Event) -> str:
+    return f"alarm: {event.detail or sentence(event.reason)}"
+
+
+def _plainly(event: Event) -> str:
+    words = (event.kind.replace("_", " "), event.reason, event.detail)
+    return ": ".join(word for word in words if word)
+
+
+_TELLERS: dict[str, Callable[[Event], str]] = {
+    "made": _made,
+    "moved": _moved,
+    "asked": _asked,
+    "done": _done,
+    "part_removed": _removed,
+    "refused": _refused,
+    "unknown": _unknown,
+    "barred": _barred,
+    "condition": _condition,
+    "wish": _wish,
+    "host": _host,
+    "host_lost": _host_lost,
+    "host_taken": _host_lost,
+    "release_skipped": _host_lost,
+    "alarm": _alarm,
+    "host_moved": _host_moved,
+}

@@ -1,0 +1,92 @@
+"""Usage: for how long machines were paid and used, and how many were wanted when, from records."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from hostler.domain.ids import MachineId
+from hostler.domain.model.machine import Machine
+from hostler.domain.model.money import cost
+from hostler.domain.model.phases import Phase
+from hostler.domain.policy.demand import Demand, demand_of
+
+_HOUR = timedelta(hours=1)
+_USED = frozenset({Phase.READY, Phase.DRAINING})
+
+Image = tuple[datetime, Machine]
+"""A machine's record after a change, and when that was."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """What machines came to: hours paid and used, euros, and euros an hour from now on."""
+
+    machines: int = 0
+    paid_hours: float = 0.0
+    used_hours: float = 0.0
+    cost: float = 0.0
+    price: float = 0.0
+
+    def plus(self, other: "Usage") -> "Usage":
+        """Return both together."""
+        return Usage(
+            machines=self.machines + other.machines,
+            paid_hours=self.paid_hours + other.paid_hours,
+            used_hours=self.used_hours + other.used_hours,
+            cost=self.cost + other.cost,
+            price=self.price + other.price,
+        )
+
+    @property
+    def overhead(self) -> float:
+        """Paid hours that nothing was made of, as a part of the used ones; 0 where none was."""
+        return self.paid_hours / self.used_hours - 1 if self.used_hours else 0.0
+
+
+def usage(images: Iterable[Image], now: datetime) -> Usage:
+    """Return what the machines of these images, in order of time, came to up to now."""
+    total = Usage()
+    for life in lives(images).values():
+        total = total.plus(_of_one(life, now))
+    return total
+
+
+def lives(images: Iterable[Image]) -> dict[MachineId, list[Image]]:
+    """Return each machine's images by themselves."""
+    found = dict[MachineId, list[Image]]()
+    for time, machine in images:
+        found.setdefault(machine.id, []).append((time, machine))
+    return found
+
+
+def _of_one(life: Sequence[Image], now: datetime) -> Usage:
+    ends = (*(time for time, _ in life[1:]), now)
+    spans = [(m, max(0.0, (end - at) / _HOUR)) for (at, m), end in zip(life, ends, strict=True)]
+    newest = life[-1][1]
+    return Usage(
+        machines=1,
+        paid_hours=sum(hours for machine, hours in spans if _is_paid(machine)),
+        used_hours=sum(hours for machine, hours in spans if machine.phase in _USED),
+        cost=cost(newest, now),
+        price=newest.price if _is_paid(newest) else 0.0,
+    )
+
+
+def _is_paid(machine: Machine) -> bool:
+    return machine.price > 0 and machine.billed_from is not None and machine.phase is not Phase.GONE
+
+
+def recorded(images: Iterable[Image], now: datetime) -> Demand:
+    """Return how many machines were wanted when, as far as the images reach back."""
+    changes, wanted = list[tuple[datetime, int]](), 0
+    counted = set[MachineId]()
+    for time, machine in images:
+        is_wanted = machine.wanted
+        if is_wanted and machine.id not in counted:
+            counted.add(machine.id)
+            wanted += 1
+        elif not is_wanted and machine.id in counted:
+            counted.remove(machine.id)
+            wanted -= 1
+        changes.append((time, wanted))
+    return demand_of(changes, max([now, *(time for time, _ in changes[-1:])]))

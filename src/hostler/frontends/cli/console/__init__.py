@@ -1,0 +1,1 @@
+"""Screen, exit codes, options, formats."""

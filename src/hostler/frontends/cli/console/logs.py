@@ -1,0 +1,49 @@
+"""Logs: structlog's events as lines for a person, or as JSON for a program."""
+
+import sys
+from typing import TextIO
+
+import structlog
+
+from .format import clean
+
+LEVELS = ("debug", "info", "warning", "error")
+_NUMBERS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
+
+
+def log_to(stream: TextIO, *, json: bool, level: str = "info") -> None:
+    """Send this process's events to a stream."""
+    last: structlog.types.Processor = (
+        structlog.processors.JSONRenderer()
+        if json
+        else structlog.dev.ConsoleRenderer(
+            colors=stream.isatty(), exception_formatter=structlog.dev.plain_traceback
+        )
+    )
+    traces = [structlog.processors.format_exc_info] if json else []
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso" if json else "%H:%M:%S", utc=json),
+            *traces,
+            *([] if json else [_printable]),
+            last,
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(_NUMBERS[level]),
+        logger_factory=structlog.PrintLoggerFactory(stream),
+        cache_logger_on_first_use=False,
+    )
+
+
+def _printable(_: object, __: str, event: structlog.types.EventDict) -> structlog.types.EventDict:
+    """Let no text from outside steer the terminal."""
+    for key, value in event.items():
+        if isinstance(value, str) and key != "exception":
+            event[key] = clean(value)
+    return event
+
+
+def log_nothing_below(level: str) -> None:
+    """Let commands that print results be quiet: only what is this grave goes to standard error."""
+    log_to(sys.stderr, json=False, level=level)

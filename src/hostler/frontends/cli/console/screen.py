@@ -1,0 +1,87 @@
+"""Screen: where a command prints: a picture for a person, or one JSON object for a program."""
+
+import sys
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+
+import msgspec
+from rich.console import Console, RenderableType
+
+from hostler.config.values import WrongFile
+from hostler.domain.errors import HostlerError
+
+from .exits import exit_of
+from .format import clean
+
+WIDE = 240
+"""Columns where the output is no terminal: nothing is cut."""
+
+
+class Screen:
+    """Standard output for results, standard error for everything else."""
+
+    def __init__(self, *, json: bool = False) -> None:
+        self.json = json
+        self.out, self.err = _console(stderr=False), _console(stderr=True)
+
+    @property
+    def live(self) -> bool:
+        """Whether a person watches."""
+        return self.out.is_terminal and not self.json
+
+    def show(self, picture: RenderableType, value: Mapping[str, object]) -> None:
+        """Print the picture, or the value as one line of JSON."""
+        if self.json:
+            self.line(value)
+        else:
+            self.out.print(picture)
+
+    def line(self, value: Mapping[str, object]) -> None:
+        """Print one line of JSON."""
+        sys.stdout.write(msgspec.json.encode(value).decode() + "\n")
+        sys.stdout.flush()
+
+    def note(self, text: str) -> None:
+        """Say something beside the result; not where a program reads."""
+        if not self.json:
+            self.err.print(clean(text))
+
+    def fail(self, error: HostlerError) -> int:
+        """Say what is wrong and return the exit code."""
+        code = exit_of(error)
+        if self.json:
+            self.line({"error": _error(error, code)})
+        else:
+            self.err.print(clean(f"hostler: {error}"))
+        return int(code)
+
+    @contextmanager
+    def waiting(self, text: str) -> Generator[None]:
+        """Show that something takes a while, where a person watches."""
+        if self.json or not self.err.is_terminal:
+            yield
+            return
+        with self.err.status(text):
+            yield
+
+
+def _console(*, stderr: bool) -> Console:
+    console = Console(stderr=stderr, markup=False, highlight=False, emoji=False)
+    if not console.is_terminal:
+        console = Console(stderr=stderr, markup=False, highlight=False, emoji=False, width=WIDE)
+    return console
+
+
+def _error(error: HostlerError, code: int) -> dict[str, object]:
+    said: dict[str, object] = {
+        "kind": type(error).__name__,
+        "message": str(error),
+        "exit": int(code),
+        "again": error.again,
+    }
+    if isinstance(error, WrongFile):
+        said["faults"] = [
+            {"path": f.path, "value": f.value, "expected": f.expected, "hint": f.hint}
+            for f in error.faults
+        ]
+    return said

@@ -1,0 +1,103 @@
+"""Main: the commands put together, the command line read, and the exit code returned."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import cyclopts
+from cyclopts import App, CycloptsError, Group
+
+from hostler.domain.errors import UsageError
+
+from .console.exits import Exit
+from .console.guard import guarded
+from .console.screen import Screen
+from .context import Outside
+
+Command = Callable[..., int]
+Groups = Mapping[str, Mapping[str, Command]]
+
+GROUPS: Mapping[str, tuple[str, ...]] = {
+    "Keep a fleet": ("run", "check"),
+    "See": ("status", "top", "plan", "explain", "story", "leaks"),
+    "Ask": ("scale", "end", "retire", "hold", "unhold", "pause", "resume", "adopt", "pool"),
+}
+"""Every command of this door, in the order of the help."""
+
+
+def commands(outside: Outside, verb: str = "") -> Groups:
+    """Return the command of this name, or all of them where it names none of ours."""
+    chosen = {name for names in GROUPS.values() for name in names if verb in {"", name}}
+    if not chosen:
+        return commands(outside)
+    return {
+        title: {name: _command(name, outside) for name in names if name in chosen}
+        for title, names in GROUPS.items()
+    }
+
+
+def _command(name: str, outside: Outside) -> Command:
+    """Import one command: nobody should wait for what the others need."""
+    match name:
+        case "run":
+            from .commands.run import Running as Room
+        case "top":
+            from .commands.top import Watching as Room
+        case "check":
+            from .commands.check import Checking as Room
+        case "plan" | "explain":
+            from .commands.plan import Asked as Room
+        case "pool":
+            from .commands.pool import Pooling as Room
+        case "status" | "story" | "leaks":
+            from .commands.status import Reading as Room
+        case _:
+            from .commands.requests import Wishing as Room
+    command: Command = getattr(Room(outside, guarded), name)
+    return command
+
+
+def _version() -> str:
+    from importlib.metadata import version
+
+    return version("hostler")
+
+
+def application(groups: Groups) -> App:
+    """Return the command line with these commands."""
+    app = App(
+        name="hostler",
+        help="Keep hosts: machines that are there when they are wanted, and off the bill when not.",
+        version=_version,
+        help_format="plaintext",
+        default_parameter=cyclopts.Parameter(negative_iterable=()),
+    )
+    for number, (title, found) in enumerate(groups.items()):
+        group = Group(title, sort_key=number)
+        for place, (name, command) in enumerate(found.items()):
+            room, _, inner = name.rpartition(" ")
+            if room:
+                _room(app, room, title, group).command(command, name=inner, sort_key=place)
+            else:
+                app.command(command, name=name, group=group, sort_key=place)
+    return app
+
+
+def _room(app: App, name: str, title: str, group: Group) -> App:
+    """Return the app for commands of two words, such as `fleeting inspect`."""
+    if name not in app:
+        about = f"{title}: commands of its own."
+        app.command(
+            App(name=name, help=about, group=group, help_format="plaintext", version_flags=[])
+        )
+    return app[name]
+
+
+def main(app: App, argv: Sequence[str]) -> int:
+    """Run one command line and return its exit code; programs are told of mistakes as JSON too."""
+    json = "--json" in argv
+    try:
+        code: object = app(
+            list(argv), exit_on_error=False, print_error=not json, result_action="return_value"
+        )
+    except CycloptsError as error:
+        return Screen(json=True).fail(UsageError(str(error))) if json else int(Exit.USAGE)
+    return code if isinstance(code, int) else int(Exit.OK)

@@ -1,0 +1,1 @@
+"""Read models as tables and as JSON."""

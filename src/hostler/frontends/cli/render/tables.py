@@ -1,0 +1,169 @@
+"""Pictures: records as tables that people like to read. Pure: values in, renderables out."""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from hostler.domain.model.machine import Machine
+from hostler.domain.model.money import cost
+from hostler.domain.model.phases import Phase
+from hostler.domain.model.snapshot import Suspect, SuspectClass
+from hostler.domain.reporting.history import Line
+from hostler.frontends.cli.console.format import ago, clean, clock_time, euros
+from hostler.frontends.cli.views.fleet_status import Standing, outlook, trouble
+
+from .as_json import cost_of
+
+STYLES: Mapping[str, str] = {
+    Phase.WANTED: "dim",
+    Phase.STARTING: "yellow",
+    Phase.READY: "green",
+    Phase.DRAINING: "cyan",
+    Phase.STOPPING: "magenta",
+    Phase.RESTING: "blue",
+    Phase.BROKEN: "red bold",
+    Phase.GONE: "dim",
+}
+
+
+def ink(content: str, style: str = "") -> Text:
+    """Return a text in a style; what came from outside can neither style nor steer."""
+    return Text(clean(content), style)
+
+
+def table(*columns: str, title: str = "") -> Table:
+    """Return an empty table in the house's look."""
+    made = Table(box=box.SIMPLE_HEAD, title=title or None, title_justify="left", pad_edge=False)
+    for column in columns:
+        made.add_column(column, overflow="fold")
+    return made
+
+
+def headline(seen: Standing) -> Text:
+    """Return a fleet in a line: what is asked for, what is there, and what is odd.
+
+    What was asked for at an earlier time is not kept.
+    """
+    good = seen.past or (seen.ready == seen.wished and not seen.suspects)
+    how_many = f"{seen.ready} ready" if seen.past else f"{seen.ready} of {seen.wished} ready"
+    text = Text.assemble(
+        (str(seen.fleet.name), "bold"),
+        "  ",
+        (how_many, "green" if good else "yellow"),
+    )
+    others = {phase: n for phase, n in seen.counts.items() if phase != Phase.READY}
+    for phase, number in sorted(others.items()):
+        text.append(f", {number} {phase}", STYLES[phase])
+    if seen.machines:
+        text.append(f"  {euros(seen.cost)} so far", "dim")
+    for odd in _oddities(seen):
+        text.append(f"\n  {odd}", "yellow")
+    return text
+
+
+def _oddities(seen: Standing) -> Iterable[str]:
+    if seen.pause:
+        yield seen.pause
+    elif seen.row is not None and seen.row.condition and not seen.past:
+        yield seen.row.condition
+    if seen.suspects:
+        price = sum(suspect.price for suspect in seen.suspects)
+        yield f"{_many(len(seen.suspects), 'suspect')}, {euros(price)} an hour: see hostler leaks"
+    if seen.wishes:
+        yield f"{_many(len(seen.wishes), 'wish', 'wishes')} not taken yet"
+    if not seen.runs and not seen.past:
+        yield "no engine is running: start one with hostler run"
+
+
+def _many(number: int, one: str, more: str = "") -> str:
+    return f"{number} {one if number == 1 else more or one + 's'}"
+
+
+def status(standings: Iterable[Standing]) -> RenderableType:
+    """Return fleets, one after the other."""
+    return Group(*(part for seen in standings for part in _fleet(seen)))
+
+
+def _fleet(seen: Standing) -> Iterable[RenderableType]:
+    yield headline(seen)
+    if seen.machines:
+        yield machines(seen)
+
+
+def machines(seen: Standing) -> Table:
+    """Return a fleet's machines as a table."""
+    with_hosts = ["host"] if seen.hosts else []
+    made = table(
+        "machine", *with_hosts, "phase", "since", "observed", "offer", "address", "cost", "next"
+    )
+    for entry in seen.machines:
+        made.add_row(
+            ink(entry.id),
+            *(ink((entry.host or "")[:8]) for _ in with_hosts),
+            ink(entry.phase, STYLES[entry.phase]),
+            ago(seen.at - entry.since),
+            ink(entry.observed),
+            ink(str(entry.offer)),
+            ink(entry.address),
+            euros(cost(entry, seen.at)),
+            _next(entry, seen),
+        )
+    return made
+
+
+def _next(entry: Machine, seen: Standing) -> Text:
+    said = ink(outlook(entry, seen.fleet, seen.at, seen.kept_until(entry)))
+    wrong = trouble(entry)
+    if wrong:
+        said.append("; " if said else "")
+        said.append(wrong, "red" if entry.phase is Phase.BROKEN or entry.stuck else "yellow")
+    return said
+
+
+def leaks(suspects: tuple[Suspect, ...], now: datetime, note: str) -> RenderableType:
+    """Return the ledger of suspects, dearest first, with what they come to."""
+    if not suspects:
+        return Group(ink("no suspects", "green"), ink(note, "dim"))
+    made = table(
+        "part", "kind", "zone", "fleet", "class", "age", "owner", "€/h", "so far", "blocked"
+    )
+    for entry in sorted(suspects, key=lambda s: (-cost_of(s, now), s.part)):
+        made.add_row(
+            ink(entry.part),
+            entry.kind,
+            entry.zone,
+            ink(entry.fleet),
+            ink(entry.cls, "red" if entry.cls is SuspectClass.STRAY else "yellow"),
+            ago(now - (entry.created or entry.first)),
+            ink(entry.owner),
+            euros(entry.price),
+            euros(cost_of(entry, now)),
+            ink(entry.blocked or "nothing: it goes next"),
+        )
+    price = sum(suspect.price for suspect in suspects)
+    so_far = sum(cost_of(suspect, now) for suspect in suspects)
+    total = f"{_many(len(suspects), 'suspect')}: {euros(price)} an hour, {euros(so_far)} so far"
+    return Group(made, ink(total, "bold"), ink(note, "dim"))
+
+
+def story(lines: Iterable[Line], now: datetime, *, names: bool) -> RenderableType:
+    """Return events as sentences; the machines' names where the story is a fleet's."""
+    made = Table.grid(padding=(0, 2))
+    for entry in lines:
+        cells = [ink(clock_time(entry.at, now), "dim")]
+        cells += [ink(entry.machine or entry.host or "", "bold")] if names else []
+        made.add_row(*cells, ink(entry.text), ink(entry.turn, "dim"))
+    return made
+
+
+def facts(pairs: Iterable[tuple[str, str]]) -> Table:
+    """Return names and values, a line each; empty values are left out."""
+    made = Table.grid(padding=(0, 2))
+    for name, value in pairs:
+        if value:
+            made.add_row(ink(name, "dim"), ink(value))
+    return made

@@ -1,0 +1,1 @@
+"""Read models, pure: how a fleet or host stands."""

@@ -1,0 +1,174 @@
+"""Load: from the bytes of Init to a group: every fault at once, then its folder, key and file."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import cast
+
+from hostler.config.errors import Fault
+from hostler.config.load import Kinds, load
+from hostler.config.values import Config, WrongFile
+from hostler.domain.errors import ConfigError, StoreHeld
+from hostler.domain.ids import InstallationId
+from hostler.frontends.fleeting.contract import Connector
+from hostler.frontends.fleeting.ssh_key import FILE, KeyPair, kept_pair
+
+from .environment import Overlay
+from .reading import SECRET, Reading
+from .source import ROOT, read_json
+from .state import FLEET_FILE, STORE, USER_DATA, write_private
+from .toml import write_toml
+from .user_data import with_key
+from .values import GroupConfig
+
+_MOST_FAULTS = 50
+_HEAD = """\
+# Made by fleeting-plugin-hostler from the runner's plugin_config; each start writes it anew.
+# Read the group beside the running plugin: hostler status|explain|story|leaks THIS_FILE
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What a group is read in: the environment, where relative paths begin, and who is there.
+
+    `held` tells whether an engine holds a store now, without disturbing it.
+    """
+
+    environment: Mapping[str, str] = field(repr=False)
+    folder: Path
+    root: bool
+    kinds: Kinds
+    held: Callable[[Path], bool]
+
+
+def load_group(content: bytes, connector: Connector, around: Surroundings) -> GroupConfig:
+    """Return the group that `plugin_config` asks for, its folder, key and fleet file made.
+
+    Raises ConfigError with every fault at once, each with the key that a person wrote and what was
+    expected; StoreHeld where another plugin has the folder. No message holds a secret.
+    """
+    reading = _read(content, connector, around)
+    if around.held(reading.state / STORE):
+        raise StoreHeld(
+            f"group {reading.table.name}: another plugin runs on {reading.state}; is there a "
+            "second runner with this name? Each needs a name, or a state_dir, of its own"
+        )
+    return _made(reading, around)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Examined:
+    """A group as it would be, with nothing made: its key may not be there yet."""
+
+    config: Config
+    state: Path
+    environment: Mapping[str, str]
+    key: KeyPair | None
+    max_size: int
+    organization: str = ""
+
+
+def examine_group(content: bytes, connector: Connector, around: Surroundings) -> Examined:
+    """Return the group that `plugin_config` asks for, and make nothing; errors as in `load_group`.
+
+    BadKey where the key that is kept cannot be used.
+    """
+    reading = _read(content, connector, around, make=False)
+    if reading.config is None:
+        raise ConfigError(f"{ROOT} cannot be read")
+    kept = reading.state / FILE
+    key = reading.key or (kept_pair(reading.state) if kept.exists() else None)
+    organization = reading.settings.get("organization")
+    return Examined(
+        config=reading.config,
+        state=reading.state,
+        environment=_environment(reading, around),
+        key=key,
+        max_size=reading.table.max_size,
+        organization=organization.text if organization else "",
+    )
+
+
+def _read(
+    content: bytes, connector: Connector, around: Surroundings, *, make: bool = True
+) -> Reading:
+    reading = Reading(
+        environment=around.environment,
+        folder=around.folder,
+        root=around.root,
+        kinds=around.kinds,
+        connector=connector,
+        make=make,
+    )
+    reading.read(read_json(content))
+    if reading.wrong:
+        raise WrongFile(Path(ROOT), tuple(_told(reading.wrong)))
+    return reading
+
+
+def _told(faults: tuple[Fault, ...]) -> Iterator[Fault]:
+    """Go through the faults that fit into one message."""
+    yield from faults[:_MOST_FAULTS]
+    if len(faults) > _MOST_FAULTS:
+        rest = f"{len(faults) - _MOST_FAULTS} more to be put right, not told here"
+        yield Fault(path=ROOT, value="", expected=rest)
+
+
+def _environment(reading: Reading, around: Surroundings) -> Overlay:
+    return Overlay(around.environment, {"SCW_SECRET_KEY": reading.settings[SECRET].text})
+
+
+def _made(reading: Reading, around: Surroundings) -> GroupConfig:
+    key = reading.key or kept_pair(reading.state)
+    config = _written(reading, key, around.kinds)
+    organization = reading.settings.get("organization")
+    return GroupConfig(
+        config=config,
+        state=reading.state,
+        environment=_environment(reading, around),
+        key=key,
+        user=reading.user,
+        max_size=reading.table.max_size,
+        organization=organization.text if organization else "",
+        adopt=tuple(InstallationId(entry) for entry in reading.table.adopt),
+        warnings=tuple(reading.warnings),
+    )
+
+
+def _written(reading: Reading, key: KeyPair, kinds: Kinds) -> Config:
+    """Write user data and fleet file, and return what the file says: whoever reads it agrees."""
+    state, tables = reading.state, dict(reading.tables)
+    user_data = with_key(reading.given, reading.user, reading.line(key))
+    fleets = cast("dict[str, dict[str, object]]", tables["fleet"])
+    (name,) = fleets
+    fleet = {**fleets[name], "cloud_init_file": USER_DATA}
+    del fleet["cloud_init"]
+    tables["fleet"] = {name: fleet}
+    file = state / FLEET_FILE
+    _same_world(file, tables, kinds)
+    try:
+        write_private(state / USER_DATA, user_data)
+        write_private(file, _HEAD + write_toml(tables))
+    except OSError as error:
+        raise ConfigError(f"{state} cannot be written: {error.strerror}") from error
+    return load(file, kinds)
+
+
+def _same_world(file: Path, tables: Mapping[str, object], kinds: Kinds) -> None:
+    """Refuse to take records of one project for another's: its machines would be given up."""
+    if not file.exists() or not file.with_name(STORE).exists():
+        return
+    try:
+        before = load(file, kinds).accounts[0].settings
+    except ConfigError:
+        return
+    providers = cast("Mapping[str, Mapping[str, object]]", tables["provider"])
+    (now,) = providers.values()
+    was: object = getattr(before, "project", None)
+    if was is not None and was != now.get("project"):
+        raise ConfigError(
+            f"{ROOT}.project: the records in {file.parent} are of project {was}; instances there "
+            "would be forgotten. Give this group another name or state_dir; or, once "
+            f"`hostler leaks {file} --look` shows nothing there, remove that folder"
+        )

@@ -1,0 +1,1 @@
+"""The seven calls, answered from records."""

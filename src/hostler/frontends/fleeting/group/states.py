@@ -1,0 +1,124 @@
+"""States: what a runner is told of a machine: one total table from phase and aspect.
+
+*Deleting* is said only while a delete of ours runs: a runner believes it and never asks for the
+removal. So everything else that is not well is *stopped*, or where a schema has no such state
+*creating*: both are counted, neither gets a job, and a Decrease is honoured
+(reference/fleeting.md 3.2, origins.md 000).
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from enum import StrEnum
+
+from hostler.domain.fleets.requested import again
+from hostler.domain.model.fleet import Fleet
+from hostler.domain.model.machine import LOCKED, Machine
+from hostler.domain.model.phases import Goal, Phase
+from hostler.domain.model.reasons import Reason
+from hostler.frontends.fleeting.contract import State
+
+
+class Aspect(StrEnum):
+    """What else, beside the phase, decides what a runner is told."""
+
+    PLAIN = "plain"
+    DOWN = "down"
+    AGAIN = "again"
+    HELD = "held"
+    STUCK = "stuck"
+    RESTS = "rests"
+    WAKES = "wakes"
+
+
+MEANINGS: Mapping[Aspect, str] = {
+    Aspect.PLAIN: "as the phase says",
+    Aspect.DOWN: "the newest look shows it stopped, stopped in place or locked",
+    Aspect.AGAIN: "a start failed; it is made again under the same id",
+    Aspect.HELD: "somebody holds or protects it, or the provider locked it: it is not deleted now",
+    Aspect.STUCK: "it could not be removed within its bound; we go on trying",
+    Aspect.RESTS: "it goes to standby, or is there",
+    Aspect.WAKES: "it comes back from standby",
+}
+
+_NOT_WELL = (State.STOPPED, State.CREATING)
+_GIVEN_UP = (State.TIMEOUT, State.DELETED)
+_MADE: Mapping[Aspect, tuple[State, ...]] = dict.fromkeys(Aspect, (State.CREATING,))
+_GONE: Mapping[Aspect, tuple[State, ...]] = dict.fromkeys(Aspect, (State.DELETED,))
+
+TABLE: Mapping[Phase, Mapping[Aspect, tuple[State, ...]]] = {
+    Phase.WANTED: _MADE,
+    Phase.STARTING: {
+        **_MADE,
+        Aspect.DOWN: _NOT_WELL,
+        Aspect.WAKES: (State.RESUMING, State.CREATING),
+    },
+    Phase.READY: {**dict.fromkeys(Aspect, (State.RUNNING,)), Aspect.DOWN: _NOT_WELL},
+    Phase.DRAINING: {**dict.fromkeys(Aspect, (State.RUNNING,)), Aspect.DOWN: _NOT_WELL},
+    Phase.STOPPING: {
+        **dict.fromkeys(Aspect, (State.DELETING,)),
+        Aspect.AGAIN: (State.CREATING,),
+        Aspect.HELD: _NOT_WELL,
+        Aspect.STUCK: _GIVEN_UP,
+        Aspect.RESTS: (State.SUSPENDING, *_NOT_WELL),
+    },
+    Phase.RESTING: {
+        **dict.fromkeys(Aspect, (State.SUSPENDED, *_NOT_WELL)),
+        Aspect.WAKES: (State.RESUMING, State.CREATING),
+    },
+    Phase.BROKEN: {**dict.fromkeys(Aspect, _NOT_WELL), Aspect.AGAIN: (State.CREATING,)},
+    Phase.GONE: _GONE,
+}
+"""The first of these states that the runner's schema offers; where it offers none, the instance is
+left out, and the runner forgets it after five updates."""
+
+_DOWN = frozenset({str(Reason.STOPPED), str(Reason.STANDBY), str(Reason.LOCKED)})
+_ENDING = (Phase.BROKEN, Phase.STOPPING)
+
+
+def state_of(
+    machine: Machine,
+    fleet: Fleet,
+    now: datetime,
+    offered: frozenset[State],
+    *,
+    protected: bool = False,
+) -> State | None:
+    """Return what the runner is told of a machine; None: nothing.
+
+    `protected` says that somebody forbade its deletion at the provider.
+    """
+    plain = machine.phase is Phase.READY and machine.doubt is None  # most are, most of the time
+    found = Aspect.PLAIN if plain else aspect(machine, fleet, now, protected=protected)
+    return next((state for state in TABLE[machine.phase][found] if state in offered), None)
+
+
+def aspect(machine: Machine, fleet: Fleet, now: datetime, *, protected: bool = False) -> Aspect:
+    """Return the aspect that counts: the first that applies, in the order of this function."""
+    phase = machine.phase
+    was_up = machine.was_ready is not None
+    applies: Mapping[Aspect, bool] = {
+        Aspect.STUCK: machine.stuck,
+        Aspect.AGAIN: phase in _ENDING and again(machine, fleet, now),
+        Aspect.HELD: phase is Phase.STOPPING and (protected or _is_kept(machine, now)),
+        Aspect.RESTS: machine.goal is Goal.RESTING,
+        Aspect.DOWN: machine.doubt is not None and machine.doubt.what in _DOWN,
+        Aspect.WAKES: phase is Phase.RESTING or (phase is Phase.STARTING and was_up),
+    }
+    return next((found for found, is_so in applies.items() if is_so), Aspect.PLAIN)
+
+
+def _is_kept(machine: Machine, now: datetime) -> bool:
+    return machine.held(now) or machine.fact(LOCKED) is not None
+
+
+def table() -> str:
+    """Return the table as Markdown, for the docs."""
+    rows = ["| phase | aspect | told to the runner, the first that its schema offers |"]
+    rows.append("|---|---|---|")
+    for phase, aspects in TABLE.items():
+        plain = aspects[Aspect.PLAIN]
+        for one in Aspect:
+            if one is Aspect.PLAIN or aspects[one] != plain:
+                told = ", ".join(aspects[one])
+                rows.append(f"| {phase} | {MEANINGS[one]} | {told} |")
+    return "\n".join(rows)

@@ -1,0 +1,1 @@
+"""Is the plugin installed right?."""

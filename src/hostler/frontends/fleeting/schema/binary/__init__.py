@@ -1,0 +1,1 @@
+"""Descriptors found in an executable."""

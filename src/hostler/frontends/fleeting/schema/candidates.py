@@ -1,0 +1,163 @@
+"""Look: what a runner's binary, or a descriptor set, says about the services in it."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
+from google.protobuf.message import DecodeError
+
+from .binary.descriptors import GOOGLE, Files, Unusable, build, closure, gather
+from .binary.scan import Scan, build_id_of, opened, sane
+from .mapping.override import NOTHING, Override
+from .mapping.services import Service, complete, likely_method, nearest, service
+from .vocabulary.names import CORE_METHODS
+
+_MAGIC = (b"\x7fELF", b"MZ", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe", b"#!")
+_LARGEST_SET = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """The complete services of one file, the likeliest first, and how they were found.
+
+    `kept` is the schema as a descriptor set, to be kept for worse days.
+    """
+
+    services: tuple[Service, ...]
+    kept: bytes
+    how: str
+    build_id: str = ""
+    notes: tuple[str, ...] = ()
+
+
+class NoSchema(Exception):
+    """Nothing to serve in a file; the text says what was there instead."""
+
+
+def look_into(path: Path, override: Override = NOTHING) -> Found:
+    """Return the services in a file: a runner's binary, any other binary, or a descriptor set.
+
+    NoSchema says why there is none, Unreadable why the file could not be read.
+    """
+    with opened(path) as scan:
+        if not bytes(scan.view[:4]).startswith(_MAGIC) and (files := _set(scan)):
+            return _found(gather(files), "a descriptor set", None, override)
+        return _in_binary(scan, override)
+
+
+def from_set(content: bytes, override: Override = NOTHING) -> Found:
+    """Return the services of a descriptor set that was kept."""
+    files = _parsed_set(content)
+    if not files:
+        raise NoSchema("it is no descriptor set")
+    return _found(gather(files), "a descriptor set", None, override)
+
+
+def _in_binary(scan: Scan, override: Override) -> Found:
+    """Look for descriptors around the methods, then in gzip streams, then for all there are."""
+    ways: Sequence[tuple[str, Callable[[], list[FileDescriptorProto]]]] = (
+        ("plain", lambda: _with_imports(scan.anchored(), scan)),
+        ("compressed", scan.unpacked),
+        ("plain, found by looking at everything", scan.everything),
+    )
+    said, seen = NoSchema(""), list[FileDescriptorProto]()
+    for how, search in ways:
+        seen += search()
+        try:
+            return _found(gather(seen), how, scan, override)
+        except NoSchema as error:
+            said = error
+    raise said
+
+
+def _with_imports(found: list[FileDescriptorProto], scan: Scan) -> list[FileDescriptorProto]:
+    """Return files with all that they import, as far as it is there."""
+    known = {*GOOGLE, *(file.name for file in found)}
+    todo = [name for file in found for name in file.dependency]
+    while todo:
+        name = todo.pop()
+        if name in known or len(known) > 200 + len(GOOGLE):
+            continue
+        known.add(name)
+        imported = scan.named(name)
+        found = [*found, *imported]
+        todo += [one for file in imported for one in file.dependency]
+    return found
+
+
+def _found(files: Files, how: str, scan: Scan | None, override: Override) -> Found:
+    """Return the complete services of these files; NoSchema with what there is instead."""
+    services, faults, kept = list[Service](), list[str](), dict[str, FileDescriptorProto]()
+    for file, name in files.services():
+        try:
+            one = service(build(file, files, name), override)
+        except Unusable as error:
+            faults.append(str(error))
+            continue
+        used = scan.uses(name, [m.name for m in one.descriptor.methods]) if scan else None
+        services.append(replace(one, used=used))
+        if one.complete:
+            kept |= {each.name: each for each in closure(file, files)}
+    chosen = complete(services)
+    if not chosen:
+        raise NoSchema(_instead(services, faults, len(files.by_name)))
+    twice = _twice(chosen)
+    if twice:
+        raise NoSchema(f"{twice} stands there twice, with different contents")
+    return Found(
+        services=chosen,
+        kept=FileDescriptorSet(file=kept.values()).SerializeToString(deterministic=True),
+        how=how,
+        build_id=build_id_of(scan) if scan else "",
+        notes=(*_evidence(chosen), *faults),
+    )
+
+
+def _twice(found: Iterable[Service]) -> str:
+    names = [one.name for one in found]
+    return next((name for name in names if names.count(name) > 1), "")
+
+
+def _evidence(found: Sequence[Service]) -> tuple[str, ...]:
+    """Return what the literal method paths in the binary say."""
+    said = list[str]()
+    for one in found:
+        if one.used:
+            said.append(f"{one.name}: its method paths stand in the binary: a client is linked in")
+        elif one.used == 0:
+            said.append(f"{one.name}: no method path of it stands in the binary")
+    return tuple(said)
+
+
+def _instead(services: Sequence[Service], faults: Sequence[str], files: int) -> str:
+    """Return what is there where no service is complete."""
+    near = nearest(services)[:3]
+    if not near:
+        told = f"{len(services)} services in {files} descriptors, none like fleeting's"
+        return "; ".join((told if files else "no protobuf descriptor in it", *faults[:3]))
+    return "; ".join([*(_near(one) for one in near), *faults[:3]])
+
+
+def _near(one: Service) -> str:
+    """Return what a service lacks, with lines that would name it."""
+    lacking = [name for name in CORE_METHODS if name not in one.methods]
+    has = ", ".join(method.name for method in one.descriptor.methods)
+    lines = [f'{name} = "{near}"' for name in lacking if (near := likely_method(one, name))]
+    cure = f'; an override may say: ["{one.name}".methods] {" ".join(lines)}' if lines else ""
+    return f"{one.name} has no {', '.join(lacking)}; it has {has}{cure}"
+
+
+def _set(scan: Scan) -> list[FileDescriptorProto]:
+    """Return the files of a descriptor set, or none where it is something else."""
+    return _parsed_set(bytes(scan.view)) if len(scan.view) <= _LARGEST_SET else []
+
+
+def _parsed_set(content: bytes) -> list[FileDescriptorProto]:
+    try:
+        found = FileDescriptorSet.FromString(content)
+    except (DecodeError, UnicodeDecodeError):
+        return []
+    if found.ByteSize() != len(content) or not all(one.name and sane(one) for one in found.file):
+        return []
+    return list(found.file)

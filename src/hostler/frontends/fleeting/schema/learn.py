@@ -1,0 +1,265 @@
+"""Learn: the runner's schema found, mapped, compared with its pin, and ready to be served.
+
+The entry point of this room. Whatever goes wrong becomes the text that Init is answered with.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from hostler.domain.errors import ConfigError
+from hostler.frontends.fleeting.contract import Group, State
+from hostler.frontends.fleeting.served import Method
+
+from .advice import refusal
+from .binary.processes import Processes
+from .cache import Kept, keep, kept_at
+from .candidates import Found, NoSchema, from_set
+from .codec.bind import bind, refusing
+from .locations import VARIABLE, Nowhere, chosen, discovered
+from .mapping.mapping import ServiceMap, below_exact, map_service
+from .mapping.override import NAMED_BY, NOTHING, Override, read_override
+from .pin import Pin, compare, read_pin
+
+Now = Callable[[], datetime]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Learning:
+    """What learning is given.
+
+    `choice` is the operator's file, "" for none; `search` is the search path; `override`, `pin` and
+    `cache` are files that may or may not exist, None for not looking, but those in `named` must;
+    `now` tells the time.
+    """
+
+    processes: Processes
+    now: Now
+    choice: str = ""
+    search: str | None = None
+    override: Path | None = None
+    pin: Path | None = None
+    cache: Path | None = None
+    named: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One line for the log."""
+
+    level: str
+    text: str
+
+
+def _nothing_to_keep() -> None:
+    """Do nothing: there is no place for it, or it is kept already."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Learnt:
+    """What was learnt: the services by name, why one or all are refused, and lines for the log.
+
+    `refusal` is not empty where nothing may be served: it is what Init is to be answered. `begun`
+    is called when Init was answered: what served is kept then.
+    """
+
+    services: tuple[ServiceMap, ...] = ()
+    refusals: Mapping[str, str] = field(default_factory=dict[str, str])
+    refusal: str = ""
+    origin: str = ""
+    build_id: str = ""
+    log: tuple[Line, ...] = ()
+    begun: Callable[[], None] = _nothing_to_keep
+
+    @property
+    def served(self) -> tuple[ServiceMap, ...]:
+        """The services that are served."""
+        return tuple(one for one in self.services if one.name not in self.refusals)
+
+    @property
+    def states(self) -> frozenset[State]:
+        """The states that the likeliest service offers; Init tells the group its own."""
+        return self.served[0].offered if self.served else frozenset()
+
+    def methods(self, group: Group) -> tuple[Method, ...]:
+        """Return what the server is given: a whole service on the group, any other refusing."""
+        return tuple(method for one in self.services for method in self._methods(one, group))
+
+    def _methods(self, one: ServiceMap, group: Group) -> tuple[Method, ...]:
+        if reason := self.refusals.get(one.name):
+            return refusing(one.service, reason)
+        return bind(one, group, lambda _: self.begun())
+
+
+def learn(learning: Learning) -> Learnt:
+    """Return what can be learnt; never raises for what a machine or an operator may do wrong."""
+    try:
+        rules = _rules(learning)
+    except ConfigError as error:
+        return _nothing(str(error))
+    if learning.choice:
+        place = chosen(Path(learning.choice), rules.override)
+    else:
+        place = discovered(learning.processes, learning.search, rules.override)
+    if isinstance(place, Nowhere):
+        return _worse(learning, place, rules)
+    warnings = (place.candidate.warning,) if place.candidate.warning else ()
+    origin = f"{place.candidate.told} ({place.found.how})"
+    basis = _Basis(found=place.found, origin=origin, warnings=warnings, fresh=True)
+    return _learnt(learning, basis, rules)
+
+
+def relearn(learning: Learning, kept: Kept) -> Learnt:
+    """Return what can be learnt of a schema that was kept; no pin counts."""
+    try:
+        rules = _rules(replace(learning, pin=None))
+    except ConfigError as error:
+        return _nothing(str(error))
+    return _again(learning, kept, (), rules)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rules:
+    """What the operator's files say."""
+
+    override: Override
+    pin: Pin | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Basis:
+    """A schema that was found; `fresh`: in a file of today, so that it may be kept."""
+
+    found: Found
+    origin: str
+    warnings: tuple[str, ...]
+    fresh: bool
+
+
+def _rules(learning: Learning) -> _Rules:
+    """Return what the operator's files say; a file that was named must be there."""
+    missing = [str(path) for path in learning.named if not path.is_file()]
+    if missing:
+        raise ConfigError(f"named by the operator, but no file: {', '.join(missing)}")
+    return _Rules(
+        override=read_override(learning.override) if learning.override else NOTHING,
+        pin=read_pin(learning.pin) if learning.pin else None,
+    )
+
+
+def _worse(learning: Learning, place: Nowhere, rules: _Rules) -> Learnt:
+    """Return the schema of the last success where no runner can be read, or the whole refusal."""
+    path = learning.cache if place.unreadable and not learning.choice else None
+    kept = kept_at(path) if path is not None else None
+    if kept is None:
+        return _nothing(_nowhere(place.reasons, chosen=learning.choice))
+    return _again(learning, kept, place.reasons, rules)
+
+
+def _again(learning: Learning, kept: Kept, reasons: Sequence[str], rules: _Rules) -> Learnt:
+    """Return a kept schema as learnt, with its age."""
+    try:
+        found = from_set(kept.files, rules.override)
+    except NoSchema as error:
+        return _nothing(_nowhere((*reasons, f"the kept schema: {error}"), chosen=""))
+    age = timedelta(seconds=int(kept.age(learning.now()).total_seconds()))
+    origin = f"the schema kept {age} ago from {kept.origin}"
+    warnings = (f"no runner could be read; using {origin}", *reasons) if reasons else ()
+    basis = _Basis(found=found, origin=origin, warnings=warnings, fresh=False)
+    return _learnt(learning, basis, rules)
+
+
+def _nowhere(reasons: Sequence[str], *, chosen: str) -> str:
+    cure = (
+        f"Where a file is named (by {VARIABLE}, or on the command line) nothing else is tried."
+        if chosen
+        else f"Set {VARIABLE} to the path of the gitlab-runner executable that starts this plugin."
+    )
+    head = "hostler found no fleeting schema, so that it cannot answer the runner:"
+    listed = tuple(f"  - {reason}" for reason in reasons) or ("  - there was nowhere to look",)
+    return "\n".join((head, *listed, cure))
+
+
+def _nothing(reason: str) -> Learnt:
+    return Learnt(refusal=reason, log=(Line(level="error", text=reason),))
+
+
+def _learnt(learning: Learning, basis: _Basis, rules: _Rules) -> Learnt:
+    """Return everything about a schema that was found."""
+    services = tuple(map_service(one, rules.override) for one in basis.found.services)
+    refusals = dict[str, str]()
+    lines = [Line(level="info", text=f"the schema was learnt from {basis.origin}")]
+    lines += [Line(level="warning", text=text) for text in basis.warnings]
+    lines += [Line(level="info", text=note) for note in basis.found.notes]
+    for one in services:
+        reason, said = _judged(one, rules.pin, learning, several=len(services) > 1)
+        lines += said
+        if reason:
+            refusals[one.name] = reason
+            lines.append(Line(level="error", text=reason))
+    served = len(refusals) < len(services)
+    return Learnt(
+        services=services,
+        refusals=refusals,
+        refusal="" if served else "\n\n".join(refusals.values()),
+        origin=basis.origin,
+        build_id=basis.found.build_id,
+        log=tuple(lines),
+        begun=_keeper(learning, basis),
+    )
+
+
+def _judged(
+    one: ServiceMap, pin: Pin | None, learning: Learning, *, several: bool
+) -> tuple[str, list[Line]]:
+    """Return why a service is refused, or an empty text, with lines for the log."""
+    if not one.whole:
+        path = str(learning.override) if learning.override else f"a file that {NAMED_BY} names"
+        return refusal(one, path, several=several), []
+    lines = [Line(level="info", text=f"serving {one.name}"), *_said(one)]
+    if pin is None:
+        return "", lines
+    told = compare(pin, one)
+    lines += [Line(level="info", text=f"since it was pinned: {note}") for note in told.added]
+    if not told.changed:
+        return "", lines
+    head = f"hostler does not serve {one.name}: the runner's schema is not as it was pinned."
+    cure = (
+        f"If the runner was changed on purpose, look at it with `hostler fleeting inspect`, then "
+        f"pin it anew with `hostler fleeting pin`, or remove {learning.pin}."
+    )
+    return "\n".join((head, *(f"  - {change}" for change in told.changed), cure)), []
+
+
+def _said(one: ServiceMap) -> Iterator[Line]:
+    """Go through what is less than sure, and what is left alone."""
+    for text in below_exact(one):
+        yield Line(level="warning", text=text)
+    for call in one.calls.values():
+        for side, others in call.extra.items():
+            if others:
+                names = ", ".join(leaf.name for leaf in others)
+                yield Line(level="info", text=f"{call.name}.{side}: not used: {names}")
+    if one.service.others:
+        yield Line(level="info", text=f"methods not used: {', '.join(one.service.others)}")
+
+
+def _keeper(learning: Learning, basis: _Basis) -> Callable[[], None]:
+    """Return what keeps this schema once it has served; that it cannot be kept is no trouble."""
+    path = learning.cache
+    if path is None or not basis.fresh:
+        return _nothing_to_keep
+
+    def kept() -> None:
+        schema = Kept(
+            origin=basis.origin,
+            build_id=basis.found.build_id,
+            at=learning.now(),
+            files=basis.found.kept,
+        )
+        with suppress(OSError):
+            keep(path, schema)
+
+    return kept

@@ -1,0 +1,1 @@
+"""Our calls laid onto one service."""

@@ -1,0 +1,248 @@
+"""Mapping: our calls laid onto one service of a schema, whole or refused with all reasons."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from google.protobuf.descriptor import Descriptor, FieldDescriptor, MethodDescriptor
+
+from hostler.frontends.fleeting.contract import State
+from hostler.frontends.fleeting.schema.vocabulary.names import (
+    CORE_METHODS,
+    METHODS,
+    OPAQUE,
+    REPLY,
+    REQUEST,
+    SLOTS,
+)
+from hostler.frontends.fleeting.schema.vocabulary.slots import Kind
+
+from .instances import Entries, shape
+from .leaves import Leaf, leaves
+from .match import Level, Match, Message, match
+from .override import Override
+from .services import Service
+from .states import Spoken, spoken
+from .times import guessed, same_terms
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallMap:
+    """One call: its method, a match for each logical field, and what was left alone."""
+
+    name: str
+    method: MethodDescriptor
+    request: Mapping[str, Match]
+    reply: Mapping[str, Match]
+    extra: Mapping[str, tuple[Leaf, ...]]
+
+    def leaf(self, side: str, name: str) -> Leaf | None:
+        """Return the field for a logical one, or None where there is none."""
+        found = (self.request if side == REQUEST else self.reply).get(name)
+        return found.leaf if found is not None else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceMap:
+    """One service laid open: whole, if nothing is refused."""
+
+    service: Service
+    calls: Mapping[str, CallMap]
+    entries: Entries | None
+    states: Spoken | None
+    faults: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """The full name of the service."""
+        return self.service.name
+
+    @property
+    def whole(self) -> bool:
+        """Whether it may be served."""
+        return not self.faults and not any(True for _ in self.refused())
+
+    @property
+    def offered(self) -> frozenset[State]:
+        """The states that may be told."""
+        return self.states.offered if self.states else frozenset()
+
+    def matches(self) -> Iterator[tuple[str, str, Match]]:
+        """Go through all matches, with their call and side."""
+        for name, call in self.calls.items():
+            for side, found in ((REQUEST, call.request), (REPLY, call.reply)):
+                for one in found.values():
+                    yield name, side, one
+
+    def refused(self) -> Iterator[str]:
+        """Go through what stands in the way, in a line each."""
+        for call, side, found in self.matches():
+            if found.refused:
+                yield f"{call}.{side}.{found.slot.name}: {found.reason}"
+        if self.states is None:
+            return
+        for state, reason in self.states.reasons.items():
+            yield f"states.{state}: {reason}"
+
+
+def map_service(service: Service, override: Override) -> ServiceMap:
+    """Return a service with everything found out about it; what is missing is in it as refused."""
+    suspends = all(name in service.methods for name in ("Suspend", "Resume"))
+    calls, entries = dict[str, CallMap](), None
+    for name in METHODS:
+        if method := service.methods.get(name):
+            calls[name], ways = _call(name, method, service.name, override)
+            entries = ways or entries
+    _settle_terms(calls)
+    state = calls["Update"].leaf(REPLY, "state") if "Update" in calls else None
+    said = override.states(service.name)
+    return ServiceMap(
+        service=service,
+        calls=calls,
+        entries=entries,
+        states=spoken(state, said, suspends=suspends) if state else None,
+        faults=tuple(_faults(service, calls)),
+    )
+
+
+def _call(
+    name: str, method: MethodDescriptor, service: str, override: Override
+) -> tuple[CallMap, Entries | None]:
+    """Return one call, and for Update the way in which instances are told."""
+    request = match(
+        Message(leaves=leaves(method.input_type)),
+        SLOTS[name, REQUEST],
+        override.message(service, name, REQUEST),
+    )
+    chosen, entries = override.message(service, name, REPLY), None
+    if name == "Update":
+        found = shape(method, chosen)
+        reply, entries = found.matches, found.entries
+    else:
+        reply = match(Message(leaves=leaves(method.output_type)), SLOTS[name, REPLY], chosen)
+        reply = _addressed(reply) if name == "ConnectInfo" else reply
+    extra = {
+        REQUEST: _extra(method.input_type, request),
+        REPLY: _extra(method.output_type, reply),
+    }
+    call = CallMap(name=name, method=method, request=dict(request), reply=dict(reply), extra=extra)
+    return call, entries
+
+
+def _addressed(reply: Mapping[str, Match]) -> Mapping[str, Match]:
+    """Return the matches of ConnectInfo's answer, refused where it has no address at all."""
+    external, internal = reply["external"], reply["internal"]
+    if external.leaf is not None or internal.leaf is not None or external.likely:
+        return reply
+    if internal.likely:
+        return reply
+    candidates = external.candidates or internal.candidates
+    refused = replace(
+        external,
+        level=Level.REFUSED,
+        reason=external.reason or "no address at all has a field",
+        candidates=candidates,
+        likely=candidates[0] if len(candidates) == 1 else None,
+    )
+    return {**reply, "external": refused}
+
+
+def _settle_terms(calls: dict[str, CallMap]) -> None:
+    """Lower what is a guess about times, and take out durations that nobody can convert."""
+    if "ConnectInfo" not in calls or "Init" not in calls:
+        return
+    call, reply = calls["ConnectInfo"], dict(calls["ConnectInfo"].reply)
+    expires = reply["expires"]
+    if expires.leaf is not None and expires.level is Level.EXACT and (why := guessed(expires.leaf)):
+        reply["expires"] = replace(expires, level=Level.NEUTRAL, reason=why)
+    for name in OPAQUE:
+        asked, given = calls["Init"].leaf(REQUEST, name), reply[name].leaf
+        if asked is not None and given is not None and not same_terms(asked, given):
+            why = f"{given.name} is {given.type}, in Init {asked.type}, and the unit is not known"
+            reply[name] = replace(reply[name], level=Level.ABSENT, leaf=None, reason=why)
+    calls["ConnectInfo"] = replace(
+        call, reply=reply, extra=_extras(call.method, call.request, reply)
+    )
+
+
+def _extras(
+    method: MethodDescriptor, request: Mapping[str, Match], reply: Mapping[str, Match]
+) -> Mapping[str, tuple[Leaf, ...]]:
+    return {
+        REQUEST: _extra(method.input_type, request),
+        REPLY: _extra(method.output_type, reply),
+    }
+
+
+def _extra(message: Descriptor, found: Mapping[str, Match]) -> tuple[Leaf, ...]:
+    """Return the fields that nothing of ours is in."""
+    used = {m.leaf.name for m in found.values() if m.leaf is not None}
+    lists = tuple(f"{name}." for name in used)
+    return tuple(
+        leaf
+        for leaf in leaves(message)
+        if leaf.name not in used and not (leaf.in_map and leaf.name.startswith(lists))
+    )
+
+
+def _faults(service: Service, calls: Mapping[str, CallMap]) -> Iterator[str]:
+    """Go through what stands in the way beside fields."""
+    for name in CORE_METHODS:
+        if name not in calls:
+            yield f"{service.name} has no method {name}"
+    for name, call in calls.items():
+        method = call.method
+        if method.client_streaming:
+            yield f"{name}: the requests come as a stream, which is nothing that we know"
+        if method.server_streaming and name != "Update":
+            yield f"{name}: the answers go as a stream, which is known of Update only"
+        yield from _unsent(name, call)
+    if "Update" in calls and not calls["Update"].reply:
+        yield "Update: its answer holds nothing"
+
+
+def _unsent(name: str, call: CallMap) -> Iterator[str]:
+    """Go through required fields of an answer that we could not fill (proto2)."""
+    used = [m.leaf.path for m in call.reply.values() if m.leaf is not None]
+    for path in _required(call.method.output_type, (), used):
+        dotted = ".".join(field.name for field in path)
+        yield f"{name}.{REPLY}: {dotted} is required, and nothing of ours is it"
+    for one in call.reply.values():
+        at_times = one.slot.kind in {Kind.TIME, Kind.OPAQUE}
+        if at_times and one.leaf is not None and one.leaf.field.is_required:
+            yield f"{name}.{REPLY}: {one.leaf.name} is required, and not always known"
+
+
+def _required(
+    message: Descriptor,
+    path: tuple[FieldDescriptor, ...],
+    used: Sequence[tuple[FieldDescriptor, ...]],
+) -> Iterator[tuple[FieldDescriptor, ...]]:
+    """Go through the required fields that an answer has for sure, and that are not filled."""
+    for field in message.fields:
+        here = (*path, field)
+        filled = any(_starts(one, here) for one in used)
+        if field.is_required and not filled:
+            yield here
+        if filled and field.message_type is not None:
+            yield from _required(field.message_type, here, used)
+
+
+def _starts(path: tuple[FieldDescriptor, ...], start: tuple[FieldDescriptor, ...]) -> bool:
+    names = tuple(field.full_name for field in path[: len(start)])
+    return names == tuple(field.full_name for field in start)
+
+
+def below_exact(found: ServiceMap) -> Iterator[str]:
+    """Go through what is less than exact, in a line each, for the log and for operators."""
+    for call, side, one in found.matches():
+        if one.level in {Level.NEUTRAL, Level.OVERRIDE} and one.leaf is not None:
+            why = f": {one.reason}" if one.reason else ""
+            yield f"{one.level}: {call}.{side}.{one.slot.name} is {one.leaf.name}{why}"
+        elif one.level is Level.ABSENT and one.said:
+            yield f"{Level.OVERRIDE}: {call}.{side}.{one.slot.name} is said to be nowhere"
+    if found.states is None:
+        return
+    for state, level in found.states.levels.items():
+        if level in {Level.NEUTRAL, Level.OVERRIDE} and state in found.states.names:
+            guess = ", the usual spelling of a text" if level is Level.NEUTRAL else ""
+            yield f"{level}: states.{state} is {found.states.names[state]}{guess}"

@@ -1,0 +1,104 @@
+"""Times: times and durations as schemas write them: messages, numbers in a unit, texts."""
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from hostler.frontends.fleeting.schema.vocabulary.naming import timed
+
+from .leaves import Leaf
+
+_NANOS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
+_GO_UNITS = {"h": 3600 * 10**9, "m": 60 * 10**9, "µs": 1000, "μs": 1000, **_NANOS}
+_GO = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(h|ms|us|µs|μs|ns|m|s)")
+_LARGEST = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """A duration as the wire had it, with the shape and the unit ("" for unknown) of its field."""
+
+    shape: str
+    unit: str
+    value: object
+
+
+def unit_of(leaf: Leaf) -> str:
+    """Return the unit of a number, as its name tells; "" where it does not."""
+    return timed(leaf.field.name)[1]
+
+
+def same_terms(one: Leaf, other: Leaf) -> bool:
+    """Tell whether a duration can go from one field to the other without a guess."""
+    if one.shape == other.shape and unit_of(one) == unit_of(other):
+        return True
+    return all(_known(leaf) for leaf in (one, other))
+
+
+def _known(leaf: Leaf) -> bool:
+    return leaf.shape in {"Duration", "string"} or bool(unit_of(leaf))
+
+
+def to_field(raw: Raw, leaf: Leaf) -> object | None:
+    """Return a duration in another field's terms: itself where they agree; None for no way."""
+    shape, unit = leaf.shape, unit_of(leaf)
+    if raw.shape == shape and raw.unit == unit:
+        return raw.value
+    nanos = _to_nanos(raw)
+    if nanos is None:
+        return None
+    if shape == "Duration":
+        return divmod(nanos, 10**9) if nanos >= 0 else tuple(-n for n in divmod(-nanos, 10**9))
+    if shape == "string":
+        return f"{nanos / 10**9:.9f}".rstrip("0").rstrip(".") + "s"
+    if unit not in _NANOS:
+        return None
+    return nanos // _NANOS[unit] if shape == "integer" else nanos / _NANOS[unit]
+
+
+def _to_nanos(raw: Raw) -> int | None:
+    """Return the nanoseconds of a duration, or None where nobody knows."""
+    match raw.value:
+        case (int(seconds), int(nanos)):
+            return seconds * 10**9 + nanos
+        case str(text):
+            return _go_nanos(text)
+        case bool():
+            return None
+        case int(number) | float(number) if raw.unit in _NANOS:
+            total = number * _NANOS[raw.unit]
+            return int(total) if abs(total) <= _LARGEST else None
+        case _:
+            return None
+
+
+def _go_nanos(text: str) -> int | None:
+    """Return the nanoseconds of a duration as Go writes it, such as 1m30s."""
+    sign = -1 if text.startswith("-") else 1
+    rest = text.lstrip("+-")
+    found = _GO.findall(rest)
+    if not found or "".join(number + unit for number, unit in found) != rest:
+        return None
+    return sign * int(sum(float(number) * _GO_UNITS[unit] for number, unit in found))
+
+
+def moment(when: datetime, leaf: Leaf) -> object:
+    """Return a time in a field's terms: seconds and nanoseconds, a number, or RFC 3339."""
+    micros = int(when.timestamp()) * 10**6 + when.microsecond
+    match leaf.shape:
+        case "Timestamp":
+            return micros // 10**6, micros % 10**6 * 1000
+        case "string":
+            return when.astimezone(UTC).isoformat().replace("+00:00", "Z")
+        case shape:
+            number = micros * 1000 / _NANOS[unit_of(leaf) or "s"]
+            return number if shape == "double" else int(number)
+
+
+def guessed(leaf: Leaf) -> str:
+    """Return what is guessed of a time's encoding, or an empty string."""
+    if leaf.shape == "string":
+        return "written as RFC 3339, the usual text"
+    if leaf.shape in {"integer", "double"} and not unit_of(leaf):
+        return "taken to be seconds since 1970: its name has no unit"
+    return ""

@@ -1,0 +1,1 @@
+"""Buying policies replayed against recorded or generated demand."""

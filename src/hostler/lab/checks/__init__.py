@@ -1,0 +1,1 @@
+"""What is true against what was recorded and asked."""

@@ -1,0 +1,83 @@
+"""Book: what one installation's store holds, as its saves told it, and what it saw lately."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from hostler.domain.ids import Epoch, FleetName, HostId, InstallationId, MachineId, PartId, Zone
+from hostler.domain.model.fleet import Fleet, FleetRow
+from hostler.domain.model.host import Host
+from hostler.domain.model.machine import Machine
+from hostler.domain.model.phases import Phase
+from hostler.domain.model.snapshot import Suspect
+from hostler.testing.invariants import SLACK, Attempts, Bounds
+from hostler.testing.sureness import Failures, Onces, Records
+
+FRESH = 75.0
+"""A look so young, in seconds, counts as somebody looking."""
+
+
+@dataclass(slots=True)
+class Book:
+    """What one installation's store holds, as its saves told it; `lost`: nobody has it any more."""
+
+    own: InstallationId
+    fleets: dict[FleetName, Fleet]
+    adopted: tuple[InstallationId, ...] = ()
+    rows: dict[FleetName, FleetRow] = field(default_factory=dict[FleetName, FleetRow])
+    machines: dict[MachineId, Machine] = field(default_factory=dict[MachineId, Machine])
+    suspects: dict[PartId, Suspect] = field(default_factory=dict[PartId, Suspect])
+    hosts: dict[HostId, Host] = field(default_factory=dict[HostId, Host])
+    ties: dict[HostId, MachineId] = field(default_factory=dict[HostId, MachineId])
+    epochs: dict[str, Epoch] = field(default_factory=dict[str, Epoch])
+    attempts: dict[FleetName, Attempts] = field(default_factory=dict[FleetName, Attempts])
+    failures: Failures = field(default_factory=lambda: Failures(25.0))
+    onces: Onces = field(default_factory=lambda: Onces(60.0))
+    records: Records = field(default_factory=Records)
+    close: dict[MachineId, float] = field(default_factory=dict[MachineId, float])
+    looks: dict[tuple[Zone, str], float] = field(default_factory=dict[tuple[Zone, str], float])
+    bounds: Bounds | None = None
+    lost: bool = False
+    fresh: float = FRESH
+
+    @property
+    def ours(self) -> tuple[InstallationId, ...]:
+        """Every installation whose marks are ours."""
+        return (self.own, *self.adopted)
+
+    def living(self, fleet: FleetName | None = None) -> list[Machine]:
+        """Return the machines that are not gone."""
+        return [
+            m
+            for m in self.machines.values()
+            if m.phase is not Phase.GONE and fleet in {None, m.fleet}
+        ]
+
+    def forget_times(self) -> None:
+        """A clock jumped: what the engine measures begins anew."""
+        self.failures.last.clear()
+        if self.bounds is not None:
+            self.bounds.spent.clear()
+
+    def explained(self) -> Iterable[PartId]:
+        """Return every id that a record or the ledger explains."""
+        for machine in self.living():
+            yield from machine.ids()
+        yield from self.suspects
+
+    def looking(self, zone: Zone, kinds: Iterable[str], now: float) -> bool:
+        """Tell whether somebody looks with success at these kinds in this zone."""
+        fresh = self.fresh
+        return all(now - self.looks.get((zone, kind), -fresh) < fresh for kind in kinds)
+
+
+def book_for(own: InstallationId, fleets: Iterable[Fleet], quiet: float) -> Book:
+    """Return the empty book of a new installation that looks so often where all is quiet.
+
+    A phase may end later than its bound by a look, and by what a jump of the clock is noticed late.
+    """
+    by_name = {fleet.name: fleet for fleet in fleets}
+    timers = next(iter(by_name.values())).timers
+    slow = timedelta(seconds=max(0.0, 1.5 * quiet - FRESH))
+    bounds = Bounds(timers, SLACK + slow)
+    return Book(own=own, fleets=by_name, bounds=bounds, fresh=max(FRESH, 1.5 * quiet))

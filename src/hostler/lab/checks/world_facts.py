@@ -1,0 +1,96 @@
+"""Things: what truly exists in the world, and whose it is by its tags or its name."""
+
+from functools import lru_cache
+
+from hostler.domain.ids import MachineId, PartId, Zone
+from hostler.domain.model.calls import Call, Shows
+from hostler.domain.model.machine import Machine
+from hostler.domain.model.resource import Mark, Slot
+from hostler.providers.scaleway.common.owner_tags import Claim, claim_of
+from hostler.simulators.scaleway.state.records import Server, State
+from hostler.simulators.scaleway.world import World
+from hostler.testing.invariants import Thing
+
+KINDS = ("server", "address", "volume")
+
+
+@lru_cache(maxsize=4096)
+def _claim(tags: tuple[str, ...], name: str, kind: str) -> Claim | None:
+    return claim_of(tags, name, kind)
+
+
+def things_in(world: World) -> list[tuple[Thing, Zone]]:
+    """Return every billable thing that truly exists, with its zone."""
+    estate = world.estate
+    found = list[tuple[Thing, Zone]]()
+    marks = dict[str, Mark | None]()
+    for server in estate.servers:
+        claim = claim_on(server)
+        marks[server.id] = claim.mark if claim else None
+        thing = Thing(
+            id=PartId(server.id),
+            kind="server",
+            created=server.created,
+            mark=marks[server.id],
+            slot=claim.slot if claim else None,
+        )
+        found.append((thing, Zone(server.zone)))
+    for kind, shelf in (
+        ("address", estate.addresses),
+        ("volume", estate.volumes),
+        ("volume", estate.locals),
+    ):
+        for item in shelf:
+            owner = item.server.id if item.server is not None else None
+            claim = _claim(tuple(item.tags), item.name, kind)
+            thing = Thing(
+                id=PartId(item.id),
+                kind=kind,
+                created=item.created,
+                mark=claim.mark if claim else marks.get(owner or ""),
+                slot=claim.slot if claim else None,
+                owner=PartId(owner) if owner else None,
+            )
+            found.append((thing, Zone(item.zone)))
+    return found
+
+
+def claim_on(server: Server) -> Claim | None:
+    """Return whose a server is: by its tags, or where somebody took them away, by its names."""
+    return _claim(tuple(server.tags), server.name, "server") or _by_root(server)
+
+
+def _by_root(server: Server) -> Claim | None:
+    """Return what a server's root volume says, where the server's own name says the same."""
+    root = server.volumes.get("0")
+    claim = _claim((), root.name, "volume") if root is not None else None
+    if claim is None or server.name != f"{claim.mark.fleet}-{claim.mark.machine}":
+        return None
+    return Claim(claim.mark, Slot("server"))
+
+
+def fills(thing: Thing, machine: MachineId, call: Call) -> bool:
+    """Tell whether a thing is what a call would make."""
+    mark = thing.mark
+    mine = mark is not None and mark.machine == machine
+    return mine and thing.slot == call.slot and call.shows is Shows.PART
+
+
+def is_of(thing: Thing, machine: Machine) -> bool:
+    """Tell whether a thing belongs to a machine, by its mark or by the record."""
+    bound = any(known.id == thing.id for place in machine.places for known in place.known)
+    return bound or (thing.mark is not None and thing.mark.machine == machine.id)
+
+
+def is_healthy(world: World, machine: Machine) -> bool:
+    """Tell whether everything that the record binds is there, and its server is up."""
+    estate = world.estate
+    bound = {str(place.bound): place.slot.kind for place in machine.places if place.bound}
+    servers = [estate.servers.get(part) for part, kind in bound.items() if kind == "server"]
+    shelves = (estate.servers, estate.addresses, estate.volumes, estate.locals)
+    there = all(any(shelf.get(part) for shelf in shelves) for part in bound)
+    return there and bool(servers) and all(s is not None and _up(s) for s in servers)
+
+
+def _up(server: Server) -> bool:
+    return server.state == State.RUNNING and server.guest_up

@@ -1,0 +1,1 @@
+"""`hostler demo`: servers, and the screen that both demos share."""

@@ -1,0 +1,216 @@
+"""Demo: five simulated servers, a bad day, and nothing left behind; watched in the terminal.
+
+Everything is real but the cloud: the engine, the SQLite store, the provider with its HTTP client,
+and the readiness probes. The simulated Scaleway listens on loopback and lives faster than life.
+"""
+
+import asyncio
+import socket
+import tempfile
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from pathlib import Path
+
+import msgspec
+
+from hostler.config.values import AccountConfig, Config
+from hostler.domain.errors import ConfigError
+from hostler.domain.model.commands import Event
+from hostler.domain.model.fleet import Fleet
+from hostler.domain.model.snapshot import Wish, WishKind
+from hostler.frontends.cli.commands.status import standing_of
+from hostler.frontends.cli.console.guard import guarded
+from hostler.frontends.cli.console.screen import Screen
+from hostler.frontends.cli.context import Outside, Purpose, Turning
+from hostler.frontends.cli.views.events import of_fleet
+from hostler.frontends.cli.views.fleet_status import Standing
+from hostler.ports.store import Store
+from hostler.providers.scaleway.common.config_tables import AccountTable
+from hostler.simulators.scaleway.http import Settings, SimulatorServer, serve, world_of
+from hostler.testing.fakes.metrics import CountingMeters
+
+from .board import Board
+from .environment import Stage
+from .script import Script
+from .tally import Tally, count_healed, count_made
+
+SPEED = 10.0
+"""How many times faster than life the simulated cloud is."""
+
+ENDING = timedelta(seconds=17)
+"""How long the fleet may take to be gone: with all the rest, twenty seconds."""
+
+SHORTEST = 20.0
+"""Seconds that the troubles of the day take at least."""
+
+_LOOK = timedelta(milliseconds=200)
+_LIVELY, _BY_HAND, _CLEAR = 0.2, 0.4, 0.65
+"""When, as parts of the whole, lively weather comes up at the latest, a server is deleted by hand
+at the latest, and the weather clears."""
+
+
+def main(outside: Outside, *, seconds: float, seed: int, json: bool) -> int:
+    """Give the demo and return its exit code: 0 only if the fleet stood and nothing is left."""
+
+    async def work(screen: Screen) -> int:
+        if seconds < SHORTEST:
+            raise ConfigError(f"--seconds: expected {SHORTEST:g} at least for a day of servers")
+        with tempfile.TemporaryDirectory(prefix="hostler-demo-") as folder:
+            return await _demo(outside, Path(folder), seconds, seed, screen)
+
+    return guarded(json, work)
+
+
+def example() -> Path:
+    """Return the fleet file of the demo: beside this module when installed, else in examples/."""
+    packaged = Path(__file__).with_name("web.toml")
+    return packaged if packaged.exists() else Path(__file__).parents[4] / "examples" / "web.toml"
+
+
+@dataclass(slots=True)
+class Demo:
+    """A demo under way."""
+
+    outside: Outside
+    config: Config
+    store: Store
+    server: SimulatorServer
+    stage: Stage
+    script: Script
+    seconds: float
+    shown: int = 0
+    events: list[Event] = field(default_factory=list[Event])
+
+    @property
+    def fleet(self) -> Fleet:
+        """The only fleet."""
+        return self.config.fleets[0]
+
+    async def keep(self) -> Standing:
+        """Keep the fleet for as long as was asked, and return how it stood at the end."""
+        clock = self.outside.clock()
+        self.script.begin()
+        while (passed := self.stage.passed()) < self.seconds:
+            self._trouble(await self.show(), passed / self.seconds)
+            await clock.sleep(_LOOK)
+        return await self.show()
+
+    def _trouble(self, seen: Standing, part: float) -> None:
+        """Let happen what belongs to this part of the whole."""
+        whole = seen.ready == seen.wished
+        if not self.script.missed() or part > _LIVELY:
+            self.script.rouse()
+        if (whole and part > _LIVELY) or part > _BY_HAND:
+            self.script.insist()
+            self.script.delete_one()
+        if part > _CLEAR:
+            self.script.clear()
+
+    async def end(self) -> bool:
+        """Scale to zero and wait until nothing is left, at the simulator too; tell whether so."""
+        clock = self.outside.clock()
+        self.stage.say("scaling to zero")
+        await self.store.wish(
+            Wish(
+                number=0,
+                kind=WishKind.SCALE,
+                fleet=self.fleet.name,
+                at=clock.now(),
+                actor="demo",
+                size=0,
+            )
+        )
+        end = clock.boot() + ENDING.total_seconds()
+        while clock.boot() < end:
+            seen = await self.show()
+            if seen.wished == 0 and not seen.machines and not self.server.world.leaks():
+                return True
+            await clock.sleep(_LOOK)
+        return False
+
+    async def show(self) -> Standing:
+        """Show how the fleet stands, and what happened since the last time."""
+        seen = await standing_of(self.outside, self.store, self.config, self.fleet)
+        kept = await of_fleet(self.store, self.fleet.name, self.shown)
+        self.shown = kept[-1].number if kept else self.shown
+        events = [entry.event for entry in kept]
+        self.events += events
+        self.stage.show(replace(seen, runs=True), events, self.server.world.faults)
+        return seen
+
+    def tally(self, before: Standing) -> Tally:
+        """Return what came of it; `before` is how the fleet stood before it was scaled down."""
+        world = self.server.world
+        return Tally(
+            wanted=before.wished,
+            ready=before.ready,
+            made=count_made(self.events),
+            healed=count_healed(self.events, before.wished, before.ready),
+            faults={name: count for name, count in world.faults.items() if count},
+            calls=sum(world.calls.values()),
+            leaks=len(world.leaks()),
+            cost=world.cost(),
+        )
+
+
+async def _demo(outside: Outside, folder: Path, seconds: float, seed: int, screen: Screen) -> int:
+    guest_port = free_port()
+    world = world_of(Settings(speed=SPEED, seed=seed, guest_port=guest_port))
+    async with AsyncExitStack() as stack:
+        server = await stack.enter_async_context(serve(world, "127.0.0.1", 0, SPEED, guest_port))
+        config = at_simulator(outside.load(example()), server.url, guest_port, folder)
+        store = await stack.enter_async_context(outside.store(config, Purpose.ENGINE))
+        accounts = await stack.enter_async_context(outside.accounts(config, store))
+        engine = outside.engine(config, outside.ports(store, CountingMeters()), accounts)
+        board = stack.enter_context(Board(screen))
+        stage = Stage(board, outside.clock(), seconds)
+        demo = Demo(
+            outside=outside,
+            config=config,
+            store=store,
+            server=server,
+            stage=stage,
+            script=Script(world, stage.weather),
+            seconds=seconds,
+        )
+        before, gone = await _beside(engine, demo)
+        tally = demo.tally(before)
+    stage.conclude(tally, gone=gone)
+    return 0 if gone and not tally.leaks and tally.ready == tally.wanted else 1
+
+
+async def _beside(engine: Turning, demo: Demo) -> tuple[Standing, bool]:
+    """Run the engine for as long as the demo goes on."""
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(engine.run())
+        before = await demo.keep()
+        gone = await demo.end()
+        running.cancel()
+    return before, gone
+
+
+def at_simulator(config: Config, url: str, guest_port: int, folder: Path) -> Config:
+    """Return the example's fleet, at this simulator, with its store in a folder of its own."""
+    return replace(
+        config,
+        store=folder / "demo.db",
+        accounts=tuple(_moved(account, url) for account in config.accounts),
+        fleets=tuple(
+            replace(fleet, probe=replace(fleet.probe, port=guest_port)) for fleet in config.fleets
+        ),
+    )
+
+
+def _moved(account: AccountConfig, url: str) -> AccountConfig:
+    if not isinstance(account.settings, AccountTable):
+        raise TypeError(type(account.settings))
+    return replace(account, settings=msgspec.structs.replace(account.settings, endpoint=url))
+
+
+def free_port() -> int:
+    """Return a port that nobody listens on just now, on any loopback address."""
+    with socket.socket() as probe:
+        probe.bind(("", 0))
+        port: int = probe.getsockname()[1]
+        return port

@@ -1,0 +1,106 @@
+"""Stage: where a demo is seen, as a live picture in a terminal or as plain lines elsewhere."""
+
+from collections.abc import Mapping, Sequence
+
+from rich.console import Group, RenderableType
+
+from hostler.domain.model.commands import Event
+from hostler.domain.reporting.history import tell
+from hostler.frontends.cli.render import tables
+from hostler.frontends.cli.render.tables import ink
+from hostler.frontends.cli.views.fleet_status import Standing
+from hostler.ports.clock import Clock
+
+from .board import Board
+from .tally import Tally
+
+TOLD = frozenset({"made", "moved", "refused", "unknown", "condition", "wish", "barred"})
+"""The kinds of event that are told; the calls in between are not."""
+
+
+class Stage:
+    """Shows a demo on a board."""
+
+    def __init__(self, board: Board, clock: Clock, seconds: float) -> None:
+        """Show on this board, with times counted from now."""
+        self._board, self._clock, self._seconds = board, clock, seconds
+        self._start = clock.boot()
+        self._last = ""
+
+    def passed(self) -> float:
+        """Return the seconds since the beginning."""
+        return self._clock.boot() - self._start
+
+    def say(self, text: str) -> None:
+        """Tell something that the demo itself does."""
+        self._line(text, "bold")
+
+    def weather(self, text: str) -> None:
+        """Tell a trouble."""
+        self._line(f"trouble: {text}", "magenta")
+
+    def show(self, seen: Standing, events: Sequence[Event], faults: Mapping[str, int]) -> None:
+        """Show how the fleet stands, and tell what happened."""
+        for event in events:
+            if event.kind in TOLD:
+                line = tell(event)
+                self._line(f"{line.machine or seen.fleet.name}  {line.text}", "")
+        if self._board.is_live:
+            self._board.draw(self._picture(seen, faults))
+            return
+        counts = ", ".join(f"{number} {phase}" for phase, number in sorted(seen.counts.items()))
+        said = f"{seen.ready} of {seen.wished} ready" + (f" ({counts})" if counts else "")
+        if said != self._last:
+            self._last = said
+            self._line(said, "")
+
+    def conclude(self, tally: Tally, *, gone: bool) -> None:
+        """Print what came of it all, as the last thing."""
+        screen = self._board.screen
+        if screen.json:
+            screen.line(tally.as_json())
+            return
+        screen.out.print(conclusion(tally, gone=gone))
+
+    def _line(self, text: str, style: str) -> None:
+        self._board.line(f"{self.passed():5.1f}s  {text}", style)
+
+    def _picture(self, seen: Standing, faults: Mapping[str, int]) -> RenderableType:
+        left = max(0.0, self._seconds - self.passed())
+        phase = f"{left:.0f} s to go" if left else "scaling to zero"
+        return Group(
+            ink(f"hostler demo: a simulated Scaleway in lively weather; {phase}", "bold"),
+            tables.status([seen]),
+            ink("faults met: " + (said(faults) or "none yet"), "magenta"),
+            *self._board.lines,
+        )
+
+
+def said(faults: Mapping[str, int]) -> str:
+    """Return faults and their counts in a line."""
+    met = sorted((name, count) for name, count in faults.items() if count)
+    return ", ".join(f"{name} {count}" for name, count in met)
+
+
+def conclusion(tally: Tally, *, gone: bool) -> RenderableType:
+    """Return the last words of a demo. Pure."""
+    good = gone and not tally.leaks
+    facts = tables.facts(
+        (
+            ("asked for", f"{tally.wanted} servers"),
+            ("ready", f"{tally.ready} of them, just before scaling down"),
+            ("made", f"{tally.made} machines"),
+            ("healed", f"{tally.healed} losses made good"),
+            ("faults met", said(tally.faults)),
+            ("calls", f"{tally.calls} requests"),
+            ("cost", f"€{tally.cost:.4f}, had it been real"),
+            ("left", "nothing" if good else f"{tally.leaks} parts on the bill"),
+        )
+    )
+    if not good:
+        word = ink("something is left", "red")
+    elif tally.ready < tally.wanted:
+        word = ink("nothing is left behind, but the fleet was not whole at the end", "red")
+    else:
+        word = ink("nothing is left behind", "green")
+    return Group(ink(""), word, facts)

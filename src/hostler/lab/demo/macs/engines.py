@@ -1,0 +1,177 @@
+"""Cast: who plays in the demo: two fleets, the store, and real engines over one simulated world."""
+
+import asyncio
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from hostler.controllers.engine import Engine
+from hostler.controllers.runtime.given import Ports
+from hostler.controllers.runtime.settings import Account, Settings
+from hostler.domain.ids import AccountName, FleetName, InstallationId, MachineId, Zone, machine_id
+from hostler.domain.model.fleet import Fleet, Timers
+from hostler.domain.model.machine import Offer
+from hostler.domain.model.snapshot import Wish, WishKind
+from hostler.domain.policy.purchasing import Limits
+from hostler.lab.scenes.servers import SECRET, Willing
+from hostler.ports.http import Request, Response
+from hostler.providers.scaleway.common.client import Client
+from hostler.providers.scaleway.common.settings import Account as Credentials
+from hostler.providers.scaleway.macs.provider import Macs
+from hostler.providers.scaleway.macs.settings import MacSite, MacTemplate
+from hostler.simulators.scaleway.in_process import WorldTransport
+from hostler.simulators.scaleway.state.options import Options
+from hostler.simulators.scaleway.world import World
+from hostler.testing.fakes.metrics import CountingMeters
+from hostler.testing.time.clock import BEGINNING, SimClock
+from hostler.testing.time.loop import SimLoop
+
+from .store import FragileStore
+
+_MIN = timedelta(minutes=1)
+POOL, TYPE, ZONE, FAMILY = "pool-", "M2-L", Zone("fr-par-1"), "Tahoe"
+POOLED = 6
+"""How many hosts are in the pool."""
+IOS, TESTS = FleetName("ios"), FleetName("tests")
+MAIN = AccountName("main")
+GRACE = timedelta(hours=4)
+"""How long a stray must be known before it is taken back; so long the ledger can be looked at."""
+LIMITS = Limits(batch=2, most=3)
+"""What each fleet may order."""
+QUIET = 3 * _MIN
+"""The time between looks when nothing is expected: life has 30 s, and a week of it has too many
+looks for a minute of ours."""
+SETTINGS = Settings(
+    quiet=QUIET,
+    busy_first=timedelta(seconds=5),
+    busy_last=_MIN,
+    rare=QUIET,
+    poll=_MIN,
+    lease_ttl=4 * _MIN,
+    lease_beat=_MIN,
+)
+
+
+def fleet(name: FleetName, size: int) -> Fleet:
+    """Return one of the fleets; strays are taken back, because both say `reclaim = true`."""
+    return Fleet(
+        name=name,
+        account=MAIN,
+        size=size,
+        offers=(Offer(TYPE, ZONE, FAMILY),),
+        reclaim=True,
+        timers=Timers(start=45 * _MIN, stop=45 * _MIN, look_limit=QUIET + _MIN, grace=GRACE),
+    )
+
+
+FLEETS = (fleet(IOS, 2), fleet(TESTS, 0))
+
+
+@dataclass(slots=True)
+class Cast:
+    """The world, the store, and the engine that runs just now."""
+
+    loop: SimLoop
+    seed: int
+    world: World = field(init=False)
+    clock: SimClock = field(init=False)
+    store: FragileStore = field(init=False)
+    meters: CountingMeters = field(default_factory=CountingMeters)
+    names: int = 0
+    engine: "asyncio.Task[None] | None" = None
+    wire: "Wire | None" = None
+    dice: random.Random = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.dice = random.Random(self.seed)
+        options = Options(epoch=BEGINNING)
+        self.world = World(self.loop.time, random.Random(self.dice.getrandbits(64)), options)
+        self.clock = SimClock(self.loop)
+        self.store = FragileStore(InstallationId("demo"), exclusive=False)
+
+    def start(self) -> None:
+        """Start an engine over the same records; it is the only one."""
+        if self.engine is not None and not self.engine.done():
+            self.kill()
+        self.names += 1
+        name = f"engine-{self.names}"
+        self.wire = Wire(WorldTransport(self.world, name))
+        self.store.killed = False
+        self.engine = self.loop.create_task(self._engine(name, self.wire).run())
+
+    def _engine(self, name: str, wire: "Wire") -> Engine:
+        ports = Ports(
+            store=self.store,
+            clock=self.clock,
+            prober=Willing(),
+            meters=self.meters,
+            fresh=self._fresh,
+        )
+        credentials = Credentials(project=self.world.options.project, secret_key=SECRET)
+        provider = Macs(
+            Client(wire, credentials, self.clock),
+            self.clock,
+            installation=InstallationId("demo"),
+            zones=(ZONE,),
+            templates={one.name: MacTemplate(pool=POOL, limits=LIMITS) for one in FLEETS},
+            site=MacSite(pools=(POOL,), default=POOL),
+        )
+        account = Account(name=MAIN, provider=provider, fleets=FLEETS)
+        return Engine(ports, [account], name, SETTINGS)
+
+    def _fresh(self) -> MachineId:
+        return machine_id(self.dice.getrandbits(50))
+
+    def kill(self) -> None:
+        """Let the engine die as by SIGKILL: nothing is given back."""
+        if self.engine is not None:
+            self.store.killed = True
+            self.engine.cancel()
+
+    async def end(self) -> None:
+        """Let the engine end, and wait for it."""
+        if self.engine is not None:
+            self.engine.cancel()
+            await asyncio.gather(self.engine, return_exceptions=True)
+
+    def check(self) -> None:
+        """Raise what ended the engine, if anything did but a kill; and what nobody heard of."""
+        engine = self.engine
+        if engine is not None and engine.done() and not engine.cancelled():
+            engine.result()
+        if self.loop.failures or self.meters.bugs or self.meters.illegal_moves:
+            bugs = (self.loop.failures, dict(self.meters.bugs), self.meters.illegal_moves)
+            raise RuntimeError(f"failures, bugs, illegal moves: {bugs}")
+
+    async def scale(self, name: FleetName, size: int) -> None:
+        """Wish a size, as `hostler scale` does."""
+        wish = Wish(
+            number=0, kind=WishKind.SCALE, fleet=name, at=self.clock.now(), actor="demo", size=size
+        )
+        await self.store.wish(wish)
+
+
+class Wire:
+    """A connection on which a process can die: a change takes effect, and nobody hears of it."""
+
+    def __init__(self, inner: WorldTransport) -> None:
+        self._inner = inner
+        self._die: Callable[[], None] | None = None
+
+    def arm(self, die: Callable[[], None]) -> None:
+        """Let this happen after the effect of the next rename, in place of its answer."""
+        self._die = die
+
+    async def send(self, request: Request, deadline: timedelta) -> Response:
+        """Send once; the one who asked may not live to hear the answer."""
+        response = await self._inner.send(request, deadline)
+        if self._die is not None and request.method == "PATCH":
+            die, self._die = self._die, None
+            die()
+            await asyncio.sleep(deadline.total_seconds())
+        return response
+
+    async def close(self) -> None:
+        """Send nothing any more."""
+        await self._inner.close()

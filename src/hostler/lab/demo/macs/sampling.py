@@ -1,0 +1,164 @@
+"""Eyes: watch the week sample by sample, and keep what is counted and drawn of it.
+
+What became of hosts is read from the simulated world, past hostler's own code; what became of
+machines from its events.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from hostler.domain.hosts.orphans import ACTIONABLE
+from hostler.domain.ids import HostId
+from hostler.domain.model.commands import Event
+from hostler.domain.model.host import HostCondition
+from hostler.domain.model.phases import Phase
+from hostler.domain.model.snapshot import Suspect
+from hostler.frontends.cli.console.format import euros
+from hostler.lab.macs.ground_truth import words_of
+from hostler.simulators.scaleway.state.mac_records import Mac, MacStatus
+
+from .bill import Bill
+from .engines import FLEETS, POOL, Cast
+from .lanes import SAMPLE, TOLD, Lane, State, state_of
+from .timeline import LENT, Say
+
+_AT_WORK = frozenset(
+    {
+        HostCondition.COMING,
+        HostCondition.FREE,
+        HostCondition.WIPING,
+        HostCondition.QUARANTINED,
+        HostCondition.RETIRING,
+    }
+)
+"""The conditions that explain a name of ours on a host that no machine holds."""
+TOLD_EVENTS = frozenset({"refused", "unknown", "condition", "barred", "order_refused"})
+
+
+@dataclass(slots=True)
+class Eyes:
+    """What was seen so far. `say` tells what becomes of hosts, `tell` a machine's event."""
+
+    cast: Cast
+    say: Say
+    bill: Bill = field(default_factory=Bill)
+    lanes: dict[str, Lane] = field(default_factory=dict[str, Lane])
+    events: list[Event] = field(default_factory=list[Event])
+    stranded: set[str] = field(default_factory=set[str])
+    reclaimed: set[str] = field(default_factory=set[str])
+    suspects: tuple[Suspect, ...] = ()
+    stray_cost: float = 0.0
+    sizes: dict[str, tuple[int, int, int]] = field(default_factory=dict[str, tuple[int, int, int]])
+    _shown: int = 0
+
+    @property
+    def sample(self) -> int:
+        """The number of the present sample."""
+        return int(self.cast.loop.time() / SAMPLE)
+
+    @property
+    def now(self) -> datetime:
+        """The simulated date."""
+        return self.cast.clock.now()
+
+    async def watch(self) -> None:
+        """Take one sample."""
+        self.cast.world.advance()
+        self._open_ledger(await self.cast.store.suspects())
+        stray = {str(s.part) for s in self.suspects if s.cls in ACTIONABLE}
+        self.stranded |= stray
+        for mac in self.macs():
+            self._note(mac, stray=mac.id in stray)
+        await self._count()
+        await self._hear()
+
+    def _open_ledger(self, suspects: tuple[Suspect, ...]) -> None:
+        """Look into the ledger, and tell what is new in it."""
+        known = {(suspect.part, suspect.cls) for suspect in self.suspects}
+        self.suspects = suspects
+        if suspects:
+            self.stray_cost = sum(s.price * _hours(self.now - s.first) for s in suspects)
+        for suspect in suspects:
+            if (suspect.part, suspect.cls) not in known:
+                price = f"{euros(suspect.price)} an hour"
+                why = suspect.blocked or "it is taken back now"
+                self.say(f"ledger: {suspect.cls}, once of {suspect.owner}, {price}; {why}")
+
+    def macs(self) -> Iterator[Mac]:
+        """Yield every host that ever was, the oldest first."""
+        for entry in self.cast.world.estate.ledger.entries():
+            if isinstance(entry.record, Mac):
+                yield entry.record
+
+    def _note(self, mac: Mac, *, stray: bool) -> None:
+        lane = self.lanes.get(mac.id)
+        if lane is None:
+            own = mac.name.startswith(POOL)
+            number = 1 + sum(other.own == own for other in self.lanes.values())
+            lane = self.lanes[mac.id] = Lane(mac.id, f"{'pool' if own else 'order'} {number}", own)
+        state = State.GONE if mac.ended is not None else state_of(mac, stray=stray)
+        if lane.note(self.sample, state) and (len(lane.runs) > 1 or not lane.own):
+            self.say(f"{lane.label}  {TOLD[state]}")
+
+    async def _count(self) -> None:
+        """Count machines, and what of the demand the pool could not have served."""
+        ready, hosts = 0, {host.id: host for host in await self.cast.store.hosts()}
+        wished = {row.name: row.size for row in await self.cast.store.fleets()}
+        for fleet in FLEETS:
+            machines = await self.cast.store.machines(fleet.name)
+            up = sum(machine.phase is Phase.READY for machine in machines)
+            parked = sum(machine.phase is Phase.RESTING for machine in machines)
+            size = wished.get(fleet.name)
+            self.sizes[fleet.name] = (up, fleet.size if size is None else size, parked)
+            ready += up
+        there = [mac for mac in self.macs() if mac.ended is None and self.lanes[mac.id].own]
+        pooled = sum(mac.name != LENT for mac in there)
+        self.bill.note(self.now, max(0, ready - pooled))
+        for host in self.stranded - self.reclaimed:
+            record = hosts.get(HostId(host))
+            if record is not None and record.condition is HostCondition.FREE:
+                self.reclaimed.add(host)
+
+    async def _hear(self) -> None:
+        kept = await self.cast.store.events(after=self._shown, limit=10_000)
+        self._shown = kept[-1].number if kept else self._shown
+        self.events += [entry.event for entry in kept]
+
+    def ordered(self) -> list[Mac]:
+        """Return the hosts that hostler ordered."""
+        return [mac for mac in self.macs() if mac.id in self.lanes and not self.lanes[mac.id].own]
+
+    async def leaks(self) -> list[Mac]:
+        """Return the hosts under our names that no record explains."""
+        store = self.cast.store
+        records = {host.id: host for host in await store.hosts()}
+        ties = dict(await store.ties())
+        left = list[Mac]()
+        for mac in self.macs():
+            if mac.ended is not None or words_of(mac.name) is None:
+                continue
+            record = records.get(HostId(mac.id))
+            tie = ties.get(HostId(mac.id))
+            held = tie is not None and await store.machine(tie) is not None
+            if not held and (record is None or record.condition not in _AT_WORK):
+                left.append(mac)
+        return left
+
+    async def rests(self) -> bool:
+        """Tell whether nothing is left to be done: no machine, all hosts pooled or given up."""
+        store = self.cast.store
+        machines = [m for fleet in FLEETS for m in await store.machines(fleet.name)]
+        if machines or await store.wishes() or await store.suspects():
+            return False
+        return all(_rests(mac) for mac in self.macs() if mac.ended is None)
+
+
+def _rests(mac: Mac) -> bool:
+    if mac.deletion_scheduled:
+        return True
+    return mac.name.startswith(POOL) and mac.status is MacStatus.READY
+
+
+def _hours(span: timedelta) -> float:
+    return span / timedelta(hours=1)

@@ -1,0 +1,143 @@
+"""Week: what happens in the demo, and when: sizes, a crash, a record lost, a person's hands."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from hostler.domain.ids import FleetName
+from hostler.domain.model.phases import Phase
+
+from .engines import IOS, POOL, POOLED, TESTS, TYPE, ZONE, Cast
+
+LENT = "lent to ann"
+_HOUR = timedelta(hours=1)
+_MINUTE = timedelta(minutes=1)
+LENGTH = 168 * _HOUR
+"""A week: everything rests by then."""
+
+Say = Callable[[str], None]
+Deed = Callable[["Week"], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Beat:
+    """Something that happens at a time of the week."""
+
+    at: timedelta
+    deed: Deed
+
+
+@dataclass(slots=True)
+class Week:
+    """Lets things happen to a cast as the week goes on; `say` tells of each."""
+
+    cast: Cast
+    say: Say
+    faults: dict[str, int] = field(default_factory=dict[str, int])
+    done: int = 0
+
+    def begin(self) -> None:
+        """Stock the pool."""
+        self.cast.world.stock_macs(POOLED, TYPE, ZONE, POOL)
+        self.say(f"{POOLED} Macs are in the pool; whoever had them may have left anything on them")
+
+    async def go_on(self) -> None:
+        """Let happen what is due by now."""
+        passed = timedelta(seconds=self.cast.loop.time())
+        while self.done < len(BEATS) and BEATS[self.done].at <= passed:
+            beat = BEATS[self.done]
+            self.done += 1
+            await beat.deed(self)
+
+    async def scale(self, fleet: FleetName, size: int) -> None:
+        """Ask for a size."""
+        self.say(f"{fleet} is asked to have {size}")
+        await self.cast.scale(fleet, size)
+
+    def strike(self, fault: str) -> None:
+        """Count a fault."""
+        self.faults[fault] = self.faults.get(fault, 0) + 1
+
+
+def scaled(fleet: FleetName, size: int) -> Deed:
+    """Return the wish of a size."""
+
+    async def deed(week: Week) -> None:
+        await week.scale(fleet, size)
+
+    return deed
+
+
+async def arm(week: Week) -> None:
+    """Let the engine die after the effect of its next rename: a claim that no record tells of."""
+
+    def die() -> None:
+        week.say("trouble: hostler is killed: a host bears its claim, and no record says so")
+        week.strike("killed_after_claim")
+        week.cast.kill()
+
+    if week.cast.wire is not None:
+        week.cast.wire.arm(die)
+
+
+async def take_over(week: Week) -> None:
+    """Start another engine over the same records."""
+    week.say("another hostler starts over the same records")
+    week.cast.start()
+
+
+async def forget(week: Week) -> None:
+    """Delete the record of a ready machine by force."""
+    machines = await week.cast.store.machines(IOS)
+    machine = next((one for one in machines if one.phase is Phase.READY), None)
+    if machine is not None and week.cast.store.forget_by_force(machine.id):
+        week.say(f"trouble: somebody deletes the record of {machine.id} by force: its host stays")
+        week.strike("record_deleted_by_force")
+
+
+async def lend(week: Week) -> None:
+    """Let a person take free hosts out of the pool, by renaming them."""
+    console = week.cast.world.console
+    free = [mac for mac in week.cast.world.estate.macs if mac.name.startswith(POOL)]
+    for mac in free[:4]:
+        console.rename(mac.id, LENT)
+        week.strike("host_taken_by_hand")
+    week.say("trouble: ann takes 4 hosts out of the pool, for some days")
+
+
+async def give_back(week: Week) -> None:
+    """Let her put them back, as she leaves them."""
+    console = week.cast.world.console
+    lent = [mac for mac in week.cast.world.estate.macs if mac.name == LENT]
+    for number, mac in enumerate(lent, start=1):
+        console.rename(mac.id, f"{POOL}ann-{number}")
+    week.say("ann puts her hosts back into the pool, unwiped: they are dirty until proved")
+
+
+async def open_up(week: Week) -> None:
+    """Start the first engine."""
+    week.say("hostler starts: ios is to have 2, tests none; each may order 3 hosts at most")
+    week.cast.start()
+
+
+BEATS = (
+    Beat(timedelta(0), open_up),
+    Beat(24 * _HOUR - _MINUTE, arm),
+    Beat(24 * _HOUR, scaled(IOS, 4)),
+    Beat(24 * _HOUR + 20 * _MINUTE, take_over),
+    Beat(30 * _HOUR, scaled(TESTS, 4)),
+    Beat(36 * _HOUR, scaled(TESTS, 0)),
+    Beat(50 * _HOUR, scaled(TESTS, 3)),
+    Beat(53 * _HOUR, scaled(TESTS, 0)),
+    Beat(60 * _HOUR, scaled(IOS, 1)),
+    Beat(66 * _HOUR, forget),
+    Beat(72 * _HOUR, lend),
+    Beat(80 * _HOUR, scaled(IOS, 3)),
+    Beat(96 * _HOUR, scaled(TESTS, 1)),
+    Beat(130 * _HOUR, scaled(TESTS, 0)),
+    Beat(156 * _HOUR, scaled(IOS, 0)),
+    Beat(160 * _HOUR, give_back),
+)
+"""The week. *ios* goes 2 → 4 → 1 → 3; *tests* has two bursts and a long run. What the pool cannot
+serve is ordered: twice two hosts for the bursts (kept, at rest, from one to the other), and two
+more while ann has most of the pool."""

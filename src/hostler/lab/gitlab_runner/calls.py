@@ -1,0 +1,126 @@
+"""Calls: the runner's side of each call: into a plugin that may be dead, and watched."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Generator, Sequence
+from contextlib import contextmanager
+from typing import TypeVar
+
+from hostler.frontends.fleeting.contract import (
+    ConnectInfo,
+    Connector,
+    Group,
+    Instance,
+    ProviderInfo,
+    Refused,
+    State,
+)
+
+from .checker import Watch
+from .process import INSIDE, Plugin
+
+T = TypeVar("T")
+
+
+class Calls:
+    """The group of a plugin process, as the runner reaches it; implements `Group`."""
+
+    def __init__(self, plugin: Plugin, group: Group, watch: Watch) -> None:
+        self._plugin, self._group, self._watch = plugin, group, watch
+
+    async def init(
+        self, config: bytes, connector: Connector, states: frozenset[State]
+    ) -> ProviderInfo:
+        """Begin."""
+        return await self._made("init", self._group.init(config, connector, states))
+
+    async def update(self) -> Sequence[Instance]:
+        """List the instances, and hold the answer against the truth."""
+        instances = await self._made("update", self._group.update())
+        self._watch.updated(instances)
+        return instances
+
+    async def increase(self, count: int) -> int:
+        """Ask for more; where the answer is lost, any of them may come."""
+        watch = self._watch
+        watch.unsure += count
+        try:
+            accepted = await self._made("increase", self._group.increase(count))
+        except Refused:
+            watch.unsure -= 0 if self._plugin.dead else count
+            raise
+        watch.unsure -= count
+        watch.accepted += accepted
+        watch.trace.note(f"increase {count}: {accepted}")
+        return accepted
+
+    async def decrease(self, ids: Sequence[str]) -> Sequence[str]:
+        """Ask for the end of some."""
+        self._watch.trace.note(f"decrease {' '.join(ids)}")
+        accepted = await self._made("decrease", self._group.decrease(ids))
+        self._watch.decreased(accepted)
+        return accepted
+
+    async def connect_info(self, instance: str) -> ConnectInfo:
+        """Ask how to reach one."""
+        return await self._made("", self._group.connect_info(instance))
+
+    async def heartbeat(self, instance: str) -> None:
+        """Ask whether one is well."""
+        await self._made("", self._group.heartbeat(instance))
+
+    async def suspend(self, ids: Sequence[str]) -> Sequence[str]:
+        """Ask that some go to standby."""
+        return await self._made("suspend", self._group.suspend(ids))
+
+    async def resume(self, ids: Sequence[str]) -> Sequence[str]:
+        """Ask that some come back."""
+        return await self._made("resume", self._group.resume(ids))
+
+    async def shutdown(self) -> None:
+        """End."""
+        begun = self._watch.untouched()
+        await self._made("shutdown", self._group.shutdown())
+        self._watch.shut_down(begun)
+
+    async def _made(self, call: str, work: Awaitable[T]) -> T:
+        watch, time = self._watch, asyncio.get_running_loop().time
+        begun = time()
+        try:
+            with _inside(call):
+                return await _while_alive(self._plugin, work)
+        except Refused as refused:
+            if not self._plugin.dead:
+                watch.refused(call, str(refused))
+            raise
+        finally:
+            if call and not self._plugin.dead:
+                watch.called(call, time() - begun)
+
+
+async def _while_alive(plugin: Plugin, work: Awaitable[T]) -> T:
+    """Return the answer; Refused where the plugin is dead, or dies meanwhile."""
+    try:
+        if plugin.dead:
+            raise Refused("the plugin is dead")
+        return await work
+    except asyncio.CancelledError:
+        task = asyncio.current_task()
+        if not plugin.dead or task is None or task.cancelling():
+            raise
+        raise Refused("the plugin died") from None
+    finally:
+        if asyncio.iscoroutine(work):
+            work.close()
+
+
+@contextmanager
+def _inside(call: str) -> Generator[None]:
+    token = INSIDE.set(call)
+    try:
+        yield
+    finally:
+        INSIDE.reset(token)
+
+
+Wrap = Callable[[Group, Plugin], Group]
+"""Puts something between a runner and the group of a plugin: a defect, say."""

@@ -1,0 +1,320 @@
+"""Watch: what a runner is told and asks is held against what is true in the world.
+
+R1  *running* is told only of a machine whose guest has answered.
+R2  *deleting* is told only while a delete of ours runs.
+R3  nothing holds a place beyond its deadline.
+R4  what was told does not leave Update while its server stands and nobody deletes it.
+R5  calls are answered: Update never fails, and none takes long.
+R6  nothing turns up that was not accepted by an Increase.
+R7  what is well is told to run, what is not well is not.
+R8  neither instances nor servers exceed the maximum; no instance has two servers that run.
+R9  a job reaches the instance that it was given, with the key that it knows; the same all along.
+R10 Shutdown ends no machine, and Update sends nothing.
+R11 only states that the schema offers are told.
+L   in good weather the wanted capacity is reached; asked for nothing, nothing is left.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hostler.domain.model.commands import Event
+from hostler.domain.model.machine import Machine
+from hostler.frontends.fleeting.contract import ConnectInfo, Instance, State
+from hostler.lab.checks.trace import Trace
+from hostler.ports.http import Request
+from hostler.simulators.scaleway.state.ledger import Line
+from hostler.simulators.scaleway.state.records import State as ServerState
+from hostler.simulators.scaleway.world import World
+from hostler.testing.invariants import Violation
+
+from .ground_truth import Truth
+
+AT_ONCE = 5.0
+"""How long, in seconds, a call may take."""
+BEGUN = 75.0
+"""How long *deleting* may be told before a delete of ours was tried."""
+TRIED = 300.0
+"""How long ago the last try of a delete may be, while one is told to run."""
+WRONG = 300.0
+"""How long *running* may be told of a machine that is down: looks fail, losses come in waves."""
+DENIED = 20.0
+"""How long a machine that is well may be told not to run."""
+AFTER_JUMP = 660.0
+"""So long after a clock jumped, or is again where it was, old pauses may still be waited for."""
+AFTER_DEATH = 60.0
+"""So long after a zone gave its last sign of death, nothing of it may have been looked at."""
+LATE = 300.0
+"""How long a guest may answer before that is told for the first time."""
+SETTLED = 420.0
+"""Servers older than this are known to whoever looks."""
+STUCK = 3
+"""So many may be over the maximum while they end: what turned up late, or cannot be removed."""
+PLACE = {State.CREATING: 1320.0, State.DELETING: 900.0}
+PLACE_OF_OTHERS = 900.0
+"""How long a place may be held: a start's bound and one more try, a stop's bound, and looks."""
+
+_ID = re.compile(r"/(?:servers|ips|volumes)/([0-9a-f-]{36})")
+_ENDS = (b'"terminate"', b'"poweroff"')
+_RESTS = frozenset({ServerState.STOPPED, ServerState.IN_PLACE, ServerState.LOCKED})
+_LEFT = frozenset({State.DELETED, State.TIMEOUT})
+
+
+@dataclass(slots=True)
+class Told:
+    """What is known of one instance that was told; times are seconds in which we could act."""
+
+    key: bytes
+    state: State | None = None
+    ran: bool = False
+    server: str = ""
+    place: float = 0.0
+    untried: float = 0.0
+    wrong: float = 0.0
+    denied: float = 0.0
+    late: float = 0.0
+    tried: bool = False
+    ended: bool = False
+
+
+class Watch:
+    """All checkers of one season, and the facts that they need."""
+
+    def __init__(self, world: World, trace: Trace, most: int) -> None:
+        self.world, self.trace, self.most = world, trace, most
+        self.truth = Truth(world)
+        self.offered = frozenset(State)
+        self.first: Violation | None = None
+        self.faults = Counter[str]()
+        self.pairs = set[tuple[str, str]]()
+        self.machine_seconds = 0.0
+        self.told = dict[str, Told]()
+        self.accepted = 0
+        self.unsure = 0
+        self.key = b""
+        self.awake = True
+        self.jumped = -AFTER_JUMP
+        self.able_from = 0.0
+        self._checked = 0.0
+        self._ambient = dict[str, int]()
+        self._up = set[str]()
+
+    @property
+    def now(self) -> float:
+        """True time in seconds."""
+        return self.world.estate.now
+
+    # ------------------------------------------------------------ what happened
+
+    def found(self, invariant: str, text: str, machine: str = "") -> None:
+        """Note a violation; the first one ends the story."""
+        if self.first is None:
+            self.first = Violation(invariant=invariant, text=text)
+            self.trace.note(f"VIOLATION {invariant}: {text}", machine)
+            self.trace.close()
+
+    def struck(self, fault: str) -> None:
+        """Count a fault that truly happened."""
+        self.faults[fault] += 1
+        self.pairs |= {(fault, str(told.state)) for told in self.told.values() if told.state}
+
+    def begins(self, key: bytes) -> None:
+        """Note that a plugin begins: nobody could act before, nor begin a delete in its place."""
+        self.key, self._checked = key, self.now
+        for told in self.told.values():
+            told.untried = 0.0
+
+    def answered(self, request: Request, source: str, line: Line) -> None:
+        """Note what became of a request in the world, and whose guests are up by then."""
+        self.truth.note()
+        self._up.update(self.world.guests.values())
+        text = f"{source} {request.method} {request.path}"
+        if request.method != "GET":
+            self.trace.note(f"{text} -> {line.status} {line.fate} {line.fault}")
+        else:
+            self.trace.digest(f"{text} {line.status} {line.fault}")
+        for fault in line.fault.split("+") if line.fault else ():
+            self.struck(fault)
+            if fault == "zone_dead":
+                self.able_from = max(self.able_from, self.now + AFTER_DEATH)
+
+    def sending(self, request: Request, inside: str) -> None:
+        """Check a request before it is sent; note tries to delete."""
+        if inside in {"update", "shutdown"}:
+            self.found("R10", f"{inside} sent {request.method} {request.path}")
+        match = _ID.search(request.path)
+        ends = request.method == "DELETE" or any(word in request.body for word in _ENDS)
+        if match is None or not ends:
+            return
+        told = self.told.get(self.truth.owner(match[1]))
+        if told is not None:
+            told.tried, told.untried = True, 0.0
+
+    def saved(self, machine: Machine, events: tuple[Event, ...]) -> None:
+        """Put a record's events into the story."""
+        for event in events:
+            text = f"  {machine.id} {event.kind} {event.reason} {event.detail}"
+            self.trace.note(text, machine.id)
+
+    # ------------------------------------------------------------ what the runner is told
+
+    def updated(self, instances: Sequence[Instance]) -> None:
+        """Check an answer to Update."""
+        now = self.tick()
+        able = self.awake and now - self.jumped > AFTER_JUMP and now >= self.able_from
+        passed = now - self._checked if able else 0.0
+        self.machine_seconds += (now - self._checked) * len(instances)
+        self._checked = now
+        told = {instance.id: instance.state for instance in instances}
+        for instance in instances:
+            self._told(instance, min(passed, 60.0))
+        for name, before in self.told.items():
+            if name not in told and before.state is not None:
+                self._left(name, before, None)
+        self._count(told)
+
+    def tick(self) -> float:
+        """Let the world come to the present; note whose guests are up."""
+        self.world.advance()
+        self.truth.note()
+        self._up.update(self.world.guests.values())
+        for fault, count in self.world.faults.items():
+            known = max(self._ambient.get(fault, 0), self.faults[fault])
+            for _ in range(count - known):
+                self.struck(fault)
+            self._ambient[fault] = count
+        return self.now
+
+    def _told(self, instance: Instance, passed: float) -> None:
+        name, state = instance.id, instance.state
+        if state not in self.offered:
+            self.found("R11", f"{name} is told to be {state!r}", name)
+            return
+        told = self.told.setdefault(name, Told(key=self.key))
+        if state in _LEFT:
+            if told.state is not None:
+                self._left(name, told, state)
+            return
+        if state is not told.state:
+            self.trace.note(f"  {name} is told to be {state}", name)
+            told.state, told.place, passed = state, 0.0, 0.0
+            if state is not State.DELETING:
+                told.untried = 0.0
+        self._place(name, told, passed)
+        match state:
+            case State.RUNNING:
+                self._running(name, told, passed)
+            case State.DELETING:
+                self._deleting(name, told, passed)
+            case _:
+                self._waiting(name, told, passed)
+
+    def _place(self, name: str, told: Told, passed: float) -> None:
+        """R3: count how long a place is held by what is of no use."""
+        told.place += passed
+        if told.state is None or told.state is State.RUNNING:
+            return
+        if told.place > PLACE.get(told.state, PLACE_OF_OTHERS):
+            self.found("R3", f"{name} is {told.state} for {told.place:.0f} s", name)
+
+    def _running(self, name: str, told: Told, passed: float) -> None:
+        """R1, R7, R9: it has answered, it is not down, and it is the one that it was."""
+        servers = self.truth.servers(name)
+        up = self.truth.up(name)
+        if not told.ran:
+            told.ran = True
+            if up is None and not self.truth.ever(name) & self._up:
+                self.found("R1", f"{name} is told to run, and its guest never answered", name)
+            told.server = up.id if up else ""
+        down = not servers or all(server.state in _RESTS for server in servers)
+        told.wrong = told.wrong + passed if down else 0.0
+        told.denied = 0.0
+        if told.wrong > WRONG:
+            self.found("R7", f"{name} is told to run, and is down for {told.wrong:.0f} s", name)
+        if up is not None and told.server and up.id != told.server:
+            self.found("R9", f"{name} is another machine than it was", name)
+
+    def _deleting(self, name: str, told: Told, passed: float) -> None:
+        """R2: a delete of ours was begun, and is tried again, until the provider takes it down."""
+        barred = self.truth.starting(name) or (told.tried and self.truth.barred(name))
+        told.untried = 0.0 if barred or self.truth.deleting(name) else told.untried + passed
+        if told.untried > (TRIED if told.tried else BEGUN):
+            text = f"{name} is told to be deleting for {told.untried:.0f} s, and nobody deletes it"
+            self.found("R2", text, name)
+
+    def _waiting(self, name: str, told: Told, passed: float) -> None:
+        """R7: what is well is told to run, at once if it ran before, unless its end began."""
+        well = not (told.tried or told.ended) and self.truth.well(name)
+        told.denied = told.denied + passed if well and told.ran else 0.0
+        told.late = told.late + passed if well else 0.0
+        if told.denied > DENIED or told.late > LATE:
+            self.found("R7", f"{name} is well, and is told to be {told.state}", name)
+
+    def _left(self, name: str, told: Told, state: State | None) -> None:
+        """R4: nothing of it stands, or it is being deleted all the same."""
+        told.state = None
+        self.trace.note(f"  {name} is told {state or 'no more'}", name)
+        now = self.now
+        moving = {ServerState.STOPPING, ServerState.STARTING}
+        standing = [s for s in self.truth.servers(name) if s.state not in moving]
+        old = [server for server in standing if now - server.created > SETTLED]
+        if (old and not told.tried) or (standing and not (told.tried or told.ended)):
+            text = f"{name} is told {state or 'no more'}, and its server stands, with no delete"
+            self.found("R4", text, name)
+
+    def _count(self, told: dict[str, State]) -> None:
+        """R6, R8: no more than were asked for, and than may be."""
+        if len(self.told) > self.accepted + self.unsure:
+            text = f"{len(self.told)} instances were told, {self.accepted} were accepted"
+            self.found("R6", text)
+        held = sum(state not in _LEFT for state in told.values())
+        ending = sum(state is State.DELETING for state in told.values())
+        if held > self.most + min(ending, STUCK):
+            self.found("R8", f"{held} instances are told; at most {self.most} may be")
+        now = self.now
+        servers = [s for s in self.world.estate.servers if now - s.created > SETTLED]
+        for name in told:
+            mine = [s for s in self.truth.servers(name) if s in servers]
+            if sum(server.state == ServerState.RUNNING for server in mine) > 1:
+                self.found("R8", f"{name} has {len(mine)} servers", name)
+        if len(servers) > self.most + STUCK:
+            self.found("R8", f"{len(servers)} servers exist; at most {self.most} may")
+
+    # ------------------------------------------------------------ what the runner asks
+
+    def called(self, call: str, took: float) -> None:
+        """R5: check how long a call took."""
+        if took > AT_ONCE:
+            self.found("R5", f"{call} took {took:.0f} s")
+
+    def refused(self, call: str, text: str) -> None:
+        """R5: Update is always answered."""
+        if call == "update":
+            self.found("R5", f"Update failed: {text}")
+
+    def untouched(self) -> set[str]:
+        """Return the instances whose end nobody has begun."""
+        return {n for n, t in self.told.items() if t.state and not (t.tried or t.ended)}
+
+    def shut_down(self, before: set[str]) -> None:
+        """R10: what nobody ended before a Shutdown is not ended by it."""
+        for name in before - self.untouched():
+            self.found("R10", f"Shutdown ended {name}", name)
+
+    def decreased(self, instances: Sequence[str]) -> None:
+        """Note whose end was accepted."""
+        for name in instances:
+            if name in self.told:
+                self.told[name].ended = True
+
+    def dialled(self, name: str, info: ConnectInfo) -> bool:
+        """R9: check where a job comes out; tell whether it found its instance."""
+        self.tick()
+        wrong = self.truth.reaches(name, info)
+        if wrong == "somebody else answers":
+            self.found("R9", f"a job for {name} came to another machine", name)
+        told = self.told.get(name)
+        if told is not None and info.connector.key != told.key:
+            self.found("R9", f"{name} does not know the key that jobs are given", name)
+        return not wrong

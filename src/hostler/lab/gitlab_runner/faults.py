@@ -1,0 +1,91 @@
+"""Climate: what one seed of a runner's season is made of, drawn before it begins."""
+
+from dataclasses import dataclass, replace
+from random import Random
+
+from hostler.frontends.fleeting.contract import CORE, State
+from hostler.lab.scenario.faults import Climate, Size, Stroke, draw
+
+from .options import RunnerOptions
+from .workload import Job, draw_jobs
+
+OURS = ("plugin_killed", "runner_killed", "runner_restarted")
+"""Faults of the runner and its plugin, beside those of the world and of the plugin's host."""
+
+HOST = frozenset({"store_busy", "disk_full", "network_down", "clock_jump"})
+PAGES = frozenset({"pages_shuffled", "truncated_page"})
+"""Faults of lists of several pages: a group has few servers, so its lists have one."""
+_RATES = {"plugin_killed": 3.0, "runner_killed": 2.0, "runner_restarted": 2.0}
+_SCHEMAS = (
+    frozenset(State),
+    frozenset(State) - {State.STOPPED},
+    CORE | {State.DELETED, State.TIMEOUT},
+    CORE,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunnerClimate:
+    """Everything that one seed draws: the weather, the runner, its jobs, and what befalls it."""
+
+    seed: int
+    base: Climate
+    options: RunnerOptions
+    states: frozenset[State]
+    jobs: tuple[Job, ...]
+    strokes: tuple[Stroke, ...]
+    span: float
+
+
+def draw_runner(seed: int, size: Size) -> RunnerClimate:
+    """Draw the climate of a seed; the same seed and size, the same climate."""
+    base, rng = draw(seed, size), Random(f"hostler runner climate {seed}")
+    rates = {f: r for f, r in base.world.rates.items() if f not in PAGES}
+    base = replace(base, world=replace(base.world, rates=rates), crowd=0)
+    options = _options(base, rng)
+    strokes = [stroke for stroke in base.strokes if stroke.fault in HOST]
+    if base.mood != "calm":
+        strokes += _runner_strokes(base.span, rng)
+    return RunnerClimate(
+        seed=seed,
+        base=base,
+        options=options,
+        states=rng.choice(_SCHEMAS),
+        jobs=draw_jobs(rng, base.span, options.max_instances),
+        strokes=tuple(sorted(strokes, key=lambda stroke: stroke.at)),
+        span=base.span,
+    )
+
+
+def _options(base: Climate, rng: Random) -> RunnerOptions:
+    return RunnerOptions(
+        max_instances=base.machines + rng.randrange(4),
+        capacity_per_instance=rng.choice((1, 1, 1, 2)),
+        max_use_count=rng.choice((0, 0, 1, 3)),
+        idle_count=rng.choice((0, 0, 1, base.machines)),
+        idle_time=rng.choice((0.0, 60.0, 300.0, 1200.0)),
+        heartbeats=rng.random() < 0.5,
+        state_storage=rng.random() < 0.5,
+        removes_stopped=rng.random() < 0.5,
+    )
+
+
+def _runner_strokes(span: float, rng: Random) -> list[Stroke]:
+    found = list[Stroke]()
+    for fault, rate in _RATES.items():
+        if rng.random() < 0.5:
+            continue
+        at = rng.expovariate(rate / 3600.0)
+        while at < span:
+            port = rng.choice(("", "", "save_fleet", "save_machine", "take_wishes", "http", "wish"))
+            stroke = Stroke(
+                at=at,
+                fault=fault,
+                skip=rng.randrange(-1, 12) if not port else rng.randrange(3),
+                before=rng.random() < 0.5,
+                port=port,
+                length=rng.uniform(2.0, 180.0),
+            )
+            found.append(stroke)
+            at += rng.expovariate(rate / 3600.0)
+    return found

@@ -1,0 +1,1 @@
+"""One simulated process: every port call can be stopped or struck."""

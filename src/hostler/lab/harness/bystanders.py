@@ -1,0 +1,49 @@
+"""People: others who have things in the same project, and hands that clear them up."""
+
+import msgspec
+
+from hostler.domain.ids import FleetName, InstallationId, MachineId
+from hostler.domain.model.resource import Mark, Slot
+from hostler.ports.http import Request
+from hostler.providers.scaleway.common.owner_tags import Claim, tags_of
+from hostler.simulators.scaleway.world import World
+
+SECRET = "5c0ffee0-1234-4abc-8def-0123456789ab"  # noqa: S105 - the simulator takes any UUID
+_IPS = "/instance/v1/zones/fr-par-1/ips"
+_BLOCKS = "/block/v1/zones/fr-par-1/volumes"
+_HEADERS = (("X-Auth-Token", SECRET),)
+
+
+def crowd(world: World, many: int) -> None:
+    """Let somebody have so many addresses and volumes: then lists have several pages."""
+    project = world.options.project
+    for number in range(many):
+        tags = [f"n{number}"]
+        _post(world, _IPS, {"project": project, "type": "routed_ipv4", "tags": tags})
+        empty = {"size": 5_000_000_000}
+        _post(world, _BLOCKS, {"name": tags[0], "project_id": project, "from_empty": empty})
+
+
+def _post(world: World, path: str, body: object) -> None:
+    content = msgspec.json.encode(body)
+    world.handle(Request(method="POST", path=path, headers=_HEADERS, body=content), "somebody")
+
+
+def leave_part(world: World, installation: InstallationId) -> None:
+    """Let somebody make an address with our marks that no record knows, as by a copied command."""
+    mark = Mark(
+        installation=installation,
+        fleet=FleetName("web"),
+        machine=MachineId("m-aaaaaaaaaa"),
+        attempt=1,
+    )
+    tags = list(tags_of(Claim(mark, Slot("address"))))
+    body = {"project": world.options.project, "type": "routed_ipv4", "tags": tags}
+    _post(world, _IPS, body)
+
+
+def remove_volume(world: World, volume: str, zone: str) -> None:
+    """Let somebody delete a volume, of either generation, if it hangs on nothing."""
+    for path in (f"/block/v1/zones/{zone}/volumes", f"/instance/v1/zones/{zone}/volumes"):
+        request = Request(method="DELETE", path=f"{path}/{volume}", headers=_HEADERS)
+        world.handle(request, "somebody")

@@ -1,0 +1,262 @@
+"""GatedStore: a store behind the gate of one process; what was saved is told to the watch."""
+
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from typing import Protocol, TypeVar
+
+from hostler.domain.errors import StoreError
+from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId, PartId
+from hostler.domain.model.commands import Event
+from hostler.domain.model.fleet import FleetRow
+from hostler.domain.model.host import Host
+from hostler.domain.model.machine import Machine
+from hostler.domain.model.snapshot import Suspect, Wish
+from hostler.ports.store import Fence, Identity, Kept, Lease, Store
+
+from .gates import Gate
+
+T = TypeVar("T")
+
+
+class Notary(Protocol):
+    """Who is told of every save that stands."""
+
+    def machine_saved(self, machine: Machine, events: tuple[Event, ...], fence: Fence) -> None:
+        """Note a machine's record."""
+        ...
+
+    def fleet_saved(
+        self, row: FleetRow, inserts: tuple[Machine, ...], events: tuple[Event, ...], fence: Fence
+    ) -> None:
+        """Note a fleet's row and its new machines."""
+        ...
+
+    def host_saved(self, host: Host, fence: Fence) -> None:
+        """Note a host's record."""
+        ...
+
+    def tied(self, host: HostId, machine: MachineId) -> None:
+        """Note that a host is a machine's from now on."""
+        ...
+
+    def untied(self, host: HostId, machine: MachineId) -> None:
+        """Note that it is not any more."""
+        ...
+
+    def suspects_saved(self, suspects: tuple[Suspect, ...], cleared: tuple[PartId, ...]) -> None:
+        """Note the ledger's changes."""
+        ...
+
+    def adopted(self, installations: tuple[InstallationId, ...]) -> None:
+        """Note whose marks are ours from now on."""
+        ...
+
+    def leased(self, lease: Lease) -> None:
+        """Note who took a lease."""
+        ...
+
+    def store_failed(self) -> None:
+        """Note that a call to the store was refused."""
+        ...
+
+
+class GatedStore:
+    """Implements `hostler.ports.store.Store`."""
+
+    def __init__(self, store: Store, gate: Gate, notary: Notary, *, exclusive: bool) -> None:
+        self._store, self._gate, self._notary = store, gate, notary
+        self._exclusive = exclusive
+
+    @property
+    def exclusive(self) -> bool:
+        """Whether whoever opened this store knows that all former holders are dead."""
+        return self._exclusive
+
+    async def _read(self, call: Callable[[], Awaitable[T]]) -> T:
+        return await self._gate.store("read", call, writes=False)
+
+    async def _write(
+        self, name: str, call: Callable[[], Awaitable[T]], note: Callable[[T], None]
+    ) -> T:
+        async def done() -> T:
+            result = await call()
+            note(result)
+            return result
+
+        try:
+            return await self._gate.store(name, done, writes=True)
+        except StoreError:
+            self._notary.store_failed()
+            raise
+
+    async def identity(self) -> Identity:
+        """Return whose store this is."""
+        return await self._read(self._store.identity)
+
+    async def adopt(self, installations: tuple[InstallationId, ...], fence: Fence) -> None:
+        """Make the marks of these installations ours."""
+        await self._write(
+            "adopt",
+            lambda: self._store.adopt(installations, fence),
+            lambda _: self._notary.adopted(installations),
+        )
+
+    async def fleets(self) -> tuple[FleetRow, ...]:
+        """Return all rows."""
+        return await self._read(self._store.fleets)
+
+    async def add_fleet(self, row: FleetRow) -> FleetRow:
+        """Return the row as stored."""
+        return await self._write("add_fleet", lambda: self._store.add_fleet(row), _nothing)
+
+    async def save_fleet(
+        self,
+        row: FleetRow,
+        inserts: tuple[Machine, ...],
+        events: tuple[Event, ...],
+        fence: Fence,
+    ) -> FleetRow:
+        """Save the row with new machines."""
+        return await self._write(
+            "save_fleet",
+            lambda: self._store.save_fleet(row, inserts, events, fence),
+            lambda saved: self._notary.fleet_saved(saved, inserts, events, fence),
+        )
+
+    async def machines(self, fleet: FleetName) -> tuple[Machine, ...]:
+        """Return the living machines."""
+        return await self._read(lambda: self._store.machines(fleet))
+
+    async def machine(self, machine: MachineId) -> Machine | None:
+        """Return one machine."""
+        return await self._read(lambda: self._store.machine(machine))
+
+    async def history(self, machines: tuple[MachineId, ...]) -> tuple[Machine, ...]:
+        """Return those that are in the history."""
+        return await self._read(lambda: self._store.history(machines))
+
+    async def save_machine(
+        self, machine: Machine, events: tuple[Event, ...], fence: Fence
+    ) -> Machine:
+        """Save over the version that the record carries."""
+        return await self._write(
+            "save_machine",
+            lambda: self._store.save_machine(machine, events, fence),
+            lambda saved: self._notary.machine_saved(saved, events, fence),
+        )
+
+    async def events(
+        self,
+        fleet: FleetName | None = None,
+        machine: MachineId | None = None,
+        after: int = 0,
+        limit: int = 1000,
+        *,
+        host: HostId | None = None,
+    ) -> tuple[Kept, ...]:
+        """Return stored events."""
+        return await self._read(lambda: self._store.events(fleet, machine, after, limit, host=host))
+
+    async def images(self, fleet: FleetName, at: datetime) -> tuple[Machine, ...]:
+        """Return the fleet as of a time."""
+        return await self._read(lambda: self._store.images(fleet, at))
+
+    async def forget(self, before: datetime, limit: int, fence: Fence) -> int:
+        """Remove what was over before a time."""
+        return await self._write(
+            "forget", lambda: self._store.forget(before, limit, fence), _nothing
+        )
+
+    async def forgotten(self) -> datetime | None:
+        """Return before when things were removed."""
+        return await self._read(self._store.forgotten)
+
+    async def hosts(self) -> tuple[Host, ...]:
+        """Return all hosts."""
+        return await self._read(self._store.hosts)
+
+    async def save_host(self, host: Host, events: tuple[Event, ...], fence: Fence) -> Host:
+        """Save a host."""
+        return await self._write(
+            "save_host",
+            lambda: self._store.save_host(host, events, fence),
+            lambda saved: self._notary.host_saved(saved, fence),
+        )
+
+    async def ties(self) -> tuple[tuple[HostId, MachineId], ...]:
+        """Return which host is which machine's."""
+        return await self._read(self._store.ties)
+
+    async def bind(self, host: HostId, machine: MachineId, fence: Fence) -> None:
+        """Tie a host to a machine."""
+        await self._write(
+            "bind",
+            lambda: self._store.bind(host, machine, fence),
+            lambda _: self._notary.tied(host, machine),
+        )
+
+    async def unbind(self, host: HostId, machine: MachineId, fence: Fence) -> None:
+        """Loosen this very tie."""
+        await self._write(
+            "unbind",
+            lambda: self._store.unbind(host, machine, fence),
+            lambda _: self._notary.untied(host, machine),
+        )
+
+    async def suspects(self) -> tuple[Suspect, ...]:
+        """Return the ledger."""
+        return await self._read(self._store.suspects)
+
+    async def save_suspects(
+        self, suspects: tuple[Suspect, ...], cleared: tuple[PartId, ...], fence: Fence
+    ) -> None:
+        """Write the ledger."""
+        await self._write(
+            "save_suspects",
+            lambda: self._store.save_suspects(suspects, cleared, fence),
+            lambda _: self._notary.suspects_saved(suspects, cleared),
+        )
+
+    async def wish(self, wish: Wish) -> Wish:
+        """Keep a wish."""
+        return await self._write("wish", lambda: self._store.wish(wish), _nothing)
+
+    async def wishes(self) -> tuple[Wish, ...]:
+        """Return the wishes that nobody took yet."""
+        return await self._read(self._store.wishes)
+
+    async def take_wishes(self, numbers: tuple[int, ...], fence: Fence) -> None:
+        """Take wishes out."""
+        await self._write("take_wishes", lambda: self._store.take_wishes(numbers, fence), _nothing)
+
+    async def revision(self) -> int:
+        """Return a number that changes with other writers' saves."""
+        return await self._read(self._store.revision)
+
+    async def leases(self) -> tuple[Lease, ...]:
+        """Return all leases."""
+        return await self._read(self._store.leases)
+
+    async def take_lease(self, name: str, holder: str, seen: Lease | None) -> Lease | None:
+        """Take a lease under the next epoch."""
+        return await self._write(
+            "take_lease",
+            lambda: self._store.take_lease(name, holder, seen),
+            lambda taken: self._notary.leased(taken) if taken else None,
+        )
+
+    async def renew_lease(self, lease: Lease) -> Lease | None:
+        """Renew a lease."""
+        return await self._write("renew_lease", lambda: self._store.renew_lease(lease), _nothing)
+
+    async def drop_lease(self, lease: Lease) -> None:
+        """Give a lease back."""
+        await self._write("drop_lease", lambda: self._store.drop_lease(lease), _nothing)
+
+    async def close(self) -> None:
+        """Let go of the store."""
+        await self._store.close()
+
+
+def _nothing(_: object) -> None:
+    """Nobody need be told."""

@@ -1,0 +1,140 @@
+"""Foretell: what a decision says comes next is held against what comes next (E1, E2, S10)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from hostler.controllers.plan import SEE, calls_to
+from hostler.domain.ids import MachineId
+from hostler.domain.model.calls import Call, Done, Outcome
+from hostler.domain.model.commands import Decision, Reclaim, Tend
+from hostler.domain.model.snapshot import Seen
+from hostler.domain.model.ways import Ways
+from hostler.domain.observation.certainty import parts_of
+from hostler.testing.invariants import Found, Violation, delayed, wedged
+
+MOST_WAIT = 60.0
+MOST_GAP = 240.0
+ANY = "whatever its answer calls for"
+_FINE: Found = ()
+
+
+@dataclass(slots=True)
+class Foretold:
+    """What one machine's step was said to do, and how far it has come.
+
+    `blurred`: something else was observed, or an outcome was not definite; then anything may come.
+    """
+
+    calls: tuple[str, ...]
+    said: str
+    at: float
+    done: int = 0
+    blurred: bool = False
+
+
+class Foreteller:
+    """Watches the decisions and calls of one incarnation of a process."""
+
+    def __init__(self, time: Callable[[], float], gap: float = MOST_GAP) -> None:
+        self._time, self._gap = time, gap
+        self._steps = dict[MachineId, Foretold]()
+        self._sweeps = set[MachineId]()
+        self._turned: float | None = None
+        self.looked = 0.0
+
+    def blur(self) -> None:
+        """Something was refused or stopped: what was said before binds no more."""
+        self.blur_steps()
+        self._turned = None
+
+    def blur_steps(self) -> None:
+        """Something new was observed: what steps were said to do may change."""
+        for step in self._steps.values():
+            step.blurred = True
+
+    def took(self) -> None:
+        """A fleet's lease was taken: until now turns were another's, from now on they are ours."""
+        self._turned = self._time()
+
+    def decided(self, seen: Seen, ways: Ways, decision: Decision) -> Found:
+        """Take in a decision; hold the last steps to what was said of them."""
+        now = self._time()
+        found = list(wedged(now - self._turned, self._gap)) if self._turned is not None else []
+        self._turned = now
+        for machine in seen.machines:
+            found += self._check_step(machine.id, seen, now)
+        verdicts = {verdict.machine: verdict for verdict in decision.verdicts}
+        tends = {c.machine.id: c for c in decision.commands if isinstance(c, Tend)}
+        self._sweeps |= {c.ghost.id for c in decision.commands if isinstance(c, Reclaim)}
+        moving = {m: s for m, s in self._steps.items() if m in seen.moving}
+        for name, verdict in verdicts.items():
+            if name not in seen.moving:
+                said = f"{verdict.next.step} {verdict.next.detail}"
+                calls = self._calls(tends.get(name), seen, ways)
+                moving[name] = Foretold(calls=calls, said=said, at=now)
+                found += _matches(name, said, calls, is_call=verdict.next.step == "call")
+        self._steps = moving
+        return tuple(found)
+
+    def _calls(self, tend: Tend | None, seen: Seen, ways: Ways) -> tuple[str, ...]:
+        if tend is None or tend.goal is None:
+            return ()
+        parts = parts_of(tend.machine, seen)
+        calls, waits = calls_to(tend.machine, tend.goal, parts, seen, ways)
+        more = (ANY,) if waits == SEE else ()
+        return (*(_line(call) for call in calls), *more)
+
+    def _check_step(self, machine: MachineId, seen: Seen, now: float) -> Found:
+        step = self._steps.get(machine)
+        if step is None or step.blurred or step.done or not step.calls:
+            return _FINE
+        if machine in seen.moving:
+            return delayed(machine, now - step.at, MOST_WAIT)
+        text = f"{machine}: explain said {step.said!r}, and nothing was called"
+        return (Violation(invariant="E1", text=text, machine=machine),)
+
+    def doing(self, call: Call) -> Found:
+        """Take in a call that is about to be made."""
+        machine = call.arg("machine")
+        step = self._steps.get(MachineId(machine)) if isinstance(machine, str) else None
+        if step is None or step.blurred or not isinstance(machine, str):
+            return _FINE
+        if machine in self._sweeps:
+            return _FINE
+        line, place = _line(call), step.done
+        if ANY in step.calls[: place + 1]:
+            return _FINE
+        step.done += 1
+        if place < len(step.calls) and _same(step.calls[place], line):
+            return _FINE
+        planned = step.calls[place] if place < len(step.calls) else "nothing"
+        invariant = "E2" if step.calls else "E1"
+        text = f"{machine}: planned {planned!r} (said {step.said!r}), called {line!r}"
+        return (Violation(invariant=invariant, text=text, machine=MachineId(machine)),)
+
+    def done(self, call: Call, outcome: Outcome) -> None:
+        """Take in an outcome: after one that is not definite and good, anything may come."""
+        machine = call.arg("machine")
+        step = self._steps.get(MachineId(machine)) if isinstance(machine, str) else None
+        if step is not None and not isinstance(outcome, Done):
+            step.blurred = True
+
+
+def _matches(name: MachineId, said: str, calls: tuple[str, ...], *, is_call: bool) -> Found:
+    if is_call == bool(calls):
+        return _FINE
+    text = f"{name}: explain says {said!r}, plan lists {len(calls)} calls"
+    return (Violation(invariant="E1", text=text, machine=name),)
+
+
+def _line(call: Call) -> str:
+    return f"{call.kind} {call.slot} {call.target or '-'} {call.attempt if call.once else 0}"
+
+
+def _same(planned: str, line: str) -> bool:
+    if planned == line:
+        return True
+    if "<" not in planned:
+        return False
+    before, _, rest = planned.partition("<")
+    return line.startswith(before) and rest.rsplit(">", 1)[-1] == " " + line.rsplit(" ", 1)[-1]

@@ -1,0 +1,339 @@
+"""Process: one simulated engine process, with the real provider and client; it dies and returns."""
+
+import asyncio
+import contextvars
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from random import Random
+
+from hostler.controllers.engine import Engine
+from hostler.controllers.runtime.given import Ports
+from hostler.controllers.runtime.settings import Account, Settings
+from hostler.domain.ids import AccountName, MachineId, machine_id
+from hostler.domain.model.calls import Call, Outcome
+from hostler.domain.model.commands import Decision
+from hostler.domain.model.fleet import Fleet, Probe
+from hostler.domain.model.machine import Machine
+from hostler.domain.model.phases import Goal
+from hostler.domain.model.provider import Traits
+from hostler.domain.model.resource import Look, Part, Scope
+from hostler.domain.model.snapshot import Seen
+from hostler.domain.model.ways import Ways
+from hostler.lab.checks.checker import Watch
+from hostler.lab.checks.shadow_store import Book
+from hostler.ports.http import Request, Response
+from hostler.ports.preparer import Preparer
+from hostler.ports.provider import Connection, Provider
+from hostler.ports.store import Store
+from hostler.providers.scaleway.common.client import Client
+from hostler.providers.scaleway.common.settings import Account as Key
+from hostler.providers.scaleway.common.settings import Secret
+from hostler.simulators.scaleway.in_process import WorldTransport
+from hostler.simulators.scaleway.world import World
+from hostler.testing.invariants import Violation
+from hostler.testing.time.clock import SimClock
+from hostler.testing.time.loop import LIFE, Life, SimLoop
+
+from .bystanders import SECRET
+from .gated_store import GatedStore
+from .gates import Gate
+from .metrics import WatchfulMeters
+from .prediction import MOST_GAP, Foreteller
+from .recorder import Clerk
+
+_LATENCY = 0.05
+
+
+@dataclass(slots=True, kw_only=True)
+class Home:
+    """What all processes of one installation share; `fleets` are what its file says just now."""
+
+    loop: SimLoop
+    watch: Watch
+    book: Book
+    project: str
+    fleets: tuple[Fleet, ...]
+    settings: Settings
+    replicas: int
+    watched: "type[WatchedProvider]"
+    answers: Callable[[World, str], bool]
+    open_provider: Callable[[Client, SimClock], Provider]
+    open_store: Callable[[], Store]
+    open_preparer: "Callable[[Process, Gate], Preparer | None]"
+
+
+class WatchedTransport:
+    """Sends to the world through a gate; implements `hostler.ports.http.Transport`."""
+
+    def __init__(self, inner: WorldTransport, process: "Process", gate: Gate) -> None:
+        self.inner = inner
+        self._process, self._gate = process, gate
+
+    async def send(self, request: Request, deadline: timedelta) -> Response:
+        """Send once; whoever was killed or stopped sends nothing."""
+        process = self._process
+        if not self._gate.dead:
+            process.home.watch.asked(process.home.book, request, holds_lease=process.holds_lease())
+        await self._gate.pass_through("http", before=True)
+        if self.inner.down:
+            process.home.watch.struck("network_down")
+        elif request.method == "POST" and request.path.endswith("/servers"):
+            process.home.watch.creation_tried(process.home.book, process.home.fleets[0].name)
+        response = await self.inner.send(request, deadline)
+        await self._gate.pass_through("http", before=False)
+        return response
+
+    async def close(self) -> None:
+        """Send nothing any more."""
+        await self.inner.close()
+
+
+class WatchedProvider:
+    """The real provider; what it is asked and answers is held against what was foretold."""
+
+    def __init__(self, inner: Provider, process: "Process", foreteller: Foreteller) -> None:
+        self._inner, self._process, self._foreteller = inner, process, foreteller
+
+    @property
+    def traits(self) -> Traits:
+        """How its machines behave."""
+        return self._inner.traits
+
+    async def look(self, scopes: tuple[Scope, ...]) -> Look:
+        """Look, and note what was seen whole."""
+        look = await self._inner.look(scopes)
+        self._foreteller.blur_steps()
+        self._foreteller.looked = self._process.home.loop.time()
+        self._process.home.watch.looked(self._process.home.book, look.looked)
+        return look
+
+    async def do(self, call: Call) -> Outcome:
+        """Make one call."""
+        watch, told = self._process.home.watch, self.told(call)
+        watch.found(self._foreteller.doing(told))
+        watch.doing(self._process.home.book, told, ahead=self._process.clock.ahead)
+        outcome = await self._inner.do(call)
+        self._foreteller.done(told, outcome)
+        watch.did(self._process.home.book, told, outcome)
+        return outcome
+
+    def told(self, call: Call) -> Call:
+        """Return the call as it is told to those who watch."""
+        return call
+
+    def next_calls(
+        self, goal: Goal, machine: Machine, parts: tuple[Part, ...], now: datetime
+    ) -> tuple[Call, ...]:
+        """Return the calls that may be made now."""
+        return self._inner.next_calls(goal, machine, parts, now)
+
+    def connection(self, machine: Machine, parts: tuple[Part, ...]) -> Connection | None:
+        """Return how to reach the machine."""
+        return self._inner.connection(machine, parts)
+
+    def cost(self, call: Call | Scope) -> int:
+        """Return how many requests this takes."""
+        return self._inner.cost(call)
+
+    async def close(self) -> None:
+        """Give back connections."""
+        await self._inner.close()
+
+
+class SimProber:
+    """Reaches a machine whose guest is up, if our network is."""
+
+    def __init__(self, process: "Process", gate: Gate) -> None:
+        self._process, self._gate = process, gate
+
+    async def probe(
+        self, machine: MachineId, connection: Connection, probe: Probe
+    ) -> tuple[bool, str]:
+        """Probe once."""
+        del machine, probe
+        await self._gate.pass_through("probe", before=True)
+        await asyncio.sleep(_LATENCY)
+        world = self._process.home.watch.world
+        world.advance()
+        up = self._process.home.answers(world, connection.address) and not self._process.down
+        await self._gate.pass_through("probe", before=False)
+        return up, "up" if up else "no answer"
+
+
+@dataclass(slots=True)
+class Incarnation:
+    """One run of a process, from its start to its death."""
+
+    gate: Gate
+    transport: WatchedTransport
+    engine: Engine
+    foreteller: Foreteller
+    meters: WatchfulMeters
+    store: Store
+    watch: Watch
+    book: Book
+    task: "asyncio.Task[None] | None" = None
+
+    def decided(self, seen: Seen, ways: Ways, decision: Decision) -> None:
+        """Hold a decision against the last one."""
+        self.watch.commands += len(decision.commands)
+        self.watch.found(self.book.records.check(seen, self.foreteller.looked))
+        self.watch.found(self.foreteller.decided(seen, ways, decision))
+
+
+RUNNING: contextvars.ContextVar[Incarnation | None] = contextvars.ContextVar(
+    "running", default=None
+)
+"""Which run of a process is at work."""
+
+
+class Process:
+    """One host's engine: it runs, is stopped, jumps in time, dies, and is started again."""
+
+    def __init__(self, home: Home, name: str, clock: SimClock, rng: Random) -> None:
+        self.home, self.name, self.clock = home, name, clock
+        self._rng = rng
+        self._births = 0
+        self.retired = False
+        self._now: Incarnation | None = None
+        self.down = False
+
+    @property
+    def alive(self) -> bool:
+        """Whether it runs, and is not stopped."""
+        now = self._now
+        return now is not None and not now.gate.dead and not now.gate.life.stopped
+
+    @property
+    def incarnation(self) -> Incarnation | None:
+        """The present run, or None while it is dead."""
+        now = self._now
+        return None if now is None or now.gate.dead else now
+
+    async def start(self, group: asyncio.TaskGroup) -> None:
+        """Start it, under a new holder's name; nothing where it runs."""
+        if self.incarnation is not None:
+            return
+        if self._now is not None:
+            await self._now.store.close()
+        self._births += 1
+        life = Life()
+        run = self._now = self._make(life)
+        context = contextvars.copy_context()
+        context.run(LIFE.set, life)
+        context.run(RUNNING.set, run)
+        self.home.watch.trace.note(f"{self.name}.{self._births} starts")
+        run.task = group.create_task(self._run(run), context=context)
+
+    def _has_neighbour(self) -> bool:
+        return self.home.replicas > 1
+
+    def _make(self, life: Life) -> Incarnation:
+        home, loop = self.home, self.home.loop
+        holder = f"{self.name}.{self._births}"
+        gate = Gate(loop, life)
+        gate.on_refusal = home.watch.struck
+        inner = WorldTransport(home.watch.world, holder)
+        inner.down = self.down
+        transport = WatchedTransport(inner, self, gate)
+        key = Key(project=home.project, secret_key=Secret(SECRET))
+        inside = home.open_provider(Client(transport, key, self.clock), self.clock)
+        quiet = home.settings.quiet.total_seconds()
+        foreteller = Foreteller(loop.time, max(MOST_GAP, 1.5 * quiet))
+        provider = home.watched(inside, self, foreteller)
+        meters = WatchfulMeters(home.watch, foreteller)
+        raw = home.open_store()
+        clerk = Clerk(
+            watch=home.watch,
+            book=home.book,
+            name=holder,
+            blur=foreteller.blur,
+            took=foreteller.took,
+            neighbour=self._has_neighbour,
+        )
+        fresh = Random(self._rng.getrandbits(64))
+        ports = Ports(
+            store=GatedStore(raw, gate, clerk, exclusive=home.replicas == 1),
+            clock=self.clock,
+            prober=SimProber(self, gate),
+            meters=meters,
+            fresh=lambda: machine_id(fresh.getrandbits(50)),
+            preparer=home.open_preparer(self, gate),
+        )
+        account = Account(name=AccountName("main"), provider=provider, fleets=home.fleets)
+        engine = Engine(ports, (account,), holder, home.settings)
+        return Incarnation(
+            gate=gate,
+            transport=transport,
+            engine=engine,
+            foreteller=foreteller,
+            meters=meters,
+            store=raw,
+            watch=home.watch,
+            book=home.book,
+        )
+
+    async def _run(self, run: Incarnation) -> None:
+        try:
+            await run.engine.run()
+        except Exception as error:  # noqa: BLE001 - the edge: whatever ends an engine is a finding
+            text = f"the engine ended: {error!r}"
+            self.home.watch.found((Violation(invariant="engine", text=text),))
+
+    def holds_lease(self) -> bool:
+        """Tell whether calls may be begun: a fleet's lease is ours, by our own clock.
+
+        Where hosts outlive machines, some of their calls are made under the account's.
+        """
+        run = self.incarnation
+        if run is None:
+            return False
+        names = [f"fleet/{fleet.name}" for fleet in self.home.fleets]
+        names += ["account/main"] if self.home.book.hosts else []
+        return any(self.clock.boot() < run.engine.leases.until(name) for name in names)
+
+    # ------------------------------------------------------------ what befalls it
+
+    def kill(self) -> None:
+        """Let it die as by SIGKILL: nothing that it still had in mind has an effect."""
+        run = self.incarnation
+        if run is None:
+            return
+        run.gate.close()
+        self.home.loop.resume_life(run.gate.life)
+        if run.task is not None:
+            run.task.cancel()
+
+    async def end(self) -> None:
+        """Kill it for good."""
+        self.retired = True
+        self.kill()
+        if self._now is not None:
+            await self._now.store.close()
+
+    def stop(self) -> None:
+        """Let it stand still, as by SIGSTOP."""
+        run = self.incarnation
+        if run is not None:
+            self.home.loop.stop_life(run.gate.life)
+
+    def go_on(self, slept: float = 0.0) -> None:
+        """Let it go on, where it stood; after a suspend its timers are late by as much."""
+        run = self.incarnation
+        if run is not None:
+            run.foreteller.blur()
+            self.home.loop.resume_life(run.gate.life, slept)
+
+    def jump(self, by: timedelta) -> None:
+        """Let its wall clock jump."""
+        self.clock.jump(by)
+        self.home.book.forget_times()
+        if self.incarnation is not None:
+            self.incarnation.foreteller.blur()
+
+    def set_network(self, *, down: bool) -> None:
+        """Cut its network, or mend it."""
+        self.down = down
+        if self.incarnation is not None:
+            self.incarnation.transport.inner.down = down

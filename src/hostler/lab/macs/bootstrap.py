@@ -1,0 +1,198 @@
+"""Outfits: whether what is ready is prepared and wired, and whose host keys are believed.
+
+outfit   nothing gets ready on a disk on which its fleet's commands did not run to their end for it.
+pin      a host's key is believed anew only after a wipe that its own installation asked for.
+network  nothing gets ready outside its fleet's private networks, nor without a VLAN; and nobody
+         gives a host to others that is still in them.
+What a person wiped while it was in use is told by nothing but its host key, and hostler does not
+look at that of a machine at work: its disk is not held against it.
+"""
+
+from dataclasses import dataclass, field
+
+from hostler.domain.ids import HostId
+from hostler.domain.model.fleet import Fleet
+from hostler.domain.model.host import Host
+from hostler.domain.model.machine import Machine
+from hostler.domain.model.phases import Phase
+from hostler.domain.policy.bootstrap import Applied, digest_of
+from hostler.domain.policy.host_keys import Pin
+from hostler.lab.checks.shadow_store import Book
+from hostler.simulators.scaleway.macs.reach import fingerprint
+from hostler.testing.invariants import Found, Violation
+
+from .demands import Wants
+from .ground_truth import Change, Truth
+from .ssh import Login, Logins
+
+_FRESH = frozenset({Phase.STARTING, Phase.WANTED})
+_AWAITED = 3600.0
+"""So long, in seconds, a wipe that was asked for may be waited for."""
+
+
+@dataclass(slots=True)
+class Pinned:
+    """What one installation believes of a host's key: as it is on record, and when it was shown."""
+
+    pin: Pin
+    at: float
+
+
+@dataclass(slots=True)
+class Outfits:
+    """All that concerns logins, disks and networks of a season."""
+
+    truth: Truth
+    wants: Wants
+    logins: Logins
+    pins: dict[tuple[str, HostId], Pinned] = field(default_factory=dict[tuple[str, HostId], Pinned])
+    wipes: dict[tuple[str, HostId], float] = field(default_factory=dict[tuple[str, HostId], float])
+    shown: dict[tuple[str, HostId, str], float] = field(
+        default_factory=dict[tuple[str, HostId, str], float]
+    )
+    lists: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
+    by_hand: dict[HostId, float] = field(default_factory=dict[HostId, float])
+
+    @property
+    def now(self) -> float:
+        """True time in seconds."""
+        return self.truth.world.estate.now
+
+    # ------------------------------------------------------------ what happens
+
+    def noted(self, change: Change) -> None:
+        """Note a wipe, and who asked for it, however late a name came before it.
+
+        What a person wipes while an installation waits for its own wipe is that one, for all it
+        can see.
+        """
+        if change.what != "wiped":
+            return
+        fact = self.truth.hosts.get(change.host)
+        asked = [change.by] if change.by else (fact.asked if fact else [])
+        for one in asked:
+            if one.deed == "reinstall" and self.now - one.begun < _AWAITED:
+                self.wipes[one.ours[0], change.host] = self.now
+        if change.by is None:
+            self.by_hand[change.host] = self.now
+
+    def given(self, change: Change) -> Found:
+        """Nobody gives a host away that is still in a private network."""
+        mac, fact = self.truth.mac(change.host), self.truth.hosts[change.host]
+        if mac is None or change.by is None or change.late or not mac.attachments:
+            return ()
+        if fact.whose is not None and fact.whose[0] != "parked":
+            return ()
+        text = f"host {change.host} is free as {fact.name}, and still in {[*mac.attachments]}"
+        return (Violation(invariant="network", text=text),)
+
+    # ------------------------------------------------------------ what is recorded
+
+    def saved(self, book: Book, before: Machine | None, machine: Machine) -> Found:
+        """Check a machine that gets ready: its disk is prepared, its host is wired."""
+        begins = before is not None and before.phase in _FRESH and machine.phase is Phase.READY
+        if not begins or machine.host is None or machine.host not in self.truth.hosts:
+            return ()
+        fleet = book.fleets[machine.fleet]
+        return self._prepared(book, fleet, machine) or self._wired(machine)
+
+    def _prepared(self, book: Book, fleet: Fleet, machine: Machine) -> Found:
+        disk = self.logins.disk(machine.host) if machine.host is not None else None
+        if not self.wants.commands or disk is None or self._wiped_since(machine):
+            return ()
+        known = self.lists.setdefault(book.own, set())
+        known.add(digest_of(fleet.probe.commands))
+        if any(Applied(digest=digest, machine=machine.id) in disk.whole for digest in known):
+            return ()
+        text = f"{machine.id} is ready on {machine.host}, whose disk its commands never ran on"
+        return (Violation(invariant="outfit", text=text, machine=machine.id),)
+
+    def _wiped_since(self, machine: Machine) -> bool:
+        """Tell whether a person wiped the host since it was this machine's."""
+        fact = self.truth.hosts.get(machine.host) if machine.host is not None else None
+        if fact is None or machine.host is None:
+            return True
+        return self.by_hand.get(machine.host, -1.0) >= fact.named
+
+    def shows_a_stranger(self, book: Book, machine: Machine) -> bool:
+        """Tell whether somebody stood in between when the key of its host was pinned on first use.
+
+        Nobody can know that then; later the true key is a stranger's, and nothing is sent to it.
+        """
+        mac = self.truth.mac(machine.host) if machine.host is not None else None
+        if mac is None or machine.host is None or machine.phase is not Phase.READY:
+            return False
+        known = self.pins.get((book.own, machine.host))
+        if known is None or self._wiped_after(known, book, machine.host):
+            return False
+        return known.pin.key != fingerprint(mac.disk.seed)
+
+    def _wired(self, machine: Machine) -> Found:
+        mac = self.truth.mac(machine.host) if machine.host is not None else None
+        if mac is None:
+            return ()
+        for network in self.wants.networks:
+            found = mac.attachments.get(network)
+            if found is None or found.status == "error" or found.polls:
+                text = f"{machine.id} is ready, and {machine.host} is not in {network}, or no VLAN"
+                return (Violation(invariant="network", text=text, machine=machine.id),)
+        return ()
+
+    def changed_list(self, book: Book) -> None:
+        """Note that the fleet file has another list: what was wished before may be found too."""
+        known = self.lists.setdefault(book.own, set())
+        known |= {digest_of(fleet.probe.commands) for fleet in book.fleets.values()}
+
+    def believed(self, book: Book, host: Host) -> Found:
+        """Check the key that an installation believes: another one only after a wipe of its own.
+
+        A key is as old as the login that showed it. It is saved only after the commands, and the
+        host may be wiped meanwhile: that wipe opens the pin again, although it was saved later.
+        """
+        if host.pin is None:
+            return ()
+        known = self.pins.get((book.own, host.id))
+        if known is not None and known.pin == host.pin:
+            return ()
+        at = self.shown.get((book.own, host.id, host.pin.key), self.now)
+        self.pins[book.own, host.id] = Pinned(host.pin, at)
+        same = known is None or known.pin.key == host.pin.key
+        if known is None or same or self._wiped_after(known, book, host.id):
+            return ()
+        text = f"host {host.id} showed another key than the pinned one, and is believed"
+        return (Violation(invariant="pin", text=text, machine=host.machine),)
+
+    def _wiped_after(self, known: Pinned, book: Book, host: HostId) -> bool:
+        wiped = self.wipes.get((book.own, host))
+        return wiped is not None and wiped >= known.at
+
+    def tried(self, book: Book, login: Login) -> Found:
+        """Note which key is shown; check who is let in with another than that on record.
+
+        What was begun before that key was shown, by a process that paused since, knows none.
+        """
+        self.shown[book.own, login.host, login.shown] = self.now
+        known = self.pins.get((book.own, login.host))
+        if known is None or login.order.fingerprint or not login.entered:
+            return ()
+        if login.begun < known.at:
+            return ()
+        if self._wiped_after(known, book, login.host):
+            return ()
+        text = f"any key was taken of host {login.host}, which was pinned and not wiped since"
+        return (Violation(invariant="pin", text=text, machine=login.order.machine),)
+
+    # ------------------------------------------------------------ at rest
+
+    def rested(self, book: Book, fleet: Fleet) -> Found:
+        """Check that each ready machine carries its fleet's list in the end."""
+        wanted = digest_of(fleet.probe.commands)
+        for machine in book.living(fleet.name):
+            if machine.phase is not Phase.READY or machine.host is None or not wanted:
+                continue
+            disk = self.logins.disk(machine.host)
+            carried = disk is None or any(one.digest == wanted for one in disk.whole)
+            if not carried and not self._wiped_since(machine):
+                text = f"{machine.id} does not carry its fleet's list of commands"
+                return (Violation(invariant="L1", text=text, machine=machine.id),)
+        return ()

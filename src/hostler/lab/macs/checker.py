@@ -1,0 +1,345 @@
+"""Watch: what is recorded of Macs and asked of them is held against what is true of the hosts.
+
+S5   what a live record holds, or what bears a foreign mark, is neither wiped, renamed nor deleted.
+S11  what is paid for is not deleted.
+S12  nobody gets a host that was not wiped since somebody else had it.
+S13  no host is two machines': not in one store, and not in use in two.
+pool no host is free and ready unwiped since its last claim, unless a person put it there.
+For a while after something took effect later than settle after its call began, S5 and S13 say
+nothing of its host: past settle nothing can be proved. Nor do they of what a person just renamed.
+"""
+
+import re
+
+import msgspec
+
+from hostler.domain.ids import HostId, MachineId, PartId, Zone
+from hostler.domain.model.calls import Call, Effect
+from hostler.domain.model.commands import Event
+from hostler.domain.model.fleet import Fleet
+from hostler.domain.model.host import Host, HostCondition, host_of
+from hostler.domain.model.machine import Fate, Machine
+from hostler.domain.model.phases import Goal, Phase
+from hostler.lab.checks.checker import S1_BOUND, Watch
+from hostler.lab.checks.shadow_store import Book
+from hostler.lab.checks.trace import Trace
+from hostler.ports.http import Request
+from hostler.simulators.scaleway.state.ledger import Line
+from hostler.simulators.scaleway.state.mac_records import Mac, MacStatus
+from hostler.simulators.scaleway.world import World
+from hostler.testing import invariants
+from hostler.testing.invariants import LIVE, Found, Thing, Violation
+
+from . import leaving
+from .faults import MacClimate
+from .ground_truth import PERSON, Asked, Change, Truth, words_of
+from .process import DOING
+from .quiescence import KEPT, free_for, hosts_rest
+
+_ID = re.compile(r"/servers/([0-9a-f-]{36})(?:/(\w+))?")
+FORGIVEN = 7200.0
+"""So long, in seconds, two may take a host for theirs after a person or a late effect named it."""
+_SKEW = 5.0
+"""How far apart, in seconds, our clocks and the provider's may be."""
+_USED = frozenset({Phase.READY, Phase.DRAINING})
+_CLAIMS = frozenset({"pending", "claimed", "resting", "rested"})
+
+
+class MacWatch(Watch):
+    """All checkers of one season of Macs."""
+
+    kinds = ("server", "host")
+
+    def __init__(self, world: World, trace: Trace, settle: float, climate: MacClimate) -> None:
+        super().__init__(world, trace, settle, S1_BOUND + 2 * climate.quiet)
+        self.truth = Truth(world, settle, climate.fresh)
+        self._climate = climate
+        self._pools = tuple(dict.fromkeys(climate.pools))
+
+    # ------------------------------------------------------------ what is true
+
+    def things(self) -> list[tuple[Thing, Zone]]:
+        """Return every host, with the mark of its name; those that are claimed are *servers*."""
+        return [(self._thing(mac), Zone(mac.zone)) for mac in self.world.estate.macs]
+
+    def _thing(self, mac: Mac) -> Thing:
+        whose, fact = words_of(mac.name), self.truth.hosts.get(HostId(mac.id))
+        return Thing(
+            id=PartId(mac.id),
+            kind="server" if whose and whose[0] in _CLAIMS and not self._given(mac) else "host",
+            created=fact.named if fact is not None else self.now,
+            mark=None if whose is None else whose[1],
+        )
+
+    def _given(self, mac: Mac) -> bool:
+        """Tell whether a person copied the name that a host bears."""
+        fact = self.truth.hosts.get(HostId(mac.id))
+        return fact is not None and fact.given
+
+    def is_healthy(self, machine: Machine) -> bool:
+        """Tell whether its host is ready, bears its name, and nothing happened to it for long.
+
+        One that was wiped since it was claimed is not: its disk is another one.
+        """
+        host = machine.host
+        if host is None or host not in self.truth.hosts or machine.goal is Goal.RESTING:
+            return False
+        whose = self.truth.hosts[host].whose
+        mine = whose is not None and (whose[0], whose[1].machine) == ("claimed", machine.id)
+        return mine and self.truth.is_steady(host) and not self.truth.is_clean(host)
+
+    def left_to_people(self, book: Book) -> list[str]:
+        """Return the hosts that are told as doubles, and that no machine of anybody has."""
+        return leaving.to_people(book, self._books())
+
+    def left_of(self, machine: Machine) -> list[Thing]:
+        """Return the hosts whose names tell that a machine has them; those it let go of apart."""
+        mine = leaving.left_of(machine, self.truth)
+        return [thing for thing, _ in self.things() if thing.id in mine]
+
+    def explained(self, book: Book) -> set[PartId]:
+        """Return the hosts that a machine has, that have work of their own, or that are told."""
+        found = {PartId(host_of(part)) for part in book.suspects}
+        found |= {PartId(m.host) for m in book.living() if m.host is not None}
+        found |= {PartId(host_of(part)) for m in book.living() for part in m.ids()}
+        found |= {PartId(h.id) for h in book.hosts.values() if self._has_work(h)}
+        return found
+
+    def _has_work(self, host: Host) -> bool:
+        if host.goal is not None or host.condition in KEPT:
+            return True
+        mac = self.truth.mac(host.id)
+        return host.condition is HostCondition.FREE and mac is not None and mac.name == host.name
+
+    # ------------------------------------------------------------ what is asked
+
+    def asked(self, book: Book, request: Request, *, holds_lease: bool) -> None:
+        """Note in whose name a request is made; the lease is checked where its call begins."""
+        del holds_lease
+        if request.method == "GET":
+            return
+        self._update()
+        match, doing = _ID.search(request.path), DOING.get()
+        if match is None or doing is None:
+            return
+        host, machine = HostId(match[1]), str(doing.call.arg("machine") or "")
+        deed = match[2] or ("delete" if request.method == "DELETE" else "update")
+        name = ""
+        if deed == "update":
+            body = msgspec.json.decode(request.body, type=dict[str, object])
+            name = str(body.get("name") or "")
+        asked = Asked(ours=book.ours, machine=machine, deed=deed, name=name, begun=doing.begun)
+        self.truth.ask(host, asked)
+        mac = self.truth.mac(host)
+        if deed == "delete" and mac is not None:
+            self._paid(mac)
+
+    def _paid(self, mac: Mac) -> None:
+        jumped = self.faults["clock_jump"] > 0
+        if mac.deletable is not None and self.now < mac.deletable - _SKEW and not jumped:
+            text = f"host {mac.id} was to be deleted, and is paid for until {mac.deletable:.0f}"
+            self.found((Violation(invariant="S11", text=text),))
+
+    def answered(self, request: Request, source: str, line: Line) -> None:
+        """Note what became of a request, and of all hosts by then."""
+        super().answered(request, source, line)
+        self._update()
+
+    def _is_marked(self, request: Request) -> bool:
+        """Every look at a single host at rest is one too many."""
+        del request
+        return True
+
+    def doing(self, book: Book, call: Call, *, ahead: float) -> None:
+        """Check a call before it is sent."""
+        del ahead
+        record = next((m for m in book.living() if m.id == call.arg("machine")), None)
+        self.found(book.onces.sending(call, record, self.now, there=False))
+        if call.effect is Effect.MAKE and record is not None:
+            self.creation_tried(book, record.fleet)
+
+    # ------------------------------------------------------------ what happens to hosts
+
+    def befallen(self, fault: str, *, done: bool) -> None:
+        """Note what a person did."""
+        super().befallen(fault, done=done)
+        if done:
+            self.trace.note(f"a person: {fault}")
+            self._update()
+
+    def tick(self, *, awake: bool) -> None:
+        """Check what only time can break."""
+        self.world.advance()
+        self._update()
+        super().tick(awake=awake)
+
+    def _update(self) -> None:
+        """Judge each change of a host by what the records are at this moment."""
+        for change in self.truth.changes():
+            self.changed = True
+            self._tell(change)
+            self._judge(change)
+            if change.what == "renamed":
+                self._claimed(change)
+        self._in_use()
+        self._pooled()
+
+    def _tell(self, change: Change) -> None:
+        fact, before = self.truth.hosts.get(change.host), change.before
+        name = f"{before.name} > {fact.name}" if fact and fact.name != before.name else before.name
+        whose = fact.whose if fact is not None else None
+        by = f"{change.by.ours[0]} {change.by.machine}" if change.by else PERSON
+        late = " LATE" if change.late else ""
+        about = str(whose[1].machine) if whose is not None else ""
+        self.trace.note(f"  host {change.host} {change.what} by {by}{late}: {name}", about)
+
+    def _judge(self, change: Change) -> None:
+        by, before = change.by, change.before
+        if by is None or change.late or self._tainted(change):
+            return
+        whose = before.whose
+        stood = before.named <= by.begun
+        if whose is not None and whose[1].installation not in by.ours and stood:
+            text = f"host {change.host} of {whose[1].installation} was {change.what}"
+            self._wrong("S5", f"{text} by {by.ours[0]}", change)
+        if whose is None and change.what == "wiped" and stood:
+            self._wrong("S5", f"host {change.host} was wiped under the name {before.name}", change)
+        for book in self._books():
+            self._judge_records(change, by, book)
+
+    def _judge_records(self, change: Change, by: Asked, book: Book) -> None:
+        """What a live record has is its own machine's; but who is lent a host cannot know that.
+
+        Nor does a machine wipe its own host while it is ready: whoever was handed it is on it.
+        """
+        mine = book.own == by.ours[0]
+        if change.before.lent in by.ours and not mine:
+            return
+        for machine in book.living():
+            if machine.host != change.host:
+                continue
+            if machine.id == by.machine:
+                if change.what == "wiped" and machine.phase is Phase.READY:
+                    self._wrong("S5", f"{machine.id} wipes {change.host}, and is ready", change)
+                continue
+            used = machine.phase in _USED and not self._was_handled(machine)
+            if used or (mine and machine.phase in LIVE):
+                who = f"{by.ours[0]} {by.machine or 'itself'}"
+                text = f"host {change.host} was {change.what} by {who}"
+                self._wrong("S5", f"{text} while {machine.id} is {machine.phase}", change)
+
+    def _was_handled(self, machine: Machine) -> bool:
+        """Tell whether a person renamed its host: it may be another's by now."""
+        fact = self.truth.hosts.get(machine.host) if machine.host else None
+        return fact is not None and self._is_recent(fact.handled)
+
+    def _tainted(self, change: Change) -> bool:
+        """Tell whether something took effect beyond settle not long ago."""
+        return self._is_recent(change.before.late)
+
+    def _is_recent(self, at: float) -> bool:
+        return self.now - at < FORGIVEN
+
+    def _wrong(self, invariant: str, text: str, change: Change) -> None:
+        fact = self.truth.hosts.get(change.host)
+        whose = (fact.whose if fact else None) or change.before.whose
+        machine = whose[1].machine if whose is not None else None
+        self.found((Violation(invariant=invariant, text=text, machine=machine),))
+
+    def _claimed(self, change: Change) -> None:
+        """S12: whoever gets a host gets a disk that was written anew since anybody had it."""
+        fact = self.truth.hosts[change.host]
+        whose, by = fact.whose, change.by
+        if whose is None or whose[0] != "claimed" or by is None:
+            return
+        user = f"{whose[1].installation} {whose[1].machine}"
+        raced = fact.handled > by.begun
+        passed_on = user != fact.user and not (change.late or raced or change.adopts)
+        returns = self._returns(by) and self.truth.is_as_left(change.host, user)
+        if passed_on and not self.truth.is_clean(change.host) and not returns:
+            text = f"host {change.host} goes to {user}, unwiped since {fact.user} had it"
+            self._wrong("S12", text, change)
+        self.truth.use(change.host, user)
+
+    def _returns(self, by: Asked | None) -> bool:
+        """Tell whether a machine that was ready takes its own host back, renamed by a person."""
+        mine = (b.machines.get(MachineId(by.machine)) for b in self.books if by)
+        return any(m is not None and m.was_ready is not None for m in mine)
+
+    def _in_use(self) -> None:
+        """Whoever is ready on a host uses it; two at once are one too many (S13)."""
+        users = dict[HostId, tuple[Book, Machine]]()
+        for book in self._books():
+            for machine in book.living():
+                host = machine.host
+                if host is None or machine.phase not in _USED or host not in self.truth.hosts:
+                    continue
+                other = users.setdefault(host, (book, machine))[1]
+                fact = self.truth.hosts[host]
+                if other is not machine and not self._is_recent(max(fact.late, fact.handled)):
+                    text = f"host {host} is in use by {other.id} and by {machine.id}"
+                    self.found((Violation(invariant="S13", text=text, machine=machine.id),))
+
+    def _pooled(self) -> None:
+        """No host is free and ready that was not wiped since its last claim by a machine.
+
+        A name that a person copied onto it is nobody's act: whoever claims it by that is judged.
+        """
+        for host, fact in self.truth.hosts.items():
+            mac = self.truth.mac(host)
+            if mac is None or fact.user == PERSON or fact.given:
+                continue
+            if mac.status is not MacStatus.READY:
+                continue
+            free = fact.name.startswith(self._pools) or (fact.whose or ("",))[0] == "parked"
+            if free and not self.truth.is_clean(host) and fact.late < fact.named:
+                text = f"host {host} is free as {fact.name}, unwiped since {fact.user} had it"
+                self.found((Violation(invariant="pool", text=text),))
+
+    def _books(self) -> list[Book]:
+        return [book for book in self.books if not book.lost]
+
+    # ------------------------------------------------------------ what is recorded
+
+    def machine_saved(self, book: Book, machine: Machine, events: tuple[Event, ...]) -> None:
+        """Check a record that was saved: its host is tied to it, and to nobody else (S13)."""
+        self.world.advance()
+        self._update()
+        for asked in machine.asked:
+            if asked.fate is Fate.DONE:  # a look proved it: what undoes it later is another matter
+                book.onces.proved(machine.id, asked)
+        super().machine_saved(book, machine, events)
+        if machine.host is None or machine.phase is Phase.GONE:
+            return
+        if book.ties.get(machine.host) != machine.id:
+            text = f"{machine.id} has host {machine.host}, which is not tied to it"
+            self.found((Violation(invariant="S13", text=text, machine=machine.id),))
+
+    # ------------------------------------------------------------ at rest
+
+    def rested(self, book: Book, fleet: Fleet) -> Found:
+        """Return what still keeps a fleet from rest: a machine, a host, or a size not reached."""
+        row, machines = book.rows.get(fleet.name), self._at_work(book, fleet)
+        size = row.wished(fleet) if row else fleet.size
+        ready = sum(machine.phase is Phase.READY for machine in machines)
+        things = [
+            thing
+            for thing, _ in self.things()
+            if thing.mark
+            and thing.mark.installation in book.ours
+            and thing.mark.fleet == fleet.name
+        ]
+        free = self._free(book, fleet)
+        barred = self.truth.is_shared(fleet.name, book.ours)
+        reachable = size if ready + len(free) >= size and not barred else ready
+        return invariants.rested(reachable, machines, things, self.explained(book)) or hosts_rest(
+            book
+        )
+
+    def _at_work(self, book: Book, fleet: Fleet) -> list[Machine]:
+        """Return the machines that must be ready in the end."""
+        return book.living(fleet.name)
+
+    def _free(self, book: Book, fleet: Fleet) -> list[str]:
+        """Return the hosts that a machine of the fleet could take now."""
+        return free_for(self.world, self._climate, book, fleet)

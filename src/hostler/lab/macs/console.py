@@ -1,0 +1,80 @@
+"""People: what a person with a console does to hosts, chosen by the names that these bear."""
+
+from functools import partial
+from random import Random
+
+from hostler.domain.ids import FleetName, InstallationId, MachineId
+from hostler.providers.scaleway.macs.plan.names import Name, Stage, pool_digest
+from hostler.simulators.scaleway.state.mac_catalogue import published
+from hostler.simulators.scaleway.state.mac_records import Mac
+from hostler.simulators.scaleway.world import World
+
+
+def stage_of(name: str) -> str:
+    """Return what a hostler's name says is being done with a host; empty for any other name."""
+    words = name.split(".")
+    return words[1] if words[0] == "hostler" and len(words) > 1 else ""
+
+
+def rename(world: World, deed: str, which: float, pools: tuple[str, ...]) -> bool:
+    """Do one of `climate.PEOPLE`; tell whether there was a host to do it to."""
+    dice = Random(which)
+    fitting = [mac for mac in world.estate.macs if _fits(deed, mac, pools)]
+    if not fitting:
+        return False
+    mac = fitting[int(which * len(fitting))]
+    pooled = deed in {"claimed_pooled", "other_pooled"}
+    name = f"{dice.choice(pools)}hand{dice.randrange(1000)}" if pooled else "lent to ann"
+    return world.console.rename(mac.id, name)
+
+
+def _fits(deed: str, mac: Mac, pools: tuple[str, ...]) -> bool:
+    stage = stage_of(mac.name)
+    match deed:
+        case "claimed_pooled" | "claimed_renamed":
+            return stage == "claimed"
+        case "pending_renamed":
+            return stage in {"pending", "releasing", "wiping"}
+        case _:
+            return not stage and not mac.name.startswith(pools)
+
+
+def leave_host(world: World, own: InstallationId, fleet: FleetName, pool: str) -> bool:
+    """Let somebody give a free host a name of ours that no record knows, as by a copied one."""
+    free = [mac for mac in world.estate.macs if mac.name.startswith(pool)]
+    if not free:
+        return False
+    name = Name(
+        stage=Stage.CLAIMED,
+        installation=own,
+        fleet=fleet,
+        machine=MachineId("m-aaaaaaaaaa"),
+        pool=pool_digest(pool),
+    )
+    return world.console.rename(free[0].id, str(name))
+
+
+def crowd(world: World, many: int) -> None:
+    """Let somebody have so many Macs of their own in the project, so that lists are long."""
+    for mac in world.stock_macs(many, "M4-S", prefix="lent-") if many else ():
+        world.console.rename(mac, f"lent to bob {mac[:8]}")
+    if many:
+        world.estate.pool_prefixes.remove("lent-")
+
+
+def sell_out(world: World, spell: float) -> None:
+    """Let a type be sold out for a while."""
+    for name in ("M2-L", "M4-M"):
+        world.console.set_stock(name, "no_stock")
+        world.estate.after(spell, partial(world.estate.stock.__setitem__, name, "low_stock"))
+
+
+def restock(world: World, family: str) -> None:
+    """Let everything be sold again that was sold out, with an image of a family at least."""
+    estate = world.estate
+    for name, stock in tuple(estate.stock.items()):
+        if stock == "no_stock":
+            world.console.set_stock(name, "low_stock")
+    if all(image.family != family for image in estate.os_images):
+        newest = [image for image in published(estate.now) if image.family == family][-1]
+        estate.os_images.put(newest)

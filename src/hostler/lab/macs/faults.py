@@ -1,0 +1,208 @@
+"""Climate: what one seed of a season of Macs is made of, drawn before it begins."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from random import Random
+
+from hostler.lab.scenario.faults import OURS, Asking, Climate, Size, Stroke
+from hostler.simulators.scaleway.faults.catalogue import FAULTS, Where
+from hostler.simulators.scaleway.faults.mac_faults import CALLS, MAC_AMBIENT, MAC_CALLS
+from hostler.simulators.scaleway.faults.rates import PRESETS, Weather
+from hostler.simulators.scaleway.state.mac_options import Stock
+
+from . import demands as wants
+from .demands import Wants
+
+DAYS = 3.0
+HOUR = 3600.0
+BEYOND = frozenset({"effect_too_late", "mac_rename_too_late"})
+"""Faults whose effect comes later than settle: of those only detection is promised."""
+PEOPLE = ("claimed_pooled", "claimed_renamed", "pending_renamed", "other_pooled")
+"""What a person with a console does to a host, chosen by its name: see people.py."""
+
+_GENERIC = (Where.ANY, Where.CHANGE, Where.NAMED, Where.NAMED_CHANGE, Where.LIST)
+WORLD = tuple(
+    fault.name
+    for fault in (*(f for f in FAULTS if f.where in _GENERIC), *CALLS, *MAC_CALLS, *MAC_AMBIENT)
+    if fault.name not in wants.ALL
+)
+USUAL = (*WORLD, *OURS, *PEOPLE)
+"""Every fault that a season of Macs knows, whatever its fleets want."""
+ALL = (*USUAL, *wants.ALL)
+"""Every fault that any season of Macs knows."""
+
+_RATES: Mapping[str, float] = {
+    **PRESETS["mac-storm"].rates,
+    "effect_too_late": 0.03,
+    "mac_rename_too_late": 0.03,
+}
+_RARE = {fault.name for fault in MAC_CALLS}
+"""Faults of requests that are made but a few times for each machine."""
+_STRUCK = ("crash", "paused", "suspended", "clock_jump", "store_busy", "disk_full", "network_down")
+_EVERY = 12 * HOUR
+_PORTS = ("", "", "http", "http", "bind", "save_machine", "save_host", "save_fleet", "unbind")
+_MOODS = ("calm", "one", "few", "few", "some", "some", "storm")
+_MANY = {"calm": (0, 0), "one": (1, 1), "few": (2, 4), "some": (4, 8), "storm": (9, 14)}
+_KINDS = (
+    *("scale",) * 6,
+    *("end",) * 3,
+    "end_now",
+    "retire",
+    "rest",
+    "rest",
+    "wake",
+    "hold",
+    "unhold",
+    "pause",
+    "resume",
+)
+_TYPES = ("M2-L", "M4-M")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MacClimate:
+    """Everything that one seed draws: the weather, the pools, the fleets, and a cadence of looks.
+
+    `beyond`: some effects come later than settle. `namesakes`: the fleets of the second
+    installation have the names of ours, so that neither may grow until one is sent away. `fresh`:
+    nobody had the hosts since they were written. `pools` are the prefixes of the fleets' pools, one
+    for each fleet. `quiet` is the time between looks where nothing is expected, in seconds. `wants`
+    is what the fleets ask for beside hosts of a pool.
+    """
+
+    base: Climate
+    stocks: tuple[Stock, ...]
+    pools: tuple[str, ...]
+    floor: str = "412"
+    gone: str = "404"
+    beyond: bool = False
+    namesakes: bool = False
+    fresh: bool = False
+    quiet: float = 900.0
+    wants: Wants = wants.NOTHING
+
+
+def draw_macs(seed: int, size: Size, *, plain: bool = False) -> MacClimate:
+    """Draw the climate of a seed; the same seed and size, the same climate.
+
+    In a `plain` one fleets want nothing but hosts of a pool, as in all seeds of old.
+    """
+    rng = Random(f"hostler macs climate {seed}")
+    mood = _MOODS[seed % len(_MOODS)]
+    faults, span = _faults(seed, mood, rng), size.days * 24 * HOUR
+    stocks, pools = _pools(rng)
+    askings = _askings(span, rng)
+    base = Climate(
+        seed=seed,
+        mood=mood,
+        machines=size.machines or rng.choice((1, 2, 2, 3)),
+        span=span,
+        world=_world(faults, mood, rng),
+        faults=faults,
+        strokes=_strokes(faults, askings, span, rng),
+        askings=askings,
+        replicas=2 if "two_replicas" in faults or rng.random() < 0.2 else 1,
+        sqlite=rng.random() < 0.1,
+        reclaim=rng.random() < 0.6,
+        probe=rng.choice(("tcp", "api")),
+        list_lag=rng.choice((0.0, 0.0, 0.0, 20.0)),
+        second=_arrival(faults, span, rng),
+        skews=(rng.uniform(-2, 2), rng.uniform(-2, 2)),
+    )
+    types = tuple(dict.fromkeys(stock.type_name for stock in stocks))
+    asked, base = (wants.NOTHING, base) if plain else wants.draw_wants(base, types)
+    return MacClimate(
+        wants=asked,
+        base=base,
+        stocks=stocks,
+        pools=pools,
+        floor=rng.choice(("412", "mixed")),
+        gone=rng.choice(("404", "404", "403")),
+        beyond=bool(BEYOND & set(faults)),
+        namesakes=rng.random() < 0.2,
+    )
+
+
+def _faults(seed: int, mood: str, rng: Random) -> tuple[str, ...]:
+    """Pick faults: one in turn, so that no fault is forgotten, and the others by lot."""
+    least, most = _MANY[mood]
+    many = rng.randint(least, most)
+    if not many:
+        return ()
+    first = USUAL[(seed * 5 // 7) % len(USUAL)]
+    usual = [fault for fault in USUAL if fault != first and fault not in BEYOND]
+    return tuple(sorted((first, *rng.sample(usual, many - 1))))
+
+
+def _world(faults: tuple[str, ...], mood: str, rng: Random) -> Weather:
+    few = 3.0 if mood in {"one", "few"} else 1.5
+    rates = dict[str, float]()
+    for fault in faults:
+        base = _RATES.get(fault)
+        if base is not None:
+            rare = 3.0 if fault in _RARE else 1.0
+            rates[fault] = min(0.3, base * few * rare * rng.uniform(0.5, 2.0))
+    return Weather(rates)
+
+
+def _pools(rng: Random) -> tuple[tuple[Stock, ...], tuple[str, ...]]:
+    """Draw one or two fleets, of one pool or each of its own, and the hosts of each pool."""
+    fleets = rng.choice((1, 1, 2))
+    pools = ("pool-",) * fleets if rng.random() < 0.5 else ("pool-", "spare-")[:fleets]
+    stocks = [Stock(rng.randint(2, 4), _TYPES[0], prefix=pool) for pool in dict.fromkeys(pools)]
+    if rng.random() < 0.4:
+        stocks.append(Stock(rng.randint(1, 2), _TYPES[1], prefix=pools[0]))
+    return tuple(stocks), pools
+
+
+def _askings(span: float, rng: Random) -> tuple[Asking, ...]:
+    found = (
+        Asking(
+            at=rng.uniform(600, span),
+            kind=rng.choice(_KINDS),
+            which=rng.random(),
+            length=rng.uniform(600, 4 * HOUR),
+        )
+        for _ in range(rng.randint(3, 10))
+    )
+    return tuple(sorted(found, key=lambda asking: asking.at))
+
+
+def _strokes(
+    faults: tuple[str, ...], askings: tuple[Asking, ...], span: float, rng: Random
+) -> tuple[Stroke, ...]:
+    """Draw what befalls processes and hosts: half of it soon after somebody wished something."""
+    found = list[Stroke]()
+    for fault in faults:
+        if fault in (*_STRUCK, "lease_lost", *PEOPLE):
+            for _ in range(max(1, round(span / _EVERY * rng.uniform(0.3, 1.5)))):
+                busy = rng.random() < 0.6
+                after = rng.choice(askings).at + rng.expovariate(1 / 900.0)
+                found.append(_stroke(fault, after if busy else rng.uniform(60, span), rng))
+        elif fault in {"part_without_record", "store_lost"}:
+            found.append(Stroke(at=rng.uniform(0.1, 0.7) * span, fault=fault, length=rng.random()))
+    return tuple(sorted((s for s in found if s.at < span), key=lambda stroke: stroke.at))
+
+
+def _stroke(fault: str, at: float, rng: Random) -> Stroke:
+    port, before = rng.choice(_PORTS), rng.random() < 0.5
+    skip = rng.randrange(6) if port else rng.randrange(-1, 24)
+    length = {
+        "crash": rng.uniform(1, 300),
+        "paused": rng.choice((rng.uniform(20, 55), rng.uniform(55, 900))),
+        "suspended": rng.uniform(60, 600),
+        "clock_jump": rng.choice((-7200, -1800, -300, -60, 60, 300, 1800, 7200)),
+        "store_busy": rng.uniform(5, 120),
+        "disk_full": rng.uniform(30, 600),
+        "network_down": rng.uniform(10, 1200),
+        "lease_lost": rng.uniform(600, 1800),
+    }.get(fault, rng.random())
+    return Stroke(
+        at=at, fault=fault, who=rng.randrange(2), skip=skip, before=before, port=port, length=length
+    )
+
+
+def _arrival(faults: tuple[str, ...], span: float, rng: Random) -> float | None:
+    if "second_installation" not in faults:
+        return None
+    return rng.choice((0.0, rng.uniform(0, 0.6) * span))

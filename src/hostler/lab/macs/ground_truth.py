@@ -1,0 +1,249 @@
+"""Truth: what really happened to each host: its names and who gave them, its uses and its wipes.
+
+Read from the simulated world and from names as plain text, past the provider's code, so that a
+misunderstanding cannot be on both sides.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId
+from hostler.domain.model.resource import Mark
+from hostler.simulators.scaleway.state.mac_records import Mac, MacStatus
+from hostler.simulators.scaleway.world import World
+
+PERSON = "a person"
+NEVER = -1e9
+"""A time before all others."""
+STEADY = 600.0
+"""So long, in seconds, nothing may have happened to a host that is called healthy."""
+_WIPED_BY_HAND = "mac_reinstalled_by_hand"
+
+
+@lru_cache(maxsize=4096)  # names are read anew at every turn of the watch
+def words_of(name: str) -> tuple[str, Mark] | None:
+    """Return the stage and the mark that a hostler's name tells, or None for any other name."""
+    words = name.split(".")
+    if words[0] != "hostler" or len(words) < 7:
+        return None
+    mark = Mark(
+        installation=InstallationId(words[2]),
+        fleet=FleetName(".".join(words[3:-3])),
+        machine=MachineId(words[-3]),
+        attempt=0,
+    )
+    return words[1], mark
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """One request of an installation that would change a host.
+
+    `begun` is when the call began that it belongs to: it had a fresh look at the host since then.
+    `machine` is empty for the host's own turn.
+    """
+
+    ours: tuple[InstallationId, ...]
+    machine: str
+    deed: str
+    name: str
+    begun: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What became of a host: another name, a wipe that began, or its end; `by` is None for people.
+
+    `late` says that the effect came later than settle after its call began. `before` is how the
+    host was.
+    """
+
+    what: str
+    host: HostId
+    by: Asked | None
+    before: "Fact"
+    late: bool
+
+    @property
+    def adopts(self) -> bool:
+        """Tell whether an adopter takes a name for true that a person copied onto the host.
+
+        The name tells of a machine of another store, and only that one, which is lost, knew that
+        it never had this host: whoever adopts its machines can but believe their names.
+        """
+        by, whose = self.by, self.before.whose
+        if by is None or whose is None or not self.before.given:
+            return False
+        mark = whose[1]
+        return mark.installation in by.ours[1:] and mark.machine == by.machine
+
+
+@dataclass(slots=True, kw_only=True)
+class Fact:
+    """One host. Times are true seconds.
+
+    `used` is how often its disk had been written when somebody (`user`) last had it; whoever gets
+    it next must find it written anew. `handled` is when a person last renamed it, `late` when
+    something last took effect beyond settle, `named` since when it bears its name, `given` if it
+    was given that by a person. `lent` is the installation whose name a person gave it, until
+    another one renames it.
+    """
+
+    name: str
+    named: float
+    turn: int
+    status: MacStatus
+    moved: float
+    used: int
+    user: str = PERSON
+    handled: float = NEVER
+    late: float = NEVER
+    given: bool = False
+    lent: str = ""
+    asked: list[Asked] = field(default_factory=list[Asked])
+
+    @property
+    def whose(self) -> tuple[str, Mark] | None:
+        """The stage and mark that its name tells."""
+        return words_of(self.name)
+
+
+@dataclass(slots=True)
+class Truth:
+    """All hosts of a world. `settle` in seconds; `fresh`: nobody had them before us."""
+
+    world: World
+    settle: float
+    fresh: bool = False
+    hosts: dict[HostId, Fact] = field(default_factory=dict[HostId, Fact])
+    _by_hand: Counter[str] = field(default_factory=Counter[str])
+    _had: dict[tuple[HostId, str], int] = field(default_factory=dict[tuple[HostId, str], int])
+
+    def ask(self, host: HostId, asked: Asked) -> None:
+        """Note a request that is about to be sent."""
+        if host in self.hosts:
+            self.hosts[host].asked.append(asked)
+
+    def mac(self, host: HostId) -> Mac | None:
+        """Return a host that there still is."""
+        mac = self.world.estate.macs.get(host)
+        return mac if mac is not None and mac.ended is None else None
+
+    def is_clean(self, host: HostId) -> bool:
+        """Tell whether the disk was written anew since somebody last had it."""
+        mac = self.mac(host)
+        return mac is not None and mac.installs > self.hosts[host].used
+
+    def is_steady(self, host: HostId) -> bool:
+        """Tell whether the host is ready, and nothing happened to it for a while."""
+        mac, now = self.mac(host), self.world.estate.now
+        if mac is None or mac.status is not MacStatus.READY or mac.shown:
+            return False
+        fact = self.hosts[host]
+        return now - max(fact.moved, fact.named, fact.late, fact.handled) > STEADY
+
+    def use(self, host: HostId, user: str) -> None:
+        """Note that somebody has the host now, and its disk."""
+        mac = self.mac(host)
+        if mac is not None:
+            self.hosts[host].used, self.hosts[host].user = mac.installs, user
+            self._had[host, _machine_of(user)] = mac.installs
+
+    def is_as_left(self, host: HostId, user: str) -> bool:
+        """Tell whether the disk is the one that a user had, written by nobody since.
+
+        A machine that was adopted by another installation is the same user.
+        """
+        mac = self.mac(host)
+        return mac is not None and self._had.get((host, _machine_of(user))) == mac.installs
+
+    def is_shared(self, fleet: FleetName, ours: Collection[InstallationId]) -> bool:
+        """Tell whether another installation uses a fleet's name: none may be made for it (G8)."""
+        marks = (fact.whose[1] for fact in self.hosts.values() if fact.whose)
+        return any(mark.fleet == fleet and mark.installation not in ours for mark in marks)
+
+    def changes(self) -> Iterator[Change]:
+        """Take in what the world has become, host by host."""
+        estate = self.world.estate
+        hands = self.world.faults.get(_WIPED_BY_HAND, 0) - self._by_hand[_WIPED_BY_HAND]
+        self._by_hand[_WIPED_BY_HAND] += hands
+        for host in [host for host in self.hosts if estate.macs.get(host) is None]:
+            yield self._gone(host)
+        for mac in tuple(estate.macs):
+            host = HostId(mac.id)
+            fact = self.hosts.get(host)
+            if fact is None:
+                self.hosts[host] = self._first(mac)
+                continue
+            if mac.name != fact.name:
+                yield self._renamed(host, fact, mac)
+            if mac.turn != fact.turn:
+                wiped = mac.status is MacStatus.REINSTALLING
+                before = _copy(fact)
+                fact.turn, fact.status, fact.moved = mac.turn, mac.status, mac.modified
+                if wiped:
+                    yield self._wiped(host, before, fact, by_hand=hands > 0)
+
+    def _first(self, mac: Mac) -> Fact:
+        now = self.world.estate.now
+        return Fact(
+            name=mac.name,
+            named=now,
+            turn=mac.turn,
+            status=mac.status,
+            moved=now,
+            used=mac.installs - self.fresh,
+        )
+
+    def _gone(self, host: HostId) -> Change:
+        fact = self.hosts.pop(host)
+        by = next((a for a in reversed(fact.asked) if a.deed == "delete"), None)
+        return Change(what="gone", host=host, by=by, before=fact, late=False)
+
+    def _renamed(self, host: HostId, fact: Fact, mac: Mac) -> Change:
+        before = _copy(fact)
+        by = next((a for a in reversed(fact.asked) if a.name == mac.name), None)
+        fact.name, fact.named, fact.given = mac.name, mac.modified, by is None
+        late = by is not None and mac.modified - by.begun > self.settle
+        if by is None:
+            whose = words_of(mac.name)
+            fact.lent = whose[1].installation if whose is not None else ""
+            fact.handled = mac.modified
+            if words_of(mac.name) is None:  # a copied name of a hostler's is a slip, and no use
+                self.use(host, PERSON)
+        if by is not None and fact.lent not in by.ours:
+            fact.lent = ""
+        if late:
+            fact.late = mac.modified
+        return Change(what="renamed", host=host, by=by, before=before, late=late)
+
+    def _wiped(self, host: HostId, before: Fact, fact: Fact, *, by_hand: bool) -> Change:
+        by = next((a for a in reversed(fact.asked) if a.deed == "reinstall"), None)
+        late = by is not None and fact.moved - by.begun > self.settle
+        if by_hand:
+            by, late = None, False
+        if late:
+            fact.late = fact.moved
+        return Change(what="wiped", host=host, by=by, before=before, late=late)
+
+
+def _machine_of(user: str) -> str:
+    return user.rpartition(" ")[2]
+
+
+def _copy(fact: Fact) -> Fact:
+    return Fact(
+        name=fact.name,
+        named=fact.named,
+        turn=fact.turn,
+        status=fact.status,
+        moved=fact.moved,
+        used=fact.used,
+        user=fact.user,
+        handled=fact.handled,
+        late=fact.late,
+        given=fact.given,
+        lent=fact.lent,
+    )

@@ -1,0 +1,172 @@
+"""Wantwatch: the watch of a season in which fleets order hosts, attach networks, have outfits."""
+
+from hostler.domain.hosts.purchasing import is_paid
+from hostler.domain.ids import HostId, MachineId, PartId
+from hostler.domain.model.calls import Call
+from hostler.domain.model.commands import Event
+from hostler.domain.model.fleet import Fleet, FleetRow
+from hostler.domain.model.host import Host, HostCondition, HostOrigin
+from hostler.domain.model.machine import Machine, Offer
+from hostler.domain.model.phases import Phase
+from hostler.lab.checks.shadow_store import Book
+from hostler.lab.checks.trace import Trace
+from hostler.providers.scaleway.macs.plan.machine_calls import ORDER
+from hostler.simulators.scaleway.state.mac_catalogue import LEASE, TYPES
+from hostler.simulators.scaleway.state.mac_records import Mac, MacStatus
+from hostler.simulators.scaleway.world import World
+from hostler.testing.invariants import Found, Thing
+
+from .bootstrap import Outfits
+from .checker import MacWatch
+from .demands import HOUR
+from .faults import MacClimate
+from .ground_truth import Change, words_of
+from .orders import Purchases
+from .ssh import Login, Logins
+
+_SLACK = 300.0
+"""How much later than it was decided an order may be seen, beside settle: budgets and locks."""
+
+
+class WantWatch(MacWatch):
+    """All checkers of a season of Macs, and those of what its fleets want."""
+
+    def __init__(
+        self, world: World, trace: Trace, settle: float, climate: MacClimate, logins: Logins
+    ) -> None:
+        super().__init__(world, trace, settle, climate)
+        self.purchases = Purchases(self.truth, climate.wants, settle + _SLACK)
+        self.purchases.known |= {HostId(mac.id) for mac in world.estate.macs}
+        self.outfits = Outfits(self.truth, climate.wants, logins)
+        self._wants = climate.wants
+        self._logins = logins
+        logins.struck = self.struck
+        logins.calm = lambda: self.resting
+
+    def tried(self, book: Book, login: Login) -> None:
+        """Check a login."""
+        self.trace.note(
+            f"  login at {login.host}: {login.shown[:15]} {'in' if login.entered else 'out'}",
+            login.order.machine,
+        )
+        self.found(self.outfits.tried(book, login))
+
+    def doing(self, book: Book, call: Call, *, ahead: float) -> None:
+        """Check a call before it is sent."""
+        if call.kind == ORDER:
+            self.found(self.purchases.sent(book, call))
+        super().doing(book, call, ahead=ahead)
+
+    def explained(self, book: Book) -> set[PartId]:
+        """Return what is explained; a host that is on its way is by its record."""
+        coming = (h for h in book.hosts.values() if h.condition is HostCondition.COMING)
+        return super().explained(book) | {PartId(host.id) for host in coming}
+
+    def _update(self) -> None:
+        super()._update()
+        self.found(self.purchases.born(self._books()) if not self._was_jumped() else ())
+
+    def _was_jumped(self) -> bool:
+        """Tell whether a clock jumped: what is counted by days is the engine's own time then."""
+        return self.faults["clock_jump"] > 0
+
+    def _judge(self, change: Change) -> None:
+        super()._judge(change)
+        self.outfits.noted(change)
+        if change.what == "renamed" and not self._tainted(change):
+            self.found(self.outfits.given(change))
+
+    def _may_move(self, book: Book, machine: Machine) -> bool:
+        """Tell whether time counts; a list that is run has bounds of its own."""
+        return super()._may_move(book, machine) and machine.id not in self._logins.prepared
+
+    def _check_book(self, book: Book, things: list[Thing], passed: float) -> None:
+        super()._check_book(book, things, passed)
+        if not self._was_jumped():
+            self.found(self.purchases.kept(book, passed))
+
+    # ------------------------------------------------------------ what is recorded
+
+    def machine_saved(self, book: Book, machine: Machine, events: tuple[Event, ...]) -> None:
+        """Check a record that was saved, and whether what gets ready is prepared and wired."""
+        before = book.machines.get(machine.id)
+        super().machine_saved(book, machine, events)
+        self.found(self.outfits.saved(book, before, machine))
+
+    def host_saved(self, book: Book, host: Host) -> None:
+        """Check the key that is believed."""
+        super().host_saved(book, host)
+        self.found(self.outfits.believed(book, host))
+
+    def fleet_saved(
+        self, book: Book, row: FleetRow, inserts: tuple[Machine, ...], events: tuple[Event, ...]
+    ) -> None:
+        """Note the size that is wished."""
+        super().fleet_saved(book, row, inserts, events)
+        self.purchases.sized(book, row)
+
+    def fleets_changed(self, book: Book) -> None:
+        """Note that a fleet file was written anew; who is starting has its whole time again."""
+        self.outfits.changed_list(book)
+        if book.bounds is not None:
+            spent = book.bounds.spent
+            book.bounds.spent = {k: t for k, t in spent.items() if k[1] is not Phase.STARTING}
+
+    # ------------------------------------------------------------ at rest
+
+    def may_rest(self, book: Book, machine: Machine) -> bool:
+        """Tell whether a machine may rest in the end: its host is paid for, and nobody needs it."""
+        host = book.hosts.get(machine.host) if machine.host else None
+        return (
+            machine.phase is Phase.RESTING
+            and host is not None
+            and host.origin is HostOrigin.ORDERED
+            and self._wants.limits is not None
+        )
+
+    def needs_a_person(self, book: Book, machine: Machine) -> bool:
+        """Tell whether its host shows a key that is a stranger's to whoever pinned another one."""
+        return self.outfits.shows_a_stranger(book, machine)
+
+    def rested(self, book: Book, fleet: Fleet) -> Found:
+        """Return what still keeps a fleet from rest."""
+        return super().rested(book, fleet) or self.outfits.rested(book, fleet)
+
+    def _at_work(self, book: Book, fleet: Fleet) -> list[Machine]:
+        return [m for m in super()._at_work(book, fleet) if not self.may_rest(book, m)]
+
+    def _free(self, book: Book, fleet: Fleet) -> list[str]:
+        """Return the hosts that a machine could take, those parked and those to be ordered too."""
+        found = super()._free(book, fleet)
+        found += [mac.id for mac in self.world.estate.macs if self._is_parked(mac, book)]
+        resting = [m.id for m in book.living(fleet.name) if self.may_rest(book, m)]
+        return [*found, *resting, *self._to_order(book, fleet)]
+
+    def _is_parked(self, mac: Mac, book: Book) -> bool:
+        whose, record = words_of(mac.name), book.hosts.get(HostId(mac.id))
+        if whose is None or whose[0] not in {"parked", "ordered"} or record is None:
+            return False
+        mine = whose[1].installation == book.own
+        return mine and record.condition is HostCondition.FREE and mac.status is MacStatus.READY
+
+    def _is_sold(self, offer: Offer) -> bool:
+        """Tell whether a type can be had with the system that is asked for."""
+        estate = self.world.estate
+        images = (image for image in estate.os_images if image.family == offer.image)
+        there = any(offer.type in image.types for image in images)
+        return there and estate.stock.get(offer.type) != "no_stock"
+
+    def _to_order(self, book: Book, fleet: Fleet) -> list[MachineId]:
+        """Return a stand-in for each host that the fleet may still order."""
+        limits, row = self._wants.limits, book.rows.get(fleet.name)
+        if limits is None or limits.most is None or row is None or self.faults["clock_jump"]:
+            return []
+        mine = [h for h in book.hosts.values() if h.buyer == fleet.name]
+        standing = sum(is_paid(h) or h.condition is HostCondition.COMING for h in mine)
+        if not all(self._is_sold(offer) for offer in fleet.offers):
+            return []
+        room = limits.most - standing
+        if limits.cap is not None:
+            day = max(TYPES[offer.type].price for offer in fleet.offers) * LEASE / HOUR
+            room = min(room, int((limits.cap - day * len(row.orders)) / day + 1e-9))
+        return [MachineId(f"to order {n}") for n in range(max(0, room))]

@@ -1,0 +1,211 @@
+"""Purchases: what was really ordered, and whether it may have been, against the world's own hosts.
+
+S2   nothing is ordered that a fleet does not lack, whatever was lost on the way.
+S4   the euros that orders commit to stay within the cap of every day, and their number in bounds.
+S11  a host that was ordered is not kept beyond its window for a whole floor without a tenant.
+E2   an order is on the fleet's row before it is sent.
+
+An order that the world itself doubles is nobody's fault: a second host of one name is not counted.
+"""
+
+from collections import deque
+from dataclasses import dataclass, field
+
+from hostler.domain.ids import FleetName, HostId
+from hostler.domain.model.calls import Call
+from hostler.domain.model.fleet import FleetRow
+from hostler.domain.model.host import Host, HostCondition, HostGoal, HostOrigin
+from hostler.domain.model.phases import Phase
+from hostler.lab.checks.shadow_store import Book
+from hostler.simulators.scaleway.state.mac_catalogue import LEASE, TYPES
+from hostler.simulators.scaleway.state.mac_records import Mac
+from hostler.testing.invariants import Found, Violation
+
+from .demands import HOUR, Wants
+from .ground_truth import Fact, Truth
+
+MEMORY = 2 * HOUR
+"""So long a size counts for what is ordered: an answer that was lost comes late."""
+IDLE = LEASE + 4 * HOUR
+"""So long, past its window, nobody may be on a host that is kept: buying another costs less."""
+_AT_WORK = frozenset({Phase.STARTING, Phase.READY})
+_FREE = frozenset({"ordered", "parked"})
+_LOST = frozenset({HostCondition.RETIRING, HostCondition.QUARANTINED, HostCondition.GONE})
+Fleets = tuple[str, FleetName]
+
+
+@dataclass(frozen=True, slots=True)
+class Bought:
+    """One host that was ordered: when it came to be, and what it commits to."""
+
+    at: float
+    euros: float
+
+
+@dataclass(slots=True)
+class Purchases:
+    """All orders of a season. `slack` is how much later than its decision an order may be seen."""
+
+    truth: Truth
+    wants: Wants
+    slack: float
+    known: set[HostId] = field(default_factory=set[HostId])
+    names: set[str] = field(default_factory=set[str])
+    bought: dict[Fleets, list[Bought]] = field(default_factory=dict[Fleets, list[Bought]])
+    sizes: dict[Fleets, deque[tuple[float, int]]] = field(
+        default_factory=dict[Fleets, deque[tuple[float, int]]]
+    )
+    idle: dict[HostId, float] = field(default_factory=dict[HostId, float])
+    owned: dict[HostId, str] = field(default_factory=dict[HostId, str])
+
+    @property
+    def now(self) -> float:
+        """True time in seconds."""
+        return self.truth.world.estate.now
+
+    # ------------------------------------------------------------ what is ordered
+
+    def sized(self, book: Book, row: FleetRow) -> None:
+        """Note what a fleet is wished to have."""
+        sizes = self.sizes.setdefault((book.own, row.name), deque())
+        size = row.wished(book.fleets[row.name])
+        if not sizes or sizes[-1][1] != size:
+            sizes.append((self.now, size))
+        while len(sizes) > 1 and self.now - sizes[1][0] > MEMORY:
+            sizes.popleft()
+
+    def sent(self, book: Book, call: Call) -> Found:
+        """Check an order that is about to be sent: its row has it (E2)."""
+        fleet, machines = FleetName(str(call.arg("fleet"))), call.arg("machines")
+        row = book.rows.get(fleet)
+        known = {str(order.id) for order in row.orders} if row else set[str]()
+        named = set(machines) if isinstance(machines, tuple) else set[str]()
+        if named and named <= known:
+            return ()
+        return (Violation(invariant="E2", text=f"{fleet} orders what is not on its row: {call}"),)
+
+    def born(self, books: list[Book]) -> Found:
+        """Check the hosts that came to be since the last time."""
+        found, new = list[Violation](), [h for h in self.truth.hosts if h not in self.known]
+        for host in new:
+            self.known.add(host)
+            mac, fact = self.truth.mac(host), self.truth.hosts[host]
+            if mac is None or fact.whose is None or fact.whose[0] != "ordered":
+                continue
+            if mac.name in self.names:
+                continue
+            self.names.add(mac.name)
+            mark = fact.whose[1]
+            book = next((b for b in books if b.own == mark.installation), None)
+            if book is not None:
+                self.owned[host] = book.own
+                found += self._afford((book.own, mark.fleet), mac)
+                found += self._needed(book, mark.fleet)
+                found += self._most(book)
+        return tuple(found)
+
+    def _afford(self, fleet: Fleets, mac: Mac) -> Found:
+        """The spend cap of a day holds, whatever was lost; effects may come as late as settle."""
+        euros = TYPES[mac.type_name].price * LEASE / HOUR
+        bought = self.bought.setdefault(fleet, [])
+        bought.append(Bought(self.now, euros))
+        limits = self.wants.limits
+        cap = limits.cap if limits is not None else None
+        day = [one.euros for one in bought if self.now - one.at < LEASE - self.slack]
+        if cap is None or sum(day) <= cap:
+            return ()
+        text = f"orders of {fleet[1]} commit to €{sum(day):.2f} in a day; the cap is €{cap:.2f}"
+        return (Violation(invariant="S4", text=text),)
+
+    def _needed(self, book: Book, fleet: FleetName) -> Found:
+        """No more is ordered than was lacking: what is at work or free of its own is counted.
+
+        Both hosts of an order that the world doubled are there before the first is judged: they
+        count as one for as long as they bear its name. What is to end, and is only held, is no
+        supply.
+        """
+        tied = set[str | None](book.ties)
+        living = [m for m in book.living(fleet) if m.ending is None]
+        at_work = {m.host for m in living if m.phase in _AT_WORK and m.host}
+        free = {
+            fact.name if fact.whose is not None and fact.whose[0] == "ordered" else host
+            for host, fact in self.truth.hosts.items()
+            if host not in tied | at_work and self._is_free(host, fact, book, fleet)
+        }
+        size = max((many for _, many in self.sizes.get((book.own, fleet), ())), default=0)
+        there = len(at_work) + len(free)
+        if there <= size:
+            return ()
+        text = f"{fleet} has {there} hosts with what it ordered just now, and wished {size}"
+        return (Violation(invariant="S2", text=text),)
+
+    def _most(self, book: Book) -> Found:
+        """No more hosts stand that were ordered than all fleets of an installation may have."""
+        limits = self.wants.limits
+        if limits is None or limits.most is None:
+            return ()
+        mine = [host for host, own in self.owned.items() if own == book.own]
+        standing = sum(self._stands(host, book) for host in mine)
+        most = limits.most * len(book.fleets)
+        if standing <= most:
+            return ()
+        text = f"{standing} hosts stand that {book.own} ordered, {most} may"
+        return (Violation(invariant="S2", text=text),)
+
+    def _stands(self, host: HostId, book: Book) -> bool:
+        mac, record = self.truth.mac(host), book.hosts.get(host)
+        if mac is None or record is None or record.goal is not HostGoal.RETIRED:
+            return mac is not None
+        return record.delivered is not None  # what never came, or after all, is known by a look
+
+    def _is_free(self, host: HostId, fact: Fact, book: Book, fleet: FleetName) -> bool:
+        mac, whose = self.truth.mac(host), fact.whose
+        if mac is None or whose is None or whose[0] not in _FREE or mac.deletion_scheduled:
+            return False
+        if fact.given:  # a person copied that name
+            return False
+        if (whose[1].installation, whose[1].fleet) != (book.own, fleet):
+            return False
+        record = book.hosts.get(host)
+        if record is None:
+            return True
+        lent = record.fleet not in {None, fleet}  # another fleet of its pool had it last
+        return not (lent or record.condition in _LOST or record.goal is HostGoal.RETIRED)
+
+    # ------------------------------------------------------------ what is kept
+
+    def kept(self, book: Book, passed: float) -> Found:
+        """Check that nothing is kept past its window unwanted; `passed`: an engine could act."""
+        for host, record in book.hosts.items():
+            if not self._is_idle(host, record, book):
+                self.idle.pop(host, None)
+                continue
+            time = self.idle[host] = self.idle.get(host, 0.0) + passed
+            if time > IDLE:
+                text = f"host {host} is paid for {time:.0f} s past its window, and unused"
+                return (Violation(invariant="S11", text=text),)
+        return ()
+
+    def _is_idle(self, host: HostId, record: Host, book: Book) -> bool:
+        """Tell whether an ordered host is free, its window over, and nobody said to keep it."""
+        mac = self.truth.mac(host)
+        if mac is None or mac.deletable is None or self.now < mac.deletable:
+            return False
+        fact = self.truth.hosts[host]
+        if fact.whose is None or fact.given:  # somebody took it out of hostler's hands
+            return False
+        if record.origin is not HostOrigin.ORDERED or record.policy is not None:
+            return False
+        held = book.ties.get(host)
+        machine = book.machines.get(held) if held is not None else None
+        rests = machine is None or machine.phase is Phase.RESTING
+        row = book.rows.get(record.fleet) if record.fleet is not None else None
+        paused = row is not None and (row.pause is not None or self._is_barred(row, book))
+        return rests and not paused and not (machine is not None and machine.hold)
+
+    def _is_barred(self, row: FleetRow, book: Book) -> bool:
+        """Tell whether a fleet lacks machines, and may make none: its name is another's too."""
+        if not self.truth.is_shared(row.name, book.ours):
+            return False
+        at_work = sum(machine.phase in _AT_WORK for machine in book.living(row.name))
+        return at_work < row.wished(book.fleets[row.name])

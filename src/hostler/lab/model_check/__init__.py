@@ -1,0 +1,1 @@
+"""Exhaustive state-space exploration of small worlds."""

@@ -1,0 +1,1 @@
+"""Two Macs, one or two installations, a person."""

@@ -1,0 +1,205 @@
+"""Smallsteps: what one installation does by itself: look, take a turn, go on with a call.
+
+The decisions are the program's own: `decide`, `decide_hosts`, `allowed`, `host_allowed`, the
+provider's next calls, the gate, and both folds. The order of saves is that of a turn, and each save
+is kept, so that a process may die after any of them.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from hostler.domain.decide import decide
+from hostler.domain.hosts.lifecycle import decide_hosts
+from hostler.domain.ids import HostId
+from hostler.domain.model.calls import Outcome
+from hostler.domain.model.commands import Decision, KeepRow, Loose, Take, Tend
+from hostler.domain.model.fleet import FleetRow
+from hostler.domain.model.host import Host, HostCondition
+from hostler.domain.model.machine import Machine
+from hostler.domain.model.phases import Phase
+from hostler.domain.model.reasons import Reason
+from hostler.domain.model.resource import Part
+from hostler.domain.observation.certainty import parts_of
+
+from .calls import OFFER, PLACE, POOL, Shown
+from .canonical import aged, settled
+from .installation import LONG_AGO, NOW, OLDER, Saw, Side
+from .observations import ACCOUNT, Eyes, Home
+from .smallcalls import Caller, Saves
+
+_NONE: Mapping[HostId, str] = {}
+
+
+class TooManyBorn(Exception):
+    """More machines were made than the setting foresees: the world is not closed."""
+
+
+class Actor:
+    """Takes the private steps of one installation."""
+
+    def __init__(self, home: Home) -> None:
+        self.home, self.eyes = home, Eyes(home)
+        self.provider, self.fleet = self.eyes.provider, self.eyes.fleet
+        self._caller = Caller(self.eyes)
+
+    def first(self, wiped: Mapping[HostId, str] = _NONE) -> Side:
+        """Return the side at its beginning: nothing was seen yet; these hosts it wiped itself."""
+        hosts = tuple(
+            Host(
+                id=host,
+                account=ACCOUNT,
+                zone=PLACE,
+                condition=HostCondition.FREE,
+                name=name,
+                pool=POOL,
+                type=OFFER.type,
+                image=OFFER.image,
+                wiped=LONG_AGO,
+                wiping=LONG_AGO,
+            )
+            for host, name in wiped.items()
+        )
+        row = FleetRow(name=self.home.fleet, created=LONG_AGO, version=1)
+        return self._settled(Side(row=row, hosts=hosts))
+
+    def _settled(self, side: Side) -> Side:
+        return settled(side, self.home.longest)
+
+    # ------------------------------------------------------------ looks and turns
+
+    def look(self, side: Side, shown: tuple[Shown, ...]) -> Side:
+        """Return the side after a listing of the zone, and looks at the ids that are in doubt."""
+        return self._settled(self.eyes.looked(side, shown))
+
+    def turn(self, side: Side) -> tuple[Side, tuple[Side, ...]]:
+        """Return the side after a turn of its fleet and its hosts, and the store save by save."""
+        saves = Saves(replace(side, looked=False))
+        seen = self.eyes.seen(side)
+        decision = decide(seen, self.provider)
+        tends = self._record(saves, decision)
+        self._keep_hosts(saves)
+        asked = tuple(s for tend in tends for s in tend.close)
+        recalled = set(side.recalled) - {m.id for m in seen.machines} | set(decision.recalled)
+        saves.side = replace(saves.side, asked=asked, recalled=tuple(sorted(recalled)))
+        for tend in tends:
+            machine = saves.side.machine(tend.machine.id)
+            if tend.goal is not None and machine is not None:
+                parts = parts_of(machine, seen)
+                self._caller.go_on(saves, machine, parts, tend.goal)
+        return self._settled(saves.side), tuple(saves.stores)
+
+    def _record(self, saves: Saves, decision: Decision) -> list[Tend]:
+        """Save what was decided in the order of a turn; return the machines to be worked on."""
+        commands = decision.commands
+        rows = [c for c in commands if isinstance(c, KeepRow)]
+        tends = [c for c in commands if isinstance(c, Tend)]
+        for row in rows:
+            saves.save(replace(saves.side, row=self._row(row, saves.side)))
+        for take in commands:
+            if isinstance(take, Take):
+                saves.save(saves.side.bound(take.host.id, take.machine))
+                saves.save(saves.side.with_host(take.host))
+        for tend in tends:
+            if tend.changed:
+                saves.save(saves.side.with_machine(tend.machine))
+        for loose in commands:
+            if isinstance(loose, Loose):
+                saves.save(saves.side.loosened(loose.host, loose.machine))
+        for row in rows:
+            self._bear(saves, row)
+        return [tend for tend in tends if tend.machine.phase is not Phase.GONE]
+
+    def _row(self, command: KeepRow, side: Side) -> FleetRow:
+        lacks = command.row.condition.startswith(Reason.NO_AVAILABLE_HOST)
+        condition = str(Reason.NO_AVAILABLE_HOST) if lacks else ""
+        return replace(command.row, condition=condition, serial=side.row.serial)
+
+    def _bear(self, saves: Saves, command: KeepRow) -> None:
+        for offer in command.inserts:
+            born = saves.side.born
+            if born >= len(self.home.ids):
+                raise TooManyBorn(self.home.ids)
+            machine = Machine(
+                id=self.home.ids[born],
+                fleet=self.home.fleet,
+                serial=born + 1,
+                created=LONG_AGO,
+                since=NOW,
+                phase=Phase.WANTED,
+                offer=offer,
+                version=1,
+            )
+            after = replace(saves.side, born=born + 1)
+            saves.save(after.with_machine(machine))
+
+    def _keep_hosts(self, saves: Saves) -> None:
+        side = saves.side
+        seen = self.eyes.hosts_seen(side)
+        for step in decide_hosts(seen):
+            if step.changed:
+                saves.save(saves.side.with_host(step.host))
+            if step.loose is not None:
+                saves.save(saves.side.loosened(step.host.id, step.loose))
+            if step.goal is not None and step.part is not None and step.host.id not in seen.moving:
+                self._caller.go_on_host(saves, step.host, step.part, step.goal)
+
+    # ------------------------------------------------------------ answers
+
+    def reads(self, side: Side, place: int, name: str) -> Side:
+        """Return the side whose call has read its host, and now writes."""
+        task = replace(side.tasks[place], name=name)
+        tasks = (*side.tasks[:place], task, *side.tasks[place + 1 :])
+        return self._settled(replace(side, tasks=tasks))
+
+    def answered(self, side: Side, place: int, outcome: Outcome) -> tuple[Side, tuple[Side, ...]]:
+        """Return the side after an answer, with the next call begun, and the store save by save."""
+        task = side.tasks[place]
+        saves = Saves(replace(side, tasks=(*side.tasks[:place], *side.tasks[place + 1 :])))
+        holder = task.holder
+        if isinstance(holder, Machine):
+            self._caller.machine_answered(saves, holder, task, outcome)
+        else:
+            self._caller.host_answered(saves, holder, task, outcome)
+        return self._settled(saves.side), tuple(saves.stores)
+
+    # ------------------------------------------------------------ ends and beginnings
+
+    def dead(self, store: Side) -> Side:
+        """Return what is left when the process dies over this store, and another one starts."""
+        return self._settled(
+            replace(
+                store,
+                machines=tuple(_of_old(m) for m in store.machines),
+                hosts=tuple(
+                    replace(h, asked=tuple(replace(a, epoch=OLDER) for a in h.asked))
+                    for h in store.hosts
+                ),
+                saw=Saw(),
+                asked=(),
+                looked=False,
+                recalled=(),
+                tasks=(),
+                took=NOW,
+            )
+        )
+
+    def aged(self, side: Side) -> Side:
+        """Return the side a tick later."""
+        return aged(side, self.home.longest)
+
+    def dated(self, side: Side, host: HostId) -> Side:
+        """Return the side to which a host bearing its pending mark shows that it just changed."""
+        others = (entry for entry in side.dates if entry[0] != host)
+        return self._settled(replace(side, dates=tuple(sorted((*others, (host, NOW))))))
+
+    def wished(self, side: Side, size: int = 0) -> Side:
+        """Return the side after the wish for so many machines: that nothing is left."""
+        return self._settled(replace(side, row=replace(side.row, size=size)))
+
+    def stranded(self, side: Side) -> Iterator[Part]:
+        """Yield the hosts that the ledger tells of."""
+        yield from self.eyes.seen(side).unexplained
+
+
+def _of_old(machine: Machine) -> Machine:
+    return replace(machine, asked=tuple(replace(a, epoch=OLDER) for a in machine.asked))

@@ -1,0 +1,310 @@
+"""Smallplain: what of a side nothing asks for any more, and so makes no difference.
+
+Texts, prices and tries; a view that the next look replaces; calls, ids and machines of which no
+decision depends. That rests on reading the decisions.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from hostler.domain.hosts.allocation import ALONE, FAULT, STRANGER
+from hostler.domain.ids import HostId, PartId
+from hostler.domain.model.calls import Shows
+from hostler.domain.model.host import Host, HostCondition, host_of
+from hostler.domain.model.machine import (
+    LEFT,
+    RETIRE,
+    RETIRE_ASKED,
+    Asked,
+    Fact,
+    Fate,
+    Known,
+    Machine,
+    Place,
+)
+from hostler.domain.model.phases import Phase
+from hostler.domain.model.reasons import Reason
+from hostler.domain.model.resource import Part
+from hostler.providers.scaleway.macs.plan.names import Stage
+from hostler.providers.scaleway.macs.plan.read import SERVER
+
+from .calls import host_in
+from .installation import LONG_AGO, MINE, NOW, OLDER, TICK, Saw, Side, Task
+
+_NEVER = timedelta(-1)
+_WIPE, AFTER = LONG_AGO + TICK, LONG_AGO + 2 * TICK
+"""When the newest wipe was asked for that is closed, and calls after it."""
+
+
+def leave_out(side: Side, longest: int) -> Side:
+    """Return the side without what nothing that is checked here depends on."""
+    row = replace(
+        side.row,
+        version=1,
+        creations=(),
+        destructions=(),
+        losses=(),
+        pause=None,
+        setbacks=tuple(replace(s, until=_ahead(s.until)) for s in side.row.setbacks),
+    )
+    idle = not side.tasks and not side.looked
+    seen, settle = (NOW if idle else side.saw.at) or NOW, longest * TICK
+    tied = {machine for _, machine in side.ties}
+    absent, open_to = set(_absent(side)), set(unsure(side))
+    parts = side.saw.parts if side.looked else tuple(_parts(side))
+    return replace(
+        side,
+        row=row,
+        machines=tuple(_plain_machine(m, seen, settle) for m in side.machines),
+        history=tuple(_plain_gone(m, seen, settle, tied=m.id in tied) for m in side.history),
+        hosts=tuple(_plain_host(h, seen, settle) for h in side.hosts),
+        recalled=tuple(m for m in side.recalled if any(t.holder.id == m for t in side.tasks)),
+        tasks=tuple(_plain_task(t, seen, settle) for t in side.tasks),
+        dates=tuple(entry for entry in side.dates if entry[0] in open_to),
+        took=side.took if any(_is_of_old(a) for a in _all_asked(side)) else LONG_AGO,
+        saw=Saw(
+            parts=parts,
+            at=NOW if idle and side.saw.at is not None else side.saw.at,
+            close=(),
+            missing=tuple(entry for entry in side.saw.missing if entry[0] in absent),
+        ),
+    )
+
+
+def _ahead(until: datetime) -> datetime:
+    """Return until when something waits; what is over is so for ever."""
+    return until if until > NOW else LONG_AGO
+
+
+def _parts(side: Side) -> Iterator[Part]:
+    """Yield what matters of a view after its turn, until the next look replaces all of it.
+
+    That is whose name the hosts of calls in flight bore, and what looks ask for by its id.
+    """
+    busy = {host_in(task.call) for task in side.tasks}
+    for part in side.saw.parts:
+        plain = Part(id=part.id, slot=part.slot, zone=part.zone, mark=part.mark)
+        if host_of(part.id) in busy:
+            stage = part.note("stage")
+            yield replace(plain, notes=(("stage", stage),) if stage else ())
+        elif part.mark is None and part.slot == SERVER:
+            yield plain
+
+
+def _plain_task(task: Task, seen: datetime, settle: timedelta) -> Task:
+    holder = task.holder
+    if isinstance(holder, Machine):
+        return replace(task, holder=_plain_machine(holder, seen, settle))
+    return replace(task, holder=_plain_host(holder, seen, settle))
+
+
+def _all_asked(side: Side) -> Iterator[Asked]:
+    for holder in (*side.machines, *side.hosts, *(t.holder for t in side.tasks)):
+        yield from holder.asked
+
+
+def _is_of_old(asked: Asked) -> bool:
+    return asked.fate is Fate.OPEN and asked.epoch == OLDER
+
+
+def unsure(side: Side) -> Iterator[HostId | None]:
+    """Yield the hosts of which it is not known whether they were claimed: their dates may tell."""
+    for machine in side.machines:
+        if any(a.aim == Stage.PENDING and a.fate is Fate.OPEN for a in machine.asked):
+            yield machine.host
+
+
+def _absent(side: Side) -> Iterator[PartId]:
+    for machine in side.machines:
+        for place in machine.places:
+            yield from (k.id for k in place.known if k.absent is not None and not k.gone)
+
+
+_NAMED = frozenset(
+    {
+        HostCondition.FREE,
+        HostCondition.WIPING,
+        HostCondition.QUARANTINED,
+        HostCondition.RETIRING,
+    }
+)
+_BLAME = frozenset({FAULT, ALONE, STRANGER, RETIRE, RETIRE_ASKED})
+"""The facts about a machine that is gone by which its host is judged."""
+
+_KEPT = frozenset({Reason.RELEASE_SKIPPED, Reason.RETIRED, Reason.MADE_AGAIN, Reason.HOST_TAKEN})
+"""The reasons that something is decided by."""
+
+
+def _plain_gone(machine: Machine, seen: datetime, settle: timedelta, *, tied: bool) -> Machine:
+    """Return of a machine that is gone what the host's own record takes over from it."""
+    plain = _plain_machine(machine, seen, settle)
+    return replace(
+        plain,
+        places=(),
+        blind=None,
+        doubt=None,
+        ending=None,
+        reason=plain.reason if tied else "",
+        was_ready=plain.was_ready if tied else None,
+        asked=tuple(a for a in plain.asked if _outlasts(a, tied=tied)),
+        facts=tuple(f for f in plain.facts if f.name.startswith(LEFT) or f.name in _BLAME),
+    )
+
+
+def _outlasts(asked: Asked, *, tied: bool) -> bool:
+    """Tell whether a host's own record or the ledger asks for a call of a machine that is gone."""
+    came_late = asked.aim == Stage.PENDING and asked.fate is Fate.LAPSED
+    return came_late or (tied and (asked.shows is Shows.WIPE or asked.aim == Stage.CLAIMED))
+
+
+def _plain_machine(machine: Machine, seen: datetime, settle: timedelta) -> Machine:
+    ending, sure = machine.ending, seen - settle
+    told = machine.reason in _KEPT
+    return replace(
+        machine,
+        version=1,
+        created=LONG_AGO,
+        since=LONG_AGO if machine.asked or machine.phase is not Phase.STARTING else machine.since,
+        error="",
+        reason=machine.reason if told else "",
+        tries=0,
+        again=None,
+        observed="",
+        address="",
+        price=0.0,
+        spent=0.0,
+        billed_from=None,
+        cleaned=None,
+        was_ready=None if machine.was_ready is None else LONG_AGO,
+        ending=None if ending is None else replace(ending, at=LONG_AGO, why=""),
+        facts=tuple(sorted((Fact(name=f.name, at=LONG_AGO) for f in machine.facts), key=_by_name))
+        if machine.facts
+        else (),
+        asked=_in_order(
+            machine.asked,
+            seen,
+            settle,
+            begins=_settles(machine),
+            used=machine.was_ready is not None,
+        ),
+        places=tuple(_plain_place(place, sure) for place in machine.places),
+    )
+
+
+def _settles(machine: Machine) -> bool:
+    """Tell whether it matters when a claim was made: until it settled, also of one that ends."""
+    released = any(asked.aim == Stage.RELEASING for asked in machine.asked)
+    never = machine.phase is Phase.STOPPING and machine.was_ready is None and not released
+    return machine.phase is Phase.STARTING or never
+
+
+def _plain_place(place: Place, sure: datetime) -> Place:
+    return replace(place, known=tuple(_plain_known(known, sure) for known in place.known))
+
+
+def _plain_known(known: Known, sure: datetime) -> Known:
+    """Return an id without the times that looks have outlived."""
+    removed = known.removed
+    return replace(
+        known,
+        since=LONG_AGO if known.gone or known.since <= sure else known.since,
+        removed=LONG_AGO if removed is not None and (known.gone or removed <= sure) else removed,
+        absent=None if known.gone else known.absent,
+    )
+
+
+def _by_name(fact: Fact) -> str:
+    return fact.name
+
+
+def _in_order(  # noqa: PLR0913 - what a call may still matter for
+    asked: tuple[Asked, ...],
+    seen: datetime,
+    settle: timedelta,
+    *,
+    begins: bool = False,
+    used: bool = False,
+    puts: bool = False,
+) -> tuple[Asked, ...]:
+    """Return calls in the order of their kinds, each the newest of its kind, as far as they matter.
+
+    `begins` says that when they were closed does; `used` that the claim is known otherwise, `puts`
+    that the name which a host is put back under does.
+    """
+    wipe = next((a for a in asked if a.shows is Shows.WIPE and a.fate is Fate.DONE), None)
+    plain = (
+        _closed(a, wipe, seen, settle if begins or a.shows is Shows.WIPE else _NEVER) for a in asked
+    )
+    kept = (a for a in plain if not _is_over(a, begins=begins, used=used, puts=puts))
+    return tuple(sorted(kept, key=lambda a: (a.kind, a.aim)))
+
+
+def _is_over(asked: Asked, *, begins: bool, used: bool, puts: bool) -> bool:
+    """Tell whether nothing asks for a closed call any more.
+
+    It came to nothing, or the wipe to which it would be compared came after it.
+    A claim that came to nothing may still have its effect, and one that was done gives a host.
+    """
+    if asked.fate is Fate.OPEN:
+        return False
+    if asked.shows is Shows.WIPE and not begins:
+        return asked.fate is Fate.LAPSED
+    if asked.closed not in {None, LONG_AGO}:
+        return False
+    if asked.shows is Shows.WIPE:
+        return asked.fate is Fate.LAPSED
+    if asked.aim in {Stage.WIPING, "pool"}:
+        return not (puts and asked.aim == "pool")
+    done = asked.fate is Fate.DONE
+    matters = {Stage.PENDING: not done, Stage.CLAIMED: done and not used}
+    return asked.at == LONG_AGO and not matters.get(Stage(asked.aim), False)
+
+
+def _closed(asked: Asked, wipe: Asked | None, seen: datetime, settle: timedelta) -> Asked:
+    """Return a closed call with what is still asked of it.
+
+    That is whether it was before or after the newest wipe, whether a look since it was closed has
+    seen what it came to, and whether settle has passed since.
+    """
+    if asked.fate is Fate.OPEN:
+        return asked
+    at, closed = LONG_AGO, asked.closed
+    if wipe is not None:
+        at = _WIPE if asked is wipe else AFTER if asked.at > wipe.at else LONG_AGO
+    if closed is not None and (settle < timedelta(0) or (closed < seen and closed <= NOW - settle)):
+        closed = LONG_AGO
+    failed = asked.fate is Fate.REFUSED
+    fate = Fate.LAPSED if failed else asked.fate  # nothing tells the two apart
+    return replace(asked, epoch=MINE, at=at, closed=closed, fate=fate)
+
+
+def _is_asked_for_name(host: Host) -> bool:
+    """Tell whether it matters which name a host bore: as the proof that nobody took it since."""
+    return host.condition in _NAMED and (host.condition is HostCondition.FREE or host.goal is None)
+
+
+def _outlived(at: datetime | None, seen: datetime) -> datetime | None:
+    return LONG_AGO if at is not None and at < seen else at
+
+
+def _plain_host(host: Host, seen: datetime, settle: timedelta) -> Host:
+    return replace(
+        host,
+        version=1,
+        since=None,
+        observed="",
+        error="",
+        tries=0,
+        again=None,
+        wiped=None if host.wiped is None else LONG_AGO,
+        cleaned=None,
+        price=0.0,
+        spent=0.0,
+        billed_from=None,
+        reason="",
+        strikes=min(host.strikes, 1),
+        asked=_in_order(host.asked, seen, settle, used=True, puts=host.goal is not None),
+        name=host.name if _is_asked_for_name(host) else "",
+        wiping=_outlived(host.wiping, seen),
+    )

@@ -1,0 +1,272 @@
+"""Smallkey: what two states of the small world have in common when they cannot be told apart.
+
+Times become ages in ticks, as far as anything asks for them; ids and attempts become ranks.
+"""
+
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from hostler.domain.ids import MachineId, PartId
+from hostler.domain.model.calls import Call, Shows
+from hostler.domain.model.inventory import View
+from hostler.domain.model.machine import Asked, Fate, Known, Machine, Place
+from hostler.domain.model.phases import Phase
+from hostler.domain.model.resource import Part, Slot
+from hostler.domain.model.snapshot import Seen
+
+from .state import TICK, Replica, State, Task
+
+_OLDEST = {Phase.STARTING: 4, Phase.READY: 0, Phase.DRAINING: 0}
+_OLD = 2
+
+Key = tuple[Hashable, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The ranks of machines and parts in one state, and its time."""
+
+    machines: Mapping[MachineId, int]
+    parts: Mapping[PartId, int]
+    attempts: Mapping[tuple[MachineId, Slot], tuple[int, ...]]
+    now: datetime
+
+    def age(self, at: datetime | None, most: int = _OLD) -> int | None:
+        """Return how many ticks ago that was, no more than anybody asks."""
+        return None if at is None else min((self.now - at) // TICK, most)
+
+    def attempt(self, machine: MachineId, slot: Slot, number: int) -> int:
+        """Return the rank of an attempt among those of its slot that still matter."""
+        return self.attempts[machine, slot].index(number)
+
+
+def key(state: State) -> Key:
+    """Return the same key for states from which the same things can happen."""
+    names = _names(state)
+    return (
+        state.faults,
+        state.row.size,
+        tuple((s.count, names.age(s.until)) for s in state.row.setbacks),
+        tuple(sorted(_part(p, names) for p in state.parts)),
+        tuple(sorted(_call(call, names) for call in state.late)),
+        tuple(sorted(_call(call, names) for call in state.too_late)),
+        tuple(_machine(m, state, names) for m in _by_rank(state.machines, names)),
+        tuple(_machine(m, state, names) for m in _by_rank(_known_history(state), names)),
+        tuple(_replica(r, state, names) for r in state.replicas),
+    )
+
+
+def _call(call: Call, names: Names) -> Key:
+    machine = _of(call.arg("machine"))
+    attempt = names.attempt(machine, call.slot, call.attempt)
+    return (
+        call.kind,
+        names.machines[machine],
+        attempt,
+        names.parts.get(call.target or PartId(""), -1),
+    )
+
+
+def _of(argument: object) -> MachineId:
+    return MachineId(str(argument))
+
+
+def _known_history(state: State) -> Iterable[Machine]:
+    """Return gone machines of which something may still turn up; of others nobody asks."""
+    there = {p.mark.machine for p in state.parts if p.mark} | {
+        _of(c.arg("machine")) for c in (*state.late, *state.too_late)
+    }
+    for replica in state.replicas:
+        there |= set(replica.view.marked)
+    return (machine for machine in state.history if machine.id in there)
+
+
+def _all_machines(state: State) -> Iterable[Machine]:
+    yield from state.machines
+    yield from _known_history(state)
+    for replica in state.replicas:
+        for task in replica.tasks:
+            yield task.machine
+        if replica.seen is not None:
+            yield from replica.seen.machines
+
+
+def _names(state: State) -> Names:
+    serials = dict[MachineId, int]()
+    attempts = dict[tuple[MachineId, Slot], set[int]]()
+    parts = {part.id for part in state.parts}
+    for machine in _all_machines(state):
+        serials[machine.id] = machine.serial
+        for place in machine.places:
+            numbers = attempts.setdefault((machine.id, place.slot), {0})
+            numbers |= {place.attempt, *(known.attempt for known in place.known)}
+            parts |= {known.id for known in place.known}
+        for asked in filter(_matters, machine.asked):
+            attempts.setdefault((machine.id, asked.slot), {0}).add(asked.attempt)
+    for part in (*state.parts, *_sighted(state)):
+        parts.add(part.id)
+        if part.mark is not None:
+            serials.setdefault(part.mark.machine, 0)
+            attempts.setdefault((part.mark.machine, part.slot), {0}).add(part.mark.attempt)
+    for call in (*state.late, *state.too_late):
+        machine = _of(call.arg("machine"))
+        serials.setdefault(machine, 0)
+        attempts.setdefault((machine, call.slot), {0}).add(call.attempt)
+    ranked = sorted(serials, key=lambda m: (serials[m], m))
+    return Names(
+        machines={machine: rank for rank, machine in enumerate(ranked)},
+        parts={part: rank for rank, part in enumerate(sorted(parts))},
+        attempts={where: tuple(sorted(numbers)) for where, numbers in attempts.items()},
+        now=state.now,
+    )
+
+
+def _sighted(state: State) -> Iterable[Part]:
+    for replica in state.replicas:
+        for view in (replica.view, replica.seen.view if replica.seen else replica.view):
+            for sighting in view.sightings.values():
+                yield sighting.part
+        for task in replica.tasks:
+            yield from task.parts
+
+
+def _by_rank(machines: Iterable[Machine], names: Names) -> list[Machine]:
+    return sorted(machines, key=lambda machine: names.machines[machine.id])
+
+
+def _part(part: Part, names: Names) -> Key:
+    mark = part.mark
+    whose = (
+        (-1, 0)
+        if mark is None
+        else (
+            names.machines[mark.machine],
+            names.attempt(mark.machine, part.slot, mark.attempt),
+        )
+    )
+    owner = -1 if part.owner is None else names.parts.get(part.owner, -2)
+    fresh = part.created == names.now
+    return (names.parts[part.id], *whose, str(part.condition), owner, fresh, part.surplus)
+
+
+def _machine(machine: Machine, state: State, names: Names) -> Key:
+    since = names.age(machine.since, _OLDEST.get(machine.phase, _OLD))
+    doubt = machine.doubt
+    return (
+        names.machines[machine.id],
+        str(machine.phase),
+        since,
+        tuple(_place(machine, place, names) for place in machine.places),
+        tuple(_asked(machine, asked, state, names) for asked in machine.asked if _matters(asked)),
+        tuple(sorted(fact.name for fact in machine.facts)),
+        names.age(machine.blind),
+        machine.again is not None and machine.again > state.now,
+        None if doubt is None else (doubt.what, names.age(doubt.since)),
+        machine.was_ready is not None,
+        machine.ending is not None and machine.ending.actor,
+        machine.refused,
+        machine.stuck,
+    )
+
+
+def _place(machine: Machine, place: Place, names: Names) -> Key:
+    return (
+        place.slot,
+        names.attempt(machine.id, place.slot, place.attempt),
+        None if place.bound is None else names.parts.get(place.bound),
+        tuple(_known(machine, place, known, names) for known in place.known),
+    )
+
+
+def _known(machine: Machine, place: Place, known: Known, names: Names) -> Key:
+    return (
+        names.parts[known.id],
+        names.attempt(machine.id, place.slot, known.attempt),
+        names.age(known.since),
+        names.age(known.removed),
+        known.missing,
+        names.age(known.absent),
+        known.gone,
+    )
+
+
+def _matters(asked: Asked) -> bool:
+    """Tell whether anything still asks for a call: it is open, or switched the server on."""
+    if asked.fate is Fate.OPEN:
+        return True
+    return asked.shows is Shows.POWER and asked.fate is Fate.DONE
+
+
+def _asked(machine: Machine, asked: Asked, state: State, names: Names) -> Key:
+    return (
+        asked.kind,
+        asked.slot,
+        names.attempt(machine.id, asked.slot, asked.attempt),
+        names.age(asked.at),
+        names.age(asked.closed),
+        asked.epoch == state.epoch,
+        str(asked.fate),
+    )
+
+
+def _replica(replica: Replica, state: State, names: Names) -> Key:
+    if replica.epoch != state.epoch:
+        return (False, None if replica.seen is None else _seen(replica.seen, state, names))
+    return (
+        True,
+        names.age(replica.took, 1),
+        _view(replica.view, names),
+        tuple((scope.kind, _ranks(scope.known, names)) for scope in replica.asked),
+        replica.looked,
+        tuple(_task(task, state, names) for task in replica.tasks),
+    )
+
+
+def _ranks(parts: Iterable[PartId], names: Names) -> tuple[int, ...]:
+    return tuple(names.parts.get(part, -1) for part in parts)
+
+
+def _view(view: View, names: Names) -> Key:
+    return (
+        tuple(
+            sorted(
+                (*_part(s.part, names), names.age(view.shown(s))) for s in view.sightings.values()
+            )
+        ),
+        tuple(sorted((kind, names.age(at)) for (_, kind), at in view.whole.items())),
+        tuple(
+            sorted(
+                (names.machines[machine], kind, names.age(at))
+                for (machine, kind), at in view.close.items()
+                if machine in names.machines
+            )
+        ),
+        tuple(
+            sorted(
+                (names.parts[part], names.age(at), names.age(view.lacking.get(part)))
+                for part, at in view.missing.items()
+                if part in names.parts
+            )
+        ),
+    )
+
+
+def _seen(seen: Seen, state: State, names: Names) -> Key:
+    return (
+        names.age(seen.now),
+        seen.row.size,
+        _view(seen.view, names),
+        tuple(_machine(m, state, names) for m in seen.machines),
+    )
+
+
+def _task(task: Task, state: State, names: Names) -> Key:
+    return (
+        _machine(task.machine, state, names),
+        tuple(_part(part, names) for part in task.parts),
+        str(task.goal),
+        None
+        if task.call is None
+        else (task.call.kind, task.call.target and names.parts.get(task.call.target, -1)),
+    )

@@ -1,0 +1,1 @@
+"""Mutation tests of the simulations: planted bugs that must be caught."""

@@ -1,0 +1,211 @@
+"""Defects: each takes a good function of the program and returns the famous wrong one.
+
+From the incidents and the defects that are still open in reference/apple-silicon.md (17 and 18).
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from hostler.domain.model.calls import Call, Done, Effect, Outcome, Shows
+from hostler.domain.model.machine import Asked, Fate
+from hostler.domain.model.resource import Part
+from hostler.providers.scaleway.common.errors import Failed, Problem
+from hostler.providers.scaleway.macs.plan import host_calls, machine_calls
+from hostler.providers.scaleway.macs.plan.names import Stage
+
+from .mutations import Function
+
+_WAYS: Mapping[str, Any] = {**vars(machine_calls), **vars(host_calls)}
+"""The good functions, as far as a wrong one calls them at a wrong moment."""
+
+
+def all_are_clean(good: Function) -> Function:
+    """Call every free host clean."""
+
+    def free_hosts(*args: Any) -> tuple[Any, ...]:
+        return tuple(replace(free, clean=True) for free in good(*args))
+
+    return free_hosts
+
+
+def read_back(_: Function) -> Function:
+    """Take a pending mark for settled as soon as another look shows it."""
+
+    def settled(self: Any) -> bool:
+        pended = self.machine.last_asked(self.part.slot, machine_calls.mark_kind(Stage.PENDING))
+        return pended is None or self.now > (pended.closed or pended.at)
+
+    return settled
+
+
+def single_rename(good: Function) -> Function:
+    """Claim with one rename: the first one gives the name of a claim."""
+
+    def next_calls(*args: Any, **named: Any) -> tuple[Call, ...]:
+        return tuple(_at_once(call) for call in good(*args, **named))
+
+    return next_calls
+
+
+def _at_once(call: Call) -> Call:
+    if call.effect is not Effect.MAKE:
+        return call
+    args = tuple(arg for arg in call.args if arg[0] != "stage")
+    claimed = Stage.CLAIMED
+    return replace(
+        call,
+        kind=machine_calls.mark_kind(claimed),
+        aim=str(claimed),
+        args=(*args, ("stage", str(claimed))),
+    )
+
+
+def newer_is_wiped(good: Function) -> Function:
+    """Take anything newer than the call for a proof of the wipe, as a newer date is."""
+
+    def has_effect(asked: Asked, part: Part) -> bool:
+        return asked.shows is Shows.WIPE or good(asked, part)
+
+    return has_effect
+
+
+def lapsed_at_once(good: Function) -> Function:
+    """Believe the first look that does not show an effect: it will never come."""
+
+    def fate(asked: Asked, part: Part | None, shown: datetime | None, sure: datetime) -> Fate:
+        found: Fate = good(asked, part, shown, sure)
+        newer = shown is not None and shown > asked.at
+        return Fate.LAPSED if found is Fate.OPEN and newer else found
+
+    return fate
+
+
+def nothing_waits(good: Function) -> Function:
+    """Say that no host waits for its wipe: it is put into the pool, and wiped there."""
+
+    def wiped(host: Any, part: Part) -> tuple[Call, ...]:
+        if part.note("stage") == Stage.WIPING:
+            return (_WAYS["_free"](host, part),)
+        return good(host, part)
+
+    return wiped
+
+
+def wiped_by_the_host(_: Function) -> Function:
+    """Let a machine go from its host before anything is wiped."""
+
+    def absent(self: Any) -> tuple[Call, ...]:
+        stage = Stage.WIPING if self.stage == Stage.RELEASING else Stage.RELEASING
+        return (_WAYS["_mark"](self.machine, self.part, stage, Effect.DESTROY),)
+
+    return absent
+
+
+def any_missing_is_the_host(good: Function) -> Function:
+    """Take every 404 for the host's, whatever it names: then there is nothing to be wiped."""
+
+    def outcome(self: Any, trouble: Exception, call: Call, host: str) -> Outcome:
+        wipes = call.kind == machine_calls.REINSTALL
+        if wipes and isinstance(trouble, Failed) and trouble.problem.missing:
+            return Done()
+        return good(self, trouble, call, host)
+
+    return outcome
+
+
+def transient_is_fine(_: Function) -> Function:
+    """Take every transient state for a wipe that is under way."""
+
+    def is_reinstalling(problem: Problem) -> bool:
+        return problem.type == "transient_state"
+
+    return is_reinstalling
+
+
+def answer_is_proof(_: Function) -> Function:
+    """Take a good answer to a reinstallation for the wipe itself."""
+
+    def proof(call: Call) -> Fate:
+        del call
+        return Fate.DONE
+
+    return proof
+
+
+def untold(_: Function) -> Function:
+    """Tell of no host that no record explains."""
+
+    def strays(*_: object) -> Iterator[Part]:
+        return iter(())
+
+    return strays
+
+
+def without_a_pool(good: Function) -> Function:
+    """Know of no pool of a host that is in use, as a record does that is older than pools."""
+
+    def pool(self: Any, text: str, name: Any) -> str:
+        return good(self, text, name) if name is None else ""
+
+    return pool
+
+
+def dropped_without_a_pool(good: Function) -> Function:
+    """Keep in no record which pool a host came from."""
+
+    def kept(*args: Any) -> Any:
+        return replace(good(*args), pool="")
+
+    return kept
+
+
+def delete_until_granted(_: Function) -> Function:
+    """Delete again and again, and never ask for a deletion at the date."""
+
+    def ended(host: Any, part: Part, now: datetime) -> tuple[Call, ...]:
+        del host, now
+        return (_WAYS["_plain"](machine_calls.DELETE, part),)
+
+    return ended
+
+
+def strays_are_old_news(_: Function) -> Function:
+    """Sweep what was seen, as it was seen: nothing is read again."""
+
+    async def is_explained(*_: object) -> bool:
+        return False
+
+    return is_explained
+
+
+def by_old_records(good: Function) -> Function:
+    """Explain what was just seen by the records of the turn before."""
+    older = dict[str, tuple[Any, ...]]()
+
+    def strays(view: Any, kind: str, *explains: Any) -> Iterator[Part]:
+        hosts, ties, living, past, *ours = explains
+        now = tuple(dict(record) for record in (hosts, ties, living, past))
+        before, older[kind] = older.get(kind, now), now
+        return good(view, kind, *before, *ours)
+
+    return strays
+
+
+def same_as_listed(_: Function) -> Function:
+    """Call every host the one that was decided on."""
+
+    def same(*_: object) -> bool:
+        return True
+
+    return same
+
+
+def young_and_seen_once(good: Function) -> Function:
+    """Sweep what was seen once, however young."""
+
+    def pass_gate(evidence: Any) -> Any:
+        return tuple(bar for bar in good(evidence) if bar.check not in {"G3", "G4"})
+
+    return pass_gate

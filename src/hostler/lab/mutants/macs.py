@@ -1,0 +1,283 @@
+"""The hall of known bugs of fleets of Macs: planted in a season, each must be caught.
+
+From the incidents of reference/apple-silicon.md 17, and what it names as open in 18.
+"""
+
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from hostler.domain.policy.purchasing import Limits
+from hostler.lab.macs.demands import COMMANDS, NETWORKS, NOTHING, PRICES, Wants
+from hostler.lab.macs.faults import HOUR, MacClimate
+from hostler.lab.scenario.faults import Asking, Stroke
+from hostler.simulators.scaleway.faults.rates import Weather
+from hostler.simulators.scaleway.state.mac_options import Stock
+
+from . import mac_mutations, wantdefects
+from .mutations import always, never, only_foreign_is_blocked
+from .registry import put
+
+_MINUTE = 60.0
+_ENDS = tuple(
+    Asking(at=at * _MINUTE, kind=kind, which=which, home=home)
+    for at, kind, which, home in (
+        (50, "end", 0.1, 0),
+        (55, "end", 0.6, 1),
+        (110, "scale", 0.0, 0),
+        (170, "scale", 0.9, 0),
+        (171, "scale", 0.9, 1),
+        (240, "end", 0.9, 0),
+        (300, "scale", 0.0, 1),
+        (330, "scale", 0.9, 0),
+    )
+)
+_UP_AND_DOWN = (
+    Asking(at=50 * _MINUTE, kind="scale", which=0.9),
+    Asking(at=120 * _MINUTE, kind="scale", which=0.0),
+)
+_RETIRES = tuple(Asking(at=at * _MINUTE, kind="retire", which=0.5) for at in (60, 100))
+_RETIRE_ALL = tuple(
+    Asking(at=(180 + 10 * nth) * _MINUTE, kind="retire", which=nth / 5) for nth in range(5)
+)
+_LATE = {"mac_rename_late": 0.6, "slow": 0.2}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bug:
+    """One defect: what it is, what is put where, and the weather in which it shows soon.
+
+    `caught` are the invariants of which one is broken first; `second` is whether another
+    installation shares the pool from the beginning. `within` is how many seeds catch it, in `span`
+    seconds each; `wants` is what the fleet asks for beside hosts of its pool.
+    """
+
+    words: str
+    puts: tuple[tuple[str, Callable[[Any], Any]], ...]
+    caught: tuple[str, ...]
+    rates: Mapping[str, float] | None = None
+    spells: Mapping[str, tuple[float, float]] | None = None
+    strokes: tuple[Stroke, ...] = ()
+    askings: tuple[Asking, ...] = _ENDS
+    second: bool = False
+    reclaim: bool = False
+    floor: str = "412"
+    fresh: bool = False
+    within: int = 6
+    wants: Wants = NOTHING
+    span: float = 7 * HOUR
+
+    def climate(self, climate: MacClimate) -> MacClimate:
+        """Return a climate in which nothing happens but this."""
+        base = replace(
+            climate.base,
+            mood="planted",
+            machines=2,
+            world=Weather(self.rates or {}, self.spells or {}),
+            faults=(),
+            strokes=self.strokes,
+            askings=self.askings,
+            second=0.0 if self.second else None,
+            replicas=1,
+            list_lag=0.0,
+            reclaim=self.reclaim,
+            skews=(0.0, 0.0),
+            span=self.span,
+        )
+        return replace(
+            climate,
+            base=base,
+            stocks=(Stock(3),),
+            pools=("pool-",),
+            floor=self.floor,
+            fresh=self.fresh,
+            wants=self.wants,
+            namesakes=False,
+            beyond=False,
+        )
+
+
+@contextmanager
+def planted(bug: Bug) -> Generator[None]:
+    """Put a bug's defects into the program for a while."""
+    undo = [put(place, defect) for place, defect in bug.puts]
+    try:
+        yield
+    finally:
+        for back in reversed(undo):
+            back()
+
+
+_MACS = "providers.scaleway.macs"
+_ORDERS = Wants(limits=Limits(batch=2, most=5, cap=11.0, price=PRICES["M2-L"]))
+_CLEAN = ("controllers.observe.snapshot:free_hosts", mac_mutations.all_are_clean)
+
+BUGS: dict[str, Bug] = {
+    "single-rename": Bug(
+        words="a host is claimed by one rename, whoever else does the same",
+        puts=((f"{_MACS}.plan.machine_calls:next_calls", mac_mutations.single_rename), _CLEAN),
+        caught=("S5", "S13"),
+        rates=_LATE,
+        second=True,
+        fresh=True,
+    ),
+    "read-back-is-proof": Bug(
+        words="a pending mark is believed as soon as it is read back",
+        puts=((f"{_MACS}.plan.machine_calls:Way._settled", mac_mutations.read_back), _CLEAN),
+        caught=("S5", "S13"),
+        rates=_LATE,
+        second=True,
+        fresh=True,
+        within=12,
+    ),
+    "newer-date-is-proof": Bug(
+        words="whatever is newer than the call is taken for a proof of the wipe",
+        puts=(("domain.observation.effects:_has_effect", mac_mutations.newer_is_wiped),),
+        caught=("S12", "pool"),
+        rates={"mac_reinstall_ignored": 0.6},
+    ),
+    "late-rename": Bug(
+        words="a host is handed on while a rename of it may still come",
+        puts=(("domain.observation.effects:fate", mac_mutations.lapsed_at_once),),
+        caught=("S2", "S5"),
+        rates={"effect_delayed": 0.5},
+        spells={"effect_delayed": (35.0, 55.0)},
+        within=12,
+    ),
+    "pool-name-first": Bug(
+        words="a host is renamed into the pool, and wiped there",
+        puts=(
+            (f"{_MACS}.plan.machine_calls:Way.absent", mac_mutations.wiped_by_the_host),
+            (f"{_MACS}.plan.host_calls:_wiped", mac_mutations.nothing_waits),
+        ),
+        caught=("pool", "S12"),
+    ),
+    "any-404-is-gone": Bug(
+        words="a 404 that names the image is read as: the host is gone",
+        puts=(
+            (f"{_MACS}.execute:MacDeeds._outcome", mac_mutations.any_missing_is_the_host),
+            ("domain.observation.outcomes:proof", mac_mutations.answer_is_proof),
+        ),
+        caught=("S12", "pool"),
+        rates={"mac_os_not_found": 0.6},
+    ),
+    "any-transient-is-fine": Bug(
+        words="a transient state of any kind is taken for a wipe that is under way",
+        puts=(
+            (f"{_MACS}.execute:is_reinstalling", mac_mutations.transient_is_fine),
+            ("domain.observation.outcomes:proof", mac_mutations.answer_is_proof),
+        ),
+        caught=("S12", "pool"),
+        rates={"mac_transient_409": 0.5},
+    ),
+    "cached-sweep": Bug(
+        words="a sweep takes back what old records do not explain, and reads nothing again",
+        puts=(
+            ("controllers.observe.snapshot:strays", mac_mutations.by_old_records),
+            ("domain.fleets.reclaim:blocked", only_foreign_is_blocked),
+            (
+                "controllers.execute.reclaim:Sweeper._is_explained",
+                mac_mutations.strays_are_old_news,
+            ),
+            ("controllers.execute.reclaim:_same_host", mac_mutations.same_as_listed),
+            ("controllers.execute.reclaim:pass_gate", mac_mutations.young_and_seen_once),
+        ),
+        caught=("S5", "S1"),
+        reclaim=True,
+    ),
+    "released-untold": Bug(
+        words="a record that knows no pool is dropped, its host kept, and nobody told",
+        puts=(
+            ("domain.hosts.claims:taken", mac_mutations.dropped_without_a_pool),
+            ("domain.hosts.lifecycle:_described", mac_mutations.dropped_without_a_pool),
+            (f"{_MACS}.plan.read:MacReader._pool", mac_mutations.without_a_pool),
+            ("controllers.observe.snapshot:strays", mac_mutations.untold),
+        ),
+        caught=("S1",),
+    ),
+    "deleted-until-granted": Bug(
+        words="a deletion that is refused until a date is asked for until it is granted",
+        puts=((f"{_MACS}.plan.host_calls:_ended", mac_mutations.delete_until_granted),),
+        caught=("S11",),
+        askings=_RETIRES,
+        floor="mixed",
+    ),
+    "dirty-is-clean": Bug(
+        words="a host that is free is claimed as it is, whoever had it before",
+        puts=(_CLEAN,),
+        caught=("S12",),
+    ),
+    "order-unremembered": Bug(
+        words="an order counts only once there is a record of its host",
+        puts=(("domain.hosts.purchasing:_is_coming", wantdefects.coming_on_record),),
+        caught=("S2",),
+        wants=_ORDERS,
+    ),
+    "order-unrecorded": Bug(
+        words="an order is sent that no row remembers",
+        puts=(("domain.decide:buy", wantdefects.sent_unrecorded),),
+        caught=("E2",),
+        wants=_ORDERS,
+    ),
+    "lost-is-refused": Bug(
+        words="an order whose answer was lost is taken off the row, as if it were refused",
+        puts=((f"{_MACS}.execute:MacDeeds._order", wantdefects.lost_is_refused),),
+        caught=("S2", "S4"),
+        rates={"mac_order_lost": 0.7},
+        wants=_ORDERS,
+    ),
+    "window-ignored": Bug(
+        words="a host that is free is ended at once, whatever was paid for it",
+        puts=(
+            ("domain.policy.purchasing:windows_over", wantdefects.all_are_over),
+            (f"{_MACS}.plan.host_calls:_ended", mac_mutations.delete_until_granted),
+        ),
+        caught=("S11",),
+        wants=_ORDERS,
+    ),
+    "given-up-uncounted": Bug(
+        words="a host that is given up makes room for another while it is still paid for",
+        puts=(("domain.hosts.purchasing:is_paid", wantdefects.given_up_is_gone),),
+        caught=("S2",),
+        askings=(_UP_AND_DOWN[0], *_RETIRE_ALL),
+        wants=Wants(limits=Limits(batch=2, most=1, price=PRICES["M2-L"])),
+    ),
+    "kept-for-ever": Bug(
+        words="a host that was ordered is never ended, though nobody needs it",
+        puts=(("domain.policy.purchasing:windows_over", wantdefects.none_is_over),),
+        caught=("S11",),
+        askings=_UP_AND_DOWN,
+        wants=_ORDERS,
+        span=66 * HOUR,
+    ),
+    "any-key": Bug(
+        words="a pinned host key is opened again without a wipe",
+        puts=(("domain.policy.host_keys:_reopened", always),),
+        caught=("pin",),
+        rates={"mac_ssh_wrong_key": 6.0},
+        wants=Wants(commands=COMMANDS, troubles={"command_failed": 0.3}),
+    ),
+    "login-unproven": Bug(
+        words="a host that answers is ready, whatever was to run on it",
+        puts=(
+            ("domain.machines.rollout:is_prepared_by_ssh", never),
+            ("controllers.account:is_prepared_by_ssh", never),
+        ),
+        caught=("outfit",),
+        wants=Wants(commands=COMMANDS),
+    ),
+    "vlan-unawaited": Bug(
+        words="a host is ready before its VLAN is known",
+        puts=((f"{_MACS}.plan.read:is_wired", always),),
+        caught=("network",),
+        wants=Wants(networks=NETWORKS),
+    ),
+    "networks-kept": Bug(
+        words="a host goes back to its pool in the networks of its last tenant",
+        puts=((f"{_MACS}.plan.host_calls:_out_of_networks", wantdefects.nothing),),
+        caught=("network",),
+        wants=Wants(networks=NETWORKS),
+    ),
+}
+"""The famous defects, by name."""

@@ -1,0 +1,252 @@
+"""Defects: each takes a good function of the program and returns the famous wrong one."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from hostler.domain.machines.failure import suspected
+from hostler.domain.model.fleet import FleetRow
+from hostler.domain.model.machine import Fate, Known, Machine, Place
+from hostler.domain.model.reasons import Reason
+from hostler.domain.model.resource import Condition, Part
+from hostler.domain.model.snapshot import Seen, Suspect, SuspectClass
+from hostler.domain.model.transition import Step
+from hostler.domain.policy.gate import Barred, Evidence
+from hostler.providers.scaleway.common.errors import Failed, Problem
+from hostler.providers.scaleway.common.wire import Items
+
+Function = Callable[..., Any]
+"""Any function: what is wrapped here differs in all but that."""
+
+
+def never(_: Function) -> Function:
+    """Answer no, whatever is asked."""
+
+    def no(*_: object) -> bool:
+        return False
+
+    return no
+
+
+def always(_: Function) -> Function:
+    """Answer yes, whatever is asked."""
+
+    def yes(*_: object) -> bool:
+        return True
+
+    return yes
+
+
+def stopped_is_deleting(good: Function) -> Function:
+    """Read both kinds of stopped as being on the way to deletion."""
+
+    def condition(kind: str, status: str) -> Condition:
+        stopped = kind == "server" and status.startswith("stopped")
+        return Condition.STOPPING if stopped else good(kind, status)
+
+    return condition
+
+
+def no_rollback(good: Function) -> Function:
+    """Call gone what never was ready."""
+
+    def all_gone(machine: Machine, seen: Seen) -> bool:
+        return machine.was_ready is None or good(machine, seen)
+
+    return all_gone
+
+
+def first_page_is_all(_: Function) -> Function:
+    """End each listing after its first page."""
+
+    def ended(*_: object) -> bool:
+        return True
+
+    return ended
+
+
+def forbidden_is_missing(good: Function) -> Function:
+    """Take a 403 for a 404."""
+
+    def is_missing(problem: Problem, target: str) -> bool:
+        return problem.status == 403 or good(problem, target)
+
+    return is_missing
+
+
+def forbidden_is_empty(good: Function) -> Function:
+    """Take a 403 to a list for an empty list."""
+
+    async def page(client: Any, paged: Any, number: int, listing: Any) -> Any:
+        items = await good(client, paged, number, listing)
+        if isinstance(listing.trouble, Failed) and listing.trouble.problem.status == 403:
+            listing.error, listing.trouble = "", None
+            nothing: list[Any] = []
+            return Items(nothing, 0, 0)
+        return items
+
+    return page
+
+
+def only_foreign_is_blocked(_: Function) -> Function:
+    """Hold back nothing from the sweep but foreign parts."""
+
+    def blocked(suspect: Suspect, _: Seen) -> str:
+        return "foreign" if suspect.cls is SuspectClass.FOREIGN else ""
+
+    return blocked
+
+
+def without_check(check: str) -> Callable[[Function], Function]:
+    """Leave one check of the gate out; and the second sighting with it."""
+
+    def defect(good: Function) -> Function:
+        def pass_gate(evidence: Evidence) -> tuple[Barred, ...]:
+            return tuple(bar for bar in good(evidence) if bar.check not in {check, "G4"})
+
+        return pass_gate
+
+    return defect
+
+
+def believe_the_list(_: Function) -> Function:
+    """Take the parts of the decision for those that exist now."""
+
+    async def reread(_: object, command: Any) -> Any:
+        return command.parts
+
+    return reread
+
+
+def one_turn_old(good: Function) -> Function:
+    """Give each turn the records that the one before should have had."""
+    older = dict[int, tuple[FleetRow, tuple[Machine, ...]]]()
+
+    async def records(ports: Any, state: Any, fleet: Any) -> Any:
+        newest: tuple[FleetRow, tuple[Machine, ...]] = await good(ports, state, fleet)
+        before = older.get(id(state), newest)
+        older[id(state)] = newest
+        return (newest[0], before[1])
+
+    return records
+
+
+def save_when_done(good: Function) -> Function:
+    """Save a step only when nothing of it is open any more."""
+
+    async def save(self: Any, work: Any, tenure: Any) -> None:
+        if any(asked.fate is Fate.OPEN for asked in work.machine.asked):
+            return
+        await good(self, work, tenure)
+
+    return save
+
+
+def older_attempts_are_surplus(_: Function) -> Function:
+    """Compare the attempts of all slots of a machine with each other."""
+
+    def judged(machine: Machine, part: Part) -> Part:
+        newest = max((place.attempt for place in machine.places), default=0)
+        mine = part.mark.attempt if part.mark else newest
+        return replace(part, surplus=mine < newest)
+
+    return judged
+
+
+def newest_stays(_: Function) -> Function:
+    """Let the newest attempt of a slot stay, whatever is bound."""
+
+    def judged(machine: Machine, part: Part) -> Part:
+        place = machine.place(part.slot)
+        newest = max((known.attempt for known in place.known if not known.gone), default=0)
+        mine = next((known.attempt for known in place.known if known.id == part.id), newest)
+        return replace(part, surplus=mine < newest)
+
+    return judged
+
+
+def forget_the_answer(_: Function) -> Function:
+    """Write nothing down of what a definite answer named."""
+
+    def keep(machine: Machine, *_: object) -> Machine:
+        return machine
+
+    return keep
+
+
+def save_over(_: Function) -> Function:
+    """Insert over whatever version and epoch the store holds by now."""
+
+    async def save_fleet(self: Any, row: Any, inserts: Any, events: Any, fence: Any) -> Any:
+        async def forced() -> Any:
+            rows = {entry.name: entry for entry in await self._store.fleets()}
+            leases = {lease.name: lease for lease in await self._store.leases()}
+            newest = replace(fence, epoch=leases[fence.lease].epoch)
+            over = replace(row, version=rows[row.name].version)
+            return await self._store.save_fleet(over, inserts, events, newest)
+
+        def note(saved: Any) -> None:
+            self._notary.fleet_saved(saved, inserts, events, fence)
+
+        return await self._write("save_fleet", forced, note)
+
+    return save_fleet
+
+
+def gone_before_settle(_: Function) -> Function:
+    """Call gone what no look shows, whatever is still open."""
+
+    def all_gone(machine: Machine, seen: Seen) -> bool:
+        if seen.view.marked.get(machine.id):
+            return False
+        return all(known.gone for place in machine.places for known in place.known)
+
+    return all_gone
+
+
+def absent_is_gone(_: Function) -> Function:
+    """Believe the first list that lacks something."""
+
+    def missed(machine: Machine, place: Place, known: Known, seen: Seen) -> Known:
+        if known.gone or known.id in seen.view.sightings:
+            return known
+        covered = seen.view.covered(known.zone, place.slot.kind, machine.id)
+        if covered is None or covered < known.since:
+            return known
+        return replace(known, absent=covered, gone=True)
+
+    return missed
+
+
+def doubt_nothing(_: Function) -> Function:
+    """Believe a loss at first sight."""
+
+    def doubted(step: Step, seen: Seen) -> tuple[Step, Reason | None]:
+        return step, suspected(step, seen)
+
+    return doubted
+
+
+def all_marks_are_ours(good: Function) -> Function:
+    """Take every mark in the fleet's name for one of ours."""
+
+    async def gather(*args: Any) -> Seen:
+        seen: Seen = await good(*args)
+        marks = {part.mark.installation for part in seen.foreign if part.mark is not None}
+        return replace(
+            seen,
+            ours=(*seen.ours, *sorted(marks)),
+            foreign=(),
+            unexplained=(*seen.unexplained, *seen.foreign),
+        )
+
+    return gather
+
+
+def remember_nothing(_: Function) -> Function:
+    """Forget every failure with its record."""
+
+    def remember(_: Step, row: FleetRow, __: Seen) -> FleetRow:
+        return row
+
+    return remember

@@ -1,0 +1,214 @@
+"""The hall of known bugs: famous defects, planted in a simulation to see that it catches them.
+
+Nothing in here is ever part of the program: a bug is put in the place of a function of the engine,
+for the length of one simulated season, by name.
+"""
+
+import importlib
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from hostler.lab.scenario.faults import Asking, Climate, Stroke
+from hostler.simulators.scaleway.faults.rates import Rule
+from hostler.simulators.scaleway.faults.rates import Weather as WorldWeather
+
+from . import mutations
+
+_MINUTE = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bug:
+    """One defect: what it is, what is put where, and the weather in which it shows soon.
+
+    `puts` names a function (`module:name` or `module:Class.name`) and what makes the defective one
+    from the good one. `within` is how many seeds catch it at the latest.
+    """
+
+    words: str
+    puts: tuple[tuple[str, Callable[[Any], Any]], ...]
+    climate: Callable[[Climate], Climate]
+    within: int = 6
+
+
+@contextmanager
+def planted(name: str) -> Generator[None]:
+    """Plant a bug for a while."""
+    undo = [put(place, defect) for place, defect in BUGS[name].puts]
+    try:
+        yield
+    finally:
+        for back in reversed(undo):
+            back()
+
+
+def put(place: str, defect: Callable[[Any], Any]) -> Callable[[], None]:
+    """Put a defect in the place of a function of ours; return what puts the good one back."""
+    module, _, path = place.partition(":")
+    holder: Any = importlib.import_module(f"hostler.{module}")
+    *outer, name = path.split(".")
+    for step in outer:
+        holder = getattr(holder, step)
+    good = getattr(holder, name)
+    setattr(holder, name, defect(good))
+    return lambda: setattr(holder, name, good)
+
+
+def _weather(
+    *strokes: Stroke,
+    spells: Mapping[str, tuple[float, float]] | None = None,
+    rates: Mapping[str, float] | None = None,
+    **fields: Any,
+) -> Callable[[Climate], Climate]:
+    """Return how to make a climate in which nothing happens but this."""
+
+    def made(climate: Climate) -> Climate:
+        plain = replace(
+            climate,
+            mood="planted",
+            machines=max(3, climate.machines),
+            world=WorldWeather(rates or {}, spells or {}),
+            faults=(),
+            strokes=strokes,
+            askings=(),
+            second=None,
+            span=40 * _MINUTE,
+        )
+        return replace(plain, **fields)
+
+    return made
+
+
+_CALM = _weather()
+_LOST = _weather(rates={"reply_lost": 0.15, "request_lost": 0.1})
+_LATE = _weather(rates={"effect_delayed": 0.3}, spells={"effect_delayed": (62.0, 110.0)})
+_SCALES = tuple(
+    Asking(at=at * _MINUTE, kind="scale", which=which)
+    for at, which in ((2, 0.2), (5, 0.9), (9, 0.3), (13, 0.95), (18, 0.1), (23, 0.9))
+)
+
+_FORBIDDEN = tuple(
+    Rule(fault="forbidden_for_rate_limit", after=after, count=120) for after in (250, 600)
+)
+_PAUSES = tuple(
+    Stroke(at=at * _MINUTE - 5, fault="paused", skip=0, length=200.0, port="save_fleet")
+    for at in (2, 9, 18)
+)
+
+BUGS: dict[str, Bug] = {
+    "stopped-is-deleting": Bug(
+        words="a server that is stopped is read as being deleted",
+        puts=(
+            ("providers.scaleway.instances.observe.read:condition", mutations.stopped_is_deleting),
+        ),
+        climate=_weather(rates={"guest_poweroff": 3.0}),
+    ),
+    "no-rollback": Bug(
+        words="what was made of a machine that never became ready is left behind",
+        puts=(("domain.machines.lifecycle:all_gone", mutations.no_rollback),),
+        climate=_weather(rates={"out_of_stock_start": 0.5, "start_falls_back": 0.5}),
+    ),
+    "page-2-forgotten": Bug(
+        words="only the first page of a list is read",
+        puts=(("providers.scaleway.common.pages:_ended", mutations.first_page_is_all),),
+        climate=_weather(rates={"reply_lost": 0.2}, crowd=130),
+    ),
+    "forbidden-is-gone": Bug(
+        words="a 403 is read as: it is not there",
+        puts=(
+            ("providers.scaleway.common.errors:is_missing", mutations.forbidden_is_missing),
+            (
+                "providers.scaleway.instances.observe.scan:is_missing",
+                mutations.forbidden_is_missing,
+            ),
+            ("providers.scaleway.common.pages:_page", mutations.forbidden_is_empty),
+        ),
+        climate=_weather(scripts=_FORBIDDEN),
+    ),
+    "blind-retry": Bug(
+        words="a creation is tried again at once after a timeout",
+        puts=(("domain.machines.next_calls:unsure", mutations.never),),
+        climate=_LOST,
+    ),
+    "sweep-without-age": Bug(
+        words="what no record explains is swept however young it is",
+        puts=(
+            ("domain.fleets.reclaim:blocked", mutations.only_foreign_is_blocked),
+            ("domain.policy.gate:pass_gate", mutations.without_check("G3")),
+            ("controllers.execute.reclaim:pass_gate", mutations.without_check("G3")),
+        ),
+        climate=_weather(Stroke(at=300, fault="part_without_record"), reclaim=True),
+    ),
+    "sweep-on-stale-list": Bug(
+        words="a sweep does not look again before it acts",
+        puts=(("controllers.execute.reclaim:Sweeper._reread", mutations.believe_the_list),),
+        climate=_weather(Stroke(at=300, fault="part_without_record"), reclaim=True),
+    ),
+    "records-first": Bug(
+        words="records are looked at before the provider",
+        puts=(("controllers.observe.snapshot:records", mutations.one_turn_old),),
+        climate=_weather(askings=_SCALES),
+    ),
+    "memory-only": Bug(
+        words="what was asked is held in memory, and saved when it is done",
+        puts=(("controllers.execute.machine_calls:Advancer._save", mutations.save_when_done),),
+        climate=_CALM,
+    ),
+    "one-attempt-number": Bug(
+        words="all parts of a machine share one number of attempts; older ones are surplus",
+        puts=(("domain.observation.certainty:_judged", mutations.older_attempts_are_surplus),),
+        climate=_weather(rates={"request_lost": 0.2, "hung": 0.1}),
+    ),
+    "bound-is-surplus": Bug(
+        words="the newest id of a slot stays, although an older one is bound",
+        puts=(("domain.observation.certainty:_judged", mutations.newest_stays),),
+        climate=_LATE,
+        within=10,
+    ),
+    "answer-forgotten": Bug(
+        words="an id is forgotten until a list shows it",
+        puts=(("domain.observation.outcomes:_keep", mutations.forget_the_answer),),
+        climate=_weather(
+            rates={"transient_409": 0.4, "locked_423": 0.2, "html_5xx": 0.1}, list_lag=60.0
+        ),
+    ),
+    "rows-without-fleet": Bug(
+        words="machines are inserted whatever the fleet's row says by now",
+        puts=(("lab.harness.gated_store:GatedStore.save_fleet", mutations.save_over),),
+        climate=_weather(
+            *_PAUSES,
+            replicas=2,
+            askings=_SCALES,
+        ),
+        within=20,
+    ),
+    "gone-too-early": Bug(
+        words="a machine is gone while a call for it is still unsure",
+        puts=(("domain.machines.lifecycle:all_gone", mutations.gone_before_settle),),
+        climate=_weather(rates={"request_lost": 0.2, "reply_lost": 0.1}, askings=_SCALES),
+    ),
+    "empty-list-believed": Bug(
+        words="what one list lacks is not there",
+        puts=(
+            ("domain.observation.certainty:_missed", mutations.absent_is_gone),
+            ("domain.machines.failure:doubted", mutations.doubt_nothing),
+        ),
+        climate=_weather(rates={"empty_list": 0.01}),
+    ),
+    "lost-store-swept": Bug(
+        words="what carries another installation's mark is taken for leftovers",
+        puts=(
+            ("controllers.cycle:gather", mutations.all_marks_are_ours),
+            ("providers.scaleway.instances.provider:Instances._touchable", mutations.always),
+        ),
+        climate=_weather(Stroke(at=400, fault="store_lost"), reclaim=True, replicas=1),
+    ),
+    "back-off-forgotten": Bug(
+        words="what failed is tried again at once by a new record",
+        puts=(("domain.decide:remember", mutations.remember_nothing),),
+        climate=_weather(rates={"start_falls_back": 0.9}),
+    ),
+}
+"""The famous defects, by name."""

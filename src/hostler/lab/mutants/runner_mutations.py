@@ -1,0 +1,271 @@
+"""Defects: what plugins do wrong (reference/peers.md section 7), each put around the good group."""
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, cast
+
+from hostler.frontends.fleeting.contract import (
+    ConnectInfo,
+    Connector,
+    Group,
+    Instance,
+    ProviderInfo,
+    Refused,
+    State,
+)
+from hostler.lab.gitlab_runner.ground_truth import Truth
+from hostler.lab.gitlab_runner.process import Plugin
+from hostler.ports.http import Request
+from hostler.simulators.scaleway.state.records import Server
+from hostler.simulators.scaleway.state.records import State as Status
+
+STRANGE = "hibernating"
+STOPPED = (Status.STOPPED, Status.IN_PLACE)
+_SOON = 10.0
+
+
+class Passing:
+    """Passes every call on; implements `Group`. `status` is what a listing says of an instance."""
+
+    def __init__(self, group: Group, plugin: Plugin) -> None:
+        self.inner, self.plugin = group, plugin
+        self._truth = Truth(plugin.site.world)
+
+    def server(self, instance: str) -> Server | None:
+        """Return the server of an instance, as a listing of ours would show it."""
+        self._truth.note()
+        servers = self._truth.servers(instance)
+        return servers[0] if servers else None
+
+    def status(self, instance: str) -> str:
+        """Return the word that the provider has for it; nothing where there is no server."""
+        server = self.server(instance)
+        return (server.shown or server.state) if server is not None else ""
+
+    async def init(
+        self, config: bytes, connector: Connector, states: frozenset[State]
+    ) -> ProviderInfo:
+        """Pass on."""
+        return await self.inner.init(config, connector, states)
+
+    async def update(self) -> Sequence[Instance]:
+        """Pass on."""
+        return await self.inner.update()
+
+    async def increase(self, count: int) -> int:
+        """Pass on."""
+        return await self.inner.increase(count)
+
+    async def decrease(self, ids: Sequence[str]) -> Sequence[str]:
+        """Pass on."""
+        return await self.inner.decrease(ids)
+
+    async def connect_info(self, instance: str) -> ConnectInfo:
+        """Pass on."""
+        return await self.inner.connect_info(instance)
+
+    async def heartbeat(self, instance: str) -> None:
+        """Pass on."""
+        await self.inner.heartbeat(instance)
+
+    async def suspend(self, ids: Sequence[str]) -> Sequence[str]:
+        """Pass on."""
+        return await self.inner.suspend(ids)
+
+    async def resume(self, ids: Sequence[str]) -> Sequence[str]:
+        """Pass on."""
+        return await self.inner.resume(ids)
+
+    async def shutdown(self) -> None:
+        """Pass on."""
+        await self.inner.shutdown()
+
+
+def told_as(table: Mapping[str, State]) -> Callable[[Group, Plugin], Group]:
+    """Tell these of the provider's words as these states, whatever we do about it."""
+
+    class Mapped(Passing):
+        async def update(self) -> Sequence[Instance]:
+            told = await self.inner.update()
+            return [replace(i, state=table.get(self.status(i.id), i.state)) for i in told]
+
+    return Mapped
+
+
+NOTHING = cast("State", cast("object", ""))
+"""The zero value of a state, as a program without an answer passes it on."""
+
+
+class RunningAtOnce(Passing):
+    """Tells that an instance runs as soon as it is asked for."""
+
+    async def update(self) -> Sequence[Instance]:
+        """List."""
+        told = await self.inner.update()
+        return [replace(i, state=State.RUNNING) if _new(i) else i for i in told]
+
+
+def _new(instance: Instance) -> bool:
+    return instance.state is State.CREATING
+
+
+class DeletesInUpdate(Passing):
+    """Deletes what is stopped while it lists."""
+
+    async def update(self) -> Sequence[Instance]:
+        """List, and delete."""
+        told = await self.inner.update()
+        for instance in told:
+            server = self.server(instance.id)
+            if server is not None and server.state == Status.IN_PLACE:
+                path = f"/instance/v1/zones/{server.zone}/servers/{server.id}"
+                request = Request(method="DELETE", path=path)
+                await self.plugin.wire.send(request, self.plugin.deadline)
+        return told
+
+
+class StateFile(Passing):
+    """Remembers what it was once told, and never asks the platform again."""
+
+    def __init__(self, group: Group, plugin: Plugin) -> None:
+        super().__init__(group, plugin)
+        self._file = dict[str, State]()
+
+    async def update(self) -> Sequence[Instance]:
+        """List what the file says."""
+        for instance in await self.inner.update():
+            if self._file.get(instance.id) is not State.RUNNING:
+                self._file[instance.id] = instance.state
+        return [Instance(id=name, state=state) for name, state in self._file.items()]
+
+    async def decrease(self, ids: Sequence[str]) -> Sequence[str]:
+        """Delete, and forget."""
+        for name in ids:
+            self._file[name] = State.DELETING
+        return await self.inner.decrease(ids)
+
+
+class LosesPartialSuccess(Passing):
+    """Answers an error although some were made."""
+
+    async def increase(self, count: int) -> int:
+        """Make them, and fail."""
+        accepted = await self.inner.increase(count)
+        raise Refused(f"only {accepted} of {count + 1} could be made")
+
+
+class ShutdownDeletes(Passing):
+    """Deletes every instance when it is shut down."""
+
+    async def shutdown(self) -> None:
+        """Delete, and end."""
+        told = await self.inner.update()
+        await self.inner.decrease([instance.id for instance in told])
+        await asyncio.sleep(4.0)
+        await self.inner.shutdown()
+
+
+class KeyLost(Passing):
+    """Makes a new SSH key whenever it starts, and remembers no other."""
+
+    async def connect_info(self, instance: str) -> ConnectInfo:
+        """Hand out the newest key."""
+        info = await self.inner.connect_info(instance)
+        if self.plugin.name.endswith(".1"):
+            return info
+        key = f"the key of {self.plugin.name}".encode()
+        return replace(info, connector=replace(info.connector, key=key))
+
+
+class IncreaseBlocks(Passing):
+    """Answers an Increase only when every server is up."""
+
+    async def increase(self, count: int) -> int:
+        """Make them, and wait."""
+        accepted = await self.inner.increase(count)
+        told = await self.inner.update()
+        while any(_new(instance) for instance in told):
+            await asyncio.sleep(1.0)
+            told = await self.inner.update()
+        return accepted
+
+
+class OneFailsAll(Passing):
+    """Fails to list anything while one server cannot be deleted."""
+
+    async def update(self) -> Sequence[Instance]:
+        """List, or not."""
+        told = await self.inner.update()
+        for instance in told:
+            server = self.server(instance.id)
+            if server is not None and server.protected:
+                raise Refused(f"{instance.id} cannot be deleted: the server is protected")
+        return told
+
+
+class LeavesOut(Passing):
+    """Lists only what is starting or running."""
+
+    async def update(self) -> Sequence[Instance]:
+        """List some."""
+        told = await self.inner.update()
+        return [i for i in told if self.status(i.id) not in STOPPED]
+
+
+class Replaces(Passing):
+    """Makes another instance by itself for each one that was lost."""
+
+    def __init__(self, group: Group, plugin: Plugin) -> None:
+        super().__init__(group, plugin)
+        self._well = set[str]()
+        self._asked = set[str]()
+
+    async def update(self) -> Sequence[Instance]:
+        """List, and replace."""
+        told = await self.inner.update()
+        lost = {i.id for i in told if i.state is not State.RUNNING} & self._well - self._asked
+        self._well |= {i.id for i in told if i.state is State.RUNNING}
+        if lost:
+            self._asked |= lost
+            with contextlib.suppress(Refused):
+                await self.inner.increase(len(lost))
+        return told
+
+    async def decrease(self, ids: Sequence[str]) -> Sequence[str]:
+        """Delete."""
+        self._asked |= set(ids)
+        return await self.inner.decrease(ids)
+
+
+class DecreaseForgotten(Passing):
+    """Says that it deletes, and does nothing."""
+
+    async def decrease(self, ids: Sequence[str]) -> Sequence[str]:
+        """Accept."""
+        return ids
+
+
+class FailedIsCreating(Passing):
+    """Tells for ever that a server that failed is still being made."""
+
+    def __init__(self, group: Group, plugin: Plugin) -> None:
+        super().__init__(group, plugin)
+        self._failed = set[str]()
+
+    async def update(self) -> Sequence[Instance]:
+        """List, with what failed."""
+        told = await self.inner.update()
+        self._failed |= {i.id for i in told if self.status(i.id) == Status.STOPPED}
+        others = [i for i in told if i.id not in self._failed]
+        return [*others, *(Instance(id=f, state=State.CREATING) for f in sorted(self._failed))]
+
+
+def believe_nothing(_: Callable[..., Any]) -> Callable[..., Any]:
+    """Take no server for lost, whatever the looks show: such a plugin repairs nothing."""
+
+    def doubted(step: Any, _: object) -> tuple[Any, None]:
+        return step, None
+
+    return doubted

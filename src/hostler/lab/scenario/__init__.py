@@ -1,0 +1,1 @@
+"""One seed: climate, environment, disruptions, an operator, a run."""

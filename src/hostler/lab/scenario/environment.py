@@ -1,0 +1,201 @@
+"""Land: what a season is played on: whose API it is, what its fleets are, how fast it goes."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Protocol
+
+from hostler.controllers.runtime.settings import Settings
+from hostler.domain.ids import AccountName, FleetName, InstallationId, Zone
+from hostler.domain.model.fleet import Fleet, Probe, ProbeKind, Timers
+from hostler.domain.model.machine import Offer
+from hostler.lab.checks.checker import Watch
+from hostler.lab.checks.trace import Trace
+from hostler.lab.checks.world_facts import things_in
+from hostler.lab.harness.bystanders import crowd, leave_part
+from hostler.lab.harness.gates import Gate
+from hostler.lab.harness.process import Process, WatchedProvider
+from hostler.ports.http import Request
+from hostler.ports.preparer import Preparer
+from hostler.ports.provider import Provider
+from hostler.providers.scaleway.common.client import Client
+from hostler.providers.scaleway.common.settings import Disk, Template
+from hostler.providers.scaleway.instances.provider import Instances
+from hostler.simulators.scaleway.api.replies import Reply
+from hostler.simulators.scaleway.state.options import Options
+from hostler.simulators.scaleway.world import World
+from hostler.testing.time.clock import BEGINNING, SimClock
+
+from .faults import Climate, Stroke
+
+FLEET = FleetName("web")
+SETTLE = timedelta(seconds=60)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cadence:
+    """How often a season looks at itself, in seconds of its time, and how it tells rest.
+
+    `rest` is how long nothing may happen at rest; `limit` how long it may take to get there.
+    """
+
+    tick: float = 10.0
+    rest: float = 120.0
+    limit: float = 6000.0
+
+
+class WatchedWorld(World):
+    """A world that tells the watch of each request that it handled."""
+
+    watch: Watch | None = None
+
+    def handle(self, request: Request, source: str = "") -> Reply:
+        """Process one request."""
+        reply = super().handle(request, source)
+        if self.watch is not None:
+            self.watch.answered(request, source, self.journal[-1])
+        return reply
+
+
+class Land(Protocol):
+    """What is special about one sort of machine in a season."""
+
+    @property
+    def settings(self) -> Settings:
+        """The engines' own settings."""
+        ...
+
+    @property
+    def cadence(self) -> Cadence:
+        """How fast the season goes."""
+        ...
+
+    @property
+    def watched(self) -> type[WatchedProvider]:
+        """What the provider is wrapped in."""
+        ...
+
+    def options(self, generation: str) -> Options:
+        """Return the setting of the world."""
+        ...
+
+    def fill(self, world: World) -> frozenset[str]:
+        """Put there what there is at the beginning; return the ids of what is nobody's."""
+        ...
+
+    def clear(self, world: World) -> None:
+        """Mend what the weather left for good, and no engine could ever mend."""
+        ...
+
+    def watch(self, world: World, trace: Trace) -> Watch:
+        """Return who watches over the season."""
+        ...
+
+    def fleets(self, *, other: bool) -> tuple[Fleet, ...]:
+        """Return the fleets of our installation, or of the other one."""
+        ...
+
+    def provider(self, client: Client, clock: SimClock, own: InstallationId) -> Provider:
+        """Return the real provider."""
+        ...
+
+    def answers(self, world: World, address: str) -> bool:
+        """Tell whether a guest answers at an address."""
+        ...
+
+    def preparer(self, process: Process, gate: Gate) -> Preparer | None:
+        """Return what logs in to hosts for one run of a process, where anything does."""
+        ...
+
+    def rewritten(self, fleet: Fleet, stroke: Stroke) -> Fleet:
+        """Return a fleet as its file says after a stroke; the same where that changes none."""
+        ...
+
+    def befall(self, world: World, own: InstallationId, stroke: Stroke) -> bool | None:
+        """Do what somebody does beside the engines; tell if it could be done, None: not this."""
+        ...
+
+
+class InstanceLand:
+    """Servers that are made and destroyed."""
+
+    settings = Settings(poll=timedelta(seconds=5))
+    cadence = Cadence()
+    watched = WatchedProvider
+
+    def __init__(self, climate: Climate) -> None:
+        self._climate = climate
+
+    def options(self, generation: str) -> Options:
+        """Return the setting of the world."""
+        climate = self._climate
+        return Options(
+            epoch=BEGINNING, list_lag=climate.list_lag, pace=climate.pace, generation=generation
+        )
+
+    def fill(self, world: World) -> frozenset[str]:
+        """Let somebody have things in the same project."""
+        crowd(world, self._climate.crowd)
+        return frozenset(thing.id for thing, _ in things_in(world))
+
+    def clear(self, world: World) -> None:
+        """Nothing stays for good."""
+
+    def watch(self, world: World, trace: Trace) -> Watch:
+        """Return who watches over the season."""
+        return Watch(world, trace, SETTLE.total_seconds())
+
+    def fleets(self, *, other: bool) -> tuple[Fleet, ...]:
+        """Return the one fleet; the other installation's has the same name."""
+        del other
+        climate = self._climate
+        zones = ("fr-par-1", "nl-ams-1") if climate.two_zones else ("fr-par-1",)
+        types = ("DEV1-S",) if climate.local_disk else ("PLAY2-PICO", "PLAY2-NANO")
+        fleet = Fleet(
+            name=FLEET,
+            account=AccountName("main"),
+            size=climate.machines,
+            offers=tuple(Offer(t, Zone(z), "ubuntu_noble") for t in types for z in zones),
+            template="t1",
+            reclaim=climate.reclaim,
+            probe=Probe(kind=ProbeKind(climate.probe)),
+            timers=Timers(keep_broken=timedelta(seconds=climate.keep_broken)),
+        )
+        return (fleet,)
+
+    def provider(self, client: Client, clock: SimClock, own: InstallationId) -> Provider:
+        """Return the account; its zones are those of the fleet's offers."""
+        templates = {FLEET: self._template()}
+        return Instances(
+            client, clock, installation=own, zones=(), templates=templates, settle=SETTLE
+        )
+
+    def _template(self) -> Template:
+        climate = self._climate
+        disk = Disk(size=10, type="l_ssd") if climate.local_disk else Disk(size=10)
+        return Template(
+            root=disk,
+            disks=(Disk(size=5),) * climate.disks,
+            cloud_init="#cloud-config\n",
+            ipv6=climate.ipv6,
+            protected=climate.protected,
+        )
+
+    def answers(self, world: World, address: str) -> bool:
+        """Tell whether a guest is up."""
+        return address in world.guests
+
+    def preparer(self, process: Process, gate: Gate) -> Preparer | None:
+        """Nobody logs in to a server that is made for one machine."""
+        del process, gate
+
+    def rewritten(self, fleet: Fleet, stroke: Stroke) -> Fleet:
+        """Nobody writes the fleet file anew."""
+        del stroke
+        return fleet
+
+    def befall(self, world: World, own: InstallationId, stroke: Stroke) -> bool | None:
+        """Let somebody make a part with our marks."""
+        if stroke.fault != "part_without_record":
+            return None
+        leave_part(world, own)
+        return True

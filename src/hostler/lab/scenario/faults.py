@@ -1,0 +1,265 @@
+"""Weather: what one seed is made of, drawn before it begins: the world's faults, and ours."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from random import Random
+
+from hostler.simulators.scaleway.faults.catalogue import FAULTS, Where
+from hostler.simulators.scaleway.faults.rates import STORM, Rule
+from hostler.simulators.scaleway.faults.rates import Weather as WorldWeather
+
+OURS = (
+    "crash",
+    "paused",
+    "suspended",
+    "clock_jump",
+    "store_busy",
+    "disk_full",
+    "network_down",
+    "lease_lost",
+    "store_lost",
+    "second_installation",
+    "two_replicas",
+    "part_without_record",
+)
+"""Faults of the processes and their hosts, beside those of the world."""
+
+LATER = ("server_locked", "made_untagged")
+"""Faults that came later: drawn apart, so that no older seed has other weather than it had."""
+
+ALL = (*(fault.name for fault in FAULTS), *OURS)
+"""Every fault that a simulation of Instances knows."""
+
+_RATES: Mapping[str, float] = {
+    "crash": 12.0,
+    "paused": 6.0,
+    "suspended": 3.0,
+    "clock_jump": 3.0,
+    "store_busy": 6.0,
+    "disk_full": 3.0,
+    "network_down": 4.0,
+    "lease_lost": 4.0,
+}
+"""How often an hour each fault of ours strikes, where it was drawn."""
+
+_AMBIENT = {f.name for f in FAULTS if f.where in {Where.SERVERS, Where.ADDRESSES}}
+_PAGED = {"pages_shuffled", "truncated_page"}
+_RARE = {f.name for f in FAULTS if f.where not in {Where.ANY, Where.LIST, Where.NAMED}} - _AMBIENT
+"""Faults of requests that are made but a few times for each machine."""
+_HOUR = 3600.0
+_LATER_SHARE = 0.25
+_OWN_DICE: Mapping[str, str] = {"made_untagged": " made_untagged"}
+"""What is thrown for a fault, so that the draws of those before it stay what they were."""
+_MOODS = ("calm", "one", "few", "few", "some", "some", "storm")
+_MANY = {"calm": (0, 0), "one": (1, 1), "few": (2, 4), "some": (4, 8), "storm": (9, 16)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stroke:
+    """One fault of ours: when, to which process, and how it strikes.
+
+    `skip` is how many port calls it lets pass first; negative: it strikes at once. `length` is in
+    seconds, or how far a clock jumps.
+    """
+
+    at: float
+    fault: str
+    who: int = 0
+    skip: int = -1
+    before: bool = True
+    port: str = ""
+    length: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asking:
+    """One wish of an operator: `which` picks a machine or a size, as a fraction of all.
+
+    `home` is the number of the installation, if there are so many.
+    """
+
+    at: float
+    kind: str
+    which: float = 0.0
+    length: float = 0.0
+    home: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Climate:
+    """Everything that one seed draws before it begins."""
+
+    seed: int
+    mood: str
+    machines: int
+    span: float
+    world: WorldWeather
+    faults: tuple[str, ...]
+    strokes: tuple[Stroke, ...] = ()
+    askings: tuple[Asking, ...] = ()
+    replicas: int = 1
+    sqlite: bool = False
+    reclaim: bool = False
+    probe: str = "tcp"
+    two_zones: bool = False
+    list_lag: float = 0.0
+    ipv6: bool = False
+    local_disk: bool = False
+    disks: int = 0
+    protected: bool = False
+    keep_broken: float = 0.0
+    crowd: int = 0
+    scripts: tuple[Rule, ...] = ()
+    pace: float = 1.0
+    second: float | None = None
+    skews: tuple[float, ...] = (0.0, 0.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Size:
+    """How large a seed is: machines (None: drawn), and days of weather."""
+
+    machines: int | None = None
+    days: float = 0.04
+
+
+def draw(seed: int, size: Size) -> Climate:
+    """Draw the climate of a seed; the same seed and size, the same climate."""
+    rng = Random(f"hostler climate {seed}")
+    mood = _MOODS[seed % len(_MOODS)]
+    faults = _faults(seed, mood, rng)
+    span = size.days * 24 * _HOUR
+    climate = Climate(
+        seed=seed,
+        mood=mood,
+        machines=size.machines or rng.choice((2, 3, 4, 5, 6)),
+        span=span,
+        world=_world(faults, mood, rng),
+        faults=faults,
+        strokes=_strokes(faults, span, rng),
+        askings=_askings(span, rng) if mood != "calm" else (),
+    )
+    return _with_later(_details(climate, rng))
+
+
+def _with_later(climate: Climate) -> Climate:
+    rates = dict[str, float]()
+    for fault in LATER:
+        rng = Random(f"hostler later: {climate.seed}{_OWN_DICE.get(fault, '')}")
+        if climate.mood in {"some", "storm"} and rng.random() <= _LATER_SHARE:
+            rates[fault] = STORM.rates[fault] * rng.uniform(2.0, 8.0)
+    return replace(
+        climate,
+        world=WorldWeather({**climate.world.rates, **rates}, climate.world.spells),
+        faults=tuple(sorted((*climate.faults, *rates))),
+    )
+
+
+def _faults(seed: int, mood: str, rng: Random) -> tuple[str, ...]:
+    """Pick faults: one in turn, so that no fault is forgotten, and the others by lot."""
+    least, most = _MANY[mood]
+    many = rng.randint(least, most)
+    if not many:
+        return ()
+    early = [fault for fault in ALL if fault not in LATER]
+    first = early[(seed * 5 // 7) % len(early)]
+    others = rng.sample([fault for fault in early if fault != first], many - 1)
+    return tuple(sorted((first, *others)))
+
+
+def _world(faults: tuple[str, ...], mood: str, rng: Random) -> WorldWeather:
+    few = 3.0 if mood in {"one", "few"} else 1.5
+    rates = dict[str, float]()
+    for fault in faults:
+        base = STORM.rates.get(fault)
+        if base is not None:
+            most = 12.0 if fault in _AMBIENT else 0.3
+            rare = 6.0 if fault in _RARE else 1.0
+            rates[fault] = min(most, base * few * rare * rng.uniform(0.5, 2.0))
+    spells = {"effect_delayed": (2.0, 100.0)} if rng.random() < 0.3 else {}
+    return WorldWeather(rates, spells)
+
+
+def _strokes(faults: tuple[str, ...], span: float, rng: Random) -> tuple[Stroke, ...]:
+    found = list[Stroke]()
+    for fault in faults:
+        rate = _RATES.get(fault, 0.0) * rng.uniform(0.5, 2.0)
+        at = rng.expovariate(rate / _HOUR) if rate else span
+        while at < span:
+            found.append(_stroke(fault, at, rng))
+            at += rng.expovariate(rate / _HOUR)
+    if "part_without_record" in faults:
+        found.append(Stroke(at=rng.uniform(0, 0.5) * span, fault="part_without_record"))
+    if "store_lost" in faults:
+        found.append(Stroke(at=rng.uniform(0.3, 0.7) * span, fault="store_lost"))
+    return tuple(sorted(found, key=lambda stroke: stroke.at))
+
+
+def _stroke(fault: str, at: float, rng: Random) -> Stroke:
+    who, before, skip = rng.randrange(2), rng.random() < 0.5, rng.randrange(-1, 24)
+    port = rng.choice(_PORTS)
+    skip = skip % 3 if port else skip
+    length = {
+        "crash": rng.uniform(1, 90),
+        "paused": rng.uniform(20, 90),
+        "suspended": rng.uniform(60, 1800),
+        "clock_jump": rng.choice((-7200, -1800, -300, -60, 60, 300, 1800, 7200)),
+        "store_busy": rng.uniform(5, 40),
+        "disk_full": rng.uniform(30, 300),
+        "network_down": rng.uniform(10, 300),
+        "lease_lost": rng.uniform(60, 150),
+    }[fault]
+    return Stroke(
+        at=at, fault=fault, who=who, skip=skip, before=before, port=port, length=float(length)
+    )
+
+
+_PORTS = ("", "", "", "save_fleet", "save_machine", "save_suspects", "take_wishes", "http", "probe")
+_KINDS = (
+    *("scale",) * 4,
+    *("end",) * 4,
+    *("end_now",) * 2,
+    *("hold", "hold", "unhold", "pause", "resume"),
+)
+
+
+def _askings(span: float, rng: Random) -> tuple[Asking, ...]:
+    many = rng.randrange(12)
+    return tuple(
+        sorted(
+            (
+                Asking(
+                    at=rng.uniform(60, span),
+                    kind=rng.choice(_KINDS),
+                    which=rng.random(),
+                    length=rng.uniform(60, 1200),
+                )
+                for _ in range(many)
+            ),
+            key=lambda asking: asking.at,
+        )
+    )
+
+
+def _details(climate: Climate, rng: Random) -> Climate:
+    faults, span = climate.faults, climate.span
+    second = "second_installation" in faults
+    arrives = rng.choice((0.0, rng.uniform(0, 0.6) * span)) if second else None
+    return replace(
+        climate,
+        replicas=2 if "two_replicas" in faults or rng.random() < 0.15 else 1,
+        sqlite=rng.random() < 0.4,
+        reclaim=rng.random() < 0.6,
+        probe=rng.choice(("tcp", "tcp", "api")),
+        two_zones=rng.random() < 0.4,
+        list_lag=rng.choice((0.0, 0.0, 5.0, 30.0)),
+        ipv6=rng.random() < 0.3,
+        local_disk=rng.random() < 0.3,
+        disks=rng.choice((0, 0, 1)),
+        protected=rng.random() < 0.15,
+        keep_broken=rng.choice((0.0, 0.0, 0.0, 240.0)),
+        crowd=130 if _PAGED & set(faults) else 0,
+        pace=rng.choice((1.0, 1.0, 0.3)),
+        second=arrives,
+        skews=(rng.uniform(-2, 2), rng.uniform(-2, 2)),
+    )

@@ -1,0 +1,94 @@
+"""Ground: what there is in one seed: a world, a watch, installations, and their processes."""
+
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+
+from hostler.domain.ids import InstallationId
+from hostler.domain.model.snapshot import Wish
+from hostler.lab.checks.shadow_store import book_for
+from hostler.lab.checks.trace import Trace
+from hostler.lab.harness.process import Home, Process
+from hostler.ports.store import Store
+from hostler.stores.memory import MemoryStore
+from hostler.stores.sqlite.opening import open_beside, open_engine, open_shared
+from hostler.stores.sqlite.worker import Inline
+from hostler.testing.time.clock import SimClock
+from hostler.testing.time.loop import SimLoop
+
+from .environment import InstanceLand, Land, WatchedWorld
+from .faults import Climate
+
+
+class Ground:
+    """Everything that one climate brings. All randomness comes from streams of the seed."""
+
+    def __init__(self, climate: Climate, folder: Path, land: Land | None = None) -> None:
+        self.climate, self._folder = climate, folder
+        self.land: Land = land or InstanceLand(climate)
+        self.loop = SimLoop()
+        self._rng = Random(f"hostler season {climate.seed}")
+        options = self.land.options(self._rng.choice(("2026", "2025", "mixed")))
+        world = WatchedWorld(self.loop.time, Random(self._rng.getrandbits(64)), options)
+        self.strangers = self.land.fill(world)
+        world.set_weather(climate.world)
+        for rule in climate.scripts:
+            world.script(rule)
+        self.world = world
+        self.trace = Trace(self.loop.time)
+        self.watch = world.watch = self.land.watch(world, self.trace)
+        self.homes = list[Home]()
+        self.processes = list[Process]()
+        self._installations = 0
+
+    # ------------------------------------------------------------ what there is
+
+    def found_home(self, *, replicas: int, other: bool = False) -> Home:
+        """Return a new installation, with an empty store of its own; `other`: somebody else's."""
+        self._installations += 1
+        own = InstallationId(f"i{self._installations}{self.climate.seed}")
+        land, fleets = self.land, self.land.fleets(other=other)
+        book = book_for(own, fleets, land.settings.quiet.total_seconds())
+        self.watch.books.append(book)
+        home = Home(
+            loop=self.loop,
+            watch=self.watch,
+            book=book,
+            project=self.world.options.project,
+            fleets=fleets,
+            settings=land.settings,
+            replicas=replicas,
+            watched=land.watched,
+            answers=land.answers,
+            open_provider=lambda client, clock: land.provider(client, clock, own),
+            open_store=self._opener(own, exclusive=replicas == 1),
+            open_preparer=land.preparer,
+        )
+        self.homes.append(home)
+        return home
+
+    def _opener(self, own: InstallationId, *, exclusive: bool) -> Callable[[], Store]:
+        if not self.climate.sqlite:
+            memory = MemoryStore(own, exclusive=exclusive)
+            return lambda: memory
+        path = self._folder / f"{self._installations}.db"
+        if exclusive:
+            return lambda: open_engine(path, own, runner=Inline)
+        return lambda: open_shared(path, own)
+
+    def add_process(self, home: Home, name: str, skew: float) -> Process:
+        """Return a new process of an installation, on a host of its own."""
+        clock = SimClock(self.loop, boot=self._rng.uniform(10, 1e6), wall=skew)
+        process = Process(home, name, clock, Random(self._rng.getrandbits(64)))
+        self.processes.append(process)
+        return process
+
+    async def put_wish(self, home: Home, wish: Wish) -> None:
+        """Write a wish beside the engine, as the command line does."""
+        if not self.climate.sqlite:
+            await home.open_store().wish(wish)
+            return
+        number = self.homes.index(home) + 1
+        store = open_beside(self._folder / f"{number}.db", runner=Inline)
+        await store.wish(wish)
+        await store.close()

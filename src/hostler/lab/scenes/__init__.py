@@ -1,0 +1,1 @@
+"""Stands for staged scenes, used by tests and demos."""

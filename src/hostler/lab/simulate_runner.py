@@ -1,0 +1,24 @@
+"""Simulate: one seed of a modelled runner over the real group, engine, provider and client."""
+
+from pathlib import Path
+
+from .gitlab_runner.faults import HOST, OURS, PAGES, draw_runner
+from .gitlab_runner.run import RunnerSeason
+from .mutants.runner import BUGS, planted
+from .scenario.faults import ALL as WORLD_AND_HOST
+from .scenario.faults import OURS as ENGINES
+from .scenario.faults import Size
+from .scenario.run import Result
+
+ALL = (*(f for f in WORLD_AND_HOST if f not in {*ENGINES, *PAGES}), *sorted(HOST), *OURS)
+"""Every fault that a runner's season knows."""
+
+
+def run_seed(seed: int, size: Size, folder: Path, bug: str = "") -> Result:
+    """Run one seed from its first second until nothing is left; its records may be in `folder`."""
+    climate = draw_runner(seed, size)
+    if not bug:
+        return RunnerSeason(climate, folder=folder).play()
+    found = BUGS[bug]
+    with planted(found):
+        return RunnerSeason(found.climate(climate), found.wrap).play()

@@ -1,0 +1,1 @@
+"""The HTTP client and what both products share."""

@@ -1,0 +1,168 @@
+"""Marks: how a server, an address or a volume says whose it is, by its tags or by its name.
+
+Tags are the rule. A volume that is made together with its server can carry no tags yet, so its
+name is the mark: it must parse whole and end in a check keyed with the installation's id.
+"""
+
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from hostler.domain.ids import FleetName, InstallationId, MachineId, PartId, is_machine_id
+from hostler.domain.model.resource import Mark, Slot
+
+_INSTALLATION = r"[A-Za-z0-9_-]{1,64}"
+_FLEET = r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9])?"
+_MACHINE = r"m-[a-z2-7]{10}"
+_PLACE = r"(?P<kind>server|address|volume)(?P<index>0|[1-9][0-9]{0,2})"
+_ATTEMPT = r"(?P<attempt>0|[1-9][0-9]{0,5})"
+
+_TAGS = ("hostler", "hostler-fleet", "hostler-machine", "hostler-attempt")
+_IS_INSTALLATION = re.compile(_INSTALLATION)
+_IS_FLEET = re.compile(_FLEET)
+_IS_ATTEMPT = re.compile(rf"{_PLACE}\.{_ATTEMPT}")
+_IS_NAME = re.compile(
+    rf"hostler\.(?P<installation>{_INSTALLATION})\.(?P<fleet>{_FLEET})\.(?P<machine>{_MACHINE})"
+    rf"\.{_PLACE}\.{_ATTEMPT}\.(?P<check>[0-9a-f]{{8}})"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a whole mark says: whose the part is, and which slot it was made for."""
+
+    mark: Mark
+    slot: Slot
+
+
+@lru_cache(maxsize=256)
+def writable(installation: InstallationId, fleet: FleetName) -> bool:
+    """Tell whether marks with these names can be read back."""
+    return bool(_IS_INSTALLATION.fullmatch(installation) and _IS_FLEET.fullmatch(fleet))
+
+
+def tags_of(claim: Claim) -> tuple[str, ...]:
+    """Return the four tags that make the mark."""
+    mark, slot = claim.mark, claim.slot
+    return (
+        f"hostler={mark.installation}",
+        f"hostler-fleet={mark.fleet}",
+        machine_tag(mark.machine),
+        f"hostler-attempt={slot.kind}{slot.index}.{mark.attempt}",
+    )
+
+
+def machine_tag(machine: MachineId) -> str:
+    """Return the tag by which everything of one machine can be listed."""
+    return f"hostler-machine={machine}"
+
+
+def from_tags(tags: Sequence[str], kind: str) -> Claim | None:
+    """Return the mark that the tags of a part of this kind make, or None.
+
+    Strict: each tag once and well formed, and the slot of this kind. Never raises. Looks read the
+    same tags again and again, so what they say is remembered.
+    """
+    return _from_tags(tuple(tags), kind)
+
+
+@lru_cache(maxsize=65536)
+def _from_tags(tags: tuple[str, ...], kind: str) -> Claim | None:
+    found = dict[str, str]()
+    for tag in tags:
+        if not tag.startswith("hostler"):
+            continue
+        key, _, value = tag.partition("=")
+        if key in _TAGS:
+            if key in found:
+                return None
+            found[key] = value
+    return _claim(found, kind) if len(found) == len(_TAGS) else None
+
+
+def _claim(found: dict[str, str], kind: str) -> Claim | None:
+    installation, fleet, machine, attempt = (found[key] for key in _TAGS)
+    place = _IS_ATTEMPT.fullmatch(attempt)
+    if (
+        place is None
+        or place["kind"] != kind
+        or not is_machine_id(machine)
+        or not writable(InstallationId(installation), FleetName(fleet))
+    ):
+        return None
+    mark = Mark(
+        installation=InstallationId(installation),
+        fleet=FleetName(fleet),
+        machine=MachineId(machine),
+        attempt=int(place["attempt"]),
+    )
+    return Claim(mark, Slot(kind, int(place["index"])))
+
+
+def name_of(claim: Claim) -> str:
+    """Return the name that is the mark where no tags can be written."""
+    mark, slot = claim.mark, claim.slot
+    body = f"{mark.fleet}.{mark.machine}.{slot.kind}{slot.index}.{mark.attempt}"
+    return f"hostler.{mark.installation}.{body}.{_check(mark.installation, body)}"
+
+
+def server_name(fleet: FleetName, machine: MachineId) -> str:
+    """Return what a machine's server is called, also by itself: no mark, for it has no check."""
+    return f"{fleet[:48]}-{machine}"
+
+
+def from_name(name: str, kind: str) -> Claim | None:
+    """Return the mark that a name is, or None: a bare prefix or a wrong check is no mark."""
+    if not name.startswith("hostler."):
+        return None
+    match = _IS_NAME.fullmatch(name)
+    if match is None or match["kind"] != kind:
+        return None
+    mark = Mark(
+        installation=InstallationId(match["installation"]),
+        fleet=FleetName(match["fleet"]),
+        machine=MachineId(match["machine"]),
+        attempt=int(match["attempt"]),
+    )
+    claim = Claim(mark, Slot(kind, int(match["index"])))
+    return claim if name_of(claim) == name else None
+
+
+def _check(installation: str, body: str) -> str:
+    """Return a keyed check: no secret, but no name typed by hand passes by accident."""
+    key = installation.encode()
+    return hashlib.blake2s(
+        body.encode(), key=key[:32], digest_size=4, person=b"hostler1"
+    ).hexdigest()
+
+
+def claim_of(tags: Sequence[str], name: str, kind: str) -> Claim | None:
+    """Return the mark of a part: its tags, or else its name."""
+    return from_tags(tags, kind) or from_name(name, kind)
+
+
+POOL_TAG = "hostler-pool"
+"""On an address of a pool while it is taken, with the pool's own tag as its value."""
+
+
+def pool_of(tags: Sequence[str]) -> str:
+    """Return the pool that a taken address goes back to, or an empty string."""
+    prefix = f"{POOL_TAG}="
+    return next((tag.removeprefix(prefix) for tag in tags if tag.startswith(prefix)), "")
+
+
+def taken_id(address: str, machine: MachineId) -> PartId:
+    """Return the id of a pool's address for one tenancy: the next tenant's is another part."""
+    return PartId(f"{address}@{machine}")
+
+
+def pooled(part: PartId) -> bool:
+    """Tell whether an id is that of a pool's address: it is given back, never deleted."""
+    return "@" in part
+
+
+def address_id(part: str) -> str:
+    """Return the provider's id of an address, whether it is a pool's or not."""
+    return part.partition("@")[0]

@@ -1,0 +1,1 @@
+"""Scaleway Instances as a provider."""

@@ -1,0 +1,153 @@
+"""Examine: quotas, networks, groups and keys, told by asking the API and changing nothing."""
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from typing import TypeVar
+
+from hostler.domain.ids import FleetName, Zone
+from hostler.ports.online import Wanted
+from hostler.providers.scaleway.common.endpoints import Api
+from hostler.providers.scaleway.common.errors import TROUBLE, Failed, refusal_of
+from hostler.providers.scaleway.common.pages import Listing, Named
+from hostler.providers.scaleway.common.settings import Template
+from hostler.providers.scaleway.common.ssh_keys import same_key
+from hostler.providers.scaleway.common.wire import Quotum
+
+from .online import Finding
+
+N = TypeVar("N", bound=Named)
+
+
+class Examiner:
+    """Examines one account. Never raises for what the outside does: that is a finding too."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+
+    async def examine(
+        self,
+        fleets: Mapping[FleetName, Wanted],
+        templates: Mapping[FleetName, Template],
+        public: str,
+        organization: str,
+    ) -> tuple[Finding, ...]:
+        """See ports.online.Examines."""
+        wanted = [(fleet, templates.get(name, Template())) for name, fleet in fleets.items()]
+        async with asyncio.TaskGroup() as group:
+            tasks = [
+                group.create_task(self._quotas(list(fleets.values()), organization)),
+                group.create_task(self._things(wanted)),
+                group.create_task(self._private(wanted)),
+                group.create_task(self._key(public)),
+            ]
+        return tuple(finding for task in tasks for finding in task.result())
+
+    async def _quotas(self, fleets: list[Wanted], organization: str) -> list[Finding]:
+        if not organization:
+            return []
+        listing = await self._api.quota(organization)
+        if listing.error:
+            return [Finding(False, "quotas", why_unread(listing, "OrganizationReadOnly"))]
+        return [
+            _quota(type_, sorted(zones), fleet.most, listing.found)
+            for fleet in fleets
+            for type_, zones in _types(fleet).items()
+        ]
+
+    async def _things(self, wanted: Iterable[tuple[Wanted, Template]]) -> list[Finding]:
+        """Ask for what templates name by its id, in every zone or region that it is needed in."""
+        asked = {
+            about: path
+            for fleet, template in wanted
+            for zone in dict.fromkeys(offer.zone for offer in fleet.offers)
+            for about, path in _named(zone, template)
+        }
+        return [await self._thing(about, path) for about, path in asked.items()]
+
+    async def _thing(self, about: str, path: str) -> Finding:
+        try:
+            await self._api.exists(path)
+        except Failed as failed:
+            if failed.problem.missing:
+                return Finding(False, about, "is not there", lasting=True)
+            return Finding(False, about, f"cannot be read: {failed}")
+        except TROUBLE as trouble:
+            return Finding(False, about, f"cannot be read: {trouble}")
+        return Finding(True, about, "exists")
+
+    async def _private(self, wanted: Iterable[tuple[Wanted, Template]]) -> list[Finding]:
+        """Tell whether private addresses can be read, where there will be some."""
+        zones = {o.zone for fleet, template in wanted if template.networks for o in fleet.offers}
+        regions = {zone.rpartition("-")[0]: zone for zone in sorted(zones)}
+        found = list[Finding]()
+        for region, zone in regions.items():
+            listing = await self._api.private_addresses(zone)
+            about = f"private addresses in {region}"
+            said = why_unread(listing, "IPAMReadOnly") if listing.error else "can be read"
+            found.append(Finding(not listing.error, about, said))
+        return found
+
+    async def _key(self, public: str) -> list[Finding]:
+        if not public:
+            return []
+        listing = await self._api.ssh_keys()
+        if listing.error:
+            return [Finding(False, "ssh key", why_unread(listing, "SSHKeysFullAccess"))]
+        known = (key for key in listing.found.values() if same_key(public, key))
+        found = next(known, None)
+        if found is None:
+            return [Finding(True, "ssh key", "is not registered yet; the plugin does that")]
+        if found.disabled:
+            said = f"is registered as {found.name!r}, and disabled there: enable it"
+            return [Finding(False, "ssh key", said)]
+        return [Finding(True, "ssh key", f"is registered as {found.name!r}")]
+
+
+def _types(fleet: Wanted) -> dict[str, set[Zone]]:
+    found = dict[str, set[Zone]]()
+    for offer in fleet.offers:
+        found.setdefault(offer.type, set()).add(offer.zone)
+    return found
+
+
+def _quota(type_: str, zones: list[Zone], most: int, quotas: Mapping[str, Quotum]) -> Finding:
+    about = f"quota of {type_}"
+    quotum = quotas.get("cp_servers_type_" + type_.replace("-", "_"))
+    if quotum is None:
+        return Finding(True, about, "none is told")
+    limit = lowest_limit(quotum, zones)
+    if limit is None:
+        return Finding(True, about, "is unlimited")
+    said = f"is {limit}; the group may come to {most}"
+    return Finding(limit >= most, about, said)
+
+
+def lowest_limit(quotum: Quotum, zones: list[Zone]) -> int | None:
+    """Return the lowest limit that counts in these zones, or None where there is none."""
+    limits = [
+        one.limit
+        for one in quotum.limits or ()
+        if one.limit is not None and not one.unlimited and one.zone in {None, "", *zones}
+    ]
+    if not limits and quotum.limit is not None and not quotum.unlimited:
+        limits = [quotum.limit]
+    return min(limits, default=None)
+
+
+def _named(zone: Zone, template: Template) -> Iterable[tuple[str, str]]:
+    region, base = zone.rpartition("-")[0], f"/instance/v1/zones/{zone}"
+    for network in template.networks:
+        path = f"/vpc/v2/regions/{region}/private-networks/{network}"
+        yield f"private network {network} in {region}", path
+    if group := template.security_group:
+        yield f"security group {group} in {zone}", f"{base}/security_groups/{group}"
+    if group := template.placement_group:
+        yield f"placement group {group} in {zone}", f"{base}/placement_groups/{group}"
+
+
+def why_unread(listing: Listing[N], permission: str) -> str:
+    """Return why something could not be listed; `permission` is what allows it."""
+    trouble = listing.trouble
+    if isinstance(trouble, Failed) and refusal_of(trouble.problem) == "denied":
+        return f"cannot be read: the API key lacks the permission {permission} ({trouble})"
+    return f"cannot be read: {listing.error}"

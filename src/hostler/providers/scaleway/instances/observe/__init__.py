@@ -1,0 +1,1 @@
+"""What the API shows, as resources."""

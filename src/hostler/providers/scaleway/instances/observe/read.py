@@ -1,0 +1,225 @@
+"""Read: what the API shows of a server, an address or a volume, as a part in our words. Pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from hostler.domain.ids import MachineId, PartId, Zone
+from hostler.domain.model.resource import Condition, Part, Slot
+from hostler.providers.scaleway.common.owner_tags import Claim, claim_of, pool_of, taken_id
+from hostler.providers.scaleway.common.settings import GIGABYTE, Prices
+from hostler.providers.scaleway.common.wire import (
+    BlockVolume,
+    Ip,
+    PublicIp,
+    Server,
+    ServerVolume,
+    Volume,
+)
+
+from .statuses import condition
+
+UNPLACED = 15
+"""The index of a volume that hangs on a server of ours, nobody knows where."""
+
+_FAMILIES = {"routed_ipv4": 0, "routed_ipv6": 1, "inet": 0, "inet6": 1}
+ARCHES: Mapping[str, str] = {"x86_64": "amd64", "arm64": "arm64", "arm": "arm"}
+"""Processors, as the API calls them and as Go does."""
+_NO_TAGS: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Kin:
+    """A marked server as it was last seen: its machine, and its volumes with their places."""
+
+    machine: MachineId
+    volumes: Mapping[PartId, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Reads the API's objects of one zone into parts."""
+
+    zone: Zone
+    prices: Prices = Prices()
+    types: Mapping[str, float] = field(default_factory=dict[str, float])
+    kin: Mapping[PartId, Kin] = field(default_factory=dict[PartId, Kin])
+    cards: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def server(self, server: Server, claim: Claim | None = None) -> Part:
+        """Return a server as a part; `claim` is what something else than its tags says of it."""
+        claim = claim_of(server.tags or _NO_TAGS, "", "server") or claim
+        status, type_ = server.state or "", server.commercial_type or ""
+        return Part(
+            id=PartId(server.id),
+            slot=claim.slot if claim else Slot("server"),
+            zone=self.zone,
+            mark=claim.mark if claim else None,
+            status=status,
+            condition=condition("server", status),
+            allowed=tuple(server.allowed_actions or ()),
+            created=moment(server.creation_date),
+            price=self.types.get(type_, 0.0),
+            name=server.name or "",
+            address=_address_of(server) or self._private(server),
+            notes=_server_notes(server, self._private(server)),
+        )
+
+    def _private(self, server: Server) -> str:
+        """Return the address of the first card that has one that is known, or else nothing."""
+        nics = server.private_nics or ()
+        known = (self.cards.get(nic.id or "", "") for nic in nics)
+        return next((ip for ip in known if ip), "") or server.private_ip or ""
+
+    def address(self, ip: Ip) -> Part:
+        """Return an address as a part; its family says its slot where no mark does."""
+        tags = ip.tags or _NO_TAGS
+        claim = claim_of(tags, "", "address")
+        status, index = ip.state or "", _FAMILIES.get(ip.type or "", 0)
+        taken = claim is not None and pool_of(tags)
+        return Part(
+            id=taken_id(ip.id, claim.mark.machine) if claim and taken else PartId(ip.id),
+            slot=claim.slot if claim else Slot("address", index),
+            zone=self.zone,
+            mark=claim.mark if claim else None,
+            status=status,
+            condition=condition("address", status),
+            owner=PartId(ip.server.id) if ip.server else None,
+            price=self.prices.ipv6 if index else self.prices.ipv4,
+            address=ip.address or "",
+        )
+
+    def attached(self, ip: PublicIp, part: PartId, server: PartId) -> Part:
+        """Return an address that was asked for, as its server's body shows it, as a part."""
+        claim = claim_of(ip.tags or _NO_TAGS, "", "address")
+        status, index = ip.state or "", _FAMILIES.get(ip.family or "", 0)
+        return Part(
+            id=part,
+            slot=claim.slot if claim else Slot("address", index),
+            zone=self.zone,
+            mark=claim.mark if claim else None,
+            status=status,
+            condition=condition("address", status),
+            owner=server,
+            price=self.prices.ipv6 if index else self.prices.ipv4,
+            address=ip.address or "",
+        )
+
+    def volume(self, volume: Volume) -> Part:
+        """Return a local volume as a part; it is busy while it is attached, whatever its state."""
+        owner = PartId(volume.server.id) if volume.server else None
+        status = volume.state or ""
+        stands = condition("volume", status)
+        busy = owner is not None and stands is Condition.FREE
+        claim = claim_of(volume.tags or _NO_TAGS, volume.name or "", "volume")
+        size = (volume.size or 0) // GIGABYTE
+        return Part(
+            id=PartId(volume.id),
+            slot=self._place(claim, owner, PartId(volume.id)),
+            zone=self.zone,
+            mark=claim.mark if claim else None,
+            status=status,
+            condition=Condition.BUSY if busy else stands,
+            owner=owner,
+            created=moment(volume.creation_date),
+            price=size * self.prices.l_ssd_gb,
+            name=volume.name or "",
+            notes=(("type", volume.volume_type or "l_ssd"), ("size", str(size))),
+        )
+
+    def block(self, volume: BlockVolume) -> Part:
+        """Return a block volume as a part; its first reference is its owner."""
+        owner = owner_of(volume)
+        status = volume.status or ""
+        claim = claim_of(volume.tags or _NO_TAGS, volume.name or "", "volume")
+        size = (volume.size or 0) // GIGABYTE
+        iops = (volume.specs.perf_iops if volume.specs else None) or 5000
+        rate = self.prices.sbs_15k_gb if iops > 5000 else self.prices.sbs_5k_gb
+        return Part(
+            id=PartId(volume.id),
+            slot=self._place(claim, owner, PartId(volume.id)),
+            zone=self.zone,
+            mark=claim.mark if claim else None,
+            status=status,
+            condition=condition("volume", status),
+            owner=owner,
+            created=moment(volume.created_at),
+            price=size * rate,
+            name=volume.name or "",
+            notes=(("type", "sbs_volume"), ("size", str(size)), ("iops", str(iops))),
+        )
+
+    def _place(self, claim: Claim | None, owner: PartId | None, volume: PartId) -> Slot:
+        if claim:
+            return claim.slot
+        kin = self.kin.get(owner) if owner else None
+        return Slot("volume", kin.volumes.get(volume, UNPLACED) if kin else UNPLACED)
+
+
+def owner_of(volume: BlockVolume) -> PartId | None:
+    """Return the server that a block volume is attached to, or None."""
+    for reference in volume.references or ():
+        if reference.product_resource_id and reference.status != "detached":
+            return PartId(reference.product_resource_id)
+    return None
+
+
+def kin_of(server: Server, claim: Claim | None = None) -> Kin | None:
+    """Return what must be remembered of a server that carries a mark, or None."""
+    claim = claim_of(server.tags or _NO_TAGS, "", "server") or claim
+    if claim is None:
+        return None
+    volumes = {PartId(v.id): place for place, v in server_volumes(server) if v.id}
+    return Kin(claim.mark.machine, volumes)
+
+
+def server_volumes(server: Server) -> list[tuple[int, ServerVolume]]:
+    """Return a server's volumes by their place; an entry whose key is no number has none."""
+    found = server.volumes or {}
+    return [(int(k), v) for k, v in found.items() if k.isascii() and k.isdigit() and len(k) < 4]
+
+
+def moment(text: str | None) -> datetime | None:
+    """Return a date of the API as a time, or None for one that is none."""
+    if not text:
+        return None
+    try:
+        date = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return date if date.tzinfo else date.replace(tzinfo=UTC)
+
+
+def _address_of(server: Server) -> str:
+    """Return the first public IPv4 address, or else an IPv6 one."""
+    ips = [ip for ip in server.public_ips or () if ip.address]
+    best = min(ips, key=_rank, default=None)
+    return (best.address if best else None) or ""
+
+
+def _rank(ip: PublicIp) -> int:
+    return _FAMILIES.get(ip.family or "", 2)
+
+
+def _server_notes(server: Server, private: str) -> tuple[tuple[str, str], ...]:
+    volumes = ",".join(
+        f"{place}:{v.id}:{v.volume_type or 'sbs_volume'}"
+        for place, v in server_volumes(server)
+        if _plain(v.id) and _plain(v.volume_type or "sbs_volume")
+    )
+    nics = ",".join(n.private_network_id or "" for n in server.private_nics or ())
+    notes = [
+        ("type", server.commercial_type or ""),
+        ("volumes", volumes),
+        ("nics", nics),
+        ("arch", ARCHES.get(server.arch or "", "")),
+        ("private", private),
+    ]
+    if server.protected:
+        notes.append(("protected", "yes"))
+    return tuple((key, value) for key, value in notes if value)
+
+
+def _plain(text: str | None) -> bool:
+    """Tell whether a text may stand in a list with commas and colons: ids and types do."""
+    return text is not None and text.replace("-", "").replace("_", "").isalnum()

@@ -1,0 +1,147 @@
+"""Scan: everything of one kind in one zone, or everything of one machine, as the API shows it.
+
+Nothing in here raises for what the outside does: a listing that is not whole says why.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from hostler.domain.ids import PartId, Zone
+from hostler.domain.model.resource import Scope
+from hostler.providers.scaleway.common.endpoints import WITHOUT_BLOCK, Api
+from hostler.providers.scaleway.common.errors import TROUBLE, Failed, is_missing
+from hostler.providers.scaleway.common.owner_tags import address_id, machine_tag
+from hostler.providers.scaleway.common.pages import Listing, Named
+from hostler.providers.scaleway.common.wire import BlockVolume, Ip, Server, Volume
+
+N = TypeVar("N", bound=Named)
+
+
+@dataclass(slots=True)
+class Answers(Generic[N]):
+    """What asking for single ids came to: things, ids that are not there, and errors."""
+
+    found: dict[str, N] = field(default_factory=dict[str, N])
+    missing: set[str] = field(default_factory=set[str])
+    errors: dict[str, str] = field(default_factory=dict[str, str])
+
+
+async def ask_each(
+    zone: Zone, ids: Iterable[str], read: Callable[[Zone, str], Awaitable[N]]
+) -> Answers[N]:
+    """Ask for each id by itself."""
+    answers = Answers[N]()
+
+    async def one(part: str) -> None:
+        try:
+            answers.found[part] = await read(zone, part)
+        except Failed as failed:
+            if is_missing(failed.problem, part):
+                answers.missing.add(part)
+            else:
+                answers.errors[part] = str(failed)
+        except TROUBLE as trouble:
+            answers.errors[part] = str(trouble)
+
+    async with asyncio.TaskGroup() as group:
+        for part in ids:
+            group.create_task(one(part))
+    return answers
+
+
+async def servers(api: Api, scope: Scope) -> Listing[Server]:
+    """Return the servers of a scope."""
+    listing = await api.servers(scope.zone, _tag(scope))
+    return _joined(listing, await ask_each(scope.zone, scope.known, api.server))
+
+
+async def addresses(api: Api, scope: Scope) -> Listing[Ip]:
+    """Return the addresses of a scope."""
+    listing = await api.addresses(scope.zone, _tag(scope))
+    ids = dict.fromkeys(address_id(part) for part in scope.known)
+    return _joined(listing, await ask_each(scope.zone, ids, api.address))
+
+
+def _joined(listing: Listing[N], answers: Answers[N]) -> Listing[N]:
+    """Return the listing with what was asked for by itself: that word is newer, also on absence."""
+    listing.found.update(answers.found)
+    for part in answers.missing:
+        listing.found.pop(part, None)
+    for part, error in sorted(answers.errors.items()):
+        listing.also(f"{part}: {error}")
+    return listing
+
+
+@dataclass(slots=True)
+class Disks:
+    """The volumes of a scope: local ones, block ones, and why there may be more."""
+
+    local: Listing[Volume]
+    block: Listing[BlockVolume]
+
+    @property
+    def error(self) -> str:
+        """Why the listing is not whole, or an empty string."""
+        return "; ".join(error for error in (self.local.error, self.block.error) if error)
+
+
+async def volumes(
+    api: Api, scope: Scope, owners: Iterable[PartId], held: Iterable[PartId]
+) -> Disks:
+    """Return the volumes of a scope, of both generations.
+
+    For one machine: what carries its tag, what hangs on its servers (`owners`), what the bodies of
+    its servers name (`held`), and what is known. A volume that only its name marks, and that hangs
+    on nothing, is found by the whole listing alone.
+    """
+    if scope.machine is None:
+        local, block = await _both(api.volumes(scope.zone), api.blocks(scope.zone))
+        disks = Disks(local, block)
+    else:
+        disks = await _of_machine(api, scope, owners)
+    shown = {*disks.local.found, *disks.block.found}
+    ids = frozenset({*scope.known, *(part for part in held if part not in shown)})
+    await _ask_both(api, scope.zone, ids, disks)
+    return disks
+
+
+async def _of_machine(api: Api, scope: Scope, owners: Iterable[PartId]) -> Disks:
+    tag = _tag(scope)
+    local, block = await _both(
+        api.volumes(scope.zone, tag), api.blocks(scope.zone, (("tags", tag),))
+    )
+    for owner in owners:
+        hanging = await api.blocks(scope.zone, (("product_resource_id", owner),))
+        block.take(hanging.found.values())
+        block.also(hanging.error)
+    return Disks(local, block)
+
+
+async def _ask_both(api: Api, zone: Zone, ids: frozenset[PartId], disks: Disks) -> None:
+    """Ask for volumes of which nobody knows the generation: block storage first."""
+    blocks = Answers[BlockVolume](missing=set[str](ids))
+    if zone not in WITHOUT_BLOCK:
+        blocks = await ask_each(zone, sorted(ids), api.block)
+    _joined(disks.block, blocks)
+    rest = sorted(part for part in ids if part not in blocks.found)
+    _joined(disks.local, await ask_each(zone, rest, api.volume))
+
+
+async def _both(
+    local: Awaitable[Listing[Volume]], block: Awaitable[Listing[BlockVolume]]
+) -> tuple[Listing[Volume], Listing[BlockVolume]]:
+    async def first() -> Listing[Volume]:
+        return await local
+
+    async def second() -> Listing[BlockVolume]:
+        return await block
+
+    async with asyncio.TaskGroup() as group:
+        one, other = group.create_task(first()), group.create_task(second())
+    return one.result(), other.result()
+
+
+def _tag(scope: Scope) -> str:
+    return machine_tag(scope.machine) if scope.machine else ""

@@ -1,0 +1,1 @@
+"""Pure: which calls come next."""

@@ -1,0 +1,61 @@
+"""Calls: the calls of this provider by name, and how their arguments are written and read back."""
+
+from hostler.domain.ids import FleetName, InstallationId, MachineId
+from hostler.domain.model.calls import Argument, Call
+from hostler.domain.model.machine import Machine
+from hostler.domain.model.resource import Mark, Slot
+from hostler.providers.scaleway.common.owner_tags import Claim
+
+SERVER = Slot("server")
+
+MAKE_ADDRESS = "ip.create"
+TAKE_ADDRESS = "ip.take"
+RELEASE_ADDRESS = "ip.release"
+ATTACH_ADDRESS = "ip.attach"
+DELETE_ADDRESS = "ip.delete"
+MAKE_SERVER = "server.create"
+SET_USER_DATA = "server.user_data"
+ATTACH_NETWORK = "server.nic"
+POWER_ON = "server.poweron"
+STAND_BY = "server.standby"
+TERMINATE = "server.terminate"
+NOTE_VOLUMES = "server.volumes"
+UNPROTECT = "server.unprotect"
+DELETE_SERVER = "server.delete"
+MARK_VOLUME = "volume.mark"
+DELETE_VOLUME = "volume.delete"
+
+Arguments = tuple[tuple[str, Argument], ...]
+
+
+def whose(machine: Machine) -> Arguments:
+    """Return the arguments that say whose a call is."""
+    return (("fleet", str(machine.fleet)), ("machine", str(machine.id)))
+
+
+def text(call: Call, name: str) -> str:
+    """Return an argument that is a text, or an empty string."""
+    value = call.arg(name)
+    return value if isinstance(value, str) else ""
+
+
+def texts(call: Call, name: str) -> tuple[str, ...]:
+    """Return an argument that is a tuple of texts, or an empty tuple."""
+    value = call.arg(name)
+    return value if isinstance(value, tuple) else ()
+
+
+def fleet_of(call: Call) -> FleetName:
+    """Return the fleet that a call is for."""
+    return FleetName(text(call, "fleet"))
+
+
+def claim_for(call: Call, slot: Slot, installation: InstallationId) -> Claim:
+    """Return the mark that a call writes for a slot: its attempt is the call's."""
+    mark = Mark(
+        installation=installation,
+        fleet=fleet_of(call),
+        machine=MachineId(text(call, "machine")),
+        attempt=call.attempt,
+    )
+    return Claim(mark, slot)

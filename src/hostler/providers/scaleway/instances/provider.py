@@ -1,0 +1,176 @@
+"""Instances: Scaleway servers with their addresses and volumes, as the engine's provider port."""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+
+from hostler.domain.errors import ConfigError
+from hostler.domain.ids import FleetName, InstallationId, Zone
+from hostler.domain.model.calls import Call, Outcome
+from hostler.domain.model.machine import Machine, Offer, Origin
+from hostler.domain.model.phases import Goal
+from hostler.domain.model.provider import Traits
+from hostler.domain.model.resource import Condition, Look, Part, Scope
+from hostler.ports.clock import Clock
+from hostler.ports.keys import Registered
+from hostler.ports.online import Wanted
+from hostler.ports.provider import Connection
+from hostler.providers.scaleway.common.catalogue import Catalogue
+from hostler.providers.scaleway.common.client import Client
+from hostler.providers.scaleway.common.endpoints import Api
+from hostler.providers.scaleway.common.owner_tags import writable
+from hostler.providers.scaleway.common.settings import Prices, Template
+from hostler.providers.scaleway.common.ssh_keys import SshKeys
+
+from .address_pool import Pool
+from .examine import Examiner
+from .execute import Deeds
+from .observe.listing import Looker
+from .online import Finding, Online
+from .plan.calls import ATTACH_NETWORK, MAKE_SERVER, RELEASE_ADDRESS, SERVER, TAKE_ADDRESS
+from .plan.create import Site, build
+from .plan.delete import clear
+from .plan.standby import stand_by
+
+SETTLE = timedelta(seconds=60)
+_COSTS = {MAKE_SERVER: 2, ATTACH_NETWORK: 2, TAKE_ADDRESS: 3, RELEASE_ADDRESS: 2}
+"""The most requests that a call takes; the others take one."""
+
+
+class Instances:
+    """One account's servers in some zones. `installation` is written into every mark."""
+
+    def __init__(  # noqa: PLR0913 - all that an account is made of, by name
+        self,
+        client: Client,
+        clock: Clock,
+        *,
+        installation: InstallationId,
+        zones: tuple[Zone, ...],
+        templates: Mapping[FleetName, Template],
+        settle: timedelta = SETTLE,
+        prices: Prices | None = None,
+    ) -> None:
+        """Raise ConfigError where a fleet's name could not be read back from a mark."""
+        for fleet in templates:
+            if not writable(installation, fleet):
+                raise ConfigError(f"fleet {fleet!r} cannot be written into a mark")
+        self._client, self._installation = client, installation
+        self._templates = dict(templates)
+        self._traits = Traits(
+            main=SERVER,
+            kinds=("server", "address", "volume"),
+            settle=settle,
+            deadline=client.deadline,
+            rests=True,
+            zones=zones,
+        )
+        api = Api(client)
+        catalogue = Catalogue(api, clock, prices or Prices())
+        pools = frozenset(template.pool for template in templates.values() if template.pool)
+        self._online, self._examiner = Online(api, catalogue), Examiner(api)
+        self._keys = SshKeys(api)
+        self._networks = any(template.networks for template in templates.values())
+        self._looker = Looker(api, clock, catalogue, pools, networks=self._networks)
+        self._deeds = Deeds(api, catalogue, Pool(api, clock), installation, self._templates)
+
+    @property
+    def traits(self) -> Traits:
+        return self._traits
+
+    async def look(self, scopes: tuple[Scope, ...]) -> Look:
+        return await self._looker.look(scopes)
+
+    async def do(self, call: Call) -> Outcome:
+        return await self._deeds.do(call)
+
+    def next_calls(
+        self,
+        goal: Goal,
+        machine: Machine,
+        parts: tuple[Part, ...],
+        now: datetime,  # noqa: ARG002 - nothing here waits for a time
+    ) -> tuple[Call, ...]:
+        ours = tuple(part for part in parts if self._touchable(machine, part))
+        match goal:
+            case Goal.PRESENT:
+                return self._present(machine, ours)
+            case Goal.ABSENT:
+                return self._clear(machine, ours, ours)
+            case Goal.RESTING:
+                return stand_by(machine, ours)
+
+    def _present(self, machine: Machine, parts: tuple[Part, ...]) -> tuple[Call, ...]:
+        """Remove what is too much, and go on with what is there.
+
+        Removal goes first, unless the last call failed: then they take turns, so that a part that
+        cannot be removed keeps no machine from being made, nor the other way round.
+        """
+        zone = machine.offer.zone
+        wrong = [part for part in parts if part.surplus or part.zone != zone]
+        removal = self._clear(machine, tuple(wrong), parts)
+        template = self._templates.get(machine.fleet)
+        if template is None:
+            return removal
+        used = {part.slot: part for part in reversed(parts) if part not in wrong}
+        forward = build(Site(machine, template, used))
+        return (*forward, *removal) if machine.tries % 2 else (*removal, *forward)
+
+    def _clear(
+        self, machine: Machine, wrong: tuple[Part, ...], parts: tuple[Part, ...]
+    ) -> tuple[Call, ...]:
+        template = self._templates.get(machine.fleet)
+        servers = tuple(part for part in parts if part.slot.kind == "server")
+        unprotect = template is not None and template.protected
+        return clear(machine, wrong, servers, unprotect=unprotect)
+
+    def _touchable(self, machine: Machine, part: Part) -> bool:
+        """Tell whether a part may be this machine's: a mark that says otherwise is believed."""
+        mark = part.mark
+        if mark is None:
+            return True
+        ours = mark.installation == self._installation or machine.origin is Origin.ADOPTED
+        return ours and mark.machine == machine.id
+
+    def connection(self, machine: Machine, parts: tuple[Part, ...]) -> Connection | None:
+        bound = machine.bound(SERVER)
+        server = next((part for part in parts if part.id == bound), None)
+        if server is None or server.condition is not Condition.UP or not server.address:
+            return None
+        template = self._templates.get(machine.fleet)
+        return Connection(
+            address=server.address,
+            user=template.user if template else "root",
+            internal=server.note("private"),
+            arch=server.note("arch"),
+        )
+
+    def cost(self, call: Call | Scope) -> int:
+        if isinstance(call, Call):
+            known = call.kind == MAKE_SERVER and self._deeds.knows_image(call)
+            return 1 if known else _COSTS.get(call.kind, 1)
+        generations = 2 if call.kind == "volume" else 1
+        cards = 1 if call.kind == "server" and self._networks else 0
+        if call.machine is None:
+            return generations + cards
+        hanging = 1 if call.kind == "volume" else 0
+        return generations * (1 + len(call.known)) + hanging + cards
+
+    async def check_online(
+        self, offers: Mapping[FleetName, tuple[Offer, ...]]
+    ) -> tuple[Finding, ...]:
+        """Ask the API whether the key, the zones, types and images are in order; change nothing."""
+        return await self._online.check(offers, self._templates)
+
+    async def examine(
+        self, fleets: Mapping[FleetName, Wanted], public: str, organization: str
+    ) -> tuple[Finding, ...]:
+        return await self._examiner.examine(fleets, self._templates, public, organization)
+
+    async def register_key(self, public: str, name: str) -> Registered:
+        return await self._keys.register(public, name)
+
+    async def release_key(self, public: str, name: str) -> Registered:
+        return await self._keys.release(public, name)
+
+    async def close(self) -> None:
+        await self._client.close()

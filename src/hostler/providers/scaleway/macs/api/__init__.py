@@ -1,0 +1,1 @@
+"""Endpoints and bodies of Apple silicon."""

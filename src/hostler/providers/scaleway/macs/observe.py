@@ -1,0 +1,146 @@
+"""Look: every Mac of a zone in one listing, or single ones by their ids."""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from hostler.domain.ids import MachineId, PartId, Zone
+from hostler.domain.model.host import HOST, host_of
+from hostler.domain.model.resource import Look, Looked, Part, Scope
+from hostler.ports.clock import Clock
+from hostler.providers.scaleway.common.errors import Failed
+from hostler.providers.scaleway.instances.observe.scan import ask_each
+
+from .api.endpoints import MacApi
+from .api.networks import Attached, Networks
+from .api.wire import Mac
+from .plan.read import SERVER, MacReader
+from .plan.statuses import strange
+
+FORBIDDEN = 403
+Sight = tuple[tuple[Looked, ...], tuple[Part, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A Mac as it was shown last, and the parts that it was read as."""
+
+    mac: Mac
+    attached: tuple[Attached, ...] | None
+    host: Part
+    tenancy: Part | None
+
+
+class MacLooker:
+    """Looks at an account's Macs. One listing of a zone serves hosts and tenancies."""
+
+    def __init__(
+        self,
+        api: MacApi,
+        clock: Clock,
+        reader: Callable[[Zone], MacReader],
+        networks: Networks | None = None,
+    ) -> None:
+        """Look with what `networks` knows too, where any fleet asks for private networks."""
+        self._api, self._clock, self._reader = api, clock, reader
+        self._networks = networks
+        self._read_before = dict[str, Read]()
+
+    async def look(self, scopes: tuple[Scope, ...]) -> Look:
+        """Look at these scopes, zones and single hosts side by side."""
+        if self._networks is not None:
+            for zone in dict.fromkeys(scope.zone for scope in scopes):
+                await self._networks.learn(zone)
+        whole = [scope for scope in scopes if scope.machine is None]
+        async with asyncio.TaskGroup() as group:
+            tasks = [
+                group.create_task(self._zone(zone, [s for s in whole if s.zone == zone]))
+                for zone in dict.fromkeys(scope.zone for scope in whole)
+            ]
+            tasks += [group.create_task(self._close(s)) for s in scopes if s.machine is not None]
+        sights = [task.result() for task in tasks]
+        parts = {part.id: part for _, shown in sights for part in shown}
+        words = (strange(part.status) for part in parts.values() if part.slot == HOST)
+        return Look(
+            looked=tuple(looked for told, _ in sights for looked in told),
+            parts=tuple(parts.values()),
+            strange=tuple(word for word in words if word),
+        )
+
+    async def _zone(self, zone: Zone, scopes: list[Scope]) -> Sight:
+        begun = self._clock.now()
+        listing = await self._api.macs(zone)
+        known = {part for s in scopes for part in s.known if s.kind == SERVER.kind}
+        told = tuple(_looked(scope, begun, listing.error) for scope in scopes)
+        macs = (mac for mac in listing.found.values() if self._is_ours(mac))
+        return told, self._parts(zone, macs, known)
+
+    async def _close(self, scope: Scope) -> Sight:
+        """Ask for the known hosts one by one; where none is known, look for the machine's name."""
+        begun = self._clock.now()
+        if not scope.known:
+            return await self._by_name(scope)
+        ids = dict.fromkeys(host_of(part) for part in scope.known)
+        answers = await ask_each(scope.zone, ids, self._read)
+        error = "; ".join(f"{mac}: {said}" for mac, said in sorted(answers.errors.items()))
+        macs = (mac for mac in answers.found.values() if self._is_ours(mac))
+        parts = self._parts(scope.zone, macs, set(scope.known))
+        return (_looked(scope, begun, error),), parts
+
+    async def _by_name(self, scope: Scope) -> Sight:
+        begun = self._clock.now()
+        listing = await self._api.macs(scope.zone)
+        reader = self._reader(scope.zone)
+        named = (
+            mac
+            for mac in listing.found.values()
+            if self._is_ours(mac) and reader.host(mac).note("holder") == scope.machine
+        )
+        parts = self._parts(scope.zone, named, set())
+        return (_looked(scope, begun, listing.error),), parts
+
+    async def _read(self, zone: Zone, mac: str) -> Mac:
+        """Read one host. One that was deleted may be forbidden; a whole listing then tells."""
+        try:
+            return await self._api.mac(zone, mac)
+        except Failed as failed:
+            if failed.problem.status != FORBIDDEN:
+                raise
+            listing = await self._api.macs(zone)
+            if listing.error:
+                raise
+            if mac in listing.found:
+                return listing.found[mac]
+            gone = replace(failed.problem, type="not_found", resource_id=mac)
+            raise Failed(gone) from failed
+
+    def _parts(self, zone: Zone, macs: Iterable[Mac], known: set[PartId]) -> tuple[Part, ...]:
+        reader, parts = self._reader(zone), list[Part]()
+        wanted = dict[str, list[MachineId]]()
+        for part in known:
+            wanted.setdefault(host_of(part), []).append(MachineId(part.partition("#")[2]))
+        for mac in macs:
+            host, named = self._known(reader, mac)
+            parts.append(host)
+            others = (reader.renamed(mac, machine) for machine in wanted.get(mac.id, ()))
+            found = {part.id: part for part in (*others, named) if part is not None}
+            parts.extend(found.values())
+        return tuple(parts)
+
+    def _known(self, reader: MacReader, mac: Mac) -> tuple[Part, Part | None]:
+        """Return the parts of a Mac: the same objects as long as it is shown the same."""
+        attached = reader.within(mac)
+        read = self._read_before.get(mac.id)
+        if read is None or read.mac != mac or read.attached != attached:
+            read = Read(mac, attached, reader.host(mac), reader.tenancy(mac))
+            self._read_before[mac.id] = read
+        return read.host, read.tenancy
+
+    def _is_ours(self, mac: Mac) -> bool:
+        """Filter again on our side: a Mac of another project is never a part."""
+        return mac.project_id is None or mac.project_id == self._api.project
+
+
+def _looked(scope: Scope, begun: datetime, error: str) -> Looked:
+    return Looked(scope=scope, begun=begun, complete=not error, error=error)

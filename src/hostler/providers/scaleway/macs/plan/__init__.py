@@ -1,0 +1,1 @@
+"""Pure: which calls come next for a machine or a host."""

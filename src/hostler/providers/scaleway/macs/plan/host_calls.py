@@ -1,0 +1,166 @@
+"""Host ways: the pure half for hosts that no machine holds: wiped, put back, ordered, given up."""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from hostler.domain.ids import FleetName, MachineId
+from hostler.domain.model.calls import Call, Effect, Shows
+from hostler.domain.model.fleet import Order
+from hostler.domain.model.host import HOST, Host, HostCondition, HostGoal, HostOrigin
+from hostler.domain.model.machine import Fate
+from hostler.domain.model.resource import Part
+
+from .machine_calls import (
+    DELETE,
+    DETACH,
+    FREE,
+    ORDER,
+    SCHEDULE,
+    STAGES,
+    UNCOMMIT,
+    UNSCHEDULE,
+    expecting,
+    mark_kind,
+    marking,
+    reinstall,
+)
+from .names import Stage, pool_name
+
+OVERDUE = timedelta(minutes=5)
+"""So long after its date a host that was to be deleted by itself is left to that."""
+
+
+def host_calls(goal: HostGoal, host: Host, part: Part, now: datetime) -> tuple[Call, ...]:
+    """Return the calls that may be made now for a host that no machine holds."""
+    if goal is HostGoal.POOLED:
+        return (_free(host, part),) if part.note("stage") != "pool" and host.pool else ()
+    if not _is_open(goal, host, part):
+        return ()
+    match goal:
+        case HostGoal.WIPED:
+            return _wiped(host, part)
+        case HostGoal.RETIRED:
+            return _retired(host, part, now)
+        case HostGoal.OFF:
+            return ()
+
+
+def _is_open(goal: HostGoal, host: Host, part: Part) -> bool:
+    """Tell whether a host may be changed for its goal.
+
+    From the pool it can be given up, unless somebody put it back there when it already was.
+    """
+    if goal is HostGoal.RETIRED and part.note("stage") == "pool":
+        return host.last_asked(mark_kind(Stage.RETIRING)) is None
+    return part.note("stage") in STAGES or (host.adopted and bool(part.note("named")))
+
+
+def _wiped(host: Host, part: Part) -> tuple[Call, ...]:
+    """Wipe a host, and put it back once its wipe is proved; in quarantine it stays by itself."""
+    if part.note("scheduled"):
+        return (_plain(UNSCHEDULE, part),)
+    if host.wiped is not None and part.note("stage") == Stage.PARKED:
+        return ()
+    alone = host.condition is HostCondition.QUARANTINED
+    stage = Stage.QUARANTINED if alone else Stage.WIPING
+    if part.note("stage") != stage:
+        return (_rename(host, part, stage),)
+    return () if alone else _cleaned(host, part)
+
+
+def _cleaned(host: Host, part: Part) -> tuple[Call, ...]:
+    """Wipe a host that bears its name for that, or put it back if that is proved."""
+    if host.wiped is not None:
+        return _out_of_networks(part) or _put_back(host, part)
+    if host.wiping is not None or part.status not in {"ready", "error"}:
+        return ()
+    return (reinstall(part, HOST, part.id, Effect.DESTROY, host.image),)
+
+
+def _out_of_networks(part: Part) -> tuple[Call, ...]:
+    """Take a host out of its last tenant's networks, before anybody else may take it."""
+    return (_plain(DETACH, part),) if part.note("nics") else ()
+
+
+def _put_back(host: Host, part: Part) -> tuple[Call, ...]:
+    """Put a clean host where machines take it from: one that we pay for is kept by our own name."""
+    if part.note("leaving"):
+        return ()
+    if host.origin is HostOrigin.ORDERED and not host.policy:
+        return (_rename(host, part, Stage.PARKED),)
+    return (_free(host, part),) if host.pool else ()
+
+
+def _rename(host: Host, part: Part, stage: Stage) -> Call:
+    """Give a host a name of its own: of its last machine, or of its order, as nobody had it yet."""
+    call = marking(
+        part,
+        stage,
+        HOST,
+        ("host", host.id),
+        ("fleet", host.fleet or host.buyer or FleetName("")),
+        ("machine", host.machine or host.order or MachineId("")),
+        ("pool", host.pool),
+    )
+    return replace(call, effect=Effect.DESTROY)
+
+
+def _free(host: Host, part: Part) -> Call:
+    """Return the rename into the pool: the last thing, after a wipe that was proved."""
+    name = pool_name(host.pool, host.id, host.wiped.isoformat() if host.wiped else "")
+    call = expecting(part, FREE, HOST, ("host", host.id), ("name", name))
+    return replace(call, shows=Shows.MARK, aim="pool")
+
+
+def _retired(host: Host, part: Part, now: datetime) -> tuple[Call, ...]:
+    """Give a host up: no renewal, no networks, deleted; or its deletion scheduled at its date."""
+    if part.note("stage") != Stage.RETIRING:
+        return (_rename(host, part, Stage.RETIRING),)
+    if part.note("commitment"):
+        return (_plain(UNCOMMIT, part),)
+    if part.note("networks") and not _asked_well(host, DETACH):
+        return (_plain(DETACH, part),)
+    return _ended(host, part, now)
+
+
+def _ended(host: Host, part: Part, now: datetime) -> tuple[Call, ...]:
+    """Delete it if that may be, or have it deleted at its date; then wait for that date.
+
+    What is deleted by itself at its date is deleted by us only when that is overdue: by whose clock
+    a host is paid for until then is not ours to say.
+    """
+    told = part.note("deletable")
+    deletable = datetime.fromisoformat(told) if told else host.scheduled
+    if part.note("scheduled"):
+        overdue = deletable is not None and now >= deletable + OVERDUE
+        return (_plain(DELETE, part),) if overdue else ()
+    early = deletable is not None and now < deletable
+    return (_plain(SCHEDULE if early else DELETE, part),)
+
+
+def order(fleet: FleetName, pool: str, orders: tuple[Order, ...]) -> Call:
+    """Return the order of as many hosts, all or none; each bears its order's id in its name."""
+    first = orders[0].offer
+    return Call(
+        kind=ORDER,
+        slot=HOST,
+        zone=first.zone,
+        effect=Effect.MAKE,
+        args=(
+            ("fleet", fleet),
+            ("pool", pool),
+            ("machines", tuple(str(one.id) for one in orders)),
+            ("type", first.type),
+            ("family", first.image),
+        ),
+    )
+
+
+def _asked_well(host: Host, kind: str) -> bool:
+    asked = host.last_asked(kind)
+    return asked is not None and asked.fate is Fate.DONE
+
+
+def _plain(kind: str, part: Part) -> Call:
+    call = expecting(part, kind, HOST, ("deletable", part.note("deletable")))
+    return replace(call, effect=Effect.DESTROY)

@@ -1,0 +1,183 @@
+"""Read: what the API shows of a Mac, as the parts that a host and its tenancy are. Pure."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.parse import unquote, urlsplit
+
+from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId, PartId, Zone
+from hostler.domain.model.host import HOST, tenancy
+from hostler.domain.model.resource import Condition, Mark, Part, Slot
+from hostler.providers.scaleway.instances.observe.read import moment
+from hostler.providers.scaleway.macs.api.images import family_key
+from hostler.providers.scaleway.macs.api.networks import Attached, inside, is_wired
+from hostler.providers.scaleway.macs.api.wire import Commitment, Mac
+
+from .names import TENANCIES, Name, Stage, name_of, pool_of
+from .statuses import condition, tenancy_condition
+
+SERVER = Slot("server")
+SEALED = "<sealed>"
+UPDATE = "update"
+"""What the API lets be asked of a Mac in every status, whatever it means, unless it is locked."""
+
+DEFAULT_NAME = "apple-silicon-"
+"""How the provider's own names for new Macs begin."""
+
+
+@dataclass(frozen=True, slots=True)
+class MacReader:
+    """Reads the Macs of one zone. `default` is the pool of claims whose own is not known.
+
+    `attached` is which networks each Mac is in, None where that is not known; `networks` is which
+    of them each fleet wants.
+    """
+
+    zone: Zone
+    installation: InstallationId
+    ours: frozenset[InstallationId]
+    pools: tuple[str, ...] = ()
+    default: str = ""
+    prices: Mapping[str, float] = field(default_factory=dict[str, float])
+    attached: Mapping[str, tuple[Attached, ...]] | None = field(
+        default_factory=dict[str, tuple[Attached, ...]]
+    )
+    networks: Mapping[FleetName, tuple[str, ...]] = field(
+        default_factory=dict[FleetName, tuple[str, ...]]
+    )
+
+    def within(self, mac: Mac) -> tuple[Attached, ...] | None:
+        """Return which networks a Mac is in; None where that is not known."""
+        return None if self.attached is None else self.attached.get(mac.id, ())
+
+    def host(self, mac: Mac) -> Part:
+        """Return the Mac itself as a part; whose it is stands in its notes, for it has no mark."""
+        name, status = name_of(mac.name or ""), mac.status or ""
+        return Part(
+            id=PartId(mac.id),
+            slot=HOST,
+            zone=self.zone,
+            status=status,
+            condition=condition(status),
+            created=moment(mac.created_at),
+            price=self.prices.get(mac.type or "", 0.0),
+            name=mac.name or "",
+            address=mac.ip or "",
+            notes=self._notes(mac, name),
+        )
+
+    def tenancy(self, mac: Mac) -> Part | None:
+        """Return the tenancy that a Mac's name tells, or None where it tells none."""
+        name = name_of(mac.name or "")
+        if name is None or name.stage not in TENANCIES:
+            return None
+        mark = Mark(
+            installation=name.installation, fleet=name.fleet, machine=name.machine, attempt=0
+        )
+        stands = tenancy_condition(name.stage, mac.status or "")
+        wanted, attached = self.networks.get(name.fleet, ()), self.within(mac) or ()
+        if stands is Condition.UP and not is_wired(wanted, attached):
+            stands = Condition.STARTING
+        return self._part(mac, name.machine, mark, stands)
+
+    def renamed(self, mac: Mac, machine: MachineId) -> Part | None:
+        """Return the tenancy that only a record tells of: somebody renamed the host.
+
+        One whose tenancy is over by its name is none.
+        """
+        name = name_of(mac.name or "")
+        if name is not None and name.machine == machine:
+            return self.tenancy(mac)
+        return self._part(mac, machine, None, tenancy_condition(None, mac.status or ""))
+
+    def _part(self, mac: Mac, machine: MachineId, mark: Mark | None, stands: Condition) -> Part:
+        return Part(
+            id=tenancy(HostId(mac.id), machine),
+            slot=SERVER,
+            zone=self.zone,
+            mark=mark,
+            status=mac.status or "",
+            condition=stands,
+            allowed=() if stands is Condition.LOCKED else (UPDATE,),
+            created=moment(mac.created_at),
+            price=self.prices.get(mac.type or "", 0.0),
+            name=mac.name or "",
+            address=mac.ip or "",
+            notes=self._notes(mac, name_of(mac.name or "")),
+        )
+
+    def _notes(self, mac: Mac, name: Name | None) -> tuple[tuple[str, str], ...]:
+        known = self.within(mac)
+        attached = known or ()
+        notes = (
+            ("stage", self._stage(mac.name or "", name)),
+            ("named", str(name.stage) if name else ""),
+            ("holder", name.machine if name else ""),
+            ("fleet", name.fleet if name else ""),
+            ("installation", name.installation if name else ""),
+            ("pool", self._pool(mac.name or "", name)),
+            ("type", mac.type or ""),
+            ("family", family_key(mac.os.family or mac.os.name or "") if mac.os else ""),
+            ("delivered", "yes" if mac.delivered else ""),
+            ("scheduled", "yes" if mac.deletion_scheduled else ""),
+            ("deletable", _iso(mac.deletable_at)),
+            ("updated", _iso(mac.updated_at) if name and name.stage is Stage.PENDING else ""),
+            ("commitment", _renewal(mac.commitment)),
+            ("networks", "" if mac.vpc_status in {None, "vpc_disabled"} else mac.vpc_status or ""),
+            ("nics", inside(attached)),
+            ("leaving", "yes" if known is None or any(one.leaves for one in known) else ""),
+            ("witness", self._witness(mac)),
+            ("user", mac.ssh_username or ""),
+            ("arch", "arm64"),
+        )
+        return tuple((key, value) for key, value in notes if value)
+
+    def _stage(self, text: str, name: Name | None) -> str:
+        """Return our own stage, `foreign`, `pool`, `unnamed` (the provider's word), or `other`."""
+        if name is not None:
+            return str(name.stage) if name.installation in self.ours else "foreign"
+        if text.startswith("hostler."):
+            return "foreign"
+        if any(text.startswith(prefix) for prefix in self.pools):
+            return "pool"
+        return "unnamed" if text.startswith(DEFAULT_NAME) else "other"
+
+    def _pool(self, text: str, name: Name | None) -> str:
+        if name is not None:
+            return pool_of(name.pool, self.pools) or self.default
+        return max((p for p in self.pools if text.startswith(p)), key=len, default=self.default)
+
+    def _witness(self, mac: Mac) -> str:
+        """Return a digest of the password, which a wipe changes; empty while it is sealed."""
+        secret = password(mac)
+        if not secret:
+            return ""
+        key = hashlib.sha256(f"{self.installation} {mac.id}".encode()).digest()
+        return hashlib.blake2s(secret.encode(), key=key, digest_size=8).hexdigest()
+
+
+def password(mac: Mac) -> str:
+    """Return the password of the host's user, or an empty string: one that is sealed is none.
+
+    The answer to an order shows it; later it stands, percent-encoded, in the VNC address.
+    """
+    given = mac.sudo_password or ""
+    if given and given != SEALED:
+        return given
+    try:
+        secret = unquote(urlsplit(mac.vnc_url or "").password or "")
+    except ValueError:
+        return ""
+    return "" if secret == SEALED else secret
+
+
+def _renewal(commitment: Commitment | None) -> str:
+    """Return `renews` where another month is going to be paid unless somebody cancels it."""
+    if commitment is None or commitment.type != "renewed_monthly" or commitment.cancelled:
+        return ""
+    return "renews"
+
+
+def _iso(text: str | None) -> str:
+    date = moment(text)
+    return date.isoformat() if date else ""

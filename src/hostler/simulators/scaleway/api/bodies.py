@@ -1,0 +1,238 @@
+"""The JSON bodies of servers and of what hangs on them, key by key as they are on the wire."""
+
+import msgspec
+
+from hostler.simulators.scaleway.state.inventory import Estate
+from hostler.simulators.scaleway.state.networks import slaac
+from hostler.simulators.scaleway.state.records import (
+    Address,
+    BlockVolume,
+    Image,
+    LocalVolume,
+    Nic,
+    PlacementGroup,
+    Server,
+    State,
+    Volume,
+)
+
+ACTIONS: dict[str, tuple[str, ...]] = {
+    State.STOPPED: ("poweron", "backup"),
+    State.STARTING: ("stop_in_place", "backup"),
+    State.RUNNING: ("poweroff", "terminate", "reboot", "stop_in_place", "backup"),
+    State.STOPPING: ("stop_in_place", "backup"),
+    State.IN_PLACE: ("poweron", "poweroff", "terminate", "reboot", "backup"),
+    State.LOCKED: (),
+}
+STOPPING_ACTIONS = frozenset({"poweroff", "stop_in_place", "reboot", "terminate"})
+GATEWAY4 = "62.210.0.1"
+GATEWAY6 = "fe80::dc00:ff:fe20:1"
+ENCODER = msgspec.json.Encoder()
+
+
+def allowed_actions(server: Server) -> tuple[str, ...]:
+    """Return what may be asked of a server now: nothing while one of its volumes is busy."""
+    if any(volume.busy for volume in server.volumes.values()):
+        return ()
+    actions = ACTIONS[server.state]
+    if server.protected:
+        return tuple(action for action in actions if action not in STOPPING_ACTIONS)
+    return actions
+
+
+def server_wire(estate: Estate, server: Server) -> msgspec.Raw:
+    """Return the encoded body of a server; it is kept until something of it changes."""
+    if server.wire is None:
+        server.wire = msgspec.Raw(ENCODER.encode(server_body(estate, server)))
+    return server.wire
+
+
+def server_body(estate: Estate, server: Server) -> dict[str, object]:
+    """Return the body of a server."""
+    ips = [public_ip(server, address) for address in server.addresses]
+    admin = {"admin_password_encryption_ssh_key_id": server.admin_key_id}
+    return {
+        "id": server.id,
+        "name": server.name,
+        "arch": server.arch,
+        "commercial_type": server.commercial_type,
+        "boot_type": server.boot_type,
+        "organization": server.organization,
+        "project": server.project,
+        "hostname": server.hostname,
+        "image": server.image and image_body(estate, server.image),
+        "volumes": {
+            slot: volume_in_server(estate, server, slot, volume)
+            for slot, volume in server.volumes.items()
+        },
+        "tags": server.tags,
+        "state": server.shown or server.state,
+        "protected": server.protected,
+        "state_detail": server.detail,
+        "public_ip": ips[0] if ips else None,
+        "public_ips": ips,
+        "mac_address": server.mac,
+        "routed_ip_enabled": True,
+        "ipv6": None,
+        "extra_networks": [],
+        "dynamic_ip_required": server.dynamic_ip_required,
+        "enable_ipv6": False,
+        "private_ip": None,
+        "creation_date": estate.date(server.created),
+        "modification_date": estate.date(server.modified),
+        "bootscript": None,
+        "security_group": {
+            "id": server.security_group.id,
+            "name": server.security_group.name,
+        },
+        "location": server.location,
+        "maintenances": [],
+        "allowed_actions": allowed_actions(server),
+        "placement_group": server.placement_group and placement_body(server.placement_group),
+        "private_nics": [nic_body(estate, nic) for nic in server.nics.values()],
+        "zone": server.zone,
+        "filesystems": [],
+        "end_of_service": False,
+        "dns": f"{server.id}.pub.instances.scw.cloud",
+        **(admin if server.admin_key_id else {}),
+    }
+
+
+def placement_body(group: PlacementGroup) -> dict[str, object]:
+    """Return the body of a placement group."""
+    return {
+        "id": group.id,
+        "name": group.name,
+        "organization": group.organization,
+        "project": group.project,
+        "tags": group.tags,
+        "policy_mode": group.mode,
+        "policy_type": group.kind,
+        "policy_respected": True,
+        "zone": group.zone,
+    }
+
+
+def public_ip(server: Server, address: Address) -> dict[str, object]:
+    """Return how a server shows one of its addresses; of IPv6, the one its card takes."""
+    six = address.kind == "routed_ipv6"
+    return {
+        "id": address.id,
+        "address": slaac(address.ip, server.mac) if six else address.ip,
+        "gateway": GATEWAY6 if six else GATEWAY4,
+        "netmask": "64" if six else "32",
+        "family": "inet6" if six else "inet",
+        "dynamic": address.dynamic,
+        "provisioning_mode": "slaac" if six else "dhcp",
+        "tags": address.tags,
+        "state": address.state,
+        "ipam_id": address.ipam_id,
+    }
+
+
+def volume_in_server(
+    estate: Estate, server: Server, slot: str, volume: Volume
+) -> dict[str, object]:
+    """Return how a server shows one of its volumes: of Block Storage it knows next to nothing."""
+    boot = server.boot_slots.get(slot, False)
+    if isinstance(volume, LocalVolume):
+        return {"boot": boot, **local_volume_body(estate, volume)}
+    return {
+        "boot": boot,
+        "id": volume.id,
+        "volume_type": volume.kind,
+        "zone": volume.zone,
+        "state": "attaching" if volume.attaching else "available",
+    }
+
+
+def local_volume_body(estate: Estate, volume: LocalVolume) -> dict[str, object]:
+    """Return the body of a volume of the Instance API."""
+    server = volume.server
+    return {
+        "id": volume.id,
+        "name": volume.name,
+        "volume_type": volume.kind,
+        "export_uri": None,
+        "organization": volume.organization,
+        "project": volume.project,
+        "server": {"id": server.id, "name": server.name} if server else None,
+        "size": volume.size,
+        "state": volume.state,
+        "creation_date": estate.date(volume.created),
+        "modification_date": estate.date(volume.modified),
+        "tags": volume.tags,
+        "zone": volume.zone,
+    }
+
+
+def block_volume_body(estate: Estate, volume: BlockVolume) -> dict[str, object]:
+    """Return the body of a volume of Block Storage."""
+    tie = volume.reference
+    reference = tie and {
+        "id": tie.id,
+        "product_resource_type": "instance_server",
+        "product_resource_id": tie.server_id,
+        "created_at": estate.zulu(tie.created),
+        "type": "exclusive",
+        "status": tie.status,
+    }
+    return {
+        "id": volume.id,
+        "name": volume.name,
+        "type": "sbs_15k" if volume.iops > 5000 else "sbs_5k",
+        "size": volume.size,
+        "project_id": volume.project,
+        "created_at": estate.zulu(volume.created),
+        "updated_at": estate.zulu(volume.modified),
+        "references": [reference] if reference else [],
+        "parent_snapshot_id": volume.snapshot_id,
+        "status": volume.status,
+        "tags": volume.tags,
+        "specs": {"perf_iops": volume.iops, "class": "sbs"},
+        "last_detached_at": None if volume.detached is None else estate.zulu(volume.detached),
+        "kms_key_id": None,
+        "zone": volume.zone,
+    }
+
+
+def nic_body(estate: Estate, nic: Nic) -> dict[str, object]:
+    """Return the body of a private network card."""
+    return {
+        "id": nic.id,
+        "server_id": nic.server.id,
+        "private_network_id": nic.network_id,
+        "mac_address": nic.mac,
+        "state": "available",
+        "tags": nic.tags,
+        "creation_date": estate.date(nic.created),
+        "modification_date": estate.date(nic.modified),
+        "zone": nic.zone,
+        "ipam_ip_ids": list(nic.ipam_ids),
+    }
+
+
+def image_body(estate: Estate, image: Image) -> dict[str, object]:
+    """Return the body of an image."""
+    return {
+        "id": image.id,
+        "name": image.name,
+        "organization": image.organization,
+        "project": image.project,
+        "root_volume": {
+            "id": image.root_id,
+            "name": "",
+            "volume_type": image.root_type,
+            "size": image.root_size,
+        },
+        "extra_volumes": {},
+        "public": image.public,
+        "arch": image.arch,
+        "creation_date": estate.date(image.created),
+        "modification_date": estate.date(image.modified),
+        "default_bootscript": None,
+        "from_server": image.from_server,
+        "state": "available",
+        "tags": image.tags,
+        "zone": image.zone,
+    }

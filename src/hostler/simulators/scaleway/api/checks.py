@@ -1,0 +1,94 @@
+"""What many handlers ask of a body: texts, tags, owners, sizes, quotas."""
+
+from typing import Any, cast
+
+from hostler.simulators.scaleway.state import errors
+from hostler.simulators.scaleway.state.calls import Body, Call
+from hostler.simulators.scaleway.state.catalogue import quota_name
+from hostler.simulators.scaleway.state.inventory import Estate
+from hostler.simulators.scaleway.state.records import Owner
+
+
+def text_of(body: Body, name: str) -> str:
+    """Return a text, an empty one where it is absent or null; refuse what is no text."""
+    value = body.get(name)
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise errors.invalid((name, "format", "must be a string"))
+    return value
+
+
+def choice_of(body: Body, name: str) -> str:
+    """Return a value of an enumeration; the Go client says unknown_… for what is not set."""
+    value = text_of(body, name)
+    return "" if value.startswith("unknown_") else value
+
+
+def flag_of(body: Body, name: str, *, default: bool) -> bool:
+    """Return a boolean; refuse what is none."""
+    value = body.get(name)
+    if value is None:
+        return default
+    if not isinstance(value, bool):
+        raise errors.invalid((name, "format", "must be a boolean"))
+    return value
+
+
+def size_of(body: Body, name: str = "size") -> int:
+    """Return a size in bytes, 0 where it is absent; refuse what is no whole number above 0."""
+    value = body.get(name)
+    if value is None:
+        return 0
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise errors.invalid((name, "format", "must be a whole number"))
+    return value
+
+
+def texts_of(body: Body, name: str) -> list[str]:
+    """Return a list of texts, an empty one where it is absent or null."""
+    value: Any = body.get(name)
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise errors.invalid((name, "format", "must be a list of strings"))
+    found = cast("list[object]", value)
+    if not all(isinstance(item, str) for item in found):
+        raise errors.invalid((name, "format", "must be a list of strings"))
+    return [str(item) for item in found]
+
+
+def tags_of(body: Body) -> list[str]:
+    """Return the tags of a body."""
+    return texts_of(body, "tags")
+
+
+def object_of(body: Body, name: str) -> Body:
+    """Return an object, an empty one where it is absent or null."""
+    value: Any = body.get(name)
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise errors.invalid((name, "format", "must be an object"))
+    return cast("Body", value)
+
+
+def owner(call: Call) -> Owner:
+    """Return where and whose is what a body asks for; it reads both API generations' names.
+
+    A body that names only an organisation means that organisation's default project.
+    """
+    body = call.body
+    organization = text_of(body, "organization") or text_of(body, "organization_id")
+    project = text_of(body, "project") or text_of(body, "project_id")
+    if organization and organization != call.organization:
+        raise errors.forbidden("write", "organization")
+    return Owner(call.place, call.organization, project or call.project)
+
+
+def check_quota(estate: Estate, organization: str, key: str, limit: int | None) -> None:
+    """Refuse what would go beyond a quota."""
+    current = estate.count(organization, key)
+    if limit is not None and current >= limit:
+        name = quota_name(key)
+        raise errors.quota(estate.generation(), name, limit, current, organization)

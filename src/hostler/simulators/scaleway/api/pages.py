@@ -1,0 +1,174 @@
+"""How lists are cut into pages, in both styles, and what the weather makes of them."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from hostler.simulators.scaleway.state.calls import Answer, Call
+from hostler.simulators.scaleway.state.errors import invalid
+from hostler.simulators.scaleway.state.inventory import Estate
+from hostler.simulators.scaleway.state.records import Record
+from hostler.simulators.scaleway.state.stock import Shelf
+
+R = TypeVar("R", bound=Record)
+T = TypeVar("T")
+LARGEST = 100
+LAG = 60.0  # seconds after which no lagging list shows what is gone, or misses what is new
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How an API pages: the name of the size parameter, and where the total is said.
+
+    limit: the default number of items; header: X-Total-Count and Link, no total in the body.
+    """
+
+    size: str
+    header: bool
+    limit: int = 50
+    key: str = ""
+
+    def of(self, key: str) -> "Style":
+        """Return the style of a list whose items stand under a key."""
+        return Style(self.size, self.header, self.limit, key)
+
+
+INSTANCE = Style("per_page", header=True)
+INSTANCE_VOLUMES = Style("per_page", header=True, limit=100)
+NEWER = Style("page_size", header=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """In which order a list is asked for."""
+
+    field: str
+    newest_first: bool
+
+
+def order_of(call: Call, *fields: str) -> Order:
+    """Return the order that a call asks for, the first field ascending if none; refuse others."""
+    wanted = call.choice("order_by") or f"{fields[0]}_asc"
+    field, _, way = wanted.rpartition("_")
+    if field not in fields or way not in ("asc", "desc"):
+        raise invalid(("order_by", "constraint", "not a valid value"))
+    return Order(field, way == "desc")
+
+
+def listing(
+    estate: Estate,
+    call: Call,
+    shelf: Shelf[R],
+    keep: Callable[[R], bool],
+    *,
+    newest_first: bool = False,
+) -> list[R]:
+    """Return what a list of one zone shows of a shelf, in the order of creation.
+
+    Here lists lag: what is too new is missing, and weather may hide the newest or show the dead.
+    """
+    now, own = estate.now, call.organization
+    items = [
+        item
+        for item in shelf.within(call.place)
+        if item.listed_from <= now and item.organization == own and keep(item)
+    ]
+    if call.struck:
+        items = lagging(estate, call, shelf, keep, items)
+    if newest_first:
+        items.reverse()
+    return items
+
+
+def lagging(
+    estate: Estate, call: Call, shelf: Shelf[R], keep: Callable[[R], bool], items: list[R]
+) -> list[R]:
+    """Apply the faults that concern which items a list has."""
+    recent = estate.now - LAG
+    if items and items[-1].created > recent and call.takes("list_without_newest"):
+        items = items[:-1]
+    dead = [item for item in shelf.gone_since(call.place, recent) if keep(item)]
+    dead = [item for item in dead if item.organization == call.organization]
+    if dead and call.takes("list_with_deleted"):
+        items = items + dead
+    if items and call.takes("empty_list"):
+        items = []
+    return items
+
+
+def page_of(
+    estate: Estate, call: Call, items: list[T], wire: Callable[[T], object], style: Style
+) -> Answer:
+    """Answer with the page of a list that was asked for."""
+    start, size = window(call, style)
+    total = len(items)
+    if total > size and call.takes("pages_shuffled"):
+        items = estate.dice.sample(items, total)
+    if 0 < start < total and call.takes("list_shifted"):
+        items, total = items[1:], total - 1
+    shown = items[start : start + size]
+    if shown and call.takes("truncated_page"):
+        shown = shown[: len(shown) // 2]
+    return paged(call, {style.key: [wire(item) for item in shown]}, total, style)
+
+
+def window(call: Call, style: Style) -> tuple[int, int]:
+    """Return where the page begins and how many items it has at most."""
+    size = number(call, style.size, style.limit)
+    return (number(call, "page", 1) - 1) * size, min(size, LARGEST)
+
+
+def number(call: Call, name: str, default: int) -> int:
+    """Return a positive number of the query; refuse what is none."""
+    text = call.text(name)
+    if not text:
+        return default
+    if not text.isdecimal() or int(text) < 1:
+        raise invalid((name, "constraint", "must be a positive number"))
+    return int(text) if name == "page" else min(int(text), LARGEST)
+
+
+def paged(call: Call, body: dict[str, object], total: int, style: Style) -> Answer:
+    """Answer with a body, its total said in the way of its API."""
+    if not style.header:
+        return Answer(200, {**body, "total_count": total})
+    links = link(call, total, style)
+    headers = (("X-Total-Count", str(total)), *((("Link", links),) if links else ()))
+    return Answer(200, body, headers)
+
+
+def link(call: Call, total: int, style: Style) -> str:
+    """Return the value of the Link header: paths relative to the zone."""
+    size = number(call, style.size, style.limit)
+    page, last = number(call, "page", 1), max(1, -(-total // size))
+    targets = {"first": 1, "previous": page - 1, "next": page + 1, "last": last}
+    path = "/" + "/".join(call.request.path.split("/")[5:])
+    return ",".join(
+        f'<{path}?page={target}&{style.size}={size}>; rel="{name}"'
+        for name, target in targets.items()
+        if 1 <= target <= last and target != page
+    )
+
+
+def dict_page(call: Call, key: str, entries: Iterable[tuple[str, object]]) -> Answer:
+    """Answer with a page of a map, as the lists of types are."""
+    everything = list(entries)
+    start, size = window(call, INSTANCE)
+    return paged(call, {key: dict(everything[start : start + size])}, len(everything), INSTANCE)
+
+
+def matching(call: Call) -> Callable[[Record], bool]:
+    """Return the filter of the Instance API: all tags, a part of the name, project, owner."""
+    tags = [tag for tag in call.text("tags").split(",") if tag]
+    name, project = call.text("name"), call.text("project")
+    organization = call.text("organization")
+
+    def keep(item: Record) -> bool:
+        return (
+            all(tag in item.tags for tag in tags)
+            and (not name or name in item.name)
+            and (not project or item.project == project)
+            and (not organization or item.organization == organization)
+        )
+
+    return keep

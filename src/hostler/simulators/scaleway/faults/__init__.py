@@ -1,0 +1,1 @@
+"""Faults: named, drawn, and struck."""

@@ -1,0 +1,1 @@
+"""Keys, quotas, what is for sale."""

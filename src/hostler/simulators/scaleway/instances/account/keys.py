@@ -1,0 +1,124 @@
+"""SSH keys of IAM, and the metadata that newer Go clients ask for after every object."""
+
+import base64
+import binascii
+import hashlib
+from functools import partial
+
+from hostler.simulators.scaleway.api.checks import flag_of, owner, text_of
+from hostler.simulators.scaleway.api.pages import NEWER, listing, page_of
+from hostler.simulators.scaleway.api.route import Route
+from hostler.simulators.scaleway.state import errors
+from hostler.simulators.scaleway.state.calls import Answer, Call
+from hostler.simulators.scaleway.state.inventory import Estate
+from hostler.simulators.scaleway.state.records import SshKey
+
+PATH = "/iam/v1alpha1/ssh-keys"
+BITS = {"ssh-rsa": 2048, "ssh-ed25519": 256}
+
+
+def fingerprint_of(public_key: str) -> str:
+    """Return a fingerprint as IAM writes it: bits, MD5 of the key, its type in brackets."""
+    parts = public_key.split()
+    try:
+        blob = base64.b64decode(parts[1], validate=True)
+    except (IndexError, binascii.Error):
+        raise errors.invalid(("public_key", "format", "not an SSH public key")) from None
+    digest = hashlib.md5(blob, usedforsecurity=False).hexdigest()
+    pairs = ":".join(digest[at : at + 2] for at in range(0, len(digest), 2))
+    return f"{BITS.get(parts[0], 256)} MD5:{pairs} ({parts[0]})"
+
+
+def key_body(estate: Estate, key: SshKey) -> dict[str, object]:
+    """Return the body of a key."""
+    return {
+        "id": key.id,
+        "name": key.name,
+        "public_key": key.public_key,
+        "fingerprint": key.fingerprint,
+        "created_at": estate.zulu(key.created),
+        "updated_at": estate.zulu(key.modified),
+        "organization_id": key.organization,
+        "project_id": key.project,
+        "disabled": key.disabled,
+    }
+
+
+def create(estate: Estate, call: Call) -> Answer:
+    """Add a key."""
+    public_key = text_of(call.body, "public_key")
+    fingerprint = fingerprint_of(public_key)
+    whose = owner(call)
+    key = SshKey(
+        id=estate.new_id(),
+        zone="",
+        name=text_of(call.body, "name") or "key",
+        organization=whose.organization,
+        project=whose.project,
+        created=estate.now,
+        modified=estate.now,
+        public_key=public_key,
+        fingerprint=fingerprint,
+    )
+    estate.keys.put(key)
+    estate.ledger.open("ssh_key", key, 0.0, estate.now)
+    return Answer(200, key_body(estate, key), subject=key)
+
+
+def list_all(estate: Estate, call: Call) -> Answer:
+    """List keys."""
+    name, disabled = call.text("name"), call.text("disabled").lower()
+    project = call.text("project_id")
+
+    def keep(key: SshKey) -> bool:
+        return (
+            name in key.name
+            and disabled in ("", "true" if key.disabled else "false")
+            and project in ("", key.project)
+        )
+
+    items = listing(estate, call, estate.keys, keep)
+    return page_of(estate, call, items, partial(key_body, estate), NEWER.of("ssh_keys"))
+
+
+def find(estate: Estate, call: Call) -> SshKey:
+    """Return the key that a path names."""
+    return estate.find(estate.keys, call, call.names[0], "ssh_key")
+
+
+def get(estate: Estate, call: Call) -> Answer:
+    """Show a key."""
+    key = find(estate, call)
+    return Answer(200, key_body(estate, key), subject=key)
+
+
+def update(estate: Estate, call: Call) -> Answer:
+    """Change a key."""
+    key = find(estate, call)
+    key.name = text_of(call.body, "name") or key.name
+    key.disabled = flag_of(call.body, "disabled", default=key.disabled)
+    key.modified = estate.now
+    return Answer(200, key_body(estate, key), subject=key)
+
+
+def delete(estate: Estate, call: Call) -> Answer:
+    """Delete a key."""
+    key = find(estate, call)
+    estate.keys.drop(key, estate.now)
+    return Answer(204, subject=key)
+
+
+def metadata(_estate: Estate, _call: Call) -> Answer:
+    """Tell which platform this is."""
+    body = {"platform": "scaleway", "partition": "default", "domain": "scaleway.com"}
+    return Answer(200, body)
+
+
+ROUTES = (
+    Route("ssh_key.list", "GET", PATH, list_all),
+    Route("ssh_key.create", "POST", PATH, create),
+    Route("ssh_key.get", "GET", PATH + "/*", get),
+    Route("ssh_key.update", "PATCH", PATH + "/*", update),
+    Route("ssh_key.delete", "DELETE", PATH + "/*", delete),
+    Route("metadata.get", "GET", "/metadata", metadata, public=True),
+)

@@ -1,0 +1,181 @@
+"""Which volumes a new server gets: all templates are checked before any volume is made."""
+
+from dataclasses import dataclass
+from functools import partial
+
+from hostler.simulators.scaleway.api.checks import choice_of, flag_of, object_of, size_of, text_of
+from hostler.simulators.scaleway.state import errors
+from hostler.simulators.scaleway.state.calls import Body, Call
+from hostler.simulators.scaleway.state.catalogue import GB, ServerType
+from hostler.simulators.scaleway.state.inventory import Estate
+from hostler.simulators.scaleway.state.records import Image, LocalVolume, Server, Volume
+
+from .storage import local_volumes, volumes
+
+KINDS = ("l_ssd", "sbs_volume", "scratch")
+ROOT_SIZE = 10 * GB
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Disk:
+    """One volume to be made, or one that exists and will be attached."""
+
+    slot: str
+    boot: bool
+    found: Volume | None = None
+    name: str = ""
+    kind: str = ""
+    size: int = 0
+    snapshot_id: str = ""
+
+
+def disks_of(estate: Estate, call: Call, image: Image | None, sort: ServerType) -> list[Disk]:
+    """Return the volumes that a body asks for; without any, the image's root volume."""
+    templates = object_of(call.body, "volumes")
+    if image and "0" not in templates:
+        templates = {"0": None, **templates}
+    disks = [disk_of(estate, call, slot, object_of(templates, slot), image) for slot in templates]
+    disks = [sized(disk, sort) for disk in disks]
+    check_local(disks, sort)
+    return disks
+
+
+def disk_of(estate: Estate, call: Call, slot: str, template: Body, image: Image | None) -> Disk:
+    """Read one template."""
+    if not slot.isdecimal():
+        raise errors.invalid(("volumes", "format", "keys must be numbers"))
+    boot = flag_of(template, "boot", default=False)
+    if volume_id := text_of(template, "id"):
+        return Disk(slot=slot, boot=boot, found=free_volume(estate, call, volume_id))
+    root = image if slot == "0" else None
+    kind = choice_of(template, "volume_type") or kind_of(root)
+    check_kind(kind, root)
+    label = image.name if image else "volume"
+    return Disk(
+        slot=slot,
+        boot=boot,
+        name=text_of(template, "name") or f"{label}_{kind.replace('_volume', '')}_volume_{slot}",
+        kind=kind,
+        size=checked_size(size_of(template), root),
+        snapshot_id=snapshot_of(estate, call, text_of(template, "base_snapshot")),
+    )
+
+
+def kind_of(image: Image | None) -> str:
+    """Return the type that a volume has where none is asked for."""
+    return "l_ssd" if image and image.root_type == "l_ssd" else "sbs_volume"
+
+
+def check_kind(kind: str, image: Image | None) -> None:
+    """Refuse a type that is not sold (`b_ssd` is no more), or that the image cannot boot from."""
+    if kind not in KINDS:
+        words = f"volume_type must be one of {', '.join(KINDS)}"
+        raise errors.invalid(("volumes", "constraint", words))
+    if image and kind != kind_of(image):
+        words = f"image cannot be used with a root volume of type {kind}"
+        raise errors.invalid(("image", "constraint", words))
+
+
+def checked_size(size: int, image: Image | None) -> int:
+    """Return the size of a volume, 0 where the server type decides; refuse what is too small."""
+    if image and 0 < size < ROOT_SIZE:
+        raise errors.invalid(("volumes", "constraint", "root volume is too small for the image"))
+    return size
+
+
+def snapshot_of(estate: Estate, call: Call, snapshot_id: str) -> str:
+    """Return the id of a snapshot of either API that exists, or nothing."""
+    if snapshot_id and not (
+        estate.peek(estate.snapshots, call, snapshot_id)
+        or estate.peek(estate.block_snapshots, call, snapshot_id)
+    ):
+        raise errors.not_found("instance_snapshot", snapshot_id)
+    return snapshot_id
+
+
+def free_volume(estate: Estate, call: Call, volume_id: str) -> Volume:
+    """Return a volume of either API that no server has."""
+    found: Volume | None = estate.peek(estate.volumes, call, volume_id)
+    found = found or estate.peek(estate.locals, call, volume_id)
+    if found is None:
+        raise errors.not_found("instance_volume", volume_id)
+    taken = found.server is not None or (
+        not isinstance(found, LocalVolume) and found.reference is not None
+    )
+    if taken:
+        raise errors.invalid(("volumes", "constraint", f"volume {volume_id} is already attached"))
+    return found
+
+
+def sized(disk: Disk, sort: ServerType) -> Disk:
+    """Return a disk with its size: a local root takes what the type has, others 10 GB."""
+    if disk.found or disk.size:
+        return disk
+    local = disk.kind == "l_ssd" and sort.local
+    size = sort.local * GB if local else ROOT_SIZE
+    return Disk(
+        slot=disk.slot,
+        boot=disk.boot,
+        name=disk.name,
+        kind=disk.kind,
+        size=size,
+        snapshot_id=disk.snapshot_id,
+    )
+
+
+def check_local(disks: list[Disk], sort: ServerType) -> None:
+    """Refuse more local storage than a server type has."""
+    total = sum(local_size(disk) for disk in disks)
+    if total > sort.local * GB:
+        words = f"total size of local volumes must be between 0 and {sort.local} GB"
+        raise errors.invalid(("volumes", "constraint", words))
+
+
+def local_size(disk: Disk) -> int:
+    """Return how much local storage a disk takes."""
+    if disk.found:
+        return disk.found.size if disk.found.kind == "l_ssd" else 0
+    return disk.size if disk.kind == "l_ssd" else 0
+
+
+def furnish(estate: Estate, server: Server, disks: list[Disk]) -> None:
+    """Make the disks and attach them; volumes made here have no tags, whatever the server has."""
+    for disk in disks:
+        volume = disk.found or made(estate, server, disk)
+        server.boot_slots[disk.slot] = disk.boot
+        attach(estate, server, disk.slot, volume)
+
+
+def made(estate: Estate, server: Server, disk: Disk) -> Volume:
+    """Make one volume."""
+    whose = server.owner
+    if disk.kind != "sbs_volume":
+        return local_volumes.new_local(estate, whose, disk.name, disk.kind, disk.size)
+    volume = volumes.new_volume(estate, whose, disk.name, disk.size)
+    volume.snapshot_id = disk.snapshot_id or (server.image and server.image.root_id) or None
+    volume.status = "available"
+    return volume
+
+
+def attach(estate: Estate, server: Server, slot: str, volume: Volume) -> None:
+    """Put a free volume into a slot of a server."""
+    server.volumes[slot] = volume
+    if isinstance(volume, LocalVolume):
+        local_volumes.attach(estate, volume, server)
+    else:
+        volumes.attach(estate, volume, server)
+
+
+def hot_attach(estate: Estate, server: Server, slot: str, volume: Volume) -> None:
+    """Put a volume into a slot of a server that exists: it is busy for a moment."""
+    attach(estate, server, slot, volume)
+    if not isinstance(volume, LocalVolume):
+        volume.attaching = True
+        estate.after(estate.lasts("volume.attach"), partial(attached, server, slot, volume))
+
+
+def attached(server: Server, slot: str, volume: Volume) -> None:
+    """End the attaching of a volume that is still there."""
+    if server.volumes.get(slot) is volume and not isinstance(volume, LocalVolume):
+        volume.attaching = False
+        server.wire = None

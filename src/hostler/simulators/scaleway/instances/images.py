@@ -1,0 +1,317 @@
+"""Images and snapshots of the Instance API, the marketplace, and what a label stands for."""
+
+from functools import partial
+
+from hostler.simulators.scaleway.api.bodies import image_body
+from hostler.simulators.scaleway.api.checks import object_of, owner, tags_of, text_of
+from hostler.simulators.scaleway.api.pages import (
+    INSTANCE,
+    NEWER,
+    lagging,
+    listing,
+    matching,
+    page_of,
+    paged,
+    window,
+)
+from hostler.simulators.scaleway.api.route import Route
+from hostler.simulators.scaleway.state import errors
+from hostler.simulators.scaleway.state.calls import Answer, Call
+from hostler.simulators.scaleway.state.catalogue import (
+    ARCHS,
+    PUBLIC_IMAGES,
+    ServerType,
+    image_id,
+    types_of,
+)
+from hostler.simulators.scaleway.state.inventory import SCALEWAY, Estate
+from hostler.simulators.scaleway.state.records import (
+    BlockVolume,
+    Image,
+    LocalVolume,
+    Owner,
+    Server,
+    Snapshot,
+    State,
+)
+
+IMAGES = "/instance/v1/zones/*/images"
+SNAPSHOTS = "/instance/v1/zones/*/snapshots"
+MARKET = "/marketplace/v2"
+
+
+def resolve(estate: Estate, call: Call, sort: ServerType) -> Image | None:
+    """Return the image that a server's body names, by id or by label; None where it names none."""
+    name = text_of(call.body, "image")
+    if not name:
+        return None
+    image = estate.peek(estate.images, call, name)
+    if image is None and "-" not in name:
+        image = by_label(estate, call, name, sort)
+    if image is None:
+        raise errors.not_found("instance_image", name)
+    if image.arch != sort.arch:
+        words = f"image architecture {image.arch} does not fit {sort.name}"
+        raise errors.invalid(("image", "constraint", words))
+    return image
+
+
+def by_label(estate: Estate, call: Call, label: str, sort: ServerType) -> Image | None:
+    """Return the image of a label that fits the type and the root volume that is asked for."""
+    root = object_of(object_of(call.body, "volumes"), "0")
+    local = text_of(root, "volume_type") == "l_ssd"
+    kind = "instance_local" if local else "instance_sbs"
+    return estate.images.get(image_id(call.place, label, sort.arch, kind))
+
+
+def image_get(estate: Estate, call: Call) -> Answer:
+    """Show an image."""
+    image = estate.find(estate.images, call, call.names[0], "instance_image")
+    return Answer(200, {"image": image_body(estate, image)}, subject=image)
+
+
+def image_list(estate: Estate, call: Call) -> Answer:
+    """List the public images of a zone and one's own."""
+    keep, arch = matching(call), call.choice("arch")
+    visible = (call.organization, SCALEWAY)
+    items = [
+        image
+        for image in estate.images.within(call.place)
+        if image.organization in visible and keep(image) and arch in ("", image.arch)
+    ]
+    if call.struck:
+        items = lagging(estate, call, estate.images, keep, items)
+    return page_of(estate, call, items, partial(image_body, estate), INSTANCE.of("images"))
+
+
+def image_create(estate: Estate, call: Call) -> Answer:
+    """Make an image of a snapshot."""
+    root = text_of(call.body, "root_volume")
+    snapshot = estate.peek(estate.snapshots, call, root)
+    snapshot = snapshot or estate.find(estate.block_snapshots, call, root, "instance_snapshot")
+    arch = text_of(call.body, "arch") or ARCHS[0]
+    if arch not in ARCHS:
+        raise errors.invalid(("arch", "constraint", "not a valid value"))
+    name = text_of(call.body, "name") or f"img-{root[:8]}"
+    image = new_image(estate, owner(call), name, snapshot)
+    image.arch, image.tags = arch, tags_of(call.body)
+    return Answer(201, {"image": image_body(estate, image)}, subject=image)
+
+
+def new_image(estate: Estate, whose: Owner, name: str, root: Snapshot) -> Image:
+    """Make a private image."""
+    image = Image(
+        id=estate.new_id(),
+        zone=whose.zone,
+        name=name,
+        organization=whose.organization,
+        project=whose.project,
+        created=estate.now,
+        modified=estate.now,
+        arch=ARCHS[0],
+        root_id=root.id,
+        root_type="sbs_snapshot" if root.kind == "sbs" else root.kind,
+        root_size=root.size,
+        public=False,
+    )
+    estate.images.put(image)
+    estate.ledger.open("image", image, 0.0, estate.now)
+    return image
+
+
+def image_delete(estate: Estate, call: Call) -> Answer:
+    """Delete an image of one's own; its snapshots stay."""
+    image = estate.find(estate.images, call, call.names[0], "instance_image")
+    if image.public:
+        raise errors.forbidden("write", "image")
+    estate.images.drop(image, estate.now)
+    return Answer(204, subject=image)
+
+
+def snapshot_body(estate: Estate, snapshot: Snapshot) -> dict[str, object]:
+    """Return the body of a snapshot of a local volume."""
+    base = {"id": snapshot.volume_id, "name": snapshot.volume_name}
+    return {
+        "id": snapshot.id,
+        "name": snapshot.name,
+        "organization": snapshot.organization,
+        "project": snapshot.project,
+        "tags": snapshot.tags,
+        "volume_type": snapshot.kind,
+        "size": snapshot.size,
+        "state": snapshot.state,
+        "base_volume": base if snapshot.volume_id else None,
+        "creation_date": estate.date(snapshot.created),
+        "modification_date": estate.date(snapshot.modified),
+        "error_reason": None,
+        "zone": snapshot.zone,
+    }
+
+
+def snap(estate: Estate, volume: LocalVolume | BlockVolume, name: str) -> Snapshot:
+    """Take a snapshot of a volume; of one at work it takes its time."""
+    block = isinstance(volume, BlockVolume)
+    hot = not block and volume.server is not None and volume.server.state == State.RUNNING
+    snapshot = Snapshot(
+        id=estate.new_id(),
+        zone=volume.zone,
+        name=name,
+        organization=volume.organization,
+        project=volume.project,
+        created=estate.now,
+        modified=estate.now,
+        kind="sbs" if block else volume.kind,
+        size=volume.size,
+        state="snapshotting" if hot else "available",
+        volume_id=volume.id,
+        volume_name=volume.name,
+    )
+    (estate.block_snapshots if block else estate.snapshots).put(snapshot)
+    estate.ledger.open("snapshot", snapshot, 0.0, estate.now)
+    if hot and isinstance(volume, LocalVolume):
+        shoot(estate, volume, snapshot)
+    return snapshot
+
+
+def shoot(estate: Estate, volume: LocalVolume, snapshot: Snapshot) -> None:
+    """Keep a volume busy until its snapshot is there."""
+    busy(volume, "snapshotting")
+
+    def done() -> None:
+        snapshot.state = "available"
+        if volume.state == "snapshotting":
+            busy(volume, "available")
+
+    estate.after(estate.lasts("snapshot.hot"), done)
+
+
+def busy(volume: LocalVolume, state: str) -> None:
+    """Put a volume in a state, which its server shows, too."""
+    volume.state = state
+    if volume.server:
+        volume.server.wire = None
+
+
+def snapshot_create(estate: Estate, call: Call) -> Answer:
+    """Take a snapshot of a local volume."""
+    volume_id = text_of(call.body, "volume_id")
+    volume = estate.find(estate.locals, call, volume_id, "instance_volume")
+    if volume.busy:
+        raise errors.transient("instance_volume", volume.id, volume.state)
+    snapshot = snap(estate, volume, text_of(call.body, "name") or f"snap-{volume.name}")
+    snapshot.tags = tags_of(call.body)
+    task = {
+        "id": estate.new_id(),
+        "description": "volume_snapshot",
+        "status": "pending",
+        "href_from": "/snapshots",
+        "href_result": f"snapshots/{snapshot.id}",
+        "started_at": estate.date(estate.now),
+        "terminated_at": None,
+        "progress": 0,
+        "zone": snapshot.zone,
+    }
+    body = {"snapshot": snapshot_body(estate, snapshot), "task": task}
+    return Answer(201, body, subject=snapshot)
+
+
+def snapshot_get(estate: Estate, call: Call) -> Answer:
+    """Show a snapshot."""
+    found = estate.find(estate.snapshots, call, call.names[0], "instance_snapshot")
+    return Answer(200, {"snapshot": snapshot_body(estate, found)}, subject=found)
+
+
+def snapshot_list(estate: Estate, call: Call) -> Answer:
+    """List snapshots of local volumes."""
+    items = listing(estate, call, estate.snapshots, matching(call), newest_first=True)
+    return page_of(estate, call, items, partial(snapshot_body, estate), INSTANCE.of("snapshots"))
+
+
+def snapshot_delete(estate: Estate, call: Call) -> Answer:
+    """Delete a snapshot."""
+    found = estate.find(estate.snapshots, call, call.names[0], "instance_snapshot")
+    estate.snapshots.drop(found, estate.now)
+    return Answer(204, subject=found)
+
+
+def backup(estate: Estate, server: Server, call: Call) -> str | None:
+    """Make an image of a server and snapshots of its volumes; return where the image is."""
+    shots = [snap(estate, volume, f"snap-{server.name}") for volume in server.volumes.values()]
+    name = text_of(call.body, "name") or f"img-{server.name}"
+    if not shots:
+        raise errors.invalid(("volumes", "required", "the server has no volume"))
+    whose = server.owner
+    image = new_image(estate, whose, name, shots[0])
+    image.arch, image.from_server = server.arch, server.id
+    return f"images/{image.id}"
+
+
+def local_images(_estate: Estate, call: Call) -> Answer:
+    """Show which images a label stands for in a zone."""
+    label, zone = call.text("image_label"), call.text("zone") or "fr-par-1"
+    if label and label not in {public.label for public in PUBLIC_IMAGES}:
+        raise errors.not_found("MarketplaceImage", label)
+    kinds = [call.choice("type")] if call.choice("type") else ["instance_local", "instance_sbs"]
+    archs = [call.choice("arch")] if call.choice("arch") else list(ARCHS)
+    found = [
+        local_image(zone, public.label, arch, kind)
+        for public in PUBLIC_IMAGES
+        for kind in kinds
+        for arch in archs
+        if label in ("", public.label)
+    ]
+    start, size = window(call, NEWER)
+    return paged(call, {"local_images": found[start : start + size]}, len(found), NEWER)
+
+
+def local_image(zone: str, label: str, arch: str, kind: str) -> dict[str, object]:
+    """Return the body of an image of the marketplace in a zone."""
+    local = kind == "instance_local"
+    fitting = [
+        sort.name
+        for sort in types_of(zone).values()
+        if sort.arch == arch and (sort.local or not local)
+    ]
+    return {
+        "id": image_id(zone, label, arch, kind),
+        "arch": arch,
+        "zone": zone,
+        "compatible_commercial_types": fitting,
+        "label": label,
+        "type": kind,
+    }
+
+
+def market_images(estate: Estate, call: Call) -> Answer:
+    """List what the marketplace has."""
+    date = estate.zulu(0.0)
+    found: list[object] = [
+        {
+            "id": image_id("", public.label, "", ""),
+            "name": public.name,
+            "description": public.name,
+            "logo": "",
+            "categories": ["distribution"],
+            "label": public.label,
+            "created_at": date,
+            "updated_at": date,
+            "valid_until": None,
+        }
+        for public in PUBLIC_IMAGES
+    ]
+    start, size = window(call, NEWER)
+    return paged(call, {"images": found[start : start + size]}, len(found), NEWER)
+
+
+ROUTES = (
+    Route("image.list", "GET", IMAGES, image_list),
+    Route("image.create", "POST", IMAGES, image_create),
+    Route("image.get", "GET", IMAGES + "/*", image_get),
+    Route("image.delete", "DELETE", IMAGES + "/*", image_delete),
+    Route("snapshot.list", "GET", SNAPSHOTS, snapshot_list),
+    Route("snapshot.create", "POST", SNAPSHOTS, snapshot_create),
+    Route("snapshot.get", "GET", SNAPSHOTS + "/*", snapshot_get),
+    Route("snapshot.delete", "DELETE", SNAPSHOTS + "/*", snapshot_delete),
+    Route("local_image.list", "GET", MARKET + "/local-images", local_images, public=True),
+    Route("market_image.list", "GET", MARKET + "/images", market_images, public=True),
+)

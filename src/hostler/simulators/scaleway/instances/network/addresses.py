@@ -1,0 +1,220 @@
+"""Flexible IPs: made, attached, moved and given back, as `/instance/v1/…/ips` does it."""
+
+from collections.abc import Callable
+from functools import partial
+
+from hostler.simulators.scaleway.api.checks import check_quota, choice_of, owner, tags_of, text_of
+from hostler.simulators.scaleway.api.pages import INSTANCE, listing, matching, page_of
+from hostler.simulators.scaleway.api.route import Route
+from hostler.simulators.scaleway.state import errors
+from hostler.simulators.scaleway.state.calls import Answer, Call
+from hostler.simulators.scaleway.state.catalogue import IPV4_PER_HOUR
+from hostler.simulators.scaleway.state.inventory import Estate, touch
+from hostler.simulators.scaleway.state.records import Address, Owner, Server, State
+
+PATH = "/instance/v1/zones/*/ips"
+KINDS = ("routed_ipv4", "routed_ipv6")
+MOST = 5  # of each family on a server
+
+
+def address_body(address: Address) -> dict[str, object]:
+    """Return the body of an address: of IPv6 only the prefix is known here."""
+    six = address.kind == "routed_ipv6"
+    server = address.server
+    return {
+        "id": address.id,
+        "address": None if six else address.ip,
+        "prefix": f"{address.ip}/64" if six else None,
+        "reverse": address.reverse,
+        "server": {"id": server.id, "name": server.name} if server else None,
+        "organization": address.organization,
+        "project": address.project,
+        "zone": address.zone,
+        "type": address.kind,
+        "state": address.state,
+        "tags": address.tags,
+        "ipam_id": address.ipam_id,
+    }
+
+
+def create(estate: Estate, call: Call) -> Answer:
+    """Make an address, attached if a server is named."""
+    body = call.body
+    kind = choice_of(body, "type") or "routed_ipv4"
+    if kind not in KINDS:
+        raise errors.invalid(("type", "constraint", "must be one of routed_ipv4, routed_ipv6"))
+    whose = owner(call)
+    check_quota(estate, whose.organization, "ips", estate.options.quotas.get("ips"))
+    server_id = text_of(body, "server")
+    server = estate.server(call, server_id) if server_id else None
+    address = new_address(estate, kind, whose)
+    address.tags = tags_of(body)
+    estate.addresses.put(address)
+    estate.newborn.append(address)
+    estate.count(whose.organization, "ips", 1)
+    rate = IPV4_PER_HOUR / 3600 if kind == "routed_ipv4" else 0.0
+    estate.ledger.open("address", address, rate, estate.now)
+    if server:
+        attach(estate, address, server)
+    location = (("Location", f"/ips/{address.id}"),)
+    return Answer(201, {"ip": address_body(address)}, location, subject=address)
+
+
+def new_address(estate: Estate, kind: str, whose: Owner, *, dynamic: bool = False) -> Address:
+    """Return a new address that nobody holds and no list shows yet."""
+    nets = estate.networks
+    return Address(
+        id=estate.new_id(),
+        zone=whose.zone,
+        name="",
+        organization=whose.organization,
+        project=whose.project,
+        created=estate.now,
+        modified=estate.now,
+        listed_from=estate.listed_from(),
+        kind=kind,
+        ip=nets.prefix() if kind == "routed_ipv6" else nets.ipv4(),
+        ipam_id=estate.new_id(),
+        dynamic=dynamic,
+    )
+
+
+def find(estate: Estate, call: Call) -> Address:
+    """Return the address that a path names, by its id or by the IPv4 address itself."""
+    name = call.names[0]
+    if "." not in name:
+        return estate.find(estate.addresses, call, name, "instance_ip")
+    for address in estate.addresses.within(call.place):
+        if address.ip == name and address.organization == call.organization:
+            return address
+    raise errors.not_found("instance_ip", f"{name}/32")
+
+
+def get(estate: Estate, call: Call) -> Answer:
+    """Show an address."""
+    address = find(estate, call)
+    return Answer(200, {"ip": address_body(address)}, subject=address)
+
+
+def list_all(estate: Estate, call: Call) -> Answer:
+    """List addresses; `name` is a part of the address."""
+    keep = matching(call)
+    part, kind = call.text("name"), call.choice("type")
+
+    def wanted(address: Address) -> bool:
+        return (not part or part in address.ip) and (not kind or address.kind == kind)
+
+    def kept(address: Address) -> bool:
+        return keep(address) and wanted(address)
+
+    chosen: Callable[[Address], bool] = kept
+    items = listing(estate, call, estate.addresses, chosen, newest_first=True)
+    return page_of(estate, call, items, address_body, INSTANCE.of("ips"))
+
+
+def update(estate: Estate, call: Call) -> Answer:
+    """Attach, detach or move an address, and change its tags and its reverse name."""
+    address, body = find(estate, call), call.body
+    if "server" in body:
+        server_id = text_of(body, "server")
+        server = estate.server(call, server_id) if server_id else None
+        move(estate, address, server)
+    if "tags" in body:
+        address.tags = tags_of(body)
+    if "reverse" in body:
+        address.reverse = text_of(body, "reverse") or None
+    address.modified = estate.now
+    if address.server:
+        touch(estate, address.server)
+    return Answer(200, {"ip": address_body(address)}, subject=address)
+
+
+def delete(estate: Estate, call: Call) -> Answer:
+    """Give an address back, also one that is attached: its server shows it no more."""
+    address = find(estate, call)
+    remove(estate, address)
+    return Answer(204, subject=address)
+
+
+def remove(estate: Estate, address: Address) -> None:
+    """Take an address out of the world."""
+    detach(estate, address)
+    estate.addresses.drop(address, estate.now)
+    estate.count(address.organization, "ips", -1)
+    estate.networks.free(address.ip)
+
+
+def move(estate: Estate, address: Address, server: Server | None) -> None:
+    """Attach an address to another server, or to none."""
+    if address.server is server:
+        return
+    if server:
+        check_room(server, [*server.addresses, address])
+    detach(estate, address)
+    if server:
+        attach(estate, address, server)
+
+
+def check_room(server: Server, addresses: list[Address]) -> None:
+    """Refuse more addresses of one family than a server can have."""
+    for kind in KINDS:
+        if sum(1 for address in addresses if address.kind == kind) > MOST:
+            words = f"server {server.name} may have {MOST} addresses of {kind}"
+            raise errors.invalid(("public_ips", "constraint", words))
+
+
+def attach(estate: Estate, address: Address, server: Server) -> None:
+    """Attach a free address; on a server that is up it is pending for a moment."""
+    address.server = server
+    server.addresses.append(address)
+    address.state = "attached"
+    if server.state in (State.RUNNING, State.STARTING):
+        address.state = "pending"
+        settle = partial(settled, estate, address, server)
+        estate.after(estate.lasts("address.attach"), settle)
+    touch(estate, server)
+    announce(estate, server)
+
+
+def settled(estate: Estate, address: Address, server: Server) -> None:
+    """End the pending state of an address that is still where it was."""
+    if address.server is server and address.state == "pending":
+        address.state = "attached"
+        touch(estate, server)
+
+
+def detach(estate: Estate, address: Address) -> None:
+    """Free an address."""
+    server = address.server
+    address.state, address.server = "detached", None
+    if server:
+        silence(estate, server)
+        server.addresses.remove(address)
+        touch(estate, server)
+        announce(estate, server)
+
+
+def announce(estate: Estate, server: Server) -> None:
+    """Let the guest of a server, if it is up, be heard at all IPv4 addresses of it."""
+    if not server.guest_up:
+        return
+    for address in server.addresses:
+        if address.kind == "routed_ipv4":
+            estate.guests[address.ip] = server.id
+    estate.guests_changed += 1
+
+
+def silence(estate: Estate, server: Server) -> None:
+    """Let nobody be heard at the addresses of a server."""
+    for address in server.addresses:
+        if estate.guests.pop(address.ip, None):
+            estate.guests_changed += 1
+
+
+ROUTES = (
+    Route("ip.list", "GET", PATH, list_all),
+    Route("ip.create", "POST", PATH, create),
+    Route("ip.get", "GET", PATH + "/*", get),
+    Route("ip.update", "PATCH", PATH + "/*", update),
+    Route("ip.delete", "DELETE", PATH + "/*", delete),
+)

@@ -1,0 +1,214 @@
+"""Security groups and their rules, whose list says no total."""
+
+from functools import partial
+
+from hostler.simulators.scaleway.api.checks import owner, tags_of, text_of
+from hostler.simulators.scaleway.api.pages import INSTANCE, listing, matching, page_of, window
+from hostler.simulators.scaleway.api.route import Route
+from hostler.simulators.scaleway.state import errors
+from hostler.simulators.scaleway.state.calls import Answer, Body, Call
+from hostler.simulators.scaleway.state.inventory import Estate, touch
+from hostler.simulators.scaleway.state.records import Owner, SecurityGroup, SecurityRule
+
+PATH = "/instance/v1/zones/*/security_groups"
+RESOURCE = "instance_security_group"
+DEFAULTS: dict[str, object] = {
+    "description": "",
+    "enable_default_security": True,
+    "inbound_default_policy": "accept",
+    "outbound_default_policy": "accept",
+    "stateful": True,
+}
+RULE: dict[str, object] = {
+    "protocol": "TCP",
+    "direction": "inbound",
+    "action": "accept",
+    "ip_range": "0.0.0.0/0",
+    "dest_port_from": None,
+    "dest_port_to": None,
+    "position": 1,
+    "editable": True,
+}
+
+
+def default_group(estate: Estate, whose: Owner) -> SecurityGroup:
+    """Return the default group of a project in a zone, which is made when first needed."""
+    for group in estate.groups.within(whose.zone):
+        if group.default and group.owner == whose:
+            return group
+    group = new_group(estate, whose, "Default security group")
+    group.default = True
+    return group
+
+
+def new_group(estate: Estate, whose: Owner, name: str) -> SecurityGroup:
+    """Make a group without rules."""
+    group = SecurityGroup(
+        id=estate.new_id(),
+        zone=whose.zone,
+        name=name,
+        organization=whose.organization,
+        project=whose.project,
+        created=estate.now,
+        modified=estate.now,
+        fields=dict(DEFAULTS),
+    )
+    estate.groups.put(group)
+    estate.ledger.open("security_group", group, 0.0, estate.now)
+    return group
+
+
+def body_of(estate: Estate, group: SecurityGroup) -> dict[str, object]:
+    """Return the body of a group."""
+    users = [server for server in estate.servers.within(group.zone) if owns(server, group)]
+    return {
+        "id": group.id,
+        "name": group.name,
+        **group.fields,
+        "organization": group.organization,
+        "project": group.project,
+        "tags": group.tags,
+        "organization_default": group.default,
+        "project_default": group.default,
+        "creation_date": estate.date(group.created),
+        "modification_date": estate.date(group.modified),
+        "servers": [{"id": server.id, "name": server.name} for server in users],
+        "state": "available",
+        "zone": group.zone,
+    }
+
+
+def owns(server: object, group: SecurityGroup) -> bool:
+    """Tell if a server is in a group."""
+    return getattr(server, "security_group", None) is group
+
+
+def find(estate: Estate, call: Call) -> SecurityGroup:
+    """Return the group that a path names."""
+    return estate.find(estate.groups, call, call.names[0], RESOURCE)
+
+
+def list_all(estate: Estate, call: Call) -> Answer:
+    """List groups; the project that asks has at least its default one."""
+    default_group(
+        estate, Owner(call.place, call.organization, call.text("project") or call.project)
+    )
+    items = listing(estate, call, estate.groups, matching(call))
+    return page_of(estate, call, items, partial(body_of, estate), INSTANCE.of("security_groups"))
+
+
+def create(estate: Estate, call: Call) -> Answer:
+    """Make a group."""
+    name = text_of(call.body, "name")
+    if not name:
+        raise errors.invalid(("name", "required", ""))
+    group = new_group(estate, owner(call), name)
+    fill(group, call.body)
+    return Answer(201, {"security_group": body_of(estate, group)}, subject=group)
+
+
+def fill(group: SecurityGroup, body: Body) -> None:
+    """Take over what a body says."""
+    group.name = text_of(body, "name") or group.name
+    if body.get("tags") is not None:
+        group.tags = tags_of(body)
+    for name in DEFAULTS:
+        if body.get(name) is not None:
+            group.fields[name] = body[name]
+
+
+def get(estate: Estate, call: Call) -> Answer:
+    """Show a group."""
+    group = find(estate, call)
+    return Answer(200, {"security_group": body_of(estate, group)}, subject=group)
+
+
+def update(estate: Estate, call: Call) -> Answer:
+    """Change a group."""
+    group = find(estate, call)
+    fill(group, call.body)
+    group.modified = estate.now
+    for server in estate.servers.within(call.place):
+        if owns(server, group):
+            touch(estate, server)
+    return Answer(200, {"security_group": body_of(estate, group)}, subject=group)
+
+
+def delete(estate: Estate, call: Call) -> Answer:
+    """Delete a group that no server is in."""
+    group = find(estate, call)
+    if any(owns(server, group) for server in estate.servers.within(call.place)):
+        raise errors.conflict("Group is in use. You cannot delete it.")
+    estate.groups.drop(group, estate.now)
+    return Answer(204, subject=group)
+
+
+def rule_body(group: SecurityGroup, rule: SecurityRule) -> dict[str, object]:
+    """Return the body of a rule."""
+    return {"id": rule.id, **rule.fields, "zone": group.zone}
+
+
+def rule_list(estate: Estate, call: Call) -> Answer:
+    """List rules. No header says how many there are."""
+    group = find(estate, call)
+    start, size = window(call, INSTANCE)
+    rules = [rule_body(group, rule) for rule in group.rules.values()][start : start + size]
+    return Answer(200, {"rules": rules}, subject=group)
+
+
+def rule_fields(body: Body, old: dict[str, object]) -> dict[str, object]:
+    """Return the fields of a rule after a body has been taken over."""
+    return {name: body[name] if body.get(name) is not None else old[name] for name in RULE}
+
+
+def rule_create(estate: Estate, call: Call) -> Answer:
+    """Add a rule."""
+    group = find(estate, call)
+    fields = rule_fields(call.body, {**RULE, "position": len(group.rules) + 1})
+    rule = SecurityRule(id=estate.new_id(), fields=fields)
+    group.rules[rule.id] = rule
+    return Answer(201, {"rule": rule_body(group, rule)}, subject=group)
+
+
+def rule_find(group: SecurityGroup, call: Call) -> SecurityRule:
+    """Return the rule that a path names."""
+    rule = group.rules.get(call.names[1])
+    if rule is None:
+        raise errors.not_found("instance_security_group_rule", call.names[1])
+    return rule
+
+
+def rule_get(estate: Estate, call: Call) -> Answer:
+    """Show a rule."""
+    group = find(estate, call)
+    return Answer(200, {"rule": rule_body(group, rule_find(group, call))}, subject=group)
+
+
+def rule_update(estate: Estate, call: Call) -> Answer:
+    """Change a rule."""
+    group = find(estate, call)
+    rule = rule_find(group, call)
+    rule.fields = rule_fields(call.body, rule.fields)
+    return Answer(200, {"rule": rule_body(group, rule)}, subject=group)
+
+
+def rule_delete(estate: Estate, call: Call) -> Answer:
+    """Remove a rule."""
+    group = find(estate, call)
+    del group.rules[rule_find(group, call).id]
+    return Answer(204, subject=group)
+
+
+RULES = PATH + "/*/rules"
+ROUTES = (
+    Route("security_group.list", "GET", PATH, list_all),
+    Route("security_group.create", "POST", PATH, create),
+    Route("security_group.get", "GET", PATH + "/*", get),
+    Route("security_group.update", "PATCH", PATH + "/*", update),
+    Route("security_group.delete", "DELETE", PATH + "/*", delete),
+    Route("security_rule.list", "GET", RULES, rule_list),
+    Route("security_rule.create", "POST", RULES, rule_create),
+    Route("security_rule.get", "GET", RULES + "/*", rule_get),
+    Route("security_rule.update", "PATCH", RULES + "/*", rule_update),
+    Route("security_rule.delete", "DELETE", RULES + "/*", rule_delete),
+)

@@ -1,0 +1,233 @@
+"""Private networks, servers' cards in them, and addresses in IPAM, which come a little later."""
+
+from collections.abc import Callable
+from functools import partial
+
+from hostler.simulators.scaleway.api.bodies import nic_body
+from hostler.simulators.scaleway.api.checks import tags_of, text_of
+from hostler.simulators.scaleway.api.pages import INSTANCE, NEWER, page_of
+from hostler.simulators.scaleway.api.route import Route
+from hostler.simulators.scaleway.state import errors
+from hostler.simulators.scaleway.state.calls import Answer, Call
+from hostler.simulators.scaleway.state.inventory import Estate, touch
+from hostler.simulators.scaleway.state.mac_records import Attachment
+from hostler.simulators.scaleway.state.records import Nic, Server
+
+PATH = "/instance/v1/zones/*/servers/*/private_nics"
+MOST = 8
+MAC_NIC = "apple_silicon_private_nic"
+Make = Callable[[], dict[str, object]]
+NOWHERE = "00000000-0000-0000-0000-000000000000"
+"""Networks are not made here: each id names one, but for this one."""
+
+
+def create(estate: Estate, call: Call) -> Answer:
+    """Give a server a card in a private network; it is available at once."""
+    server, network = estate.server(call), text_of(call.body, "private_network_id")
+    if not network:
+        raise errors.invalid(("private_network_id", "required", ""))
+    check_network(network)
+    if len(server.nics) >= MOST:
+        raise errors.quota(estate.generation(), "private_nics", MOST, MOST, server.organization)
+    if any(nic.network_id == network for nic in server.nics.values()):
+        words = "the server has a card in this private network"
+        raise errors.invalid(("private_network_id", "constraint", words))
+    nic = new_nic(estate, server, network)
+    nic.tags = tags_of(call.body)
+    server.nics[nic.id] = nic
+    touch(estate, server)
+    return Answer(201, {"private_nic": nic_body(estate, nic)}, subject=nic)
+
+
+def check_network(network: str) -> None:
+    """Refuse a network that is not there."""
+    if network == NOWHERE:
+        raise errors.not_found("private_network", network)
+
+
+def new_nic(estate: Estate, server: Server, network: str) -> Nic:
+    """Make a card."""
+    mac = estate.networks.card("02:00:00")
+    lag = estate.dice.uniform(0.0, estate.options.ipam_lag)
+    nic = Nic(
+        id=estate.new_id(),
+        zone=server.zone,
+        name="",
+        organization=server.organization,
+        project=server.project,
+        created=estate.now,
+        modified=estate.now,
+        server=server,
+        network_id=network,
+        mac=mac,
+        ipam_from=estate.now + lag,
+        ipam_ids=(estate.new_id(), estate.new_id()),
+        addresses=estate.networks.private(),
+    )
+    estate.nics.put(nic)
+    estate.ledger.open("private_nic", nic, 0.0, estate.now)
+    return nic
+
+
+def find(estate: Estate, call: Call) -> Nic:
+    """Return the card that a path names."""
+    nic = estate.server(call).nics.get(call.names[1])
+    if nic is None:
+        raise errors.not_found("instance_private_nic", call.names[1])
+    return nic
+
+
+def list_all(estate: Estate, call: Call) -> Answer:
+    """List the cards of a server."""
+    wire = partial(nic_body, estate)
+    items = list(estate.server(call).nics.values())
+    return page_of(estate, call, items, wire, INSTANCE.of("private_nics"))
+
+
+def get(estate: Estate, call: Call) -> Answer:
+    """Show a card."""
+    nic = find(estate, call)
+    return Answer(200, {"private_nic": nic_body(estate, nic)}, subject=nic)
+
+
+def update(estate: Estate, call: Call) -> Answer:
+    """Change the tags of a card."""
+    nic = find(estate, call)
+    if call.body.get("tags") is not None:
+        nic.tags = tags_of(call.body)
+    touch(estate, nic.server)
+    return Answer(200, {"private_nic": nic_body(estate, nic)}, subject=nic)
+
+
+def delete(estate: Estate, call: Call) -> Answer:
+    """Take a card from its server."""
+    nic = find(estate, call)
+    del nic.server.nics[nic.id]
+    estate.nics.drop(nic, estate.now)
+    touch(estate, nic.server)
+    return Answer(204, subject=nic)
+
+
+def network_get(estate: Estate, call: Call) -> Answer:
+    """Show a network, as far as a client must be able to read it."""
+    (network,) = call.names
+    check_network(network)
+    body: dict[str, object] = {
+        "id": network,
+        "name": f"network {network[:8]}",
+        "organization_id": call.organization,
+        "project_id": call.project,
+        "region": call.place,
+        "tags": [],
+        "created_at": estate.zulu(0.0),
+        "updated_at": estate.zulu(0.0),
+        "subnets": [],
+        "vpc_id": NOWHERE,
+        "dhcp_enabled": True,
+        "default_route_propagation_enabled": False,
+    }
+    return Answer(200, body)
+
+
+def ipam_list(estate: Estate, call: Call) -> Answer:
+    """List the private addresses of a region, without those that are too new to be known."""
+    wanted, kind = call.text("resource_id"), call.choice("resource_type")
+    network, ipv6 = call.text("private_network_id"), call.text("is_ipv6").lower()
+    cards = [
+        nic
+        for nic in estate.nics
+        if nic.zone.startswith(call.place + "-")
+        and nic.organization == call.organization
+        and nic.ipam_from <= estate.now
+        and wanted in ("", nic.id)
+        and kind in ("", "instance_private_nic")
+        and network in ("", nic.network_id)
+    ]
+    items = [
+        partial(ipam_body, estate, call.place, nic, six)
+        for nic in cards
+        for six in (0, 1)
+        if ipv6 in ("", ("false", "true")[six])
+    ]
+    return page_of(estate, call, [*items, *of_macs(estate, call)], made, NEWER.of("ips"))
+
+
+def of_macs(estate: Estate, call: Call) -> list[Make]:
+    """Return the private addresses of Macs that a list asks for; they are all IPv4."""
+    wanted, kind = call.text("resource_id"), call.choice("resource_type")
+    network, ipv6 = call.text("private_network_id"), call.text("is_ipv6").lower()
+    if kind not in ("", MAC_NIC) or ipv6 == "true":
+        return []
+    return [
+        partial(ipam_body_of_mac, estate, call.place, one, ipam_id)
+        for one in estate.attachments
+        if one.zone.startswith(call.place + "-")
+        and one.organization == call.organization
+        and wanted in ("", one.id)
+        and network in ("", one.network_id)
+        for ipam_id in (one.ipam_ids if one.status == "attached" else ())
+    ]
+
+
+def made(make: Make) -> dict[str, object]:
+    """Return a body, which is made only for the page that is sent."""
+    return make()
+
+
+def ipam_body_of_mac(
+    estate: Estate, region: str, attachment: Attachment, ipam_id: str
+) -> dict[str, object]:
+    """Return the body of a Mac's private address."""
+    return {
+        "id": ipam_id,
+        "address": attachment.address,
+        "project_id": attachment.project,
+        "is_ipv6": False,
+        "created_at": estate.zulu(attachment.created),
+        "updated_at": estate.zulu(attachment.modified),
+        "source": {"private_network_id": attachment.network_id},
+        "resource": {
+            "type": MAC_NIC,
+            "id": attachment.id,
+            "mac_address": attachment.card,
+            "name": attachment.mac.name,
+        },
+        "tags": [],
+        "reverses": [],
+        "region": region,
+        "zone": None,
+    }
+
+
+def ipam_body(estate: Estate, region: str, nic: Nic, six: int) -> dict[str, object]:
+    """Return the body of a private address: a CIDR string."""
+    return {
+        "id": nic.ipam_ids[six],
+        "address": nic.addresses[six],
+        "project_id": nic.project,
+        "is_ipv6": bool(six),
+        "created_at": estate.zulu(nic.created),
+        "updated_at": estate.zulu(nic.modified),
+        "source": {"private_network_id": nic.network_id},
+        "resource": {
+            "type": "instance_private_nic",
+            "id": nic.id,
+            "mac_address": nic.mac,
+            "name": nic.server.name,
+        },
+        "tags": nic.tags,
+        "reverses": [],
+        "region": region,
+        "zone": None,
+    }
+
+
+ROUTES = (
+    Route("nic.list", "GET", PATH, list_all),
+    Route("nic.create", "POST", PATH, create),
+    Route("nic.get", "GET", PATH + "/*", get),
+    Route("nic.update", "PATCH", PATH + "/*", update),
+    Route("nic.delete", "DELETE", PATH + "/*", delete),
+    Route("network.get", "GET", "/vpc/v2/regions/*/private-networks/*", network_get),
+    Route("ipam.list", "GET", "/ipam/v1/regions/*/ips", ipam_list),
+)

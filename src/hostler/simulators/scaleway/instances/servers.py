@@ -1,0 +1,201 @@
+"""Servers: made, listed, shown and deleted, as `/instance/v1/…/servers` does it."""
+
+from collections.abc import Callable
+from functools import partial
+
+from hostler.simulators.scaleway.api.bodies import server_wire
+from hostler.simulators.scaleway.api.checks import (
+    check_quota,
+    flag_of,
+    owner,
+    tags_of,
+    text_of,
+    texts_of,
+)
+from hostler.simulators.scaleway.api.pages import INSTANCE, listing, matching, page_of
+from hostler.simulators.scaleway.api.route import Route
+from hostler.simulators.scaleway.state import errors
+from hostler.simulators.scaleway.state.calls import Answer, Call
+from hostler.simulators.scaleway.state.catalogue import ServerType, types_of
+from hostler.simulators.scaleway.state.inventory import Estate
+from hostler.simulators.scaleway.state.records import Address, Image, Server, State
+
+from . import lifecycle
+from .disks import disks_of, furnish
+from .images import resolve
+from .network import addresses
+from .network.groups import default_group
+from .placement import group_of
+from .updates import replace, update
+
+PATH = "/instance/v1/zones/*/servers"
+REQUIRED = ("commercial_type", "image", "volumes")
+
+
+def create(estate: Estate, call: Call) -> Answer:
+    """Make a server: it is stopped, its volumes and addresses are attached, its guest is empty."""
+    check_required(call)
+    sort = type_of(call)
+    image = resolve(estate, call, sort)
+    disks = disks_of(estate, call, image, sort)
+    ips = addresses_of(estate, call)
+    organization = owner(call).organization
+    check_stock(estate, call, sort)
+    check_quota(estate, organization, sort.name, estate.options.quotas.get(sort.name))
+    server = new_server(estate, call, sort, image)
+    estate.servers.put(server)
+    estate.newborn.append(server)
+    estate.count(organization, sort.name, 1)
+    estate.ledger.open("server", server, 0.0, estate.now)
+    furnish(estate, server, disks)
+    for address in ips:
+        addresses.attach(estate, address, server)
+    location = (("Location", f"/servers/{server.id}"),)
+    return Answer(201, {"server": server_wire(estate, server)}, location, subject=server)
+
+
+def check_required(call: Call) -> None:
+    """Refuse a body that says neither which type nor what to boot from."""
+    missing = [name for name in REQUIRED if not call.body.get(name)]
+    if "commercial_type" in missing or {"image", "volumes"} <= set(missing):
+        raise errors.invalid(*((name, "required", "") for name in missing))
+
+
+def type_of(call: Call) -> ServerType:
+    """Return the commercial type that a body names, if its zone has it."""
+    name = text_of(call.body, "commercial_type")
+    sort = types_of(call.place).get(name)
+    if sort is None:
+        words = f"commercial type {name} is not available in {call.place}"
+        raise errors.invalid(("commercial_type", "constraint", words))
+    return sort
+
+
+def addresses_of(estate: Estate, call: Call) -> list[Address]:
+    """Return the addresses that a body names; each must be free."""
+    ids = texts_of(call.body, "public_ips")
+    if old := text_of(call.body, "public_ip"):
+        ids = [*ids, old]
+    found = [estate.find(estate.addresses, call, one, "instance_ip") for one in ids]
+    if any(address.server for address in found):
+        raise errors.invalid(("public_ips", "constraint", "an IP is attached to another server"))
+    return found
+
+
+def check_stock(estate: Estate, call: Call, sort: ServerType) -> None:
+    """Refuse a type of which there is none left, where that is said at creation."""
+    short = estate.availability(call.place, sort.name) == "shortage"
+    if short and estate.options.shortage == "create":
+        raise errors.out_of_stock(estate.generation(), sort.name)
+
+
+def new_server(estate: Estate, call: Call, sort: ServerType, image: Image | None) -> Server:
+    """Return a stopped server with what its body says of itself."""
+    body = call.body
+    whose = owner(call)
+    server_id = estate.new_id()
+    name = text_of(body, "name") or f"srv-{server_id[:8]}"
+    chosen = text_of(body, "security_group")
+    group = (
+        estate.find(estate.groups, call, chosen, "instance_security_group")
+        if chosen
+        else default_group(estate, whose)
+    )
+    return Server(
+        id=server_id,
+        zone=call.place,
+        name=name,
+        organization=whose.organization,
+        project=whose.project,
+        created=estate.now,
+        modified=estate.now,
+        listed_from=estate.listed_from(),
+        tags=tags_of(body),
+        commercial_type=sort.name,
+        arch=sort.arch,
+        image=image,
+        hostname=name.replace(" ", "-").lower(),
+        mac=estate.networks.card(),
+        security_group=group,
+        placement_group=group_of(estate, call, text_of(body, "placement_group")),
+        boot_type=text_of(body, "boot_type") or "local",
+        protected=flag_of(body, "protected", default=False),
+        dynamic_ip_required=flag_of(body, "dynamic_ip_required", default=True),
+        admin_key_id=text_of(body, "admin_password_encryption_ssh_key_id") or None,
+    )
+
+
+def get(estate: Estate, call: Call) -> Answer:
+    """Show a server."""
+    server = estate.server(call)
+    return Answer(200, {"server": server_wire(estate, server)}, subject=server)
+
+
+def list_all(estate: Estate, call: Call) -> Answer:
+    """List servers, the newest first unless another order is asked for."""
+    order = call.text("order") or "creation_date_desc"
+    keep = wanted(call)
+    newest = order.endswith("_desc")
+    items = listing(estate, call, estate.servers, keep, newest_first=newest)
+    if order.startswith("modification_date"):
+        items.sort(key=lambda server: server.modified, reverse=newest)
+    return page_of(estate, call, items, partial(server_wire, estate), INSTANCE.of("servers"))
+
+
+def wanted(call: Call) -> Callable[[Server], bool]:
+    """Return the filter that a query asks for."""
+    if not any(key not in ("order", "page", "per_page") for key, _ in call.request.query):
+        return lambda _: True
+    basics, tests = matching(call), special(call)
+
+    def keep(server: Server) -> bool:
+        return basics(server) and all(test(server) for test in tests)
+
+    return keep
+
+
+def special(call: Call) -> list[Callable[[Server], bool]]:
+    """Return the filters that only servers have."""
+    tests: list[Callable[[Server], bool]] = []
+    if state := call.text("state"):
+        tests.append(lambda server: server.state == state)
+    if sort := call.text("commercial_type"):
+        tests.append(lambda server: server.commercial_type == sort)
+    if ids := call.text("servers"):
+        tests.append(lambda server: server.id in ids.split(","))
+    if ip := call.text("with_ip"):
+        tests.append(lambda server: any(address.ip == ip for address in server.addresses))
+    if call.text("without_ip").lower() == "true":
+        tests.append(lambda server: not server.addresses)
+    if networks := (call.text("private_networks") or call.text("private_network")).split(","):
+        tests.extend([partial(in_network, networks)] if networks[0] else [])
+    if mac := call.text("private_nic_mac_address"):
+        tests.append(lambda server: any(nic.mac == mac for nic in server.nics.values()))
+    return tests
+
+
+def in_network(networks: list[str], server: Server) -> bool:
+    """Tell if a server has a card in one of the networks."""
+    return any(nic.network_id in networks for nic in server.nics.values())
+
+
+def delete(estate: Estate, call: Call) -> Answer:
+    """Delete a stopped server at once, protected or not; any other is refused."""
+    server = estate.server(call)
+    if server.state == State.LOCKED:
+        raise errors.locked("instance_server", server.id)
+    if server.state != State.STOPPED:
+        words = "instance should be powered off"
+        raise errors.precondition(estate.generation(), "resource_still_in_use", words)
+    lifecycle.delete(estate, server)
+    return Answer(204, subject=server)
+
+
+ROUTES = (
+    Route("server.list", "GET", PATH, list_all),
+    Route("server.create", "POST", PATH, create),
+    Route("server.get", "GET", PATH + "/*", get),
+    Route("server.update", "PATCH", PATH + "/*", update),
+    Route("server.replace", "PUT", PATH + "/*", replace),
+    Route("server.delete", "DELETE", PATH + "/*", delete),
+)

@@ -1,0 +1,134 @@
+"""Volumes of the Instance API (`l_ssd`, `scratch`); those of Block Storage are not found here."""
+
+from functools import partial
+
+from hostler.simulators.scaleway.api.bodies import local_volume_body
+from hostler.simulators.scaleway.api.checks import choice_of, owner, size_of, tags_of, text_of
+from hostler.simulators.scaleway.api.pages import INSTANCE_VOLUMES, listing, matching, page_of
+from hostler.simulators.scaleway.api.route import Route
+from hostler.simulators.scaleway.state import errors
+from hostler.simulators.scaleway.state.calls import Answer, Call
+from hostler.simulators.scaleway.state.catalogue import GB, LOCAL_GB_PER_HOUR
+from hostler.simulators.scaleway.state.inventory import Estate, touch
+from hostler.simulators.scaleway.state.records import LocalVolume, Owner, Server
+
+PATH = "/instance/v1/zones/*/volumes"
+KINDS = ("l_ssd", "scratch")
+
+
+def new_local(estate: Estate, whose: Owner, name: str, kind: str, size: int) -> LocalVolume:
+    """Make a volume that no server holds."""
+    volume = LocalVolume(
+        id=estate.new_id(),
+        zone=whose.zone,
+        name=name,
+        organization=whose.organization,
+        project=whose.project,
+        created=estate.now,
+        modified=estate.now,
+        listed_from=estate.listed_from(),
+        kind=kind,
+        size=size,
+    )
+    estate.locals.put(volume)
+    estate.ledger.open("volume", volume, 0.0, estate.now)
+    meter(estate, volume)
+    return volume
+
+
+def meter(estate: Estate, volume: LocalVolume) -> None:
+    """Charge for a volume that no server holds; the price of a server includes its own."""
+    rate = 0.0 if volume.server else volume.size / GB * LOCAL_GB_PER_HOUR / 3600
+    estate.ledger.meter(volume.id, rate, estate.now)
+
+
+def attach(estate: Estate, volume: LocalVolume, server: Server) -> None:
+    """Give a free volume to a server."""
+    volume.server = server
+    meter(estate, volume)
+
+
+def detach(estate: Estate, volume: LocalVolume) -> None:
+    """Take a volume from its server; it stays, and costs."""
+    if volume.server:
+        touch(estate, volume.server)
+    volume.server, volume.state, volume.modified = None, "available", estate.now
+    meter(estate, volume)
+
+
+def remove(estate: Estate, volume: LocalVolume) -> None:
+    """Take a volume out of the world."""
+    volume.server = None
+    estate.locals.drop(volume, estate.now)
+
+
+def create(estate: Estate, call: Call) -> Answer:
+    """Make a volume."""
+    body = call.body
+    kind = choice_of(body, "volume_type") or "l_ssd"
+    if kind not in KINDS:
+        raise errors.invalid(("volume_type", "constraint", "must be l_ssd or scratch"))
+    size = size_of(body)
+    if size < GB:
+        raise errors.invalid(("size", "constraint", "volume size is too small"))
+    name = text_of(body, "name") or f"vol-{estate.new_id()[:8]}"
+    volume = new_local(estate, owner(call), name, kind, size)
+    volume.tags = tags_of(body)
+    location = (("Location", f"/volumes/{volume.id}"),)
+    return Answer(201, {"volume": local_volume_body(estate, volume)}, location, subject=volume)
+
+
+def find(estate: Estate, call: Call) -> LocalVolume:
+    """Return the volume that a path names."""
+    return estate.find(estate.locals, call, call.names[0], "instance_volume")
+
+
+def get(estate: Estate, call: Call) -> Answer:
+    """Show a volume."""
+    volume = find(estate, call)
+    return Answer(200, {"volume": local_volume_body(estate, volume)}, subject=volume)
+
+
+def list_all(estate: Estate, call: Call) -> Answer:
+    """List volumes."""
+    keep, kind = matching(call), call.choice("volume_type")
+
+    def kept(volume: LocalVolume) -> bool:
+        return keep(volume) and (not kind or volume.kind == kind)
+
+    items = listing(estate, call, estate.locals, kept, newest_first=True)
+    wire = partial(local_volume_body, estate)
+    return page_of(estate, call, items, wire, INSTANCE_VOLUMES.of("volumes"))
+
+
+def update(estate: Estate, call: Call) -> Answer:
+    """Change the name and the tags of a volume."""
+    volume, body = find(estate, call), call.body
+    volume.name = text_of(body, "name") or volume.name
+    if body.get("tags") is not None:
+        volume.tags = tags_of(body)
+    volume.modified = estate.now
+    if volume.server:
+        touch(estate, volume.server)
+    return Answer(200, {"volume": local_volume_body(estate, volume)}, subject=volume)
+
+
+def delete(estate: Estate, call: Call) -> Answer:
+    """Delete a volume that no server holds."""
+    volume = find(estate, call)
+    if volume.server:
+        words = "volume is attached to a server"
+        raise errors.precondition(estate.generation(), "resource_still_in_use", words)
+    if volume.busy:
+        raise errors.transient("instance_volume", volume.id, volume.state)
+    remove(estate, volume)
+    return Answer(204, subject=volume)
+
+
+ROUTES = (
+    Route("local_volume.list", "GET", PATH, list_all),
+    Route("local_volume.create", "POST", PATH, create),
+    Route("local_volume.get", "GET", PATH + "/*", get),
+    Route("local_volume.update", "PATCH", PATH + "/*", update),
+    Route("local_volume.delete", "DELETE", PATH + "/*", delete),
+)

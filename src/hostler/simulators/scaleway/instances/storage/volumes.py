@@ -1,0 +1,275 @@
+"""Block Storage volumes and snapshots, with lives of their own (`/block/v1`, `/block/v1alpha1`)."""
+
+from functools import partial
+
+from hostler.simulators.scaleway.api.bodies import block_volume_body
+from hostler.simulators.scaleway.api.checks import object_of, owner, size_of, tags_of, text_of
+from hostler.simulators.scaleway.api.pages import NEWER, listing, page_of
+from hostler.simulators.scaleway.api.route import Route
+from hostler.simulators.scaleway.state import errors
+from hostler.simulators.scaleway.state.calls import Answer, Call
+from hostler.simulators.scaleway.state.catalogue import BLOCK_GB_PER_HOUR, GB
+from hostler.simulators.scaleway.state.inventory import Estate, touch
+from hostler.simulators.scaleway.state.records import (
+    BlockVolume,
+    Owner,
+    Reference,
+    Server,
+    Snapshot,
+)
+
+SMALLEST = 5 * GB
+DEFAULT_SIZE = 10 * GB
+IOPS = (5000, 15000)
+
+
+def new_volume(estate: Estate, whose: Owner, name: str, size: int) -> BlockVolume:
+    """Make a volume that is being created; who calls decides when it is available."""
+    volume = BlockVolume(
+        id=estate.new_id(),
+        zone=whose.zone,
+        name=name,
+        organization=whose.organization,
+        project=whose.project,
+        created=estate.now,
+        modified=estate.now,
+        listed_from=estate.listed_from(),
+        size=size,
+    )
+    estate.volumes.put(volume)
+    estate.ledger.open("volume", volume, price(volume), estate.now)
+    return volume
+
+
+def price(volume: BlockVolume) -> float:
+    """Return what a volume costs in EUR a second."""
+    return volume.size / GB * BLOCK_GB_PER_HOUR * (2 if volume.iops > IOPS[0] else 1) / 3600
+
+
+def create(estate: Estate, call: Call) -> Answer:
+    """Make an empty volume, or one from a snapshot; it is available some seconds later."""
+    body = call.body
+    snapshot_id = text_of(object_of(body, "from_snapshot"), "snapshot_id")
+    size = size_of(object_of(body, "from_empty")) or size_of(object_of(body, "from_snapshot"))
+    if snapshot_id:
+        found = estate.find(estate.block_snapshots, call, snapshot_id, "snapshot")
+        size = size or found.size
+    if size < SMALLEST:
+        raise errors.invalid(("size", "constraint", "volume size is too small"))
+    name = text_of(body, "name") or f"vol-{estate.new_id()[:8]}"
+    iops = checked_iops(size_of(body, "perf_iops") or IOPS[0])
+    volume = new_volume(estate, owner(call), name, size)
+    volume.tags, volume.iops, volume.snapshot_id = tags_of(body), iops, snapshot_id or None
+    estate.ledger.meter(volume.id, price(volume), estate.now)
+    estate.after(estate.lasts("volume.create"), partial(made, volume))
+    return Answer(200, block_volume_body(estate, volume), subject=volume)
+
+
+def checked_iops(iops: int) -> int:
+    """Refuse a performance that is not sold."""
+    if iops not in IOPS:
+        raise errors.invalid(("perf_iops", "constraint", "must be 5000 or 15000"))
+    return iops
+
+
+def made(volume: BlockVolume) -> None:
+    """End the creation of a volume."""
+    if volume.status == "creating":
+        volume.status = "in_use" if volume.reference else "available"
+
+
+def find(estate: Estate, call: Call) -> BlockVolume:
+    """Return the volume that a path names."""
+    return estate.find(estate.volumes, call, call.names[0], "volume")
+
+
+def get(estate: Estate, call: Call) -> Answer:
+    """Show a volume."""
+    volume = find(estate, call)
+    return Answer(200, block_volume_body(estate, volume), subject=volume)
+
+
+def list_all(estate: Estate, call: Call) -> Answer:
+    """List volumes. Any of the tags is enough here, unlike in the Instance API."""
+    tags, product = call.texts("tags"), call.text("product_resource_id")
+    name, project = call.text("name"), call.text("project_id")
+    ids = [part for text in call.texts("volume_ids") for part in text.split(",")]
+
+    def keep(volume: BlockVolume) -> bool:
+        return (
+            (not tags or any(tag in volume.tags for tag in tags))
+            and (not product or (volume.reference and volume.reference.server_id) == product)
+            and (not name or name in volume.name)
+            and (not project or volume.project == project)
+            and (not ids or volume.id in ids)
+        )
+
+    newest = call.text("order_by") == "created_at_desc"
+    items = listing(estate, call, estate.volumes, keep, newest_first=newest)
+    return page_of(estate, call, items, partial(block_volume_body, estate), NEWER.of("volumes"))
+
+
+def update(estate: Estate, call: Call) -> Answer:
+    """Change a volume, in use or not; another size or performance passes through `updating`."""
+    volume, body = find(estate, call), call.body
+    size, iops = size_of(body) or volume.size, size_of(body, "perf_iops") or volume.iops
+    checked_iops(iops)
+    if size < volume.size:
+        raise errors.invalid(("size", "constraint", "a volume cannot shrink"))
+    if volume.status in ("updating", "creating") and (size, iops) != (volume.size, volume.iops):
+        raise errors.transient("volume", volume.id, volume.status)
+    if (size, iops) != (volume.size, volume.iops):
+        volume.size, volume.iops = size, iops
+        volume.status = "updating"
+        estate.after(estate.lasts("volume.update"), partial(updated, estate, volume))
+        estate.ledger.meter(volume.id, price(volume), estate.now)
+    volume.name = text_of(body, "name") or volume.name
+    if body.get("tags") is not None:
+        volume.tags = tags_of(body)
+    volume.modified = estate.now
+    return Answer(200, block_volume_body(estate, volume), subject=volume)
+
+
+def updated(estate: Estate, volume: BlockVolume) -> None:
+    """End an update."""
+    if volume.status == "updating":
+        volume.status = "in_use" if volume.reference else "available"
+        volume.modified = estate.now
+
+
+def delete(estate: Estate, call: Call) -> Answer:
+    """Delete a volume that nothing uses: it is gone at once."""
+    volume = find(estate, call)
+    if volume.reference:
+        words = "volume must not be in the in_use status"
+        raise errors.precondition(estate.generation(), "resource_still_in_use", words)
+    if volume.status != "available":
+        raise errors.transient("volume", volume.id, volume.status)
+    estate.volumes.drop(volume, estate.now)
+    volume.status = "deleted"
+    return Answer(204, subject=volume)
+
+
+def attach(estate: Estate, volume: BlockVolume, server: Server) -> None:
+    """Tie a free volume to a server."""
+    volume.server = server
+    volume.reference = Reference(id=estate.new_id(), server_id=server.id, created=estate.now)
+    if volume.status == "available":
+        volume.status = "in_use"
+
+
+def detach(estate: Estate, volume: BlockVolume, how: str) -> None:
+    """Take a volume from its server at once; Block Storage notices after a while (`how`)."""
+    tie = volume.reference
+    if volume.server:
+        touch(estate, volume.server)
+    volume.server, volume.attaching = None, False
+    if tie:
+        tie.status = "detaching"
+        if how == "now":
+            detached(estate, volume, tie)
+        else:
+            estate.after(estate.lasts(how), partial(detached, estate, volume, tie))
+
+
+def detached(estate: Estate, volume: BlockVolume, tie: Reference) -> None:
+    """End the detaching of a volume."""
+    if volume.reference is tie:
+        volume.reference, volume.detached = None, estate.now
+        volume.modified = estate.now
+        volume.status = "available" if volume.status in ("in_use", "updating") else volume.status
+
+
+def snapshot_body(estate: Estate, snapshot: Snapshot) -> dict[str, object]:
+    """Return the body of a snapshot of Block Storage."""
+    parent = {"id": snapshot.volume_id, "name": snapshot.volume_name, "type": "sbs_5k"}
+    return {
+        "id": snapshot.id,
+        "name": snapshot.name,
+        "parent_volume": {**parent, "status": "available"} if snapshot.volume_id else None,
+        "size": snapshot.size,
+        "project_id": snapshot.project,
+        "created_at": estate.zulu(snapshot.created),
+        "updated_at": estate.zulu(snapshot.modified),
+        "references": [],
+        "status": snapshot.state,
+        "tags": snapshot.tags,
+        "class": "sbs",
+        "public": False,
+        "kms_key_id": None,
+        "zone": snapshot.zone,
+    }
+
+
+def snapshot_create(estate: Estate, call: Call) -> Answer:
+    """Take a snapshot of a volume; it is available some seconds later."""
+    volume = estate.find(estate.volumes, call, text_of(call.body, "volume_id"), "volume")
+    whose = owner(call)
+    snapshot = Snapshot(
+        id=estate.new_id(),
+        zone=call.place,
+        name=text_of(call.body, "name") or f"snap-{volume.name}",
+        organization=whose.organization,
+        project=whose.project,
+        created=estate.now,
+        modified=estate.now,
+        tags=tags_of(call.body),
+        kind="sbs",
+        size=volume.size,
+        state="creating",
+        volume_id=volume.id,
+        volume_name=volume.name,
+    )
+    estate.block_snapshots.put(snapshot)
+    estate.ledger.open("snapshot", snapshot, 0.0, estate.now)
+    estate.after(estate.lasts("snapshot.block"), partial(snapped, snapshot))
+    return Answer(200, snapshot_body(estate, snapshot), subject=snapshot)
+
+
+def snapped(snapshot: Snapshot) -> None:
+    """End the making of a snapshot."""
+    snapshot.state = "available"
+
+
+def snapshot_get(estate: Estate, call: Call) -> Answer:
+    """Show a snapshot."""
+    found = estate.find(estate.block_snapshots, call, call.names[0], "snapshot")
+    return Answer(200, snapshot_body(estate, found), subject=found)
+
+
+def snapshot_list(estate: Estate, call: Call) -> Answer:
+    """List snapshots; any of the tags is enough."""
+    tags, name = call.texts("tags"), call.text("name")
+
+    def keep(found: Snapshot) -> bool:
+        return (not tags or any(tag in found.tags for tag in tags)) and name in found.name
+
+    items = listing(estate, call, estate.block_snapshots, keep)
+    return page_of(estate, call, items, partial(snapshot_body, estate), NEWER.of("snapshots"))
+
+
+def snapshot_delete(estate: Estate, call: Call) -> Answer:
+    """Delete a snapshot."""
+    found = estate.find(estate.block_snapshots, call, call.names[0], "snapshot")
+    estate.block_snapshots.drop(found, estate.now)
+    return Answer(204, subject=found)
+
+
+def routes(version: str) -> tuple[Route, ...]:
+    """Return the routes of one version of the API; both have the same handlers."""
+    path = f"/block/{version}/zones/*/volumes"
+    snapshots = f"/block/{version}/zones/*/snapshots"
+    return (
+        Route("volume.list", "GET", path, list_all),
+        Route("volume.create", "POST", path, create),
+        Route("volume.get", "GET", path + "/*", get),
+        Route("volume.update", "PATCH", path + "/*", update),
+        Route("volume.delete", "DELETE", path + "/*", delete),
+        Route("block_snapshot.list", "GET", snapshots, snapshot_list),
+        Route("block_snapshot.create", "POST", snapshots, snapshot_create),
+        Route("block_snapshot.get", "GET", snapshots + "/*", snapshot_get),
+        Route("block_snapshot.delete", "DELETE", snapshots + "/*", snapshot_delete),
+    )
+
+
+ROUTES = (*routes("v1"), *routes("v1alpha1"))

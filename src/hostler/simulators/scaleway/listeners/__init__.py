@@ -1,0 +1,1 @@
+"""Real sockets of simulated machines."""

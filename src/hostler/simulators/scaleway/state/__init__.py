@@ -1,0 +1,1 @@
+"""What exists, when things happen, what it costs."""

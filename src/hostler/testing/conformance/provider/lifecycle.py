@@ -1,0 +1,147 @@
+"""Life: from nothing to up and back to nothing, with every call answered."""
+
+from copy import deepcopy
+from dataclasses import replace
+
+from hostler.domain.model.calls import Done, Effect, Refused
+from hostler.domain.model.phases import Goal
+from hostler.domain.model.resource import Condition
+
+from .operator_actions import PAUSE, end, made_hand, new_hand
+from .rig import Ability, Rig, need
+
+
+async def creation_reaches_up(rig: Rig) -> None:
+    """From nothing, the answers of the calls lead to a main part that a look shows up."""
+    hand = await new_hand(rig)
+    calls = hand.ask(Goal.PRESENT)
+    assert calls, "with no parts and the goal present, next_calls returns nothing to begin with"
+    await hand.reach(Goal.PRESENT)
+    main = hand.main
+    assert main is not None, "the main part is bound to no id, although the goal was reached"
+    assert main.mark is not None, f"the look shows {main.id} without a mark"
+    assert main.mark.machine == hand.machine.id, f"the mark names {main.mark.machine} instead"
+    assert main.mark.installation == rig.installation, "the mark names another installation"
+    assert main.mark.fleet == rig.fleet, f"the mark names the fleet {main.mark.fleet} instead"
+    assert await hand.things(), "the world has nothing of a machine that the looks call up"
+
+
+async def creating_calls_are_once_and_numbered(rig: Rig) -> None:
+    """Every call that makes something is *once*, numbered for its slot, and shown by looks.
+
+    Where machines are tenancies of hosts, the host that the call is for takes the number's place.
+    """
+    hand = await made_hand(rig)
+    for call in hand.journal.calls(Effect.MAKE):
+        assert call.once, f"{call} makes something and is not *once*: a break would make it twice"
+        if hand.provider.traits.hosts:
+            assert call.arg("host") == hand.machine.host, f"{call} is for another host"
+            return
+        assert call.attempt >= 1, f"{call} has no attempt's number to be written into the mark"
+    for place in hand.machine.places:
+        for known in place.known:
+            assert known.attempt, f"{known.id} in {place.slot} was made under no number"
+
+
+async def nothing_is_left(rig: Rig) -> None:
+    """After the goal absent, the world has nothing of the machine any more."""
+    hand = await made_hand(rig)
+    await end(hand)
+    left = [thing.id for thing in await rig.things()]
+    assert not left, f"the looks show nothing any more, and the world still has {left}"
+
+
+async def absent_again_asks_nothing(rig: Rig) -> None:
+    """Cleaning what is clean makes no further call."""
+    hand = await made_hand(rig)
+    await end(hand)
+    count = hand.count
+    calls = hand.ask(Goal.ABSENT, ())
+    assert not calls, f"nothing is left, and next_calls still wants {calls[0]}"
+    await hand.step(Goal.ABSENT)
+    assert hand.count == count, "cleaning again made a call, with nothing left to clean"
+
+
+async def present_again_asks_nothing(rig: Rig) -> None:
+    """What is up is left alone."""
+    hand = await made_hand(rig)
+    count = hand.count
+    for _ in range(3):
+        await rig.wait(PAUSE)
+        await hand.step(Goal.PRESENT)
+    assert hand.count == count, (
+        f"the machine is up, and yet a call was made: {hand.journal.made[-1].call}"
+    )
+
+
+async def destroying_twice_is_done(rig: Rig) -> None:
+    """A destructive call on what is gone is Done, and changes nothing else.
+
+    A host outlives its tenancies: what was decided for one of them may also be refused, for good.
+    """
+    hand, other = await made_hand(rig), await made_hand(rig, 2)
+    others = await other.things()
+    await end(hand)
+    before = await rig.things()
+    calls = hand.journal.calls(Effect.DESTROY)
+    assert calls, "the machine came to its end without one destructive call"
+    for call in calls:
+        assert call.target is not None, f"{call.kind} destroys, and names no target for the gate"
+        outcome = await hand.provider.do(call)
+        definite = Done | Refused if hand.provider.traits.hosts else Done
+        assert isinstance(outcome, definite), (
+            f"{call} again, on what is gone, is no Done: {outcome}"
+        )
+    assert await rig.things() == before, "a destructive call on what is gone removed something else"
+    assert await other.things() == others, "ending one machine took something of another"
+
+
+async def next_calls_are_pure(rig: Rig) -> None:
+    """The same arguments, the same calls: at once, later, and whatever was done in between."""
+    hand = await made_hand(rig)
+    await end(hand)
+    for asked in hand.journal.asked:
+        machine, parts = deepcopy(asked.machine), deepcopy(asked.parts)
+        again = hand.provider.next_calls(asked.goal, asked.machine, asked.parts, asked.now)
+        assert again == asked.calls, (
+            f"asked again for {asked.goal} with the same arguments, next_calls says "
+            f"{[str(c) for c in again]} and not {[str(c) for c in asked.calls]}"
+        )
+        unchanged = (asked.machine, asked.parts) == (machine, parts)
+        assert unchanged, "next_calls changed its arguments"
+
+
+async def surplus_goes_and_the_bound_stays(rig: Rig) -> None:
+    """A second part in a bound slot is removed, and the bound one goes on."""
+    need(rig, Ability.PLANT, Ability.SURPLUS)
+    hand = await made_hand(rig)
+    main = hand.main
+    assert main is not None
+    assert main.mark is not None, "the main part carries no mark"
+    planted = await rig.plant(replace(main.mark, attempt=main.mark.attempt + 3))
+    await hand.look()
+    assert planted in {part.id for part in hand.parts}, "a late part with our mark is not seen"
+    for _ in range(24):
+        await hand.step(Goal.PRESENT)
+        await rig.wait(PAUSE)
+    shown = {part.id for part in hand.parts if part.slot == main.slot}
+    assert planted not in shown, "a surplus part was left standing"
+    assert main.id in shown, "the bound part was taken for the surplus one"
+    after = hand.main
+    assert after is not None
+    assert after.condition is Condition.UP, f"removing the surplus left it {after.status}"
+
+
+async def a_bound_slot_is_not_filled_again(rig: Rig) -> None:
+    """Where the main part was taken away by hand, no other is made in its place: it is broken."""
+    need(rig, Ability.REMOVE)
+    hand = await made_hand(rig)
+    main = hand.main
+    assert main is not None
+    await rig.remove(main.id)
+    count = len(hand.journal.calls(Effect.MAKE))
+    for _ in range(24):
+        await rig.wait(PAUSE)
+        await hand.step(Goal.PRESENT)
+    made = [str(call) for call in hand.journal.calls(Effect.MAKE)[count:]]
+    assert not made, f"the bound {main.slot} is gone, and its slot was filled again: {made[0]}"

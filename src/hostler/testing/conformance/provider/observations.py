@@ -1,0 +1,162 @@
+"""Looks: what a look must show, page by page, and whose things it must leave alone."""
+
+from dataclasses import replace
+
+from hostler.domain.ids import InstallationId, PartId, machine_id
+from hostler.domain.model.calls import Call, Effect
+from hostler.domain.model.phases import Goal
+from hostler.domain.model.resource import Condition, Look, Mark, Part, Scope
+from hostler.ports.provider import Provider
+
+from .operator_actions import end, made_hand
+from .rig import Ability, Rig, need
+
+HOSTILE = (
+    "wibble",
+    "RUNNING ",
+    "stopped; rm -rf /",
+    "\u202egninnur",
+    "zombie\u0000",
+    "💥" * 40,
+    "x" * 5000,
+    "",
+)
+"""Words that no table knows; the empty one counts as a status that is missing."""
+
+
+def _whole(rig: Rig, provider: Provider) -> Scope:
+    return Scope(rig.offer.zone, provider.traits.main.kind)
+
+
+def _mark(rig: Rig, number: int, installation: InstallationId | None = None) -> Mark:
+    return Mark(
+        installation=installation or rig.installation,
+        fleet=rig.fleet,
+        machine=machine_id(104_729 * number),
+        attempt=1,
+    )
+
+
+def _shown(look: Look) -> dict[PartId, Part]:
+    return {part.id: part for part in look.parts}
+
+
+async def all_pages_are_seen(rig: Rig) -> None:
+    """Machines on three full pages and one more are all seen, and the scope is complete."""
+    need(rig, Ability.PLANT)
+    provider = await rig.open()
+    marks = [_mark(rig, number) for number in range(3 * rig.page + 1)]
+    planted = {await rig.plant(mark): mark for mark in marks}
+    look = await provider.look((_whole(rig, provider),))
+    assert all(looked.complete for looked in look.looked), f"incomplete: {look.looked}"
+    shown = _shown(look)
+    missed = planted.keys() - shown.keys()
+    assert not missed, f"{len(missed)} of {len(planted)} on {rig.page} a page are not seen"
+    for part, mark in planted.items():
+        told = _written(mark, provider)
+        assert shown[part].mark == told, f"{part} carries {told}, and is seen as {shown[part].mark}"
+
+
+def _written(mark: Mark, provider: Provider) -> Mark:
+    """Return a mark as it can be written: the name of a host has no place for an attempt."""
+    return replace(mark, attempt=0) if provider.traits.hosts else mark
+
+
+async def a_failed_page_keeps_the_rest(rig: Rig) -> None:
+    """A page that fails makes its scope incomplete; what other pages showed is kept."""
+    need(rig, Ability.PLANT, Ability.PAGES)
+    provider = await rig.open()
+    planted = {await rig.plant(_mark(rig, number)) for number in range(3 * rig.page + 1)}
+    await rig.fail_page(2)
+    look = await provider.look((_whole(rig, provider),))
+    (looked,) = look.looked
+    assert not looked.complete, "page 2 failed, and the scope counts as seen whole"
+    assert looked.error, "page 2 failed, and no error says so"
+    seen = planted & _shown(look).keys()
+    assert len(seen) >= rig.page, f"page 2 failed, and of page 1 only {len(seen)} were kept"
+
+
+async def a_machine_is_seen_alone(rig: Rig) -> None:
+    """A look at one machine finds what carries its mark, and misses a known id that is gone."""
+    need(rig, Ability.PLANT, Ability.REMOVE)
+    provider = await rig.open()
+    kept, gone, other = _mark(rig, 1), _mark(rig, 2), _mark(rig, 3)
+    here, away, _ = await rig.plant(kept), await rig.plant(gone), await rig.plant(other)
+    await rig.remove(away)
+    kind = provider.traits.main.kind
+    by_mark = Scope(rig.offer.zone, kind, kept.machine)
+    by_id = Scope(rig.offer.zone, kind, kept.machine, (here,))
+    missing = Scope(rig.offer.zone, kind, gone.machine, (away,))
+    for scope in (by_mark, by_id):
+        look = await provider.look((scope,))
+        assert all(looked.complete for looked in look.looked), f"{scope} is incomplete: {look}"
+        assert here in _shown(look), f"{scope} does not show {here}"
+    look = await provider.look((missing,))
+    assert all(looked.complete for looked in look.looked), f"{missing} is incomplete: {look}"
+    assert away not in _shown(look), f"{away} was taken away, and a look at it alone shows it"
+
+
+async def foreign_parts_are_seen_and_left(rig: Rig) -> None:
+    """A part of another installation is shown with its mark, and no call is ever aimed at it."""
+    need(rig, Ability.PLANT)
+    stranger = InstallationId("stranger1")
+    provider = await rig.open()
+    foreign = await rig.plant(_mark(rig, 1, stranger))
+    shown = _shown(await provider.look((_whole(rig, provider),))).get(foreign)
+    assert shown is not None, "a part of another installation is not shown"
+    assert shown.mark is not None, "a part of another installation is shown without its mark"
+    assert shown.mark.installation == stranger, f"its mark is shown as {shown.mark}"
+    hand = await made_hand(rig)
+    await end(hand)
+    aimed = [str(call) for call in hand.journal.calls() if call.target == foreign]
+    assert not aimed, f"calls were aimed at another installation's part: {aimed}"
+    left = {thing.id for thing in await rig.things()}
+    assert foreign in left, "another installation's part is gone after our own machine's end"
+
+
+async def every_status_has_a_meaning(rig: Rig) -> None:
+    """Each status that the provider documents has a condition, and nothing raises on it."""
+    need(rig, Ability.WORDS)
+    hand = await made_hand(rig)
+    main = hand.main
+    assert main is not None
+    assert rig.words, "the rig names no status of its provider"
+    for word in rig.words:
+        await rig.say(main.id, word)
+        look = await hand.look()
+        part = _shown(look).get(main.id)
+        assert part is not None, f"a part with the status {word!r} is not shown"
+        assert part.status == word, f"the status {word!r} is shown as {part.status!r}"
+        known = part.condition is not Condition.UNKNOWN
+        assert known, f"the documented status {word!r} has no condition of ours"
+        assert not look.strange, f"the documented status {word!r} is reported as strange"
+        for goal in Goal:
+            hand.ask(goal)
+
+
+async def a_strange_status_changes_nothing(rig: Rig) -> None:
+    """A status that no table knows is reported, and neither made good nor cleaned away."""
+    need(rig, Ability.WORDS)
+    hand = await made_hand(rig)
+    main = hand.main
+    assert main is not None
+    for word in HOSTILE:
+        await rig.say(main.id, word)
+        look = await hand.look()
+        assert all(looked.complete for looked in look.looked), f"{word[:40]!r}: {look.looked}"
+        part = _shown(look).get(main.id)
+        assert part is not None, f"a part with the status {word[:40]!r} is not shown"
+        assert part.condition is Condition.UNKNOWN, f"{word[:40]!r} was taken for {part.condition}"
+        assert look.strange, f"the unknown status {word[:40]!r} is not reported in Look.strange"
+        for goal in Goal:
+            _leaves_alone(hand.ask(goal), goal, part, word)
+
+
+def _leaves_alone(calls: tuple[Call, ...], goal: Goal, part: Part, word: str) -> None:
+    """Where it is to go anyway, the provider's own word that it may be asked is enough."""
+    permitted = goal is Goal.ABSENT and bool(part.allowed)
+    for call in calls:
+        aimed = call.target == part.id and call.effect is Effect.DESTROY and not permitted
+        made = call.slot == part.slot and call.effect is Effect.MAKE
+        harmless = not aimed and not made
+        assert harmless, f"on the unknown status {word[:40]!r} next_calls wants {call}"

@@ -1,0 +1,118 @@
+"""FakeWays: the pure half of the fake provider: an address, a server with it, power; and back."""
+
+from datetime import datetime
+
+from hostler.domain.ids import PartId
+from hostler.domain.model.calls import Argument, Call, Effect, Shows
+from hostler.domain.model.machine import Fate, Machine
+from hostler.domain.model.phases import Goal
+from hostler.domain.model.resource import Condition, Part, Slot
+
+SERVER = Slot("server")
+ADDRESS = Slot("address")
+
+MAKE_ADDRESS = "address.make"
+MAKE_SERVER = "server.make"
+POWER_ON = "server.on"
+TERMINATE = "server.terminate"
+REMOVE_SERVER = "server.remove"
+REMOVE_ADDRESS = "address.remove"
+
+
+class FakeWays:
+    """How to get from the parts that exist to a goal; a machine has so many addresses."""
+
+    def __init__(self, addresses: int = 1) -> None:
+        self._addresses = tuple(Slot("address", index) for index in range(addresses))
+
+    def next_calls(
+        self,
+        goal: Goal,
+        machine: Machine,
+        parts: tuple[Part, ...],
+        now: datetime,  # noqa: ARG002 - nothing here waits for a time
+    ) -> tuple[Call, ...]:
+        """Return the calls that may be made now; see the port."""
+        match goal:
+            case Goal.PRESENT:
+                surplus = tuple(part for part in parts if part.surplus)
+                return (*_clear(machine, surplus), *self._build(machine, parts))
+            case Goal.ABSENT:
+                return _clear(machine, parts)
+            case Goal.RESTING:
+                return ()
+
+    def _build(self, machine: Machine, parts: tuple[Part, ...]) -> tuple[Call, ...]:
+        used = {part.slot: part for part in parts if not part.surplus}
+        lacking = [slot for slot in (*self._addresses, SERVER) if slot not in used]
+        if lacking:
+            slot = lacking[0]
+            return () if machine.bound(slot) is not None else (self._make(machine, slot, used),)
+        return _power_on(machine, used[SERVER])
+
+    def _make(self, machine: Machine, slot: Slot, used: dict[Slot, Part]) -> Call:
+        addresses = tuple(str(used[entry].id) for entry in self._addresses if entry in used)
+        server = (("type", machine.offer.type), ("addresses", addresses))
+        return Call(
+            kind=MAKE_SERVER if slot == SERVER else MAKE_ADDRESS,
+            slot=slot,
+            zone=machine.offer.zone,
+            effect=Effect.MAKE,
+            attempt=machine.place(slot).attempt + 1,
+            once=True,
+            args=(*_whose(machine), *(server if slot == SERVER else ())),
+        )
+
+
+def _whose(machine: Machine) -> tuple[tuple[str, Argument], ...]:
+    return (("fleet", str(machine.fleet)), ("machine", str(machine.id)))
+
+
+def _power_on(machine: Machine, server: Part) -> tuple[Call, ...]:
+    """Switch on what is off and was never on: what stopped later is not switched on again."""
+    asked = machine.last_asked(SERVER, POWER_ON)
+    was_on = asked is not None and asked.fate is Fate.DONE
+    if server.condition is not Condition.OFF or was_on or machine.bound(SERVER) != server.id:
+        return ()
+    return (
+        Call(
+            kind=POWER_ON,
+            slot=SERVER,
+            zone=server.zone,
+            effect=Effect.CHANGE,
+            target=server.id,
+            attempt=machine.place(SERVER).attempt,
+            once=True,
+            shows=Shows.POWER,
+            args=_whose(machine),
+        ),
+    )
+
+
+def _clear(machine: Machine, parts: tuple[Part, ...]) -> tuple[Call, ...]:
+    servers = {part.id for part in parts if part.slot.kind == "server"}
+    calls = [_clear_one(machine, part, servers) for part in parts]
+    return tuple(call for call in calls if call is not None)
+
+
+def _clear_one(machine: Machine, part: Part, servers: set[PartId]) -> Call | None:
+    """Return the call that removes a part as it stands now; None where it must be waited for."""
+    if part.slot.kind == "address":
+        return None if part.owner in servers else _destroy(machine, part, REMOVE_ADDRESS)
+    if "terminate" in part.allowed:
+        return _destroy(machine, part, TERMINATE)
+    if "delete" in part.allowed or part.status == "planned":
+        return _destroy(machine, part, REMOVE_SERVER)
+    return None
+
+
+def _destroy(machine: Machine, part: Part, kind: str) -> Call:
+    return Call(
+        kind=kind,
+        slot=part.slot,
+        zone=part.zone,
+        effect=Effect.DESTROY,
+        target=part.id,
+        attempt=part.mark.attempt if part.mark else 0,
+        args=_whose(machine),
+    )

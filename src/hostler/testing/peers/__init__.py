@@ -1,0 +1,1 @@
+"""Real counterparts on loopback."""

@@ -1,0 +1,131 @@
+"""Pieces: parts, calls and records of one small fleet, as plain values that scenes are made of."""
+
+from datetime import UTC, datetime, timedelta
+
+from hostler.domain.ids import (
+    AccountName,
+    Epoch,
+    FleetName,
+    InstallationId,
+    MachineId,
+    PartId,
+    Zone,
+    machine_id,
+)
+from hostler.domain.model.calls import Shows
+from hostler.domain.model.fleet import Fleet
+from hostler.domain.model.machine import Asked, Fate, Known, Machine, Offer, Place
+from hostler.domain.model.phases import Goal, Phase
+from hostler.domain.model.provider import Traits
+from hostler.domain.model.resource import Condition, Mark, Part, Slot
+from hostler.testing.fakes.planner import ADDRESS, POWER_ON, SERVER
+
+BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
+HOME = InstallationId("home")
+ABROAD = InstallationId("abroad")
+WEB = FleetName("web")
+ZONE = Zone("z-1")
+OFFER = Offer(type="small", zone=ZONE)
+FLEET = Fleet(name=WEB, account=AccountName("main"), size=1, offers=(OFFER,))
+TRAITS = Traits(main=SERVER, kinds=("server", "address"))
+S = timedelta(seconds=1)
+MIN = timedelta(minutes=1)
+
+
+def server(
+    machine: Machine | MachineId,
+    condition: Condition = Condition.UP,
+    *,
+    attempt: int = 1,
+    installation: InstallationId = HOME,
+    name: str = "",
+) -> Part:
+    """Return a server that carries a machine's mark."""
+    owner = machine if isinstance(machine, str) else machine.id
+    allowed = {
+        Condition.UP: ("terminate",),
+        Condition.STANDBY: ("poweron", "terminate"),
+        Condition.OFF: ("poweron", "delete"),
+    }
+    return Part(
+        id=PartId(name or f"server-{owner}"),
+        slot=SERVER,
+        zone=ZONE,
+        mark=Mark(installation=installation, fleet=WEB, machine=owner, attempt=attempt),
+        status=str(condition),
+        condition=condition,
+        allowed=allowed.get(condition, ()),
+        created=BEGIN,
+        price=0.01,
+    )
+
+
+def address(
+    machine: Machine | MachineId,
+    *,
+    attempt: int = 1,
+    owner: PartId | None = None,
+    installation: InstallationId = HOME,
+    name: str = "",
+) -> Part:
+    """Return an address that carries a machine's mark."""
+    whose = machine if isinstance(machine, str) else machine.id
+    return Part(
+        id=PartId(name or f"address-{whose}"),
+        slot=ADDRESS,
+        zone=ZONE,
+        mark=Mark(installation=installation, fleet=WEB, machine=whose, attempt=attempt),
+        status="free",
+        condition=Condition.FREE,
+        owner=owner,
+        created=BEGIN,
+        price=0.001,
+    )
+
+
+def bound(slot: Slot, part: PartId, since: datetime = BEGIN, attempt: int = 1) -> Place:
+    """Return a place whose slot is tied to this id."""
+    known = Known(id=part, zone=ZONE, since=since, attempt=attempt)
+    return Place(slot=slot, attempt=attempt, bound=part, known=(known,))
+
+
+def asked(  # noqa: PLR0913 - a record's fields, all with defaults
+    kind: str,
+    at: datetime = BEGIN,
+    *,
+    slot: Slot = SERVER,
+    attempt: int = 1,
+    epoch: int = 1,
+    shows: Shows = Shows.PART,
+    fate: Fate = Fate.OPEN,
+) -> Asked:
+    """Return a *once* call as the record keeps it."""
+    return Asked(
+        kind=kind, slot=slot, attempt=attempt, at=at, epoch=Epoch(epoch), shows=shows, fate=fate
+    )
+
+
+def machine(number: int = 1, phase: Phase = Phase.READY, since: datetime = BEGIN) -> Machine:
+    """Return a machine with its parts bound, as it stands in this phase since then."""
+    name = machine_id(number)
+    made = phase not in {Phase.WANTED, Phase.GONE}
+    switched = made and phase is not Phase.STARTING
+    power = asked(POWER_ON, since, shows=Shows.POWER, fate=Fate.DONE)
+    places = (bound(ADDRESS, PartId(f"address-{name}")), bound(SERVER, PartId(f"server-{name}")))
+    return Machine(
+        id=name,
+        fleet=WEB,
+        serial=number,
+        created=since,
+        since=since,
+        phase=phase,
+        goal=Goal.ABSENT if phase in {Phase.STOPPING, Phase.GONE} else Goal.PRESENT,
+        offer=OFFER,
+        version=1,
+        places=places if made else (),
+        asked=(power,) if switched else (),
+        was_ready=since if switched else None,
+        price=0.011 if made else 0.0,
+        billed_from=since if made else None,
+        observed="up" if switched else "",
+    )

@@ -1,0 +1,174 @@
+"""The real prober, against listeners and commands on this machine alone."""
+
+import asyncio
+import sys
+from collections.abc import AsyncGenerator
+from datetime import timedelta
+from pathlib import Path
+
+import asyncssh
+import pytest
+
+from hostler.access.prober import SystemProber
+from hostler.app.clock import SystemClock
+from hostler.domain.ids import machine_id
+from hostler.domain.model.fleet import Probe, ProbeKind
+from hostler.ports.provider import Connection
+
+HERE = Connection(address="127.0.0.1")
+MACHINE = machine_id(1)
+SHORT = timedelta(milliseconds=300)
+
+
+async def probed(probe: Probe) -> tuple[bool, str]:
+    return await SystemProber().probe(MACHINE, HERE, probe)
+
+
+def python(code: str) -> tuple[str, ...]:
+    return (sys.executable, "-c", code)
+
+
+@pytest.fixture
+async def port() -> AsyncGenerator[int]:
+    async def greet(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.close()
+        await writer.wait_closed()
+
+    server = await asyncio.start_server(greet, "127.0.0.1", 0)
+    async with server:
+        found: int = server.sockets[0].getsockname()[1]
+        yield found
+
+
+async def test_up_is_enough_for_the_api_probe() -> None:
+    assert await probed(Probe()) == (True, "up")
+
+
+async def test_a_port_that_accepts_passes_and_one_that_refuses_does_not(port: int) -> None:
+    passed, said = await probed(Probe(kind=ProbeKind.TCP, port=port))
+    assert (passed, said) == (True, f"port {port} accepts connections")
+    passed, said = await probed(Probe(kind=ProbeKind.TCP, port=1))
+    assert not passed
+    assert said
+
+
+async def test_a_command_sees_whom_it_is_about_and_its_exit_code_decides() -> None:
+    code = (
+        "import os; print(os.environ['HOSTLER_ADDRESS'], os.environ['HOSTLER_MACHINE'], "
+        "os.environ['HOSTLER_PORT'])"
+    )
+    passed, said = await probed(Probe(kind=ProbeKind.COMMAND, command=python(code), port=80))
+    assert passed
+    assert said == f"exit 0: 127.0.0.1 {MACHINE} 80"
+    passed, said = await probed(Probe(kind=ProbeKind.COMMAND, command=python("exit(3)")))
+    assert (passed, said) == (False, "exit 3")
+
+
+async def test_a_command_is_run_without_a_shell(tmp_path: Path) -> None:
+    target = tmp_path / "made"
+    await probed(Probe(kind=ProbeKind.COMMAND, command=("true", ";", "touch", str(target))))
+    assert not target.exists()
+
+
+async def test_a_command_that_is_not_there_has_not_passed() -> None:
+    passed, said = await probed(Probe(kind=ProbeKind.COMMAND, command=("/none/such",)))
+    assert (passed, said) == (False, "No such file or directory")
+
+
+async def test_a_command_that_hangs_is_killed_with_its_children(tmp_path: Path) -> None:
+    target = tmp_path / "late"
+    child = f"import time, pathlib; time.sleep(1); pathlib.Path({str(target)!r}).touch()"
+    code = (
+        f"import subprocess, sys, time; "
+        f"subprocess.Popen([sys.executable, '-c', {child!r}]); time.sleep(60)"
+    )
+    probe = Probe(kind=ProbeKind.COMMAND, command=python(code), timeout=timedelta(seconds=0.7))
+    passed, said = await probed(probe)
+    assert (passed, said) == (False, "no answer within 0.7 s")
+    await asyncio.sleep(1.2)
+    assert not target.exists()
+
+
+async def test_an_address_that_swallows_packets_is_given_up_in_time() -> None:
+    async def swallow(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(-1)
+        writer.close()
+        await writer.wait_closed()
+
+    server = await asyncio.start_server(swallow, "127.0.0.1", 0)
+    async with server:
+        found: int = server.sockets[0].getsockname()[1]
+        probe = Probe(kind=ProbeKind.SSH, port=found, timeout=SHORT)
+        passed, said = await probed(probe)
+        await asyncio.sleep(0.05)
+    assert (passed, said) == (False, "no answer within 0.3 s")
+
+
+class _Doorman(asyncssh.SSHServer):
+    """Lets `root` in without a key, and nobody else."""
+
+    def begin_auth(self, username: str) -> bool:
+        return username != "root"
+
+
+async def test_an_ssh_login_passes_and_a_refused_one_does_not() -> None:
+    key = asyncssh.generate_private_key("ssh-ed25519")  # pyright: ignore[reportUnknownMemberType] - untyped there
+    server = await asyncssh.create_server(_Doorman, "127.0.0.1", 0, server_host_keys=[key])
+    async with server:
+        found: int = server.sockets[0].getsockname()[1]
+        assert await probed(Probe(kind=ProbeKind.SSH, port=found)) == (True, "root may log in")
+        passed, said = await probed(Probe(kind=ProbeKind.SSH, port=found, user="eve"))
+        assert not passed
+        assert said.startswith("no login")
+
+
+async def test_a_login_by_ssh_uses_the_keys_that_it_is_given() -> None:
+    key = asyncssh.generate_private_key("ssh-ed25519")  # pyright: ignore[reportUnknownMemberType] - untyped there
+    private, public = key.export_private_key(), key.export_public_key()
+    allowed = asyncssh.import_authorized_keys(public.decode())
+    server = await asyncssh.create_server(
+        asyncssh.SSHServer, "127.0.0.1", 0, server_host_keys=[key], authorized_client_keys=allowed
+    )
+    async with server:
+        found: int = server.sockets[0].getsockname()[1]
+        probe = Probe(kind=ProbeKind.SSH, port=found, user="root")
+        assert not (await probed(probe))[0]
+        passed = await SystemProber((private,)).probe(MACHINE, HERE, probe)
+        assert passed == (True, "root may log in")
+
+
+async def test_either_of_two_addresses_is_enough(port: int) -> None:
+    probe = Probe(kind=ProbeKind.TCP, port=port, timeout=SHORT)
+    for address, internal in (("127.0.0.1", "127.77.0.1"), ("127.77.0.1", "127.0.0.1")):
+        both = Connection(address=address, internal=internal)
+        assert (await SystemProber().probe(MACHINE, both, probe))[0]
+    neither = Connection(address="127.77.0.1", internal="127.77.0.2")
+    assert not (await SystemProber().probe(MACHINE, neither, probe))[0]
+
+
+async def test_an_address_that_hangs_keeps_no_other_from_passing() -> None:
+    async def swallow(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(-1)
+        writer.close()
+
+    key = asyncssh.generate_private_key("ssh-ed25519")  # pyright: ignore[reportUnknownMemberType] - untyped there
+    server = await asyncssh.create_server(_Doorman, "127.0.0.1", 0, server_host_keys=[key])
+    async with server:
+        found: int = server.sockets[0].getsockname()[1]
+        hanging = await asyncio.start_server(swallow, "127.77.0.1", found)
+        async with hanging:
+            probe = Probe(kind=ProbeKind.SSH, port=found, timeout=timedelta(seconds=3))
+            both = Connection(address="127.0.0.1", internal="127.77.0.1")
+            assert (await SystemProber().probe(MACHINE, both, probe))[0]
+            await asyncio.sleep(0.05)
+
+
+async def test_the_system_clock_waits_and_its_two_times_agree() -> None:
+    clock = SystemClock()
+    now, boot = clock.now(), clock.boot()
+    await clock.sleep(timedelta(milliseconds=50))
+    passed = clock.boot() - boot
+    assert passed >= 0.05
+    assert abs((clock.now() - now).total_seconds() - passed) < 0.5
+    await clock.sleep(timedelta(seconds=-1))
+    assert clock.now().tzinfo is not None

@@ -1,0 +1,238 @@
+"""Outfitting: what is sent to a host, and what its record keeps of what came of that."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from datetime import timedelta
+
+from hostler.domain.ids import HostId
+from hostler.domain.model.fleet import Fleet, Probe, ProbeKind
+from hostler.domain.model.host import Host, HostCondition
+from hostler.domain.policy.bootstrap import digest_of
+from hostler.lab.scenes.mac_ssh import WorldPreparer
+from hostler.lab.scenes.macs import FLEET, MINUTE, MacStand, changes, play_macs
+from hostler.lab.scenes.servers import Hostler
+from hostler.ports.preparer import Order, Prepared
+from hostler.ports.provider import Connection
+
+PLAIN, ASKS = "echo one", "sudo -S true"
+HOUR = timedelta(hours=1)
+
+
+class Told:
+    """A preparer that answers what it is told to, and else what the simulated world says."""
+
+    def __init__(self, inner: WorldPreparer) -> None:
+        self.inner = inner
+        self.answers = list[Prepared]()
+        self.orders = list[Order]()
+        self.connections = list[Connection]()
+        self.waits = list[asyncio.Event]()
+
+    async def prepare(self, connection: Connection, order: Order) -> Prepared:
+        self.orders.append(order)
+        self.connections.append(connection)
+        found = await self.inner.prepare(connection, order)
+        if self.waits:
+            await self.waits.pop(0).wait()
+        return self.answers.pop(0) if self.answers else found
+
+
+def fleet(*commands: str, user: str = "root", port: int = 22, size: int = 1) -> Fleet:
+    probe = Probe(kind=ProbeKind.SSH, commands=commands, user=user, port=port)
+    timers = replace(FLEET.timers, start=5 * HOUR)
+    return replace(FLEET, probe=probe, timers=timers, size=size)
+
+
+def play(
+    scene: Callable[[MacStand, Hostler, Told], Awaitable[None]], prepared: Fleet, count: int = 1
+) -> None:
+    async def whole(s: MacStand) -> None:
+        told = Told(WorldPreparer(s.stand.world))
+        s.stand.preparer = told
+        await scene(s, s.hostler(prepared), told)
+
+    play_macs(whole, count)
+
+
+async def follow(s: MacStand, hostler: Hostler, changed: Fleet) -> Hostler:
+    """Let another engine go on with another fleet file."""
+    await hostler.stop()
+    s.truth.hostlers.remove(hostler)
+    return s.hostler(changed, store=hostler.store)
+
+
+async def record(hostler: Hostler, host: str) -> Host:
+    return next(one for one in await hostler.store.hosts() if one.id == HostId(host))
+
+
+async def tried(s: MacStand, told: Told, many: int) -> None:
+    async def holds() -> bool:
+        return len(told.orders) >= many
+
+    await s.until(holds, HOUR)
+
+
+def test_the_password_is_asked_for_only_where_a_command_asks_for_it() -> None:
+    async def scene(s: MacStand, hostler: Hostler, told: Told) -> None:
+        await s.ready(hostler, 1)
+        await s.stand.clock.sleep(5 * MINUTE)  # after a wipe it is sealed for a while
+        other = await follow(s, hostler, fleet(PLAIN, PLAIN))
+        await tried(s, told, 2)
+        assert told.orders[-1].password is None
+        heir = await follow(s, other, fleet(PLAIN, ASKS))
+        await tried(s, told, 3)
+        secret = s.mac().password
+        given = told.orders[-1].password
+        assert given is not None
+        assert given.reveal() == secret
+        assert secret not in repr(told.orders[-1])
+        await s.ready(heir, 1)
+        kept = f"{await heir.events()} {await heir.store.hosts()} {await heir.machines()}"
+        assert "sudo -S true" in kept
+        assert secret not in kept
+
+    play(scene, fleet(PLAIN))
+
+
+def test_commands_that_ask_for_a_password_wait_for_it_a_while() -> None:
+    """After each wipe it is sealed for a minute or so: no failure of the host's."""
+
+    async def scene(s: MacStand, hostler: Hostler, told: Told) -> None:
+        await s.ready(hostler, 1)
+        s.mac().sealed_until = s.stand.loop.time() + 8 * 60
+        other = await follow(s, hostler, fleet(ASKS))
+        await s.stand.clock.sleep(7 * MINUTE)
+        assert len(told.orders) == 1
+        await tried(s, told, 2)
+        assert told.orders[-1].password is not None
+        assert await other.ready() == 1
+        failures = [one.event for one in await other.events() if one.event.kind == "not_prepared"]
+        assert failures == []
+
+    play(scene, fleet(PLAIN))
+
+
+def test_a_password_that_stays_sealed_is_none() -> None:
+    async def scene(s: MacStand, hostler: Hostler, told: Told) -> None:
+        await s.ready(hostler, 1)
+        s.mac().sealed_until = s.stand.loop.time() + 1e6
+        began = s.stand.loop.time()
+        await follow(s, hostler, fleet(ASKS))
+        await tried(s, told, 2)
+        assert s.stand.loop.time() - began > 10 * 60
+        assert told.orders[-1].password is None
+
+    play(scene, fleet(PLAIN))
+
+
+def test_the_hosts_own_user_is_meant_unless_the_fleet_names_one() -> None:
+    async def scene(s: MacStand, hostler: Hostler, told: Told) -> None:
+        await s.ready(hostler, 1)
+        assert [(one.user, one.port) for one in told.orders] == [("", 22)]
+        assert [(one.user, one.address) for one in told.connections] == [("m1", s.mac().ip)]
+
+    async def named(s: MacStand, hostler: Hostler, told: Told) -> None:
+        await s.ready(hostler, 1)
+        assert [(one.user, one.port) for one in told.orders] == [("builder", 2222)]
+
+    play(scene, fleet())
+    play(named, fleet(user="builder", port=2222))
+
+
+def test_a_key_counts_only_with_a_login() -> None:
+    """Whoever answered first might be anybody: nothing but a login makes it the host's."""
+
+    async def scene(s: MacStand, hostler: Hostler, told: Told) -> None:
+        told.answers.append(Prepared(fingerprint="SHA256:stranger", error="no login"))
+        await tried(s, told, 1)
+        await asyncio.sleep(5)
+        host = await record(hostler, s.ids[0])
+        assert (host.pin, host.trouble.failures) == (None, 1)
+        await s.ready(hostler, 1)
+        assert [one.fingerprint for one in told.orders] == ["", ""]
+        host = await record(hostler, s.ids[0])
+        assert host.pin is not None
+        assert host.pin.key != "SHA256:stranger"
+        assert host.trouble.failures == 0
+
+    play(scene, fleet())
+
+
+def test_the_record_knows_what_the_host_carries() -> None:
+    async def scene(s: MacStand, hostler: Hostler, told: Told) -> None:
+        await s.ready(hostler, 1)
+        assert told.orders[0].applied == ""
+        assert (await record(hostler, s.ids[0])).applied == digest_of((PLAIN,))
+        await hostler.scale(0)
+        await s.all_free(hostler)
+        assert (await record(hostler, s.ids[0])).applied == "", "its disk was wiped"
+
+    play(scene, fleet(PLAIN))
+
+
+def test_the_provider_is_asked_how_the_host_is_at_the_third_failure_only() -> None:
+    async def scene(s: MacStand, hostler: Hostler, told: Told) -> None:
+        bad = Prepared(login=True, fingerprint="SHA256:a", error="command 1 of 1 failed with 1")
+        told.answers += [bad] * 4
+        for many, asked in ((1, 0), (2, 0), (3, 1), (4, 1)):
+            await tried(s, told, many)
+            await s.stand.clock.sleep(MINUTE / 3)
+            assert changes(s.stand).count("mac_diagnostic.start") == asked
+        host = await record(hostler, s.ids[0])
+        assert (host.trouble.failures, host.trouble.rebooted) == (4, True)
+
+    play(scene, fleet(PLAIN))
+
+
+def test_one_machine_is_tried_once_at_a_time_and_others_beside_it() -> None:
+    async def scene(s: MacStand, hostler: Hostler, told: Told) -> None:
+        told.waits += [held := asyncio.Event(), asyncio.Event()]
+        told.waits[1].set()
+        await tried(s, told, 2)
+        await s.stand.clock.sleep(HOUR)
+        assert len(told.orders) == 2
+        assert await hostler.ready() == 1
+        held.set()
+        await s.ready(hostler, 2)
+        assert told.inner.overlaps == []
+        assert len({one.machine for one in told.orders}) == len(told.orders) == 2
+
+    play(scene, fleet(PLAIN, size=2), count=2)
+
+
+def test_what_comes_of_a_try_is_kept_only_while_the_host_is_the_machines() -> None:
+    """The machine ends meanwhile: by then its host is wiped, free, and nobody's."""
+
+    async def scene(s: MacStand, hostler: Hostler, told: Told) -> None:
+        told.waits.append(held := asyncio.Event())
+        told.answers.append(Prepared(login=True, fingerprint="SHA256:a", error="it broke off"))
+        await tried(s, told, 1)
+        await hostler.scale(0)
+        await s.all_free(hostler)
+        before = await record(hostler, s.ids[0])
+        held.set()
+        await s.stand.clock.sleep(MINUTE)
+        after = await record(hostler, s.ids[0])
+        assert after.condition is HostCondition.FREE
+        assert (after.pin, after.trouble, after.applied) == (None, before.trouble, "")
+        assert after.trouble.failures == 0
+
+    play(scene, fleet(PLAIN))
+
+
+def test_a_key_that_was_seen_before_a_wipe_is_not_pinned_after_it() -> None:
+    """A key is as old as its try's beginning, for the machine may keep its host over a wipe."""
+
+    async def scene(s: MacStand, hostler: Hostler, told: Told) -> None:
+        told.waits.append(held := asyncio.Event())
+        began = s.stand.clock.now()
+        await tried(s, told, 1)
+        await s.stand.clock.sleep(30 * MINUTE)
+        held.set()
+        await s.ready(hostler, 1)
+        pin = (await record(hostler, s.ids[0])).pin
+        assert pin is not None
+        assert began < pin.at <= s.stand.clock.now() - 30 * MINUTE
+
+    play(scene, fleet(PLAIN))

@@ -1,0 +1,115 @@
+"""The hosts and ties in memory: trusted as long as every save was seen to its end."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from hostler.controllers.runtime.host_records import Stable
+from hostler.domain.errors import StoreBusy
+from hostler.domain.ids import AccountName, Epoch, HostId, InstallationId, MachineId, Zone
+from hostler.domain.model.commands import Event
+from hostler.domain.model.host import Host, HostCondition
+from hostler.ports.store import Fence
+from hostler.stores.memory import MemoryStore
+
+MAIN = AccountName("main")
+HOST = Host(id=HostId("h-1"), account=MAIN, zone=Zone("z-1"))
+OTHER = replace(HOST, id=HostId("h-2"))
+MACHINE = MachineId("m-aaaaaaaaaa")
+
+
+class Halting(MemoryStore):
+    """Saves, but its answers are lost, or keep somebody waiting."""
+
+    lost = False
+    hangs = False
+
+    async def save_host(self, host: Host, events: tuple[Event, ...], fence: Fence) -> Host:
+        saved = await super().save_host(host, events, fence)
+        if self.lost:
+            raise StoreBusy("no answer")
+        if self.hangs:
+            await asyncio.Event().wait()
+        return saved
+
+
+async def opened() -> tuple[Stable, Halting, Fence]:
+    store = Halting(InstallationId("home"), exclusive=True)
+    lease = await store.take_lease("account/main", "me", None)
+    assert lease is not None
+    stable = Stable(MAIN)
+    await stable.refresh(store)
+    return stable, store, Fence(lease="account/main", epoch=Epoch(lease.epoch))
+
+
+async def test_what_was_answered_is_known_without_another_reading() -> None:
+    stable, store, fence = await opened()
+    await stable.take(store, HOST, MACHINE, fence)
+    kept = await stable.keep(store, replace(stable.hosts[HOST.id], name="a"), fence)
+    assert stable.known
+    assert (stable.hosts, stable.ties) == ({HOST.id: kept}, {HOST.id: MACHINE})
+    await stable.loosen(store, HOST.id, MACHINE, fence)
+    assert (stable.known, stable.ties) == (True, {})
+
+
+async def test_what_was_not_answered_is_read_again() -> None:
+    stable, store, fence = await opened()
+    store.lost = True
+    with pytest.raises(StoreBusy):
+        await stable.keep(store, HOST, fence)
+    assert not stable.known
+    await stable.refresh(store)
+    assert (stable.known, stable.hosts[HOST.id].version) == (True, 1)
+    with pytest.raises(StoreBusy):
+        await stable.take(store, OTHER, MACHINE, fence)
+    assert not stable.known
+    await stable.refresh(store)
+    assert stable.ties == {OTHER.id: MACHINE}
+
+
+async def test_whoever_is_cancelled_in_a_save_leaves_nothing_trusted() -> None:
+    stable, store, fence = await opened()
+    store.hangs = True
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(stable.keep(store, HOST, fence))
+        await asyncio.sleep(0)
+        task.cancel()
+    assert not stable.known
+    await stable.refresh(store)
+    assert HOST.id in stable.hosts
+
+
+async def test_a_save_that_goes_well_makes_nothing_else_trusted() -> None:
+    """A claim that went well made trusted again what another save had left in doubt."""
+    stable, store, fence = await opened()
+    stable.distrust()
+    await stable.take(store, HOST, MACHINE, fence)
+    await stable.keep(store, stable.hosts[HOST.id], fence)
+    assert not stable.known
+
+
+async def test_hosts_of_another_account_are_none_of_this_one() -> None:
+    stable, store, fence = await opened()
+    await store.save_host(replace(HOST, account=AccountName("other")), (), fence)
+    await store.save_host(OTHER, (), fence)
+    stable.distrust()
+    await stable.refresh(store)
+    assert list(stable.hosts) == [OTHER.id]
+
+
+@pytest.mark.parametrize("exclusive", [True, False])
+async def test_what_others_may_write_is_read_each_time(*, exclusive: bool) -> None:
+    store = Halting(InstallationId("home"), exclusive=exclusive)
+    lease = await store.take_lease("account/main", "me", None)
+    assert lease is not None
+    stable = Stable(MAIN)
+    await stable.refresh(store)
+    await store.save_host(HOST, (), Fence(lease="account/main", epoch=lease.epoch))
+    await stable.refresh(store)
+    assert bool(stable.hosts) is not exclusive
+
+
+def test_zones_are_those_of_hosts_that_there_are() -> None:
+    gone = replace(OTHER, zone=Zone("z-2"), condition=HostCondition.GONE)
+    assert Stable(MAIN, hosts={HOST.id: HOST, gone.id: gone}).zones() == ("z-1",)

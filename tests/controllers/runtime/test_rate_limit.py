@@ -1,0 +1,164 @@
+"""The budget: rate, burst, who goes first, what looks keep, and what *too many* means."""
+
+import asyncio
+from collections import Counter
+
+import pytest
+
+from hostler.controllers.runtime.rate_limit import LOOKS_SHARE, Budget, Priority
+from hostler.testing.scenes.builders import S
+
+pytestmark = pytest.mark.looptime
+
+
+def now() -> float:
+    return asyncio.get_running_loop().time()
+
+
+async def emptied(rate: float = 10.0, burst: float = 20.0) -> Budget:
+    """Return a budget whose burst is spent."""
+    budget = Budget(rate, burst)
+    for _ in range(int(burst * (1 - LOOKS_SHARE))):
+        await budget.take(Priority.MAKE)
+    for _ in range(int(burst * LOOKS_SHARE)):
+        await budget.take(Priority.LOOK)
+    return budget
+
+
+async def timed(budget: Budget, *priorities: Priority) -> list[tuple[Priority, float]]:
+    """Ask for all of these at once; return them as they were granted, with the seconds waited."""
+    granted, begun = list[tuple[Priority, float]](), now()
+
+    async def one(priority: Priority) -> None:
+        await budget.take(priority)
+        granted.append((priority, now() - begun))
+
+    async with asyncio.TaskGroup() as group:
+        for priority in priorities:
+            group.create_task(one(priority))
+    return granted
+
+
+async def test_burst_goes_at_once() -> None:
+    budget, begun = Budget(10.0, 20.0), now()
+    await emptied()
+    assert now() == begun
+    await timed(budget, *[Priority.MAKE] * 16)
+    assert now() == begun
+
+
+async def test_rate_holds_beyond_the_burst() -> None:
+    budget = await emptied()
+    begun = now()
+    await timed(budget, *[Priority.MAKE] * 80, *[Priority.LOOK] * 20)
+    assert now() - begun == pytest.approx(10.0, abs=0.5)
+
+
+async def test_idle_time_saves_up_one_burst_and_no_more() -> None:
+    budget = await emptied()
+    await asyncio.sleep(3600)
+    granted = await timed(budget, *[Priority.MAKE] * 40)
+    assert sum(waited == 0 for _, waited in granted) == 20
+
+
+async def test_cleaning_goes_before_making() -> None:
+    budget = await emptied()
+    granted = await timed(budget, *[Priority.MAKE] * 5, *[Priority.CLEAN] * 5)
+    assert [priority for priority, _ in granted] == [Priority.CLEAN] * 5 + [Priority.MAKE] * 5
+
+
+async def test_what_was_begun_goes_before_anything_new() -> None:
+    budget = await emptied()
+    granted = await timed(budget, *[Priority.MAKE] * 5, *[Priority.GO_ON] * 5)
+    assert [priority for priority, _ in granted] == [Priority.GO_ON] * 5 + [Priority.MAKE] * 5
+
+
+async def test_first_come_of_one_priority_is_first_served() -> None:
+    budget, order = await emptied(), list[int]()
+
+    async def one(number: int) -> None:
+        await budget.take(Priority.MAKE)
+        order.append(number)
+
+    async with asyncio.TaskGroup() as group:
+        for number in range(20):
+            group.create_task(one(number))
+    assert order == list(range(20))
+
+
+async def test_looks_keep_a_fifth_in_a_storm_of_calls() -> None:
+    budget = await emptied()
+    storm = [Priority.CLEAN] * 200 + [Priority.LOOK] * 40
+    granted = await timed(budget, *storm)
+    for limit in (5.0, 10.0, 15.0):
+        kinds = Counter(priority for priority, waited in granted if waited <= limit)
+        share = kinds[Priority.LOOK] / kinds.total()
+        assert share == pytest.approx(LOOKS_SHARE, abs=0.03)
+
+
+async def test_looks_take_what_nobody_else_wants() -> None:
+    budget = await emptied()
+    begun = now()
+    await timed(budget, *[Priority.LOOK] * 50)
+    assert now() - begun == pytest.approx(5.0, abs=0.5)
+
+
+async def test_big_look_leaves_a_debt_of_its_size() -> None:
+    budget = await emptied()
+    await asyncio.sleep(1)
+    await budget.take(Priority.LOOK, 20)
+    begun = now()
+    await timed(budget, *[Priority.LOOK] * 200)
+    assert now() - begun == pytest.approx((20 + 200 - 10) / 10.0, abs=0.6)
+
+
+async def test_too_many_with_a_date_stops_everything_until_then() -> None:
+    budget = Budget(10.0, 20.0)
+    budget.refused(7 * S)
+    granted = await timed(budget, Priority.CLEAN, Priority.MAKE, Priority.LOOK)
+    assert all(waited == pytest.approx(7.0, abs=0.2) for _, waited in granted)
+
+
+async def test_date_far_away_is_not_believed_for_longer_than_two_minutes() -> None:
+    budget = Budget(10.0, 20.0)
+    budget.refused(3600 * S)
+    granted = await timed(budget, Priority.CLEAN)
+    assert granted[0][1] == pytest.approx(120.0, abs=0.2)
+
+
+async def test_too_many_without_a_date_stops_for_longer_each_time() -> None:
+    budget, waits = Budget(10.0, 20.0), list[int]()
+    for _ in range(7):
+        budget.refused(None)
+        granted = await timed(budget, Priority.MAKE)
+        waits.append(round(granted[0][1]))
+    assert waits == [1, 2, 4, 8, 16, 30, 30]
+    budget.accepted()
+    budget.refused(None)
+    granted = await timed(budget, Priority.MAKE)
+    assert round(granted[0][1]) == 1
+
+
+async def test_answers_to_calls_sent_together_are_one_strike() -> None:
+    budget = Budget(10.0, 20.0)
+    for _ in range(20):
+        budget.refused(None)
+    granted = await timed(budget, Priority.MAKE)
+    assert round(granted[0][1]) == 1
+
+
+async def test_after_too_many_there_is_no_burst() -> None:
+    budget = Budget(10.0, 20.0)
+    budget.refused(None)
+    granted = await timed(budget, *[Priority.MAKE] * 21)
+    assert granted[-1][1] > 1.5
+
+
+async def test_who_gave_up_waiting_takes_nothing() -> None:
+    budget = await emptied(rate=1.0, burst=5.0)
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.5):
+            await budget.take(Priority.LOOK, 1000)
+    begun = now()
+    await timed(budget, Priority.LOOK)
+    assert now() - begun < 6.0

@@ -1,0 +1,138 @@
+"""What becomes of a host that was ordered: taken, mended, or given up."""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+import pytest
+
+from hostler.domain.hosts import delivery
+from hostler.domain.hosts.delivery import LONGEST, came, copies
+from hostler.domain.hosts.lifecycle import decide_hosts
+from hostler.domain.hosts.purchasing import is_paid
+from hostler.domain.ids import HostId
+from hostler.domain.model.host import Host, HostCondition, HostGoal, HostOrigin
+from hostler.domain.model.resource import Condition, Part
+from hostler.testing.scenes.builders import BEGIN
+from hostler.testing.scenes.hosts import BOX, HIS, MINE, box, hosts_seen, record, view
+
+COMING = record(condition=HostCondition.COMING, origin=HostOrigin.ORDERED, order=MINE)
+MINUTE = timedelta(minutes=1)
+ORDERS = {MINE: BEGIN}
+OLD = BEGIN - timedelta(days=7)
+
+
+def delivered(host: Host, part: Part, now: datetime, jumped: datetime | None) -> Host:
+    """Return the record once a look shows this, its order on record."""
+    seen = hosts_seen(host, part, now=now)
+    return delivery.delivered(host, part, replace(seen, jumped=jumped, orders=ORDERS))
+
+
+def test_a_host_that_was_ordered_is_free_and_clean_when_it_is_delivered() -> None:
+    host = delivered(COMING, box("ordered", delivered="yes"), BEGIN + MINUTE, None)
+    assert host.condition is HostCondition.FREE
+    assert (host.wiped, host.delivered) == (BEGIN + MINUTE, BEGIN + MINUTE)
+
+
+def test_one_that_is_handed_over_in_error_is_paid_for_and_wiped() -> None:
+    failed = box("ordered", Condition.FAILED, delivered="yes")
+    host = delivered(COMING, failed, BEGIN + MINUTE, None)
+    assert (host.condition, host.goal) == (HostCondition.DIRTY, HostGoal.WIPED)
+    assert host.delivered == BEGIN + MINUTE
+    assert host.wiped is None
+
+
+def test_one_that_is_not_delivered_is_waited_for_a_while_and_then_given_up() -> None:
+    starting = box("ordered", Condition.STARTING)
+    assert delivered(COMING, starting, BEGIN + LONGEST - MINUTE, None) == COMING
+    host = delivered(COMING, starting, BEGIN + LONGEST, None)
+    assert (host.condition, host.goal) == (HostCondition.RETIRING, HostGoal.RETIRED)
+
+
+def test_a_clock_that_jumped_gives_no_host_up() -> None:
+    starting = box("ordered", Condition.STARTING)
+    now = BEGIN + 2 * LONGEST
+    assert delivered(COMING, starting, now, now - MINUTE) == COMING
+    assert delivered(COMING, starting, now, now - LONGEST) != COMING
+
+
+def test_one_that_is_delivered_and_busy_is_waited_for_whatever_the_time() -> None:
+    busy = box("ordered", Condition.BUSY, delivered="yes")
+    assert delivered(COMING, busy, BEGIN + 9 * LONGEST, None) == COMING
+
+
+def test_one_that_came_when_it_was_given_up_is_paid_for_until_it_is_gone() -> None:
+    """The provider counts it too: nothing is ordered beyond what may stand."""
+    given_up = record(
+        condition=HostCondition.RETIRING, goal=HostGoal.RETIRED, origin=HostOrigin.ORDERED
+    )
+    assert not is_paid(given_up)
+    (waits,) = decide_hosts(hosts_seen(given_up, box("retiring")))
+    assert not is_paid(waits.host)
+    (came,) = decide_hosts(hosts_seen(given_up, box("retiring", delivered="yes")))
+    assert (came.host.delivered, came.host.condition) == (BEGIN, HostCondition.RETIRING)
+    assert is_paid(came.host)
+
+
+def named(host: HostId = BOX, created: datetime | None = BEGIN) -> Part:
+    """Return a host that bears the name of our order."""
+    return replace(box("ordered", holder=MINE), id=host, created=created)
+
+
+def sorted_out(
+    *parts: Part, hosts: tuple[Host, ...] = (), known: bool = True
+) -> tuple[set[str], set[str]]:
+    """Return which hosts without a record came by our order, and which bear its name beside."""
+    told = view(parts), "host", {host.id: host for host in hosts}, ORDERS if known else {}
+    return {p.id for p in came(*told)}, {p.id for p in copies(*told)}
+
+
+OTHER = HostId("other")
+
+
+def test_a_host_that_is_older_than_the_order_whose_name_it_bears_was_not_ordered() -> None:
+    """A person copied that name: what is given up later must never be a host of theirs."""
+    assert sorted_out(named(), named(OTHER, OLD)) == ({BOX}, {OTHER})
+    assert sorted_out(named(OTHER, OLD)) == (set(), {OTHER})
+    clocks_apart = BEGIN - MINUTE
+    assert sorted_out(named(created=clocks_apart)) == ({BOX}, set())
+
+
+def test_a_host_that_was_bought_just_before_is_not_the_one_that_was_ordered() -> None:
+    """Clocks may be apart, but not from one host to the next."""
+    just_before = named(OTHER, BEGIN - MINUTE)
+    assert sorted_out(just_before) == ({OTHER}, set()), "it may be ours, by a slow clock"
+    assert sorted_out(named(), just_before) == ({BOX}, {OTHER})
+    assert sorted_out(just_before, hosts=(COMING,)) == (set(), {OTHER})
+    both = named(created=BEGIN - MINUTE), just_before
+    assert sorted_out(*both) == ({BOX, OTHER}, set())
+
+
+def test_a_host_of_the_pool_that_is_given_up_was_not_delivered() -> None:
+    pooled = record(condition=HostCondition.RETIRING, goal=HostGoal.RETIRED)
+    (step,) = decide_hosts(hosts_seen(pooled, box("retiring", delivered="yes")))
+    assert step.host.delivered is None
+
+
+def test_an_order_that_the_provider_doubled_is_two_hosts() -> None:
+    assert sorted_out(named(), named(OTHER)) == ({BOX, OTHER}, set())
+    assert sorted_out(named(OTHER), hosts=(COMING,)) == ({OTHER}, set())
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_without_the_order_or_an_age_a_name_is_proof_while_one_host_alone_ever_bore_it(
+    *, known: bool
+) -> None:
+    created = None if known else BEGIN
+    one, two = named(created=created), named(OTHER, created)
+    assert sorted_out(one, known=known) == ({BOX}, set())
+    assert sorted_out(one, two, known=known) == (set(), {BOX, OTHER})
+    assert sorted_out(two, hosts=(COMING,), known=known) == (set(), {OTHER})
+
+
+@pytest.mark.parametrize(("stage", "order"), [("pool", MINE), ("parked", MINE), ("ordered", HIS)])
+def test_what_may_have_been_used_before_it_was_seen_delivered_is_not_clean(
+    stage: str, order: str
+) -> None:
+    host = delivered(replace(COMING, order=order), box(stage, delivered="yes"), BEGIN, None)
+    assert (host.condition, host.wiped) == (HostCondition.DIRTY, None)
+    assert host.delivered == BEGIN

@@ -1,0 +1,240 @@
+"""What becomes of machines whose hosts are logged in to: more tries, a reboot, or another host."""
+
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from hostler.domain.decide import decide
+from hostler.domain.hosts import allocation
+from hostler.domain.hosts.lifecycle import decide_hosts
+from hostler.domain.machines import bootstrap as outfit
+from hostler.domain.model.commands import Tend
+from hostler.domain.model.fleet import Probe, ProbeKind
+from hostler.domain.model.host import Host, HostCondition, HostOrigin
+from hostler.domain.model.machine import RETIRE, Machine
+from hostler.domain.model.phases import Phase
+from hostler.domain.model.reasons import Reason
+from hostler.domain.model.snapshot import Probed, Seen
+from hostler.domain.model.transition import Step
+from hostler.domain.policy.bootstrap import digest_of
+from hostler.domain.policy.drift import Drift
+from hostler.domain.policy.remediation import Diagnosis, Trouble
+from hostler.testing.fakes.planner import FakeWays
+from hostler.testing.scenes.builders import BEGIN, FLEET
+from hostler.testing.scenes.hosts import BOX, MINE, fleet_seen, hosts_seen, on_host, record, tenant
+
+NOTHING = frozenset[str]()
+STRUCK = frozenset({allocation.FAULT})
+ALONE = STRUCK | {allocation.ALONE}
+STRANGER = ALONE | {allocation.STRANGER}
+MINUTE = timedelta(minutes=1)
+HOUR = timedelta(hours=1)
+NEW = ("echo new",)
+HEALTHY, HOPELESS, WIPE = Diagnosis.HEALTHY, Diagnosis.NOTHING, Diagnosis.REINSTALL
+
+
+def seen(
+    machine: Machine, host: Host, probed: Probed | None = None, after: timedelta = HOUR
+) -> Seen:
+    """Return what a turn sees of a fleet whose hosts are logged in to."""
+    found = fleet_seen((machine,), (tenant(),), now=BEGIN + after, hosts=(host,), ties={MINE: BOX})
+    fleet = replace(FLEET, probe=Probe(kind=ProbeKind.SSH, commands=NEW))
+    probes = {} if probed is None else {MINE: probed}
+    return replace(found, fleet=fleet, probed=probes)
+
+
+def tried(begun: timedelta = HOUR, text: str = "no login", **fields: object) -> Probed:
+    at = BEGIN + begun
+    return replace(Probed(begun=at, passed=False, text=text, ended=at), **fields)
+
+
+def judged(
+    trouble: Trouble, probed: Probed | None = None, *, strikes: int = 0, after: timedelta = HOUR
+) -> Step:
+    """Return the step of a machine that starts, and would be probed now."""
+    machine = replace(on_host(Phase.STARTING), was_ready=None)
+    step = Step(before=machine, machine=machine, parts=(), probe=True)
+    now = seen(machine, record(trouble=trouble, strikes=strikes), probed, after)
+    return outfit.starting(step, now)
+
+
+def facts(machine: Machine) -> set[str]:
+    return {fact.name for fact in machine.facts} - {outfit.TOLD}
+
+
+@pytest.mark.parametrize(
+    ("trouble", "strikes", "expected"),
+    [
+        (Trouble(failures=2), 0, NOTHING),
+        (Trouble(failures=3, diagnosis=HEALTHY), 0, {outfit.REBOOT}),
+        (Trouble(failures=3, diagnosis=WIPE), 0, STRUCK),
+        (Trouble(failures=7, rebooted=True), 0, NOTHING),
+        (Trouble(failures=8, rebooted=True, diagnosis=HEALTHY), 0, STRUCK),
+        (Trouble(failures=8, rebooted=True, diagnosis=HOPELESS), 0, ALONE),
+        (Trouble(failures=8, rebooted=True), 1, ALONE),
+        (Trouble(failures=2, stranger=True), 0, NOTHING),
+        (Trouble(failures=3, stranger=True), 0, STRANGER),
+    ],
+)
+def test_what_a_machine_is_written_down_for_on_each_rung(
+    trouble: Trouble, strikes: int, expected: AbstractSet[str]
+) -> None:
+    step = judged(trouble, strikes=strikes)
+    assert facts(step.machine) == expected
+    assert (step.machine.phase is Phase.BROKEN) is (allocation.FAULT in expected)
+    if expected:
+        assert not step.probe, "nothing is tried while it is rebooted, or when it is given up"
+
+
+def test_a_reboot_is_decided_once() -> None:
+    machine = replace(on_host(Phase.STARTING), was_ready=None).with_fact(outfit.REBOOT, BEGIN)
+    step = Step(before=machine, machine=machine, parts=(), probe=True)
+    host = record(trouble=Trouble(failures=3, diagnosis=HEALTHY))
+    after = outfit.starting(step, seen(machine, host, tried(MINUTE)))
+    assert after.machine.fact(outfit.REBOOT) == BEGIN
+    assert after.probe
+
+
+@pytest.mark.parametrize(
+    ("failures", "ended", "after", "probes"),
+    [
+        (1, timedelta(0), timedelta(seconds=29), False),
+        (1, timedelta(0), timedelta(seconds=30), True),
+        (2, timedelta(0), timedelta(seconds=119), False),
+        (2, timedelta(0), timedelta(seconds=120), True),
+        (1, 10 * MINUTE, timedelta(seconds=29), False),
+        (1, 10 * MINUTE, timedelta(seconds=30), True),
+    ],
+)
+def test_pauses_lie_after_attempts_however_long_those_took(
+    failures: int, ended: timedelta, after: timedelta, probes: bool
+) -> None:
+    probed = tried(ended=BEGIN + HOUR + ended)
+    step = judged(Trouble(failures=failures), probed, after=HOUR + ended + after)
+    assert step.probe is probes
+    assert ("no login" in step.next.detail) is not probes
+
+
+def test_an_engine_that_was_restarted_tries_at_once_and_says_what_failed() -> None:
+    step = judged(Trouble(failures=5, rebooted=True))
+    assert step.probe
+    assert "in a row: 5" in step.next.detail
+
+
+def test_each_attempt_is_told_once_with_its_output() -> None:
+    step = judged(Trouble(failures=1), tried(output="$ false\n"))
+    (told,) = step.events
+    assert (told.kind, told.detail) == ("not_prepared", "no login\n$ false\n")
+    again = replace(step, before=step.machine, events=())
+    host = record(trouble=Trouble(failures=1))
+    now = seen(step.machine, host, tried(output="$ false\n"), HOUR + MINUTE)
+    assert outfit.starting(again, now).events == ()
+    later = replace(now, probed={MINE: tried(HOUR + MINUTE, "another")})
+    assert [one.detail for one in outfit.starting(again, later).events] == ["another"]
+
+
+def test_what_was_not_even_tried_is_not_told() -> None:
+    """Else a host without an address yet fills the story, every two seconds."""
+    assert judged(Trouble(), tried(ended=None)).events == ()
+
+
+@pytest.mark.parametrize("failures", [0, 1])
+def test_an_overdue_start_is_held_against_a_host_only_where_it_failed(failures: int) -> None:
+    machine = replace(on_host(Phase.STARTING), was_ready=None)
+    step = Step(before=machine, machine=machine, parts=())
+    after, reason = outfit.overdue(step, seen(machine, record(trouble=Trouble(failures=failures))))
+    assert reason is Reason.START_OVERDUE
+    assert facts(after.machine) == ({allocation.FAULT} if failures else set())
+
+
+def test_an_overdue_start_at_a_stranger_does_not_wipe_it() -> None:
+    machine = replace(on_host(Phase.STARTING), was_ready=None)
+    step = Step(before=machine, machine=machine, parts=())
+    host = record(trouble=Trouble(failures=1, stranger=True))
+    assert allocation.STRANGER in facts(outfit.overdue(step, seen(machine, host))[0].machine)
+
+
+def explained(drift: Drift, after: timedelta) -> tuple[str, str, bool, Phase]:
+    """Return the blocker, what is next, and whether a probe is asked for."""
+    machine = on_host(Phase.READY)
+    host = record(condition=HostCondition.HELD, applied=digest_of(("old",)), drift=drift)
+    decision = decide(seen(machine, host, after=after), FakeWays(addresses=0))
+    (verdict,) = decision.verdicts
+    probes = any(isinstance(c, Tend) and c.probe for c in decision.commands)
+    return verdict.blocker, verdict.next.detail, probes, machine.phase
+
+
+def test_a_machine_in_use_that_is_stuck_says_so_and_when_it_is_tried_again() -> None:
+    drift = Drift(digest=digest_of(NEW), failures=5, last=BEGIN)
+    blocker, detail, probes, phase = explained(drift, 29 * MINUTE)
+    assert "its configuration is not the fleet's" in blocker
+    assert "5 times" in blocker
+    assert "5 times" in detail
+    assert (probes, phase) == (False, Phase.READY)
+    assert explained(drift, 30 * MINUTE)[2]
+
+
+def test_a_machine_in_use_that_failed_once_waits_without_an_alarm() -> None:
+    drift = Drift(digest=digest_of(NEW), failures=1, last=BEGIN)
+    blocker, detail, probes, _ = explained(drift, timedelta(seconds=29))
+    assert (blocker, probes) == ("", False)
+    assert "failed once" in detail
+    assert explained(drift, timedelta(seconds=30))[2]
+
+
+def test_another_list_is_tried_at_once_whatever_failed_before() -> None:
+    drift = Drift(digest=digest_of(("older",)), failures=9, last=BEGIN)
+    assert explained(drift, MINUTE)[2]
+
+
+def gone(*names: str, was_ready: bool = False) -> Machine:
+    machine = replace(on_host(Phase.GONE), reason=Reason.NOT_PREPARED)
+    machine = machine if was_ready else replace(machine, was_ready=None)
+    for name in names:
+        machine = machine.with_fact(name, BEGIN)
+    return machine
+
+
+@pytest.mark.parametrize(
+    ("names", "strikes", "days"),
+    [
+        ((allocation.FAULT,), 0, 0),
+        ((allocation.FAULT,), 1, 1),
+        ((allocation.FAULT,), 2, 2),
+        ((allocation.FAULT, allocation.ALONE), 0, 1),
+        ((), 1, 0),
+    ],
+)
+def test_how_long_a_host_stays_in_quarantine(
+    names: tuple[str, ...], strikes: int, days: int
+) -> None:
+    machine = gone(*names)
+    host = record(condition=HostCondition.HELD, strikes=strikes, trouble=Trouble(failures=8))
+    (step,) = decide_hosts(hosts_seen(host, None, ties={BOX: MINE}, past=(machine,)))
+    until = step.host.quarantined_until
+    assert (until - BEGIN if until else timedelta(0)) == timedelta(days=days)
+    assert step.host.strikes == strikes + bool(names)
+    assert step.host.trouble.failures == 0
+
+
+def test_a_stranger_is_put_away_unwiped() -> None:
+    machine = gone(allocation.FAULT, allocation.ALONE, allocation.STRANGER)
+    host = record(condition=HostCondition.HELD)
+    (step,) = decide_hosts(hosts_seen(host, None, ties={BOX: MINE}, past=(machine,)))
+    assert step.host.condition is HostCondition.QUARANTINED
+    assert (step.host.wiping, step.host.wiped, step.loose) == (None, None, MINE)
+
+
+@pytest.mark.parametrize("origin", [HostOrigin.POOL, HostOrigin.ORDERED])
+def test_a_machine_at_a_stranger_ends_without_a_release(origin: HostOrigin) -> None:
+    """One that would be given up anyway is given up: that needs no wipe either."""
+    machine = replace(on_host(Phase.STOPPING), was_ready=None)
+    machine = machine.with_fact(allocation.STRANGER, BEGIN)
+    step = Step(before=machine, machine=machine, parts=(tenant(),))
+    after = allocation.stopping(step, seen(machine, record(origin=origin))).machine
+    if origin is HostOrigin.ORDERED:
+        assert (after.phase, after.fact(RETIRE) is not None) == (Phase.STOPPING, True)
+    else:
+        assert (after.phase, after.reason) == (Phase.GONE, Reason.NOT_PREPARED)

@@ -1,0 +1,224 @@
+"""What the tests of the command line share: a world outside it that is all in memory."""
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Coroutine
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from hostler.config.values import Config
+from hostler.controllers.engine import Engine
+from hostler.controllers.runtime.given import Ports
+from hostler.controllers.runtime.settings import Account, Settings
+from hostler.domain.errors import ConfigError, StoreHeld
+from hostler.domain.ids import (
+    AccountName,
+    FleetName,
+    InstallationId,
+    MachineId,
+    TurnId,
+    Zone,
+    machine_id,
+)
+from hostler.domain.model.commands import Event
+from hostler.domain.model.fleet import Fleet, FleetRow
+from hostler.domain.model.machine import Machine, Offer
+from hostler.domain.model.phases import Phase
+from hostler.frontends.cli.console.null_metrics import SilentMeters
+from hostler.frontends.cli.context import Purpose
+from hostler.frontends.cli.main import application, commands, main
+from hostler.ports.clock import Clock
+from hostler.ports.metrics import Meters
+from hostler.ports.provider import Connection
+from hostler.ports.store import Fence, Store
+from hostler.stores.memory import MemoryStore
+from hostler.testing.fakes.provider import FakeProvider, FakeWorld, Pace
+
+NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+HOME = InstallationId("home")
+WEB = FleetName("web")
+OFFER = Offer(type="small", zone=Zone("z-1"))
+FLEET = Fleet(name=WEB, account=AccountName("main"), size=2, offers=(OFFER,))
+FILE = Path("web.toml")
+T = TypeVar("T")
+TURN = TurnId("t-1")
+
+
+@dataclass(slots=True)
+class StillClock:
+    """Stands at noon; sleeping moves it on."""
+
+    at: datetime = NOW
+
+    def now(self) -> datetime:
+        return self.at
+
+    def boot(self) -> float:
+        return self.at.timestamp()
+
+    async def sleep(self, time: timedelta) -> None:
+        self.at += time
+
+
+class NoProbes:
+    """Probes nothing."""
+
+    async def probe(
+        self, machine: MachineId, connection: Connection, probe: object
+    ) -> tuple[bool, str]:
+        del machine, connection, probe
+        return False, "nothing is probed here"
+
+
+@dataclass(slots=True)
+class InMemory:
+    """An Outside whose store is a MemoryStore and whose cloud is the fake one.
+
+    `taker` makes the store take a wish as soon as it is written, as a running engine would.
+    """
+
+    store_: MemoryStore = field(default_factory=lambda: MemoryStore(HOME))
+    fleets: tuple[Fleet, ...] = (FLEET,)
+    runs: bool = False
+    taker: bool = False
+    wrong: ConfigError | None = None
+    held: bool = False
+    clock_: StillClock = field(default_factory=StillClock)
+    provider: FakeProvider | None = None
+
+    def load(self, path: Path) -> Config:
+        if self.wrong is not None:
+            raise self.wrong
+        return Config(
+            path=path,
+            store=Path("web.db"),
+            accounts=(),
+            fleets=self.fleets,
+            templates={},
+            settings=Settings(),
+        )
+
+    def clock(self) -> Clock:
+        return self.clock_
+
+    def actor(self) -> str:
+        return "anna@desk"
+
+    @asynccontextmanager
+    async def store(self, config: Config, purpose: Purpose) -> AsyncGenerator[Store]:
+        del config
+        if self.held and purpose is Purpose.ENGINE:
+            raise StoreHeld("another engine (pid 7) runs on web.db")
+        yield self.store_
+        if self.taker:
+            await self.take_all()
+
+    async def take_all(self) -> None:
+        numbers = tuple(wish.number for wish in await self.store_.wishes())
+        await self.store_.take_wishes(numbers, await fence(self.store_))
+
+    def engine_runs(self, config: Config) -> bool:
+        del config
+        return self.runs
+
+    @asynccontextmanager
+    async def accounts(self, config: Config, store: Store) -> AsyncGenerator[tuple[Account, ...]]:
+        del config, store
+        yield (Account(name=FLEET.account, provider=self.cloud(), fleets=self.fleets),)
+
+    def cloud(self) -> FakeProvider:
+        if self.provider is None:
+            world = FakeWorld(self.clock_, Pace(answer=timedelta(0)))
+            self.provider = FakeProvider(world, HOME)
+        return self.provider
+
+    @asynccontextmanager
+    async def meters(self, config: Config) -> AsyncGenerator[Meters]:
+        del config
+        yield SilentMeters()
+
+    def engine(self, config: Config, ports: Ports, accounts: tuple[Account, ...]) -> Engine:
+        raise NotImplementedError
+
+    def ports(self, store: Store, meters: Meters) -> Ports:
+        return Ports(
+            store=store,
+            clock=self.clock_,
+            prober=NoProbes(),
+            meters=meters,
+            fresh=lambda: machine_id(99),
+        )
+
+
+async def fence(store: Store) -> Fence:
+    """Take the fleet's lease, and return what saves under it carry."""
+    name = f"fleet/{WEB}"
+    seen = next((lease for lease in await store.leases() if lease.name == name), None)
+    lease = await store.take_lease(name, "test", seen)
+    assert lease is not None
+    return Fence(lease=name, epoch=lease.epoch)
+
+
+def made(number: int, phase: Phase = Phase.READY, **more: Any) -> Machine:
+    """Return a machine of the fleet."""
+    given: dict[str, Any] = {
+        "id": machine_id(number),
+        "fleet": WEB,
+        "serial": number,
+        "created": NOW - timedelta(hours=1),
+        "since": NOW - timedelta(minutes=5),
+        "phase": phase,
+        "offer": OFFER,
+        **more,
+    }
+    return Machine(**given)
+
+
+async def fill(store: Store, *machines: Machine, row: FleetRow | None = None) -> None:
+    """Put machines into a store, as an engine would."""
+    stored = await store.add_fleet(row or FleetRow(name=WEB, created=NOW - timedelta(hours=2)))
+    events = tuple(
+        Event(
+            kind="made",
+            at=machine.created,
+            fleet=WEB,
+            turn=TURN,
+            machine=machine.id,
+            reason="made",
+            detail=str(machine.offer),
+        )
+        for machine in machines
+    )
+    await store.save_fleet(stored, machines, events, await fence(store))
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a command printed, and its exit code."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """The last line of its output."""
+        return json.loads(self.out.splitlines()[-1])
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    """Wait for something, in a loop of its own that leaves pytest's alone."""
+    with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
+        return runner.run(work)
+
+
+def cli(outside: InMemory, capsys: pytest.CaptureFixture[str], *argv: str) -> Result:
+    """Run one command line in this process."""
+    code = main(application(commands(outside)), argv)
+    said = capsys.readouterr()
+    return Result(code, said.out, said.err)

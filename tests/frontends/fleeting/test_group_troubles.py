@@ -1,0 +1,404 @@
+"""EngineGroup when something is wrong: its store, its engine, its machines, what somebody holds."""
+
+import asyncio
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+import structlog
+
+from hostler.controllers.runtime.settings import Settings
+from hostler.domain.errors import StoreBusy, StoreError, StoreLost
+from hostler.domain.ids import FleetName, InstallationId, MachineId
+from hostler.domain.model.commands import Event
+from hostler.domain.model.fleet import Probe
+from hostler.domain.model.machine import Machine
+from hostler.domain.model.snapshot import Wish, WishKind
+from hostler.frontends.fleeting.contract import Refused, State
+from hostler.lab.scenes.runner import GROUP, Plugged, Plugin, fresh_store
+from hostler.lab.scenes.servers import Stand, play
+from hostler.ports.store import Fence
+from hostler.simulators.scaleway.faults.rates import Rule
+from hostler.stores.memory import MemoryStore
+from hostler.testing.fakes.prober import FakeProber
+
+S = timedelta(seconds=1)
+MIN = timedelta(minutes=1)
+PATIENT = Settings(poll=30 * MIN)
+"""Wishes that nobody tells of are noticed after half an hour."""
+
+
+@pytest.fixture(autouse=True)
+def _quiet() -> None:
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
+
+
+class Moody(MemoryStore):
+    """A store that fails in chosen ways, and writes down what it refused."""
+
+    def __init__(self) -> None:
+        super().__init__(InstallationId("i-0"))
+        self.bugs = list[Exception]()
+        self.busy_wishes = frozenset[WishKind | str]()
+        self.wish_takes = 0.0
+        self.busy_records = False
+        self.damaged = False
+        self.refused = list[MachineId]()
+
+    async def revision(self) -> int:
+        if self.bugs:
+            raise self.bugs.pop()
+        return await super().revision()
+
+    async def wish(self, wish: Wish) -> Wish:
+        await asyncio.sleep(self.wish_takes)
+        if {wish.kind, wish.machine} & self.busy_wishes:
+            raise StoreBusy("database is locked")
+        return await super().wish(wish)
+
+    async def machines(self, fleet: FleetName) -> tuple[Machine, ...]:
+        if self.damaged:
+            raise StoreError("a page is damaged")
+        return await super().machines(fleet)
+
+    async def save_machine(
+        self, machine: Machine, events: tuple[Event, ...], fence: Fence
+    ) -> Machine:
+        if self.busy_records:
+            self.refused.append(machine.id)
+            raise StoreBusy("database is locked")
+        return await super().save_machine(machine, events, fence)
+
+
+async def opened(plugin: Plugin) -> Plugged:
+    plugged = Plugged(plugin)
+    await plugged.init()
+    return plugged
+
+
+async def running(plugin: Plugin, count: int = 1) -> tuple[Plugged, list[str]]:
+    """Return a group and its instances, which run."""
+    plugged = await opened(plugin)
+    assert await plugged.group.increase(count) == count
+    return plugged, list(await plugged.until({State.RUNNING: count}, 5 * MIN))
+
+
+def beside(plugged: Plugged, kind: WishKind, machine: str) -> Wish:
+    """Return a wish of a person, made beside the plugin."""
+    now = plugged.plugin.stand.clock.now()
+    return Wish(
+        number=0,
+        kind=kind,
+        fleet=plugged.plugin.fleet.name,
+        at=now,
+        actor="ann",
+        machine=MachineId(machine),
+        until=now + timedelta(hours=1),
+        why="evidence",
+    )
+
+
+async def wished(plugged: Plugged, kind: WishKind, machine: str) -> None:
+    """Wish beside the plugin, and let it be granted."""
+    await plugged.plugin.store.wish(beside(plugged, kind, machine))
+    await asyncio.sleep(5.0)
+    assert await plugged.plugin.store.wishes() == ()
+
+
+# ---------------------------------------------------------------- it is heard at once
+
+
+def test_what_a_runner_asks_is_heard_at_once() -> None:
+    async def scene(stand: Stand) -> None:
+        plugged = await opened(Plugin(stand, fresh_store(), settings=PATIENT))
+        await asyncio.sleep(60.0)
+        assert await plugged.group.increase(2) == 2
+        one, other = await plugged.until({State.RUNNING: 2}, 5 * MIN)
+        assert await plugged.group.suspend([one]) == [one]
+        await plugged.until({State.RUNNING: 1, State.SUSPENDED: 1}, 5 * MIN)
+        assert await plugged.group.resume([one]) == [one]
+        await plugged.until({State.RUNNING: 2}, 5 * MIN)
+        assert await plugged.group.decrease([one, other]) == [one, other]
+        await plugged.until({State.DELETED: 2}, 5 * MIN)
+
+    play(scene)
+
+
+# ---------------------------------------------------------------- an engine with a bug
+
+
+@pytest.mark.parametrize("times", [1, 5])
+def test_engine_that_ends_by_a_bug_starts_again_and_goes_on(times: int) -> None:
+    """A runner does not start a plugin again; meanwhile every instance is told as before."""
+
+    async def scene(stand: Stand) -> None:
+        store = Moody()
+        plugged, (one,) = await running(Plugin(stand, store))
+        store.bugs += [RuntimeError("a bug")] * times
+        await asyncio.sleep(2.0)
+        assert plugged.states_now() == {one: State.RUNNING}
+        assert await plugged.group.increase(1) == 1
+        assert set(plugged.states_now().values()) == {State.RUNNING, State.CREATING}
+        await plugged.until({State.RUNNING: 2}, 10 * MIN)
+        assert (store.bugs, len(stand.servers())) == ([], 2)
+
+    play(scene)
+
+
+# ---------------------------------------------------------------- a store that is lost or refuses
+
+
+def test_group_whose_store_is_lost_says_so_and_does_nothing_more() -> None:
+    """An Update that fails skips the runner's whole cycle: it forgets nothing, and asks again."""
+
+    async def scene(stand: Stand) -> None:
+        store = Moody()
+        plugged, (one, other) = await running(Plugin(stand, store), 2)
+        await plugged.group.decrease([other])
+        await plugged.until({State.RUNNING: 1, State.DELETING: 1}, 1 * MIN)
+        store.bugs += [StoreLost("the file went away")] * 1000
+        await asyncio.sleep(1.0)
+        with pytest.raises(Refused, match=r"records are gone: the file went away"):
+            await plugged.group.update()
+        with pytest.raises(Refused, match="records are gone"):
+            await plugged.group.increase(1)
+        assert await plugged.group.decrease([one]) == []
+        assert await plugged.group.decrease([other]) == [other], "its end is on record"
+        assert await store.wishes() == ()
+        await asyncio.sleep(600.0)
+        assert [server.name for server in stand.servers()] == [f"web-{one}"], "all else was begun"
+        assert len(store.bugs) == 999, "an engine without records is not started again"
+        await plugged.group.shutdown()
+
+    play(scene)
+
+
+def test_increase_that_cannot_be_recorded_is_refused_and_leaves_no_name() -> None:
+    async def scene(stand: Stand) -> None:
+        store = Moody()
+        plugged = await opened(Plugin(stand, store))
+        store.busy_wishes = frozenset({WishKind.GROW})
+        with pytest.raises(Refused, match=r"nothing was recorded.*database is locked"):
+            await plugged.group.increase(10)
+        assert plugged.states_now() == {}
+        store.busy_wishes = frozenset()
+        assert await plugged.group.increase(10) == 10
+        assert len(await plugged.until({State.RUNNING: 10}, 5 * MIN)) == 10
+
+    play(scene)
+
+
+def test_instances_whose_recording_takes_long_are_told_and_counted_meanwhile() -> None:
+    async def scene(stand: Stand) -> None:
+        store = Moody()
+        plugged = await opened(Plugin(stand, store))
+        store.wish_takes = 5.0
+        first = stand.group.create_task(plugged.group.increase(8))
+        await asyncio.sleep(1.0)
+        assert list(plugged.states_now().values()) == [State.CREATING] * 8
+        assert await plugged.group.increase(8) == 2
+        assert await first == 8
+        await plugged.until({State.RUNNING: 10}, 5 * MIN)
+
+    play(scene)
+
+
+def test_decrease_that_cannot_be_recorded_is_not_accepted_and_may_be_asked_again() -> None:
+    async def scene(stand: Stand) -> None:
+        store = Moody()
+        plugged, (one, other) = await running(Plugin(stand, store), 2)
+        store.busy_wishes = frozenset({one})
+        assert await plugged.group.decrease([one, other]) == [other]
+        await plugged.until({State.RUNNING: 1, State.DELETED: 1}, 5 * MIN)
+        store.busy_wishes = frozenset()
+        assert await plugged.group.decrease([one]) == [one]
+        await plugged.until({State.DELETED: 1}, 5 * MIN)
+        assert stand.servers() == []
+
+    play(scene)
+
+
+def test_decrease_that_is_asked_again_before_it_is_granted_wishes_once() -> None:
+    async def scene(stand: Stand) -> None:
+        plugged, (one,) = await running(Plugin(stand, fresh_store()))
+        assert await plugged.group.decrease([one]) == [one]
+        assert await plugged.group.decrease([one]) == [one]
+        assert len(await plugged.plugin.store.wishes()) == 1
+
+    play(scene)
+
+
+def test_records_that_cannot_be_read_refuse_init_and_let_go_of_the_store() -> None:
+    async def scene(stand: Stand) -> None:
+        store = Moody()
+        plugin = Plugin(stand, store)
+        plugged = Plugged(plugin)
+        store.damaged = True
+        with pytest.raises(Refused, match=r"records cannot be read: a page is damaged"):
+            await plugged.init()
+        assert plugin.closed == 1, "told that machines live: the key is kept"
+        store.damaged = False
+        await plugged.init()
+
+    play(scene)
+
+
+def test_instances_are_named_in_the_very_save_that_grants_their_wish() -> None:
+    """Else a record that cannot be saved in that turn would lose names that were promised."""
+
+    async def scene(stand: Stand) -> None:
+        store = Moody()
+        plugged, (one,) = await running(Plugin(stand, store))
+        store.busy_records = True
+        await store.wish(beside(plugged, WishKind.HOLD, one))
+        assert await plugged.group.increase(1) == 1
+        told = set(plugged.states_now())
+        await asyncio.sleep(3.0)
+        assert one in store.refused, "a record was to be saved in that turn"
+        store.busy_records = False
+        assert set(await plugged.until({State.RUNNING: 2}, 10 * MIN)) == told
+
+    play(scene)
+
+
+# ---------------------------------------------------------------- what somebody holds
+
+
+def test_held_instance_is_not_decreased_and_others_are() -> None:
+    async def scene(stand: Stand) -> None:
+        plugged, (one, other) = await running(Plugin(stand, fresh_store()), 2)
+        await wished(plugged, WishKind.HOLD, one)
+        assert await plugged.group.decrease([one, other]) == [other]
+        await plugged.until({State.RUNNING: 1, State.DELETED: 1}, 5 * MIN)
+        assert await plugged.plugin.store.wishes() == ()
+        await wished(plugged, WishKind.UNHOLD, one)
+        assert await plugged.group.decrease([one]) == [one]
+        await plugged.until({State.DELETED: 1}, 5 * MIN)
+
+    play(scene)
+
+
+def test_instance_that_somebody_protected_at_the_provider_is_deleted_when_that_ends() -> None:
+    """Until then it is not told to be deleting: a runner would believe that, and wait."""
+
+    async def scene(stand: Stand) -> None:
+        plugged, (one,) = await running(Plugin(stand, fresh_store()))
+        assert stand.world.act("protected_by_hand", stand.servers()[0].id, spell=300.0)
+        await asyncio.sleep(60.0)
+        assert await plugged.group.decrease([one]) == [one]
+        await asyncio.sleep(30.0)
+        for _ in range(100):
+            await asyncio.sleep(1.0)
+            assert plugged.states_now() == {one: State.STOPPED}
+        await plugged.until({State.DELETED: 1}, 5 * MIN)
+        assert stand.servers() == []
+
+    play(scene)
+
+
+# ---------------------------------------------------------------- heartbeat
+
+
+def test_heartbeat_asks_the_machine_itself() -> None:
+    async def scene(stand: Stand) -> None:
+        prober = FakeProber()
+        plugged, (one,) = await running(Plugin(stand, fresh_store(), prober=prober))
+        asked = len(prober.asked)
+        await plugged.group.heartbeat(one)
+        assert len(prober.asked) == asked + 1
+        prober.all_unwilling = True
+        with pytest.raises(Refused, match=r"does not answer: refused"):
+            await plugged.group.heartbeat(one)
+
+    play(scene)
+
+
+def test_heartbeat_of_what_is_not_up_is_refused_with_its_phase() -> None:
+    async def scene(stand: Stand) -> None:
+        prober = FakeProber()
+        prober.all_unwilling = True
+        plugged = await opened(Plugin(stand, fresh_store(), prober=prober))
+        await plugged.group.increase(1)
+        await asyncio.sleep(60.0)
+        (one,) = plugged.states_now()
+        prober.all_unwilling = False
+        with pytest.raises(Refused, match=f"{one} is starting"):
+            await plugged.group.heartbeat(one)
+
+    play(scene)
+
+
+def test_heartbeat_of_a_machine_that_was_seen_stopped_is_refused_though_it_answers() -> None:
+    async def scene(stand: Stand) -> None:
+        plugged, (one,) = await running(Plugin(stand, fresh_store(), prober=FakeProber()))
+        assert stand.world.act("guest_poweroff", stand.servers()[0].id)
+        await plugged.until({State.STOPPED: 1}, 2 * MIN)
+        with pytest.raises(Refused, match="is not up: "):
+            await plugged.group.heartbeat(one)
+
+    play(scene)
+
+
+def test_heartbeat_without_a_probe_is_as_good_as_the_newest_look() -> None:
+    async def scene(stand: Stand) -> None:
+        fleet = replace(GROUP, probe=Probe())
+        plugged, (one,) = await running(Plugin(stand, fresh_store(), fleet))
+        stand.world.script(Rule(fault="html_5xx", count=100_000))
+        await asyncio.sleep(9 * 60.0)
+        await plugged.group.heartbeat(one)
+        await asyncio.sleep(2 * 60.0)
+        with pytest.raises(Refused, match=r"was not looked at for 0:10:00"):
+            await plugged.group.heartbeat(one)
+        stand.world.clear_weather()
+        await asyncio.sleep(60.0)
+        await plugged.group.heartbeat(one)
+
+    play(scene)
+
+
+def test_connect_info_right_after_a_start_waits_for_the_first_look_and_no_longer() -> None:
+    async def scene(stand: Stand) -> None:
+        plugged, (one,) = await running(Plugin(stand, fresh_store()))
+        await plugged.group.shutdown()
+        stand.world.script(Rule(fault="hung", count=100_000))
+        again = await opened(Plugin(stand, plugged.plugin.store))
+        begun = stand.loop.time()
+        with pytest.raises(Refused, match=r"has no address now: it is ready"):
+            await again.group.connect_info(one)
+        assert 7.0 < stand.loop.time() - begun < 9.0
+
+    play(scene)
+
+
+# ---------------------------------------------------------------- machines of another installation
+
+
+def test_group_that_is_told_to_adopt_tells_the_machines_of_a_lost_store() -> None:
+    async def scene(stand: Stand) -> None:
+        lost, before = await running(Plugin(stand, fresh_store("i-lost")), 2)
+        await lost.group.shutdown()
+        adopt = (InstallationId("i-lost"),)
+        plugged = await opened(Plugin(stand, fresh_store("i-new"), adopt=adopt))
+        assert set(await plugged.until({State.RUNNING: 2}, 5 * MIN)) == set(before)
+        assert len(stand.servers()) == 2
+        await plugged.group.shutdown()
+        again = await opened(Plugin(stand, plugged.plugin.store, adopt=adopt))
+        assert await plugged.plugin.store.wishes() == (), "what is ours is not adopted again"
+        await again.group.decrease(before)
+        await again.until({State.DELETED: 2}, 5 * MIN)
+
+    play(scene)
+
+
+def test_group_that_is_not_told_to_adopt_makes_nothing_beside_machines_of_a_lost_store() -> None:
+    async def scene(stand: Stand) -> None:
+        lost, _ = await running(Plugin(stand, fresh_store("i-lost")), 2)
+        await lost.group.shutdown()
+        plugged = await opened(Plugin(stand, fresh_store("i-new")))
+        await asyncio.sleep(60.0)
+        with pytest.raises(Refused, match="i-lost"):
+            await plugged.group.increase(1)
+        assert plugged.states_now() == {}
+        assert len(stand.servers()) == 2
+
+    play(scene)

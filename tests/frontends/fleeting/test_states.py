@@ -1,0 +1,117 @@
+"""States: the table is total and never says more than is so; each aspect has its own word."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from hostler.domain.model.machine import LOCKED, Doubt, Ending, Hold, Machine
+from hostler.domain.model.phases import Goal, Phase
+from hostler.domain.model.reasons import Reason
+from hostler.frontends.fleeting.contract import CORE, State
+from hostler.frontends.fleeting.group.states import TABLE, Aspect, aspect, state_of
+from hostler.testing.scenes.builders import BEGIN, FLEET, MIN, machine
+
+GROUP = replace(FLEET, size=0, renews=False)
+ALL = frozenset(State)
+NO_STOPPED = ALL - {State.STOPPED}
+LATER = BEGIN + 60 * MIN
+
+
+def ran(phase: Phase, **changes: object) -> Machine:
+    return replace(machine(1, phase), was_ready=BEGIN, **changes)
+
+
+def young(phase: Phase, **changes: object) -> Machine:
+    return replace(machine(1, phase), was_ready=None, created=LATER, **changes)
+
+
+def down(what: Reason = Reason.STOPPED) -> Doubt:
+    return Doubt(what=str(what), since=BEGIN)
+
+
+HELD = Hold(until=LATER + timedelta(hours=1), why="look", actor="ann")
+
+
+def test_every_phase_and_aspect_has_its_states() -> None:
+    assert set(TABLE) == set(Phase)
+    assert all(set(aspects) == set(Aspect) for aspects in TABLE.values())
+
+
+@pytest.mark.parametrize("phase", [p for p in Phase if p is not Phase.GONE])
+@pytest.mark.parametrize("one", [a for a in Aspect if a is not Aspect.STUCK])
+def test_what_exists_is_told_in_every_schema(phase: Phase, one: Aspect) -> None:
+    """What is left out is forgotten by the runner, with its server still on the bill."""
+    assert set(TABLE[phase][one]) & CORE
+
+
+def test_deleting_is_told_only_while_we_delete() -> None:
+    told = {(p, a) for p, row in TABLE.items() for a, states in row.items() if "deleting" in states}
+    assert {phase for phase, _ in told} == {Phase.STOPPING}
+    assert not {a for _, a in told} & {Aspect.AGAIN, Aspect.HELD, Aspect.STUCK}
+
+
+def test_running_is_told_only_of_what_is_up() -> None:
+    told = {(p, a) for p, row in TABLE.items() for a, states in row.items() if "running" in states}
+    assert {phase for phase, _ in told} == {Phase.READY, Phase.DRAINING}
+    assert Aspect.DOWN not in {a for _, a in told}
+
+
+@pytest.mark.parametrize(
+    ("entry", "offered", "expected"),
+    [
+        (young(Phase.WANTED), ALL, State.CREATING),
+        (young(Phase.STARTING), ALL, State.CREATING),
+        (young(Phase.STARTING, doubt=down()), ALL, State.STOPPED),
+        (young(Phase.STARTING, doubt=down()), NO_STOPPED, State.CREATING),
+        (young(Phase.BROKEN), ALL, State.CREATING),
+        (young(Phase.STOPPING), ALL, State.CREATING),
+        (replace(young(Phase.STOPPING), created=BEGIN), ALL, State.DELETING),
+        (ran(Phase.READY), ALL, State.RUNNING),
+        (ran(Phase.READY, doubt=down(Reason.VANISHED)), ALL, State.RUNNING),
+        (ran(Phase.READY, doubt=down(Reason.STANDBY)), ALL, State.STOPPED),
+        (ran(Phase.READY, doubt=down(Reason.LOCKED)), NO_STOPPED, State.CREATING),
+        (ran(Phase.DRAINING), ALL, State.RUNNING),
+        (ran(Phase.BROKEN), ALL, State.STOPPED),
+        (ran(Phase.BROKEN), NO_STOPPED, State.CREATING),
+        (ran(Phase.STOPPING), ALL, State.DELETING),
+        (ran(Phase.STOPPING, hold=HELD), ALL, State.STOPPED),
+        (ran(Phase.STOPPING, hold=HELD), NO_STOPPED, State.CREATING),
+        (ran(Phase.STOPPING).with_fact(LOCKED, LATER), ALL, State.STOPPED),
+        (ran(Phase.STOPPING, stuck=True), ALL, State.TIMEOUT),
+        (ran(Phase.STOPPING, stuck=True), CORE | {State.DELETED}, State.DELETED),
+        (ran(Phase.STOPPING, stuck=True), CORE, None),
+        (ran(Phase.STOPPING, goal=Goal.RESTING), ALL, State.SUSPENDING),
+        (ran(Phase.RESTING, goal=Goal.RESTING), ALL, State.SUSPENDED),
+        (ran(Phase.STARTING), ALL, State.RESUMING),
+        (ran(Phase.STARTING), CORE, State.CREATING),
+        (ran(Phase.GONE), ALL, State.DELETED),
+        (ran(Phase.GONE), CORE, None),
+    ],
+)
+def test_a_machine_is_told_as(
+    entry: Machine, offered: frozenset[State], expected: State | None
+) -> None:
+    assert state_of(entry, GROUP, LATER, offered) == expected
+
+
+def test_start_that_was_asked_to_end_is_deleted_not_made_again() -> None:
+    ending = Ending(at=LATER, actor="gitlab-runner", why="Decrease", now=True)
+    entry = young(Phase.STOPPING, ending=ending)
+    assert aspect(entry, GROUP, LATER) is Aspect.PLAIN
+    assert state_of(entry, GROUP, LATER, ALL) is State.DELETING
+
+
+@pytest.mark.parametrize("phase", Phase)
+def test_protected_machine_that_is_to_go_is_not_told_to_be_deleting(phase: Phase) -> None:
+    entry = ran(phase)
+    told = state_of(entry, GROUP, LATER, ALL, protected=True)
+    going = phase is Phase.STOPPING
+    assert told is (State.STOPPED if going else state_of(entry, GROUP, LATER, ALL))
+
+
+@pytest.mark.parametrize("offered", [CORE, ALL, NO_STOPPED, CORE | {State.STOPPED}])
+def test_only_states_of_the_schema_are_told(offered: frozenset[State]) -> None:
+    for phase in Phase:
+        for entry in (young(phase), ran(phase), ran(phase, doubt=down()), ran(phase, stuck=True)):
+            assert state_of(entry, GROUP, LATER, offered) in {*offered, None}

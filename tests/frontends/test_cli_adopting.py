@@ -1,0 +1,43 @@
+"""Adoption says whose parts stand there before it wishes for nothing."""
+
+import pytest
+
+from hostler.domain.errors import WishRefused
+from hostler.domain.ids import FleetName, InstallationId, PartId, Zone
+from hostler.domain.model.snapshot import Suspect, SuspectClass
+from hostler.frontends.cli.views.adoption_checks import check_source
+from hostler.testing.scenes.builders import BEGIN
+
+WEB = FleetName("web")
+
+
+def suspect(installation: str, cls: SuspectClass = SuspectClass.FOREIGN) -> Suspect:
+    return Suspect(
+        part=PartId(f"part of {installation}"),
+        kind="server",
+        zone=Zone("fr-par-1"),
+        fleet=WEB,
+        cls=cls,
+        first=BEGIN,
+        last=BEGIN,
+        installation=InstallationId(installation),
+    )
+
+
+def test_without_a_source_foreign_parts_are_told_by_name() -> None:
+    with pytest.raises(WishRefused, match="--from h1"):
+        check_source([suspect("h1")], WEB, None)
+
+
+def test_a_source_that_marks_nothing_is_a_mistake() -> None:
+    with pytest.raises(WishRefused, match="were seen: h1"):
+        check_source([suspect("h1")], WEB, InstallationId("h2"))
+
+
+def test_what_takes_something_over_passes() -> None:
+    check_source([], WEB, None)
+    check_source([], WEB, InstallationId("h9"))
+    check_source([suspect("h1")], WEB, InstallationId("h1"))
+    check_source([suspect("own", SuspectClass.STRAY)], WEB, None)
+    check_source([suspect("own", SuspectClass.STRAY), suspect("h1")], WEB, None)
+    check_source([suspect("h1")], FleetName("api"), None)

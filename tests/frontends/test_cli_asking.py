@@ -1,0 +1,188 @@
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+
+import pytest
+from cli_kit import FILE, HOME, OFFER, WEB, InMemory, cli, fill, made, run
+
+from hostler.domain.ids import FleetName, PartId, Zone, machine_id
+from hostler.domain.model.machine import Ending, Hold, Known, Offer, Place
+from hostler.domain.model.phases import Phase
+from hostler.domain.model.resource import Condition, Mark, Part, Slot
+from hostler.testing.fakes.provider import FakeProvider
+
+Out = pytest.CaptureFixture[str]
+FIRST = machine_id(1)
+
+
+def with_server(outside: InMemory, condition: Condition) -> None:
+    """Let the first machine have a server, in the record and in the world."""
+    part = Part(
+        id=PartId("server-1"),
+        slot=Slot("server"),
+        zone=OFFER.zone,
+        mark=Mark(installation=HOME, fleet=WEB, machine=FIRST, attempt=1),
+        condition=condition,
+        status=str(condition),
+        created=outside.clock_.at,
+    )
+    outside.cloud().world.add(part)
+    known = Known(id=part.id, zone=part.zone, since=made(1).created, attempt=1)
+    place = Place(slot=part.slot, attempt=1, bound=part.id, known=(known,))
+    machine = made(1, places=(place,), was_ready=made(1).since)
+    run(fill(outside.store_, machine))
+
+
+def test_a_plan_lists_the_calls_and_changes_nothing(capsys: Out) -> None:
+    outside = InMemory()
+    run(fill(outside.store_))
+    result = cli(outside, capsys, "plan", str(FILE))
+    assert result.code == 0
+    assert "a new machine  small in z-1" in result.out
+    assert "<machine 1>" in result.out
+    assert outside.cloud().world.parts == {}
+    assert run(outside.store_.machines(WEB)) == ()
+
+
+def test_a_plan_as_json_has_every_call(capsys: Out) -> None:
+    outside = InMemory()
+    run(fill(outside.store_))
+    (fleet,) = cli(outside, capsys, "plan", str(FILE), "--json").json["fleets"]
+    assert len(fleet["machines"]) == 2
+    kinds = [call["kind"] for call in fleet["machines"][0]["calls"]]
+    assert fleet["calls"] == 2 * len(kinds) > 0
+    assert {call["effect"] for call in fleet["machines"][0]["calls"]} <= {"make", "change"}
+
+
+def test_a_plan_without_any_look_is_an_error_of_the_provider(capsys: Out) -> None:
+    outside = InMemory()
+    run(fill(outside.store_))
+    outside.cloud().dead.add(Zone("z-1"))
+    result = cli(outside, capsys, "plan", str(FILE))
+    assert result.code == 7
+    assert "the zone does not answer" in result.err
+
+
+def test_explain_says_why_and_what_next_and_which_moves_are_open(capsys: Out) -> None:
+    outside = InMemory()
+    with_server(outside, Condition.UP)
+    said = cli(outside, capsys, "explain", str(FILE), FIRST).out
+    for words in ("ready", "small in z-1", "is here", "no way leads there from ready", "open"):
+        assert words in said
+    value = cli(outside, capsys, "explain", str(FILE), FIRST[:4], "--json").json
+    assert (value["machine"], value["phase"]) == (FIRST, "ready")
+    assert value["moves"]["starting"] == "no way leads there from ready"
+    assert set(value["next"]) == {"step", "detail", "at"}
+
+
+def test_explain_says_that_a_held_machine_is_left_alone(capsys: Out) -> None:
+    outside = InMemory()
+    hold = Hold(until=outside.clock_.at + timedelta(hours=1), why="a look", actor="bob")
+    run(fill(outside.store_, made(1, hold=hold)))
+    said = cli(outside, capsys, "explain", str(FILE), FIRST, "--json").json
+    assert (
+        said["moves"]["stopping"] == "open; not now: held until 2026-03-01 13:00 UTC by bob: a look"
+    )
+    assert "bob" in cli(outside, capsys, "explain", str(FILE), FIRST).out
+
+
+def test_explain_says_who_asked_for_an_end_that_a_hold_puts_off(capsys: Out) -> None:
+    outside = InMemory()
+    now = outside.clock_.at
+    hold = Hold(until=now + timedelta(hours=1), why="a look", actor="bob")
+    ending = Ending(at=now - timedelta(minutes=2), actor="anna", why="enough")
+    run(fill(outside.store_, made(1, hold=hold, ending=ending)))
+    said = cli(outside, capsys, "explain", str(FILE), FIRST, "--json").json
+    assert said["ending"].startswith("asked for by anna at ")
+    assert said["ending"].endswith(":00: enough")
+    assert "asked for by anna" in cli(outside, capsys, "explain", str(FILE), FIRST).out
+    (fleet,) = cli(outside, capsys, "status", str(FILE), "--json").json["fleets"]
+    assert fleet["machines"][0]["next"].endswith("; it ends then")
+
+
+def test_explain_of_nobody_is_an_error_of_usage(capsys: Out) -> None:
+    outside = InMemory()
+    run(fill(outside.store_, made(1, Phase.WANTED)))
+    assert cli(outside, capsys, "explain", str(FILE), "m-zzz").code == 2
+
+
+def test_check_says_what_the_file_asks_for_and_online_asks_the_provider(capsys: Out) -> None:
+    outside = InMemory()
+    run(fill(outside.store_))
+    assert "in order" in cli(outside, capsys, "check", str(FILE)).out
+    assert outside.provider is None
+    said = cli(outside, capsys, "check", str(FILE), "--online", "--json").json
+    assert said["well"]
+    assert [entry["about"] for entry in said["checks"]] == ["fleet web", "provider main"]
+    assert said["checks"][1]["text"] == "answers; 0 parts are marked"
+    outside.cloud().dead.add(Zone("z-1"))
+    assert cli(outside, capsys, "check", str(FILE), "--online").code == 7
+
+
+@dataclass(frozen=True)
+class Found:
+    well: bool
+    about: str
+    text: str
+    lasting: bool = False
+
+
+class Choosy(FakeProvider):
+    """Can tell that nobody sells this type."""
+
+    async def check_online(
+        self, offers: Mapping[FleetName, tuple[Offer, ...]]
+    ) -> tuple[Found, ...]:
+        return tuple(
+            Found(False, str(offer), "is not sold") for o in offers.values() for offer in o
+        )
+
+
+def test_check_online_fails_where_the_provider_finds_something_wrong(capsys: Out) -> None:
+    outside = InMemory()
+    run(fill(outside.store_))
+    outside.provider = Choosy(outside.cloud().world, HOME)
+    result = cli(outside, capsys, "check", str(FILE), "--online")
+    assert result.code == 1
+    assert "not in order" in result.out
+    assert "is not sold" in result.out
+
+
+class Misled(FakeProvider):
+    """Knows why nothing answers, and something that heals by itself."""
+
+    async def check_online(
+        self, offers: Mapping[FleetName, tuple[Offer, ...]]
+    ) -> tuple[Found, ...]:
+        del offers
+        return (Found(False, "z-1", "is no zone", lasting=True), Found(False, "z-2", "is slow"))
+
+
+def test_check_online_says_what_must_be_changed_where_nothing_answers(capsys: Out) -> None:
+    outside = InMemory()
+    run(fill(outside.store_))
+    outside.provider = Misled(outside.cloud().world, HOME)
+    outside.cloud().dead.add(Zone("z-1"))
+    result = cli(outside, capsys, "check", str(FILE), "--online")
+    assert (result.code, result.err) == (7, "hostler: z-1 is no zone\n")
+
+
+def test_a_look_that_failed_names_the_zone(capsys: Out) -> None:
+    outside = InMemory()
+    run(fill(outside.store_))
+    outside.cloud().dead.add(Zone("z-1"))
+    assert "looked at: z-1: the zone" in cli(outside, capsys, "plan", str(FILE)).err
+
+
+@pytest.mark.parametrize(
+    "argv", [("status",), ("frob",), ("plan", str(FILE), "--no-such"), ("scale", str(FILE), "two")]
+)
+def test_a_command_line_that_is_none_is_told_as_json_to_a_program(
+    argv: tuple[str, ...], capsys: Out
+) -> None:
+    told = cli(InMemory(), capsys, *argv, "--json")
+    assert (told.code, told.err, told.json["error"]["exit"]) == (2, "", 2)
+    assert told.json["error"]["kind"] == "UsageError"
+    said = cli(InMemory(), capsys, *argv)
+    assert (said.code, said.out) == (2, "")
+    assert told.json["error"]["message"].split()[0] in said.err

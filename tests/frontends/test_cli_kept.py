@@ -1,0 +1,77 @@
+"""What is said of a machine whose host is kept because its fleet's list of commands is at fault."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from cli_kit import FILE, NOW, cli, fill, made, run
+from cli_macs_kit import FIRST, FLEET, MACS, ZONE, WithMacs, keep
+
+from hostler.domain.ids import HostId
+from hostler.domain.model.fleet import FleetRow, Probe, ProbeKind
+from hostler.domain.model.host import HostCondition, tenancy
+from hostler.domain.model.machine import Known, Place
+from hostler.domain.model.phases import Phase
+from hostler.domain.model.resource import Slot
+from hostler.domain.policy.bootstrap import digest_of
+from hostler.domain.policy.remediation import Trouble
+from hostler.domain.policy.revisions import Lapse, Revision, Tried
+
+Out = pytest.CaptureFixture[str]
+LIST = ("false",)
+PROBED = replace(FLEET, probe=Probe(kind=ProbeKind.SSH, commands=LIST))
+LATE = NOW - 2 * FLEET.timers.start
+
+
+def kept(outside: WithMacs) -> None:
+    """Let the first machine start for longer than its bound, on a host where the list failed."""
+    (host,) = outside.stock(1)
+    outside.claimed(host)
+    digest = digest_of(LIST)
+    lapses = tuple(
+        Lapse(host=HostId(name), at=NOW, number=1, of=1, ended="exit 1")
+        for name in (host, "host-9")
+    )
+    known = Revision(digest=digest, since=LATE, failed=lapses, broken=NOW)
+    part = tenancy(HostId(host), FIRST)
+    machine = made(
+        1,
+        Phase.STARTING,
+        since=LATE,
+        host=HostId(host),
+        offer=FLEET.offers[0],
+        places=(
+            Place(slot=Slot("server"), bound=part, known=(Known(id=part, zone=ZONE, since=LATE),)),
+        ),
+    )
+    run(fill(outside.store_, machine, row=FleetRow(name=MACS, created=LATE, revision=known)))
+    keep(
+        outside,
+        host,
+        FIRST,
+        condition=HostCondition.HELD,
+        machine=FIRST,
+        fleet=MACS,
+        trouble=Trouble(failures=8, listed=True),
+        tried=Tried(digest=digest, fleet=MACS, at=NOW, number=1, of=1, ended="exit 1"),
+    )
+
+
+def test_the_status_says_how_long_a_host_is_kept_and_not_that_it_is_overdue(capsys: Out) -> None:
+    outside = WithMacs(fleets=(PROBED,))
+    kept(outside)
+    (fleet,) = cli(outside, capsys, "status", str(FILE), "--json").json["fleets"]
+    assert [machine["next"] for machine in fleet["machines"]] == [
+        "its list is at fault; given back in 3d"
+    ]
+
+
+def test_an_explanation_bounds_the_start_by_that_and_says_the_fault_once(capsys: Out) -> None:
+    outside = WithMacs(fleets=(PROBED,))
+    kept(outside)
+    told = cli(outside, capsys, "explain", str(FILE), FIRST, "--json").json
+    until = NOW + FLEET.timers.longest_hold
+    assert until - NOW > timedelta(hours=1)
+    assert told["bound"] == f"{until:%Y-%m-%dT%H:%M:%SZ}"
+    assert told["blocker"].startswith("outfit_broken: the list of commands is at fault")
+    assert told["moves"]["broken"] == "open; not now: outfit_broken"
