@@ -6,19 +6,29 @@ from datetime import timedelta
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hostler.domain.calls import Effect
-from hostler.domain.commands import Decision, KeepRow, Reclaim, Tend
 from hostler.domain.decide import decide
 from hostler.domain.ids import MachineId, PartId, is_machine_id, jitter, machine_id
-from hostler.domain.machine import Machine
-from hostler.domain.money import cost, cost_between, reprice
-from hostler.domain.parts import Condition, Part
-from hostler.domain.phases import Goal, Phase, legal
-from hostler.domain.seen import WishKind
-from hostler.domain.sure import parts_of, reconcile
-from hostler.testing.fakeways import SERVER
-from hostler.testing.pieces import ABROAD, BEGIN, FLEET, HOME, TRAITS, S, address, machine, server
-from hostler.testing.scene import Scene
+from hostler.domain.model.calls import Effect
+from hostler.domain.model.commands import Decision, KeepRow, Reclaim, Tend
+from hostler.domain.model.machine import Machine
+from hostler.domain.model.money import cost, cost_between, reprice
+from hostler.domain.model.phases import Goal, Phase, legal
+from hostler.domain.model.resource import Condition, Part
+from hostler.domain.model.snapshot import WishKind
+from hostler.domain.observation.certainty import parts_of, reconcile
+from hostler.testing.fakes.planner import SERVER
+from hostler.testing.scenes.builders import (
+    ABROAD,
+    BEGIN,
+    FLEET,
+    HOME,
+    TRAITS,
+    S,
+    address,
+    machine,
+    server,
+)
+from hostler.testing.scenes.fleet import Scene
 
 PHASES = [phase for phase in Phase if phase is not Phase.GONE]
 CONDITIONS = list(Condition)
@@ -202,7 +212,8 @@ def test_world_that_obeys_comes_to_rest_where_it_was_asked_to(scene: Scene, seed
     scene.wishes.clear()
     if scene.seen().foreign or scene.seen().unexplained:
         return
-    scene.fleet = replace(scene.fleet, size=seed % 4)
+    timers = replace(scene.fleet.timers, drain=600 * S)  # so that what drains is over at the end
+    scene.fleet = replace(scene.fleet, size=seed % 4, timers=timers)
     wanted = [Phase.READY] * (seed % 4)
     for _ in range(200):
         scene.look()
