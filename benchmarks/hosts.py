@@ -19,9 +19,8 @@ from figures import Figure, show
 
 from hostler.controllers.execute.host_calls import gather_hosts
 from hostler.controllers.observe.snapshot import Occasion, gather
-from hostler.controllers.runtime.given import Ports
 from hostler.controllers.runtime.leases import Tenure
-from hostler.controllers.runtime.settings import Account
+from hostler.controllers.runtime.settings import Account, Ports
 from hostler.controllers.runtime.state import AccountState, Steadiness
 from hostler.domain.decide import decide
 from hostler.domain.hosts.lifecycle import decide_hosts

@@ -16,8 +16,7 @@ import structlog
 from hostler.app.compose import Composed
 from hostler.config.values import Config
 from hostler.controllers.engine import Engine
-from hostler.controllers.runtime.given import Ports
-from hostler.controllers.runtime.settings import Account
+from hostler.controllers.runtime.settings import Account, Ports
 from hostler.domain.ids import FleetName, InstallationId, MachineId, machine_id
 from hostler.domain.model.fleet import Probe
 from hostler.domain.model.phases import Phase

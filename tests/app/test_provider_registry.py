@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hostler.app.compose import Composed, fresh_installation, open_store
-from hostler.app.held import is_held
+from hostler.app.compose import Composed, fresh_installation, is_held, open_store
 from hostler.app.provider_registry import BUILT_IN, Kinds
 from hostler.config.values import MEMORY, Config
 from hostler.controllers.runtime.settings import Settings

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from hostler.controllers.observe.looking import close_scope, due_scopes, is_moving, zones_of
+from hostler.controllers.observe.observer import close_scope, due_scopes, is_moving, zones_of
 from hostler.controllers.runtime.settings import Settings
 from hostler.domain.ids import PartId, Zone
 from hostler.domain.model.calls import Call, Outcome

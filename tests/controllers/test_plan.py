@@ -7,8 +7,7 @@ import pytest
 
 from hostler.controllers.host_plan import planned_hosts
 from hostler.controllers.plan import SEE, Plan, calls_to, look_once, plan
-from hostler.controllers.runtime.given import Ports
-from hostler.controllers.runtime.settings import Account, Settings
+from hostler.controllers.runtime.settings import Account, Ports, Settings
 from hostler.domain.decide import verdict_of
 from hostler.domain.ids import AccountName
 from hostler.domain.model.calls import Call, Effect, Shows

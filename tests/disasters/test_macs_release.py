@@ -13,9 +13,8 @@ from hostler.lab.scenes.macs import FLEET, MINUTE, POOL, Crash, MacStand, change
 from hostler.lab.scenes.servers import Hostler
 from hostler.simulators.scaleway.faults.rates import Rule
 from hostler.simulators.scaleway.macs import lease
-from hostler.simulators.scaleway.state.mac_options import FLOORS, MacOptions
 from hostler.simulators.scaleway.state.mac_records import Mac
-from hostler.simulators.scaleway.state.options import Options
+from hostler.simulators.scaleway.state.options import FLOORS, MacOptions, Options
 from hostler.stores.memory import MemoryStore
 
 HOUR = timedelta(hours=1)

@@ -29,9 +29,8 @@ from hostler.lab.scenes.macs import (
 )
 from hostler.lab.scenes.servers import ZONE
 from hostler.simulators.scaleway.faults.rates import Rule
-from hostler.simulators.scaleway.state.mac_options import MacOptions
 from hostler.simulators.scaleway.state.mac_records import MacStatus
-from hostler.simulators.scaleway.state.options import Options
+from hostler.simulators.scaleway.state.options import MacOptions, Options
 
 GONES = ("404", "403")
 ALWAYS = 100_000

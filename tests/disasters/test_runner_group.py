@@ -10,10 +10,9 @@ from datetime import timedelta
 import pytest
 
 from hostler.frontends.fleeting.contract import ConnectInfo, State
-from hostler.lab.gitlab_runner.options import RunnerOptions
 from hostler.lab.gitlab_runner.provisioner import Provisioner
 from hostler.lab.gitlab_runner.taskscaler import Memory, Taskscaler
-from hostler.lab.gitlab_runner.workload import Job
+from hostler.lab.gitlab_runner.workload import Job, RunnerOptions
 from hostler.lab.scenes.runner import EVERY_STATE, WITHOUT_STOPPED, Plugged, Plugin, fresh_store
 from hostler.lab.scenes.servers import ALL_PARTS, PLAIN, SECRET, Stand, play
 from hostler.ports.http import Request

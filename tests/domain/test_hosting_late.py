@@ -9,10 +9,10 @@ from hostler.domain.hosts.allocation import ALONE, FAULT
 from hostler.domain.hosts.lifecycle import decide_hosts
 from hostler.domain.ids import Epoch
 from hostler.domain.model.host import Host, HostCondition, HostGoal, HostOrigin
-from hostler.domain.model.hostseen import HostsSeen, HostStep
 from hostler.domain.model.machine import LEFT, Fate, Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition, Part
+from hostler.domain.model.snapshot import HostsSeen, HostStep
 from hostler.testing.scenes.builders import BEGIN
 from hostler.testing.scenes.hosts import (
     BOX,

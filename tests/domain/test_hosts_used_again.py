@@ -10,11 +10,11 @@ from hostler.domain.hosts.lifecycle import decide_hosts
 from hostler.domain.ids import AccountName, Epoch, HostId, PartId, TurnId, Zone
 from hostler.domain.model.calls import Shows
 from hostler.domain.model.host import HOST, Host, HostCondition, HostGoal
-from hostler.domain.model.hostseen import HostsSeen
 from hostler.domain.model.inventory import View, merge
 from hostler.domain.model.machine import Asked, Fate
 from hostler.domain.model.provider import Traits
 from hostler.domain.model.resource import Condition, Look, Looked, Part, Scope, Slot
+from hostler.domain.model.snapshot import HostsSeen
 from hostler.testing.scenes.builders import BEGIN
 
 ZONE = Zone("fr-par-1")

@@ -10,8 +10,7 @@ from hostler.domain.decide import decide
 from hostler.domain.ids import MachineId, PartId, is_machine_id, jitter, machine_id
 from hostler.domain.model.calls import Effect
 from hostler.domain.model.commands import Decision, KeepRow, Reclaim, Tend
-from hostler.domain.model.machine import Machine
-from hostler.domain.model.money import cost, cost_between, reprice
+from hostler.domain.model.machine import Machine, cost, cost_between, reprice
 from hostler.domain.model.phases import Goal, Phase, legal
 from hostler.domain.model.resource import Condition, Part
 from hostler.domain.model.snapshot import WishKind

@@ -4,8 +4,14 @@ from dataclasses import replace
 from datetime import timedelta
 
 from hostler.domain.machines.replacement import REPLACE
-from hostler.domain.model.caps import creations_left, destructions_left, in_wave, next_room
-from hostler.domain.model.fleet import Caps, FleetRow
+from hostler.domain.model.fleet import (
+    Caps,
+    FleetRow,
+    creations_left,
+    destructions_left,
+    in_wave,
+    next_room,
+)
 from hostler.domain.model.machine import Hold
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition, Scope

@@ -13,8 +13,7 @@ import pytest
 
 from hostler.config.values import Config
 from hostler.controllers.engine import Engine
-from hostler.controllers.runtime.given import Ports
-from hostler.controllers.runtime.settings import Account, Settings
+from hostler.controllers.runtime.settings import Account, Ports, Settings
 from hostler.domain.errors import ConfigError, StoreHeld
 from hostler.domain.ids import (
     AccountName,

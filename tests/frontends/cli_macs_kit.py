@@ -11,8 +11,7 @@ import pytest
 from cli_kit import HOME, NOW, InMemory, NoProbes, Result, cli, fence, run
 
 from hostler.config.values import Config
-from hostler.controllers.runtime.given import Ports
-from hostler.controllers.runtime.settings import Account
+from hostler.controllers.runtime.settings import Account, Ports
 from hostler.domain.ids import (
     AccountName,
     FleetName,

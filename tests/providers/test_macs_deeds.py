@@ -22,7 +22,7 @@ from hostler.providers.scaleway.macs.plan import host_calls, machine_calls
 from hostler.providers.scaleway.macs.plan.names import Stage, name_of
 from hostler.providers.scaleway.macs.plan.read import SERVER
 from hostler.simulators.scaleway.faults.rates import Rule
-from hostler.simulators.scaleway.state.mac_options import FLOORS
+from hostler.simulators.scaleway.state.options import FLOORS
 
 UNTIL = "this server cannot be deleted before 2026-06-12 07:06:59"
 TEXT = f"precondition failed: unknown precondition, {UNTIL}"

@@ -6,10 +6,10 @@ import pytest
 from hostler.lab.macs.demands import FAMILY
 from hostler.lab.macs.environment import MacLand
 from hostler.lab.macs.faults import ALL, PEOPLE, draw_macs
+from hostler.lab.macs.simulate import play
 from hostler.lab.scenario.faults import Size
 from hostler.lab.simulate import MACS, run_seed
-from hostler.lab.simulate_macs import play
-from hostler.simulators.scaleway.faults.mac_faults import MAC_FAULTS
+from hostler.simulators.scaleway.faults.catalogue import MAC_FAULTS
 from hostler.simulators.scaleway.world import World
 
 DAY = Size(days=1.0)

@@ -4,10 +4,10 @@ from pathlib import Path
 import pytest
 
 from hostler.lab.macs.faults import draw_macs
+from hostler.lab.macs.simulate import play
 from hostler.lab.mutants.macs import BUGS
 from hostler.lab.scenario.faults import Size
 from hostler.lab.simulate import MACS, run_seed
-from hostler.lab.simulate_macs import play
 
 DAY = Size(days=1.0)
 

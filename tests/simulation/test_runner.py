@@ -13,12 +13,12 @@ from hostler.lab.checks.trace import Trace
 from hostler.lab.gitlab_runner.checker import STUCK, Watch
 from hostler.lab.gitlab_runner.faults import OURS, draw_runner
 from hostler.lab.gitlab_runner.run import RunnerSeason
+from hostler.lab.gitlab_runner.simulate import ALL
 from hostler.lab.mutants.runner import BUGS
 from hostler.lab.scenario.faults import Size
 from hostler.lab.scenario.run import Result
 from hostler.lab.simulate import FLEETING, main
 from hostler.lab.simulate import run_seed as run_any
-from hostler.lab.simulate_runner import ALL
 from hostler.simulators.scaleway.world import World
 
 SIZE = Size()

@@ -13,10 +13,9 @@ from hostler.frontends.fleeting.contract import (
     Refused,
     State,
 )
-from hostler.lab.gitlab_runner.options import RunnerOptions
 from hostler.lab.gitlab_runner.provisioner import Cause, Provisioner
 from hostler.lab.gitlab_runner.taskscaler import Memory, Taskscaler
-from hostler.lab.gitlab_runner.workload import Job, draw_jobs
+from hostler.lab.gitlab_runner.workload import Job, RunnerOptions, draw_jobs
 from hostler.testing.time.loop import SimLoop
 
 

@@ -6,7 +6,7 @@ import pytest
 import requests
 
 from hostler.simulators.scaleway.macs.console import DEEDS
-from hostler.simulators.scaleway.state.mac_options import MacOptions, Stock, stock_of
+from hostler.simulators.scaleway.state.options import MacOptions, Stock, stock_of
 
 from .conftest import SECRET, Bench, Running, Start
 

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from hostler.simulators.scaleway.faults.mac_faults import MAC_FAULTS
+from hostler.simulators.scaleway.faults.catalogue import MAC_FAULTS
 from hostler.simulators.scaleway.faults.rates import BY_NAME
 from hostler.simulators.scaleway.macs.console import DEEDS
 

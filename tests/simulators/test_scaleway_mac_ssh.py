@@ -15,8 +15,7 @@ import requests
 from hostler.simulators.scaleway.faults.rates import Rule
 from hostler.simulators.scaleway.listeners.peers import holder
 from hostler.simulators.scaleway.listeners.sshd import Shells, shells
-from hostler.simulators.scaleway.state.mac_options import MacOptions
-from hostler.simulators.scaleway.state.options import Options
+from hostler.simulators.scaleway.state.options import MacOptions, Options
 from hostler.simulators.scaleway.world import World
 
 from .conftest import Bench, Start

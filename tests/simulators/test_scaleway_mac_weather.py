@@ -7,12 +7,13 @@ import msgspec
 import pytest
 
 from hostler.simulators.scaleway.api.replies import Fate
-from hostler.simulators.scaleway.faults.catalogue import FAULTS, Where
-from hostler.simulators.scaleway.faults.mac_faults import (
+from hostler.simulators.scaleway.faults.catalogue import (
     CALLS,
+    FAULTS,
     LIVELY_RATES,
     MAC_FAULTS,
     STORM_RATES,
+    Where,
 )
 from hostler.simulators.scaleway.faults.rates import LIVELY, PRESETS, STORM, Rule, Weather
 from hostler.simulators.scaleway.macs.bodies import mac_body, mac_wire

@@ -5,8 +5,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from hostler.simulators.scaleway.state.mac_options import MacOptions
-from hostler.simulators.scaleway.state.options import ORGANIZATION, Options
+from hostler.simulators.scaleway.state.options import ORGANIZATION, MacOptions, Options
 
 from .conftest import Bench
 

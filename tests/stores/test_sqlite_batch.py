@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from hostler.domain.errors import Conflict, StoreBusy, StoreError
-from hostler.stores.sqlite.batch import Database, Job
-from hostler.stores.sqlite.worker import Threaded
+from hostler.stores.sqlite.worker import Database, Job, Threaded
 
 Work = Callable[[sqlite3.Connection], int]
 

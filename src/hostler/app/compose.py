@@ -1,5 +1,6 @@
 """Compose: the one place where adapters are chosen; each is imported where it is needed."""
 
+import fcntl
 import gc
 import getpass
 import os
@@ -11,8 +12,7 @@ from pathlib import Path
 
 from hostler.config.load import load
 from hostler.config.values import MEMORY, AccountConfig, Config
-from hostler.controllers.runtime.given import Ports
-from hostler.controllers.runtime.settings import Account
+from hostler.controllers.runtime.settings import Account, Ports
 from hostler.domain.errors import ConfigError
 from hostler.domain.ids import InstallationId, machine_id
 from hostler.frontends.cli.context import Purpose, Turning
@@ -23,6 +23,26 @@ from hostler.ports.store import Store
 
 from .clock import SystemClock
 from .provider_registry import Kinds
+
+
+def is_held(store: Path) -> bool:
+    """Tell whether an engine holds the lock beside this store.
+
+    The lock is tried shared, for an instant: commands do not hinder each other, and an engine that
+    starts in that very instant is told that another one runs.
+    """
+    lock = store.resolve().with_name(f"{store.resolve().name}.lock")
+    try:
+        descriptor = os.open(lock, os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
 
 
 def collect_seldom() -> None:
@@ -88,7 +108,6 @@ class Composed:
         """Tell whether an engine holds the store now."""
         if config.store == MEMORY:
             return False
-        from .held import is_held
 
         return is_held(config.store)
 

@@ -101,9 +101,9 @@ def simulator(  # noqa: PLR0913 - options of one command
     ] = 3,
 ) -> int:
     """Serve a simulated Scaleway over HTTP, until Ctrl-C."""
-    from hostler.simulators.scaleway.state.mac_options import MacOptions
+    from hostler.simulators.scaleway.state.options import MacOptions
 
-    from .simulating import main
+    from .simulator import main
 
     del provider
     mac_options = MacOptions(

@@ -25,10 +25,9 @@ from .execute.orders import Buyer
 from .execute.reclaim import Sweeper
 from .observe.observer import Looker
 from .observe.snapshot import Occasion
-from .runtime.given import Ports
 from .runtime.leases import Leases, Tenure
 from .runtime.rate_limit import Budget
-from .runtime.settings import Account, Settings
+from .runtime.settings import Account, Ports, Settings
 from .runtime.state import AccountState, Steadiness
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.loop")

@@ -12,8 +12,7 @@ import structlog
 from hostler.domain.decide import decide
 from hostler.domain.decision_cache import LONGEST, Rests
 from hostler.domain.errors import Fenced, StoreError
-from hostler.domain.fleets.scaling import world_is_right, zone_is_known
-from hostler.domain.hosts.hoststory import moved
+from hostler.domain.hosts.next_calls import moved_events
 from hostler.domain.ids import MachineId
 from hostler.domain.model.commands import (
     Decision,
@@ -30,13 +29,13 @@ from hostler.domain.model.commands import (
 from hostler.domain.model.fleet import WELL
 from hostler.domain.model.host import Host
 from hostler.domain.model.machine import Machine, Offer
-from hostler.domain.model.phases import Phase
-from hostler.domain.model.reasons import Reason
+from hostler.domain.model.phases import Phase, Reason
 from hostler.domain.model.snapshot import Seen
+from hostler.domain.observation.blockers import world_is_right, zone_is_known
 
 from .observe.snapshot import Occasion, gather
-from .runtime.given import Ports
 from .runtime.leases import Tenure
+from .runtime.settings import Ports
 from .runtime.state import AccountState, Steadiness
 
 _LOOKS_AT_REST = 4
@@ -175,7 +174,7 @@ class Turner:
 
     async def _keep_host(self, host: Host, seen: Seen, tenure: Tenure) -> None:
         stable = self._state.stable
-        told = moved(stable.hosts.get(host.id), host, seen.turn, seen.now)
+        told = moved_events(stable.hosts.get(host.id), host, seen.turn, seen.now)
         await stable.keep(self._ports.store, host, tenure.fence, told)
 
     async def _loosen(self, ties: Sequence[Loose], tenure: Tenure) -> None:

@@ -9,9 +9,8 @@ from hostler.domain.errors import StoreError, StoreLost
 
 from .account import AccountLoop
 from .retention import Retention
-from .runtime.given import Ports
 from .runtime.leases import Leases
-from .runtime.settings import Account, Settings
+from .runtime.settings import Account, Ports, Settings
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.engine")
 

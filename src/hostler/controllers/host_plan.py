@@ -8,16 +8,15 @@ from hostler.domain.hosts.next_calls import HostWays, fold_host, host_allowed
 from hostler.domain.ids import HostId
 from hostler.domain.model.calls import Call, Done, Shows
 from hostler.domain.model.host import Host, ask_host
-from hostler.domain.model.hostseen import HostsSeen, HostStep
 from hostler.domain.model.machine import Fate
 from hostler.domain.model.resource import Condition, Part
+from hostler.domain.model.snapshot import HostsSeen, HostStep
 from hostler.ports.hosts import KeepsHosts
 
 from .execute.host_calls import gather_hosts
 from .observe.snapshot import records
 from .plan import PLAN, SEE, state_once, tenure_of
-from .runtime.given import Ports
-from .runtime.settings import Account, Settings
+from .runtime.settings import Account, Ports, Settings
 from .runtime.state import Steadiness
 
 _MOST_CALLS = 8

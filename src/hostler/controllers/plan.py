@@ -14,17 +14,16 @@ from hostler.domain.model.host import host_of
 from hostler.domain.model.inventory import merge
 from hostler.domain.model.machine import Machine, Offer, ask
 from hostler.domain.model.phases import Goal, Phase
+from hostler.domain.model.provider import Ways
 from hostler.domain.model.resource import Condition, Part, Scope
 from hostler.domain.model.snapshot import Seen
-from hostler.domain.model.ways import Ways
 from hostler.domain.observation.certainty import parts_of
 from hostler.domain.observation.outcomes import fold, fold_parts, planned
 from hostler.ports.store import Lease
 
 from .observe.snapshot import Occasion, gather
-from .runtime.given import Ports
 from .runtime.leases import Tenure
-from .runtime.settings import Account, Settings
+from .runtime.settings import Account, Ports, Settings
 from .runtime.state import AccountState, Steadiness
 
 PLAN = TurnId("plan")

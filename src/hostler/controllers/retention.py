@@ -6,9 +6,8 @@ import structlog
 
 from hostler.domain.errors import StoreError, StoreLost
 
-from .runtime.given import Ports
 from .runtime.leases import Leases, Tenure
-from .runtime.settings import Settings
+from .runtime.settings import Ports, Settings
 from .runtime.state import Steadiness
 
 EVERY = timedelta(hours=1)

@@ -11,28 +11,26 @@ from datetime import datetime
 from .decision_cache import Rests
 from .fleets import adoption
 from .fleets import requested as named
+from .fleets.offers import in_present, remember
 from .fleets.reclaim import ledger, reclaims
 from .fleets.requests import granted
-from .fleets.scaling import Sizing, in_present, remember, resize
+from .fleets.scaling import Sizing, resize
 from .hosts import allocation, pool
 from .hosts.claims import assign
 from .hosts.purchasing import buy
-from .ids import HostId
+from .ids import HostId, evolve
 from .machines import retry, rollout
 from .machines.lifecycle import bound_of, follow, goal_of
 from .machines.next_calls import allowed
 from .machines.repair import end, repair
 from .machines.replacement import replace_one, surge
-from .model.caps import KEPT, in_wave
 from .model.commands import Command, Decision, Event, KeepRow, Loose, Next, Tend, Verdict
-from .model.fleet import WELL, FleetRow, recent
+from .model.fleet import KEPT, WELL, FleetRow, in_wave, recent
 from .model.machine import Machine
-from .model.phases import Goal, Phase
-from .model.reasons import Reason
+from .model.phases import Goal, Phase, Reason
+from .model.provider import Ways
 from .model.snapshot import Seen, Wish
 from .model.transition import IllegalMove, Step, move, wait
-from .model.ways import Ways
-from .values import evolve
 
 _SETTLED = (Phase.READY, Phase.GONE, Phase.RESTING)
 

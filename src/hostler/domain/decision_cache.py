@@ -9,9 +9,8 @@ from datetime import datetime, timedelta
 
 from .hosts.purchasing import lapses
 from .ids import MachineId
-from .model.caps import KEPT
 from .model.commands import Decision, Verdict
-from .model.fleet import Fleet
+from .model.fleet import KEPT, Fleet
 from .model.host import Host
 from .model.inventory import Sighting
 from .model.machine import Fate, Machine

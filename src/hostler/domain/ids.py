@@ -1,8 +1,12 @@
-"""The names of things: each kind of id is a type of its own, so that they cannot be mixed up."""
+"""Ids: each kind is a type of its own, so that they cannot be mixed up; and `evolve` for values."""
 
 import hashlib
+from dataclasses import replace
 from datetime import timedelta
-from typing import NewType
+from typing import TYPE_CHECKING, Any, NewType, TypeVar
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 InstallationId = NewType("InstallationId", str)
 FleetName = NewType("FleetName", str)
@@ -38,3 +42,18 @@ def jitter(key: str, most: timedelta) -> timedelta:
     """
     fraction = int.from_bytes(hashlib.sha256(key.encode()).digest()[:4], "big") / 2**32
     return most * fraction
+
+
+V = TypeVar("V", bound="DataclassInstance")
+
+
+def evolve(value: V, **fields: Any) -> V:
+    """Return the record with these fields, or the very record where it has them already.
+
+    Most turns find nothing new, and a record of fifty fields is dear to write anew.
+    """
+    for name, field in fields.items():
+        before = getattr(value, name)
+        if before is not field and before != field:
+            return replace(value, **fields)
+    return value

@@ -20,17 +20,17 @@ from rich.progress import Progress, TextColumn, TimeElapsedColumn
 from hostler.domain.errors import UsageError
 from hostler.frontends.cli.console.screen import Screen
 
+from .gitlab_runner.simulate import ALL as RUNNER_FAULTS
+from .gitlab_runner.simulate import run_seed as run_runner_seed
 from .macs.faults import ALL as MAC_FAULTS
 from .macs.faults import DAYS as MAC_DAYS
+from .macs.simulate import run_seed as run_mac_seed
 from .mutants.macs import BUGS as MAC_BUGS
 from .mutants.registry import BUGS, planted
 from .mutants.runner import BUGS as RUNNER_BUGS
 from .report import Report, as_json, as_story, as_text
 from .scenario.faults import ALL, Size, draw
 from .scenario.run import Result, Season
-from .simulate_macs import run_seed as run_mac_seed
-from .simulate_runner import ALL as RUNNER_FAULTS
-from .simulate_runner import run_seed as run_runner_seed
 
 _SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - only where the stores of seeds lie
 _CHUNK = 1

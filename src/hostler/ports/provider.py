@@ -5,9 +5,8 @@ from typing import Protocol
 
 from hostler.domain.model.calls import Call, Outcome
 from hostler.domain.model.machine import Machine
-from hostler.domain.model.provider import Traits
+from hostler.domain.model.provider import Traits, Ways
 from hostler.domain.model.resource import Look, Part, Scope
-from hostler.domain.model.ways import Ways
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,10 +9,9 @@ import pytest
 
 from hostler.controllers.execute.host_calls import Keeper
 from hostler.controllers.execute.orders import Buyer
-from hostler.controllers.runtime.given import Ports
 from hostler.controllers.runtime.leases import Leases, Tenure
 from hostler.controllers.runtime.rate_limit import Budget, Priority
-from hostler.controllers.runtime.settings import Account, Settings
+from hostler.controllers.runtime.settings import Account, Ports, Settings
 from hostler.controllers.runtime.state import AccountState, Steadiness
 from hostler.domain.ids import FleetName, HostId, TurnId, Zone, machine_id
 from hostler.domain.model.calls import Call, Done, Effect, Outcome, Refusal, Refused, Unknown

@@ -7,11 +7,9 @@ import pytest
 
 from hostler.domain.ids import MachineId
 from hostler.domain.model.calls import Refusal
-from hostler.domain.model.caps import destructions_left
-from hostler.domain.model.fleet import Caps, Setback
+from hostler.domain.model.fleet import Caps, Setback, destructions_left
 from hostler.domain.model.machine import Hold, Machine, Offer
-from hostler.domain.model.phases import Phase
-from hostler.domain.model.reasons import Reason
+from hostler.domain.model.phases import Phase, Reason
 from hostler.domain.model.resource import Condition
 from hostler.domain.model.snapshot import WishKind
 from hostler.testing.scenes.builders import FLEET, MIN, OFFER, S, asked, machine, server

@@ -11,8 +11,7 @@ from hostler.domain.machines.failure import suspected
 from hostler.domain.model.calls import Shows
 from hostler.domain.model.host import HostOrigin, ReleasePolicy
 from hostler.domain.model.machine import RESTED, RETIRE, Fate, Machine
-from hostler.domain.model.phases import Phase
-from hostler.domain.model.reasons import Reason
+from hostler.domain.model.phases import Phase, Reason
 from hostler.domain.model.resource import Part
 from hostler.domain.model.transition import Step
 from hostler.testing.scenes.builders import BEGIN

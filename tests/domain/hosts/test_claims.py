@@ -20,8 +20,7 @@ from hostler.domain.ids import HostId, MachineId, machine_id
 from hostler.domain.model.calls import Shows
 from hostler.domain.model.host import Free, Host, HostCondition, tenancy
 from hostler.domain.model.machine import Ending, Fate, Known, Machine, Offer, Place
-from hostler.domain.model.phases import Phase
-from hostler.domain.model.reasons import Reason
+from hostler.domain.model.phases import Phase, Reason
 from hostler.domain.model.resource import Part
 from hostler.domain.model.transition import Step
 from hostler.testing.fakes.planner import SERVER

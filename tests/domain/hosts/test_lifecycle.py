@@ -8,11 +8,10 @@ import pytest
 from hostler.domain.hosts.lifecycle import decide_hosts
 from hostler.domain.ids import FleetName
 from hostler.domain.model.host import Host, HostCondition, HostGoal, HostOrigin
-from hostler.domain.model.hostseen import HostsSeen, HostStep
 from hostler.domain.model.machine import RETIRE, Fate, Machine
-from hostler.domain.model.phases import Phase
-from hostler.domain.model.reasons import Reason
+from hostler.domain.model.phases import Phase, Reason
 from hostler.domain.model.resource import Condition, Part
+from hostler.domain.model.snapshot import HostsSeen, HostStep
 from hostler.testing.scenes.builders import BEGIN
 from hostler.testing.scenes.hosts import (
     BOX,

@@ -6,9 +6,8 @@ from datetime import timedelta
 import pytest
 
 from hostler.domain.model.calls import Refusal
-from hostler.domain.model.caps import next_creation
 from hostler.domain.model.commands import Tend
-from hostler.domain.model.fleet import Caps, FleetRow
+from hostler.domain.model.fleet import Caps, FleetRow, next_creation
 from hostler.domain.model.machine import Fate, Machine, Offer
 from hostler.domain.model.phases import Phase
 from hostler.testing.fakes.planner import ADDRESS, MAKE_ADDRESS, MAKE_SERVER

@@ -14,14 +14,12 @@ from hostler.domain.model.commands import KeepHost, KeepRow, OrderHosts, Tend
 from hostler.domain.model.fleet import FleetRow, Probe, ProbeKind
 from hostler.domain.model.host import Free, Host, HostCondition
 from hostler.domain.model.machine import Hold, Machine
-from hostler.domain.model.phases import Phase
-from hostler.domain.model.reasons import Reason
+from hostler.domain.model.phases import Phase, Reason
 from hostler.domain.model.snapshot import Seen
 from hostler.domain.policy.bootstrap import digest_of
-from hostler.domain.policy.drift import Drift
 from hostler.domain.policy.purchasing import Limits
 from hostler.domain.policy.remediation import Diagnosis, Trouble
-from hostler.domain.policy.revisions import Lapse, Revision, Tried
+from hostler.domain.policy.revisions import Drift, Lapse, Revision, Tried
 from hostler.testing.fakes.planner import FakeWays
 from hostler.testing.scenes.builders import BEGIN, FLEET, OFFER, WEB
 from hostler.testing.scenes.hosts import BOX, MINE, box, fleet_seen, hosts_seen, on_host, record

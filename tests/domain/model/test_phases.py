@@ -6,8 +6,16 @@ from dataclasses import replace
 import pytest
 
 from hostler.domain.model.fleet import Timers
-from hostler.domain.model.phases import PHASES, Phase, diagram, legal, table
-from hostler.domain.model.reasons import SENTENCES, Reason, sentence
+from hostler.domain.model.phases import (
+    PHASES,
+    SENTENCES,
+    Phase,
+    Reason,
+    diagram,
+    legal,
+    sentence,
+    table,
+)
 from hostler.domain.model.transition import IllegalMove, Step, move
 from hostler.testing.scenes.builders import machine
 from hostler.testing.scenes.fleet import Scene

@@ -6,13 +6,13 @@ from datetime import datetime, timedelta
 import pytest
 
 from hostler.domain.ids import Epoch, PartId
-from hostler.domain.machines.next_calls import LONGEST_PAUSE, Ready, allowed, cleans
+from hostler.domain.machines.next_calls import Ready, allowed, cleans
 from hostler.domain.model.calls import Call, Done, Effect, Outcome, Refusal, Refused, Shows, Unknown
 from hostler.domain.model.machine import Fate, Machine, ask
 from hostler.domain.model.phases import Goal, Phase
 from hostler.domain.model.resource import Condition, Part
 from hostler.domain.observation.certainty import parts_of
-from hostler.domain.observation.outcomes import fold, fold_parts, planned
+from hostler.domain.observation.outcomes import LONGEST_PAUSE, fold, fold_parts, planned
 from hostler.testing.fakes.planner import ADDRESS, MAKE_SERVER, REMOVE_ADDRESS, SERVER
 from hostler.testing.scenes.builders import BEGIN, ZONE, S, address, machine, server
 from hostler.testing.scenes.fleet import Scene

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from hostler.domain.policy.drift import Drift, Roll, Rolls, next_roll, roll_failed
+from hostler.domain.policy.revisions import Drift, Roll, Rolls, next_roll, roll_failed
 
 ROLLS = Rolls()
 NOW = datetime(2026, 6, 1, tzinfo=UTC)

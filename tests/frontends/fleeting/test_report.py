@@ -10,7 +10,7 @@ from hostler.domain.model.fleet import Caps, FleetRow, Setback
 from hostler.domain.model.machine import Hold, Machine, Offer
 from hostler.domain.model.phases import Phase
 from hostler.frontends.fleeting.contract import CORE, State
-from hostler.frontends.fleeting.group.admission import Standing, admit
+from hostler.frontends.fleeting.group.increase import Standing, admit
 from hostler.frontends.fleeting.group.update import Report
 from hostler.testing.scenes.builders import BEGIN, FLEET, MIN, OFFER, WEB, S, machine
 

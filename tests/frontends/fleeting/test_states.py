@@ -6,8 +6,7 @@ from datetime import timedelta
 import pytest
 
 from hostler.domain.model.machine import LOCKED, Doubt, Ending, Hold, Machine
-from hostler.domain.model.phases import Goal, Phase
-from hostler.domain.model.reasons import Reason
+from hostler.domain.model.phases import Goal, Phase, Reason
 from hostler.frontends.fleeting.contract import CORE, State
 from hostler.frontends.fleeting.group.states import TABLE, Aspect, aspect, state_of
 from hostler.testing.scenes.builders import BEGIN, FLEET, MIN, machine

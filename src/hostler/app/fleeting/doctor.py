@@ -9,8 +9,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from hostler.app.compose import Composed, fresh_installation, open_store
-from hostler.app.held import is_held
+from hostler.app.compose import Composed, fresh_installation, is_held, open_store
 from hostler.app.provider_registry import Kinds
 from hostler.domain.ids import InstallationId
 from hostler.frontends.cli.console.exits import Exit

@@ -4,15 +4,16 @@ import asyncio
 import os
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from importlib.metadata import version
 from pathlib import Path
 
+import structlog
+
 from hostler.access.prober import SystemProber
 from hostler.app.clock import SystemClock
-from hostler.app.compose import Composed, collect_seldom, open_store
-from hostler.app.held import is_held
+from hostler.app.compose import Composed, collect_seldom, is_held, open_store
 from hostler.app.provider_registry import Kinds
 from hostler.controllers.engine import Engine
 from hostler.controllers.runtime.settings import Account
@@ -23,10 +24,55 @@ from hostler.frontends.fleeting.config.values import GroupConfig
 from hostler.frontends.fleeting.contract import Connector, Refused
 from hostler.frontends.fleeting.group.opened import Opened
 from hostler.ports.clock import Clock
+from hostler.ports.keys import RegistersKeys
 from hostler.ports.online import ChecksOnline, Finding
 from hostler.ports.store import Store
 
-from .registering import GroupKey
+log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.fleeting")
+
+
+_PATIENCE = timedelta(seconds=10)
+
+
+_PARTING = timedelta(seconds=5)
+
+
+@dataclass(frozen=True, slots=True)
+class GroupKey:
+    """The public half of a group's key, and the name under which it is ours."""
+
+    provider: object
+    public: str
+    name: str
+
+    async def register(self) -> tuple[str, ...]:
+        """Register it; return what is to be told of it where that went wrong."""
+        if not isinstance(self.provider, RegistersKeys):
+            return ()
+        try:
+            async with asyncio.timeout(_PATIENCE.total_seconds()):
+                told = await self.provider.register_key(self.public, self.name)
+        except TimeoutError:
+            return (_told("was not registered in time"),)
+        log.info("ssh key", state=told.text)
+        return () if told.well else (_told(told.text),)
+
+    async def release(self) -> None:
+        """Take it out; for when no machine is left that would read it at its next boot."""
+        if not isinstance(self.provider, RegistersKeys):
+            return
+        try:
+            async with asyncio.timeout(_PARTING.total_seconds()):
+                told = await self.provider.release_key(self.public, self.name)
+        except TimeoutError:
+            log.warning("ssh key", state="was not taken out in time; the next start finds it")
+            return
+        (log.info if told.well else log.warning)("ssh key", state=told.text)
+
+
+def _told(text: str) -> str:
+    return f"the group's SSH key {text}; instances get it by cloud-init all the same"
+
 
 _HELD = timedelta(seconds=15)
 """How long to wait for a plugin that was killed to let go of the group's records."""

@@ -5,8 +5,8 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from hostler.controllers.runtime.given import Ports
 from hostler.controllers.runtime.leases import Leases, Tenure
+from hostler.controllers.runtime.settings import Ports
 from hostler.controllers.runtime.state import AccountState
 from hostler.domain.ids import HostId, MachineId
 from hostler.domain.machines.bootstrap import REBOOT
@@ -19,7 +19,6 @@ from hostler.domain.observation.certainty import parts_of
 from hostler.domain.observation.effects import Shows
 from hostler.domain.policy.bootstrap import asks as asks_password
 from hostler.domain.policy.bootstrap import digest_of
-from hostler.domain.policy.drift import Drift, roll_failed
 from hostler.domain.policy.host_keys import Ruling, expected, judge
 from hostler.domain.policy.remediation import (
     LADDER,
@@ -30,7 +29,7 @@ from hostler.domain.policy.remediation import (
     next_remedy,
     settled,
 )
-from hostler.domain.policy.revisions import Revision, Tried
+from hostler.domain.policy.revisions import Drift, Revision, Tried, roll_failed
 from hostler.ports.command import Question
 from hostler.ports.hosts import KeepsHosts
 from hostler.ports.preparer import Hides, Order, Prepared

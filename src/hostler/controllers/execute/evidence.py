@@ -4,12 +4,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from hostler.controllers.runtime.state import AccountState
-from hostler.domain.fleets.requests import protection
 from hostler.domain.machines.drain import bars
 from hostler.domain.machines.replacement import REPLACE
 from hostler.domain.model.calls import Call, Effect
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.snapshot import Seen
+from hostler.domain.observation.blockers import protection
 from hostler.domain.policy.gate import Act, Evidence
 from hostler.ports.clock import Clock
 

@@ -8,21 +8,26 @@ from datetime import datetime
 
 import structlog
 
-from hostler.controllers.runtime.given import Ports
 from hostler.controllers.runtime.host_records import Stable
 from hostler.controllers.runtime.leases import Leases, Tenure
 from hostler.controllers.runtime.rate_limit import Budget, Priority
+from hostler.controllers.runtime.settings import Ports
 from hostler.controllers.runtime.state import AccountState, Steadiness
 from hostler.domain.errors import Fenced, StoreError
-from hostler.domain.hosts.hoststory import answered, asked, moved
 from hostler.domain.hosts.lifecycle import decide_hosts
-from hostler.domain.hosts.next_calls import fold_host, host_allowed, host_part
+from hostler.domain.hosts.next_calls import (
+    answered_events,
+    asked_events,
+    fold_host,
+    host_allowed,
+    host_part,
+    moved_events,
+)
 from hostler.domain.ids import HostId, MachineId, PartId, TurnId
 from hostler.domain.model.calls import Call, Done, Effect, Outcome, Refusal, Refused, Unknown
-from hostler.domain.model.host import Host, HostCondition, HostGoal, ask_host
-from hostler.domain.model.hostseen import HostsSeen, HostStep
+from hostler.domain.model.host import OTHERS, TENANT, Host, HostCondition, HostGoal, ask_host
 from hostler.domain.model.resource import Part
-from hostler.domain.model.stages import OTHERS, TENANT
+from hostler.domain.model.snapshot import HostsSeen, HostStep
 from hostler.domain.policy.gate import Act, Evidence, pass_gate
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.hosts")
@@ -139,7 +144,7 @@ class Keeper:
         host = step.host
         try:
             if step.changed:
-                told = moved(step.before, host, seen.turn, seen.now)
+                told = moved_events(step.before, host, seen.turn, seen.now)
                 host = await self._stable.keep(self._ports.store, host, tenure.fence, told)
                 self._say(step)
             if step.loose is not None:
@@ -207,7 +212,7 @@ class Keeper:
         if host.id in self._stable.ties:
             return None
         if call.once:
-            told = asked(host, call, errand.turn, clock.now())
+            told = asked_events(host, call, errand.turn, clock.now())
             record = ask_host(host, call, clock.now(), tenure.epoch)
             host = await self._stable.keep(self._ports.store, record, tenure.fence, told)
         barred = pass_gate(self._evidence(host, call, tenure))
@@ -219,7 +224,7 @@ class Keeper:
         else:
             outcome = await self._provider.do(call)
         self._count(call, outcome)
-        told = answered(host, call, outcome, errand.turn, clock.now())
+        told = answered_events(host, call, outcome, errand.turn, clock.now())
         folded = fold_host(host, call, outcome, clock.now())
         host = await self._stable.keep(self._ports.store, folded, tenure.fence, told)
         after = host_part(part, outcome)

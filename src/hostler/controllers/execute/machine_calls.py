@@ -9,9 +9,9 @@ from datetime import timedelta
 
 import structlog
 
-from hostler.controllers.runtime.given import Ports
 from hostler.controllers.runtime.leases import Leases, Tenure
 from hostler.controllers.runtime.rate_limit import Budget, Priority
+from hostler.controllers.runtime.settings import Ports
 from hostler.controllers.runtime.state import AccountState
 from hostler.domain.errors import StoreError
 from hostler.domain.machines.next_calls import allowed, cleans

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import structlog
 
-from hostler.controllers.runtime.given import Ports
 from hostler.controllers.runtime.leases import Leases, Tenure
 from hostler.controllers.runtime.rate_limit import Budget, Priority
+from hostler.controllers.runtime.settings import Ports
 from hostler.controllers.runtime.state import AccountState
 from hostler.domain.model.calls import Outcome, Refusal, Refused
 from hostler.domain.model.commands import Event, OrderHosts
-from hostler.domain.model.reasons import Reason
+from hostler.domain.model.phases import Reason
 from hostler.domain.model.snapshot import Seen
 from hostler.domain.policy.gate import Act, Evidence, pass_gate
 from hostler.ports.hosts import KeepsHosts

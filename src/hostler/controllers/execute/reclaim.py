@@ -9,12 +9,11 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from hostler.controllers.runtime.given import Ports
 from hostler.controllers.runtime.leases import Leases, Tenure
 from hostler.controllers.runtime.rate_limit import Budget, Priority
+from hostler.controllers.runtime.settings import Ports
 from hostler.controllers.runtime.state import AccountState
-from hostler.domain.fleets.requests import paused
-from hostler.domain.hosts.hoststory import moved
+from hostler.domain.hosts.next_calls import moved_events
 from hostler.domain.ids import HostId, MachineId, PartId
 from hostler.domain.model.calls import Call, Done
 from hostler.domain.model.commands import Reclaim
@@ -22,6 +21,7 @@ from hostler.domain.model.host import Host, HostCondition, HostGoal, tenancy
 from hostler.domain.model.phases import Goal, Phase
 from hostler.domain.model.resource import Part, Scope
 from hostler.domain.model.snapshot import Seen, Suspect
+from hostler.domain.observation.blockers import paused
 from hostler.domain.policy.gate import Act, Evidence, pass_gate
 
 _JUST = timedelta(seconds=10)
@@ -105,7 +105,7 @@ class Sweeper:
             wiped=None,
             wiping=None,
         ).now(HostCondition.DIRTY, seen.now, "swept")
-        told = moved(known, stray, seen.turn, seen.now)
+        told = moved_events(known, stray, seen.turn, seen.now)
         await stable.keep(self._ports.store, stray, tenure.fence, told)
         if (tie := stable.ties.get(host)) is not None:
             await stable.loosen(self._ports.store, host, tie, tenure.fence)

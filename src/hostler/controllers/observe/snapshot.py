@@ -5,14 +5,13 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 
-from hostler.controllers.runtime.given import Ports
 from hostler.controllers.runtime.leases import Tenure
+from hostler.controllers.runtime.settings import Ports
 from hostler.controllers.runtime.state import AccountState, Steadiness
 from hostler.domain.hosts.claims import free_hosts
 from hostler.domain.hosts.orphans import copied, others, set_aside, strays, usurped
 from hostler.domain.ids import MachineId, PartId, TurnId
-from hostler.domain.model.caps import in_wave
-from hostler.domain.model.fleet import Fleet, FleetRow
+from hostler.domain.model.fleet import Fleet, FleetRow, in_wave
 from hostler.domain.model.host import Free
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.resource import Part

@@ -1,12 +1,18 @@
 """Settings of the engine itself: rates, leases and cadence, with DESIGN's defaults."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from hostler.domain.ids import AccountName
+from hostler.domain.ids import AccountName, MachineId
 from hostler.domain.model.fleet import Fleet
+from hostler.ports.clock import Clock
+from hostler.ports.command import Asker
+from hostler.ports.metrics import Meters
+from hostler.ports.preparer import Preparer
+from hostler.ports.prober import Prober
 from hostler.ports.provider import Provider
+from hostler.ports.store import Store
 
 _S = timedelta(seconds=1)
 
@@ -44,3 +50,20 @@ class Account:
     rate: float = 10.0
     burst: float = 20.0
     labels: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ports:
+    """The store, the clock, the prober, the meters, and a source of fresh machine ids.
+
+    Without a `preparer`, hosts that are asked to be logged in to are probed as servers are; without
+    an `asker` nobody knows whether a host is busy.
+    """
+
+    store: Store
+    clock: Clock
+    prober: Prober
+    meters: Meters
+    fresh: Callable[[], MachineId]
+    preparer: Preparer | None = None
+    asker: Asker | None = None

@@ -11,8 +11,7 @@ from hostler.domain.ids import InstallationId, MachineId
 from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.host import host_of
 from hostler.domain.model.machine import Known, Machine, Offer, Origin, Place
-from hostler.domain.model.phases import Goal, Phase
-from hostler.domain.model.reasons import Reason
+from hostler.domain.model.phases import Goal, Phase, Reason
 from hostler.domain.model.resource import Condition, Part
 from hostler.domain.model.snapshot import Seen, WishKind
 

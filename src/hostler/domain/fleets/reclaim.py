@@ -6,17 +6,14 @@ from datetime import datetime
 
 from hostler.domain.hosts.orphans import ACTIONABLE, CLASS, WHY_NOT
 from hostler.domain.ids import HostId, MachineId, PartId
-from hostler.domain.model.caps import destructions_left
 from hostler.domain.model.commands import KeepLedger, Reclaim
-from hostler.domain.model.fleet import FleetRow
-from hostler.domain.model.machine import Known, Machine, Offer, Place
-from hostler.domain.model.money import cost_between
+from hostler.domain.model.fleet import FleetRow, destructions_left
+from hostler.domain.model.machine import Known, Machine, Offer, Place, cost_between
 from hostler.domain.model.phases import Goal, Phase
+from hostler.domain.model.provider import Ways
 from hostler.domain.model.resource import Part
 from hostler.domain.model.snapshot import Seen, Suspect, SuspectClass
-from hostler.domain.model.ways import Ways
-
-from .requests import paused
+from hostler.domain.observation.blockers import paused
 
 ENOUGH = 2
 """How many complete looks must have shown a suspect; more are not counted, or it never rests."""

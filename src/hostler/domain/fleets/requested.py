@@ -10,16 +10,17 @@ from dataclasses import replace
 from datetime import datetime
 
 from hostler.domain.ids import MachineId
-from hostler.domain.model.caps import creations_left
-from hostler.domain.model.fleet import Fleet, FleetRow
-from hostler.domain.model.machine import Fate, Machine, Offer, Origin
-from hostler.domain.model.phases import Phase
-from hostler.domain.model.reasons import Reason
+from hostler.domain.machines.retry import start_deadline
+from hostler.domain.model.fleet import Fleet, FleetRow, creations_left
+from hostler.domain.model.machine import Machine
+from hostler.domain.model.phases import Phase, Reason
 from hostler.domain.model.snapshot import Seen
 from hostler.domain.model.transition import Step, move
+from hostler.domain.observation.blockers import paused
 
-from .requests import births, paused
-from .scaling import Sizing, begin_blocked, choose, unbegun_left, why_no_offer
+from .offers import begin_blocked, choose, unbegun_left, why_no_offer
+from .requests import births
+from .scaling import Sizing
 
 
 def resize(steps: tuple[Step, ...], row: FleetRow, seen: Seen) -> Sizing:
@@ -45,53 +46,6 @@ def counted(row: FleetRow, sizing: Sizing) -> FleetRow:
     """Return the row with the size that comes of what was asked for, and is not lost."""
     size = sum(step.machine.wanted for step in sizing.steps) + len(sizing.named)
     return row if row.size == size else replace(row, size=size)
-
-
-def again(machine: Machine, fleet: Fleet, now: datetime, jumped: datetime | None = None) -> bool:
-    """Tell whether a machine will be started once more under its id when nothing of it is left."""
-    if fleet.renews or machine.was_ready is not None or machine.ending is not None:
-        return False
-    if machine.origin is not Origin.MADE or machine.reason == Reason.TURNED_UP_LATE:
-        return False
-    if machine.stuck:  # its place was given to others
-        return False
-    return now < _deadline(machine, fleet, jumped)
-
-
-def elsewhere(machine: Machine, seen: Seen) -> Offer | None:
-    """Return an offer in the same zone that a start may go on with, where its own is sold out.
-
-    Nothing has to be undone for that as long as no server was ever made, or may have been.
-    """
-    server = machine.place(seen.traits.main)
-    fresh = all(known.gone for known in server.known)
-    unsure = any(asked.fate is Fate.OPEN for asked in machine.asked)
-    if not again(machine, seen.fleet, seen.now, seen.jumped) or not fresh or unsure:
-        return None
-    if creations_left(seen.fleet, seen.row, seen.now) == 0:
-        return None
-    for offer in seen.fleet.offers:
-        setback = seen.row.setback(offer)
-        blocked = setback is not None and seen.now < setback.until
-        if offer.zone == machine.offer.zone and offer != machine.offer and not blocked:
-            return offer
-    return None
-
-
-def anew(machine: Machine) -> Machine:
-    """Return the record as for a first start, but for the ids and attempts that were used up."""
-    return replace(
-        machine,
-        places=tuple(replace(place, bound=None) for place in machine.places),
-        facts=(),
-        tries=0,
-        again=None,
-        blind=None,
-        refused=None,
-        observed="",
-        address="",
-        price=0.0,
-    )
 
 
 def room(fleet: Fleet, row: FleetRow, machines: Iterable[Machine]) -> int:
@@ -124,14 +78,9 @@ def _too_late(step: Step, seen: Seen) -> Step:
         return step
     tried = machine.reason == Reason.MADE_AGAIN
     late = machine.elapsed(seen.now, seen.jumped) >= seen.fleet.timers.admit
-    if late or (tried and seen.now >= _deadline(machine, seen.fleet, seen.jumped)):
+    if late or (tried and seen.now >= start_deadline(machine, seen.fleet, seen.jumped)):
         return move(step, Phase.GONE, Reason.NOT_ADMITTED, seen)
     return step
-
-
-def _deadline(machine: Machine, fleet: Fleet, jumped: datetime | None) -> datetime:
-    """Return until when another start may begin."""
-    return max(machine.created, jumped or machine.created) + fleet.timers.start
 
 
 def _begin(

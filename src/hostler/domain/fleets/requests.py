@@ -1,7 +1,6 @@
 """Wishes: what doors asked for is written into the fleet's row and the machines' records."""
 
 from dataclasses import replace
-from datetime import datetime
 
 from hostler.domain.ids import MachineId
 from hostler.domain.model.fleet import FleetRow
@@ -90,41 +89,3 @@ def _hold(wish: Wish, seen: Seen) -> Hold:
     longest = wish.at + seen.fleet.timers.longest_hold
     until = min(wish.until or longest, longest)
     return Hold(until=until, why=wish.why, actor=wish.actor)
-
-
-def held_until(machine: Machine, now: datetime) -> str:
-    """Return the sentence that says who holds this machine, or an empty one."""
-    if machine.hold is None or not machine.held(now):
-        return ""
-    hold = machine.hold
-    return f"held until {hold.until:%Y-%m-%d %H:%M} UTC by {hold.actor}: {hold.why}".removesuffix(
-        ": "
-    )
-
-
-def paused(row: FleetRow, now: datetime) -> str:
-    """Return the sentence that says who paused the fleet, or an empty one."""
-    if row.pause is None or now >= row.pause.until:
-        return ""
-    return f"the fleet is paused by {row.pause.actor}: {row.pause.why}"
-
-
-def protection(machine: Machine, row: FleetRow, seen: Seen) -> str:
-    """Return why what was once ready may not be destroyed now, or an empty string (G5).
-
-    A rollback of what was never ready is kept from it by a hold of the machine alone.
-    """
-    if held := held_until(machine, seen.now):
-        return held
-    if machine.was_ready is None:
-        return ""
-    if seen.fleet.protected:
-        return "the fleet is protected: set `protected = false` to let its machines end"
-    return paused(row, seen.now)
-
-
-def ends_at_once(machine: Machine) -> bool:
-    """Tell whether an ending needs no drain: nothing can run on what was never ready."""
-    return machine.phase in {Phase.WANTED, Phase.STARTING, Phase.BROKEN} or (
-        machine.ending is not None and machine.ending.now
-    )

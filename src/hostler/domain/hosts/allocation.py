@@ -6,13 +6,11 @@ and kept in the ledger.
 
 from dataclasses import replace
 
-from hostler.domain.model.host import Host
+from hostler.domain.model.host import OTHERS, TENANT, Host
 from hostler.domain.model.machine import RETIRE, Fate, Machine
-from hostler.domain.model.phases import Phase
-from hostler.domain.model.reasons import Reason
+from hostler.domain.model.phases import Phase, Reason
 from hostler.domain.model.resource import Part
 from hostler.domain.model.snapshot import Seen
-from hostler.domain.model.stages import OTHERS, TENANT
 from hostler.domain.model.transition import Step, event, move
 from hostler.domain.observation.effects import came_late
 

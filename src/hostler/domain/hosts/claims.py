@@ -12,14 +12,12 @@ from datetime import datetime
 from hostler.domain.ids import AccountName, HostId, MachineId, PartId
 from hostler.domain.model.commands import Take
 from hostler.domain.model.fleet import Fleet
-from hostler.domain.model.host import Free, Host, HostCondition, host_of
+from hostler.domain.model.host import AT_HOME, OTHERS, WAITING, Free, Host, HostCondition, host_of
 from hostler.domain.model.inventory import View
 from hostler.domain.model.machine import LEFT, Fate, Machine, Offer, Place
-from hostler.domain.model.phases import Phase
-from hostler.domain.model.reasons import Reason
+from hostler.domain.model.phases import Phase, Reason
 from hostler.domain.model.resource import Part
 from hostler.domain.model.snapshot import Seen
-from hostler.domain.model.stages import AT_HOME, OTHERS, WAITING
 from hostler.domain.model.transition import Step, event, move, wait
 
 CLEAN = "clean"

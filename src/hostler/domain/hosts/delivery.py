@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 
 from hostler.domain.ids import HostId, MachineId
 from hostler.domain.model.host import Host, HostCondition, HostGoal, HostOrigin
-from hostler.domain.model.hostseen import HostsSeen
 from hostler.domain.model.inventory import View
 from hostler.domain.model.resource import Condition, Part
+from hostler.domain.model.snapshot import HostsSeen
 
 LONGEST = timedelta(hours=3)
 """How long a host that was ordered may take to be delivered, by our guess."""

@@ -8,8 +8,11 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from datetime import datetime
 
-from hostler.domain.ids import FleetName, HostId, MachineId, PartId
+from hostler.domain.ids import FleetName, HostId, MachineId, PartId, evolve
 from hostler.domain.model.host import (
+    OURS,
+    TENANT,
+    WAITING,
     Host,
     HostCondition,
     HostGoal,
@@ -17,15 +20,12 @@ from hostler.domain.model.host import (
     ReleasePolicy,
     may_come_back,
 )
-from hostler.domain.model.hostseen import HostsSeen, HostStep
 from hostler.domain.model.machine import RETIRE, RETIRE_ASKED, Asked, Fate, Machine
-from hostler.domain.model.phases import Phase
-from hostler.domain.model.reasons import Reason
+from hostler.domain.model.phases import Phase, Reason
 from hostler.domain.model.resource import Part
-from hostler.domain.model.stages import OURS, TENANT, WAITING
+from hostler.domain.model.snapshot import HostsSeen, HostStep
 from hostler.domain.observation import effects
 from hostler.domain.policy.remediation import LADDER, quarantined_for, settled
-from hostler.domain.values import evolve
 
 from . import allocation, delivery
 from . import wiping as wipes

@@ -4,13 +4,13 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from hostler.domain.ids import jitter
-from hostler.domain.machines.next_calls import LONGEST_PAUSE
+from hostler.domain.ids import FleetName, TurnId, jitter
 from hostler.domain.model.calls import Call, Done, Outcome, Refused, Unknown
+from hostler.domain.model.commands import Event
 from hostler.domain.model.host import Host, HostGoal
 from hostler.domain.model.machine import Fate
 from hostler.domain.model.resource import Part
-from hostler.domain.observation.outcomes import answered, proof
+from hostler.domain.observation.outcomes import LONGEST_PAUSE, answered, proof
 
 _HALF = timedelta(milliseconds=500)
 _LONGEST = timedelta(minutes=5)
@@ -81,3 +81,50 @@ def host_part(part: Part, outcome: Outcome) -> Part | None:
     if part.id in outcome.gone:
         return None
     return next((found for found in outcome.parts if found.id == part.id), part)
+
+
+def moved_events(before: Host | None, after: Host, turn: TurnId, at: datetime) -> tuple[Event, ...]:
+    """Return what is told where a host stands otherwise than before, or is to be something else."""
+    was = None if before is None else (before.condition, before.goal)
+    if was == (after.condition, after.goal):
+        return ()
+    way = f"{before.condition if before else 'unknown'}>{after.condition}"
+    return (_event("host_moved", after, turn, at, str(after.goal or ""), f"{way}: {after.reason}"),)
+
+
+def asked_events(host: Host, call: Call, turn: TurnId, at: datetime) -> tuple[Event, ...]:
+    """Return what is told before a call that is made once."""
+    return (_event("asked", host, turn, at, call.kind, str(call)),)
+
+
+def answered_events(
+    host: Host, call: Call, outcome: Outcome, turn: TurnId, at: datetime
+) -> tuple[Event, ...]:
+    """Return what is told of an answer; `host` is the record before it.
+
+    Of the refusals of one call in a row the first is told; the newest is in the record.
+    """
+    match outcome:
+        case Done():
+            return (_event("done", host, turn, at, call.kind, str(call)),)
+        case Refused() if host.tries and host.error.startswith(f"{call.kind}: "):
+            return ()
+        case Refused():
+            kind = f"{call.kind} {outcome.why}"
+            return (_event("refused", host, turn, at, kind, outcome.text),)
+        case _:
+            return (_event("unknown", host, turn, at, call.kind, outcome.text),)
+
+
+def _event(  # noqa: PLR0913, PLR0917 - all that an event says
+    kind: str, host: Host, turn: TurnId, at: datetime, reason: str, detail: str
+) -> Event:
+    return Event(
+        kind=kind,
+        at=at,
+        fleet=host.fleet or FleetName(""),
+        turn=turn,
+        host=host.id,
+        reason=reason,
+        detail=detail,
+    )

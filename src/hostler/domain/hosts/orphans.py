@@ -9,12 +9,11 @@ from dataclasses import replace
 from datetime import datetime
 
 from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId, PartId
-from hostler.domain.model.host import Host, HostCondition, HostGoal
+from hostler.domain.model.host import GIVEN_UP, KEPT, OURS, TENANT, Host, HostCondition, HostGoal
 from hostler.domain.model.inventory import View
 from hostler.domain.model.machine import Fate, Machine
 from hostler.domain.model.resource import Condition, Mark, Part
 from hostler.domain.model.snapshot import SuspectClass
-from hostler.domain.model.stages import GIVEN_UP, KEPT, OURS, TENANT
 from hostler.domain.observation.effects import claimed_late, is_unknown
 
 from .delivery import Orders, copies

@@ -11,13 +11,18 @@ from dataclasses import replace
 from hostler.domain.ids import AccountName, HostId, MachineId, PartId, machine_id
 from hostler.domain.model.commands import KeepHost
 from hostler.domain.model.fleet import FleetRow
-from hostler.domain.model.host import Host, HostCondition, HostGoal, HostOrigin, ReleasePolicy
+from hostler.domain.model.host import (
+    OTHERS,
+    Host,
+    HostCondition,
+    HostGoal,
+    HostOrigin,
+    ReleasePolicy,
+)
 from hostler.domain.model.machine import Fate, Machine, Offer, Origin
-from hostler.domain.model.phases import Goal, Phase
-from hostler.domain.model.reasons import Reason
+from hostler.domain.model.phases import Goal, Phase, Reason
 from hostler.domain.model.resource import Part
 from hostler.domain.model.snapshot import Seen, Wish, WishKind
-from hostler.domain.model.stages import OTHERS
 
 from .claims import ADOPTED, CLEAN
 

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from hostler.domain.fleets.requests import paused
-from hostler.domain.fleets.scaling import RESIZE, world_is_right, zone_is_known
-from hostler.domain.ids import HostId, MachineId, PartId, machine_id
-from hostler.domain.model.commands import KeepHost, OrderHosts
+from hostler.domain.ids import HostId, MachineId, PartId, evolve, machine_id
+from hostler.domain.model.commands import RESIZE, KeepHost, OrderHosts
 from hostler.domain.model.fleet import FleetRow, Order, Sized
 from hostler.domain.model.host import (
+    AT_HOME,
+    OTHERS,
     Host,
     HostCondition,
     HostGoal,
@@ -23,15 +23,13 @@ from hostler.domain.model.host import (
     may_come_back,
 )
 from hostler.domain.model.machine import Ending, Fate
-from hostler.domain.model.phases import Goal, Phase
-from hostler.domain.model.reasons import Reason
+from hostler.domain.model.phases import Goal, Phase, Reason
 from hostler.domain.model.resource import Condition, Part
 from hostler.domain.model.snapshot import Seen
-from hostler.domain.model.stages import AT_HOME, OTHERS
 from hostler.domain.model.transition import Step
+from hostler.domain.observation.blockers import paused, world_is_right, zone_is_known
 from hostler.domain.policy.demand import demand_of
 from hostler.domain.policy.purchasing import Ended, Leased, Limits, Purchase, Situation, default
-from hostler.domain.values import evolve
 
 from .parking import wakes
 from .wiping import is_overdue

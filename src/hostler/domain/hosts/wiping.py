@@ -8,14 +8,22 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from hostler.domain.ids import PartId
-from hostler.domain.model.host import Host, HostCondition, HostGoal
-from hostler.domain.model.hostseen import HostsSeen
+from hostler.domain.model.host import (
+    AT_HOME,
+    GIVEN_UP,
+    OTHERS,
+    TENANT,
+    WAITING,
+    Host,
+    HostCondition,
+    HostGoal,
+)
 from hostler.domain.model.machine import Asked, Fate
 from hostler.domain.model.resource import Condition, Part
-from hostler.domain.model.stages import AT_HOME, GIVEN_UP, OTHERS, TENANT, WAITING
+from hostler.domain.model.snapshot import HostsSeen
 from hostler.domain.observation import effects
-from hostler.domain.policy.drift import Drift
 from hostler.domain.policy.remediation import LADDER, pause_after, wipe_failed
+from hostler.domain.policy.revisions import Drift
 
 _IN_USE = TENANT - {"releasing"}
 """The stages of names that a wipe of ours never leaves."""

@@ -11,13 +11,12 @@ from datetime import datetime
 from hostler.domain.hosts import allocation
 from hostler.domain.model.host import Host
 from hostler.domain.model.machine import Machine
-from hostler.domain.model.phases import Phase
-from hostler.domain.model.reasons import Reason
+from hostler.domain.model.phases import Phase, Reason
 from hostler.domain.model.snapshot import Seen
 from hostler.domain.model.transition import Step, event, move, wait
 from hostler.domain.policy.bootstrap import digest_of
-from hostler.domain.policy.drift import ROLLS, next_roll
 from hostler.domain.policy.remediation import LADDER, Remedy, Trouble, next_remedy, pause_after
+from hostler.domain.policy.revisions import ROLLS, next_roll
 
 from . import drain, rollout
 

@@ -9,12 +9,11 @@ from datetime import datetime
 
 from hostler.domain.hosts.allocation import HAD
 from hostler.domain.model.calls import Refusal, Shows
+from hostler.domain.model.host import AT_HOME
 from hostler.domain.model.machine import Doubt, Fate, Machine
-from hostler.domain.model.phases import Phase
-from hostler.domain.model.reasons import Reason
+from hostler.domain.model.phases import Phase, Reason
 from hostler.domain.model.resource import DOWN, Condition, Part, Scope, Slot
 from hostler.domain.model.snapshot import Seen
-from hostler.domain.model.stages import AT_HOME
 from hostler.domain.model.transition import Step
 from hostler.domain.observation import effects
 

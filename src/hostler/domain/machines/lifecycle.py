@@ -4,24 +4,21 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from hostler.domain.fleets import requested
-from hostler.domain.fleets.requests import protection
 from hostler.domain.hosts import allocation, claims
 from hostler.domain.ids import PartId
-from hostler.domain.model import money
 from hostler.domain.model.calls import Refusal, Shows
 from hostler.domain.model.commands import Event
 from hostler.domain.model.fleet import ProbeKind
-from hostler.domain.model.machine import LOCKED, Machine, Offer
-from hostler.domain.model.phases import PHASES, Goal, Phase
-from hostler.domain.model.reasons import Reason
+from hostler.domain.model.machine import LOCKED, Machine, Offer, cost, reprice
+from hostler.domain.model.phases import PHASES, Goal, Phase, Reason
 from hostler.domain.model.resource import Condition, Part, Scope
 from hostler.domain.model.snapshot import Seen
 from hostler.domain.model.transition import Step, event, move, wait
 from hostler.domain.observation import effects
+from hostler.domain.observation.blockers import protection
 from hostler.domain.observation.certainty import all_gone, survey
 
-from . import bootstrap, drain, failure, rollout, standby
+from . import bootstrap, drain, failure, retry, rollout, standby
 
 _ON_ITS_WAY = (Phase.STARTING, Phase.READY, Phase.DRAINING)
 
@@ -54,7 +51,7 @@ def _priced(machine: Machine, parts: tuple[Part, ...], seen: Seen) -> Machine:
         if part.status == "promised":
             return machine
         price += part.price
-    return money.reprice(machine, price, seen.now)
+    return reprice(machine, price, seen.now)
 
 
 def _note_status(step: Step, seen: Seen) -> Step:
@@ -98,7 +95,7 @@ def _starting(step: Step, seen: Seen, *, wave: bool) -> Step:
 def _refused(step: Step, why: Refusal, seen: Seen) -> Step:
     reason = failure.REFUSALS.get(why, Reason.REFUSED)
     if why in {Refusal.STOCK, Refusal.QUOTA}:
-        if (offer := requested.elsewhere(step.machine, seen)) is not None:
+        if (offer := retry.elsewhere(step.machine, seen)) is not None:
             return _with_offer(step, offer, str(reason), seen)
         moved = move(step, Phase.STOPPING, reason, seen, step.machine.error)
         started = event("rollback_started", moved.machine, seen, str(reason))
@@ -209,11 +206,9 @@ def _stopping(step: Step, seen: Seen) -> Step:
     machine = step.machine
     step = replace(step, events=(*step.events, *_ended(step, seen)))
     if all_gone(machine, seen):
-        if requested.again(machine, seen.fleet, seen.now, seen.jumped):
+        if retry.again(machine, seen.fleet, seen.now, seen.jumped):
             return _once_more(step, seen)
-        done = replace(
-            step, machine=replace(machine, price=0.0, spent=money.cost(machine, seen.now))
-        )
+        done = replace(step, machine=replace(machine, price=0.0, spent=cost(machine, seen.now)))
         gone = move(done, Phase.GONE, Reason.ALL_GONE, seen)
         if machine.was_ready is None:
             return replace(gone, events=(*gone.events, event("rollback_done", machine, seen)))
@@ -249,8 +244,8 @@ def _note_lock(step: Step, seen: Seen) -> Step:
 
 def _once_more(step: Step, seen: Seen) -> Step:
     """Begin again under the same id: a start failed, and nothing of it is left."""
-    spent = money.cost(step.machine, seen.now)
-    fresh = replace(step, machine=replace(requested.anew(step.machine), spent=spent))
+    spent = cost(step.machine, seen.now)
+    fresh = replace(step, machine=replace(retry.anew(step.machine), spent=spent))
     told = replace(fresh, events=(*fresh.events, event("rollback_done", step.machine, seen)))
     return move(told, Phase.WANTED, Reason.MADE_AGAIN, seen)
 

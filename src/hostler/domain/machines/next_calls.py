@@ -1,20 +1,18 @@
 """Allowed: which of the next calls may be made at this moment, and what the others wait for."""
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
-from hostler.domain.fleets.scaling import world_is_right
 from hostler.domain.model.calls import Call, Effect
 from hostler.domain.model.machine import Fate, Machine
 from hostler.domain.model.phases import Goal
+from hostler.domain.model.provider import Ways
 from hostler.domain.model.resource import Part
 from hostler.domain.model.snapshot import Seen
-from hostler.domain.model.ways import Ways
+from hostler.domain.observation.blockers import world_is_right
 from hostler.domain.observation.certainty import unsure
-from hostler.domain.observation.fates import sure_from
-
-LONGEST_PAUSE = timedelta(minutes=10)
-"""A pause that ends later than this was set before the clock jumped back."""
+from hostler.domain.observation.effects import sure_from
+from hostler.domain.observation.outcomes import LONGEST_PAUSE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

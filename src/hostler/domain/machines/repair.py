@@ -2,14 +2,12 @@
 
 from dataclasses import replace
 
-from hostler.domain.fleets.requests import ends_at_once, protection
-from hostler.domain.model.caps import destructions_left, next_room
-from hostler.domain.model.fleet import FleetRow
+from hostler.domain.model.fleet import FleetRow, destructions_left, next_room
 from hostler.domain.model.machine import Machine
-from hostler.domain.model.phases import Phase
-from hostler.domain.model.reasons import Reason
+from hostler.domain.model.phases import Phase, Reason
 from hostler.domain.model.snapshot import Seen
 from hostler.domain.model.transition import Step, event, move, wait
+from hostler.domain.observation.blockers import ends_at_once, protection
 
 from . import drain as busy
 

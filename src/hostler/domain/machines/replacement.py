@@ -2,14 +2,12 @@
 
 from dataclasses import replace
 
-from hostler.domain.fleets.requests import paused
-from hostler.domain.model.caps import destructions_left
-from hostler.domain.model.fleet import FleetRow
+from hostler.domain.model.fleet import FleetRow, destructions_left
 from hostler.domain.model.machine import Ending
-from hostler.domain.model.phases import Phase
-from hostler.domain.model.reasons import Reason
+from hostler.domain.model.phases import Phase, Reason
 from hostler.domain.model.snapshot import Seen
 from hostler.domain.model.transition import Step
+from hostler.domain.observation.blockers import paused
 
 REPLACE = "hostler-replace"
 """The actor of endings that age or a changed template asks for."""

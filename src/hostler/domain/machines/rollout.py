@@ -14,13 +14,11 @@ from hostler.domain.model.commands import Event, KeepHost
 from hostler.domain.model.fleet import FleetRow, ProbeKind
 from hostler.domain.model.host import Host
 from hostler.domain.model.machine import Machine
-from hostler.domain.model.phases import Phase
-from hostler.domain.model.reasons import Reason
+from hostler.domain.model.phases import Phase, Reason
 from hostler.domain.model.snapshot import Seen
 from hostler.domain.policy.bootstrap import digest_of
-from hostler.domain.policy.drift import ROLLS
 from hostler.domain.policy.remediation import LADDER, Trouble, settled
-from hostler.domain.policy.revisions import Lapse, Revision, Tried
+from hostler.domain.policy.revisions import ROLLS, Lapse, Revision, Tried
 
 WAVE = timedelta(hours=1)
 """In which time failures on different hosts count as one wave."""

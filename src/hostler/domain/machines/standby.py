@@ -7,13 +7,12 @@ if it is not. A host that does not stand as it was left is given up too.
 
 from dataclasses import replace
 
-from hostler.domain.fleets.requests import protection
 from hostler.domain.model.machine import RESTED, Ending, Machine
-from hostler.domain.model.phases import Goal, Phase
-from hostler.domain.model.reasons import Reason
+from hostler.domain.model.phases import Goal, Phase, Reason
 from hostler.domain.model.resource import Condition, Part
 from hostler.domain.model.snapshot import Seen
 from hostler.domain.model.transition import Step, event, move, wait
+from hostler.domain.observation.blockers import protection
 
 from . import drain, failure
 

@@ -150,3 +150,7 @@ class Decision:
     expecting: bool = False
     alarms: tuple[str, ...] = ()
     recalled: tuple[MachineId, ...] = ()
+
+
+RESIZE = "hostler"
+"""The actor of endings that a size asks for."""

@@ -9,10 +9,9 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from hostler.domain.ids import AccountName, Epoch, FleetName, HostId, MachineId, PartId, Zone
-from hostler.domain.policy.drift import Drift
 from hostler.domain.policy.host_keys import Pin
 from hostler.domain.policy.remediation import Trouble
-from hostler.domain.policy.revisions import Tried
+from hostler.domain.policy.revisions import Drift, Tried
 
 from .calls import Call
 from .machine import Asked, Offer
@@ -214,3 +213,31 @@ def ask_host(host: Host, call: Call, at: datetime, epoch: Epoch) -> Host:
         name=str(call.arg("name") or ""),
     )
     return host.with_asked(asked)
+
+
+TENANT = frozenset({"pending", "claimed", "resting", "rested", "releasing"})
+"""The stages in which the name names a machine that holds the host, or is about to."""
+
+
+WAITING = frozenset({"parked", "ordered"})
+"""The stages in which a host that we pay for waits for its next machine."""
+
+
+AT_HOME = WAITING | {"pool"}
+"""The stages in which a host may be taken, if nothing else speaks against it."""
+
+
+GIVEN_UP = frozenset({"quarantined", "retiring"})
+"""The stages of hosts that no machine shall have, for a while or for good."""
+
+
+KEPT = WAITING | GIVEN_UP | {"wiping"}
+"""The stages in which a host is kept without being a machine's."""
+
+
+OURS = TENANT | {"wiping", "parked"}
+"""The stages that say that a host is this installation's, and not given up."""
+
+
+OTHERS = frozenset({"foreign", "other", "unnamed"})
+"""The stages of names that nobody of this installation wrote."""

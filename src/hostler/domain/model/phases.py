@@ -148,3 +148,100 @@ def table() -> str:
         )
         rows.append("| " + " | ".join(cells) + " |")
     return "\n".join(rows)
+
+
+class Reason(StrEnum):
+    """Why a machine changes its phase; the value is the label in metrics and events."""
+
+    MADE = "made"
+    ADMITTED = "admitted"
+    ADOPTED = "adopted"
+    MADE_AGAIN = "made_again"
+    NOT_ADMITTED = "not_admitted"
+    PROBE_PASSED = "probe_passed"
+    UP = "up"
+    RECOVERED = "recovered"
+    VANISHED = "vanished"
+    PART_VANISHED = "part_vanished"
+    STOPPED = "stopped"
+    STANDBY = "stopped_in_place"
+    LOCKED = "locked"
+    WIPED = "wiped"
+    FAILED = "failed"
+    START_OVERDUE = "start_overdue"
+    NOT_PREPARED = "not_prepared"
+    OUTFIT_BROKEN = "outfit_broken"
+    OUT_OF_STOCK = "out_of_stock"
+    QUOTA = "quota"
+    REFUSED = "refused"
+    TO_REST = "to_rest"
+    RESTS = "rests"
+    WOKEN = "woken"
+    ENDED = "ended"
+    SCALED_DOWN = "scaled_down"
+    MAX_AGE = "max_age"
+    OUTDATED = "outdated"
+    DRAINED = "drained"
+    DRAIN_OVERDUE = "drain_overdue"
+    CLEANING = "cleaning"
+    ALL_GONE = "all_gone"
+    NOTHING_MADE = "nothing_made"
+    TURNED_UP_LATE = "turned_up_late"
+    STOP_OVERDUE = "stop_overdue"
+    HOST_LOST = "host_lost"
+    HOST_TAKEN = "host_taken"
+    HOST_USED = "host_used"
+    NO_AVAILABLE_HOST = "no_available_host"
+    RELEASE_SKIPPED = "release_skipped"
+    RETIRED = "retired"
+
+
+SENTENCES: dict[Reason, str] = {
+    Reason.MADE: "the fleet's size asks for one more machine",
+    Reason.ADMITTED: "there is room, and its zone was just looked at",
+    Reason.ADOPTED: "it was taken over with its marks",
+    Reason.MADE_AGAIN: "its start failed and left nothing: it is tried again under the same id",
+    Reason.NOT_ADMITTED: "nothing could be asked of the provider in time",
+    Reason.PROBE_PASSED: "it is up and the readiness probe passed",
+    Reason.UP: "it is up, and the fleet asks for no probe",
+    Reason.RECOVERED: "it is up again",
+    Reason.VANISHED: "its server is not there any more",
+    Reason.PART_VANISHED: "one of its parts is not there any more",
+    Reason.STOPPED: "its server stopped after it had been switched on",
+    Reason.STANDBY: "its server stopped in place (a guest's own shutdown; still billed)",
+    Reason.LOCKED: "the provider locked its server",
+    Reason.WIPED: "somebody else had its host reinstalled",
+    Reason.FAILED: "the provider says that its host is in error",
+    Reason.NOT_PREPARED: "its host could not be prepared: it is wiped, or left alone",
+    Reason.OUTFIT_BROKEN: "the fleet's list of commands is at fault: its host is not blamed",
+    Reason.START_OVERDUE: "it did not become ready within its start bound",
+    Reason.OUT_OF_STOCK: "the provider has none of this type left in this zone",
+    Reason.QUOTA: "the provider's quota for this type is used up",
+    Reason.REFUSED: "the provider refused what the fleet file asks for",
+    Reason.TO_REST: "somebody asked that it rests",
+    Reason.RESTS: "it is seen at rest",
+    Reason.WOKEN: "somebody asked that it comes back",
+    Reason.ENDED: "somebody asked that it goes",
+    Reason.SCALED_DOWN: "the fleet has more machines than its size",
+    Reason.MAX_AGE: "it reached its greatest age",
+    Reason.OUTDATED: "the fleet's template changed since it was made",
+    Reason.DRAINED: "nothing runs on it any more",
+    Reason.DRAIN_OVERDUE: "what runs on it was waited for as long as `drain` allows",
+    Reason.CLEANING: "it failed, and its evidence is kept no longer",
+    Reason.ALL_GONE: "complete looks show nothing of it any more",
+    Reason.NOTHING_MADE: "nothing was ever asked of the provider for it",
+    Reason.TURNED_UP_LATE: "a part of it turned up after it had gone",
+    Reason.STOP_OVERDUE: "it could not be removed within its stop bound",
+    Reason.HOST_LOST: "somebody else took its host before it was claimed: another one is chosen",
+    Reason.HOST_TAKEN: "its host bears a name that is not ours: it is left as it is, and told",
+    Reason.HOST_USED: "its host was put into the pool, and somebody else may have used it",
+    Reason.NO_AVAILABLE_HOST: "the pool has no host that fits",
+    Reason.RELEASE_SKIPPED: "no pool is known that its host could go back to: set `pool_prefix`",
+    Reason.RETIRED: "its host is not wanted any more and is given up",
+}
+
+
+def sentence(reason: str) -> str:
+    """Return the sentence for a reason; a reason from elsewhere is its own sentence."""
+    known = {str(entry): text for entry, text in SENTENCES.items()}
+    return known.get(reason, reason)

@@ -1,11 +1,15 @@
 """Traits: what a provider's machines are like, as far as decisions depend on it."""
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
+from typing import Protocol
 
 from hostler.domain.ids import Zone
 
-from .resource import Slot
+from .calls import Call
+from .machine import Machine
+from .phases import Goal
+from .resource import Part, Slot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,3 +39,18 @@ class Traits:
     def settle_of(self, kind: str) -> timedelta:
         """Return the settle time of one kind of call, or the general one."""
         return next((time for name, time in self.settles if name == kind), self.settle)
+
+
+class Ways(Protocol):
+    """How to get from the parts that exist to a goal."""
+
+    def next_calls(
+        self, goal: Goal, machine: Machine, parts: tuple[Part, ...], now: datetime
+    ) -> tuple[Call, ...]:
+        """Return the calls that may be made now, in order; empty means wait, or nothing to do.
+
+        Pure: the same arguments, the same calls. Creating, resuming, rolling back and cleaning up
+        are this one function with another goal. Calls whose answers are needed by later ones are
+        returned first; the caller folds answers into `parts` and asks again.
+        """
+        ...

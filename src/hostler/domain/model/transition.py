@@ -5,8 +5,7 @@ from datetime import datetime
 
 from .commands import Event, Next, Verdict
 from .machine import Machine
-from .phases import Goal, Phase, legal
-from .reasons import Reason, sentence
+from .phases import Goal, Phase, Reason, legal, sentence
 from .resource import Part, Scope
 from .snapshot import Seen
 

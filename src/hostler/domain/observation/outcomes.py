@@ -5,9 +5,9 @@ from datetime import datetime, timedelta
 
 from hostler.domain.ids import FleetName, InstallationId, MachineId, PartId, jitter
 from hostler.domain.model.calls import Call, Done, Effect, Outcome, Refusal, Refused, Shows, Unknown
+from hostler.domain.model.host import TENANT
 from hostler.domain.model.machine import Asked, Fate, Known, Machine
 from hostler.domain.model.resource import Condition, Mark, Part
-from hostler.domain.model.stages import TENANT
 
 _SECOND = timedelta(seconds=1)
 _HALF = timedelta(milliseconds=500)
@@ -192,3 +192,7 @@ def _marked(part: Part, call: Call) -> Part:
         attempt=0,
     )
     return replace(part, mark=mark, notes=(*notes, ("stage", call.aim)))
+
+
+LONGEST_PAUSE = timedelta(minutes=10)
+"""A pause that ends later than this was set before the clock jumped back."""

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from hostler.domain.ids import HostId, MachineId, TurnId
 from hostler.domain.model.commands import Event
-from hostler.domain.model.reasons import sentence
+from hostler.domain.model.phases import sentence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from hostler.domain.ids import MachineId
-from hostler.domain.model.machine import Machine
-from hostler.domain.model.money import cost
+from hostler.domain.model.machine import Machine, cost
 from hostler.domain.model.phases import Phase
 from hostler.domain.policy.demand import Demand, demand_of
 

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Protocol
 
 from hostler.config.values import Config
-from hostler.controllers.runtime.given import Ports
-from hostler.controllers.runtime.settings import Account
+from hostler.controllers.runtime.settings import Account, Ports
 from hostler.ports.clock import Clock
 from hostler.ports.metrics import Meters
 from hostler.ports.store import Store

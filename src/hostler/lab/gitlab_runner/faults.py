@@ -6,8 +6,7 @@ from random import Random
 from hostler.frontends.fleeting.contract import CORE, State
 from hostler.lab.scenario.faults import Climate, Size, Stroke, draw
 
-from .options import RunnerOptions
-from .workload import Job, draw_jobs
+from .workload import Job, RunnerOptions, draw_jobs
 
 OURS = ("plugin_killed", "runner_killed", "runner_restarted")
 """Faults of the runner and its plugin, beside those of the world and of the plugin's host."""

@@ -9,8 +9,7 @@ from random import Random
 from typing import Protocol
 
 from hostler.controllers.engine import Engine
-from hostler.controllers.runtime.given import Ports
-from hostler.controllers.runtime.settings import Account, Settings
+from hostler.controllers.runtime.settings import Account, Ports, Settings
 from hostler.domain.ids import AccountName, HostId, InstallationId, MachineId, PartId, machine_id
 from hostler.domain.model.commands import Event
 from hostler.domain.model.fleet import Fleet, FleetRow, Probe

@@ -11,7 +11,7 @@ from typing import Protocol, TypeVar
 
 from hostler.frontends.fleeting.contract import Group, Instance, Refused, State
 
-from .options import RunnerOptions
+from .workload import RunnerOptions
 
 CALL_LIMIT = 60.0
 

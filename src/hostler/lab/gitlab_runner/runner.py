@@ -8,11 +8,10 @@ from hostler.frontends.fleeting.contract import ConnectInfo, Connector, Group, R
 
 from .calls import Calls, Wrap
 from .checker import Watch
-from .options import RunnerOptions
 from .process import Plugin, Site
 from .provisioner import Provisioner
 from .taskscaler import Memory, Taskscaler
-from .workload import Served
+from .workload import RunnerOptions, Served
 
 _INIT_LIMIT = 60.0
 _LAUNCH_AGAIN = 30.0

@@ -12,9 +12,8 @@ from typing import Protocol
 
 from hostler.frontends.fleeting.contract import ConnectInfo, Group, Refused
 
-from .options import RunnerOptions
 from .provisioner import CALL_LIMIT, Cause, Provisioner, Tracked
-from .workload import Job, Served
+from .workload import Job, RunnerOptions, Served
 
 Spawn = Callable[[Coroutine[object, object, None]], asyncio.Task[None]]
 

@@ -31,3 +31,27 @@ def draw_jobs(rng: Random, span: float, most: int) -> tuple[Job, ...]:
             found.append(Job(at + rng.uniform(0.0, 5.0), length))
         at += rng.choice((rng.uniform(5.0, 60.0), rng.uniform(60.0, 900.0)))
     return tuple(sorted(found, key=lambda job: job.at))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunnerOptions:
+    """What `[runners.autoscaler]` says; spans are seconds.
+
+    `removes_stopped`: an instance that is told to be stopped is marked for removal, as the draft
+    for such a state has it; otherwise the runner leaves it alone.
+    """
+
+    max_instances: int = 5
+    capacity_per_instance: int = 1
+    max_use_count: int = 0
+    idle_count: int = 0
+    idle_time: float = 300.0
+    update_interval: float = 60.0
+    expecting_interval: float = 2.0
+    deletion_retry: float = 60.0
+    acquire_timeout: float = 900.0
+    failure_threshold: int = 3
+    heartbeats: bool = False
+    state_storage: bool = False
+    removes_stopped: bool = True
+    forgotten_after: int = 5

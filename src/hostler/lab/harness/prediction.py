@@ -7,8 +7,8 @@ from hostler.controllers.plan import SEE, calls_to
 from hostler.domain.ids import MachineId
 from hostler.domain.model.calls import Call, Done, Outcome
 from hostler.domain.model.commands import Decision, Reclaim, Tend
+from hostler.domain.model.provider import Ways
 from hostler.domain.model.snapshot import Seen
-from hostler.domain.model.ways import Ways
 from hostler.domain.observation.certainty import parts_of
 from hostler.testing.invariants import Found, Violation, delayed, wedged
 

@@ -8,18 +8,16 @@ from datetime import datetime, timedelta
 from random import Random
 
 from hostler.controllers.engine import Engine
-from hostler.controllers.runtime.given import Ports
-from hostler.controllers.runtime.settings import Account, Settings
+from hostler.controllers.runtime.settings import Account, Ports, Settings
 from hostler.domain.ids import AccountName, MachineId, machine_id
 from hostler.domain.model.calls import Call, Outcome
 from hostler.domain.model.commands import Decision
 from hostler.domain.model.fleet import Fleet, Probe
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal
-from hostler.domain.model.provider import Traits
+from hostler.domain.model.provider import Traits, Ways
 from hostler.domain.model.resource import Look, Part, Scope
 from hostler.domain.model.snapshot import Seen
-from hostler.domain.model.ways import Ways
 from hostler.lab.checks.checker import Watch
 from hostler.lab.checks.shadow_store import Book
 from hostler.ports.http import Request, Response

@@ -30,7 +30,7 @@ from hostler.simulators.scaleway.world import World
 from hostler.testing import invariants
 from hostler.testing.invariants import LIVE, Found, Thing, Violation
 
-from . import leaving
+from . import quiescence
 from .faults import MacClimate
 from .ground_truth import PERSON, Asked, Change, Truth, words_of
 from .process import DOING
@@ -90,11 +90,11 @@ class MacWatch(Watch):
 
     def left_to_people(self, book: Book) -> list[str]:
         """Return the hosts that are told as doubles, and that no machine of anybody has."""
-        return leaving.to_people(book, self._books())
+        return quiescence.to_people(book, self._books())
 
     def left_of(self, machine: Machine) -> list[Thing]:
         """Return the hosts whose names tell that a machine has them; those it let go of apart."""
-        mine = leaving.left_of(machine, self.truth)
+        mine = quiescence.left_of(machine, self.truth)
         return [thing for thing, _ in self.things() if thing.id in mine]
 
     def explained(self, book: Book) -> set[PartId]:

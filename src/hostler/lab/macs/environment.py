@@ -20,8 +20,7 @@ from hostler.providers.scaleway.common.client import Client
 from hostler.providers.scaleway.macs.provider import Macs
 from hostler.providers.scaleway.macs.settings import MacSite, MacTemplate
 from hostler.simulators.scaleway.macs.reach import Ssh
-from hostler.simulators.scaleway.state.mac_options import MacOptions
-from hostler.simulators.scaleway.state.options import Options
+from hostler.simulators.scaleway.state.options import MacOptions, Options
 from hostler.simulators.scaleway.world import World
 from hostler.testing.time.clock import BEGINNING, SimClock
 

@@ -5,10 +5,15 @@ from dataclasses import dataclass
 from random import Random
 
 from hostler.lab.scenario.faults import OURS, Asking, Climate, Size, Stroke
-from hostler.simulators.scaleway.faults.catalogue import FAULTS, Where
-from hostler.simulators.scaleway.faults.mac_faults import CALLS, MAC_AMBIENT, MAC_CALLS
+from hostler.simulators.scaleway.faults.catalogue import (
+    CALLS,
+    FAULTS,
+    MAC_AMBIENT,
+    MAC_CALLS,
+    Where,
+)
 from hostler.simulators.scaleway.faults.rates import PRESETS, Weather
-from hostler.simulators.scaleway.state.mac_options import Stock
+from hostler.simulators.scaleway.state.options import Stock
 
 from . import demands as wants
 from .demands import Wants

@@ -1,14 +1,20 @@
 """Resting: what keeps fleets of Macs from rest: hosts that could be taken, hosts on their way."""
 
-from hostler.domain.ids import HostId
+from collections.abc import Iterable
+
+from hostler.domain.ids import HostId, PartId
 from hostler.domain.model.fleet import Fleet
-from hostler.domain.model.host import HostCondition
+from hostler.domain.model.host import HostCondition, host_of
+from hostler.domain.model.machine import LEFT, Machine
+from hostler.domain.model.phases import Reason
+from hostler.domain.model.snapshot import SuspectClass
 from hostler.lab.checks.shadow_store import Book
 from hostler.simulators.scaleway.state.mac_records import Mac, MacStatus
 from hostler.simulators.scaleway.world import World
 from hostler.testing.invariants import Found, Violation
 
 from .faults import MacClimate
+from .ground_truth import Fact, Truth
 
 KEPT = frozenset({HostCondition.QUARANTINED, HostCondition.RETIRING})
 """The conditions in which a host may rest although something is wanted of it."""
@@ -43,3 +49,46 @@ def hosts_rest(book: Book) -> Found:
             text = f"host {host.id} is {host.condition} on its way to {host.goal} ({host.error})"
             return (Violation(invariant="L1", text=text, machine=host.machine),)
     return ()
+
+
+_LET_GO = frozenset(
+    map(str, (Reason.HOST_TAKEN, Reason.RELEASE_SKIPPED, Reason.HOST_LOST, Reason.NOT_PREPARED))
+)
+"""Reasons for which a machine is gone although its host may still bear its name.
+
+One that shows a stranger's key is not wiped, for nobody knows what answers there: its own record
+keeps it apart, and names it so next.
+"""
+
+
+_TENANT = frozenset({"pending", "claimed", "resting", "rested", "releasing"})
+
+
+def to_people(book: Book, books: Iterable[Book]) -> list[str]:
+    """Return the hosts that a book's ledger tells as doubles, and that nobody's machine has."""
+    held = {machine.host for one in books for machine in one.living()}
+    told = (s for s in book.suspects.values() if s.cls is SuspectClass.DOUBLE)
+    return [host for s in told if (host := host_of(s.part)) not in held]
+
+
+def left_of(machine: Machine, truth: Truth) -> set[PartId]:
+    """Return the hosts whose names tell that a machine has them; those it let go of apart.
+
+    A claim that shows after its machine let go of the host came later than settle: nobody may undo
+    it, it is told as a double for as long as it shows, and the machine goes without it.
+    """
+    if machine.reason in _LET_GO:
+        return set()
+    return {
+        PartId(host)
+        for host, fact in truth.hosts.items()
+        if (whose := fact.whose) is not None
+        and not fact.given
+        and (machine.host == host or (machine.host is None and not _left(machine, host, fact)))
+        and (whose[0] in _TENANT and whose[1].machine == machine.id)
+    }
+
+
+def _left(machine: Machine, host: HostId, fact: Fact) -> bool:
+    """Tell whether a host's name came beyond settle, for a machine that had let go of it."""
+    return machine.fact(f"{LEFT} {host}") is not None and fact.late >= fact.named

@@ -13,9 +13,9 @@ from hostler.lab.macs.demands import COMMANDS, NETWORKS, NOTHING, PRICES, Wants
 from hostler.lab.macs.faults import HOUR, MacClimate
 from hostler.lab.scenario.faults import Asking, Stroke
 from hostler.simulators.scaleway.faults.rates import Weather
-from hostler.simulators.scaleway.state.mac_options import Stock
+from hostler.simulators.scaleway.state.options import Stock
 
-from . import mac_mutations, wantdefects
+from . import mac_mutations
 from .mutations import always, never, only_foreign_is_blocked
 from .registry import put
 
@@ -210,19 +210,19 @@ BUGS: dict[str, Bug] = {
     ),
     "order-unremembered": Bug(
         words="an order counts only once there is a record of its host",
-        puts=(("domain.hosts.purchasing:_is_coming", wantdefects.coming_on_record),),
+        puts=(("domain.hosts.purchasing:_is_coming", mac_mutations.coming_on_record),),
         caught=("S2",),
         wants=_ORDERS,
     ),
     "order-unrecorded": Bug(
         words="an order is sent that no row remembers",
-        puts=(("domain.decide:buy", wantdefects.sent_unrecorded),),
+        puts=(("domain.decide:buy", mac_mutations.sent_unrecorded),),
         caught=("E2",),
         wants=_ORDERS,
     ),
     "lost-is-refused": Bug(
         words="an order whose answer was lost is taken off the row, as if it were refused",
-        puts=((f"{_MACS}.execute:MacDeeds._order", wantdefects.lost_is_refused),),
+        puts=((f"{_MACS}.execute:MacDeeds._order", mac_mutations.lost_is_refused),),
         caught=("S2", "S4"),
         rates={"mac_order_lost": 0.7},
         wants=_ORDERS,
@@ -230,7 +230,7 @@ BUGS: dict[str, Bug] = {
     "window-ignored": Bug(
         words="a host that is free is ended at once, whatever was paid for it",
         puts=(
-            ("domain.policy.purchasing:windows_over", wantdefects.all_are_over),
+            ("domain.policy.purchasing:windows_over", mac_mutations.all_are_over),
             (f"{_MACS}.plan.host_calls:_ended", mac_mutations.delete_until_granted),
         ),
         caught=("S11",),
@@ -238,14 +238,14 @@ BUGS: dict[str, Bug] = {
     ),
     "given-up-uncounted": Bug(
         words="a host that is given up makes room for another while it is still paid for",
-        puts=(("domain.hosts.purchasing:is_paid", wantdefects.given_up_is_gone),),
+        puts=(("domain.hosts.purchasing:is_paid", mac_mutations.given_up_is_gone),),
         caught=("S2",),
         askings=(_UP_AND_DOWN[0], *_RETIRE_ALL),
         wants=Wants(limits=Limits(batch=2, most=1, price=PRICES["M2-L"])),
     ),
     "kept-for-ever": Bug(
         words="a host that was ordered is never ended, though nobody needs it",
-        puts=(("domain.policy.purchasing:windows_over", wantdefects.none_is_over),),
+        puts=(("domain.policy.purchasing:windows_over", mac_mutations.none_is_over),),
         caught=("S11",),
         askings=_UP_AND_DOWN,
         wants=_ORDERS,
@@ -275,7 +275,7 @@ BUGS: dict[str, Bug] = {
     ),
     "networks-kept": Bug(
         words="a host goes back to its pool in the networks of its last tenant",
-        puts=((f"{_MACS}.plan.host_calls:_out_of_networks", wantdefects.nothing),),
+        puts=((f"{_MACS}.plan.host_calls:_out_of_networks", mac_mutations.nothing),),
         caught=("network",),
         wants=Wants(networks=NETWORKS),
     ),

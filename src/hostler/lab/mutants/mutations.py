@@ -7,7 +7,7 @@ from typing import Any
 from hostler.domain.machines.failure import suspected
 from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.machine import Fate, Known, Machine, Place
-from hostler.domain.model.reasons import Reason
+from hostler.domain.model.phases import Reason
 from hostler.domain.model.resource import Condition, Part
 from hostler.domain.model.snapshot import Seen, Suspect, SuspectClass
 from hostler.domain.model.transition import Step

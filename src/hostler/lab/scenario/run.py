@@ -9,8 +9,8 @@ from pathlib import Path
 from hostler.controllers import cycle as turns
 from hostler.domain.decision_cache import Rests
 from hostler.domain.model.commands import Decision
+from hostler.domain.model.provider import Ways
 from hostler.domain.model.snapshot import Seen
-from hostler.domain.model.ways import Ways
 from hostler.lab.checks.shadow_store import Book
 from hostler.lab.harness.process import RUNNING
 from hostler.testing.invariants import Violation, quiet

@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from hostler.controllers.engine import Engine
-from hostler.controllers.runtime.given import Ports
-from hostler.controllers.runtime.settings import Account, Settings
+from hostler.controllers.runtime.settings import Account, Ports, Settings
 from hostler.domain.ids import AccountName, InstallationId
 from hostler.domain.model.fleet import Fleet, Probe, ProbeKind
 from hostler.frontends.fleeting.contract import Connector, ProviderInfo, State

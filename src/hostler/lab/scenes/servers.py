@@ -12,8 +12,7 @@ from datetime import timedelta
 from functools import partial
 
 from hostler.controllers.engine import Engine
-from hostler.controllers.runtime.given import Ports
-from hostler.controllers.runtime.settings import Account, Settings
+from hostler.controllers.runtime.settings import Account, Ports, Settings
 from hostler.domain.ids import AccountName, FleetName, InstallationId, MachineId, Zone, machine_id
 from hostler.domain.model.fleet import Caps, Fleet, FleetRow, Probe, Timers
 from hostler.domain.model.machine import Machine, Offer

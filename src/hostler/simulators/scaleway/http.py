@@ -17,8 +17,7 @@ from .api.replies import Fate, Reply
 from .faults.rates import load
 from .inspection import inspect, is_view
 from .listeners.guests import Listeners
-from .state.mac_options import MacOptions, stock_of
-from .state.options import ORGANIZATION, Options
+from .state.options import ORGANIZATION, MacOptions, Options, stock_of
 from .world import World
 
 PATIENCE = 120.0  # real seconds after which a hung connection is broken

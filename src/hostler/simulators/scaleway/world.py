@@ -24,9 +24,8 @@ from .state.calls import Answer, Call
 from .state.errors import Refused
 from .state.inventory import Estate, uuid_of
 from .state.ledger import Leak, Line
-from .state.mac_options import Stock
-from .state.options import Options
-from .state.timing import GATEWAY_LATENCY, Spread, latency_of
+from .state.options import Options, Stock
+from .state.timeline import GATEWAY_LATENCY, Spread, latency_of
 
 DEFAULTS = Options()
 JSON = "application/json"

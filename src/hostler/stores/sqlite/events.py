@@ -9,9 +9,10 @@ from hostler.domain.ids import FleetName, HostId, MachineId
 from hostler.domain.model.commands import Event
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
-from hostler.ports.store import Kept
+from hostler.ports.store import Fence, Kept
 
-from .documents import EVENT, MACHINE, microseconds
+from . import leases
+from .documents import EVENT, MACHINE, microseconds, moment
 from .queries import SQL
 
 Images = dict[MachineId, str]
@@ -75,3 +76,31 @@ def _kept(number: int, document: str, image: str | None) -> Kept:
         event=EVENT.read(document),
         image=None if image is None else MACHINE.read(image),
     )
+
+
+def forget(db: Connection, before: datetime, limit: int, fence: Fence) -> int:
+    """Remove at most so many rows of what was over before a time; return how many went."""
+    leases.check(db, fence)
+    columns = {"before": microseconds(before), "limit": max(limit, 0)}
+    left = columns["limit"]
+    gone: list[tuple[str]] = db.execute(SQL["forgettable"], columns).fetchall()
+    for (machine,) in gone:
+        left -= _forget_machine(db, machine, left)
+    left -= db.execute(SQL["forget_events"], {**columns, "limit": left}).rowcount
+    went = columns["limit"] - left
+    if went:
+        db.execute(SQL["note_forgotten"], columns)
+    return went
+
+
+def forgotten(db: Connection) -> datetime | None:
+    """Return the latest time before which anything was removed."""
+    row: tuple[int] | None = db.execute(SQL["forgotten"]).fetchone()
+    return None if row is None else moment(row[0])
+
+
+def _forget_machine(db: Connection, machine: str, limit: int) -> int:
+    """Remove a machine's events, then, if the limit leaves room, its record."""
+    columns = {"machine": machine, "limit": limit}
+    went = db.execute(SQL["forget_events_of"], columns).rowcount
+    return went if went == limit else went + db.execute(SQL["forget_machine"], columns).rowcount

@@ -1,11 +1,13 @@
 """Faults: what SQLite and msgspec raise, told as our errors: what, where, and what to do."""
 
+import fcntl
+import os
 import sqlite3
 from pathlib import Path
 
 import msgspec
 
-from hostler.domain.errors import StoreBusy, StoreDamaged, StoreError, StoreLost
+from hostler.domain.errors import StoreBusy, StoreDamaged, StoreError, StoreHeld, StoreLost
 
 FAULTS = (sqlite3.Error, msgspec.MsgspecError, OverflowError, UnicodeError)
 """What work in the database may raise besides our own errors."""
@@ -55,3 +57,76 @@ def lost(path: Path) -> StoreLost:
         f"{path} was deleted or replaced while hostler had it open; nothing more is written. "
         "Put the file back (or a backup) and start hostler again"
     )
+
+
+class FileLock:
+    """An exclusive lock on a file beside the store, for as long as this object is not let go.
+
+    The lock is not on the store's own file: closing that anywhere in this process would drop
+    SQLite's locks on it. The lock file stays when the lock goes: to delete it would be a race.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor: int | None = descriptor
+
+    def let_go(self) -> None:
+        """Let the next engine in; repeating it changes nothing."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+
+def take(path: Path) -> FileLock:
+    """Take the lock of the store at this path, or raise StoreHeld with its holder's pid."""
+    lock = path.with_name(f"{path.name}.lock")
+    try:
+        descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as error:
+        raise StoreError(
+            f"{lock} cannot be opened ({error.strerror}): the store's folder must be writable by "
+            "the user that hostler runs as"
+        ) from error
+    try:
+        _lock(descriptor, path)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return FileLock(descriptor)
+
+
+def _lock(descriptor: int, path: Path) -> None:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        pid = os.read(descriptor, 20).decode(errors="replace").strip() or "unknown"
+        raise StoreHeld(
+            f"another hostler engine (pid {pid}) runs on {path}; stop it first, or give this one "
+            "a store of its own"
+        ) from error
+    os.ftruncate(descriptor, 0)
+    os.write(descriptor, f"{os.getpid()}\n".encode())
+
+
+class Witness:
+    """Remembers which file lies under a path.
+
+    A process that has a deleted file open can write to it for ever, and all of it is lost.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._files = {file: _identity(file) for file in (str(path), f"{path}-wal")}
+
+    def check(self) -> None:
+        """Raise StoreLost when the file, or the log beside it, was deleted or replaced."""
+        for file, identity in self._files.items():
+            if _identity(file) != identity:
+                raise lost(self._path)
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    try:
+        stat = os.stat(path)  # noqa: PTH116 - called for every batch; Path.stat costs twice as much
+    except FileNotFoundError:
+        return None
+    return (stat.st_dev, stat.st_ino)

@@ -10,12 +10,10 @@ from urllib.parse import quote
 from hostler.domain.errors import StoreError
 from hostler.domain.ids import InstallationId
 
-from . import lock
-from .batch import Database
-from .file import FAULTS, told
+from .file import FAULTS, take, told
 from .migrate import STEPS, check_current, migrate, version
 from .store import SqliteStore
-from .worker import Inline, Runner, Threaded
+from .worker import Database, Inline, Runner, Threaded
 
 PATIENCE = timedelta(seconds=5)
 """How long a save waits for another process that is writing, before it is StoreBusy."""
@@ -32,7 +30,7 @@ def open_engine(
     has it, StoreTooNew, StoreDamaged, or StoreError with what to do.
     """
     path = _resolved(path)
-    held = lock.take(path)
+    held = take(path)
     try:
         database = _opened(path, fresh_id, patience, durable=True)
     except BaseException:

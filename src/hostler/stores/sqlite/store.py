@@ -14,7 +14,7 @@ from hostler.domain.model.snapshot import Suspect, Wish
 from hostler.ports.store import Fence, Identity, Kept, Lease
 
 from . import events as story
-from . import fleets, forgetting, hosts, leases, orphans
+from . import fleets, hosts, leases
 from . import machines as records
 from .queries import SQL
 from .worker import Runner
@@ -92,10 +92,10 @@ class SqliteStore:
         return await self._read(lambda db: story.images(db, fleet, at))
 
     async def forget(self, before: datetime, limit: int, fence: Fence) -> int:
-        return await self._write(lambda db: forgetting.forget(db, before, limit, fence))
+        return await self._write(lambda db: story.forget(db, before, limit, fence))
 
     async def forgotten(self) -> datetime | None:
-        return await self._read(forgetting.forgotten)
+        return await self._read(story.forgotten)
 
     async def hosts(self) -> tuple[Host, ...]:
         return await self._read(hosts.records)
@@ -113,23 +113,23 @@ class SqliteStore:
         await self._write(lambda db: hosts.unbind(db, host, machine, fence))
 
     async def suspects(self) -> tuple[Suspect, ...]:
-        return await self._read(orphans.suspects)
+        return await self._read(hosts.suspects)
 
     async def save_suspects(
         self, suspects: tuple[Suspect, ...], cleared: tuple[PartId, ...], fence: Fence
     ) -> None:
-        await self._write(lambda db: orphans.save_suspects(db, suspects, cleared, fence))
+        await self._write(lambda db: hosts.save_suspects(db, suspects, cleared, fence))
 
     async def wish(self, wish: Wish) -> Wish:
-        kept = await self._write(lambda db: orphans.wish(db, wish))
+        kept = await self._write(lambda db: hosts.wish(db, wish))
         self._wished += 1
         return kept
 
     async def wishes(self) -> tuple[Wish, ...]:
-        return await self._read(orphans.wishes)
+        return await self._read(hosts.wishes)
 
     async def take_wishes(self, numbers: tuple[int, ...], fence: Fence) -> None:
-        await self._write(lambda db: orphans.take_wishes(db, numbers, fence))
+        await self._write(lambda db: hosts.take_wishes(db, numbers, fence))
 
     async def revision(self) -> int:
         """SQLite counts what others commit; wishes of doors in this process are added to it."""

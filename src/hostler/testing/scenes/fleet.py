@@ -26,10 +26,9 @@ from hostler.domain.model.fleet import Fleet, FleetRow
 from hostler.domain.model.inventory import View, merge
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
-from hostler.domain.model.provider import Traits
+from hostler.domain.model.provider import Traits, Ways
 from hostler.domain.model.resource import Look, Looked, Part, Scope
 from hostler.domain.model.snapshot import Probed, Seen, Suspect, Wish, WishKind
-from hostler.domain.model.ways import Ways
 from hostler.domain.observation.ownership import bound_in, sort_out
 from hostler.testing.fakes.planner import FakeWays
 

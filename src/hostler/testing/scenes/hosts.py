@@ -8,13 +8,12 @@ from hostler.domain.ids import AccountName, Epoch, HostId, MachineId, PartId, Tu
 from hostler.domain.model.calls import Shows
 from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.host import HOST, Free, Host, tenancy
-from hostler.domain.model.hostseen import HostsSeen
 from hostler.domain.model.inventory import Sighting, View
 from hostler.domain.model.machine import Asked, Fate, Known, Machine, Place
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.provider import Traits
 from hostler.domain.model.resource import Condition, Mark, Part
-from hostler.domain.model.snapshot import Seen
+from hostler.domain.model.snapshot import HostsSeen, Seen
 from hostler.testing.fakes.planner import SERVER
 
 from .builders import BEGIN, FLEET, HOME, OFFER, WEB, ZONE

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hostler.app.held import is_held
+from hostler.app.compose import is_held
 from hostler.app.provider_registry import Kinds
 from hostler.config.load import load
 from hostler.config.values import WrongFile
@@ -21,7 +21,7 @@ from hostler.frontends.fleeting.config.load import Surroundings, load_group
 from hostler.frontends.fleeting.config.values import GroupConfig
 from hostler.frontends.fleeting.contract import Connector
 from hostler.frontends.fleeting.ssh_key import kept_pair
-from hostler.stores.sqlite import lock
+from hostler.stores.sqlite.file import take
 
 SECRET = "5ec5ec5e-0000-4000-8000-5ec5ec5ec5ec"
 PROJECT = "22222222-2222-2222-2222-222222222222"
@@ -465,7 +465,7 @@ def test_a_second_plugin_on_the_same_folder_is_refused_and_changes_nothing(tmp_p
 
 def load_held(store: Path) -> Callable[[], None]:
     """Hold a store as an engine does; return what lets go of it."""
-    return lock.take(store).let_go
+    return take(store).let_go
 
 
 def test_records_of_one_project_are_not_taken_for_anothers(tmp_path: Path) -> None:

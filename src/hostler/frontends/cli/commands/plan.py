@@ -15,16 +15,15 @@ from hostler.controllers.plan import Plan, Planned, look_once, plan
 from hostler.controllers.runtime.settings import Account
 from hostler.domain.decide import Explained, verdict_of
 from hostler.domain.errors import ProviderError, WishRefused
-from hostler.domain.fleets.requests import held_until
 from hostler.domain.hosts.allocation import CLAIMED_TWICE
 from hostler.domain.machines.bootstrap import start_due
 from hostler.domain.machines.rollout import with_revision
 from hostler.domain.model.calls import Call, Effect
 from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.machine import Machine
-from hostler.domain.model.phases import PHASES, Phase
-from hostler.domain.model.reasons import sentence
+from hostler.domain.model.phases import PHASES, Phase, sentence
 from hostler.domain.model.snapshot import Seen
+from hostler.domain.observation.blockers import held_until
 from hostler.frontends.cli.console.exits import Exit
 from hostler.frontends.cli.console.format import clock_time, euros, span, until
 from hostler.frontends.cli.console.guard import Guard

@@ -12,8 +12,7 @@ from hostler.controllers.host_plan import hosts_once
 from hostler.controllers.runtime.settings import Account
 from hostler.domain.errors import WishRefused
 from hostler.domain.model.fleet import Fleet
-from hostler.domain.model.hostseen import HostsSeen
-from hostler.domain.model.snapshot import Wish, WishKind
+from hostler.domain.model.snapshot import HostsSeen, Wish, WishKind
 from hostler.frontends.cli.console.exits import Exit
 from hostler.frontends.cli.console.guard import Guard
 from hostler.frontends.cli.console.null_metrics import SilentMeters

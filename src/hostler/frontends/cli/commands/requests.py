@@ -10,11 +10,11 @@ from cyclopts.validators import Number
 
 from hostler.config.values import Config
 from hostler.domain.errors import WishRefused
-from hostler.domain.fleets.requests import held_until
 from hostler.domain.ids import InstallationId
 from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.snapshot import Wish, WishKind
+from hostler.domain.observation.blockers import held_until
 from hostler.frontends.cli.console.exits import Exit
 from hostler.frontends.cli.console.format import parse_span, span
 from hostler.frontends.cli.console.guard import Guard

@@ -4,8 +4,7 @@ from datetime import datetime
 
 from hostler.domain.model.calls import Call
 from hostler.domain.model.host import Host
-from hostler.domain.model.machine import Machine
-from hostler.domain.model.money import cost
+from hostler.domain.model.machine import Machine, cost
 from hostler.domain.model.snapshot import Suspect, Wish
 from hostler.domain.reporting.history import Line
 from hostler.frontends.cli.views.fleet_status import Standing, outlook

@@ -13,11 +13,10 @@ from hostler.domain.ids import PartId
 from hostler.domain.machines import rollout
 from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.host import ReleasePolicy
-from hostler.domain.model.hostseen import HostsSeen
 from hostler.domain.model.machine import Machine
-from hostler.domain.model.reasons import sentence
+from hostler.domain.model.phases import sentence
 from hostler.domain.model.resource import Part
-from hostler.domain.model.snapshot import Seen
+from hostler.domain.model.snapshot import HostsSeen, Seen
 from hostler.domain.policy.bootstrap import digest_of
 from hostler.frontends.cli.console.format import ago, clock_time, euros
 from hostler.frontends.cli.views.host_status import OTHERS, Stall, outlook, stalls, stalls_of

@@ -8,8 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from hostler.domain.model.machine import Machine
-from hostler.domain.model.money import cost
+from hostler.domain.model.machine import Machine, cost
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.snapshot import Suspect, SuspectClass
 from hostler.domain.reporting.history import Line

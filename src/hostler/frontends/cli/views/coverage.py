@@ -1,9 +1,8 @@
 """Looking: whether a look showed enough for anything to be said."""
 
 from hostler.domain.errors import ProviderError
-from hostler.domain.model.hostseen import HostsSeen
 from hostler.domain.model.inventory import View
-from hostler.domain.model.snapshot import Seen
+from hostler.domain.model.snapshot import HostsSeen, Seen
 
 
 def whole(seen: Seen) -> None:

@@ -10,10 +10,8 @@ from hostler.domain.ids import HostId
 from hostler.domain.machines.rollout import keeps
 from hostler.domain.model.fleet import Fleet, FleetRow
 from hostler.domain.model.host import Host
-from hostler.domain.model.machine import Machine
-from hostler.domain.model.money import cost
-from hostler.domain.model.phases import PHASES, Phase
-from hostler.domain.model.reasons import sentence
+from hostler.domain.model.machine import Machine, cost
+from hostler.domain.model.phases import PHASES, Phase, sentence
 from hostler.domain.model.snapshot import Suspect, Wish
 from hostler.frontends.cli.console.format import clock_time, until
 

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from hostler.domain.ids import AccountName, HostId, MachineId
-from hostler.domain.model.host import Host, HostCondition
-from hostler.domain.model.hostseen import HostsSeen
+from hostler.domain.model.host import AT_HOME, Host, HostCondition
 from hostler.domain.model.resource import Part
-from hostler.domain.model.stages import AT_HOME
+from hostler.domain.model.snapshot import HostsSeen
 
 POOL, FOREIGN, OTHERS = "pool", "foreign", frozenset({"other", "unnamed"})
 """What a name tells: it is in a pool, another hostler's, or nobody's."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from hostler.controllers.engine import Engine
-from hostler.controllers.runtime.given import Ports
+from hostler.controllers.runtime.settings import Ports
 from hostler.domain.ids import InstallationId
 from hostler.domain.model.fleet import Fleet
 from hostler.frontends.fleeting.contract import Connector

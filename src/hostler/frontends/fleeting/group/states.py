@@ -10,11 +10,10 @@ from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
 
-from hostler.domain.fleets.requested import again
+from hostler.domain.machines.retry import again
 from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.machine import LOCKED, Machine
-from hostler.domain.model.phases import Goal, Phase
-from hostler.domain.model.reasons import Reason
+from hostler.domain.model.phases import Goal, Phase, Reason
 from hostler.frontends.fleeting.contract import State
 
 

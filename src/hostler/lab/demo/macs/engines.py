@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from hostler.controllers.engine import Engine
-from hostler.controllers.runtime.given import Ports
-from hostler.controllers.runtime.settings import Account, Settings
+from hostler.controllers.runtime.settings import Account, Ports, Settings
 from hostler.domain.ids import AccountName, FleetName, InstallationId, MachineId, Zone, machine_id
 from hostler.domain.model.fleet import Fleet, Timers
 from hostler.domain.model.machine import Offer

@@ -23,8 +23,7 @@ from hostler.domain.model.machine import (
     Machine,
     Place,
 )
-from hostler.domain.model.phases import Phase
-from hostler.domain.model.reasons import Reason
+from hostler.domain.model.phases import Phase, Reason
 from hostler.domain.model.resource import Part
 from hostler.providers.scaleway.macs.plan.names import Stage
 from hostler.providers.scaleway.macs.plan.read import SERVER

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 
-from hostler.controllers.observe.looking import due_scopes
+from hostler.controllers.observe.observer import due_scopes
 from hostler.controllers.runtime.settings import Settings
 from hostler.domain.hosts.claims import free_hosts
 from hostler.domain.hosts.orphans import strays
@@ -22,11 +22,10 @@ from hostler.domain.ids import (
 )
 from hostler.domain.model.fleet import Caps, Fleet, Timers
 from hostler.domain.model.host import Host, host_of
-from hostler.domain.model.hostseen import HostsSeen
 from hostler.domain.model.inventory import View, merge
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.resource import Look, Looked, Part, Scope
-from hostler.domain.model.snapshot import Seen
+from hostler.domain.model.snapshot import HostsSeen, Seen
 from hostler.domain.observation.ownership import bound_in, sort_out
 
 from .calls import HOSTS, OFFER, PLACE, Shown, provider_of, reader_of

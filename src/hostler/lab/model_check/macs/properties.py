@@ -3,8 +3,7 @@
 from hostler.domain.hosts.allocation import CLAIMED_TWICE
 from hostler.domain.ids import HostId
 from hostler.domain.model.machine import Machine
-from hostler.domain.model.phases import Phase
-from hostler.domain.model.reasons import Reason
+from hostler.domain.model.phases import Phase, Reason
 from hostler.providers.scaleway.macs.plan.names import Stage, name_of
 
 from .calls import HOSTS, POOL, READY

@@ -2,11 +2,16 @@
 
 from dataclasses import replace
 
-from hostler.domain.model.calls import Call, Done, Effect, Outcome
+from hostler.domain.ids import MachineId, PartId, machine_id
+from hostler.domain.model.calls import Call, Done, Effect, Outcome, Refusal, Refused
 from hostler.domain.model.commands import Decision, KeepRow, Tend
-from hostler.domain.model.resource import Condition, Part
+from hostler.domain.model.machine import Machine
+from hostler.domain.model.phases import Phase
+from hostler.domain.model.resource import Condition, Mark, Part
+from hostler.testing.fakes.planner import POWER_ON, SERVER, TERMINATE
+from hostler.testing.scenes.builders import HOME, OFFER, WEB, ZONE
 
-from .state import TICK, Replica, State, Task
+from .state import TICK, Fault, Replica, Setting, State, Task, Violated
 
 
 def saves_of(decision: Decision) -> tuple[KeepRow | Tend, ...]:
@@ -85,3 +90,97 @@ def removed(state: State, part: Part) -> State:
     return replace(
         state, parts=tuple(replace(p, owner=None) if p.owner == part.id else p for p in kept)
     )
+
+
+_WANTED = {POWER_ON: Condition.OFF, TERMINATE: Condition.UP}
+"""How a server must stand for a call to do anything."""
+
+
+def effect_of(state: State, call: Call) -> tuple[State, Outcome]:
+    """Return the world after a call, and its answer."""
+    if call.effect is Effect.MAKE:
+        return _make(state, call)
+    part = next((p for p in state.parts if p.id == call.target), None)
+    if part is None and call.effect is Effect.DESTROY and call.target is not None:
+        return state, Done(gone=(call.target,), missing=True)
+    wanted = _WANTED.get(call.kind)
+    if part is None or wanted not in {None, part.condition}:
+        return state, Refused(why=Refusal.WRONG_STATE, text="it does not stand so")
+    if call.effect is Effect.CHANGE:
+        return answered(becomes(state, part, Condition.STARTING), part)
+    _may_go(state, part)
+    if call.kind == TERMINATE:
+        return answered(becomes(state, part, Condition.STOPPING), part)
+    return removed(state, part), Done(gone=(part.id,))
+
+
+def _make(state: State, call: Call) -> tuple[State, Outcome]:
+    server = call.slot == SERVER
+    part = Part(
+        id=PartId(f"{call.slot.kind}-{state.names:06d}"),
+        slot=call.slot,
+        zone=ZONE,
+        mark=Mark(
+            installation=HOME,
+            fleet=WEB,
+            machine=MachineId(str(call.arg("machine"))),
+            attempt=call.attempt,
+        ),
+        created=state.now,
+    )
+    part = standing(part, Condition.OFF if server else Condition.FREE)
+    made = replace(state, parts=(*state.parts, part), names=state.names + 1)
+    for address in call.arg("addresses") if server else ():  # type: ignore[union-attr]
+        parts = tuple(replace(p, owner=part.id) if p.id == address else p for p in made.parts)
+        made = replace(made, parts=parts)
+    return made, Done(parts=(part,))
+
+
+def _may_go(state: State, part: Part) -> None:
+    """What a wanted record is bound to must never be destroyed."""
+    for machine in state.machines:
+        if machine.wanted and machine.bound(part.slot) == part.id:
+            raise Violated(f"S5: {part.id} is bound in {machine.id}, which is {machine.phase}")
+
+
+class Records:
+    """Saves rows and machines; raises Violated where one breaks a promise."""
+
+    def __init__(self, setting: Setting) -> None:
+        self._setting, self._fleet = setting, setting.fleet
+
+    def save_row(self, state: State, command: KeepRow) -> State:
+        """Write a row with its new machines; no more may be wanted than were wished."""
+        row = replace(command.row, version=state.row.version + 1, creations=(), losses=())
+        row = replace(row, destructions=(), serial=row.serial + len(command.inserts), condition="")
+        born = tuple(
+            Machine(
+                id=machine_id(command.row.serial + number),
+                fleet=WEB,
+                serial=command.row.serial + number,
+                created=state.now,
+                since=state.now,
+                phase=Phase.WANTED,
+                offer=OFFER,
+                version=1,
+            )
+            for number, _ in enumerate(command.inserts, start=1)
+        )
+        after = replace(state, row=row, machines=(*state.machines, *born))
+        wanted = sum(machine.wanted for machine in after.machines)
+        if born and wanted > row.wished(self._fleet):
+            raise Violated(f"S2: {wanted} machines are wanted of {row.wished(self._fleet)}")
+        return after
+
+    def save(self, state: State, machine: Machine) -> State:
+        """Write a record; nothing of what is gone may exist, or come yet."""
+        saved = replace(machine, version=machine.version + 1)
+        machines = tuple(m for m in state.machines if m.id != machine.id)
+        history = tuple(m for m in state.history if m.id != machine.id)
+        if machine.phase is Phase.GONE:
+            left = [p.id for p in state.parts if p.mark and p.mark.machine == machine.id]
+            left += [c.kind for c in state.late if c.arg("machine") == str(machine.id) if makes(c)]
+            if left and Fault.TOO_LATE not in self._setting.kinds:
+                raise Violated(f"S7: {machine.id} is called gone, and there is {left}")
+            return replace(state, machines=machines, history=(*history, saved))
+        return replace(state, machines=(*machines, saved), history=history)

@@ -25,7 +25,9 @@ from hostler.testing.fakes.planner import SERVER
 from hostler.testing.scenes.builders import HOME, WEB, ZONE
 
 from .actions import (
+    Records,
     becomes,
+    effect_of,
     holder_of,
     may_tick,
     passing,
@@ -36,8 +38,6 @@ from .actions import (
     ticked,
     with_replica,
 )
-from .smalleffects import effect_of
-from .smallrecords import Records
 from .state import Fault, Replica, Setting, State, Step, Task
 
 

@@ -12,10 +12,9 @@ from hostler.domain.model.fleet import Caps, Fleet, FleetRow, Timers
 from hostler.domain.model.inventory import View
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal
-from hostler.domain.model.provider import Traits
+from hostler.domain.model.provider import Traits, Ways
 from hostler.domain.model.resource import Part, Scope
 from hostler.domain.model.snapshot import Seen
-from hostler.domain.model.ways import Ways
 from hostler.testing.fakes.planner import SERVER, FakeWays
 from hostler.testing.scenes.builders import BEGIN, FLEET, WEB
 

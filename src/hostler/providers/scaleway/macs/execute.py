@@ -11,9 +11,8 @@ import structlog
 
 from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId, PartId, Zone
 from hostler.domain.model.calls import Call, Done, Effect, Outcome, Refusal, Refused
-from hostler.domain.model.host import HOST, tenancy
+from hostler.domain.model.host import AT_HOME, HOST, WAITING, tenancy
 from hostler.domain.model.resource import Part
-from hostler.domain.model.stages import AT_HOME, WAITING
 from hostler.ports.clock import Clock
 from hostler.providers.scaleway.common.errors import (
     TROUBLE,

@@ -7,9 +7,9 @@ import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from hostler.domain.ids import FleetName, Zone
+from hostler.domain.model.host import OTHERS
 from hostler.domain.model.machine import Offer
 from hostler.domain.model.resource import Part
-from hostler.domain.model.stages import OTHERS
 from hostler.providers.scaleway.common.endpoints import Api
 from hostler.providers.scaleway.common.errors import TROUBLE, Failed
 from hostler.providers.scaleway.common.wire import Quotum

@@ -7,12 +7,11 @@ from hostler.domain.errors import ConfigError
 from hostler.domain.ids import FleetName, HostId, InstallationId, Zone
 from hostler.domain.model.calls import Call, Outcome
 from hostler.domain.model.fleet import Order
-from hostler.domain.model.host import HOST, Host, HostGoal
+from hostler.domain.model.host import AT_HOME, HOST, Host, HostGoal
 from hostler.domain.model.machine import Machine, Offer
 from hostler.domain.model.phases import Goal
 from hostler.domain.model.provider import Traits
 from hostler.domain.model.resource import Condition, Look, Part, Scope
-from hostler.domain.model.stages import AT_HOME
 from hostler.domain.policy.purchasing import Limits
 from hostler.domain.policy.remediation import Diagnosis
 from hostler.ports.clock import Clock

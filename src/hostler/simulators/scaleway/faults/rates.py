@@ -6,8 +6,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-from .catalogue import AMBIENT, FAULTS, SPELLS, Fault, Range
-from .mac_faults import LIVELY_RATES, MAC_FAULTS, MAC_SPELLS, STORM_RATES
+from .catalogue import (
+    AMBIENT,
+    FAULTS,
+    LIVELY_RATES,
+    MAC_FAULTS,
+    MAC_SPELLS,
+    SPELLS,
+    STORM_RATES,
+    Fault,
+    Range,
+)
 
 BY_NAME: Mapping[str, Fault] = {fault.name: fault for fault in (*FAULTS, *MAC_FAULTS)}
 DEFAULT_SPELLS: Mapping[str, Range] = {**SPELLS, **MAC_SPELLS}

@@ -12,7 +12,7 @@ from hostler.simulators.scaleway.state.records import (
     Server,
     State,
 )
-from hostler.simulators.scaleway.state.timing import Spread
+from hostler.simulators.scaleway.state.timeline import Spread
 
 from .network import addresses
 from .storage import local_volumes, volumes

@@ -6,8 +6,8 @@ from itertools import count, islice
 
 from hostler.simulators.scaleway.state.inventory import Estate
 from hostler.simulators.scaleway.state.mac_catalogue import types_of
-from hostler.simulators.scaleway.state.mac_options import Stock
 from hostler.simulators.scaleway.state.mac_records import Mac, OsImage
+from hostler.simulators.scaleway.state.options import Stock
 from hostler.simulators.scaleway.state.records import Owner
 
 from . import lifecycle, orders

@@ -7,7 +7,7 @@ from hostler.simulators.scaleway.state.calls import Answer, Call
 from hostler.simulators.scaleway.state.inventory import Estate
 from hostler.simulators.scaleway.state.mac_records import Diagnostic, Mac, MacStatus
 
-from .find import mac_of
+from .bodies import mac_of
 from .images import ZONE
 from .reach import Ssh, ssh_of
 

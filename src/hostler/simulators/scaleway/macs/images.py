@@ -10,8 +10,7 @@ from hostler.simulators.scaleway.state.inventory import Estate
 from hostler.simulators.scaleway.state.mac_catalogue import DEFAULT_IMAGE, DEVOS, MacType, types_of
 from hostler.simulators.scaleway.state.mac_records import OsImage
 
-from .bodies import os_body, type_body
-from .find import OS, image_of
+from .bodies import OS, image_of, os_body, type_body
 
 ZONE = "/apple-silicon/v1alpha1/zones/*"
 

@@ -5,10 +5,25 @@ from functools import partial
 from hostler.simulators.scaleway.state.errors import Refused, precondition
 from hostler.simulators.scaleway.state.inventory import Estate
 from hostler.simulators.scaleway.state.mac_catalogue import HOUR, LEASE, MONTH, TYPES
-from hostler.simulators.scaleway.state.mac_options import FLOORS
 from hostler.simulators.scaleway.state.mac_records import Mac
+from hostler.simulators.scaleway.state.options import FLOORS
 
-from . import ending
+
+def vanish(estate: Estate, mac: Mac) -> None:
+    """Take a Mac out of the world, with its attachments."""
+    for attachment in mac.attachments.values():
+        estate.attachments.drop(attachment, estate.now)
+    mac.attachments.clear()
+    mac.turn += 1
+    estate.stuck.pop(mac.id, None)
+    estate.by_hand.pop(mac.id, None)
+    estate.by_hand.pop(f"{mac.id} held", None)
+    estate.macs.drop(mac, estate.now)
+    estate.gone_macs.add(mac.id)
+    estate.networks.free(mac.ip)
+    del estate.mac_at[mac.ip]
+    estate.count(mac.organization, mac.type_name, -1)
+
 
 DAY = "duration_24h"
 MONTHLY = "renewed_monthly"
@@ -36,7 +51,7 @@ def due(estate: Estate, mac: Mac, end: float) -> None:
     if mac.commitment == MONTHLY and not mac.cancelled:
         commit(estate, mac, end + MONTH)
     elif mac.deletion_scheduled:
-        ending.vanish(estate, mac)
+        vanish(estate, mac)
 
 
 def change(estate: Estate, mac: Mac, commitment: str) -> None:

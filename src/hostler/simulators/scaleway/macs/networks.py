@@ -10,8 +10,7 @@ from hostler.simulators.scaleway.state.calls import Answer, Call
 from hostler.simulators.scaleway.state.inventory import Estate
 from hostler.simulators.scaleway.state.mac_records import Attachment, Mac
 
-from .bodies import attachment_body
-from .find import mac_of
+from .bodies import attachment_body, mac_of
 from .images import ZONE
 
 RESOURCE = "server_private_network"

@@ -9,7 +9,7 @@ from hostler.simulators.scaleway.state.mac_catalogue import DEVOS, TYPES
 from hostler.simulators.scaleway.state.mac_records import AT_REST, Mac, MacStatus, OsImage, Porch
 from hostler.simulators.scaleway.state.records import Record
 
-from . import ending, images, lifecycle
+from . import images, lease, lifecycle
 
 STRANGE = "hibernating"  # a status that no document knows
 Hand = Callable[[Estate, Record, float, Random], bool]
@@ -19,7 +19,7 @@ def delete(estate: Estate, record: Record, _spell: float, _rng: Random) -> bool:
     """Delete a Mac, whatever was paid."""
     if not isinstance(record, Mac) or record.ended is not None:
         return False
-    ending.vanish(estate, record)
+    lease.vanish(estate, record)
     return True
 
 

@@ -10,7 +10,7 @@ from hostler.simulators.scaleway.state.calls import Answer, Body, Call
 from hostler.simulators.scaleway.state.inventory import Estate
 from hostler.simulators.scaleway.state.mac_records import Mac, Runner
 
-from .find import mac_of
+from .bodies import mac_of
 from .images import ZONE
 
 PATH = ZONE + "/runners"

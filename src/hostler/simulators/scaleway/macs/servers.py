@@ -11,9 +11,8 @@ from hostler.simulators.scaleway.state.inventory import Estate
 from hostler.simulators.scaleway.state.mac_catalogue import DEVOS, TYPES
 from hostler.simulators.scaleway.state.mac_records import Mac, OsImage
 
-from . import ending, lease, lifecycle, orders, runners
-from .bodies import mac_body, mac_wire
-from .find import OS, check_at_rest, check_unlocked, mac_of
+from . import lease, lifecycle, orders, runners
+from .bodies import OS, check_at_rest, check_unlocked, mac_body, mac_of, mac_wire
 from .images import ZONE, chosen_image
 
 PATH = ZONE + "/servers"
@@ -109,7 +108,7 @@ def delete(estate: Estate, call: Call) -> Answer:
     check_unlocked(mac)
     lease.check_floor(estate, mac)
     check_at_rest(mac)
-    ending.vanish(estate, mac)
+    lease.vanish(estate, mac)
     return Answer(204, subject=mac)
 
 

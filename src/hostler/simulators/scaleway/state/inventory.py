@@ -26,8 +26,7 @@ from .records import (
     SshKey,
 )
 from .stock import Shelf
-from .timeline import Effect, Timeline
-from .timing import TRANSITIONS
+from .timeline import TRANSITIONS, Effect, Timeline
 
 R = TypeVar("R", bound=Record)
 SCALEWAY = "51b656e3-4865-41e8-adbc-0c45bdd780db"  # who owns the public images

@@ -2,11 +2,12 @@
 
 from pathlib import Path
 
-from .macs.environment import MacLand
-from .macs.faults import MacClimate, draw_macs
-from .mutants.macs import BUGS, planted
-from .scenario.faults import Size
-from .scenario.run import Result, Season
+from hostler.lab.mutants.macs import BUGS, planted
+from hostler.lab.scenario.faults import Size
+from hostler.lab.scenario.run import Result, Season
+
+from .environment import MacLand
+from .faults import MacClimate, draw_macs
 
 
 def run_seed(seed: int, size: Size, folder: Path, bug: str = "") -> Result:

@@ -10,7 +10,7 @@ from hostler.frontends.cli.console.exits import Exit
 from hostler.frontends.cli.console.logs import log_to
 from hostler.simulators.scaleway.faults.rates import BadWeather
 from hostler.simulators.scaleway.http import Settings, SimulatorServer, run_simulator
-from hostler.simulators.scaleway.state.mac_options import MacOptions
+from hostler.simulators.scaleway.state.options import MacOptions
 
 SECRET = "11111111-1111-1111-1111-111111111111"  # noqa: S105 - the simulator takes any UUID
 PROJECT = "22222222-2222-2222-2222-222222222222"

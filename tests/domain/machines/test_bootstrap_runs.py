@@ -14,13 +14,12 @@ from hostler.domain.model.commands import Tend
 from hostler.domain.model.fleet import Probe, ProbeKind
 from hostler.domain.model.host import Host, HostCondition, HostOrigin
 from hostler.domain.model.machine import RETIRE, Machine
-from hostler.domain.model.phases import Phase
-from hostler.domain.model.reasons import Reason
+from hostler.domain.model.phases import Phase, Reason
 from hostler.domain.model.snapshot import Probed, Seen
 from hostler.domain.model.transition import Step
 from hostler.domain.policy.bootstrap import digest_of
-from hostler.domain.policy.drift import Drift
 from hostler.domain.policy.remediation import Diagnosis, Trouble
+from hostler.domain.policy.revisions import Drift
 from hostler.testing.fakes.planner import FakeWays
 from hostler.testing.scenes.builders import BEGIN, FLEET
 from hostler.testing.scenes.hosts import BOX, MINE, fleet_seen, hosts_seen, on_host, record, tenant

@@ -2,13 +2,14 @@
 
 from pathlib import Path
 
-from .gitlab_runner.faults import HOST, OURS, PAGES, draw_runner
-from .gitlab_runner.run import RunnerSeason
-from .mutants.runner import BUGS, planted
-from .scenario.faults import ALL as WORLD_AND_HOST
-from .scenario.faults import OURS as ENGINES
-from .scenario.faults import Size
-from .scenario.run import Result
+from hostler.lab.mutants.runner import BUGS, planted
+from hostler.lab.scenario.faults import ALL as WORLD_AND_HOST
+from hostler.lab.scenario.faults import OURS as ENGINES
+from hostler.lab.scenario.faults import Size
+from hostler.lab.scenario.run import Result
+
+from .faults import HOST, OURS, PAGES, draw_runner
+from .run import RunnerSeason
 
 ALL = (*(f for f in WORLD_AND_HOST if f not in {*ENGINES, *PAGES}), *sorted(HOST), *OURS)
 """Every fault that a runner's season knows."""
