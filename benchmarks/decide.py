@@ -13,9 +13,9 @@ from dataclasses import replace
 from figures import Figure, show
 
 from hostler.domain.decide import decide
-from hostler.domain.decision_cache import Rests
+from hostler.domain.decision_cache import DecisionCache
 from hostler.domain.model.inventory import merge
-from hostler.domain.model.resource import Look, Looked, Scope
+from hostler.domain.model.resource import Observation, ObservedScope, Scope
 from hostler.testing.scenes.builders import FLEET, ZONE, S, machine
 from hostler.testing.scenes.fleet import Scene
 
@@ -29,8 +29,8 @@ def fleet(size: int) -> Scene:
     """Return a fleet at rest: every server is up with its address, and its records say so."""
     scene = Scene(fleet=replace(FLEET, size=size))
     scene.furnish(*(machine(number) for number in range(1, size + 1)))
-    scene.look()
-    scene.turn()
+    scene.observe()
+    scene.reconcile()
     assert not scene.decide().commands
     return scene
 
@@ -46,46 +46,48 @@ def best(work: Callable[[], object]) -> float:
     return min(took)
 
 
-def looked(scene: Scene) -> Look:
+def observed(scene: Scene) -> Observation:
     """Return the next whole look, as a provider would hand it over, decoded."""
-    scopes = [Scope(ZONE, kind) for kind in scene.traits.kinds]
-    begun = tuple(Looked(scope=scope, begun=scene.now, complete=True) for scope in scopes)
-    return Look(looked=begun, parts=tuple(scene.parts.values()))
+    scopes = [Scope(ZONE, kind) for kind in scene.capabilities.kinds]
+    begun = tuple(ObservedScope(scope=scope, begun=scene.now, complete=True) for scope in scopes)
+    return Observation(observed=begun, resources=tuple(scene.resources.values()))
 
 
-def quiet(scene: Scene, rests: Rests) -> None:
+def quiet(scene: Scene, cache: DecisionCache) -> None:
     """Take one quiet pass."""
     scene.later(30 * S)
-    scene.view = merge(scene.view, looked(scene))
-    assert not decide(scene.seen(), scene.ways, rests).commands
+    scene.inventory = merge(scene.inventory, observed(scene))
+    assert not decide(scene.snapshot(), scene.planner, cache).commands
 
 
-def restless(scene: Scene, rests: Rests) -> None:
+def restless(scene: Scene, cache: DecisionCache) -> None:
     """Take one pass in which one machine in a hundred is found otherwise than before."""
     scene.later(30 * S)
-    names = [part for part in scene.parts if part.startswith("server")]
+    names = [resource for resource in scene.resources if resource.startswith("server")]
     for name in names[::100]:
-        part = scene.parts[name]
-        scene.parts[name] = replace(part, name="one" if part.name == "another" else "another")
-    scene.view = merge(scene.view, looked(scene))
-    assert not decide(scene.seen(), scene.ways, rests).commands
+        resource = scene.resources[name]
+        scene.resources[name] = replace(
+            resource, name="one" if resource.name == "another" else "another"
+        )
+    scene.inventory = merge(scene.inventory, observed(scene))
+    assert not decide(scene.snapshot(), scene.planner, cache).commands
 
 
 def figures() -> Iterator[Figure]:
     """Measure each size."""
     gc.set_threshold(50_000, 20, 50)  # as the engine does: seldom
     for size in SIZES:
-        scene, rests = fleet(size), Rests()
-        seen = scene.seen()
-        took = best(lambda seen=seen, scene=scene: decide(seen, scene.ways))
+        scene, cache = fleet(size), DecisionCache()
+        seen = scene.snapshot()
+        took = best(lambda seen=seen, scene=scene: decide(seen, scene.planner))
         yield Figure(f"full decide, {size:,} machines", GOALS.get(size), took, "s")
-        quiet(scene, rests)
-        took = best(lambda scene=scene, rests=rests: restless(scene, rests))
+        quiet(scene, cache)
+        took = best(lambda scene=scene, cache=cache: restless(scene, cache))
         yield Figure(f"pass in which 1 in 100 is otherwise, {size:,} machines", None, took, "s")
-        took = best(lambda scene=scene: merge(scene.view, looked(scene)))
+        took = best(lambda scene=scene: merge(scene.inventory, observed(scene)))
         yield Figure(f"merge of a quiet whole look, {size:,} machines", None, took, "s")
-        quiet(scene, rests)
-        took = best(lambda scene=scene, rests=rests: quiet(scene, rests))
+        quiet(scene, cache)
+        took = best(lambda scene=scene, cache=cache: quiet(scene, cache))
         yield Figure(f"quiet pass, {size:,} machines", QUIET_GOALS.get(size), took, "s")
 
 

@@ -26,12 +26,12 @@ from hostler.domain.decide import decide
 from hostler.domain.hosts.lifecycle import decide_hosts
 from hostler.domain.ids import (
     AccountName,
+    CycleId,
     Epoch,
     FleetName,
     HostId,
     InstallationId,
     MachineId,
-    TurnId,
     Zone,
     machine_id,
 )
@@ -41,7 +41,7 @@ from hostler.domain.model.machine import Machine, Offer
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Scope
 from hostler.lab.scenes.servers import SECRET, Willing
-from hostler.ports.http import Request, Response
+from hostler.ports.http import HttpRequest, Response
 from hostler.ports.store import Fence, Lease
 from hostler.providers.scaleway.common.client import Client
 from hostler.providers.scaleway.common.settings import Account as Key
@@ -52,7 +52,7 @@ from hostler.simulators.scaleway.in_process import WorldTransport
 from hostler.simulators.scaleway.state.options import Options
 from hostler.simulators.scaleway.world import World
 from hostler.stores.memory import MemoryStore
-from hostler.testing.fakes.metrics import CountingMeters
+from hostler.testing.fakes.metrics import CountingMetrics
 
 HOSTS = 1_000
 GOAL = 0.5
@@ -87,7 +87,7 @@ class Recorded:
     wire: WorldTransport
     answers: dict[str, Response] = field(default_factory=dict[str, Response])
 
-    async def send(self, request: Request, deadline: timedelta) -> Response:
+    async def send(self, request: HttpRequest, deadline: timedelta) -> Response:
         """Return the answer that the world gave to this request the first time."""
         key = f"{request.method} {request.path} {request.query}"
         if key not in self.answers:
@@ -156,31 +156,33 @@ async def measured() -> tuple[float, float]:
         store=store,
         clock=clock,
         prober=Willing(),
-        meters=CountingMeters(),
+        metrics=CountingMetrics(),
         fresh=lambda: machine_id(1),
     )
     state = AccountState(Account(name=AccountName("main"), provider=provider, fleets=(FLEET,)))
-    scopes = tuple(Scope(ZONE, kind) for kind in provider.traits.kinds)
-    await provider.look(scopes)  # from now on the lists have arrived
+    scopes = tuple(Scope(ZONE, kind) for kind in provider.capabilities.kinds)
+    await provider.observe(scopes)  # from now on the lists have arrived
     lease = Lease(name="fleet/macs", holder="bench", epoch=Epoch(1), beat=0)
     tenure = Tenure(lease=lease, until=1e9, took=NOW)
     steady = Steadiness(clock, timedelta(seconds=5))
     occasion = Occasion(
-        turn=TurnId("t-1"), fleet=FLEET, tenure=tenure, identity=await store.identity()
+        cycle=CycleId("t-1"), fleet=FLEET, tenure=tenure, identity=await store.identity()
     )
 
     async def once() -> float:
         gc.collect()
         begun = time.process_time()
-        state.view = merge(state.view, await provider.look(scopes))
+        state.inventory = merge(state.inventory, await provider.observe(scopes))
         seen = await gather(ports, state, occasion, steady)
         decided = decide(seen, provider)
-        hosts = await gather_hosts(ports, state, TurnId("t-1"), tenure, steady)
+        hosts = await gather_hosts(ports, state, CycleId("t-1"), tenure, steady)
         decide_hosts(hosts)
         took = time.process_time() - begun
-        strays = sum(suspect.cls == "stray" for suspect in seen.suspects)
-        assert len(state.view.sightings) > HOSTS, "the look shows the hosts and their tenancies"
-        assert decided.commands or strays == 0
+        orphans = sum(orphan.cls == "unrecorded" for orphan in seen.orphans)
+        assert len(state.inventory.sightings) > HOSTS, (
+            "the look shows the hosts and their tenancies"
+        )
+        assert decided.commands or orphans == 0
         return took
 
     first = await once()

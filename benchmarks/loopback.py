@@ -66,9 +66,9 @@ async def rounds(file: Path) -> tuple[Spent, Spent]:
     async with (
         outside.store(config, Purpose.ENGINE) as store,
         outside.accounts(config, store) as accounts,
-        outside.meters(config) as meters,
+        outside.metrics(config) as metrics,
     ):
-        engine = outside.engine(config, outside.ports(store, meters), accounts)
+        engine = outside.engine(config, outside.ports(store, metrics), accounts)
         assert isinstance(engine, Engine)
         return await _rounds(engine, store, config.fleets[0].size)
 
@@ -92,7 +92,7 @@ async def _timed(loop: AccountLoop, group: asyncio.TaskGroup, before: Callable[[
     cpu, wall = list[float](), list[float]()
     for _ in range(ROUNDS):
         await loop.keep_leases()
-        loop.state.forget_looks()
+        loop.state.forget_observations()
         before()
         cpu_start, wall_start = time.process_time(), time.perf_counter()
         await loop.round(group)

@@ -11,7 +11,7 @@ from pathlib import Path
 from figures import FASTER, Figure, show
 from theatre import Asked, Theatre, fleet_file, load, silence
 
-from hostler.simulators.scaleway.faults.rates import CALM, LIVELY, Weather
+from hostler.simulators.scaleway.faults.rates import CALM, LIVELY, FaultRates
 from hostler.simulators.scaleway.state.options import Options
 
 SIZE = 10
@@ -25,16 +25,16 @@ async def _live(theatre: Theatre, span: float) -> None:
         await asyncio.sleep(span)
 
 
-def speed(weather: Weather, span: float) -> float:
+def speed(fault_rates: FaultRates, span: float) -> float:
     """Return how many times faster than life a span was simulated, by the CPU that it took."""
     with tempfile.TemporaryDirectory() as folder:
         config = load(fleet_file(Path(folder), Asked(size=SIZE, probe="tcp")))
-    theatre = Theatre(config, Options(generation="mixed"), weather)
+    theatre = Theatre(config, Options(generation="mixed"), fault_rates)
     cpu = time.process_time()
     theatre.loop.run_until_complete(_live(theatre, span))
     cpu = time.process_time() - cpu
     theatre.check()
-    assert theatre.ready() or weather is not CALM
+    assert theatre.ready() or fault_rates is not CALM
     return span / cpu
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from hostler.domain.ids import Epoch, FleetName, PartId, TurnId, Zone, machine_id
+from hostler.domain.ids import CycleId, Epoch, FleetName, ResourceId, Zone, machine_id
 from hostler.domain.model.commands import Event
 from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.machine import Known, Machine, Offer, Place
@@ -37,10 +37,10 @@ class Figure:
 def machine(number: int) -> Machine:
     """Return a machine as it is in the middle of its life: three slots, each bound."""
     places = tuple(
-        Place(slot=Slot(kind), attempt=1, bound=part, known=(known,))
+        Place(slot=Slot(kind), attempt=1, bound=resource, known=(known,))
         for kind in ("address", "server", "volume")
-        for part in (PartId(f"{kind}-0d6c6a7e-5bd5-4d29-b7a3-{number:012d}"),)
-        for known in (Known(id=part, zone=ZONE, since=NOW),)
+        for resource in (ResourceId(f"{kind}-0d6c6a7e-5bd5-4d29-b7a3-{number:012d}"),)
+        for known in (Known(id=resource, zone=ZONE, since=NOW),)
     )
     return Machine(
         id=machine_id(number),
@@ -56,7 +56,7 @@ def machine(number: int) -> Machine:
 
 def event(about: Machine) -> Event:
     """Return the event of a change."""
-    return Event(kind="phase", at=NOW, fleet=FLEET, turn=TurnId("t-1"), machine=about.id)
+    return Event(kind="phase", at=NOW, fleet=FLEET, cycle=CycleId("t-1"), machine=about.id)
 
 
 async def fill(store: Store, count: int) -> None:

@@ -26,12 +26,12 @@ from hostler.providers.scaleway.common.config_tables import MachineTable
 from hostler.providers.scaleway.common.settings import Account as Key
 from hostler.providers.scaleway.common.settings import Secret, Template
 from hostler.providers.scaleway.instances.provider import Instances
-from hostler.simulators.scaleway.faults.rates import CALM, Weather
+from hostler.simulators.scaleway.faults.rates import CALM, FaultRates
 from hostler.simulators.scaleway.in_process import WorldTransport
 from hostler.simulators.scaleway.state.options import Options
 from hostler.simulators.scaleway.world import World
 from hostler.stores.memory import MemoryStore
-from hostler.testing.fakes.metrics import CountingMeters
+from hostler.testing.fakes.metrics import CountingMetrics
 from hostler.testing.time.clock import SimClock
 from hostler.testing.time.loop import SimLoop
 
@@ -120,7 +120,7 @@ class Theatre:
         self,
         config: Config,
         options: Options,
-        weather: Weather = CALM,
+        fault_rates: FaultRates = CALM,
         wall: float = 0.0,
     ) -> None:
         """Compose everything; `wall` is by how many seconds the clock is off `BEGINNING`.
@@ -129,8 +129,8 @@ class Theatre:
         """
         self.loop = SimLoop()
         self.time: Callable[[], float] = self.loop.time
-        self.world = World(self._now, Random(7), options, weather)
-        self.meters = CountingMeters()
+        self.world = World(self._now, Random(7), options, fault_rates)
+        self.metrics = CountingMetrics()
         self.store = MemoryStore(INSTALLATION)
         clock = SimClock(self.loop, wall=wall)
         fresh = Random(11)
@@ -138,7 +138,7 @@ class Theatre:
             store=self.store,
             clock=clock,
             prober=SimProber(self.world),
-            meters=self.meters,
+            metrics=self.metrics,
             fresh=lambda: machine_id(fresh.getrandbits(50)),
         )
         key = Key(project=options.project, secret_key=Secret(KEY))
@@ -184,7 +184,7 @@ class Theatre:
     def check(self) -> None:
         """Fail where the engine did: a figure that came of a failure is none."""
         assert not self.loop.failures, self.loop.failures
-        assert not self.meters.bugs, self.meters.bugs
+        assert not self.metrics.bugs, self.metrics.bugs
 
 
 def _template(config: Config) -> Template:

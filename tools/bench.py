@@ -171,8 +171,8 @@ def compared(script: Path, baseline: Baseline) -> tuple[Figure, ...]:
     for _ in range(TRIES - 1):
         if not any(baseline.is_worse(figure) for figure in figures):
             break
-        again = {figure.name: figure for figure in measured(script)}
-        figures = tuple(better(one, again.get(one.name, one)) for one in figures)
+        retry_at = {figure.name: figure for figure in measured(script)}
+        figures = tuple(better(one, retry_at.get(one.name, one)) for one in figures)
     return figures
 
 

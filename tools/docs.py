@@ -177,13 +177,13 @@ class Key:
     """One key of a table in the fleet file."""
 
     name: str
-    takes: str
+    binds: str
     default: str
     meaning: str
 
     def __str__(self) -> str:
         """Return it as a row."""
-        return f"| `{self.name}` | {self.takes} | {self.default} | {self.meaning} |"
+        return f"| `{self.name}` | {self.binds} | {self.default} | {self.meaning} |"
 
 
 def main() -> None:
@@ -225,7 +225,7 @@ def pages() -> Mapping[str, str]:
 
 def settings() -> str:
     """Return the reference of the fleet file."""
-    parts = [
+    resources = [
         SETTINGS,
         section("At the top", (TopTable,)),
         f"## `[provider.NAME]`\n\n{PROVIDERS}\n\n{table((ProviderTable,))}",
@@ -238,7 +238,7 @@ def settings() -> str:
         section("`[engine]`", (EngineTable,)),
         section("`[metrics]`", (MetricsTable,)),
     ]
-    return "\n".join(parts)
+    return "\n".join(resources)
 
 
 def kind_section(name: str, half: str) -> str:
@@ -267,8 +267,8 @@ def keys(struct: type[object]) -> Iterable[Key]:
     for field in fields(struct):
         meaning = described(field.type)
         if meaning:
-            takes = expected(field.type).replace(EXAMPLES, "").replace("|", "\\|")
-            yield Key(field.encode_name, takes, default(field), meaning.replace("|", "\\|"))
+            binds = expected(field.type).replace(EXAMPLES, "").replace("|", "\\|")
+            yield Key(field.encode_name, binds, default(field), meaning.replace("|", "\\|"))
 
 
 def fields(struct: type[object]) -> tuple[msgspec.structs.FieldInfo, ...]:
@@ -321,8 +321,8 @@ def structs_in(kind: object) -> Iterable[type[object]]:
     """Return the Structs that a type is made of."""
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
         yield kind
-    for part in get_args(kind):
-        yield from structs_in(part)
+    for resource in get_args(kind):
+        yield from structs_in(resource)
 
 
 # ---------------------------------------------------------------- the others
@@ -355,11 +355,11 @@ def extra(kind: object, key: str) -> str:
 def commands() -> str:
     """Return every command with its options, from the help of the program itself."""
     app = application(groups())
-    parts = ["# Commands\n", "`hostler COMMAND --help` shows the same in a terminal.\n"]
+    resources = ["# Commands\n", "`hostler COMMAND --help` shows the same in a terminal.\n"]
     for title, found in groups().items():
-        parts.append(f"## {title}\n")
-        parts += [command(app, name, run.__doc__ or "") for name, run in found.items()]
-    return "\n".join(parts)
+        resources.append(f"## {title}\n")
+        resources += [command(app, name, run.__doc__ or "") for name, run in found.items()]
+    return "\n".join(resources)
 
 
 def command(app: App, name: str, said: str) -> str:

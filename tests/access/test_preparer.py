@@ -14,7 +14,7 @@ import pytest
 from hostler.access.preparer import SshPreparer
 from hostler.domain.ids import machine_id
 from hostler.domain.policy.bootstrap import Cause
-from hostler.domain.policy.host_keys import Pin, Ruling, expected, judge
+from hostler.domain.policy.host_keys import HostKey, Ruling, expected, judge
 from hostler.ports.command import Question
 from hostler.ports.preparer import Order, Prepared
 from hostler.ports.provider import Connection
@@ -24,7 +24,7 @@ from hostler.testing.peers.sshd import SshHost, ssh_host
 PASSWORD = "correct horse 'battery' staple"
 MACHINE = machine_id(1)
 SHORT = timedelta(milliseconds=400)
-MARK = 'echo "$HOSTLER_MACHINE" >>marks'
+OWNER_TAG = 'echo "$HOSTLER_MACHINE" >>marks'
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,16 +91,16 @@ async def test_login_alone_proves_that_the_host_is_ready_and_runs_nothing(yard: 
 
 async def test_first_key_that_is_shown_is_told_and_the_same_one_passes(yard: Yard) -> None:
     first = await yard.run()
-    again = await yard.prepare(replace(yard.order(), fingerprint=first.fingerprint))
-    assert again.well
-    assert again.fingerprint == first.fingerprint
-    assert not again.wrong_key
+    retry_at = await yard.prepare(replace(yard.order(), fingerprint=first.fingerprint))
+    assert retry_at.well
+    assert retry_at.fingerprint == first.fingerprint
+    assert not retry_at.wrong_key
 
 
 async def test_other_key_than_the_pinned_one_is_told_nothing_not_even_a_login(yard: Yard) -> None:
     pinned = yard.host.fingerprint
     await yard.host.reinstall()
-    found = await yard.prepare(replace(yard.order(MARK), fingerprint=pinned))
+    found = await yard.prepare(replace(yard.order(OWNER_TAG), fingerprint=pinned))
     assert found.wrong_key
     assert not found.login
     assert found.fingerprint == yard.host.fingerprint != pinned
@@ -110,7 +110,7 @@ async def test_other_key_than_the_pinned_one_is_told_nothing_not_even_a_login(ya
 
 
 async def test_wrong_key_that_is_shown_once_passes_by(yard: Yard) -> None:
-    order = replace(yard.order(MARK), fingerprint=yard.host.fingerprint)
+    order = replace(yard.order(OWNER_TAG), fingerprint=yard.host.fingerprint)
     yard.host.estrange()
     assert (await yard.prepare(order)).wrong_key
     assert yard.host.logins == []
@@ -122,24 +122,31 @@ async def test_new_key_is_pinned_only_with_a_recorded_wipe(yard: Yard) -> None:
     begin = datetime(2026, 6, 1, tzinfo=UTC)
     later = begin + timedelta(hours=2)
     first = judge(None, None, (await yard.run()).fingerprint, begin)
-    pin = first.pin
-    assert isinstance(pin, Pin)
+    host_key = first.host_key
+    assert isinstance(host_key, HostKey)
     await yard.host.reinstall()
 
-    unrecorded = await yard.prepare(replace(yard.order(MARK), fingerprint=expected(pin, None)))
+    unrecorded = await yard.prepare(
+        replace(yard.order(OWNER_TAG), fingerprint=expected(host_key, None))
+    )
     assert unrecorded.wrong_key
-    assert judge(pin, None, unrecorded.fingerprint, later).ruling is Ruling.REFUSE
+    assert judge(host_key, None, unrecorded.fingerprint, later).ruling is Ruling.REFUSE
 
     wiped = begin + timedelta(hours=1)
-    recorded = await yard.prepare(replace(yard.order(MARK), fingerprint=expected(pin, wiped)))
+    recorded = await yard.prepare(
+        replace(yard.order(OWNER_TAG), fingerprint=expected(host_key, wiped))
+    )
     assert recorded.well
-    then = judge(pin, wiped, recorded.fingerprint, later)
-    assert (then.ruling, then.pin) == (Ruling.REPIN, Pin(key=yard.host.fingerprint, at=later))
+    then = judge(host_key, wiped, recorded.fingerprint, later)
+    assert (then.ruling, then.host_key) == (
+        Ruling.REPIN,
+        HostKey(key=yard.host.fingerprint, at=later),
+    )
 
 
 async def test_host_that_takes_no_key_is_told_with_a_cure(yard: Yard) -> None:
     yard.host.rejects = True
-    found = await yard.run(MARK)
+    found = await yard.run(OWNER_TAG)
     assert not found.login
     assert "does not accept our key" in found.error
     assert "reinstall" in found.error
@@ -148,21 +155,21 @@ async def test_host_that_takes_no_key_is_told_with_a_cure(yard: Yard) -> None:
 
 async def test_host_that_refuses_connections_is_told(yard: Yard) -> None:
     await yard.host.stop()
-    found = await yard.run(MARK)
+    found = await yard.run(OWNER_TAG)
     assert found == Prepared(error=found.error)
     assert "Connection refused" in found.error
 
 
 async def test_host_that_accepts_and_says_nothing_is_given_up(yard: Yard) -> None:
     await yard.host.hang()
-    found = await yard.prepare(replace(yard.order(MARK), login=SHORT))
+    found = await yard.prepare(replace(yard.order(OWNER_TAG), login=SHORT))
     assert found == Prepared(error=found.error)
     assert "no login within 0.4 s" in found.error
 
 
 async def test_host_that_is_slow_to_log_in_is_given_up_with_its_key_seen(yard: Yard) -> None:
     yard.host.slow = timedelta(seconds=2)
-    found = await yard.prepare(replace(yard.order(MARK), login=SHORT))
+    found = await yard.prepare(replace(yard.order(OWNER_TAG), login=SHORT))
     assert not found.login
     assert found.fingerprint == yard.host.fingerprint
     assert "no login within 0.4 s" in found.error
@@ -195,7 +202,7 @@ async def test_private_address_is_tried_where_the_public_one_is_dead(yard: Yard)
 
 
 async def test_stranger_at_the_public_address_ends_it_there(yard: Yard) -> None:
-    order = replace(yard.order(MARK), fingerprint="SHA256:another")
+    order = replace(yard.order(OWNER_TAG), fingerprint="SHA256:another")
     both = replace(yard.connection, internal="127.77.0.1")
     found = await SshPreparer((yard.host.key,)).prepare(both, order)
     assert found.wrong_key
@@ -206,67 +213,69 @@ async def test_stranger_at_the_public_address_ends_it_there(yard: Yard) -> None:
 
 
 async def test_commands_run_once_in_order_and_know_whom_they_are_for(yard: Yard) -> None:
-    order = yard.order("echo one >>ran", f"{MARK}; echo $HOSTLER_ADDRESS >>ran", "echo two >>ran")
+    order = yard.order(
+        "echo one >>ran", f"{OWNER_TAG}; echo $HOSTLER_ADDRESS >>ran", "echo two >>ran"
+    )
     first = await yard.prepare(order)
     assert first.well
     assert first.ran
     assert (first.cause, first.applied) == (Cause.FIRST, order.wanted)
-    again = await yard.prepare(replace(order, applied=first.applied))
-    assert again.well
-    assert (again.cause, again.ran, again.applied) == (Cause.CURRENT, False, order.wanted)
+    retry_at = await yard.prepare(replace(order, applied=first.applied))
+    assert retry_at.well
+    assert (retry_at.cause, retry_at.ran, retry_at.applied) == (Cause.CURRENT, False, order.wanted)
     assert yard.read("ran").split() == ["one", "127.0.0.1", "two"]
     assert yard.read("marks").split() == [MACHINE]
 
 
 async def test_lost_record_runs_nothing_again(yard: Yard) -> None:
-    await yard.run(MARK)
-    assert (await yard.run(MARK)).cause is Cause.CURRENT
+    await yard.run(OWNER_TAG)
+    assert (await yard.run(OWNER_TAG)).cause is Cause.CURRENT
     assert len(yard.read("marks").split()) == 1
 
 
 async def test_commands_run_again_after_a_reinstallation_whatever_the_record_says(
     yard: Yard,
 ) -> None:
-    first = await yard.run(MARK)
+    first = await yard.run(OWNER_TAG)
     await yard.host.reinstall()
-    again = await yard.prepare(replace(yard.order(MARK), applied=first.applied))
-    assert (again.well, again.ran, again.cause) == (True, True, Cause.EMPTIED)
+    retry_at = await yard.prepare(replace(yard.order(OWNER_TAG), applied=first.applied))
+    assert (retry_at.well, retry_at.ran, retry_at.cause) == (True, True, Cause.EMPTIED)
     assert yard.read("marks").split() == [MACHINE]
 
 
 async def test_other_list_runs_and_so_does_the_first_one_after_it(yard: Yard) -> None:
-    first = await yard.run(MARK)
-    other = await yard.run(MARK, "echo more")
+    first = await yard.run(OWNER_TAG)
+    other = await yard.run(OWNER_TAG, "echo more")
     assert (other.cause, other.ran) == (Cause.DRIFT, True)
     assert other.applied != first.applied
-    assert (await yard.run(MARK)).cause is Cause.DRIFT
+    assert (await yard.run(OWNER_TAG)).cause is Cause.DRIFT
     assert len(yard.read("marks").split()) == 3
 
 
 async def test_drift_that_failed_half_way_does_not_pass_for_the_old_list(yard: Yard) -> None:
-    old = await yard.run(MARK)
+    old = await yard.run(OWNER_TAG)
     half = await yard.run("touch half", "false")
     assert (half.well, half.applied) == (False, "")
-    back = await yard.prepare(replace(yard.order(MARK), applied=old.applied))
+    back = await yard.prepare(replace(yard.order(OWNER_TAG), applied=old.applied))
     assert (back.cause, back.ran) == (Cause.EMPTIED, True)
 
 
 async def test_host_that_goes_on_to_another_machine_runs_them_for_it(yard: Yard) -> None:
-    await yard.run(MARK)
-    other = await yard.prepare(replace(yard.order(MARK), machine=machine_id(2)))
+    await yard.run(OWNER_TAG)
+    other = await yard.prepare(replace(yard.order(OWNER_TAG), machine=machine_id(2)))
     assert (other.cause, other.ran) == (Cause.MOVED, True)
     assert yard.read("marks").split() == [MACHINE, machine_id(2)]
 
 
 async def test_commands_run_again_when_that_is_asked_for(yard: Yard) -> None:
-    await yard.run(MARK)
-    again = await yard.prepare(replace(yard.order(MARK), forced=True))
-    assert (again.cause, again.ran, again.well) == (Cause.FORCED, True, True)
+    await yard.run(OWNER_TAG)
+    retry_at = await yard.prepare(replace(yard.order(OWNER_TAG), forced=True))
+    assert (retry_at.cause, retry_at.ran, retry_at.well) == (Cause.FORCED, True, True)
     assert len(yard.read("marks").split()) == 2
 
 
 async def test_forced_run_that_failed_does_not_pass_for_an_earlier_one(yard: Yard) -> None:
-    order = yard.order("test ! -e full", MARK)
+    order = yard.order("test ! -e full", OWNER_TAG)
     assert (await yard.prepare(order)).well
     (yard.host.disk / "full").touch()
     assert not (await yard.prepare(replace(order, forced=True))).well
@@ -275,7 +284,7 @@ async def test_forced_run_that_failed_does_not_pass_for_an_earlier_one(yard: Yar
 
 
 async def test_failing_command_stops_the_list_and_is_told_with_its_output(yard: Yard) -> None:
-    order = yard.order("echo fine", "echo no room >&2; exit 7", MARK)
+    order = yard.order("echo fine", "echo no room >&2; exit 7", OWNER_TAG)
     found = await yard.prepare(order)
     assert found.login
     assert not found.well
@@ -285,12 +294,12 @@ async def test_failing_command_stops_the_list_and_is_told_with_its_output(yard: 
     assert "failed with 7" in found.error
     assert "no room" in found.output
     assert yard.read("marks") == ""
-    again = await yard.prepare(replace(order, commands=("echo fine", "echo mended", MARK)))
-    assert (again.well, again.cause) == (True, Cause.FIRST)
+    retry_at = await yard.prepare(replace(order, commands=("echo fine", "echo mended", OWNER_TAG)))
+    assert (retry_at.well, retry_at.cause) == (True, Cause.FIRST)
 
 
 async def test_command_that_is_ended_by_a_signal_is_told(yard: Yard) -> None:
-    found = await yard.run("echo bye; kill -KILL $$", MARK)
+    found = await yard.run("echo bye; kill -KILL $$", OWNER_TAG)
     assert "command 1 of 2" in found.error
     assert "was ended by the signal KILL" in found.error
     assert "[signal KILL]" in found.output
@@ -305,8 +314,8 @@ async def test_command_that_is_no_shell_text_is_told(yard: Yard) -> None:
 
 async def test_shell_that_greets_at_length_does_not_hide_the_note(yard: Yard) -> None:
     yard.host.greeting = "hostler: nonsense\nWelcome, ünicorn!\n" * 9000
-    assert (await yard.run(MARK)).well
-    assert (await yard.run(MARK)).cause is Cause.CURRENT
+    assert (await yard.run(OWNER_TAG)).well
+    assert (await yard.run(OWNER_TAG)).cause is Cause.CURRENT
 
 
 async def test_texts_with_quotes_and_lines_reach_the_shell_as_they_are(yard: Yard) -> None:
@@ -329,7 +338,7 @@ async def test_command_that_takes_too_long_is_ended_and_told(yard: Yard) -> None
 async def test_output_that_is_held_open_by_the_background_keeps_nobody_waiting(
     yard: Yard,
 ) -> None:
-    found = await yard.run("sleep 60 & echo started", MARK)
+    found = await yard.run("sleep 60 & echo started", OWNER_TAG)
     assert found.well
     assert "started" in found.output
 
@@ -341,20 +350,20 @@ async def test_command_that_closes_its_output_is_waited_for(yard: Yard) -> None:
 
 async def test_connection_that_is_cut_is_an_answer_and_all_is_run_again(yard: Yard) -> None:
     yard.host.cuts = "deep water"
-    order = yard.order(MARK, "echo deep water; sleep 1")
+    order = yard.order(OWNER_TAG, "echo deep water; sleep 1")
     found = await yard.prepare(order)
     assert found.login
     assert "lost while running command 2 of 2" in found.error
     assert (found.applied, found.ran) == ("", False)
     yard.host.cuts = ""
-    again = await yard.prepare(order)
-    assert again.well
+    retry_at = await yard.prepare(order)
+    assert retry_at.well
     assert len(yard.read("marks").split()) == 2
 
 
 async def test_cut_before_the_first_command_runs_nothing(yard: Yard) -> None:
     yard.host.cuts = "hostler: applied"
-    found = await yard.run(MARK)
+    found = await yard.run(OWNER_TAG)
     assert (found.login, found.well, found.cause) == (True, False, None)
     assert "what is noted at the host cannot be read: lost" in found.error
     assert yard.read("marks") == ""
@@ -362,17 +371,17 @@ async def test_cut_before_the_first_command_runs_nothing(yard: Yard) -> None:
 
 async def test_cut_while_the_note_is_written_runs_nothing_needlessly(yard: Yard) -> None:
     yard.host.cuts = "applied.new"
-    found = await yard.run(MARK)
+    found = await yard.run(OWNER_TAG)
     assert (found.ran, found.well, found.applied) == (True, False, "")
     assert "all ran, but that cannot be noted at the host: lost" in found.error
     yard.host.cuts = ""
-    assert (await yard.run(MARK)).cause is Cause.CURRENT
+    assert (await yard.run(OWNER_TAG)).cause is Cause.CURRENT
     assert len(yard.read("marks").split()) == 1
 
 
 async def test_host_that_stalls_after_the_login_is_given_up(yard: Yard) -> None:
     yard.host.stalls = timedelta(seconds=3)
-    found = await yard.prepare(replace(yard.order(MARK), login=SHORT))
+    found = await yard.prepare(replace(yard.order(OWNER_TAG), login=SHORT))
     assert (found.login, found.well) == (True, False)
     assert "cannot be read: no end in time" in found.error
 
@@ -389,7 +398,7 @@ async def test_host_that_stalls_after_the_login_is_given_up(yard: Yard) -> None:
 )
 async def test_whatever_answers_at_the_port_is_an_answer(yard: Yard, says: bytes) -> None:
     await yard.host.hang(says)
-    found = await yard.prepare(replace(yard.order(MARK), login=SHORT))
+    found = await yard.prepare(replace(yard.order(OWNER_TAG), login=SHORT))
     assert not found.login
     assert found.error.startswith("no login at m1@127.0.0.1:")
     assert len(found.error) < 500
@@ -425,7 +434,7 @@ async def test_home_that_cannot_be_written_is_told_and_nothing_counts_as_applied
     yard: Yard,
 ) -> None:
     (yard.host.disk / ".hostler").write_text("in the way")
-    found = await yard.run(MARK)
+    found = await yard.run(OWNER_TAG)
     assert (found.well, found.applied) == (False, "")
     assert "at the host" in found.error
 
@@ -435,7 +444,7 @@ async def test_note_that_makes_no_sense_counts_as_none(yard: Yard, note: str) ->
     folder = yard.host.disk / ".hostler"
     folder.mkdir()
     (folder / "applied").write_bytes(note.encode("latin-1"))
-    found = await yard.run(MARK)
+    found = await yard.run(OWNER_TAG)
     assert (found.well, found.ran, found.cause) == (True, True, Cause.FIRST)
 
 
@@ -512,7 +521,7 @@ async def test_question_that_only_looks_like_sudos_is_not_answered(yard: Yard) -
 
 async def test_wrong_password_is_tried_once_and_told(yard: Yard) -> None:
     yard.host.ask_for("another")
-    found = await yard.run("sudo -S true", MARK)
+    found = await yard.run("sudo -S true", OWNER_TAG)
     assert "sudo did not accept the password" in found.error
     assert yard.host.wrong_passwords == 1
     assert yard.read("marks") == ""
@@ -557,7 +566,7 @@ async def test_cancelled_preparation_leaves_no_login_behind(yard: Yard) -> None:
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.5):
             await yard.run("sleep 60")
-    assert (await yard.run(MARK)).well
+    assert (await yard.run(OWNER_TAG)).well
 
 
 def question(pinned: Prepared, command: str) -> Question:

@@ -87,12 +87,12 @@ def test_metrics_that_nobody_serves_are_not_imported() -> None:
         "    composed = Composed()\n"
         "    config = composed.load(Path('examples/web.toml'))\n"
         "    assert config.metrics is None\n"
-        "    async with composed.meters(config) as meters:\n"
+        "    async with composed.metrics(config) as metrics:\n"
         "        heavy = {'prometheus_client', 'aiohttp.web'} & {*sys.modules}\n"
-        "        print(type(meters).__name__, heavy)\n"
+        "        print(type(metrics).__name__, heavy)\n"
         "asyncio.run(main())\n"
     )
     ran = subprocess.run(  # noqa: S603 - ours
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
     )
-    assert ran.stdout == "SilentMeters set()\n"
+    assert ran.stdout == "NullMetrics set()\n"

@@ -97,7 +97,7 @@ def test_reading_where_no_store_is_makes_none(tmp_path: Path) -> None:
 
 async def test_a_wish_needs_a_store(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="hostler run"):
-        open_store(config(tmp_path / "web.db"), Purpose.WISH)
+        open_store(config(tmp_path / "web.db"), Purpose.REQUEST)
 
 
 async def test_memory_is_for_the_engine_alone() -> None:

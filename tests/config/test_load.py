@@ -73,7 +73,7 @@ def test_every_common_key_reaches_its_value(tmp_path: Path) -> None:
         max_age = "1d"
         tries = ["1s", "1m"]
         [fleet.web.caps]
-        per_sweep = 1
+        per_reclaim = 1
         share = 0.5
         creates = 7
         [engine]
@@ -95,7 +95,7 @@ def test_every_common_key_reaches_its_value(tmp_path: Path) -> None:
     assert fleet.timers.start == timedelta(minutes=4)
     assert fleet.timers.max_age == timedelta(days=1)
     assert fleet.timers.tries == (timedelta(seconds=1), timedelta(minutes=1))
-    assert (fleet.caps.per_sweep, fleet.caps.share, fleet.caps.creates) == (1, 0.5, 7)
+    assert (fleet.caps.per_reclaim, fleet.caps.share, fleet.caps.creates) == (1, 0.5, 7)
     assert config.settings.lease_ttl == timedelta(seconds=40)
     assert config.settings.quiet == timedelta(seconds=9)
     assert config.settings.remember == timedelta(weeks=4)
@@ -180,7 +180,7 @@ def test_all_errors_are_shown_at_once_each_with_path_value_and_expectation(tmp_p
         stor = "x"
         [provider.scaleway]
         rate = "fast"
-        settel = "1s"
+        consistency_delai = "1s"
         [fleet.web]
         size = "5"
         types = ["DEV1-S", 7]
@@ -204,7 +204,7 @@ def test_all_errors_are_shown_at_once_each_with_path_value_and_expectation(tmp_p
     assert set(found) == {
         "stor",
         "provider.scaleway.rate",
-        "provider.scaleway.settel",
+        "provider.scaleway.consistency_delai",
         "fleet.web.size",
         "fleet.web.types[1]",
         "fleet.web.zones[1]",
@@ -223,7 +223,7 @@ def test_all_errors_are_shown_at_once_each_with_path_value_and_expectation(tmp_p
     assert "a whole number" in found["fleet.web.size"]
     assert "did you mean surge?" in found["fleet.web.surg"]
     assert "did you mean store?" in found["stor"]
-    assert "did you mean settle?" in found["provider.scaleway.settel"]
+    assert "did you mean consistency_delay?" in found["provider.scaleway.consistency_delai"]
     assert "did you mean tcp?" in found["fleet.web.ready.probe"]
     assert 'such as "fr-par-1"' in found["fleet.web.zones[1]"]
 
@@ -266,9 +266,12 @@ def test_a_fleet_is_checked_even_where_its_provider_is_wrong(tmp_path: Path) -> 
         (f"{SMALL}reclaim = 1", "fleet.web.reclaim"),
         (f"{SMALL}size.x = 1".replace("size = 2", ""), "fleet.web.size"),
         (f"{SMALL}[fleet.web.timers]\ntries = []", "fleet.web.timers.tries"),
-        (f"{SMALL}[fleet.web.timers]\nlook_limit = '0s'", "fleet.web.timers.look_limit"),
+        (
+            f"{SMALL}[fleet.web.timers]\nobservation_limit = '0s'",
+            "fleet.web.timers.observation_limit",
+        ),
         (f"{SMALL}[fleet.web.caps]\nshare = 0", "fleet.web.caps.share"),
-        (f"{SMALL}[fleet.web.caps]\nper_sweep = 0", "fleet.web.caps.per_sweep"),
+        (f"{SMALL}[fleet.web.caps]\nper_reclaim = 0", "fleet.web.caps.per_reclaim"),
         (f"{SMALL}[engine]\nlease_beat = '50s'", "engine.lease_beat"),
         (f"{SMALL}[engine]\nbusy_first = '1m'", "engine.busy_first"),
         (f"{SMALL}[engine]\nremember = '23h'", "engine.remember"),

@@ -7,11 +7,11 @@ from datetime import timedelta
 
 import pytest
 
-from hostler.domain.ids import FleetName, InstallationId, PartId, Zone
+from hostler.domain.ids import FleetName, InstallationId, ResourceId, Zone
 from hostler.domain.model.calls import Call, Outcome, Refusal, Refused
 from hostler.domain.model.machine import Offer
-from hostler.domain.model.provider import Traits
-from hostler.domain.model.resource import Condition, Mark, Part, Slot
+from hostler.domain.model.provider import Capabilities
+from hostler.domain.model.resource import Condition, OwnerTag, Resource, Slot
 from hostler.ports.provider import Provider
 from hostler.testing.conformance.provider.clock import RigClock
 from hostler.testing.conformance.provider.rig import Ability, Fault, Rig, Thing
@@ -38,7 +38,7 @@ class Mood:
     """What befalls the next call."""
 
     fault: Fault | None = None
-    refused: PartId | None = None
+    refused: ResourceId | None = None
     dead: bool = False
 
 
@@ -80,17 +80,19 @@ class FakeRig:
         self.opened = list[FakeProvider]()
 
     async def open(self) -> Provider:
-        traits = Traits(main=SERVER, kinds=("server", "address"), zones=(ZONE,))
-        provider = Moody(self.world, HOME, traits)
+        capabilities = Capabilities(main=SERVER, kinds=("server", "address"), zones=(ZONE,))
+        provider = Moody(self.world, HOME, capabilities)
         provider.mood = self.mood
         self.opened.append(provider)
         return provider
 
     async def things(self) -> tuple[Thing, ...]:
-        self.world.settle()
+        self.world.consistency_delay()
         return tuple(
-            Thing(id=part.id, machine=part.mark.machine if part.mark else None)
-            for part in self.world.parts.values()
+            Thing(
+                id=resource.id, machine=resource.owner_tag.machine if resource.owner_tag else None
+            )
+            for resource in self.world.resources.values()
         )
 
     async def wait(self, time: timedelta) -> None:
@@ -99,30 +101,30 @@ class FakeRig:
     async def strike(self, fault: Fault) -> None:
         self.mood.fault = fault
 
-    async def remove(self, part: PartId) -> None:
-        self.world.remove(part)
+    async def remove(self, resource: ResourceId) -> None:
+        self.world.remove(resource)
 
-    async def plant(self, mark: Mark) -> PartId:
-        part = Part(
+    async def plant(self, owner_tag: OwnerTag) -> ResourceId:
+        resource = Resource(
             id=self.world.name("planted"),
             slot=SERVER,
             zone=ZONE,
-            mark=mark,
+            owner_tag=owner_tag,
             status="off",
             condition=Condition.OFF,
             allowed=("poweron", "delete"),
         )
-        return self.world.add(part).id
+        return self.world.add(resource).id
 
-    async def refuse(self, part: PartId | None) -> None:
-        self.mood.refused = part
+    async def refuse(self, resource: ResourceId | None) -> None:
+        self.mood.refused = resource
 
     async def die(self) -> None:
         self.mood.dead = True
         for provider in self.opened:
             provider.dead.add(ZONE)
 
-    async def say(self, part: PartId, word: str) -> None:
+    async def say(self, resource: ResourceId, word: str) -> None:
         raise NotImplementedError
 
     async def fail_page(self, number: int) -> None:

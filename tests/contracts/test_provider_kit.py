@@ -12,12 +12,19 @@ from functools import partial
 import pytest
 
 from files_rig import KEY, files_world
-from hostler.domain.ids import PartId
+from hostler.domain.ids import ResourceId
 from hostler.domain.model.calls import Call, Done, Effect, Outcome, Refusal, Refused
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal
-from hostler.domain.model.provider import Traits
-from hostler.domain.model.resource import Condition, Look, Looked, Part, Scope, Slot
+from hostler.domain.model.provider import Capabilities
+from hostler.domain.model.resource import (
+    Condition,
+    Observation,
+    ObservedScope,
+    Resource,
+    Scope,
+    Slot,
+)
 from hostler.ports.provider import Connection
 from hostler.testing.conformance.provider.suite import (
     CHECKS,
@@ -37,20 +44,22 @@ SERVER, ADDRESS = Slot("server"), Slot("address")
 class Mutant(FilesProvider):
     """The sound provider, with its pure half open to change without its clock argument."""
 
-    def ways(self, goal: Goal, machine: Machine, parts: tuple[Part, ...]) -> tuple[Call, ...]:
-        return super().next_calls(goal, machine, parts, machine.created)
+    def ways(
+        self, goal: Goal, machine: Machine, resources: tuple[Resource, ...]
+    ) -> tuple[Call, ...]:
+        return super().next_calls(goal, machine, resources, machine.created)
 
     def next_calls(
-        self, goal: Goal, machine: Machine, parts: tuple[Part, ...], now: datetime
+        self, goal: Goal, machine: Machine, resources: tuple[Resource, ...], now: datetime
     ) -> tuple[Call, ...]:
         del now
-        return self.ways(goal, machine, parts)
+        return self.ways(goal, machine, resources)
 
 
 class MainKindUnlisted(Mutant):
     @property
-    def traits(self) -> Traits:
-        return replace(super().traits, kinds=("address",))
+    def capabilities(self) -> Capabilities:
+        return replace(super().capabilities, kinds=("address",))
 
 
 class CostsNothing(Mutant):
@@ -59,20 +68,22 @@ class CostsNothing(Mutant):
 
 
 class ConnectsToNothing(Mutant):
-    def connection(self, machine: Machine, parts: tuple[Part, ...]) -> Connection | None:
-        del machine, parts
+    def connection(self, machine: Machine, resources: tuple[Resource, ...]) -> Connection | None:
+        del machine, resources
         return Connection(address="192.0.2.1")
 
 
 class NeverConnects(Mutant):
-    def connection(self, machine: Machine, parts: tuple[Part, ...]) -> Connection | None:
-        del machine, parts
+    def connection(self, machine: Machine, resources: tuple[Resource, ...]) -> Connection | None:
+        del machine, resources
         return None
 
 
 class TellsItsKey(Mutant):
-    def ways(self, goal: Goal, machine: Machine, parts: tuple[Part, ...]) -> tuple[Call, ...]:
-        calls = super().ways(goal, machine, parts)
+    def ways(
+        self, goal: Goal, machine: Machine, resources: tuple[Resource, ...]
+    ) -> tuple[Call, ...]:
+        calls = super().ways(goal, machine, resources)
         return tuple(replace(call, args=(*call.args, ("user_data", KEY))) for call in calls)
 
 
@@ -86,16 +97,20 @@ class ClosesOnce(Mutant):
 
 
 class NeverStarts(Mutant):
-    def ways(self, goal: Goal, machine: Machine, parts: tuple[Part, ...]) -> tuple[Call, ...]:
-        calls = super().ways(goal, machine, parts)
+    def ways(
+        self, goal: Goal, machine: Machine, resources: tuple[Resource, ...]
+    ) -> tuple[Call, ...]:
+        calls = super().ways(goal, machine, resources)
         return tuple(call for call in calls if call.kind != "server.start")
 
 
 class CreatesAgainAndAgain(Mutant):
     """Creations that may be repeated blindly."""
 
-    def ways(self, goal: Goal, machine: Machine, parts: tuple[Part, ...]) -> tuple[Call, ...]:
-        return tuple(replace(call, once=False) for call in super().ways(goal, machine, parts))
+    def ways(
+        self, goal: Goal, machine: Machine, resources: tuple[Resource, ...]
+    ) -> tuple[Call, ...]:
+        return tuple(replace(call, once=False) for call in super().ways(goal, machine, resources))
 
 
 class ForgetsAddresses(Mutant):
@@ -103,7 +118,7 @@ class ForgetsAddresses(Mutant):
 
     def __init__(self, *args: object) -> None:
         super().__init__(*args)  # pyright: ignore[reportArgumentType] - passed on as they are
-        self.hidden = set[PartId]()
+        self.hidden = set[ResourceId]()
 
     async def do(self, call: Call) -> Outcome:
         if call.kind == "address.delete" and call.target is not None:
@@ -111,16 +126,21 @@ class ForgetsAddresses(Mutant):
             return Done(gone=(call.target,))
         return await super().do(call)
 
-    async def look(self, scopes: tuple[Scope, ...]) -> Look:
-        look = await super().look(scopes)
-        return replace(look, parts=tuple(p for p in look.parts if p.id not in self.hidden))
+    async def observe(self, scopes: tuple[Scope, ...]) -> Observation:
+        observation = await super().observe(scopes)
+        return replace(
+            observation,
+            resources=tuple(p for p in observation.resources if p.id not in self.hidden),
+        )
 
 
 class DeletesWhatWas(Mutant):
     """Goes by the record's ids, whether or not they are gone."""
 
-    def ways(self, goal: Goal, machine: Machine, parts: tuple[Part, ...]) -> tuple[Call, ...]:
-        calls = super().ways(goal, machine, parts)
+    def ways(
+        self, goal: Goal, machine: Machine, resources: tuple[Resource, ...]
+    ) -> tuple[Call, ...]:
+        calls = super().ways(goal, machine, resources)
         was = next((known for known in machine.place(SERVER).known if known.gone), None)
         if goal is not Goal.ABSENT or calls or was is None:
             return calls
@@ -132,12 +152,12 @@ class DeletesWhatWas(Mutant):
 
 class StartsTheOldAgain(Mutant):
     def next_calls(
-        self, goal: Goal, machine: Machine, parts: tuple[Part, ...], now: datetime
+        self, goal: Goal, machine: Machine, resources: tuple[Resource, ...], now: datetime
     ) -> tuple[Call, ...]:
-        calls = self.ways(goal, machine, parts)
+        calls = self.ways(goal, machine, resources)
         old = now - machine.created > 12 * S and machine.fact("restarted") is None
         if goal is Goal.PRESENT and not calls and old:
-            server = next(p for p in parts if p.slot == SERVER)
+            server = next(p for p in resources if p.slot == SERVER)
             start = Call(
                 kind="server.start",
                 slot=SERVER,
@@ -163,73 +183,95 @@ class Counts(Mutant):
 
     number = 0
 
-    def ways(self, goal: Goal, machine: Machine, parts: tuple[Part, ...]) -> tuple[Call, ...]:
+    def ways(
+        self, goal: Goal, machine: Machine, resources: tuple[Resource, ...]
+    ) -> tuple[Call, ...]:
         self.number += 1
-        calls = super().ways(goal, machine, parts)
+        calls = super().ways(goal, machine, resources)
         return tuple(replace(c, args=(*c.args, ("number", self.number))) for c in calls)
 
 
 class KeepsSurplus(Mutant):
-    def ways(self, goal: Goal, machine: Machine, parts: tuple[Part, ...]) -> tuple[Call, ...]:
-        kept = tuple(replace(part, surplus=False) for part in parts)
+    def ways(
+        self, goal: Goal, machine: Machine, resources: tuple[Resource, ...]
+    ) -> tuple[Call, ...]:
+        kept = tuple(replace(resource, surplus=False) for resource in resources)
         return super().ways(goal, machine, kept)
 
 
 class RemovesTheBound(Mutant):
-    def ways(self, goal: Goal, machine: Machine, parts: tuple[Part, ...]) -> tuple[Call, ...]:
-        if not any(part.surplus for part in parts):
-            return super().ways(goal, machine, parts)
-        turned = tuple(replace(p, surplus=not p.surplus and p.slot == SERVER) for p in parts)
-        return super().ways(goal, machine, turned)
+    def ways(
+        self, goal: Goal, machine: Machine, resources: tuple[Resource, ...]
+    ) -> tuple[Call, ...]:
+        if not any(resource.surplus for resource in resources):
+            return super().ways(goal, machine, resources)
+        reconciled = tuple(
+            replace(p, surplus=not p.surplus and p.slot == SERVER) for p in resources
+        )
+        return super().ways(goal, machine, reconciled)
 
 
 class FillsAgain(Mutant):
     """Makes what is not there, whatever was bound."""
 
-    def ways(self, goal: Goal, machine: Machine, parts: tuple[Part, ...]) -> tuple[Call, ...]:
+    def ways(
+        self, goal: Goal, machine: Machine, resources: tuple[Resource, ...]
+    ) -> tuple[Call, ...]:
         free = tuple(replace(place, bound=None) for place in machine.places)
-        return super().ways(goal, replace(machine, places=free), parts)
+        return super().ways(goal, replace(machine, places=free), resources)
 
 
 class FirstPageOnly(Mutant):
-    async def look(self, scopes: tuple[Scope, ...]) -> Look:
-        look = await super().look(scopes)
+    async def observe(self, scopes: tuple[Scope, ...]) -> Observation:
+        observation = await super().observe(scopes)
         if scopes[0].machine is not None:
-            return look
-        servers = [p for p in look.parts if p.slot == SERVER][: self._cloud.page]
-        return replace(look, parts=tuple(p for p in look.parts if p.slot != SERVER or p in servers))
+            return observation
+        servers = [p for p in observation.resources if p.slot == SERVER][: self._cloud.page]
+        return replace(
+            observation,
+            resources=tuple(p for p in observation.resources if p.slot != SERVER or p in servers),
+        )
 
 
 class BrokenPageIsTheLast(Mutant):
-    async def look(self, scopes: tuple[Scope, ...]) -> Look:
-        look = await super().look(scopes)
-        whole = tuple(replace(looked, complete=True, error="") for looked in look.looked)
-        return replace(look, looked=whole)
+    async def observe(self, scopes: tuple[Scope, ...]) -> Observation:
+        observation = await super().observe(scopes)
+        whole = tuple(
+            replace(observed, complete=True, error="") for observed in observation.observed
+        )
+        return replace(observation, observed=whole)
 
 
 class BrokenPageLosesAll(Mutant):
-    async def look(self, scopes: tuple[Scope, ...]) -> Look:
-        look = await super().look(scopes)
-        whole = all(looked.complete for looked in look.looked)
-        return look if whole else replace(look, parts=())
+    async def observe(self, scopes: tuple[Scope, ...]) -> Observation:
+        observation = await super().observe(scopes)
+        whole = all(observed.complete for observed in observation.observed)
+        return observation if whole else replace(observation, resources=())
 
 
 class MarksAreNotListed(Mutant):
     """A look at one machine asks for its known ids and nothing else."""
 
-    async def look(self, scopes: tuple[Scope, ...]) -> Look:
-        look = await super().look(scopes)
+    async def observe(self, scopes: tuple[Scope, ...]) -> Observation:
+        observation = await super().observe(scopes)
         if any(scope.machine is None for scope in scopes):
-            return look
-        known = {part for scope in scopes for part in scope.known}
-        return replace(look, parts=tuple(part for part in look.parts if part.id in known))
+            return observation
+        known = {resource for scope in scopes for resource in scope.known}
+        return replace(
+            observation,
+            resources=tuple(resource for resource in observation.resources if resource.id in known),
+        )
 
 
 class HidesForeign(Mutant):
-    async def look(self, scopes: tuple[Scope, ...]) -> Look:
-        look = await super().look(scopes)
-        ours = (p for p in look.parts if p.mark and p.mark.installation == self._installation)
-        return replace(look, parts=tuple(ours))
+    async def observe(self, scopes: tuple[Scope, ...]) -> Observation:
+        observation = await super().observe(scopes)
+        ours = (
+            p
+            for p in observation.resources
+            if p.owner_tag and p.owner_tag.installation == self._installation
+        )
+        return replace(observation, resources=tuple(ours))
 
 
 class TakesAllDown(Mutant):
@@ -246,43 +288,49 @@ class TakesAllDown(Mutant):
 class Speaks(Mutant):
     """Looks whose parts are changed one by one."""
 
-    def heard(self, part: Part) -> Part:
-        return part
+    def heard(self, resource: Resource) -> Resource:
+        return resource
 
-    async def look(self, scopes: tuple[Scope, ...]) -> Look:
-        look = await super().look(scopes)
-        return replace(look, parts=tuple(self.heard(part) for part in look.parts))
+    async def observe(self, scopes: tuple[Scope, ...]) -> Observation:
+        observation = await super().observe(scopes)
+        return replace(
+            observation, resources=tuple(self.heard(resource) for resource in observation.resources)
+        )
 
 
 class LacksAWord(Speaks):
-    def heard(self, part: Part) -> Part:
-        lacking = part.status == "booting"
-        return replace(part, condition=Condition.UNKNOWN) if lacking else part
+    def heard(self, resource: Resource) -> Resource:
+        lacking = resource.status == "booting"
+        return replace(resource, condition=Condition.UNKNOWN) if lacking else resource
 
 
 class StrangeIsOff(Speaks):
     """What is not known is taken for stopped."""
 
-    def heard(self, part: Part) -> Part:
-        unknown = part.condition is Condition.UNKNOWN
-        return replace(part, condition=Condition.OFF) if unknown else part
+    def heard(self, resource: Resource) -> Resource:
+        unknown = resource.condition is Condition.UNKNOWN
+        return replace(resource, condition=Condition.OFF) if unknown else resource
 
 
 class StrangeIsSilent(Mutant):
-    async def look(self, scopes: tuple[Scope, ...]) -> Look:
-        return replace(await super().look(scopes), strange=())
+    async def observe(self, scopes: tuple[Scope, ...]) -> Observation:
+        return replace(await super().observe(scopes), strange=())
 
 
 class StrangeIsDeleted(Mutant):
-    def ways(self, goal: Goal, machine: Machine, parts: tuple[Part, ...]) -> tuple[Call, ...]:
+    def ways(
+        self, goal: Goal, machine: Machine, resources: tuple[Resource, ...]
+    ) -> tuple[Call, ...]:
         if goal is Goal.ABSENT:
-            parts = tuple(replace(part, condition=Condition.OFF) for part in parts)
-        return super().ways(goal, machine, parts)
+            resources = tuple(replace(resource, condition=Condition.OFF) for resource in resources)
+        return super().ways(goal, machine, resources)
 
 
 class StrangeIsFatal(Speaks):
-    def heard(self, part: Part) -> Part:
-        return replace(part, condition=Condition({"on": "up"}.get(part.status, part.status)))
+    def heard(self, resource: Resource) -> Resource:
+        return replace(
+            resource, condition=Condition({"on": "up"}.get(resource.status, resource.status))
+        )
 
 
 class LostIsRefused(Mutant):
@@ -312,19 +360,20 @@ class BusyIsInvalid(Mutant):
 
 
 class DeadRaises(Mutant):
-    async def look(self, scopes: tuple[Scope, ...]) -> Look:
-        look = await super().look(scopes)
-        if not all(looked.complete for looked in look.looked):
+    async def observe(self, scopes: tuple[Scope, ...]) -> Observation:
+        observation = await super().observe(scopes)
+        if not all(observed.complete for observed in observation.observed):
             raise ConnectionError("no route to host")
-        return look
+        return observation
 
 
 class DeadIsEmpty(Mutant):
-    async def look(self, scopes: tuple[Scope, ...]) -> Look:
-        look = await super().look(scopes)
+    async def observe(self, scopes: tuple[Scope, ...]) -> Observation:
+        observation = await super().observe(scopes)
         begun = self._clock.now()
         return replace(
-            look, looked=tuple(Looked(scope=s, begun=begun, complete=True) for s in scopes)
+            observation,
+            observed=tuple(ObservedScope(scope=s, begun=begun, complete=True) for s in scopes),
         )
 
 
@@ -333,16 +382,18 @@ class ProgressInMemory(Mutant):
 
     def __init__(self, *args: object) -> None:
         super().__init__(*args)  # pyright: ignore[reportArgumentType] - passed on as they are
-        self.made = set[PartId]()
+        self.made = set[ResourceId]()
 
     async def do(self, call: Call) -> Outcome:
         outcome = await super().do(call)
         if isinstance(outcome, Done):
-            self.made |= {part.id for part in outcome.parts}
+            self.made |= {resource.id for resource in outcome.resources}
         return outcome
 
-    def ways(self, goal: Goal, machine: Machine, parts: tuple[Part, ...]) -> tuple[Call, ...]:
-        return super().ways(goal, machine, tuple(p for p in parts if p.id in self.made))
+    def ways(
+        self, goal: Goal, machine: Machine, resources: tuple[Resource, ...]
+    ) -> tuple[Call, ...]:
+        return super().ways(goal, machine, tuple(p for p in resources if p.id in self.made))
 
 
 class MarksNothing(Mutant):
@@ -356,18 +407,22 @@ class MarksNothing(Mutant):
 class OneAfterTheOther(Mutant):
     """Cleans the address first, and nothing else as long as there is one."""
 
-    def ways(self, goal: Goal, machine: Machine, parts: tuple[Part, ...]) -> tuple[Call, ...]:
-        calls = super().ways(goal, machine, parts)
+    def ways(
+        self, goal: Goal, machine: Machine, resources: tuple[Resource, ...]
+    ) -> tuple[Call, ...]:
+        calls = super().ways(goal, machine, resources)
         if goal is not Goal.ABSENT:
             return calls
         return tuple(sorted(calls, key=lambda call: call.slot))[:1]
 
 
 class NoServerNothingToDo(Mutant):
-    def ways(self, goal: Goal, machine: Machine, parts: tuple[Part, ...]) -> tuple[Call, ...]:
-        if goal is Goal.ABSENT and not any(part.slot == SERVER for part in parts):
+    def ways(
+        self, goal: Goal, machine: Machine, resources: tuple[Resource, ...]
+    ) -> tuple[Call, ...]:
+        if goal is Goal.ABSENT and not any(resource.slot == SERVER for resource in resources):
             return ()
-        return super().ways(goal, machine, parts)
+        return super().ways(goal, machine, resources)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ class MemoryStores:
     async def fresh(self) -> Store:
         return MemoryStore(InstallationId(f"i-{next(self._numbers)}"), exclusive=False)
 
-    async def again(self, store: Store) -> Store:
+    async def retry_at(self, store: Store) -> Store:
         return store
 
     async def close(self) -> None:
@@ -44,7 +44,7 @@ class FileStores:
         self._opened.append((store, path))
         return store
 
-    async def again(self, store: Store) -> Store:
+    async def retry_at(self, store: Store) -> Store:
         path = next(path for opened, path in self._opened if opened is store)
         handle = open_beside(path, runner=self._runner)
         self._opened.append((handle, path))

@@ -8,15 +8,15 @@ import pytest
 
 from hostler.controllers.observe.observer import close_scope, due_scopes, is_moving, zones_of
 from hostler.controllers.runtime.settings import Settings
-from hostler.domain.ids import PartId, Zone
+from hostler.domain.ids import ResourceId, Zone
 from hostler.domain.model.calls import Call, Outcome
 from hostler.domain.model.fleet import Caps
-from hostler.domain.model.inventory import View
+from hostler.domain.model.inventory import Inventory
 from hostler.domain.model.machine import Doubt, Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition, Scope
-from hostler.domain.model.snapshot import WishKind
-from hostler.lab.scenes.fake import Yard
+from hostler.domain.model.snapshot import RequestKind
+from hostler.lab.scenes.fake import FakeScene
 from hostler.testing.fakes.planner import MAKE_ADDRESS, MAKE_SERVER, SERVER
 from hostler.testing.fakes.provider import FakeProvider, FakeWorld, Lost
 from hostler.testing.scenes.builders import FLEET, HOME, MIN, WEB, ZONE, S, machine
@@ -29,8 +29,8 @@ def gaps(times: list[datetime]) -> list[float]:
     return [(b - a).total_seconds() for a, b in itertools.pairwise(times)]
 
 
-def looked(yard: Yard, since: datetime) -> list[datetime]:
-    return [at for at, _ in yard.provider.looks if at >= since]
+def observed(yard: FakeScene, since: datetime) -> list[datetime]:
+    return [at for at, _ in yard.provider.observations if at >= since]
 
 
 # ---------------------------------------------------------------- cadence
@@ -38,26 +38,26 @@ def looked(yard: Yard, since: datetime) -> list[datetime]:
 
 @pytest.mark.looptime
 async def test_looks_are_half_a_minute_apart_when_all_is_quiet() -> None:
-    yard = Yard(replace(FLEET, size=2))
+    yard = FakeScene(replace(FLEET, size=2))
     async with yard.running():
         await yard.until([READY] * 2, 60 * S)
         await yard.pass_by(1 * MIN)
         begun = yard.clock.now()
         await yard.pass_by(10 * MIN)
-    assert all(30 <= gap < 31 for gap in gaps(looked(yard, begun)))
-    scopes = {scope for _, scopes in yard.provider.looks[-5:] for scope in scopes}
+    assert all(30 <= gap < 31 for gap in gaps(observed(yard, begun)))
+    scopes = {scope for _, scopes in yard.provider.observations[-5:] for scope in scopes}
     assert scopes == {Scope(ZONE, "server"), Scope(ZONE, "address")}, "no call for each machine"
 
 
 @pytest.mark.looptime
 async def test_looks_are_two_to_fifteen_seconds_apart_while_something_is_expected() -> None:
-    yard = Yard(replace(FLEET, size=1))
+    yard = FakeScene(replace(FLEET, size=1))
     yard.world.pace = replace(yard.world.pace, boot=5 * MIN)
     async with yard.running():
         await yard.pass_by(3 * S)
         begun = yard.clock.now()
         await yard.pass_by(4 * MIN)
-    pauses = gaps(looked(yard, begun))
+    pauses = gaps(observed(yard, begun))
     assert 1.5 <= pauses[0] <= 3.5
     assert all(later >= earlier - 1 for earlier, later in itertools.pairwise(pauses))
     assert all(14 < pause < 16 for pause in pauses[-5:])
@@ -65,7 +65,7 @@ async def test_looks_are_two_to_fifteen_seconds_apart_while_something_is_expecte
 
 @pytest.mark.looptime
 async def test_nudge_looks_at_once() -> None:
-    yard = Yard()
+    yard = FakeScene()
     async with yard.running() as engine:
         await yard.until([READY], 60 * S)
         await yard.pass_by(2 * MIN + 5 * S)
@@ -73,14 +73,14 @@ async def test_nudge_looks_at_once() -> None:
         begun = yard.clock.now()
         engine.nudge()
         await yard.pass_by(1 * S)
-    rounds = [at for at, _ in yard.provider.looks if at >= begun]
+    rounds = [at for at, _ in yard.provider.observations if at >= begun]
     assert len(rounds) <= 1
 
 
 @pytest.mark.looptime
 async def test_deadline_wakes_the_loop_before_the_cadence_does() -> None:
     """A stock-out is remembered for five minutes: it ends to the second."""
-    yard = Yard()
+    yard = FakeScene()
     offer = yard.fleet.offers[0]
     yard.provider.out_of_stock.add((offer.type, offer.zone))
     async with yard.running():
@@ -98,18 +98,18 @@ async def test_deadline_wakes_the_loop_before_the_cadence_does() -> None:
 
 @pytest.mark.looptime
 async def test_call_that_hangs_delays_no_other_machine() -> None:
-    yard = Yard(replace(FLEET, size=10))
+    yard = FakeScene(replace(FLEET, size=10))
     yard.provider.befall(MAKE_SERVER, Lost.HUNG)
     async with yard.running():
         took = await yard.until([Phase.STARTING] + [READY] * 9, 60 * S)
         assert took < 20 * S
         await yard.until([READY] * 10, 5 * MIN)
-    assert len(yard.world.parts) == 20
+    assert len(yard.world.resources) == 20
 
 
 @pytest.mark.looptime
 async def test_machine_in_flight_is_not_worked_on_twice() -> None:
-    yard = Yard(replace(FLEET, size=1))
+    yard = FakeScene(replace(FLEET, size=1))
     yard.provider.befall(MAKE_ADDRESS, Lost.HUNG)
     async with yard.running() as engine:
         for _ in range(40):
@@ -120,25 +120,25 @@ async def test_machine_in_flight_is_not_worked_on_twice() -> None:
 
 @pytest.mark.looptime
 async def test_wish_for_a_machine_in_flight_is_kept_until_it_can_be_granted() -> None:
-    yard = Yard(replace(FLEET, size=1))
+    yard = FakeScene(replace(FLEET, size=1))
     yard.provider.befall(MAKE_ADDRESS, Lost.HUNG)
     async with yard.running():
         await yard.until([Phase.STARTING], 10 * S)
-        wished = (await yard.machines())[0]
+        desired = (await yard.machines())[0]
         await yard.pass_by(1 * S)
-        await yard.wish(WishKind.HOLD, machine=wished.id)
+        await yard.request(RequestKind.PROTECT, machine=desired.id)
         await yard.pass_by(5 * S)
-        assert len(await yard.store.wishes()) == 1
+        assert len(await yard.store.requests()) == 1
         await yard.pass_by(30 * S)
-        assert await yard.store.wishes() == ()
-        stored = await yard.store.machine(wished.id)
+        assert await yard.store.requests() == ()
+        stored = await yard.store.machine(desired.id)
         assert stored is not None
-        assert stored.hold is not None
+        assert stored.protection is not None
 
 
 @pytest.mark.looptime
 async def test_provider_that_raises_for_one_machine_is_a_bug_told_and_not_the_end() -> None:
-    yard = Yard(replace(FLEET, size=3))
+    yard = FakeScene(replace(FLEET, size=3))
     do = yard.provider.do
 
     async def buggy(call: Call) -> Outcome:
@@ -178,7 +178,7 @@ def scopes(scene: Scene, *machines: Machine, asked: tuple[Scope, ...] = ()) -> t
         provider=provider(),
         zones=(ZONE,),
         machines={WEB: machines},
-        view=scene.view,
+        inventory=scene.inventory,
         now=scene.now,
         settings=Settings(),
         asked=asked,
@@ -188,7 +188,7 @@ def scopes(scene: Scene, *machines: Machine, asked: tuple[Scope, ...] = ()) -> t
 def large(size: int = 1000) -> Scene:
     scene = Scene(fleet=replace(FLEET, size=size, caps=Caps()))
     scene.furnish(*(machine(number) for number in range(1, size + 1)))
-    scene.look()
+    scene.observe()
     return scene
 
 
@@ -214,7 +214,7 @@ def test_when_few_machines_move_in_a_large_fleet_they_alone_are_looked_at() -> N
     moving = replace(scene.the(7), phase=Phase.STARTING)
     scene.keep(moving)
     scene.later(2 * S)
-    known = (PartId(f"server-{moving.id}"),)
+    known = (ResourceId(f"server-{moving.id}"),)
     assert scopes(scene, *scene.machines.values()) == (Scope(ZONE, "server", moving.id, known),)
 
 
@@ -237,7 +237,7 @@ def test_addresses_are_listed_rarely_while_machines_move() -> None:
 
 def test_look_that_was_asked_for_by_id_is_made_beside_the_listing() -> None:
     scene = Scene()
-    own = Scope(ZONE, "server", machine(1).id, (PartId("server-1"),))
+    own = Scope(ZONE, "server", machine(1).id, (ResourceId("server-1"),))
     assert scopes(scene, asked=(own, own)) == (*WHOLE, own)
 
 
@@ -247,10 +247,10 @@ def test_look_that_was_asked_for_by_id_is_made_beside_the_listing() -> None:
         (Phase.STARTING, True),
         (Phase.STOPPING, True),
         (Phase.DRAINING, True),
-        (Phase.BROKEN, True),
+        (Phase.FAILED, True),
         (Phase.READY, False),
-        (Phase.WANTED, False),
-        (Phase.RESTING, False),
+        (Phase.PENDING, False),
+        (Phase.STANDBY, False),
     ],
 )
 def test_machine_moves_while_a_look_may_show_something_new(phase: Phase, moves: bool) -> None:
@@ -262,31 +262,36 @@ FLEET_BEGIN = Scene().now
 
 
 def test_machine_is_looked_at_where_it_lives_by_all_its_servers_ids() -> None:
-    traits = provider().traits
-    assert close_scope(machine(), traits, Zone("z-2")) is None
-    scope = close_scope(machine(), traits, ZONE)
-    assert scope == Scope(ZONE, "server", machine().id, (PartId(f"server-{machine().id}"),))
+    capabilities = provider().capabilities
+    assert close_scope(machine(), capabilities, Zone("z-2")) is None
+    scope = close_scope(machine(), capabilities, ZONE)
+    assert scope == Scope(ZONE, "server", machine().id, (ResourceId(f"server-{machine().id}"),))
 
 
 def test_zones_are_those_configured_lived_in_and_ever_seen() -> None:
-    traits = replace(provider().traits, zones=(Zone("d"),))
-    view = View(whole={(Zone("b"), "server"): FLEET_BEGIN})
-    assert zones_of(traits, ((Zone("c"),), (Zone("a"), Zone("c"))), view) == ("a", "b", "c", "d")
+    capabilities = replace(provider().capabilities, zones=(Zone("d"),))
+    inventory = Inventory(whole={(Zone("b"), "server"): FLEET_BEGIN})
+    assert zones_of(capabilities, ((Zone("c"),), (Zone("a"), Zone("c"))), inventory) == (
+        "a",
+        "b",
+        "c",
+        "d",
+    )
 
 
 @pytest.mark.looptime
 async def test_many_single_looks_come_a_few_at_a_time_and_all_come() -> None:
-    yard = Yard(replace(FLEET, size=60, caps=Caps(share=1.0, per_hour=500, per_sweep=500)))
+    yard = FakeScene(replace(FLEET, size=60, caps=Caps(share=1.0, per_hour=500, per_reclaim=500)))
     async with yard.running():
         await yard.until([READY] * 60, 2 * MIN)
         await yard.pass_by(3 * MIN)
-        before = len(yard.provider.looks)
+        before = len(yard.provider.observations)
         for server in yard.world.servers():
             yard.world.become(server.id, Condition.OFF)
         await yard.pass_by(8 * MIN)
         most = max(
             sum(scope.machine is not None for scope in scopes)
-            for _, scopes in yard.provider.looks[before:]
+            for _, scopes in yard.provider.observations[before:]
         )
         assert most <= 20
         states = await yard.phases()

@@ -11,9 +11,9 @@ from hostler.domain.model.calls import Refusal, Refused
 from hostler.domain.model.fleet import Caps, Probe, ProbeKind
 from hostler.domain.model.machine import Offer
 from hostler.domain.model.phases import Phase
-from hostler.domain.model.resource import Condition, Look, Scope
-from hostler.domain.model.snapshot import WishKind
-from hostler.lab.scenes.fake import Yard
+from hostler.domain.model.resource import Condition, Observation, Scope
+from hostler.domain.model.snapshot import RequestKind
+from hostler.lab.scenes.fake import FakeScene
 from hostler.ports.store import Lease
 from hostler.testing.fakes.planner import (
     MAKE_ADDRESS,
@@ -30,11 +30,11 @@ pytestmark = pytest.mark.looptime
 
 READY = Phase.READY
 BUSY = Refused(why=Refusal.BUSY, text="transient state")
-EAGER = Caps(share=1.0, per_hour=1000, per_sweep=1000)
+EAGER = Caps(share=1.0, per_hour=1000, per_reclaim=1000)
 
 
-def sized(size: int, **changes: object) -> Yard:
-    return Yard(replace(FLEET, size=size, caps=EAGER, **changes))
+def sized(size: int, **changes: object) -> FakeScene:
+    return FakeScene(replace(FLEET, size=size, caps=EAGER, **changes))
 
 
 # ---------------------------------------------------------------- the main job
@@ -51,25 +51,25 @@ async def test_fleet_is_reached_and_then_rests() -> None:
         assert yard.calls() == calls
         assert [m.version for m in await yard.machines()] == version
     assert sorted(calls) == sorted([MAKE_ADDRESS, MAKE_SERVER, POWER_ON] * 5)
-    assert len(yard.world.parts) == 10
+    assert len(yard.world.resources) == 10
 
 
 async def test_fleet_scaled_to_nothing_leaves_nothing() -> None:
     yard = sized(3)
     async with yard.running():
         await yard.until([READY] * 3, 60 * S)
-        await yard.wish(WishKind.SCALE, size=0)
+        await yard.request(RequestKind.SCALE, size=0)
         took = await yard.until([], 10 * MIN)
-    assert yard.world.parts == {}
+    assert yard.world.resources == {}
     assert took < 2 * MIN
-    assert await yard.events("part_removed")
+    assert await yard.events("resource_removed")
 
 
 async def test_wish_is_noticed_within_half_a_second() -> None:
     yard = sized(0)
     async with yard.running():
         await yard.pass_by(45 * S)
-        await yard.wish(WishKind.SCALE, size=1)
+        await yard.request(RequestKind.SCALE, size=1)
         took = await yard.until([Phase.STARTING], 10 * S)
     assert took < 1 * S
 
@@ -78,12 +78,12 @@ async def test_fleet_that_grows_and_shrinks_again_at_once_makes_no_more_than_it_
     yard = sized(0)
     yard.rate, yard.burst = 2.0, 2.0
     async with yard.running():
-        await yard.wish(WishKind.SCALE, size=30)
+        await yard.request(RequestKind.SCALE, size=30)
         await yard.until([Phase.STARTING] * 30, 30 * S)
-        await yard.wish(WishKind.SCALE, size=0)
+        await yard.request(RequestKind.SCALE, size=0)
         await yard.until([], 15 * MIN)
     assert len(yard.calls(MAKE_SERVER)) < 5, "machines in flight are called back"
-    assert yard.world.parts == {}
+    assert yard.world.resources == {}
 
 
 # ---------------------------------------------------------------- healing
@@ -103,8 +103,8 @@ async def test_server_that_stops_is_removed_and_replaced(condition: Condition) -
             await yard.pass_by(1 * S)
         await yard.until([READY, READY], 5 * MIN)
     assert len(yard.calls(POWER_ON)) == 3
-    assert server.id not in yard.world.parts
-    assert len(yard.world.parts) == 4
+    assert server.id not in yard.world.resources
+    assert len(yard.world.resources) == 4
 
 
 @pytest.mark.parametrize("condition", [Condition.OFF, Condition.STANDBY])
@@ -117,7 +117,7 @@ async def test_nine_machines_with_seven_that_fall_back_to_stopped_heal(
         await yard.until([READY] * 2, 60 * S)
         good = {server.id for server in yard.world.servers()}
         yard.world.pace = replace(yard.world.pace, boot=timedelta(days=1))
-        await yard.wish(WishKind.SCALE, size=9)
+        await yard.request(RequestKind.SCALE, size=9)
         await yard.until([READY] * 2 + [Phase.STARTING] * 7, 60 * S)
         await yard.pass_by(10 * S)
         bad = [server for server in yard.world.servers() if server.id not in good]
@@ -130,7 +130,7 @@ async def test_nine_machines_with_seven_that_fall_back_to_stopped_heal(
         await yard.pass_by(5 * MIN)
     assert good <= there
     assert not {server.id for server in bad} & there
-    assert len(yard.world.parts) == 18
+    assert len(yard.world.resources) == 18
 
 
 async def test_server_deleted_by_hand_is_replaced_and_its_address_removed() -> None:
@@ -141,7 +141,7 @@ async def test_server_deleted_by_hand_is_replaced_and_its_address_removed() -> N
         yard.world.remove(yard.world.servers()[0].id)
         await yard.pass_by(5 * MIN)
         assert await yard.phases() == [READY]
-    assert len(yard.world.parts) == 2
+    assert len(yard.world.resources) == 2
 
 
 async def test_machine_that_never_becomes_ready_is_replaced_and_backs_off() -> None:
@@ -154,12 +154,12 @@ async def test_machine_that_never_becomes_ready_is_replaced_and_backs_off() -> N
         yard.prober.all_unwilling = False
         await yard.until([READY], 15 * MIN)
         await yard.pass_by(5 * MIN)
-    assert len(yard.world.parts) == 2
+    assert len(yard.world.resources) == 2
 
 
 async def test_machine_whose_address_is_never_known_still_becomes_overdue() -> None:
     yard = sized(1, probe=Probe(kind=ProbeKind.TCP))
-    yard.provider.connection = lambda machine, parts: None  # noqa: ARG005
+    yard.provider.connection = lambda machine, resources: None  # noqa: ARG005
     async with yard.running():
         await yard.pass_by(15 * MIN)
     assert len(yard.calls(MAKE_SERVER)) > 1
@@ -182,11 +182,11 @@ async def test_lost_answer_at_any_call_leaves_one_of_everything_and_then_nothing
         await yard.until([READY], 10 * MIN)
         await yard.pass_by(5 * MIN)
         assert await yard.phases() == [READY]
-        assert len(yard.world.parts) == 2
-        await yard.wish(WishKind.SCALE, size=0)
+        assert len(yard.world.resources) == 2
+        await yard.request(RequestKind.SCALE, size=0)
         await yard.until([], 10 * MIN)
         await yard.pass_by(2 * MIN)
-    assert yard.world.parts == {}
+    assert yard.world.resources == {}
 
 
 @pytest.mark.parametrize("kind", [MAKE_ADDRESS, MAKE_SERVER, POWER_ON, TERMINATE, REMOVE_ADDRESS])
@@ -198,7 +198,7 @@ async def test_busy_part_ends_the_step_and_is_tried_again_after_a_second_and_som
     async with yard.running():
         await yard.until([READY], 60 * S)
         await yard.pass_by(2 * MIN)
-        await yard.wish(WishKind.SCALE, size=0)
+        await yard.request(RequestKind.SCALE, size=0)
         await yard.until([], 5 * MIN)
     times = [at for at, called, _ in yard.world.journal if called == kind]
     assert len(times) == 2
@@ -211,10 +211,10 @@ async def test_pause_of_a_part_that_cannot_be_removed_is_kept_though_others_go()
     async with yard.running():
         await yard.until([READY], 60 * S)
         server = yard.world.servers()[0]
-        for part in list(yard.world.parts.values()):
-            yard.world.parts[part.id] = replace(part, owner=None)
+        for resource in list(yard.world.resources.values()):
+            yard.world.resources[resource.id] = replace(resource, owner=None)
         yard.provider.befall(TERMINATE, *([BUSY] * 8))
-        await yard.wish(WishKind.SCALE, size=0)
+        await yard.request(RequestKind.SCALE, size=0)
         await yard.until([], 5 * MIN)
     times = [at for at, _, aim in yard.world.journal if aim == server.id]
     gaps = [later - earlier for earlier, later in itertools.pairwise(times)]
@@ -223,7 +223,7 @@ async def test_pause_of_a_part_that_cannot_be_removed_is_kept_though_others_go()
 
 
 async def test_cleaning_goes_on_past_a_failing_part_and_tells_all_errors_together() -> None:
-    yard = Yard(replace(FLEET, size=1), addresses=2)
+    yard = FakeScene(replace(FLEET, size=1), addresses=2)
     always = Refused(why=Refusal.INVALID, text="the address is cursed")
     locked = Refused(why=Refusal.BUSY, text="the server is locked")
     yard.provider.befall(POWER_ON, Refused(why=Refusal.INVALID, text="500, then no"))
@@ -232,15 +232,15 @@ async def test_cleaning_goes_on_past_a_failing_part_and_tells_all_errors_togethe
     yard.fleet = replace(yard.fleet, size=1)
     async with yard.running():
         await yard.until([Phase.STOPPING], 2 * MIN)
-        for part in list(yard.world.parts.values()):
-            yard.world.parts[part.id] = replace(part, owner=None)
-        await yard.wish(WishKind.SCALE, size=0)
+        for resource in list(yard.world.resources.values()):
+            yard.world.resources[resource.id] = replace(resource, owner=None)
+        await yard.request(RequestKind.SCALE, size=0)
         errors = set[str]()
         while machines := await yard.machines():
             errors |= {machine.error for machine in machines}
             await yard.pass_by(1 * S)
     assert any("cursed" in error and "locked" in error for error in errors)
-    assert yard.world.parts == {}
+    assert yard.world.resources == {}
 
 
 async def test_cleaning_twice_makes_no_further_call() -> None:
@@ -248,7 +248,7 @@ async def test_cleaning_twice_makes_no_further_call() -> None:
     yard.world.pace = replace(yard.world.pace, lag=20 * S)
     async with yard.running():
         await yard.until([READY] * 2, 3 * MIN)
-        await yard.wish(WishKind.SCALE, size=0)
+        await yard.request(RequestKind.SCALE, size=0)
         await yard.until([], 10 * MIN)
     assert len(yard.calls(TERMINATE)) == 2
     assert len(yard.calls(REMOVE_ADDRESS)) == 2
@@ -264,9 +264,12 @@ async def test_failed_creation_is_rolled_back_and_says_so() -> None:
         while failed.id in {m.id for m in await yard.machines()}:
             await yard.pass_by(1 * S)
     kinds = [k.event.kind for k in await yard.store.events(machine=failed.id)]
-    order = ["rollback_started", "part_removed", "part_removed", "rollback_done"]
+    order = ["rollback_started", "resource_removed", "resource_removed", "rollback_done"]
     assert [kind for kind in kinds if kind in order] == order
-    assert all(p.mark is None or p.mark.machine != failed.id for p in yard.world.parts.values())
+    assert all(
+        p.owner_tag is None or p.owner_tag.machine != failed.id
+        for p in yard.world.resources.values()
+    )
 
 
 async def test_after_out_of_stock_the_next_zone_is_tried_and_the_empty_one_left_alone() -> None:
@@ -278,7 +281,7 @@ async def test_after_out_of_stock_the_next_zone_is_tried_and_the_empty_one_left_
         assert await yard.phases() == [READY] * 2
         assert {m.offer for m in await yard.machines()} == {other}
         assert len(yard.calls(MAKE_SERVER)) == 4, "two were refused, and none tried again"
-    assert {part.zone for part in yard.world.parts.values()} == {other.zone}
+    assert {resource.zone for resource in yard.world.resources.values()} == {other.zone}
 
 
 async def test_fleet_waits_for_stock_and_goes_on_when_there_is_some() -> None:
@@ -289,7 +292,7 @@ async def test_fleet_waits_for_stock_and_goes_on_when_there_is_some() -> None:
         row = (await yard.store.fleets())[0]
         assert row.condition.startswith("waiting for stock")
         assert len(yard.calls(MAKE_SERVER)) <= 7
-        assert yard.world.parts == {}
+        assert yard.world.resources == {}
         yard.provider.out_of_stock.clear()
         await yard.until([READY], 10 * MIN)
 
@@ -297,7 +300,7 @@ async def test_fleet_waits_for_stock_and_goes_on_when_there_is_some() -> None:
 # ---------------------------------------------------------------- nothing healthy is touched
 
 
-async def unharmed(yard: Yard, calls: list[str], servers: set[str]) -> None:
+async def unharmed(yard: FakeScene, calls: list[str], servers: set[str]) -> None:
     assert {server.id for server in yard.world.servers()} == servers
     assert yard.calls() == calls
 
@@ -325,7 +328,7 @@ async def test_dead_zone_touches_nothing_and_others_go_on() -> None:
         yard.provider.dead.add(OFFER.zone)
         await yard.pass_by(20 * MIN)
         await unharmed(yard, calls, servers)
-        await yard.wish(WishKind.SCALE, size=3)
+        await yard.request(RequestKind.SCALE, size=3)
         await yard.until([READY] * 3, 2 * MIN)
         assert {m.offer.zone for m in await yard.machines()} == {OFFER.zone, other.zone}
 
@@ -354,11 +357,11 @@ async def test_clock_that_jumps_touches_nothing_and_wedges_nothing(by: timedelta
         yard.clock.jump(by)
         await yard.pass_by(5 * MIN)
         await unharmed(yard, calls, servers)
-        await yard.wish(WishKind.SCALE, size=4)
+        await yard.request(RequestKind.SCALE, size=4)
         await yard.until([READY] * 4, 3 * MIN)
-        await yard.wish(WishKind.SCALE, size=0)
+        await yard.request(RequestKind.SCALE, size=0)
         await yard.until([], 5 * MIN)
-    assert yard.world.parts == {}
+    assert yard.world.resources == {}
 
 
 @pytest.mark.parametrize("by", [timedelta(days=1), timedelta(days=-1)])
@@ -372,7 +375,7 @@ async def test_clock_that_jumps_while_machines_start_breaks_none_of_them(
         await yard.pass_by(after * S)
         yard.clock.jump(by)
         yard.world.planned = [(at + by, n, what) for at, n, what in yard.world.planned]
-        yard.world.born = {part: at + by for part, at in yard.world.born.items()}
+        yard.world.born = {resource: at + by for resource, at in yard.world.born.items()}
         await yard.until([READY] * 3, 5 * MIN)
     assert len(yard.calls(MAKE_SERVER)) == 3
 
@@ -380,18 +383,18 @@ async def test_clock_that_jumps_while_machines_start_breaks_none_of_them(
 async def test_machine_is_not_overdue_by_a_jump_in_the_middle_of_a_look() -> None:
     yard = sized(1)
     yard.world.pace = replace(yard.world.pace, boot=60 * S)
-    look = yard.provider.look
+    observation = yard.provider.observe
 
-    async def jumping(scopes: tuple[Scope, ...]) -> Look:
-        seen = await look(scopes)
-        if len(yard.provider.looks) == 8:
+    async def jumping(scopes: tuple[Scope, ...]) -> Observation:
+        snapshot = await observation(scopes)
+        if len(yard.provider.observations) == 8:
             yard.clock.jump(timedelta(days=1))
             yard.world.planned = [
                 (at + timedelta(days=1), n, what) for at, n, what in yard.world.planned
             ]
-        return seen
+        return snapshot
 
-    yard.provider.look = jumping
+    yard.provider.observe = jumping
     async with yard.running():
         await yard.until([READY], 5 * MIN)
     assert len(yard.calls(MAKE_SERVER)) == 1
@@ -424,15 +427,15 @@ async def test_lost_store_buys_nothing_and_touches_nothing_until_somebody_adopts
     async with lost.running("b"):
         await yard.pass_by(20 * MIN)
         await unharmed(yard, calls, servers)
-        assert len(await lost.store.suspects()) == 6
-        await lost.wish(WishKind.ADOPT, source=yard.installation)
+        assert len(await lost.store.orphans()) == 6
+        await lost.request(RequestKind.ADOPT, source=yard.installation)
         await lost.until([READY] * 3, 2 * MIN)
         await unharmed(yard, calls, servers)
         await lost.pass_by(2 * MIN)
-        assert await lost.store.suspects() == ()
-        await lost.wish(WishKind.SCALE, size=0)
+        assert await lost.store.orphans() == ()
+        await lost.request(RequestKind.SCALE, size=0)
         await lost.until([], 10 * MIN)
-    assert yard.world.parts == {}
+    assert yard.world.resources == {}
 
 
 # ---------------------------------------------------------------- restarts and replicas
@@ -446,30 +449,30 @@ async def test_engine_that_dies_anywhere_is_continued(after: float) -> None:
     async with yard.running("b"):
         await yard.until([READY] * 2, 5 * MIN)
         await yard.pass_by(5 * MIN)
-        assert len(yard.world.parts) == 4
-        await yard.wish(WishKind.SCALE, size=0)
+        assert len(yard.world.resources) == 4
+        await yard.request(RequestKind.SCALE, size=0)
         await yard.pass_by(after * S)
     async with yard.running("c"):
         await yard.until([], 10 * MIN)
-    assert yard.world.parts == {}
+    assert yard.world.resources == {}
 
 
 async def test_second_replica_waits_and_takes_over_when_the_first_is_gone() -> None:
-    yard = Yard(replace(FLEET, size=2), exclusive=False)
+    yard = FakeScene(replace(FLEET, size=2), exclusive=False)
     async with yard.running("b") as second:
         async with yard.running("a"):
             await yard.until([READY] * 2, 60 * S)
             await yard.pass_by(3 * MIN)
             holders = {lease.holder for lease in await yard.store.leases()}
             assert len(holders) == 1
-        await yard.wish(WishKind.SCALE, size=3)
+        await yard.request(RequestKind.SCALE, size=3)
         await yard.until([READY] * 3, 5 * MIN)
         assert second.leases.tenure("account/main") is not None
-    assert len(yard.world.parts) == 6
+    assert len(yard.world.resources) == 6
 
 
 async def test_take_over_of_an_account_and_its_fleets_takes_one_ttl() -> None:
-    yard = Yard(replace(FLEET, size=1), exclusive=False)
+    yard = FakeScene(replace(FLEET, size=1), exclusive=False)
     async with yard.running("b"):
         await yard.pass_by(20 * S)
     async with yard.running("a") as first:
@@ -493,9 +496,9 @@ async def test_machine_in_the_making_waits_quietly_while_the_world_is_not_ours()
     async with yard.running():
         await yard.until([Phase.STARTING], 10 * S)
         yard.world.add(server(machine_id(500), installation=ABROAD))
-        yard.world.parts |= {}
+        yard.world.resources |= {}
         await yard.pass_by(40 * S)
         version = [m.version for m in await yard.machines()]
         await yard.pass_by(3 * MIN)
         assert [m.version for m in await yard.machines()] == version
-        assert yard.meters.refusals["G8"] == 0
+        assert yard.metrics.refusals["G8"] == 0

@@ -11,7 +11,7 @@ from hostler.domain.model.fleet import Caps
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition
-from hostler.lab.scenes.fake import Yard
+from hostler.lab.scenes.fake import FakeScene
 from hostler.ports.store import Fence
 from hostler.stores.memory import MemoryStore
 from hostler.testing.fakes.planner import MAKE_SERVER
@@ -19,7 +19,7 @@ from hostler.testing.scenes.builders import FLEET, HOME, MIN, S
 
 pytestmark = pytest.mark.looptime
 
-EAGER = Caps(share=1.0, per_hour=1000, per_sweep=1000)
+EAGER = Caps(share=1.0, per_hour=1000, per_reclaim=1000)
 
 
 class Busy(MemoryStore):
@@ -39,7 +39,7 @@ class Busy(MemoryStore):
 
 async def test_replacement_is_made_only_once_the_loss_of_the_other_is_on_record() -> None:
     """Else each turn of such a minute would buy one more."""
-    yard = Yard(replace(FLEET, size=2, caps=EAGER))
+    yard = FakeScene(replace(FLEET, size=2, caps=EAGER))
     yard.store = store = Busy(HOME)
     async with yard.running():
         await yard.until([Phase.READY] * 2, 60 * S)
@@ -60,7 +60,7 @@ async def test_replacement_is_made_only_once_the_loss_of_the_other_is_on_record(
         assert [machine.id for machine in await yard.machines()] == before
         store.busy = False
         async with asyncio.timeout(60):
-            while lost in yard.world.parts:
+            while lost in yard.world.resources:
                 await yard.pass_by(0.1 * S)
         await yard.until([Phase.READY] * 2, 5 * MIN)
     assert len(yard.calls(MAKE_SERVER)) == 3

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from hostler.controllers.host_plan import planned_hosts
-from hostler.controllers.plan import SEE, Plan, calls_to, look_once, plan
+from hostler.controllers.plan import SEE, Plan, calls_to, observe_once, plan
 from hostler.controllers.runtime.settings import Account, Ports, Settings
 from hostler.domain.decide import verdict_of
 from hostler.domain.ids import AccountName
@@ -14,9 +14,9 @@ from hostler.domain.model.calls import Call, Effect, Shows
 from hostler.domain.model.host import HOST, Host, HostCondition, HostGoal
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal, Phase
-from hostler.domain.model.resource import Condition, Part
-from hostler.domain.model.snapshot import WishKind
-from hostler.lab.scenes.fake import Yard
+from hostler.domain.model.resource import Condition, Resource
+from hostler.domain.model.snapshot import RequestKind
+from hostler.lab.scenes.fake import FakeScene
 from hostler.ports.store import Fence
 from hostler.testing.fakes.planner import (
     MAKE_ADDRESS,
@@ -30,8 +30,8 @@ from hostler.testing.scenes.hosts import (
     BOX,
     MINE,
     box,
-    fleet_seen,
-    hosts_seen,
+    fleet_snapshot,
+    hosts_snapshot,
     on_host,
     record,
     tenant,
@@ -40,18 +40,18 @@ from hostler.testing.scenes.hosts import (
 pytestmark = pytest.mark.looptime
 
 
-def given(yard: Yard) -> tuple[Ports, Account]:
+def given(yard: FakeScene) -> tuple[Ports, Account]:
     ports = Ports(
         store=yard.store,
         clock=yard.clock,
         prober=yard.prober,
-        meters=yard.meters,
+        metrics=yard.metrics,
         fresh=yard.fresh,
     )
     return ports, Account(name=AccountName("main"), provider=yard.provider, fleets=(yard.fleet,))
 
 
-async def planned(yard: Yard) -> Plan:
+async def planned(yard: FakeScene) -> Plan:
     ports, account = given(yard)
     return await plan(ports, account, yard.fleet, Settings())
 
@@ -61,7 +61,7 @@ def kinds(found: Plan) -> list[str]:
 
 
 async def test_plan_of_a_new_fleet_names_the_calls_that_are_made() -> None:
-    yard = Yard(replace(FLEET, size=2))
+    yard = FakeScene(replace(FLEET, size=2))
     found = await planned(yard)
     assert kinds(found) == [MAKE_ADDRESS, MAKE_SERVER, POWER_ON] * 2
     assert [machine.machine for machine in found.machines] == [None, None]
@@ -76,7 +76,7 @@ async def test_plan_of_a_new_fleet_names_the_calls_that_are_made() -> None:
 
 
 async def test_plan_at_rest_is_empty() -> None:
-    yard = Yard(replace(FLEET, size=2))
+    yard = FakeScene(replace(FLEET, size=2))
     async with yard.running():
         await yard.until([Phase.READY] * 2, 60 * S)
         await yard.pass_by(1 * MIN)
@@ -86,21 +86,21 @@ async def test_plan_at_rest_is_empty() -> None:
 
 
 async def test_plan_of_an_end_names_the_removal_and_writes_nothing() -> None:
-    yard = Yard(replace(FLEET, size=1))
+    yard = FakeScene(replace(FLEET, size=1))
     async with yard.running():
         await yard.until([Phase.READY], 60 * S)
     entry = (await yard.machines())[0]
-    await yard.wish(WishKind.END, machine=entry.id)
+    await yard.request(RequestKind.DELETE, machine=entry.id)
     events = len(await yard.store.events())
     found = await planned(yard)
     assert kinds(found) == [MAKE_ADDRESS, MAKE_SERVER, POWER_ON], "its replacement"
     assert "draining" in [m.phase for m in found.machines]
     assert len(await yard.store.events()) == events
-    assert len(await yard.store.wishes()) == 1
+    assert len(await yard.store.requests()) == 1
 
 
 async def test_plan_of_a_stopping_machine_goes_to_its_end() -> None:
-    yard = Yard(replace(FLEET, size=1))
+    yard = FakeScene(replace(FLEET, size=1))
     yard.world.pace = replace(yard.world.pace, removal=5 * MIN)
     async with yard.running():
         await yard.until([Phase.READY], 60 * S)
@@ -112,31 +112,31 @@ async def test_plan_of_a_stopping_machine_goes_to_its_end() -> None:
         (),
         Fence(lease=lease.name, epoch=lease.epoch),
     )
-    for part in list(yard.world.parts.values()):
-        yard.world.parts[part.id] = replace(part, owner=None)
+    for resource in list(yard.world.resources.values()):
+        yard.world.resources[resource.id] = replace(resource, owner=None)
     found = await planned(yard)
     mine = next(machine for machine in found.machines if machine.machine == stored.id)
     assert [call.kind for call in mine.calls] == [REMOVE_ADDRESS, TERMINATE]
 
 
 async def test_explanation_says_what_happens_next_and_it_does() -> None:
-    yard = Yard(replace(FLEET, size=1))
+    yard = FakeScene(replace(FLEET, size=1))
     async with yard.running():
         await yard.until([Phase.READY], 60 * S)
         await yard.pass_by(2 * MIN)
     yard.world.become(yard.world.servers()[0].id, Condition.OFF)
     ports, account = given(yard)
-    seen = await look_once(ports, account, yard.fleet, Settings())
-    explained = verdict_of(seen.machines[0], seen, yard.provider)
+    snapshot = await observe_once(ports, account, yard.fleet, Settings())
+    explained = verdict_of(snapshot.machines[0], snapshot, yard.provider)
     assert explained is not None
-    assert explained.verdict.next.step == "look"
+    assert explained.verdict.next.kind == "observe"
     assert "stopped" in explained.verdict.next.detail
     assert explained.verdict.next.at is not None
     async with yard.running():
-        looks = len(yard.provider.looks)
+        observations = len(yard.provider.observations)
         await yard.pass_by(30 * S)
-        assert len(yard.provider.looks) > looks
-        events = await yard.store.events(machine=seen.machines[0].id)
+        assert len(yard.provider.observations) > observations
+        events = await yard.store.events(machine=snapshot.machines[0].id)
     reasons = [kept.event.reason for kept in events if kept.event.kind == "moved"]
     assert "stopped" in reasons
 
@@ -148,28 +148,28 @@ class Marks:
         self,
         goal: Goal,
         machine: Machine,
-        parts: tuple[Part, ...],
+        resources: tuple[Resource, ...],
         now: datetime,  # noqa: ARG002 - nothing here waits for a time
     ) -> tuple[Call, ...]:
         assert goal is Goal.ABSENT
-        if not parts:
+        if not resources:
             return ()
-        part = parts[0]
-        mark = Call(
+        resource = resources[0]
+        owner_tag = Call(
             kind="mark",
-            slot=part.slot,
-            zone=part.zone,
+            slot=resource.slot,
+            zone=resource.zone,
             effect=Effect.DESTROY,
-            target=part.id,
+            target=resource.id,
             once=True,
-            shows=Shows.MARK,
+            shows=Shows.OWNER_TAG,
             aim="releasing",
             args=(("machine", machine.id),),
         )
-        if part.note("stage") != "releasing":
-            return (mark,)
-        wipe = replace(mark, kind="wipe", shows=Shows.WIPE)
-        return (wipe,) if part.status == "up" else ()
+        if resource.note("stage") != "releasing":
+            return (owner_tag,)
+        wipe = replace(owner_tag, kind="wipe", shows=Shows.WIPE)
+        return (wipe,) if resource.status == "up" else ()
 
 
 @pytest.mark.parametrize(
@@ -184,18 +184,18 @@ def test_plan_of_a_host_whose_status_may_change_waits_for_the_answer(
     condition: Condition, kinds: list[str], waits: str
 ) -> None:
     """The answer to its mark may show it ready: then it is wiped in the same step."""
-    machine, part = on_host(Phase.STOPPING), tenant("claimed", condition)
-    seen = fleet_seen((machine,), (part, box("claimed", condition)))
-    calls, told = calls_to(machine, Goal.ABSENT, (part,), seen, Marks())
+    machine, resource = on_host(Phase.STOPPING), tenant("claimed", condition)
+    snapshot = fleet_snapshot((machine,), (resource, box("claimed", condition)))
+    calls, told = calls_to(machine, Goal.ABSENT, (resource,), snapshot, Marks())
     assert ([call.kind for call in calls], told) == (kinds, waits)
 
 
 def test_plan_of_a_host_in_quarantine_says_until_when_and_why() -> None:
     until = BEGIN + timedelta(days=1)
     why = "its wipe ended in error: strike 4"
-    host = record(goal=HostGoal.WIPED, quarantined_until=until, strikes=4, reason=why)
+    host = record(goal=HostGoal.CLEAN, quarantined_until=until, strikes=4, reason=why)
     host = replace(host, condition=HostCondition.QUARANTINED)
-    (found,) = planned_hosts(hosts_seen(host, box("quarantined")), Still())
+    (found,) = planned_hosts(hosts_snapshot(host, box("quarantined")), Still())
     assert found.waits == (
         f"the end of its quarantine at {until:%Y-%m-%d %H:%M} UTC ({why}); then it is wiped again"
     )
@@ -204,8 +204,10 @@ def test_plan_of_a_host_in_quarantine_says_until_when_and_why() -> None:
 class Still:
     """Ways of a host that needs nothing."""
 
-    def host_calls(self, goal: HostGoal, host: Host, part: Part, now: datetime) -> tuple[Call, ...]:
-        assert (goal, host.id, part.id) == (HostGoal.WIPED, BOX, BOX)
+    def host_calls(
+        self, goal: HostGoal, host: Host, resource: Resource, now: datetime
+    ) -> tuple[Call, ...]:
+        assert (goal, host.id, resource.id) == (HostGoal.CLEAN, BOX, BOX)
         return () if host.quarantined(now) else (_WIPE,)
 
 
@@ -214,14 +216,16 @@ _WIPE = Call(kind="wipe", slot=HOST, zone=OFFER.zone, effect=Effect.DESTROY)
 
 def test_plan_of_a_host_names_each_call_once() -> None:
     """What its answer changes nobody knows before: the same call again is no plan."""
-    host = record(goal=HostGoal.WIPED, condition=HostCondition.DIRTY)
-    (found,) = planned_hosts(hosts_seen(host, box("wiping")), Still())
+    host = record(goal=HostGoal.CLEAN, condition=HostCondition.DIRTY)
+    (found,) = planned_hosts(hosts_snapshot(host, box("wiping")), Still())
     assert (found.calls, found.waits) == ((_WIPE,), SEE)
 
 
 def test_plan_tells_of_a_tie_that_is_to_be_loosened() -> None:
     """Its machine is gone, and a person took the host: nothing else is done with it."""
-    seen = hosts_seen(record(), box("other"), ties={BOX: MINE}, past=(on_host(Phase.GONE),))
-    (found,) = planned_hosts(seen, Still())
+    snapshot = hosts_snapshot(
+        record(), box("other"), bindings={BOX: MINE}, past=(on_host(Phase.DELETED),)
+    )
+    (found,) = planned_hosts(snapshot, Still())
     assert (found.host, found.calls) == (BOX, ())
     assert found.waits == f"its tie to {MINE}, which is gone, to be loosened"

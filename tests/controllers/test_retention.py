@@ -10,11 +10,11 @@ from structlog.testing import capture_logs
 from hostler.controllers import retention
 from hostler.controllers.runtime.settings import Settings
 from hostler.domain.errors import StoreBusy, StoreError, StoreLost
-from hostler.domain.ids import Epoch, TurnId
+from hostler.domain.ids import CycleId, Epoch
 from hostler.domain.model.commands import Event
 from hostler.domain.model.phases import Phase
-from hostler.domain.model.snapshot import WishKind
-from hostler.lab.scenes.fake import Yard
+from hostler.domain.model.snapshot import RequestKind
+from hostler.lab.scenes.fake import FakeScene
 from hostler.ports.store import Fence
 from hostler.stores.memory import MemoryStore
 from hostler.testing.scenes.builders import FLEET, MIN, WEB
@@ -30,7 +30,7 @@ FENCE = Fence(lease="account/main", epoch=Epoch(99))
 class Asked(MemoryStore):
     """Notes when it was asked to forget, and fails then if it is told to."""
 
-    def __init__(self, yard: Yard) -> None:
+    def __init__(self, yard: FakeScene) -> None:
         super().__init__(yard.installation, exclusive=yard.exclusive)
         self._clock = yard.clock
         self.asked = list[datetime]()
@@ -45,16 +45,16 @@ class Asked(MemoryStore):
         return self.went[-1]
 
 
-def a_yard(size: int = 1, *, exclusive: bool = True) -> tuple[Yard, Asked]:
-    yard = Yard(replace(FLEET, size=size), settings=SETTINGS, exclusive=exclusive)
+def a_yard(size: int = 1, *, exclusive: bool = True) -> tuple[FakeScene, Asked]:
+    yard = FakeScene(replace(FLEET, size=size), settings=SETTINGS, exclusive=exclusive)
     store = yard.store = Asked(yard)
     return yard, store
 
 
-async def tell(yard: Yard, count: int) -> None:
+async def tell(yard: FakeScene, count: int) -> None:
     """Write events that are about to be old."""
     row = (await yard.store.fleets())[0]
-    old = Event(kind="old", at=yard.clock.now(), fleet=WEB, turn=TurnId("t"))
+    old = Event(kind="old", at=yard.clock.now(), fleet=WEB, cycle=CycleId("t"))
     await yard.store.save_fleet(row, (), (old,) * count, FENCE)
 
 
@@ -62,7 +62,7 @@ async def test_what_is_older_than_a_day_is_forgotten_and_the_living_are_not() ->
     yard, store = a_yard(2)
     async with yard.running():
         await yard.until([READY] * 2, 10 * MIN)
-        await yard.wish(WishKind.SCALE, size=1)
+        await yard.request(RequestKind.SCALE, size=1)
         await yard.until([READY], 2 * HOUR)
         made = tuple(k.event.machine for k in await yard.events("made") if k.event.machine)
         (machine,) = await yard.machines()
@@ -157,7 +157,7 @@ async def test_busy_store_is_asked_again_an_hour_later() -> None:
 
 async def test_lost_store_ends_the_engine() -> None:
     yard, store = a_yard(0)
-    store.fails.append(StoreLost("gone"))
+    store.fails.append(StoreLost("deleted"))
     with pytest.RaisesGroup(StoreLost, flatten_subgroups=True):
         async with yard.running():
             await yard.pass_by(2 * HOUR)

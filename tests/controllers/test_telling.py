@@ -8,52 +8,52 @@ import structlog
 from structlog.testing import capture_logs
 
 from hostler.controllers.cycle import gravity
-from hostler.domain.ids import TurnId
+from hostler.domain.ids import CycleId
 from hostler.domain.model.commands import Event
 from hostler.domain.model.fleet import WELL
 from hostler.domain.model.phases import Phase
-from hostler.domain.model.resource import Look, Scope
-from hostler.lab.scenes.fake import Yard
+from hostler.domain.model.resource import Observation, Scope
+from hostler.lab.scenes.fake import FakeScene
 from hostler.testing.scenes.builders import BEGIN, FLEET, MIN, S
 
 pytestmark = pytest.mark.looptime
 
 
-def blind() -> Yard:
+def unknown_since() -> FakeScene:
     """Return a yard of one machine, whose listings show nothing whole until that is deleted."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(20))
-    yard = Yard(replace(FLEET, size=1))
-    look = yard.provider.look
+    yard = FakeScene(replace(FLEET, size=1))
+    observation = yard.provider.observe
 
-    async def failing(scopes: tuple[Scope, ...]) -> Look:
-        seen = await look(scopes)
-        hidden = (replace(one, complete=False, error="503") for one in seen.looked)
-        return replace(seen, looked=tuple(hidden))
+    async def failing(scopes: tuple[Scope, ...]) -> Observation:
+        snapshot = await observation(scopes)
+        hidden = (replace(one, complete=False, error="503") for one in snapshot.observed)
+        return replace(snapshot, observed=tuple(hidden))
 
-    yard.provider.look = failing
+    yard.provider.observe = failing
     return yard
 
 
 async def test_a_listing_that_goes_on_failing_is_warned_of_once_until_it_is_whole() -> None:
-    yard = blind()
+    yard = unknown_since()
     with capture_logs() as logs:
         async with yard.running():
             await yard.pass_by(10 * MIN)
             failed = [line for line in logs if line["event"] == "look incomplete"]
-            del yard.provider.look
+            del yard.provider.observe
             await yard.until([Phase.READY], 5 * MIN)
     warned = [line["kind"] for line in failed if line["log_level"] == "warning"]
     assert sorted(warned) == ["address", "server"]
-    again = [line["kind"] for line in logs if line["event"] == "look complete again"]
-    assert sorted(again) == ["address", "server"]
+    retry_at = [line["kind"] for line in logs if line["event"] == "look complete again"]
+    assert sorted(retry_at) == ["address", "server"]
 
 
 async def test_what_blocks_a_fleet_is_a_warning_and_its_end_is_none() -> None:
-    yard = blind()
+    yard = unknown_since()
     with capture_logs() as logs:
         async with yard.running():
             await yard.pass_by(1 * MIN)
-            del yard.provider.look
+            del yard.provider.observe
             await yard.until([Phase.READY], 5 * MIN)
             await yard.pass_by(30 * S)
     said = [(line["log_level"], line["reason"]) for line in logs if line["event"] == "condition"]
@@ -76,5 +76,5 @@ async def test_what_blocks_a_fleet_is_a_warning_and_its_end_is_none() -> None:
 async def test_what_somebody_has_to_do_is_a_warning_and_an_alarm_is_an_error(
     kind: str, reason: str, level: int
 ) -> None:
-    event = Event(kind=kind, at=BEGIN, fleet=FLEET.name, turn=TurnId("t"), reason=reason)
+    event = Event(kind=kind, at=BEGIN, fleet=FLEET.name, cycle=CycleId("t"), reason=reason)
     assert gravity(event) == level

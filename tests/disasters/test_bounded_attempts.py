@@ -58,7 +58,7 @@ def test_after_an_outage_of_an_hour_a_fleet_of_macs_is_soon_ready() -> None:
         s.stand.world.script(Rule(fault="rate_limited_429", route="mac.update", count=ALWAYS))
         hostler = s.hostler(fleet)
         await s.stand.clock.sleep(timedelta(hours=1))
-        s.stand.world.clear_weather()
+        s.stand.world.clear_fault_rates()
         await s.ready(hostler, 2, within=timedelta(minutes=30))
 
     play_macs(scene, 2)

@@ -5,13 +5,13 @@ from datetime import timedelta
 
 import pytest
 
-from hostler.domain.ids import PartId
+from hostler.domain.ids import ResourceId
 from hostler.domain.model.fleet import Timers
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Slot
-from hostler.lab.scenes.servers import ALL_PARTS, FLEET, Hostler, Stand, play
-from hostler.ports.http import Request, Response
+from hostler.lab.scenes.servers import ALL_RESOURCES, FLEET, Hostler, Stand, play
+from hostler.ports.http import HttpRequest, Response
 from hostler.simulators.scaleway.faults.rates import Rule
 
 MINUTE = timedelta(minutes=1)
@@ -47,7 +47,7 @@ def test_one_failure_at_each_call_makes_nothing_double(route: str, nth: int, har
 
     async def scene(stand: Stand) -> None:
         stand.world.script(Rule(fault=harm, route=route, after=nth))
-        hostler = stand.hostler(template=ALL_PARTS)
+        hostler = stand.hostler(template=ALL_RESOURCES)
         await hostler.rests(1, 15 * MINUTE)
         assert stand.world.faults.get(harm) == 1 or (route, harm) in WITHOUT_A_BODY
         assert len(stand.world.leaks()) == PARTS
@@ -64,10 +64,10 @@ def test_a_failure_that_lasts_is_rolled_back_whole(route: str, harm: str) -> Non
     async def scene(stand: Stand) -> None:
         stand.world.script(Rule(fault=harm, route=route, count=100_000))
         patient = replace(FLEET, timers=Timers(start=2 * MINUTE))
-        hostler = stand.hostler(patient, template=ALL_PARTS)
+        hostler = stand.hostler(patient, template=ALL_RESOURCES)
         first = await _first(hostler)
         await hostler.scale(1)
-        while (await hostler.machine(first.id)).phase is not Phase.GONE:
+        while (await hostler.machine(first.id)).phase is not Phase.DELETED:
             await stand.clock.sleep(timedelta(seconds=5))
             assert stand.clock.boot() < 3600
         kinds = [
@@ -88,14 +88,14 @@ def test_power_on_answers_500_and_everything_goes() -> None:
         hostler = stand.hostler(replace(FLEET, timers=Timers(start=2 * MINUTE)))
         first = await _first(hostler)
         known = await _bound_when_switched_on(hostler, first)
-        assert known == [PartId(stand.servers()[0].id)]
+        assert known == [ResourceId(stand.servers()[0].id)]
         assert {leak.kind for leak in stand.world.leaks()} == {"server", "address", "volume"}
-        while (await hostler.machine(first.id)).phase is not Phase.GONE:
+        while (await hostler.machine(first.id)).phase is not Phase.DELETED:
             await stand.clock.sleep(timedelta(seconds=5))
         removed = [
             kept.event.reason
             for kept in await hostler.events()
-            if kept.event.kind == "part_removed" and kept.event.machine == first.id
+            if kept.event.kind == "resource_removed" and kept.event.machine == first.id
         ]
         assert {"ip.delete", "volume.delete"} <= set(removed)
         await hostler.leaves_nothing(15 * MINUTE)
@@ -133,7 +133,7 @@ def test_a_part_that_one_deletion_does_not_find_is_not_gone_for_empty_lists(rout
         while not stand.world.faults.get("not_found_flicker"):
             await stand.clock.sleep(timedelta(milliseconds=100))
         stand.world.script(Rule(fault="empty_list", spell=180.0))
-        while (await hostler.machine(machine.id)).phase is not Phase.GONE:
+        while (await hostler.machine(machine.id)).phase is not Phase.DELETED:
             await stand.clock.sleep(timedelta(milliseconds=100))
             assert stand.clock.boot() < 3600
         assert stand.world.faults.get("empty_list")
@@ -151,7 +151,7 @@ def test_cleaning_twice_makes_no_further_call() -> None:
         await hostler.leaves_nothing(10 * MINUTE)
         ends = {
             kind: n
-            for (kind, _), n in stand.meters.calls.items()
+            for (kind, _), n in stand.metrics.calls.items()
             if "delete" in kind or "terminate" in kind
         }
         assert ends == {"ip.delete": 1, "server.terminate": 1, "volume.delete": 1}
@@ -159,11 +159,11 @@ def test_cleaning_twice_makes_no_further_call() -> None:
     play(scene)
 
 
-async def _bound_when_switched_on(hostler: Hostler, machine: Machine) -> list[PartId | None]:
+async def _bound_when_switched_on(hostler: Hostler, machine: Machine) -> list[ResourceId | None]:
     """Return which server the stored record held at the moment when power-on was sent."""
-    known, send = list[PartId | None](), hostler.wire.send
+    known, send = list[ResourceId | None](), hostler.wire.send
 
-    async def watched(request: Request, deadline: timedelta) -> Response:
+    async def watched(request: HttpRequest, deadline: timedelta) -> Response:
         if request.path.endswith("/action") and not known:
             stored = await hostler.machine(machine.id)
             known.append(stored.bound(Slot("server")))

@@ -8,7 +8,7 @@ import pytest
 from hostler.domain.ids import InstallationId
 from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.machine import Offer
-from hostler.domain.model.snapshot import WishKind
+from hostler.domain.model.snapshot import RequestKind
 from hostler.lab.scenes.servers import FLEET, Hostler, Stand, play
 from hostler.simulators.scaleway.faults.rates import Rule
 from hostler.stores.memory import MemoryStore
@@ -105,7 +105,7 @@ def test_two_stores_with_one_configuration_do_not_fight() -> None:
         assert await second.machines() == ()
         assert "adopt" in (await second.row()).condition
         assert await first.ready() == 5
-        assert {s.cls for s in await second.store.suspects()} == {"foreign"}
+        assert {s.cls for s in await second.store.orphans()} == {"foreign"}
 
     play(scene)
 
@@ -140,7 +140,7 @@ def test_a_store_deleted_under_a_fleet_neither_buys_again_nor_sweeps() -> None:
         await stand.clock.sleep(60 * MINUTE)
         assert [s.id for s in stand.servers()] == servers
         assert changes(stand) == before
-        await second.wish(WishKind.ADOPT, installation=lost)
+        await second.request(RequestKind.ADOPT, installation=lost)
         await second.rests(5, 10 * MINUTE)
         assert [s.id for s in stand.servers()] == servers
         await second.leaves_nothing(10 * MINUTE)
@@ -159,14 +159,14 @@ def test_strays_of_ours_are_swept_only_when_told_to() -> None:
         restored = stand.hostler(replace(FLEET, size=0), MemoryStore(InstallationId("i-same")))
         await stand.clock.sleep(60 * MINUTE)
         assert len(stand.servers()) == 2
-        suspects = await restored.store.suspects()
-        assert {s.kind for s in suspects} == {"server", "address", "volume"}
-        assert all("report only" in s.blocked for s in suspects)
+        orphans = await restored.store.orphans()
+        assert {s.kind for s in orphans} == {"server", "address", "volume"}
+        assert all("report only" in s.blocked for s in orphans)
         await restored.stop()
         stand.hostler(replace(FLEET, size=0, reclaim=True), restored.store)
         await stand.clock.sleep(60 * MINUTE)
         assert stand.world.leaks() == ()
-        assert await restored.store.suspects() == ()
+        assert await restored.store.orphans() == ()
 
     play(scene)
 
@@ -190,6 +190,6 @@ def test_after_a_stock_out_the_next_offer_is_tried() -> None:
             conditions.add((await hostler.row()).condition.split(" until")[0])
             await stand.clock.sleep(timedelta(seconds=1))
         assert "waiting for stock" in conditions
-        assert not any("broken" in kept.event.detail for kept in await hostler.events())
+        assert not any("failed" in kept.event.detail for kept in await hostler.events())
 
     play(scene)

@@ -54,7 +54,7 @@ def test_a_tenant_whose_host_gets_another_name_stays_and_tells() -> None:
         s.rename(s.ids[0], str(THEIRS))
         await s.stand.clock.sleep(5 * MINUTE)
         assert len(await alarms(hostler)) == 2, "once for each time"
-        assert s.stand.meters.alarms == {(FLEET.name, "host_taken"): 2}
+        assert s.stand.metrics.alarms == {(FLEET.name, "host_taken"): 2}
 
     play_macs(scene)
 
@@ -70,13 +70,13 @@ def test_a_double_is_left_alone_also_when_the_machine_of_its_claim_is_forgotten(
         (machine,) = await hostler.machines()
         await hostler.scale(0)
         await s.stand.clock.sleep(30 * MINUTE)
-        (suspect,) = await hostler.store.suspects()
-        assert (stage(s.mac()), suspect.cls) == ("pending", "double")
+        (orphan,) = await hostler.store.orphans()
+        assert (stage(s.mac()), orphan.cls) == ("pending", "double")
         asked = len(changes(s.stand))
         await s.stand.clock.sleep(timedelta(hours=6))
         assert await hostler.store.machine(machine.id) is None, "it was forgotten"
-        (suspect,) = await hostler.store.suspects()
-        assert suspect.cls == "double"
+        (orphan,) = await hostler.store.orphans()
+        assert orphan.cls == "double"
         assert len(changes(s.stand)) == asked, "nothing was done to whoever uses it"
         s.rename(s.ids[0], f"{POOL}1")
         await hostler.scale(1)
@@ -130,8 +130,8 @@ def test_a_mark_of_use_that_lands_on_the_host_of_another_installation_takes_noth
         installs = s.mac().installs
         await lands(s, late)
         await s.stand.clock.sleep(timedelta(hours=6))
-        (suspect,) = await hostler.store.suspects()
-        assert (suspect.cls, suspect.machine) == ("double", MachineId(late.split(".")[4]))
+        (orphan,) = await hostler.store.orphans()
+        assert (orphan.cls, orphan.machine) == ("double", MachineId(late.split(".")[4]))
         assert await hostler.store.machine(MachineId(late.split(".")[4])) is None, "forgotten"
         assert (s.mac().name, s.mac().installs) == (late, installs), "nothing is done to it"
         assert (await theirs.machine(machine.id)).phase is Phase.READY
@@ -146,8 +146,8 @@ def test_a_mark_of_use_that_lands_on_a_free_host_is_told_and_nobody_gets_the_hos
         hostler, late = await gave_up_early(s)
         await lands(s, late)
         await s.stand.clock.sleep(30 * MINUTE)
-        (suspect,) = await hostler.store.suspects()
-        assert suspect.cls == "double"
+        (orphan,) = await hostler.store.orphans()
+        assert orphan.cls == "double"
         installs = s.mac().installs
         await hostler.scale(1)
         await s.stand.clock.sleep(30 * MINUTE)
@@ -171,7 +171,7 @@ def test_a_mark_of_use_that_lands_on_the_host_of_our_next_machine_is_put_right()
         assert (s.mac().name, s.mac().installs) == (name, installs)
         assert [m.id for m in await hostler.machines()] == [machine.id]
         assert await hostler.ready() == 1
-        assert await hostler.store.suspects() == ()
+        assert await hostler.store.orphans() == ()
 
     play_macs(scene)
 
@@ -217,7 +217,7 @@ def test_a_mark_of_use_that_lands_just_after_the_host_was_put_back_is_told() -> 
         installs = s.mac().installs
         s.stand.world.console.rename(s.mac().id, late)
         await s.stand.clock.sleep(2 * timedelta(hours=1))
-        (suspect,) = await hostler.store.suspects()
-        assert (suspect.cls, s.mac().name, s.mac().installs) == ("double", late, installs)
+        (orphan,) = await hostler.store.orphans()
+        assert (orphan.cls, s.mac().name, s.mac().installs) == ("double", late, installs)
 
     play_macs(scene)

@@ -10,7 +10,7 @@ from hostler.domain.ids import MachineId
 from hostler.domain.model.fleet import Fleet, Probe, ProbeKind
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
-from hostler.domain.model.snapshot import Wish, WishKind
+from hostler.domain.model.snapshot import Request, RequestKind
 from hostler.lab.scenes.mac_ssh import WorldPreparer
 from hostler.lab.scenes.macs import FLEET, MINUTE, Crash, MacStand, changes, play_macs
 from hostler.lab.scenes.servers import Hostler
@@ -52,15 +52,15 @@ class Scene:
 
     async def end(self, machine: MachineId, *, now: bool = False) -> None:
         """Wish the end of a machine."""
-        await self.wish(WishKind.END, machine, now=now)
+        await self.request(RequestKind.DELETE, machine, now=now)
 
-    async def wish(self, kind: WishKind, machine: MachineId, *, now: bool = False) -> None:
+    async def request(self, kind: RequestKind, machine: MachineId, *, now: bool = False) -> None:
         """Wish something of a machine."""
-        wish = Wish(
+        request = Request(
             number=0, kind=kind, fleet=FLEET.name, at=self.now(), actor="ann", machine=machine,
             now=now,
         )  # fmt: skip
-        await self.hostler.store.wish(wish)
+        await self.hostler.store.request(request)
 
     async def restart(self, fleet: Fleet) -> None:
         """Let another engine go on with another fleet file."""
@@ -73,7 +73,7 @@ class Scene:
         begun = self.now()
 
         async def gone() -> bool:
-            return (await self.hostler.machine(machine)).phase is Phase.GONE
+            return (await self.hostler.machine(machine)).phase is Phase.DELETED
 
         await self.s.until(gone, within)
         return self.now() - begun
@@ -181,12 +181,12 @@ def test_a_host_that_gives_no_answer_is_waited_for_like_a_busy_one(how: str) -> 
     play(scene, fleet(drain=30 * MINUTE))
 
 
-@pytest.mark.parametrize("kind", [WishKind.END, WishKind.RETIRE])
-def test_an_end_at_once_asks_nobody(kind: WishKind) -> None:
+@pytest.mark.parametrize("kind", [RequestKind.DELETE, RequestKind.RETIRE])
+def test_an_end_at_once_asks_nobody(kind: RequestKind) -> None:
     async def scene(x: Scene) -> None:
         (machine,) = await x.ready()
         x.statuses[machine.id] = 0
-        await x.wish(kind, machine.id, now=True)
+        await x.request(kind, machine.id, now=True)
         await x.until_gone(machine.id, HOUR)
         assert x.preparer.fake.questions == []
 
@@ -214,7 +214,7 @@ def test_a_retired_machine_is_waited_for_too() -> None:
         (machine,) = await x.ready()
         x.statuses[machine.id] = 0
         asked = changes(x.s.stand)
-        await x.wish(WishKind.RETIRE, machine.id)
+        await x.request(RequestKind.RETIRE, machine.id)
         await x.sleep(20 * MINUTE)
         assert changes(x.s.stand) == asked
         x.statuses[machine.id] = 1
@@ -232,7 +232,7 @@ def test_a_machine_that_is_to_rest_is_waited_for_and_called_back_where_it_is_wan
         asked = changes(x.s.stand)
 
         async def to_rest() -> None:
-            await x.hostler.wish(WishKind.REST, machine=machine.id)
+            await x.hostler.request(RequestKind.STANDBY, machine=machine.id)
             await x.hostler.scale(0)
 
         await to_rest()
@@ -247,7 +247,7 @@ def test_a_machine_that_is_to_rest_is_waited_for_and_called_back_where_it_is_wan
         x.statuses[machine.id] = 1
 
         async def rests() -> bool:
-            return await x.phase(machine.id) is Phase.RESTING
+            return await x.phase(machine.id) is Phase.STANDBY
 
         await x.s.until(rests, HOUR)
         assert (await x.hostler.machine(machine.id)).fact("drain") is None
@@ -369,7 +369,7 @@ def test_a_machine_that_broke_is_asked_before_it_is_cleaned_away(*, answers: boo
         mac.status = MacStatus.ERROR
         installs = mac.installs
         await x.sleep(25 * MINUTE)
-        assert (await x.phase(machine.id), mac.installs) == (Phase.BROKEN, installs)
+        assert (await x.phase(machine.id), mac.installs) == (Phase.FAILED, installs)
         await x.sleep(6 * MINUTE)
         await x.until_gone(machine.id)
 

@@ -108,7 +108,7 @@ def test_two_replicas_claim_one_host_once() -> None:
         s.truth.hostlers.remove(first)
         await s.ready(second, 1)
         (machine,) = await second.machines()
-        assert await store.ties() == ((machine.host, machine.id),)
+        assert await store.bindings() == ((machine.host, machine.id),)
         await second.scale(0)
         await s.all_free(second)
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from hostler.domain.hosts.allocation import CLAIMED_TWICE
 from hostler.domain.ids import InstallationId
-from hostler.domain.model.snapshot import SuspectClass, WishKind
+from hostler.domain.model.snapshot import OrphanClass, RequestKind
 from hostler.lab.scenes.macs import MINUTE, MacStand, play_macs, stage
 from hostler.lab.scenes.servers import Hostler
 
@@ -41,9 +41,9 @@ def test_a_host_that_a_lost_store_wiped_is_in_the_ledger_and_is_not_touched() ->
     async def scene(s: MacStand) -> None:
         heir, lost = await left_in_a_wipe(s)
         await s.stand.clock.sleep(60 * MINUTE)
-        (suspect,) = await heir.store.suspects()
-        assert (suspect.cls, suspect.installation) == (SuspectClass.FOREIGN, lost)
-        assert suspect.price > 0
+        (orphan,) = await heir.store.orphans()
+        assert (orphan.cls, orphan.installation) == (OrphanClass.FOREIGN, lost)
+        assert orphan.price > 0
         assert stage(s.mac()) == "wiping"
         assert await heir.machines() == ()
 
@@ -55,10 +55,10 @@ def test_a_host_that_a_lost_store_wiped_is_adopted_wiped_anew_and_used() -> None
         heir, lost = await left_in_a_wipe(s)
         await s.stand.clock.sleep(30 * MINUTE)
         installs = s.mac().installs
-        await heir.wish(WishKind.ADOPT, installation=lost)
+        await heir.request(RequestKind.ADOPT, installation=lost)
         await s.ready(heir, 1, timedelta(hours=2))
         assert s.mac().installs > installs, "no wipe of a lost store is proved"
-        assert await heir.store.suspects() == ()
+        assert await heir.store.orphans() == ()
 
     play_macs(scene)
 
@@ -81,8 +81,8 @@ def test_a_backup_that_is_put_back_does_not_give_away_a_host_that_is_in_use_by_n
         second = s.hostler(store=backup)
         await s.stand.clock.sleep(60 * MINUTE)
         assert (s.mac().name, s.mac().installs) == (name, installs)
-        (suspect,) = await second.store.suspects()
-        assert suspect.cls is SuspectClass.STRAY
+        (orphan,) = await second.store.orphans()
+        assert orphan.cls is OrphanClass.UNRECORDED
 
     play_macs(scene)
 
@@ -103,13 +103,13 @@ def test_a_backup_whose_machine_has_passed_its_host_on_leaves_the_next_tenant_al
         await s.stand.clock.sleep(60 * MINUTE)
         (machine,) = await second.machines()
         assert machine.fact(CLAIMED_TWICE) is not None
-        (suspect,) = await second.store.suspects()
-        assert suspect.cls is SuspectClass.DOUBLE
+        (orphan,) = await second.store.orphans()
+        assert orphan.cls is OrphanClass.DOUBLE
         await second.scale(0)
         await s.stand.clock.sleep(60 * MINUTE)
         assert await second.machines() == ()
-        (suspect,) = await second.store.suspects()
-        assert suspect.cls is SuspectClass.STRAY
+        (orphan,) = await second.store.orphans()
+        assert orphan.cls is OrphanClass.UNRECORDED
         assert (s.mac().name, s.mac().installs) == (name, installs)
 
     play_macs(scene)

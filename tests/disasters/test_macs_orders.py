@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from hostler.domain.model.host import HostCondition
 from hostler.domain.model.phases import Phase
-from hostler.domain.model.snapshot import SuspectClass, WishKind
+from hostler.domain.model.snapshot import OrphanClass, RequestKind
 from hostler.domain.policy.purchasing import Limits
 from hostler.lab.scenes.macs import FLEET, MINUTE, POOL
 from hostler.lab.scenes.servers import Hostler, Stand, play
@@ -21,7 +21,7 @@ async def ready(stand: Stand, hostler: Hostler, size: int, within: timedelta = 2
     end = stand.clock.now() + within
     while stand.clock.now() < end:
         phases = [machine.phase for machine in await hostler.machines()]
-        if phases.count(Phase.READY) == size and set(phases) <= {Phase.READY, Phase.RESTING}:
+        if phases.count(Phase.READY) == size and set(phases) <= {Phase.READY, Phase.STANDBY}:
             return
         await stand.clock.sleep(MINUTE / 2)
     raise AssertionError([(m.phase, m.reason, m.error) for m in await hostler.machines()])
@@ -40,13 +40,13 @@ def test_what_the_pool_lacks_is_ordered_parked_while_paid_and_woken_before_anyth
         await hostler.scale(2)
         await ready(stand, hostler, 2)
         assert orders(stand) == 1
-        paid = stand.meters.paid_until[FLEET.account]
+        paid = stand.metrics.paid_until[FLEET.account]
         assert {until - stand.clock.now() > 20 * HOUR for until in paid.values()} == {True}
         assert len(paid) == 2
         await hostler.scale(0)
         await ready(stand, hostler, 0, 3 * HOUR)
         (parked,) = await hostler.machines()
-        assert parked.phase is Phase.RESTING, "paid for, so it rests"
+        assert parked.phase is Phase.STANDBY, "paid for, so it rests"
         mac = stand.world.console.mac(str(parked.host))
         installs = mac.installs
         await hostler.scale(1)
@@ -84,7 +84,7 @@ def test_a_host_whose_end_is_only_scheduled_is_called_back_and_none_is_bought() 
         (mac,) = stand.world.estate.macs
         (machine,) = await hostler.machines()
         await hostler.scale(0)
-        await hostler.wish(WishKind.END, machine=machine.id)
+        await hostler.request(RequestKind.DELETE, machine=machine.id)
         for _ in range(240):
             await stand.clock.sleep(MINUTE)
             if mac.deletion_scheduled:
@@ -95,7 +95,7 @@ def test_a_host_whose_end_is_only_scheduled_is_called_back_and_none_is_bought() 
         assert not mac.deletion_scheduled
         assert orders(stand) == 1
         (host,) = await hostler.store.hosts()
-        assert host.condition is HostCondition.HELD
+        assert host.condition is HostCondition.ALLOCATED
 
     play(scene)
 
@@ -106,7 +106,7 @@ def test_a_host_that_somebody_retired_is_not_called_back() -> None:
         await ready(stand, hostler, 1, 4 * HOUR)
         (mac,) = stand.world.estate.macs
         (machine,) = await hostler.machines()
-        await hostler.wish(WishKind.RETIRE, machine=machine.id)
+        await hostler.request(RequestKind.RETIRE, machine=machine.id)
         await stand.clock.sleep(3 * HOUR)
         await ready(stand, hostler, 1, 3 * HOUR)
         assert mac.deletion_scheduled
@@ -168,7 +168,7 @@ def test_what_is_sold_out_is_told_and_ordered_as_soon_as_it_is_there() -> None:
             (row,) = await hostler.store.fleets()
             assert row.condition.startswith("no_available_host")
             assert "no more are ordered: M2-L is sold out in fr-par-1" in row.condition
-            assert stand.meters.missing[FLEET.name] == 1
+            assert stand.metrics.missing[FLEET.name] == 1
         assert orders(stand) == 0, "the stock is read first"
         stand.world.console.set_stock("M2-L", "high_stock")
         await ready(stand, hostler, 1)
@@ -236,7 +236,7 @@ def test_a_host_of_the_pool_is_claimed_at_once_although_hosts_are_sold_out() -> 
         await stand.clock.sleep(HOUR)
         (host,) = stand.world.stock_macs(1)
         await stand.clock.sleep(2 * MINUTE)
-        assert [tie for tie, _ in await hostler.store.ties()] == [host]
+        assert [binding for binding, _ in await hostler.store.bindings()] == [host]
 
     play(scene)
 
@@ -254,8 +254,8 @@ def test_a_host_onto_which_somebody_copied_an_orders_name_is_told_and_left_as_it
         stand.world.console.rename(desk, ordered[0].name)
         await ready(stand, hostler, 1)
         await stand.clock.sleep(HOUR)
-        (suspect,) = await hostler.store.suspects()
-        assert (suspect.part, suspect.cls) == (desk, SuspectClass.DUPLICATE_NAME)
+        (orphan,) = await hostler.store.orphans()
+        assert (orphan.resource, orphan.cls) == (desk, OrphanClass.DUPLICATE_NAME)
         await hostler.scale(0)
         await stand.clock.sleep(30 * HOUR)
         assert ordered[0].ended is not None, "the one that was ordered is given up"
@@ -268,7 +268,7 @@ def test_a_host_onto_which_somebody_copied_an_orders_name_is_told_and_left_as_it
 async def is_let_go(hostler: Hostler) -> bool:
     """Tell whether a host that was delivered has been a machine's, and is no more."""
     hosts = await hostler.store.hosts()
-    tied = await hostler.store.ties()
+    tied = await hostler.store.bindings()
     return any(host.delivered and host.machine for host in hosts) and not tied
 
 

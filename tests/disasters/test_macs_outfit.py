@@ -10,7 +10,7 @@ from hostler.domain.ids import HostId
 from hostler.domain.model.fleet import Fleet, FleetRow, Probe, ProbeKind
 from hostler.domain.model.host import Host, HostCondition
 from hostler.domain.model.phases import Phase
-from hostler.domain.model.snapshot import Wish, WishKind
+from hostler.domain.model.snapshot import Request, RequestKind
 from hostler.lab.scenes.mac_ssh import WorldPreparer
 from hostler.lab.scenes.macs import FLEET, MINUTE, Crash, MacStand, changes, play_macs, stage
 from hostler.lab.scenes.servers import Hostler
@@ -24,7 +24,7 @@ ONE, TWO, BAD, SECRET = "echo one", "echo two", "false", "curl -H 'token: hunter
 def fleet(*commands: str, size: int = 1, start: timedelta = 3 * HOUR) -> Fleet:
     """Return a fleet whose hosts are logged in to; what is kept is kept for four hours."""
     probe = Probe(kind=ProbeKind.SSH, commands=commands)
-    timers = replace(FLEET.timers, start=start, longest_hold=4 * HOUR)
+    timers = replace(FLEET.timers, start=start, longest_protection=4 * HOUR)
     return replace(FLEET, probe=probe, timers=timers, size=size)
 
 
@@ -139,7 +139,7 @@ def test_a_list_that_fails_everywhere_harms_no_host_and_claims_no_other() -> Non
         said = await x.broken()
         await x.sleep(HOUR)
         said = (await x.row()).condition
-        assert said.startswith("outfit_broken: ")
+        assert said.startswith("bootstrap_failed: ")
         assert "command 2 of 2 failed (exit 1)" in said
         assert sum(mac in said for mac in x.s.ids) == 3
         assert "hunter2" not in said
@@ -219,7 +219,7 @@ def test_it_is_remembered_over_restarts_and_by_another_replica() -> None:
         assert x.asked() == asked
         assert len(await x.hosts()) == 2
         await x.unharmed()
-        assert (await x.row()).condition.startswith("outfit_broken")
+        assert (await x.row()).condition.startswith("bootstrap_failed")
         await other.stop()
 
     play(scene, fleet(BAD, size=2), count=4)
@@ -308,15 +308,15 @@ def test_a_host_that_a_list_set_aside_serves_a_corrected_one_once_somebody_puts_
         await x.sleep(3 * HOUR)
         assert await x.hostler.ready() == 0
         (host,) = await x.hosts()
-        wish = Wish(
+        request = Request(
             number=0,
-            kind=WishKind.POOL_ADD,
+            kind=RequestKind.POOL_ADD,
             fleet=FLEET.name,
             at=x.s.stand.clock.now(),
             actor="scene",
             host=HostId(host),
         )
-        await x.hostler.store.wish(wish)
+        await x.hostler.store.request(request)
         await x.ready(1, 2 * HOUR)
 
     play(scene, fleet(BAD), count=1)
@@ -331,14 +331,14 @@ def test_a_fleet_that_shrinks_gives_back_what_was_kept_and_goes_on_to_say_what_i
         await x.hostler.scale(0)
         await x.s.all_free(x.hostler)
         await x.unharmed()
-        assert ((await x.row()).condition, (await x.row()).wished(x.hostler.fleet)) == (said, 0)
+        assert ((await x.row()).condition, (await x.row()).desired(x.hostler.fleet)) == (said, 0)
         await x.restart(fleet(BAD, size=2))
         await x.sleep(HOUR)
         assert (await x.row()).condition == said
         await x.hostler.scale(2)
         await x.sleep(HOUR)
         assert await x.hostler.machines() == ()
-        assert (await x.row()).condition.startswith("outfit_broken")
+        assert (await x.row()).condition.startswith("bootstrap_failed")
         await x.restart(fleet(ONE, size=2))
         await x.ready(2, HOUR)
 
@@ -354,7 +354,7 @@ def test_kept_hosts_are_given_back_unblamed_when_nobody_comes_for_as_long_as_a_h
         assert await x.hostler.machines() == ()
         assert x.s.pooled()
         await x.unharmed()
-        moved = [text for text in await x.told("moved") if "starting>broken" in text]
+        moved = [text for text in await x.told("moved") if "starting>failed" in text]
         assert len(moved) == 2
         assert all("at fault" in text for text in moved)
 
@@ -444,7 +444,7 @@ def test_a_machine_that_somebody_holds_is_not_brought_to_a_changed_list() -> Non
     async def scene(x: Scene) -> None:
         await x.ready(2, HOUR)
         first, second = await x.hostler.machines()
-        await x.hostler.wish(WishKind.HOLD, machine=first.id)
+        await x.hostler.request(RequestKind.PROTECT, machine=first.id)
         x.preparer.tried.clear()
         await x.restart(fleet(ONE, TWO, size=2))
         await x.sleep(HOUR)

@@ -8,7 +8,7 @@ import pytest
 
 from hostler.domain.ids import InstallationId, MachineId
 from hostler.domain.model.phases import Phase
-from hostler.domain.model.snapshot import Wish, WishKind
+from hostler.domain.model.snapshot import Request, RequestKind
 from hostler.lab.scenes.macs import (
     FLEET,
     MINUTE,
@@ -43,7 +43,7 @@ async def bare(s: MacStand, hostler: Hostler, within: timedelta = 2 * HOUR) -> N
     """Wait until no machine is recorded, nor a tie."""
 
     async def holds() -> bool:
-        return not await hostler.machines() and not await hostler.store.ties()
+        return not await hostler.machines() and not await hostler.store.bindings()
 
     await s.until(holds, within)
 
@@ -93,11 +93,11 @@ def test_two_replicas_never_hold_one_host_twice() -> None:
         store = MemoryStore(InstallationId("shared"), exclusive=False)
         fleet = replace(FLEET, size=3)
         engines = [s.hostler(fleet, store), s.hostler(fleet, store)]
-        for turn in range(6):
+        for cycle in range(6):
             await s.stand.clock.sleep(7 * MINUTE)
-            await engines[turn % 2].stop()
-            s.truth.hostlers.remove(engines[turn % 2])
-            engines[turn % 2] = s.hostler(fleet, store)
+            await engines[cycle % 2].stop()
+            s.truth.hostlers.remove(engines[cycle % 2])
+            engines[cycle % 2] = s.hostler(fleet, store)
         await s.ready(engines[0], 2, 2 * HOUR)
         assert len({machine.host for machine in await engines[0].machines()}) == 2
         await engines[0].scale(0)
@@ -119,7 +119,7 @@ def test_a_person_takes_a_host_back_in_mid_claim() -> None:
         (machine,) = await hostler.machines()
         assert machine.host != taken.id
         assert (taken.name, taken.installs) == ("mine, thank you", installs)
-        assert [host for host, _ in await hostler.store.ties()] == [machine.host]
+        assert [host for host, _ in await hostler.store.bindings()] == [machine.host]
         await hostler.scale(0)
         await bare(s, hostler)
         assert (taken.name, taken.installs) == ("mine, thank you", installs)
@@ -316,9 +316,9 @@ def test_a_host_that_was_wiped_while_nobody_looked_breaks_its_machine(sealed: fl
         s.stand.world.console.do("reinstall", s.ids[0])
         await s.stand.clock.sleep(HOUR)
         assert s.mac().status is MacStatus.READY
-        again = s.hostler(store=hostler.store)
-        await replaced(s, again, first.id)
-        told = {kept.event.reason for kept in await again.events()}
+        retry_at = s.hostler(store=hostler.store)
+        await replaced(s, retry_at, first.id)
+        told = {kept.event.reason for kept in await retry_at.events()}
         assert "wiped" in told
 
     play_macs(scene, options=Options(macs=MacOptions(sealed=sealed)))
@@ -342,13 +342,13 @@ def test_a_host_that_another_installation_took_and_used_is_not_taken_back() -> N
         await s.ready(other, 1)
         await s.stand.clock.sleep(10 * MINUTE)
         installs = s.mac().installs
-        again = s.stand.mac_hostler(FLEET, hostler.store, POOL)
+        retry_at = s.stand.mac_hostler(FLEET, hostler.store, POOL)
 
         async def gone() -> bool:
-            return first.id not in {m.id for m in await again.machines()}
+            return first.id not in {m.id for m in await retry_at.machines()}
 
         await s.until(gone, HOUR)
-        assert (await other.ready(), await again.ready()) == (1, 0)
+        assert (await other.ready(), await retry_at.ready()) == (1, 0)
         assert (words(s.mac())[1:4:2], s.mac().installs) == (["claimed", "others"], installs)
 
     play_macs(scene)
@@ -363,12 +363,12 @@ def test_a_host_at_rest_that_was_in_the_pool_since_is_wiped_before_it_is_used_ag
 
     async def scene(s: MacStand) -> None:
         hostler = s.hostler(replace(FLEET, size=0, renews=False, maximum=1))
-        wished = MachineId("m-abcdefghij")
+        desired = MachineId("m-abcdefghij")
         now = s.stand.clock.now()
-        grow = Wish(number=0, kind=WishKind.GROW, fleet=FLEET.name, at=now, actor="ann")
-        await hostler.store.wish(replace(grow, machines=(wished,)))
+        grow = Request(number=0, kind=RequestKind.GROW, fleet=FLEET.name, at=now, actor="ann")
+        await hostler.store.request(replace(grow, machines=(desired,)))
         await s.ready(hostler, 1)
-        await hostler.wish(WishKind.REST, machine=wished)
+        await hostler.request(RequestKind.STANDBY, machine=desired)
         await at_stage(s, "rested")
         await s.stand.clock.sleep(5 * MINUTE)
         installs = s.mac().installs
@@ -376,7 +376,7 @@ def test_a_host_at_rest_that_was_in_the_pool_since_is_wiped_before_it_is_used_ag
         await s.stand.clock.sleep(5 * MINUTE)
         s.rename(s.ids[0], "pool-put-back")
         await s.stand.clock.sleep(5 * MINUTE)
-        await hostler.wish(WishKind.WAKE, machine=wished)
+        await hostler.request(RequestKind.WAKE, machine=desired)
         await s.stand.clock.sleep(HOUR)
         assert s.mac().installs > installs
 
@@ -396,14 +396,14 @@ def test_a_host_that_another_installation_had_is_not_taken_back_from_the_pool() 
         other = s.stand.mac_hostler(OTHERS, None, POOL)
         await s.ready(other, 1)
         await s.stand.clock.sleep(10 * MINUTE)
-        again = s.stand.mac_hostler(FLEET, hostler.store, POOL)
+        retry_at = s.stand.mac_hostler(FLEET, hostler.store, POOL)
         await s.stand.clock.sleep(10 * MINUTE)
-        assert (await again.ready(), await other.ready()) == (1, 1), "by names alone both hold"
+        assert (await retry_at.ready(), await other.ready()) == (1, 1), "by names alone both hold"
         installs = s.mac().installs
         await other.stop()
         s.rename(s.ids[0], "pool-by-hand-again")
         await s.stand.clock.sleep(HOUR)
-        assert first.id not in {m.id for m in await again.machines()}
+        assert first.id not in {m.id for m in await retry_at.machines()}
         assert s.mac().installs > installs
 
     play_macs(scene, options=SEALED)
@@ -461,8 +461,8 @@ def test_a_claim_that_lands_beyond_settle_is_told_and_neither_side_touches_the_h
         await s.stand.clock.sleep(3 * HOUR)
         assert (len(changes(s.stand)), s.mac().installs) == (asked, installs)
         assert await tenant.ready() == 1
-        (suspect,) = await claimant.store.suspects()
-        assert suspect.cls == "double"
+        (orphan,) = await claimant.store.orphans()
+        assert orphan.cls == "double"
         assert not await claimant.machines(), "what let go of the host waits for nothing of it"
 
     play_macs(scene)

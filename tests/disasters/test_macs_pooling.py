@@ -5,32 +5,32 @@ from datetime import timedelta
 
 from hostler.domain.ids import HostId, MachineId, machine_id
 from hostler.domain.model.host import HostGoal, ReleasePolicy
-from hostler.domain.model.snapshot import Wish, WishKind
+from hostler.domain.model.snapshot import Request, RequestKind
 from hostler.lab.scenes.macs import FLEET, MINUTE, POOL, MacStand, hosts, play_macs, stage
 from hostler.lab.scenes.servers import ZONE, Hostler
 
 NEW = machine_id(77)
 
 
-async def wish(
+async def request(
     s: MacStand,
     hostler: Hostler,
-    kind: WishKind,
+    kind: RequestKind,
     host: str,
     *,
     keep: bool = False,
     machine: MachineId = NEW,
 ) -> None:
     """Wish something of a host, as the command line does."""
-    await hostler.store.wish(
-        Wish(
+    await hostler.store.request(
+        Request(
             number=0,
             kind=kind,
             fleet=hostler.fleet.name,
             at=s.stand.clock.now(),
             actor="scene",
             host=HostId(host),
-            machines=(machine,) if kind is WishKind.POOL_ADOPT else (),
+            machines=(machine,) if kind is RequestKind.POOL_ADOPT else (),
             keep=keep,
         )
     )
@@ -59,7 +59,7 @@ def test_a_host_in_use_becomes_a_machine_of_a_full_fleet_and_keeps_its_disk() ->
         before = {m.id for m in await hostler.machines()}
         host = bought(s)
         s.truth.used[host] = 0
-        await wish(s, hostler, WishKind.POOL_ADOPT, host, keep=True)
+        await request(s, hostler, RequestKind.POOL_ADOPT, host, keep=True)
         await settled(s, hostler, 2)
         found = {m.id: m.host for m in await hostler.machines()}
         assert before < found.keys()
@@ -75,9 +75,9 @@ def test_an_adopted_host_fills_a_gap_before_the_fleet_grows() -> None:
         await s.ready(hostler, 1)
         host = bought(s)
         s.truth.used[host] = 0
-        await wish(s, hostler, WishKind.POOL_ADOPT, host, keep=True)
+        await request(s, hostler, RequestKind.POOL_ADOPT, host, keep=True)
         await settled(s, hostler, 2)
-        assert (await hostler.row()).wished(hostler.fleet) == 2
+        assert (await hostler.row()).desired(hostler.fleet) == 2
         assert s.mac(host).installs == 1
 
     play_macs(scene, count=1)
@@ -91,7 +91,7 @@ def test_several_hosts_are_adopted_at_once_and_none_is_shed() -> None:
         for number, host in enumerate(named):
             s.truth.used[host] = 0
             new = machine_id(100 + number)
-            await wish(s, hostler, WishKind.POOL_ADOPT, host, keep=True, machine=new)
+            await request(s, hostler, RequestKind.POOL_ADOPT, host, keep=True, machine=new)
         await settled(s, hostler, 4)
         assert [s.mac(host).installs for host in named] == [1, 1, 1]
 
@@ -104,7 +104,7 @@ def test_a_host_that_is_adopted_without_its_disk_is_wiped_before_it_is_ready() -
         await s.ready(hostler, 1)
         host = bought(s)
         s.truth.used[host] = 1
-        await wish(s, hostler, WishKind.POOL_ADOPT, host)
+        await request(s, hostler, RequestKind.POOL_ADOPT, host)
         await settled(s, hostler, 2)
         assert s.mac(host).installs == 2
 
@@ -116,7 +116,7 @@ def test_an_adopted_host_is_wiped_when_its_machine_ends_and_goes_into_the_pool()
         hostler = s.hostler(replace(FLEET, size=0))
         host = bought(s)
         s.truth.used[host] = 0
-        await wish(s, hostler, WishKind.POOL_ADOPT, host, keep=True)
+        await request(s, hostler, RequestKind.POOL_ADOPT, host, keep=True)
         await s.ready(hostler, 1)
         await hostler.scale(0)
         await s.all_free(hostler)
@@ -130,7 +130,7 @@ def test_a_host_that_is_put_into_the_pool_keeps_its_disk_until_it_is_claimed() -
         hostler = s.hostler()
         await s.ready(hostler, 1)
         host = bought(s)
-        await wish(s, hostler, WishKind.POOL_ADD, host)
+        await request(s, hostler, RequestKind.POOL_ADD, host)
         await s.stand.clock.sleep(10 * MINUTE)
         assert s.mac(host).name.startswith(POOL)
         assert s.mac(host).installs == 1
@@ -146,8 +146,8 @@ def test_a_host_that_a_machine_has_is_neither_put_into_the_pool_nor_adopted() ->
     async def scene(s: MacStand) -> None:
         hostler = s.hostler()
         await s.ready(hostler, 1)
-        for kind in (WishKind.POOL_ADD, WishKind.POOL_ADOPT):
-            await wish(s, hostler, kind, s.ids[0])
+        for kind in (RequestKind.POOL_ADD, RequestKind.POOL_ADOPT):
+            await request(s, hostler, kind, s.ids[0])
             await settled(s, hostler, 1)
         assert stage(s.mac()) == "claimed"
 
@@ -182,7 +182,7 @@ def test_a_host_that_was_given_up_is_taken_back_by_a_rename_and_a_wish() -> None
         await s.ready(hostler, 1)
         (machine,) = await hostler.machines()
         await hostler.scale(0)
-        await hostler.wish(WishKind.RETIRE, machine=machine.id)
+        await hostler.request(RequestKind.RETIRE, machine=machine.id)
 
         async def scheduled() -> bool:
             return s.mac().deletion_scheduled
@@ -192,7 +192,7 @@ def test_a_host_that_was_given_up_is_taken_back_by_a_rename_and_a_wish() -> None
         s.mac().deletion_scheduled = False
         await s.stand.clock.sleep(5 * MINUTE)
         assert not s.mac().deletion_scheduled
-        await wish(s, hostler, WishKind.POOL_ADD, s.ids[0])
+        await request(s, hostler, RequestKind.POOL_ADD, s.ids[0])
         await hostler.scale(1)
         await s.ready(hostler, 1)
         await hostler.scale(0)
@@ -210,7 +210,7 @@ def test_a_machine_that_is_adopted_after_a_lost_store_is_asked_nothing_twice() -
         second = s.hostler()
         await s.stand.clock.sleep(MINUTE)
         home = (await first.store.identity()).own
-        await second.wish(WishKind.ADOPT, installation=home)
+        await second.request(RequestKind.ADOPT, installation=home)
         errors = set[str]()
         for _ in range(300):
             await s.stand.clock.sleep(timedelta(seconds=1))
@@ -228,7 +228,7 @@ def test_a_free_host_that_somebody_gives_up_is_deleted_at_its_date_and_taken_by_
         hostler = s.hostler(replace(FLEET, size=0))
         await s.stand.clock.sleep(5 * MINUTE)
         host = s.mac().id
-        await wish(s, hostler, WishKind.RETIRE, host)
+        await request(s, hostler, RequestKind.RETIRE, host)
         await hostler.scale(1)
 
         async def scheduled() -> bool:
@@ -250,7 +250,7 @@ def test_a_host_that_was_given_up_and_is_put_back_into_the_pool_by_hand_is_left_
     async def scene(s: MacStand) -> None:
         hostler = s.hostler(replace(FLEET, size=0))
         await s.stand.clock.sleep(5 * MINUTE)
-        await wish(s, hostler, WishKind.RETIRE, s.mac().id)
+        await request(s, hostler, RequestKind.RETIRE, s.mac().id)
 
         async def scheduled() -> bool:
             return s.mac().deletion_scheduled
@@ -275,7 +275,7 @@ def test_a_host_that_is_given_up_as_a_machine_chooses_it_is_not_taken() -> None:
             await s.stand.clock.sleep(timedelta(milliseconds=10))
         (machine,) = await hostler.machines()
         assert machine.host is None
-        await wish(s, hostler, WishKind.RETIRE, s.mac().id)
+        await request(s, hostler, RequestKind.RETIRE, s.mac().id)
 
         async def scheduled() -> bool:
             return s.mac().deletion_scheduled

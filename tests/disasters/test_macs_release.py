@@ -46,7 +46,7 @@ async def ended(s: MacStand, hostler: Hostler, within: timedelta = 2 * HOUR) -> 
     await hostler.scale(0)
 
     async def holds() -> bool:
-        return not await hostler.machines() and not await hostler.store.ties()
+        return not await hostler.machines() and not await hostler.store.bindings()
 
     await s.until(holds, within)
 
@@ -73,9 +73,9 @@ async def is_skipped(s: MacStand, hostler: Hostler) -> None:
     assert s.mac().installs == 2
     told = {kept.event.reason for kept in await hostler.events()}
     assert "release_skipped" in told
-    (suspect,) = await hostler.store.suspects()
-    assert suspect.part == s.ids[0]
-    assert suspect.price > 0
+    (orphan,) = await hostler.store.orphans()
+    assert orphan.resource == s.ids[0]
+    assert orphan.price > 0
 
 
 CELLS: tuple[tuple[str, str, str, End], ...] = (
@@ -114,9 +114,9 @@ def test_a_skipped_release_costs_until_somebody_looks() -> None:
         hostler = await rewritten(s, pool="")
         await ended(s, hostler)
         await s.stand.clock.sleep(3 * HOUR)
-        (suspect,) = await hostler.store.suspects()
-        assert suspect.cls == "stray"
-        assert "pool_prefix" in suspect.blocked
+        (orphan,) = await hostler.store.orphans()
+        assert orphan.cls == "unrecorded"
+        assert "pool_prefix" in orphan.blocked
         await hostler.stop()
         s.truth.hostlers.remove(hostler)
         fleet = replace(FLEET, size=0, reclaim=True)
@@ -179,7 +179,7 @@ def test_a_retired_host_is_deleted_at_its_date_and_touched_no_more() -> None:
         asked = len(changes(s.stand))
         await s.stand.clock.sleep(2 * HOUR)
         assert len(changes(s.stand)) == asked, "neither claimed, nor swept, nor asked for again"
-        assert not await hostler.store.suspects()
+        assert not await hostler.store.orphans()
         await s.stand.clock.sleep(2 * HOUR)
         assert not s.macs()
         (host,) = await hostler.store.hosts()

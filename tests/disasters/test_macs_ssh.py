@@ -10,7 +10,7 @@ from hostler.domain.model.fleet import Fleet, Probe, ProbeKind
 from hostler.domain.model.host import Host, HostCondition
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
-from hostler.domain.model.snapshot import WishKind
+from hostler.domain.model.snapshot import RequestKind
 from hostler.lab.scenes.mac_ssh import WorldPreparer
 from hostler.lab.scenes.macs import FLEET, MINUTE, MacStand, changes, play_macs, stage
 from hostler.lab.scenes.servers import Hostler
@@ -120,8 +120,8 @@ def test_a_machine_is_ready_only_after_a_proven_login() -> None:
         host = await x.host()
         met = x.s.stand.world.reach(mac.ip)
         assert met is not None
-        assert host.pin is not None
-        assert host.pin.key.startswith(f"SHA256:{met.host_key}")
+        assert host.host_key is not None
+        assert host.host_key.key.startswith(f"SHA256:{met.host_key}")
         assert host.trouble.failures == 0
 
     late = Rule(fault="mac_ssh_late", route="mac.reinstall", spell=5 * 60.0)
@@ -156,13 +156,13 @@ def test_the_key_is_pinned_anew_only_after_a_recorded_wipe() -> None:
 
     async def scene(x: Scene) -> None:
         await x.s.ready(x.hostler, 1)
-        first = (await x.host()).pin
+        first = (await x.host()).host_key
         await x.hostler.scale(0)
         await x.s.all_free(x.hostler)
-        assert (await x.host()).pin == first, "only a login pins"
+        assert (await x.host()).host_key == first, "only a login pins"
         await x.hostler.scale(1)
         await x.s.ready(x.hostler, 1)
-        second = (await x.host()).pin
+        second = (await x.host()).host_key
         assert first is not None
         assert second is not None
         assert second.key != first.key
@@ -172,7 +172,7 @@ def test_the_key_is_pinned_anew_only_after_a_recorded_wipe() -> None:
         await x.tried(3)
         assert x.preparer.orders[-1].fingerprint == second.key
         (host,) = await x.hostler.store.hosts()
-        assert host.pin == second
+        assert host.host_key == second
 
     play(scene, fleet())
 
@@ -183,12 +183,12 @@ def test_a_stranger_is_neither_wiped_nor_rebooted_but_left_alone() -> None:
     async def scene(x: Scene) -> None:
         mac = x.s.mac()
         await x.tried(1)
-        await x.until(lambda host: host.pin is not None and host.trouble.failures == 1)
-        pin, installs = (await x.host()).pin, mac.installs
+        await x.until(lambda host: host.host_key is not None and host.trouble.failures == 1)
+        host_key, installs = (await x.host()).host_key, mac.installs
         mac.porch.wrong_keys = 1000
         host = await x.until(lambda host: host.condition is HostCondition.QUARANTINED)
         assert len(x.preparer.orders) == 3
-        assert host.pin == pin
+        assert host.host_key == host_key
         assert host.strikes == 1
         assert host.quarantined_until is not None
         assert host.quarantined_until - x.s.stand.clock.now() > 23 * HOUR
@@ -196,15 +196,15 @@ def test_a_stranger_is_neither_wiped_nor_rebooted_but_left_alone() -> None:
         assert (stage(mac), mac.installs) == ("quarantined", installs)
         assert x.asked("mac.reboot") == 0
         assert len(x.preparer.orders) == 3
-        assert (await x.host()).pin == pin
+        assert (await x.host()).host_key == host_key
         mac.porch.wrong_keys = 0
         await x.serve(fleet(ONE))
         await x.s.ready(x.hostler, 1)
         assert mac.installs > installs
-        again = (await x.host()).pin
-        assert pin is not None
-        assert again is not None
-        assert again.key != pin.key
+        retry_at = (await x.host()).host_key
+        assert host_key is not None
+        assert retry_at is not None
+        assert retry_at.key != host_key.key
 
     play(scene, fleet(BAD))
 
@@ -348,7 +348,7 @@ def test_a_start_that_takes_too_long_counts_against_a_host_that_was_not_prepared
         await x.until(lambda host: host.strikes == 1)
         assert len(x.preparer.orders) < 8
         events = [kept.event for kept in await x.hostler.events()]
-        broken = [one.reason for one in events if ">broken" in one.detail]
+        broken = [one.reason for one in events if ">failed" in one.detail]
         assert broken == ["start_overdue"]
         await x.until(lambda host: host.condition is HostCondition.QUARANTINED)
 
@@ -363,7 +363,7 @@ def test_a_machine_that_ends_while_it_is_prepared_leaves_nothing_to_its_heir() -
         await x.tried(1)
         await x.hostler.scale(0)
         await x.s.all_free(x.hostler, HOUR)
-        assert (await x.host()).pin is None
+        assert (await x.host()).host_key is None
         x.preparer.fake.pause = timedelta(0)
         await x.hostler.scale(1)
         await x.s.ready(x.hostler, 1)
@@ -371,8 +371,8 @@ def test_a_machine_that_ends_while_it_is_prepared_leaves_nothing_to_its_heir() -
         host = await x.host()
         met = x.s.stand.world.reach(x.s.mac().ip)
         assert met is not None
-        assert host.pin is not None
-        assert host.pin.key.startswith(f"SHA256:{met.host_key}")
+        assert host.host_key is not None
+        assert host.host_key.key.startswith(f"SHA256:{met.host_key}")
         assert x.ran() == [ONE]
 
     play(scene, fleet(ONE))
@@ -416,18 +416,18 @@ def test_a_machine_that_rested_is_prepared_anew_on_its_wiped_disk() -> None:
 
     async def scene(x: Scene) -> None:
         await x.s.ready(x.hostler, 1)
-        before, first = await x.machine(), (await x.host()).pin
-        await x.hostler.wish(WishKind.REST, machine=before.id)
+        before, first = await x.machine(), (await x.host()).host_key
+        await x.hostler.request(RequestKind.STANDBY, machine=before.id)
 
         async def rests() -> bool:
-            return (await x.machine()).phase is Phase.RESTING
+            return (await x.machine()).phase is Phase.STANDBY
 
         await x.s.until(rests, HOUR)
-        await x.hostler.wish(WishKind.WAKE, machine=before.id)
+        await x.hostler.request(RequestKind.WAKE, machine=before.id)
         await x.s.ready(x.hostler, 1)
         assert (await x.machine()).id == before.id
         assert x.ran() == [ONE]
-        second = (await x.host()).pin
+        second = (await x.host()).host_key
         assert first is not None
         assert second is not None
         assert first.key != second.key
@@ -439,14 +439,14 @@ def test_a_machine_that_rested_is_prepared_anew_on_its_wiped_disk() -> None:
 def test_a_stranger_at_the_address_of_a_machine_in_use_changes_nothing() -> None:
     async def scene(x: Scene) -> None:
         await x.s.ready(x.hostler, 1)
-        before, made, pin = await x.machine(), changes(x.s.stand), (await x.host()).pin
+        before, made, host_key = await x.machine(), changes(x.s.stand), (await x.host()).host_key
         x.s.mac().porch.wrong_keys = 1000
         await x.restart(fleet(ONE, TWO))
         await x.tried(1 + 7)
         machine, host = await x.machine(), await x.host()
         assert (machine.id, machine.phase, machine.since) == (before.id, Phase.READY, before.since)
         assert changes(x.s.stand) == made
-        assert (host.pin, host.strikes) == (pin, 0)
+        assert (host.host_key, host.strikes) == (host_key, 0)
         x.s.mac().porch.wrong_keys = 0
         await x.until(lambda host: host.drift.failures == 0)
         assert x.ran()[-2:] == [ONE, TWO]

@@ -23,11 +23,11 @@ def test_a_hosts_story_goes_from_its_claim_through_its_wipe_into_the_pool() -> N
         order = [
             f"takes host {s.mac().id}",
             "starting → ready",
-            "the host: held → wiping, to be wiped",
+            "the host: allocated → wiping, to be clean",
             "done: mac.free",
             "the host: wiping → free: wiped, and put back",
         ]
-        found = [next(i for i, line in enumerate(told) if part in line) for part in order]
+        found = [next(i for i, line in enumerate(told) if resource in line) for resource in order]
         assert found == sorted(found), told
         mine = await hostler.store.events(host=HostId(s.mac().id), machine=machine.id)
         assert {kept.event.machine for kept in mine} == {machine.id}

@@ -38,12 +38,12 @@ def test_a3_a_host_whose_owner_turns_up_during_the_sweep_is_left_alone() -> None
         while not rechecked(s, begun):
             await s.stand.clock.sleep(timedelta(milliseconds=10))
             assert s.stand.loop.time() < begun + 3600, await s.told()
-        assert (await store.suspects())[0].blocked == ""
-        store._ties[machine.host or HostId("")] = machine.id
+        assert (await store.orphans())[0].blocked == ""
+        store._bindings[machine.host or HostId("")] = machine.id
         store._put(machine)
         await s.stand.clock.sleep(5 * MINUTE)
         assert len(changes(s.stand)) == asked
-        assert not s.stand.meters.reclaims
+        assert not s.stand.metrics.reclaims
         assert await hostler.ready() == 1
 
     play_macs(scene)
@@ -63,10 +63,10 @@ def test_a_stray_that_cannot_be_read_again_is_left_as_it_is() -> None:
         heir = s.hostler(replace(FLEET, reclaim=True, size=0), store=hostler.store)
         await s.stand.clock.sleep(2 * HOUR)
         assert rechecked(s, begun)
-        (suspect,) = await heir.store.suspects()
-        assert suspect.cls == "stray"
+        (orphan,) = await heir.store.orphans()
+        assert orphan.cls == "unrecorded"
         assert len(changes(s.stand)) == asked
-        s.stand.world.clear_weather()
+        s.stand.world.clear_fault_rates()
         await s.all_free(heir)
 
     play_macs(scene)
@@ -78,7 +78,7 @@ def forget(hostler: Hostler) -> None:
     for fleet in store._machines.values():
         for machine in list(fleet.values()):
             store._drop(machine)
-    store._ties.clear()
+    store._bindings.clear()
     store._hosts.clear()
 
 
@@ -98,8 +98,8 @@ def test_b2_a_second_host_with_the_name_of_a_machine_is_told_and_left_alone() ->
         asked = len(changes(s.stand))
         s.rename(copy, s.mac(machine.host).name)
         await s.stand.clock.sleep(60 * MINUTE)
-        (suspect,) = await hostler.store.suspects()
-        assert (suspect.part, suspect.cls) == (copy, "duplicate-name")
+        (orphan,) = await hostler.store.orphans()
+        assert (orphan.resource, orphan.cls) == (copy, "duplicate-name")
         assert len(changes(s.stand)) == asked, "neither host was touched"
         assert await hostler.ready() == 1
 
@@ -136,8 +136,8 @@ def test_b3_a_claim_that_nobody_goes_on_with_is_told_and_taken_back() -> None:
         s.truth.hostlers.remove(hostler)
         heir = s.hostler(replace(FLEET, reclaim=True, size=0), store=hostler.store)
         await s.stand.clock.sleep(2 * MINUTE)
-        (suspect,) = await heir.store.suspects()
-        assert suspect.cls == "pending-fresh"
+        (orphan,) = await heir.store.orphans()
+        assert orphan.cls == "pending-fresh"
         await s.all_free(heir)
         assert s.mac().installs == 2
 
@@ -155,7 +155,7 @@ def test_b4_a_host_of_another_fleets_pool_is_no_stray() -> None:
         assert machine.host in mine
         await hostler.scale(0)
         await s.stand.clock.sleep(60 * MINUTE)
-        assert not await hostler.store.suspects()
+        assert not await hostler.store.orphans()
         assert s.mac(mine[0]).name.startswith("other-"), "back in its own pool"
         assert s.mac().name.startswith(POOL)
         assert s.mac().installs == 1
@@ -189,12 +189,12 @@ def test_b6_a_zone_that_cannot_be_listed_clears_no_suspect() -> None:
         s.truth.hostlers.remove(hostler)
         heir = s.hostler(replace(FLEET, size=0), store=hostler.store)
         await s.stand.clock.sleep(5 * MINUTE)
-        assert len(await heir.store.suspects()) == 1
-        assert not s.stand.meters.unlooked
+        assert len(await heir.store.orphans()) == 1
+        assert not s.stand.metrics.unlooked
         s.stand.world.script(Rule(fault="zone_dead", count=ALWAYS, spell=1800.0))
         await s.stand.clock.sleep(20 * MINUTE)
-        assert len(await heir.store.suspects()) == 1
-        assert s.stand.meters.unlooked[ZONE, "host"] > 1
+        assert len(await heir.store.orphans()) == 1
+        assert s.stand.metrics.unlooked[ZONE, "host"] > 1
         assert s.mac().installs == 2, "report only: nothing was changed"
 
     play_macs(scene)
@@ -211,8 +211,8 @@ def test_b7_a_stray_that_is_to_be_deleted_is_not_wiped() -> None:
         s.mac().deletion_scheduled = True
         heir = s.hostler(replace(fleet, size=0), store=hostler.store)
         await s.stand.clock.sleep(120 * MINUTE)
-        (suspect,) = await heir.store.suspects()
-        assert suspect.cls == "scheduled-deletion"
+        (orphan,) = await heir.store.orphans()
+        assert orphan.cls == "scheduled-deletion"
         assert s.mac().installs == 2
 
     play_macs(scene)
@@ -231,16 +231,16 @@ def test_a_forgotten_record_is_told_and_its_host_left_until_reclaim_is_set() -> 
             store._drop(machine)
         heir = s.hostler(replace(FLEET, size=0), store)
         await s.stand.clock.sleep(2 * HOUR)
-        (suspect,) = await store.suspects()
-        assert (suspect.part, suspect.cls) == (s.ids[0], "stray")
-        assert suspect.price == pytest.approx(0.21)
-        assert "report only" in suspect.blocked
+        (orphan,) = await store.orphans()
+        assert (orphan.resource, orphan.cls) == (s.ids[0], "unrecorded")
+        assert orphan.price == pytest.approx(0.21)
+        assert "report only" in orphan.blocked
         assert (stage(s.mac()), s.mac().installs) == ("claimed", 2)
         await heir.stop()
         s.truth.hostlers.remove(heir)
         await s.all_free(s.hostler(replace(FLEET, size=0, reclaim=True), store))
         assert s.mac().installs == 3
-        assert not await store.suspects()
+        assert not await store.orphans()
 
     play_macs(scene)
 

@@ -54,7 +54,7 @@ def test_a2_while_no_image_is_found_a_host_stays_on_its_way_and_that_is_told() -
         assert stage(s.mac()) == "releasing"
         told = [kept.event for kept in await hostler.events() if kept.event.kind == "alarm"]
         assert any("not_found" in event.detail for event in told)
-        s.stand.world.clear_weather()
+        s.stand.world.clear_fault_rates()
         await s.all_free(hostler)
 
     play_macs(scene)

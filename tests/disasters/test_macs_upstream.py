@@ -16,7 +16,7 @@ import pytest
 from hostler.domain.ids import Zone
 from hostler.domain.model.machine import Offer
 from hostler.domain.model.phases import Phase
-from hostler.domain.model.snapshot import WishKind
+from hostler.domain.model.snapshot import RequestKind
 from hostler.lab.scenes.macs import (
     FLEET,
     MINUTE,
@@ -54,7 +54,7 @@ def test_a1_a_refused_wipe_keeps_the_host_out_of_the_pool() -> None:
         other = s.hostler(OTHERS)
         await held(s, 30 * MINUTE, {"releasing"})
         assert not await other.machines(), "another installation got an unwiped host"
-        s.stand.world.clear_weather()
+        s.stand.world.clear_fault_rates()
         await other.scale(0)
         await s.all_free(hostler)
         assert s.mac().installs == 3
@@ -129,14 +129,14 @@ def test_a5_a_host_that_somebody_holds_is_not_wiped() -> None:
     async def scene(s: MacStand) -> None:
         hostler = await s.one()
         (machine,) = await hostler.machines()
-        await hostler.wish(WishKind.HOLD, machine=machine.id)
+        await hostler.request(RequestKind.PROTECT, machine=machine.id)
         await s.stand.clock.sleep(MINUTE)
         asked = len(changes(s.stand))
         await hostler.scale(0)
         await s.stand.clock.sleep(60 * MINUTE)
         assert len(changes(s.stand)) == asked
         assert s.mac().installs == 2
-        await hostler.wish(WishKind.UNHOLD, machine=machine.id)
+        await hostler.request(RequestKind.UNPROTECT, machine=machine.id)
         await s.all_free(hostler)
 
     play_macs(scene)
@@ -223,14 +223,14 @@ def test_b9_a_rate_limit_is_waited_for_and_every_list_names_the_project() -> Non
         await s.stand.clock.sleep(30 * MINUTE)
         assert await hostler.ready() == 1
         assert len(s.stand.world.journal) - asked < 30 * 60 / 2, "backs off"
-        s.stand.world.clear_weather()
+        s.stand.world.clear_fault_rates()
         await hostler.scale(0)
         await s.all_free(hostler)
 
     play_macs(scene)
 
 
-@pytest.mark.parametrize("gone", GONES)
+@pytest.mark.parametrize("deleted", GONES)
 def test_b10_a_host_that_somebody_deleted_is_noticed_while_its_machine_is_ready(gone: str) -> None:
     """B10: a machine stayed ready although its host was deleted in the console."""
 
@@ -243,10 +243,10 @@ def test_b10_a_host_that_somebody_deleted_is_noticed_while_its_machine_is_ready(
         (second,) = await hostler.machines()
         assert second.host != first.host
         past = await hostler.machine(first.id)
-        assert (past.phase, past.id) == (Phase.GONE, first.id)
-        assert [host for host, _ in await hostler.store.ties()] == [second.host]
+        assert (past.phase, past.id) == (Phase.DELETED, first.id)
+        assert [host for host, _ in await hostler.store.bindings()] == [second.host]
         records = await hostler.store.hosts()
-        assert [host.condition for host in records if host.id == first.host] == ["gone"]
+        assert [host.condition for host in records if host.id == first.host] == ["deleted"]
 
     play_macs(scene, count=2, options=Options(macs=MacOptions(gone=gone)))
 

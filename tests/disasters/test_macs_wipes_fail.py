@@ -32,18 +32,18 @@ def test_a_host_of_the_pool_whose_wipes_fail_is_kept_out_of_the_pool_and_told() 
         assert (host.condition, host.strikes) == (HostCondition.QUARANTINED, 4)
         assert stage(next(iter(world.estate.macs))) == "quarantined"
         asked = world.calls["mac.reinstall"]
-        (told,) = await hostler.store.suspects()
-        assert (told.cls, told.part, told.fleet) == ("set-aside", host.id, FLEET.name)
+        (told,) = await hostler.store.orphans()
+        assert (told.cls, told.resource, told.fleet) == ("set-aside", host.id, FLEET.name)
         assert told.price > 0, "it costs as much as any"
         await hostler.scale(1)
         await stand.clock.sleep(12 * HOUR)
         assert world.calls["mac.reinstall"] == asked, "it is left alone"
         assert (await hostler.row()).condition.startswith("no_available_host")
-        world.clear_weather()
+        world.clear_fault_rates()
         await stand.clock.sleep(12 * HOUR)
         assert world.calls["mac.reinstall"] > asked, "it is tried once more a day later"
         assert await hostler.ready() == 1
-        assert not await hostler.store.suspects()
+        assert not await hostler.store.orphans()
 
     play(scene)
 
@@ -63,12 +63,12 @@ def test_an_ordered_host_that_cannot_be_wiped_is_replaced_and_given_up_at_its_wi
         (bad,) = world.estate.macs
         await stand.clock.sleep(7 * HOUR)
         assert await hostler.ready() == 1, "another one was ordered in its place"
-        assert [told.part for told in await hostler.store.suspects()] == [bad.id]
+        assert [told.resource for told in await hostler.store.orphans()] == [bad.id]
         await hostler.scale(0)
         await stand.clock.sleep(18 * HOUR)
         assert bad.ended is not None or stage(bad) == "retiring", "not wiped, nor kept"
         assert world.calls["mac.batch"] == 2
         await stand.clock.sleep(HOUR)
-        assert not await hostler.store.suspects()
+        assert not await hostler.store.orphans()
 
     play(scene)

@@ -14,8 +14,8 @@ from hostler.lab.gitlab_runner.provisioner import Provisioner
 from hostler.lab.gitlab_runner.taskscaler import Memory, Taskscaler
 from hostler.lab.gitlab_runner.workload import Job, RunnerOptions
 from hostler.lab.scenes.runner import EVERY_STATE, WITHOUT_STOPPED, Plugged, Plugin, fresh_store
-from hostler.lab.scenes.servers import ALL_PARTS, PLAIN, SECRET, Stand, play
-from hostler.ports.http import Request
+from hostler.lab.scenes.servers import ALL_RESOURCES, PLAIN, SECRET, Stand, play
+from hostler.ports.http import HttpRequest
 from hostler.providers.scaleway.common.settings import Template
 from hostler.simulators.scaleway.faults.rates import Rule
 
@@ -135,7 +135,7 @@ def stop(stand: Stand, server: str, how: str) -> None:
     body = b'{"action": "poweroff"}'
     path = f"/instance/v1/zones/fr-par-1/servers/{server}/action"
     token = (("X-Auth-Token", SECRET.reveal()), ("Content-Type", "application/json"))
-    reply = stand.world.handle(Request(method="POST", path=path, headers=token, body=body))
+    reply = stand.world.handle(HttpRequest(method="POST", path=path, headers=token, body=body))
     assert reply.response is not None
     assert reply.response.status == 202
 
@@ -152,7 +152,7 @@ class Witness:
         self.since = 0.0
         self.stand = plugged.plugin.stand
 
-    def look(self) -> State | None:
+    def observe(self) -> State | None:
         state = self.plugged.states_now().get(self.instance)
         if not self.told or self.told[-1] is not state:
             self.told.append(state)
@@ -169,7 +169,7 @@ class Witness:
 
     async def until(self, state: State, within: timedelta = 15 * MIN) -> None:
         end = self.stand.loop.time() + within.total_seconds()
-        while self.look() is not state:
+        while self.observe() is not state:
             assert self.stand.loop.time() < end, self.told
             await asyncio.sleep(0.2)
 
@@ -189,10 +189,10 @@ def test_machine_is_creating_while_it_is_stopped_before_its_first_power_on(
     states: frozenset[State],
 ) -> None:
     async def scene(stand: Stand) -> None:
-        plugged = await opened(stand, states, ALL_PARTS)
+        plugged = await opened(stand, states, ALL_RESOURCES)
         seen = await one(plugged)
         shown = set[str]()
-        while seen.look() is not State.RUNNING:
+        while seen.observe() is not State.RUNNING:
             shown |= {server.state for server in stand.world.estate.servers}
             await asyncio.sleep(0.2)
         assert "stopped" in shown
@@ -284,9 +284,9 @@ def test_machine_that_stopped_while_no_plugin_ran_is_found_down_and_deleted(
         await plugged.group.shutdown()
         stop(stand, stand.servers()[0].id, how)
         await asyncio.sleep(300.0)
-        again = Plugged(Plugin(stand, plugged.plugin.store), states)
-        await again.init()
-        found = Witness(again, seen.instance)
+        retry_at = Plugged(Plugin(stand, plugged.plugin.store), states)
+        await retry_at.init()
+        found = Witness(retry_at, seen.instance)
         await found.until(State.DELETED)
         assert found.told == [State.RUNNING, down(states), State.DELETING, State.DELETED]
         assert stand.world.leaks() == ()
@@ -326,7 +326,7 @@ def test_one_fault_at_any_call_of_a_creation_costs_no_instance(
 
     async def scene(stand: Stand) -> None:
         stand.world.script(Rule(fault=harm, route=route, after=nth))
-        plugged = await opened(stand, template=ALL_PARTS)
+        plugged = await opened(stand, template=ALL_RESOURCES)
         seen = await one(plugged)
         await seen.until(State.RUNNING)
         assert stand.world.faults[harm] == 1
@@ -346,14 +346,14 @@ def test_creation_that_never_succeeds_leaves_nothing_and_frees_its_place(
 
     async def scene(stand: Stand) -> None:
         stand.world.script(Rule(fault=harm, route=route, count=10_000, spell=7200.0))
-        plugged = await opened(stand, template=ALL_PARTS)
+        plugged = await opened(stand, template=ALL_RESOURCES)
         seen = await one(plugged)
         given_up = State.TIMEOUT if harm == "stuck_starting" else State.DELETED
         await seen.until(given_up, 30 * MIN)
         assert None not in seen.told
         assert State.RUNNING not in seen.told
         assert stand.world.faults[harm] > 0
-        stand.world.clear_weather()
+        stand.world.clear_fault_rates()
         await asyncio.sleep(600.0)
         assert stand.world.leaks() == ()
         await Runner(plugged, replace(NINE, max_instances=10)).fills(30 * MIN)

@@ -108,7 +108,7 @@ def test_what_never_gets_on_holds_no_place_for_ever(fault: str) -> None:
             assert stand.world.act(fault, server.id, spell=1800.0)
             await stand.clock.sleep(20 * MINUTE)
             assert [s.id for s in stand.servers()] == [server.id]
-            assert stand.meters.words
+            assert stand.metrics.words
             return
         while await hostler.ready() < 1:
             await stand.clock.sleep(timedelta(seconds=5))

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import pytest
 
-from hostler.domain.ids import PartId
+from hostler.domain.ids import ResourceId
 from hostler.lab.scenes.servers import FLEET, Stand, play
 from hostler.providers.scaleway.common.settings import Disk, Template
 from hostler.simulators.scaleway.faults.rates import Rule
@@ -58,9 +58,9 @@ def test_where_no_record_is_left_of_it_the_ledger_tells() -> None:
         await hostler.stop()
         heir = stand.hostler(replace(FLEET, size=0))
         await stand.clock.sleep(2 * MINUTE)
-        told = {suspect.part: suspect for suspect in await heir.store.suspects()}
+        told = {orphan.resource: orphan for orphan in await heir.store.orphans()}
         assert told.keys() == {leak.id for leak in stand.world.leaks()}
         (server,) = stand.servers()
-        assert "another installation" in told[PartId(server.id)].blocked
+        assert "another installation" in told[ResourceId(server.id)].blocked
 
     play(scene)

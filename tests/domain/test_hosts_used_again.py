@@ -7,14 +7,21 @@ import pytest
 
 from hostler.domain.hosts.claims import is_clean
 from hostler.domain.hosts.lifecycle import decide_hosts
-from hostler.domain.ids import AccountName, Epoch, HostId, PartId, TurnId, Zone
+from hostler.domain.ids import AccountName, CycleId, Epoch, HostId, ResourceId, Zone
 from hostler.domain.model.calls import Shows
 from hostler.domain.model.host import HOST, Host, HostCondition, HostGoal
-from hostler.domain.model.inventory import View, merge
-from hostler.domain.model.machine import Asked, Fate
-from hostler.domain.model.provider import Traits
-from hostler.domain.model.resource import Condition, Look, Looked, Part, Scope, Slot
-from hostler.domain.model.snapshot import HostsSeen
+from hostler.domain.model.inventory import Inventory, merge
+from hostler.domain.model.machine import Asked, CallState
+from hostler.domain.model.provider import Capabilities
+from hostler.domain.model.resource import (
+    Condition,
+    Observation,
+    ObservedScope,
+    Resource,
+    Scope,
+    Slot,
+)
+from hostler.domain.model.snapshot import HostsSnapshot
 from hostler.testing.scenes.builders import BEGIN
 
 ZONE = Zone("fr-par-1")
@@ -27,14 +34,14 @@ OLD = Asked(
     at=BEGIN - 60 * MIN,
     epoch=Epoch(1),
     shows=Shows.WIPE,
-    fate=Fate.DONE,
+    call_state=CallState.DONE,
     closed=BEGIN - 59 * MIN,
 )
 
 
-def seen(host: Host, stage: str, at: datetime = BEGIN, name: str = "") -> HostsSeen:
-    part = Part(
-        id=PartId(MAC),
+def snapshot(host: Host, stage: str, at: datetime = BEGIN, name: str = "") -> HostsSnapshot:
+    resource = Resource(
+        id=ResourceId(MAC),
         slot=HOST,
         zone=ZONE,
         status="ready",
@@ -42,17 +49,17 @@ def seen(host: Host, stage: str, at: datetime = BEGIN, name: str = "") -> HostsS
         name=name or host.name,
         notes=(("stage", stage),),
     )
-    looked = Looked(scope=Scope(ZONE, HOST.kind), begun=at, complete=True)
-    return HostsSeen(
-        turn=TurnId("t"),
+    observed = ObservedScope(scope=Scope(ZONE, HOST.kind), begun=at, complete=True)
+    return HostsSnapshot(
+        cycle=CycleId("t"),
         now=at,
         account=host.account,
         hosts={MAC: host},
-        ties={},
+        bindings={},
         machines={},
         past={},
-        view=merge(View(), Look(looked=(looked,), parts=(part,))),
-        traits=Traits(main=Slot("server"), hosts=HOST.kind),
+        inventory=merge(Inventory(), Observation(observed=(observed,), resources=(resource,))),
+        capabilities=Capabilities(main=Slot("server"), hosts=HOST.kind),
         epoch=Epoch(1),
         took=BEGIN - 600 * MIN,
     )
@@ -65,17 +72,17 @@ def host(condition: HostCondition, **changes: object) -> Host:
     return replace(plain, **changes)
 
 
-def after(seen: HostsSeen) -> Host:
-    (step,) = decide_hosts(seen)
+def after(snapshot: HostsSnapshot) -> Host:
+    (step,) = decide_hosts(snapshot)
     return step.host
 
 
 def test_wipe_that_was_seen_finished_leaves_a_proof_and_no_call() -> None:
     wiped = after(
-        seen(
+        snapshot(
             host(
                 HostCondition.WIPING,
-                goal=HostGoal.WIPED,
+                goal=HostGoal.CLEAN,
                 wiping=BEGIN - MIN,
                 asked=(replace(OLD, closed=BEGIN - MIN),),
             ),
@@ -86,19 +93,19 @@ def test_wipe_that_was_seen_finished_leaves_a_proof_and_no_call() -> None:
     assert wiped.asked == ()
 
 
-@pytest.mark.parametrize("condition", [HostCondition.HELD, HostCondition.GONE])
+@pytest.mark.parametrize("condition", [HostCondition.ALLOCATED, HostCondition.GONE])
 def test_host_that_nobody_holds_is_not_proved_clean_by_an_older_wipe(
     condition: HostCondition,
 ) -> None:
-    found = after(seen(host(condition, asked=(OLD,)), "claimed"))
+    found = after(snapshot(host(condition, asked=(OLD,)), "claimed"))
     assert found.condition is HostCondition.DIRTY
-    swept = after(seen(replace(found, goal=HostGoal.WIPED), "wiping", BEGIN + MIN))
-    assert (swept.wiping, swept.wiped) == (None, None)
+    reclaimed = after(snapshot(replace(found, goal=HostGoal.CLEAN), "wiping", BEGIN + MIN))
+    assert (reclaimed.wiping, reclaimed.wiped) == (None, None)
 
 
 def test_host_whose_quarantine_ended_is_wiped_once_more() -> None:
     served = after(
-        seen(
+        snapshot(
             host(
                 HostCondition.QUARANTINED,
                 quarantined_until=BEGIN - MIN,
@@ -109,8 +116,8 @@ def test_host_whose_quarantine_ended_is_wiped_once_more() -> None:
             "wiping",
         )
     )
-    later = after(seen(served, "wiping", BEGIN + MIN))
-    assert later.goal is HostGoal.WIPED
+    later = after(snapshot(served, "wiping", BEGIN + MIN))
+    assert later.goal is HostGoal.CLEAN
     assert (later.wiping, later.wiped) == (None, None)
 
 
@@ -119,14 +126,14 @@ def free() -> Host:
 
 
 def test_free_host_stays_clean_under_its_own_name() -> None:
-    same = seen(free(), "pool")
+    same = snapshot(free(), "pool")
     assert after(same).condition is HostCondition.FREE
-    assert is_clean(free(), same.view.sightings[PartId(MAC)].part)
+    assert is_clean(free(), same.inventory.sightings[ResourceId(MAC)].resource)
 
 
 def test_free_host_under_another_name_of_the_pool_was_in_somebodys_hands() -> None:
     """A person lent it and put it back between two looks: it is wiped before it is claimed."""
-    other = seen(free(), "pool", name="pool-by-hand")
-    assert not is_clean(free(), other.view.sightings[PartId(MAC)].part)
+    other = snapshot(free(), "pool", name="pool-by-hand")
+    assert not is_clean(free(), other.inventory.sightings[ResourceId(MAC)].resource)
     assert after(other).condition is HostCondition.DIRTY
     assert after(other).wiped is None

@@ -11,10 +11,10 @@ from hostler.domain.ids import HostId, machine_id
 from hostler.domain.model.fleet import Sized
 from hostler.domain.model.host import Free, Host, HostCondition, HostOrigin
 from hostler.domain.model.machine import Machine
-from hostler.domain.model.transition import Step
+from hostler.domain.model.transition import Transition
 from hostler.domain.policy.purchasing import Limits
 from hostler.testing.scenes.builders import BEGIN, OFFER, WEB
-from hostler.testing.scenes.hosts import BOX, box, fleet_seen, on_host, record
+from hostler.testing.scenes.hosts import BOX, box, fleet_snapshot, on_host, record
 
 H = timedelta(hours=1)
 D = timedelta(days=1)
@@ -53,16 +53,16 @@ def bought(machines: tuple[Machine, ...], *others: Host, free: int = 0, night: i
     The fleet has the size that it has, and the window of our host is over.
     """
     ours = ordered(BOX, HostCondition.FREE)
-    mine = Free(part=box(), offer=OFFER, record=ours)
+    mine = Free(resource=box(), offer=OFFER, record=ours)
     frees = (mine, *(free_host("spare-1"),) * free)
-    seen = fleet_seen(machines, now=NOW, hosts=(ours, *others), free=frees)
-    row = replace(seen.row, size=len(machines), sizes=tuple(workdays(night)))
-    steps = tuple(Step(before=m, machine=m, parts=()) for m in machines)
-    return buy(steps, row, replace(seen, limits=Limits()))
+    snapshot = fleet_snapshot(machines, now=NOW, hosts=(ours, *others), free=frees)
+    row = replace(snapshot.row, size=len(machines), sizes=tuple(workdays(night)))
+    transitions = tuple(Transition(before=m, machine=m, resources=()) for m in machines)
+    return buy(transitions, row, replace(snapshot, limits=Limits()))
 
 
 def free_host(name: str) -> Free:
-    return Free(part=box(host=HostId(name)), offer=OFFER)
+    return Free(resource=box(host=HostId(name)), offer=OFFER)
 
 
 def given_up(found: Bought) -> list[HostId]:
@@ -83,7 +83,7 @@ def test_a_host_is_given_up_where_the_pool_serves_what_is_to_come(machines: int,
 def test_a_machine_on_a_host_that_was_bought_is_not_served_by_the_pool() -> None:
     other = HostId("host-2")
     at_work = (pooled(1), on_host(machine=machine_id(2), serial=2, host=other))
-    held = ordered(other, HostCondition.HELD)
+    held = ordered(other, HostCondition.ALLOCATED)
     assert given_up(bought(at_work, held, night=1)) == []
 
 

@@ -7,21 +7,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hostler.domain.decide import decide
-from hostler.domain.ids import MachineId, PartId, is_machine_id, jitter, machine_id
+from hostler.domain.ids import MachineId, ResourceId, is_machine_id, jitter, machine_id
 from hostler.domain.model.calls import Effect
-from hostler.domain.model.commands import Decision, KeepRow, Reclaim, Tend
+from hostler.domain.model.commands import Advance, Decision, Reclaim, SaveFleet
 from hostler.domain.model.machine import Machine, cost, cost_between, reprice
 from hostler.domain.model.phases import Goal, Phase, legal
-from hostler.domain.model.resource import Condition, Part
-from hostler.domain.model.snapshot import WishKind
-from hostler.domain.observation.certainty import parts_of, reconcile
+from hostler.domain.model.resource import Condition, Resource
+from hostler.domain.model.snapshot import RequestKind
+from hostler.domain.observation.certainty import reconcile, resources_of
 from hostler.testing.fakes.planner import SERVER
 from hostler.testing.scenes.builders import (
     ABROAD,
     BEGIN,
+    CAPABILITIES,
     FLEET,
     HOME,
-    TRAITS,
     S,
     address,
     machine,
@@ -29,9 +29,9 @@ from hostler.testing.scenes.builders import (
 )
 from hostler.testing.scenes.fleet import Scene
 
-PHASES = [phase for phase in Phase if phase is not Phase.GONE]
+PHASES = [phase for phase in Phase if phase is not Phase.DELETED]
 CONDITIONS = list(Condition)
-RESTS = (Phase.READY, Phase.STOPPING, Phase.RESTING)
+RESTS = (Phase.READY, Phase.STOPPING, Phase.STANDBY)
 NAMES = tuple(MachineId(f"m-named-{number}") for number in range(8))
 
 
@@ -41,15 +41,15 @@ def scenes(draw: st.DrawFn) -> Scene:
     scene = Scene(fleet=replace(FLEET, size=draw(st.integers(0, 6))))
     if draw(st.booleans()):
         scene.fleet = replace(scene.fleet, size=0, renews=False, maximum=draw(st.integers(0, 6)))
-        scene.traits = replace(TRAITS, rests=True)
+        scene.capabilities = replace(CAPABILITIES, standby=True)
     for number in range(1, draw(st.integers(0, 6)) + 1):
         _people(scene, number, draw)
     if draw(st.booleans()):
         whose = draw(st.sampled_from([HOME, ABROAD]))
         scene.exist(server(machine(90), draw(st.sampled_from(CONDITIONS)), installation=whose))
-    scene.look(complete=draw(st.booleans()))
+    scene.observe(complete=draw(st.booleans()))
     scene.later(draw(st.integers(0, 200)) * S)
-    scene.look(complete=draw(st.booleans()))
+    scene.observe(complete=draw(st.booleans()))
     return scene
 
 
@@ -57,8 +57,8 @@ def _people(scene: Scene, number: int, draw: st.DrawFn) -> None:
     entry = machine(number, draw(st.sampled_from(PHASES)), BEGIN + draw(st.integers(0, 600)) * S)
     if draw(st.booleans()):
         entry = replace(entry, was_ready=None)
-    if scene.traits.rests and entry.phase in RESTS and draw(st.booleans()):
-        entry = replace(entry, goal=Goal.RESTING)
+    if scene.capabilities.standby and entry.phase in RESTS and draw(st.booleans()):
+        entry = replace(entry, goal=Goal.STANDBY)
     scene.add(entry)
     if draw(st.integers(0, 4)):
         up = server(entry, draw(st.sampled_from(CONDITIONS)))
@@ -69,20 +69,20 @@ def _people(scene: Scene, number: int, draw: st.DrawFn) -> None:
         scene.exist(server(entry, attempt=2, name=f"other-{entry.id}"))
 
 
-def tends(decision: Decision) -> list[Tend]:
-    return [c for c in decision.commands if isinstance(c, Tend)]
+def advances(decision: Decision) -> list[Advance]:
+    return [c for c in decision.commands if isinstance(c, Advance)]
 
 
 @given(scenes())
 def test_deciding_is_pure_and_does_not_depend_on_the_order_of_parts(scene: Scene) -> None:
-    seen = scene.seen()
-    first, second = decide(seen, scene.ways), decide(seen, scene.ways)
+    snapshot = scene.snapshot()
+    first, second = decide(snapshot, scene.planner), decide(snapshot, scene.planner)
     assert first == second
     shuffled = Scene(fleet=scene.fleet, now=scene.now, row=scene.row, machines=scene.machines)
-    shuffled.view = replace(
-        scene.view, sightings=dict(reversed(list(scene.view.sightings.items())))
+    shuffled.inventory = replace(
+        scene.inventory, sightings=dict(reversed(list(scene.inventory.sightings.items())))
     )
-    assert decide(shuffled.seen(), scene.ways) == decide(scene.seen(), scene.ways)
+    assert decide(shuffled.snapshot(), scene.planner) == decide(scene.snapshot(), scene.planner)
 
 
 @given(scenes())
@@ -90,21 +90,21 @@ def test_every_move_is_in_the_table(scene: Scene) -> None:
     before = {m.id: m.phase for m in scene.machines.values()}
     decision = scene.decide()
     assert not decision.alarms
-    for tend in tends(decision):
-        phase = before[tend.machine.id]
-        for event in tend.events:
+    for advance in advances(decision):
+        phase = before[advance.machine.id]
+        for event in advance.events:
             if event.kind == "moved":
                 start, end = event.detail.split(":")[0].split(">")
                 assert start == phase
                 assert legal(phase, Phase(end))
                 phase = Phase(end)
-        assert tend.machine.phase is phase
+        assert advance.machine.phase is phase
 
 
 @given(scenes())
 def test_count_never_exceeds_what_is_wanted_nor_the_maximum(scene: Scene) -> None:
-    decision = scene.turn()
-    made = sum(len(c.inserts) for c in decision.commands if isinstance(c, KeepRow))
+    decision = scene.reconcile()
+    made = sum(len(c.inserts) for c in decision.commands if isinstance(c, SaveFleet))
     if made and scene.fleet.renews:
         assert sum(m.wanted for m in scene.machines.values()) <= scene.fleet.size
         assert sum(m.in_maximum for m in scene.machines.values()) <= scene.fleet.most(
@@ -119,7 +119,7 @@ def test_what_is_asked_for_by_name_is_recorded_up_to_the_maximum(scene: Scene, m
     stuck = sum(m.stuck for m in scene.machines.values())
     assert stuck <= scene.fleet.caps.stuck
     scene.ask_for(*NAMES[:many])
-    scene.turn()
+    scene.reconcile()
     made = set(scene.machines) & set(NAMES)
     assert made == set(NAMES[: min(many, max(0, 6 - held))])
 
@@ -130,16 +130,16 @@ def test_group_makes_and_ends_nothing_that_nobody_asked_for(scene: Scene, size: 
     scene.fleet = replace(scene.fleet, size=0, renews=False, maximum=6)
     scene.row = replace(scene.row, size=size)
     before = dict(scene.machines)
-    decision = scene.turn()
-    assert not any(c.inserts for c in decision.commands if isinstance(c, KeepRow))
+    decision = scene.reconcile()
+    assert not any(c.inserts for c in decision.commands if isinstance(c, SaveFleet))
     for entry in scene.machines.values():
         assert entry.id in before
-        assert entry.ending == before[entry.id].ending or before[entry.id].goal is Goal.RESTING
+        assert entry.deletion == before[entry.id].deletion or before[entry.id].goal is Goal.STANDBY
 
 
 @given(scenes())
 def test_no_call_is_for_a_part_that_a_wanted_record_is_bound_to(scene: Scene) -> None:
-    decision = scene.turn()
+    decision = scene.reconcile()
     bound = {
         place.bound
         for m in scene.machines.values()
@@ -147,14 +147,14 @@ def test_no_call_is_for_a_part_that_a_wanted_record_is_bound_to(scene: Scene) ->
         for place in m.places
         if place.bound
     }
-    for tend in tends(decision):
-        if tend.goal is None:
+    for advance in advances(decision):
+        if advance.goal is None:
             continue
-        parts = parts_of(tend.machine, scene.seen())
-        calls = scene.ways.next_calls(tend.goal, tend.machine, parts, scene.now)
+        resources = resources_of(advance.machine, scene.snapshot())
+        calls = scene.planner.next_calls(advance.goal, advance.machine, resources, scene.now)
         destroyed = {call.target for call in calls if call.effect is Effect.DESTROY}
         assert not destroyed & bound
-    reclaimed = {p.id for c in decision.commands if isinstance(c, Reclaim) for p in c.parts}
+    reclaimed = {p.id for c in decision.commands if isinstance(c, Reclaim) for p in c.resources}
     assert not reclaimed & bound
 
 
@@ -163,12 +163,12 @@ def test_foreign_parts_are_in_no_command(scene: Scene) -> None:
     foreign = server(machine(90), installation=ABROAD)
     for command in scene.decide().commands:
         if isinstance(command, Reclaim):
-            assert all(p.mark and p.mark.installation == HOME for p in command.parts)
-        if isinstance(command, Tend):
+            assert all(p.owner_tag and p.owner_tag.installation == HOME for p in command.resources)
+        if isinstance(command, Advance):
             assert foreign.id not in command.machine.ids()
-        if isinstance(command, KeepRow) and foreign.id in scene.view.sightings:
-            mark = scene.view.sightings[foreign.id].part.mark
-            assert mark
+        if isinstance(command, SaveFleet) and foreign.id in scene.inventory.sightings:
+            owner_tag = scene.inventory.sightings[foreign.id].resource.owner_tag
+            assert owner_tag
             assert not command.inserts
 
 
@@ -179,74 +179,74 @@ def test_every_machine_is_spoken_of_once(scene: Scene) -> None:
     assert sorted(spoken) == sorted(scene.machines)
 
 
-@given(scenes(), st.sampled_from(list(WishKind)), st.integers(1, 7), st.integers(0, 9))
+@given(scenes(), st.sampled_from(list(RequestKind)), st.integers(1, 7), st.integers(0, 9))
 def test_no_wish_raises_or_is_passed_over(
-    scene: Scene, kind: WishKind, number: int, size: int
+    scene: Scene, kind: RequestKind, number: int, size: int
 ) -> None:
-    whole = kind in {WishKind.SCALE, WishKind.PAUSE, WishKind.RESUME, WishKind.ADOPT}
-    wish = scene.wish(kind, None if whole else machine_id(number), size)
-    rows = [c for c in scene.turn().commands if isinstance(c, KeepRow)]
+    whole = kind in {RequestKind.SCALE, RequestKind.PAUSE, RequestKind.RESUME, RequestKind.ADOPT}
+    request = scene.request(kind, None if whole else machine_id(number), size)
+    rows = [c for c in scene.reconcile().commands if isinstance(c, SaveFleet)]
     assert rows
-    assert wish.number in rows[0].wishes
+    assert request.number in rows[0].requests
 
 
 @given(scenes())
 def test_reconciling_twice_changes_nothing_more(scene: Scene) -> None:
-    seen = scene.seen()
-    for entry in seen.machines:
-        once = reconcile(entry, seen)
-        assert reconcile(once, seen) == once
+    snapshot = scene.snapshot()
+    for entry in snapshot.machines:
+        once = reconcile(entry, snapshot)
+        assert reconcile(once, snapshot) == once
 
 
 @given(scenes())
 def test_machines_in_flight_are_left_alone(scene: Scene) -> None:
     scene.moving = set(scene.machines)
-    assert not tends(scene.decide())
+    assert not advances(scene.decide())
 
 
 @settings(max_examples=25)
 @given(scenes(), st.integers(1, 60))
 def test_world_that_obeys_comes_to_rest_where_it_was_asked_to(scene: Scene, seed: int) -> None:
     """L1: when faults cease and wishes stop, the fleet is what was wished, and decides nothing."""
-    scene.wishes.clear()
-    if scene.seen().foreign or scene.seen().unexplained:
+    scene.requests.clear()
+    if scene.snapshot().foreign or scene.snapshot().unexplained:
         return
     timers = replace(scene.fleet.timers, drain=600 * S)  # so that what drains is over at the end
     scene.fleet = replace(scene.fleet, size=seed % 4, timers=timers)
     wanted = [Phase.READY] * (seed % 4)
     for _ in range(200):
-        scene.look()
-        decision = scene.turn()
-        for tend in tends(decision):
-            scene.look_at(*tend.close)
+        scene.observe()
+        decision = scene.reconcile()
+        for advance in advances(decision):
+            scene.observe_one(*advance.close)
         for entry in tuple(scene.machines.values()):
             obey(scene, entry)
         scene.later(10 * S)
-    phases = [m.phase for m in scene.machines.values() if m.phase is not Phase.RESTING]
+    phases = [m.phase for m in scene.machines.values() if m.phase is not Phase.STANDBY]
     assert phases == (wanted if scene.fleet.renews else [Phase.READY] * len(phases))
-    scene.look()
+    scene.observe()
     assert not scene.decide().commands
 
 
 def obey(scene: Scene, entry: Machine) -> None:
     """Let the world do for a machine what its phase asks for, without calls."""
-    mine = [p for p in scene.parts.values() if p.mark and p.mark.machine == entry.id]
-    if entry.phase is Phase.STOPPING and entry.goal is Goal.RESTING:
+    mine = [p for p in scene.resources.values() if p.owner_tag and p.owner_tag.machine == entry.id]
+    if entry.phase is Phase.STOPPING and entry.goal is Goal.STANDBY:
         scene.exist(*(replace(p, condition=Condition.STANDBY) for p in mine if p.slot == SERVER))
     elif entry.phase is Phase.STOPPING:
         scene.vanish(*(p.id for p in mine))
     if entry.phase is Phase.STARTING:
         bound = {place.bound for place in entry.places}
-        for part in mine:
-            if bound and part.id not in bound:
-                scene.vanish(part.id)
+        for resource in mine:
+            if bound and resource.id not in bound:
+                scene.vanish(resource.id)
         _stand(scene, entry, mine)
     if entry.phase is Phase.READY:
         surplus = [p.id for p in mine if entry.bound(p.slot) not in {None, p.id}]
         scene.vanish(*surplus)
 
 
-def _stand(scene: Scene, entry: Machine, mine: list[Part]) -> None:
+def _stand(scene: Scene, entry: Machine, mine: list[Resource]) -> None:
     up = server(entry, name=entry.bound(server(entry).slot) or server(entry).id)
     if not entry.places or any(p.slot.kind == "server" for p in mine):
         scene.exist(up)
@@ -289,4 +289,4 @@ def test_cost_is_the_sum_over_all_prices(changes: list[tuple[int, float]]) -> No
     assert abs(cost(entry, now) - expected) < 1e-6
     assert cost_between(5.0, None, now) == 0.0
     assert cost_between(5.0, now, BEGIN) == 0.0
-    assert PartId("x") == "x"
+    assert ResourceId("x") == "x"

@@ -12,7 +12,7 @@ from hostler.domain.model.fleet import (
     in_wave,
     next_room,
 )
-from hostler.domain.model.machine import Hold
+from hostler.domain.model.machine import Protection
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition, Scope
 from hostler.testing.scenes.builders import BEGIN, FLEET, MIN, ZONE, S, machine, server
@@ -33,10 +33,10 @@ def broken(many: int, size: int) -> Scene:
     scene = Scene(fleet=replace(FLEET, size=size))
     scene.furnish(*(machine(number) for number in range(1, size + 1)))
     for number in range(1, many + 1):
-        lost = replace(scene.the(number), phase=Phase.BROKEN).with_fact("loss_proved", scene.now)
+        lost = replace(scene.the(number), phase=Phase.FAILED).with_fact("loss_proved", scene.now)
         scene.keep(lost)
         scene.exist(server(lost, Condition.OFF))
-    scene.look()
+    scene.observe()
     return scene
 
 
@@ -44,14 +44,14 @@ def broken(many: int, size: int) -> Scene:
 
 
 def test_caps_count_the_share_in_its_window_the_hour_and_the_sweep() -> None:
-    fleet = replace(FLEET, size=50, caps=Caps(per_sweep=9, per_hour=8, share=0.1))
+    fleet = replace(FLEET, size=50, caps=Caps(per_reclaim=9, per_hour=8, share=0.1))
     assert destructions_left(fleet, row(), BEGIN) == 5
     assert destructions_left(fleet, row(destructions=(BEGIN,) * 3), BEGIN) == 2
     assert destructions_left(fleet, row(destructions=(BEGIN,) * 3), BEGIN + 1 * MIN) == 5
     assert destructions_left(fleet, row(destructions=(BEGIN,) * 6), BEGIN + 1 * MIN) == 2
     assert destructions_left(fleet, row(destructions=(BEGIN,) * 6), BEGIN + HOUR) == 5
     assert destructions_left(fleet, row(destructions=(BEGIN,) * 99), BEGIN) == 0
-    assert destructions_left(replace(fleet, caps=Caps(per_sweep=2)), row(), BEGIN) == 2
+    assert destructions_left(replace(fleet, caps=Caps(per_reclaim=2)), row(), BEGIN) == 2
 
 
 def test_share_of_a_small_fleet_is_one() -> None:
@@ -83,24 +83,24 @@ def test_creations_are_bounded_by_default_too() -> None:
 
 def test_cap_holds_over_turns_and_restarts_because_it_is_in_the_row() -> None:
     scene = broken(5, 10)
-    scene.turn()
+    scene.reconcile()
     assert phases(scene)[:5].count(Phase.STOPPING) == 1
-    again = Scene(fleet=scene.fleet, now=scene.now + 1 * S, row=scene.row)
-    again.machines, again.parts = dict(scene.machines), dict(scene.parts)
-    again.look()
-    again.turn()
-    assert phases(again)[:5].count(Phase.STOPPING) == 1
-    again.later(1 * MIN)
-    again.look()
-    again.turn()
-    assert phases(again)[:5].count(Phase.STOPPING) == 2
+    retry_at = Scene(fleet=scene.fleet, now=scene.now + 1 * S, row=scene.row)
+    retry_at.machines, retry_at.resources = dict(scene.machines), dict(scene.resources)
+    retry_at.observe()
+    retry_at.reconcile()
+    assert phases(retry_at)[:5].count(Phase.STOPPING) == 1
+    retry_at.later(1 * MIN)
+    retry_at.observe()
+    retry_at.reconcile()
+    assert phases(retry_at)[:5].count(Phase.STOPPING) == 2
 
 
 def test_rollback_of_what_was_never_ready_needs_no_room() -> None:
     scene = broken(5, 10)
     for number in range(1, 6):
         scene.keep(replace(scene.the(number), was_ready=None))
-    scene.turn()
+    scene.reconcile()
     assert phases(scene)[:5] == [Phase.STOPPING] * 5
     assert scene.row.destructions == ()
 
@@ -108,16 +108,16 @@ def test_rollback_of_what_was_never_ready_needs_no_room() -> None:
 def test_what_is_repaired_says_that_the_cap_was_counted_for_it() -> None:
     scene = broken(1, 1)
     assert scene.the().fact("allowed") is None
-    scene.turn()
+    scene.reconcile()
     assert scene.the().fact("allowed") == scene.now
     assert scene.row.destructions == (scene.now,)
 
 
 def test_machine_without_room_says_when_there_will_be() -> None:
     scene = broken(2, 2)
-    scene.turn()
+    scene.reconcile()
     scene.later(10 * S)
-    scene.look()
+    scene.observe()
     verdict = scene.decide().verdicts[1]
     assert "cap" in verdict.blocker
     assert verdict.next.at == scene.now + 50 * S
@@ -142,13 +142,13 @@ def test_in_a_wave_each_loss_needs_a_look_of_its_own() -> None:
     for number in range(1, 6):
         scene.exist(server(machine(number), Condition.OFF))
     for _ in range(40):
-        scene.look()
-        scene.turn()
+        scene.observe()
+        scene.reconcile()
         scene.later(2 * S)
     assert phases(scene) == [Phase.READY] * 5
     one = scene.the(3)
-    scene.look_at(Scope(ZONE, "server", one.id, (server(one).id,)))
-    scene.turn()
+    scene.observe_one(Scope(ZONE, "server", one.id, (server(one).id,)))
+    scene.reconcile()
     assert [m.serial for m in scene.machines.values() if not m.wanted] == [3]
 
 
@@ -161,8 +161,8 @@ def test_losses_of_the_window_are_counted_by_every_kind() -> None:
     late = Scene()
     late.add(replace(machine(1, Phase.STARTING), asked=()))
     late.exist(server(machine(1), Condition.STARTING))
-    late.look()
-    late.turn()
+    late.observe()
+    late.reconcile()
     assert len(late.row.losses) == 1
 
 
@@ -174,7 +174,7 @@ def outdated(size: int, surge: int = 1) -> Scene:
         fleet=replace(FLEET, size=size, template="new", replace_outdated=True, surge=surge)
     )
     scene.furnish(*(machine(number) for number in range(1, size + 1)))
-    scene.look()
+    scene.observe()
     return scene
 
 
@@ -184,21 +184,21 @@ def heal(scene: Scene) -> None:
         if entry.phase is Phase.STARTING:
             scene.furnish(replace(machine(entry.serial), template=entry.template))
         if entry.phase is Phase.STOPPING:
-            scene.keep(replace(entry, phase=Phase.GONE))
-            scene.vanish(*(p.id for p in scene.parts.values() if entry.id in p.id))
-    scene.look()
+            scene.keep(replace(entry, phase=Phase.DELETED))
+            scene.vanish(*(p.id for p in scene.resources.values() if entry.id in p.id))
+    scene.observe()
 
 
 def test_outdated_machines_are_replaced_one_after_the_other_never_below_the_size() -> None:
     scene, most = outdated(3), 0
     for _ in range(200):
-        scene.turn()
+        scene.reconcile()
         heal(scene)
         there = [m for m in scene.machines.values() if m.phase is Phase.READY]
         assert len(there) >= 3
         most = max(most, len(scene.machines))
         scene.later(10 * S)
-        scene.look()
+        scene.observe()
     assert {m.template for m in scene.machines.values()} == {"new"}
     assert len(scene.machines) == 3
     assert most <= 5
@@ -206,20 +206,20 @@ def test_outdated_machines_are_replaced_one_after_the_other_never_below_the_size
 
 def test_nothing_goes_before_its_replacement_is_ready() -> None:
     scene = outdated(1)
-    scene.turn()
-    scene.turn()
+    scene.reconcile()
+    scene.reconcile()
     assert phases(scene) == [Phase.READY, Phase.STARTING]
     heal(scene)
-    scene.turn()
+    scene.reconcile()
     assert phases(scene) == [Phase.DRAINING, Phase.READY]
-    ending = scene.the(1).ending
-    assert ending is not None
-    assert ending.actor == REPLACE
+    deletion = scene.the(1).deletion
+    assert deletion is not None
+    assert deletion.actor == REPLACE
 
 
 def test_without_surge_the_old_one_goes_first() -> None:
     scene = outdated(2, surge=0)
-    scene.turn()
+    scene.reconcile()
     assert phases(scene)[:2] == [Phase.DRAINING, Phase.READY]
     assert len(scene.machines) <= 3
 
@@ -227,11 +227,11 @@ def test_without_surge_the_old_one_goes_first() -> None:
 def test_replacing_takes_room_of_the_cap() -> None:
     scene = outdated(1, surge=0)
     scene.row = replace(scene.row, destructions=(scene.now,))
-    scene.turn()
+    scene.reconcile()
     assert phases(scene) == [Phase.READY]
     scene.later(1 * MIN)
-    scene.look()
-    scene.turn()
+    scene.observe()
+    scene.reconcile()
     assert phases(scene)[0] is Phase.DRAINING
     assert scene.row.destructions[-1] == scene.now
     assert scene.the(1).fact("allowed") == scene.now
@@ -241,12 +241,12 @@ def test_machine_past_its_greatest_age_is_replaced() -> None:
     scene = Scene(fleet=replace(FLEET, timers=replace(FLEET.timers, max_age=HOUR)))
     scene.furnish(machine(1))
     scene.now = BEGIN + HOUR - 1 * S
-    scene.look()
-    scene.turn()
+    scene.observe()
+    scene.reconcile()
     assert len(scene.machines) == 1
     scene.later(1 * S)
-    scene.look()
-    scene.turn()
+    scene.observe()
+    scene.reconcile()
     assert len(scene.machines) == 2
 
 
@@ -258,13 +258,13 @@ def test_outdated_machine_stays_where_nobody_asked_for_replacing() -> None:
 
 def test_held_machine_is_not_replaced_and_needs_no_surge() -> None:
     scene = outdated(1)
-    scene.keep(replace(scene.the(), hold=Hold(until=BEGIN + HOUR, why="", actor="")))
-    scene.turn()
+    scene.keep(replace(scene.the(), protection=Protection(until=BEGIN + HOUR, why="", actor="")))
+    scene.reconcile()
     assert phases(scene) == [Phase.READY]
 
 
 def test_machine_in_flight_takes_no_room_of_the_cap() -> None:
     scene = outdated(1, surge=0)
     scene.moving.add(scene.the().id)
-    scene.turn()
+    scene.reconcile()
     assert scene.row.destructions == ()

@@ -5,13 +5,13 @@ from datetime import timedelta
 
 import pytest
 
-from hostler.domain.ids import PartId
-from hostler.domain.model.commands import Decision, KeepLedger, KeepRow, Reclaim
+from hostler.domain.ids import ResourceId
+from hostler.domain.model.commands import Decision, Reclaim, SaveFleet, SaveOrphans
 from hostler.domain.model.fleet import Caps
-from hostler.domain.model.machine import Hold, Origin
+from hostler.domain.model.machine import Origin, Protection
 from hostler.domain.model.phases import Goal, Phase
-from hostler.domain.model.resource import Condition, Part, Slot
-from hostler.domain.model.snapshot import SuspectClass, WishKind
+from hostler.domain.model.resource import Condition, Resource, Slot
+from hostler.domain.model.snapshot import OrphanClass, RequestKind
 from hostler.testing.fakes.planner import ADDRESS, SERVER
 from hostler.testing.scenes.builders import (
     ABROAD,
@@ -28,27 +28,27 @@ from hostler.testing.scenes.builders import (
 from hostler.testing.scenes.fleet import Scene
 
 GRACE, GAP = FLEET.timers.grace, FLEET.timers.sighting_gap
-STRAY = server(machine(50))
+ORPHAN = server(machine(50))
 
 
-def littered(*parts: Part, reclaim: bool = True, size: int = 30) -> Scene:
+def littered(*resources: Resource, reclaim: bool = True, size: int = 30) -> Scene:
     scene = Scene(fleet=replace(FLEET, size=size, reclaim=reclaim), now=BEGIN + GRACE)
     scene.furnish(*(machine(n) for n in range(1, size + 1)))
-    scene.exist(*(parts or (STRAY,)))
-    scene.look()
+    scene.exist(*(resources or (ORPHAN,)))
+    scene.observe()
     return scene
 
 
-def reclaimed(decision: Decision) -> list[PartId]:
-    return [p.id for c in decision.commands if isinstance(c, Reclaim) for p in c.parts]
+def reclaimed(decision: Decision) -> list[ResourceId]:
+    return [p.id for c in decision.commands if isinstance(c, Reclaim) for p in c.resources]
 
 
 def sighted(scene: Scene) -> Decision:
     """Return what is decided once everything was seen a second time, a gap later."""
-    scene.turn()
+    scene.reconcile()
     scene.later(GAP)
-    scene.look()
-    return scene.turn()
+    scene.observe()
+    return scene.reconcile()
 
 
 # ---------------------------------------------------------------- the ledger
@@ -57,163 +57,165 @@ def sighted(scene: Scene) -> Decision:
 def test_part_that_no_record_explains_is_in_the_ledger_within_one_pass() -> None:
     scene = littered(reclaim=False)
     scene.later(2 * timedelta(hours=1))
-    scene.look()
-    scene.turn()
-    suspect = scene.suspects[STRAY.id]
-    assert suspect.cls is SuspectClass.STRAY
-    assert suspect.first == scene.now
-    assert suspect.owner == f"{machine(50).id} of home"
-    assert suspect.cost == pytest.approx(0.01 * 2.25)
-    assert "younger" not in suspect.blocked
+    scene.observe()
+    scene.reconcile()
+    orphan = scene.orphans[ORPHAN.id]
+    assert orphan.cls is OrphanClass.UNRECORDED
+    assert orphan.first == scene.now
+    assert orphan.owner == f"{machine(50).id} of home"
+    assert orphan.cost == pytest.approx(0.01 * 2.25)
+    assert "younger" not in orphan.blocked
 
 
 def test_foreign_part_is_in_the_ledger_as_foreign() -> None:
     scene = littered(server(machine(50), installation=ABROAD))
     sighted(scene)
-    suspect = next(iter(scene.suspects.values()))
-    assert suspect.cls is SuspectClass.FOREIGN
-    assert suspect.installation == ABROAD
-    assert "another installation" in suspect.blocked
+    orphan = next(iter(scene.orphans.values()))
+    assert orphan.cls is OrphanClass.FOREIGN
+    assert orphan.installation == ABROAD
+    assert "another installation" in orphan.blocked
 
 
 def test_part_of_ours_is_no_suspect_in_any_phase() -> None:
     scene = littered()
-    scene.vanish(STRAY.id)
+    scene.vanish(ORPHAN.id)
     for number, phase in enumerate(Phase, start=1):
-        if phase is not Phase.GONE:
+        if phase is not Phase.DELETED:
             scene.keep(replace(scene.the(number), phase=phase))
-    scene.look()
-    scene.turn()
-    assert not scene.suspects
+    scene.observe()
+    scene.reconcile()
+    assert not scene.orphans
 
 
 def test_suspect_leaves_the_ledger_when_a_complete_look_lacks_it_for_a_while() -> None:
     scene = littered(reclaim=False)
-    scene.turn()
-    scene.vanish(STRAY.id)
+    scene.reconcile()
+    scene.vanish(ORPHAN.id)
     scene.later(1 * S)
-    scene.look(complete=False)
-    scene.turn()
-    assert scene.suspects
-    scene.look()
-    scene.turn()
-    assert scene.suspects, "one look is nothing"
+    scene.observe(complete=False)
+    scene.reconcile()
+    assert scene.orphans
+    scene.observe()
+    scene.reconcile()
+    assert scene.orphans, "one look is nothing"
     scene.later(FLEET.timers.absence_gap)
-    scene.look()
-    scene.turn()
-    assert not scene.suspects
+    scene.observe()
+    scene.reconcile()
+    assert not scene.orphans
 
 
 def test_suspect_leaves_the_ledger_when_a_record_explains_it() -> None:
     scene = littered(reclaim=False)
-    scene.turn()
+    scene.reconcile()
     scene.add(machine(50))
-    scene.turn()
-    assert not scene.suspects
+    scene.reconcile()
+    assert not scene.orphans
 
 
 def test_suspect_stays_in_the_ledger_while_it_is_being_reclaimed() -> None:
     """Otherwise a removal that fails begins again as something never seen before."""
     scene = littered()
     sighted(scene)
-    before = scene.suspects[STRAY.id]
+    before = scene.orphans[ORPHAN.id]
     scene.moving.add(machine(50).id)
-    scene.turn()
-    assert scene.suspects[STRAY.id] == before
+    scene.reconcile()
+    assert scene.orphans[ORPHAN.id] == before
 
 
 def test_ledger_is_written_only_when_more_than_time_changed() -> None:
     scene = littered(reclaim=False)
     sighted(scene)
     scene.later(1 * S)
-    scene.look()
-    assert not any(isinstance(c, KeepLedger) for c in scene.decide().commands)
+    scene.observe()
+    assert not any(isinstance(c, SaveOrphans) for c in scene.decide().commands)
 
 
 def test_part_without_a_mark_is_a_suspect_by_its_owner() -> None:
-    disk = Part(id=PartId("disk"), slot=Slot("volume", 0), zone=ZONE, owner=STRAY.id, price=1.0)
-    scene = littered(STRAY, disk)
-    scene.turn()
-    assert {STRAY.id, disk.id} == set(scene.suspects)
+    disk = Resource(
+        id=ResourceId("disk"), slot=Slot("volume", 0), zone=ZONE, owner=ORPHAN.id, price=1.0
+    )
+    scene = littered(ORPHAN, disk)
+    scene.reconcile()
+    assert {ORPHAN.id, disk.id} == set(scene.orphans)
 
 
 # ---------------------------------------------------------------- may it be removed?
 
 
 def test_stray_is_reclaimed_after_grace_and_two_sightings() -> None:
-    assert reclaimed(sighted(littered())) == [STRAY.id]
+    assert reclaimed(sighted(littered())) == [ORPHAN.id]
 
 
 def test_nothing_is_reclaimed_on_one_sighting() -> None:
     scene = littered()
     for _ in range(5):
-        assert reclaimed(scene.turn()) == []
+        assert reclaimed(scene.reconcile()) == []
         scene.later(GAP)
     scene = littered()
     for _ in range(59):
-        assert reclaimed(scene.turn()) == []
+        assert reclaimed(scene.reconcile()) == []
         scene.later(1 * S)
-        scene.look()
+        scene.observe()
 
 
 def test_nothing_is_reclaimed_by_incomplete_sightings() -> None:
     scene = littered()
-    scene.turn()
+    scene.reconcile()
     for _ in range(5):
         scene.later(GAP)
-        scene.look(complete=False)
-        assert reclaimed(scene.turn()) == []
+        scene.observe(complete=False)
+        assert reclaimed(scene.reconcile()) == []
 
 
 def test_nothing_is_reclaimed_within_the_grace_period() -> None:
-    young = replace(STRAY, created=BEGIN + GRACE)
+    young = replace(ORPHAN, created=BEGIN + GRACE)
     scene = littered(young)
     assert reclaimed(sighted(scene)) == []
     scene.later(GRACE)
-    scene.look()
-    assert reclaimed(scene.turn()) == [STRAY.id]
+    scene.observe()
+    assert reclaimed(scene.reconcile()) == [ORPHAN.id]
 
 
 def test_part_without_a_date_is_as_old_as_its_first_sight() -> None:
-    scene = littered(replace(STRAY, created=None))
+    scene = littered(replace(ORPHAN, created=None))
     assert reclaimed(sighted(scene)) == []
     scene.later(GRACE - GAP)
-    scene.look()
-    assert reclaimed(scene.turn()) == [STRAY.id]
+    scene.observe()
+    assert reclaimed(scene.reconcile()) == [ORPHAN.id]
 
 
 def test_nothing_is_reclaimed_where_nobody_asked_for_it() -> None:
     scene = littered(reclaim=False)
     assert reclaimed(sighted(scene)) == []
-    assert "report only" in scene.suspects[STRAY.id].blocked
+    assert "report only" in scene.orphans[ORPHAN.id].blocked
 
 
 def test_nothing_is_reclaimed_beside_foreign_parts() -> None:
-    scene = littered(STRAY, server(machine(51), installation=ABROAD))
+    scene = littered(ORPHAN, server(machine(51), installation=ABROAD))
     assert reclaimed(sighted(scene)) == []
     assert scene.row.destructions == ()
 
 
 def test_nothing_is_reclaimed_while_the_fleet_is_paused() -> None:
     scene = littered()
-    pause = Hold(until=scene.now + timedelta(hours=1), why="", actor="ann")
+    pause = Protection(until=scene.now + timedelta(hours=1), why="", actor="ann")
     scene.row = replace(scene.row, pause=pause)
     assert reclaimed(sighted(scene)) == []
     scene.later(timedelta(hours=1))
-    scene.look()
-    assert reclaimed(scene.turn()) == [STRAY.id]
+    scene.observe()
+    assert reclaimed(scene.reconcile()) == [ORPHAN.id]
 
 
 def test_clock_that_jumps_forward_makes_nothing_old() -> None:
-    scene = littered(replace(STRAY, created=BEGIN + GRACE))
-    scene.turn()
+    scene = littered(replace(ORPHAN, created=BEGIN + GRACE))
+    scene.reconcile()
     scene.later(timedelta(days=1))
     scene.jumped = scene.now
-    scene.look()
-    assert reclaimed(scene.turn()) == []
+    scene.observe()
+    assert reclaimed(scene.reconcile()) == []
     scene.later(GAP)
-    scene.look()
-    assert reclaimed(scene.turn()) == []
+    scene.observe()
+    assert reclaimed(scene.reconcile()) == []
 
 
 def test_lost_store_is_not_swept() -> None:
@@ -222,58 +224,58 @@ def test_lost_store_is_not_swept() -> None:
     for entry in tuple(scene.machines):
         del scene.machines[entry]
     scene.ours = (ABROAD,)
-    scene.look()
+    scene.observe()
     for _ in range(20):
-        decision = scene.turn()
+        decision = scene.reconcile()
         assert reclaimed(decision) == []
-        assert not any(c.inserts for c in decision.commands if isinstance(c, KeepRow))
+        assert not any(c.inserts for c in decision.commands if isinstance(c, SaveFleet))
         scene.later(5 * MIN)
-        scene.look()
+        scene.observe()
 
 
 def test_caps_bound_a_sweep_and_are_taken_once_for_each_part() -> None:
-    strays = [server(machine(50 + n)) for n in range(8)]
-    scene = littered(*strays)
+    orphans = [server(machine(50 + n)) for n in range(8)]
+    scene = littered(*orphans)
     first = reclaimed(sighted(scene))
     assert len(first) == 3, "a tenth of thirty"
     assert len(scene.row.destructions) == 3
     scene.later(GAP)
-    scene.look()
-    second = reclaimed(scene.turn())
+    scene.observe()
+    second = reclaimed(scene.reconcile())
     assert set(first) < set(second), "what did not go is tried again, and is not counted again"
     assert len(second) == 6
     assert len(scene.row.destructions) == 6
 
 
 def test_removal_is_tried_once_in_a_while_and_eats_no_room_while_it_cannot_be_made() -> None:
-    scene = littered(replace(STRAY, condition=Condition.STOPPING, allowed=()))
+    scene = littered(replace(ORPHAN, condition=Condition.STOPPING, allowed=()))
     assert reclaimed(sighted(scene)) == []
     assert scene.row.destructions == ()
-    scene.exist(STRAY)
-    scene.look()
-    assert reclaimed(scene.turn()) == [STRAY.id]
+    scene.exist(ORPHAN)
+    scene.observe()
+    assert reclaimed(scene.reconcile()) == [ORPHAN.id]
     scene.later(GAP - 1 * S)
-    scene.look()
-    assert reclaimed(scene.turn()) == []
+    scene.observe()
+    assert reclaimed(scene.reconcile()) == []
     assert scene.row.destructions == (BEGIN + GRACE + GAP,)
 
 
 def test_reclaim_stands_for_the_machine_that_the_marks_name() -> None:
-    owned = address(machine(50), owner=STRAY.id)
-    decision = sighted(littered(STRAY, owned))
+    owned = address(machine(50), owner=ORPHAN.id)
+    decision = sighted(littered(ORPHAN, owned))
     command = next(c for c in decision.commands if isinstance(c, Reclaim))
-    assert command.ghost.id == machine(50).id
-    assert command.ghost.goal is Goal.ABSENT
-    assert {place.slot: place.bound for place in command.ghost.places} == {
-        SERVER: STRAY.id,
+    assert command.placeholder.id == machine(50).id
+    assert command.placeholder.goal is Goal.ABSENT
+    assert {place.slot: place.bound for place in command.placeholder.places} == {
+        SERVER: ORPHAN.id,
         ADDRESS: owned.id,
     }
 
 
 def test_cap_of_one_sweep_holds() -> None:
-    strays = [server(machine(50 + n)) for n in range(8)]
-    scene = littered(*strays)
-    scene.fleet = replace(scene.fleet, caps=Caps(share=1.0, per_sweep=2))
+    orphans = [server(machine(50 + n)) for n in range(8)]
+    scene = littered(*orphans)
+    scene.fleet = replace(scene.fleet, caps=Caps(share=1.0, per_reclaim=2))
     assert len(reclaimed(sighted(scene))) == 2
 
 
@@ -282,17 +284,17 @@ def test_cap_of_one_sweep_holds() -> None:
 
 def test_part_of_a_machine_in_the_history_opens_its_record_again() -> None:
     scene = Scene(fleet=replace(FLEET, size=0))
-    gone = machine(1, Phase.GONE)
+    gone = machine(1, Phase.DELETED)
     scene.history[gone.id] = gone
     scene.exist(server(gone))
-    scene.look()
-    scene.turn()
+    scene.observe()
+    scene.reconcile()
     assert scene.the().phase is Phase.STOPPING
-    assert scene.the().reason == "turned_up_late"
-    assert not scene.suspects
-    tend = scene.tend()
-    assert tend is not None
-    assert tend.goal is Goal.ABSENT
+    assert scene.the().reason == "appeared_late"
+    assert not scene.orphans
+    advance = scene.advance()
+    assert advance is not None
+    assert advance.goal is Goal.ABSENT
 
 
 # ---------------------------------------------------------------- adopt
@@ -302,22 +304,22 @@ def strange(condition: Condition = Condition.UP) -> Scene:
     scene = Scene(fleet=replace(FLEET, size=1))
     up = server(machine(7), condition, installation=ABROAD, attempt=3)
     scene.exist(up, address(machine(7), owner=up.id, installation=ABROAD))
-    scene.look()
+    scene.observe()
     return scene
 
 
 def adopt(scene: Scene) -> None:
-    wish = scene.wish(WishKind.ADOPT)
-    scene.wishes[-1] = replace(wish, installation=ABROAD)
-    scene.turn()
+    request = scene.request(RequestKind.ADOPT)
+    scene.requests[-1] = replace(request, installation=ABROAD)
+    scene.reconcile()
 
 
 def test_nothing_of_theirs_is_touched_until_somebody_adopts_it() -> None:
     scene = strange()
     for _ in range(10):
-        assert not any(isinstance(c, Reclaim) for c in scene.turn().commands)
+        assert not any(isinstance(c, Reclaim) for c in scene.reconcile().commands)
         scene.later(GRACE)
-        scene.look()
+        scene.observe()
     assert not scene.machines
 
 
@@ -330,16 +332,16 @@ def test_adopted_machine_goes_on_with_every_part_bound_and_becomes_ready() -> No
     assert entry.bound(ADDRESS) == address(machine(7)).id
     assert entry.place(SERVER).attempt == 3
     assert scene.ours == (HOME, ABROAD)
-    scene.turn()
+    scene.reconcile()
     assert scene.the(7).phase is Phase.READY
     assert len(scene.machines) == 1, "it counts: nothing is bought twice"
 
 
 def test_adopting_another_installation_adopts_nothing() -> None:
     scene = strange()
-    wish = scene.wish(WishKind.ADOPT)
-    scene.wishes[-1] = replace(wish, installation=HOME)
-    scene.turn()
+    request = scene.request(RequestKind.ADOPT)
+    scene.requests[-1] = replace(request, installation=HOME)
+    scene.reconcile()
     assert not scene.machines
     assert scene.ours == (HOME,)
 
@@ -347,9 +349,9 @@ def test_adopting_another_installation_adopts_nothing() -> None:
 def test_unexplained_parts_of_ours_are_adopted_without_a_name() -> None:
     scene = Scene()
     scene.exist(server(machine(7)))
-    scene.look()
-    scene.wish(WishKind.ADOPT)
-    scene.turn()
+    scene.observe()
+    scene.request(RequestKind.ADOPT)
+    scene.reconcile()
     assert scene.the(7).phase is Phase.STARTING
     assert scene.ours == (HOME,)
 
@@ -357,9 +359,9 @@ def test_unexplained_parts_of_ours_are_adopted_without_a_name() -> None:
 def test_leftovers_without_a_server_are_cleaned_up() -> None:
     scene = Scene(fleet=replace(FLEET, size=0))
     scene.exist(address(machine(7)))
-    scene.look()
-    scene.wish(WishKind.ADOPT)
-    scene.turn()
+    scene.observe()
+    scene.request(RequestKind.ADOPT)
+    scene.reconcile()
     assert scene.the(7).phase is Phase.STOPPING
 
 
@@ -377,6 +379,6 @@ def test_adopted_machine_may_be_of_a_type_that_the_fleet_does_not_know() -> None
     scene = strange()
     odd = replace(server(machine(7), installation=ABROAD), notes=(("type", "huge"),))
     scene.exist(odd)
-    scene.look()
+    scene.observe()
     adopt(scene)
     assert scene.the(7).offer.type == "huge"

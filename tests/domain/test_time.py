@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from hostler.domain.model.fleet import FleetRow, Setback, recent
-from hostler.domain.model.machine import Doubt, Fate, Known, Machine
+from hostler.domain.model.machine import CallState, Doubt, Known, Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition
 from hostler.domain.observation.certainty import reconcile
@@ -20,7 +20,7 @@ DAY = timedelta(days=1)
 def jumped(scene: Scene, by: timedelta) -> None:
     """Let the clock jump, as the engine takes it: looks are forgotten, and time counts anew."""
     scene.later(by)
-    scene.view = Scene().view
+    scene.inventory = Scene().inventory
     scene.probed.clear()
     scene.steady = scene.jumped = scene.now
 
@@ -28,7 +28,7 @@ def jumped(scene: Scene, by: timedelta) -> None:
 def furnished(size: int = 3) -> Scene:
     scene = Scene(fleet=replace(FLEET, size=size))
     scene.furnish(*(machine(number) for number in range(1, size + 1)))
-    scene.look()
+    scene.observe()
     return scene
 
 
@@ -39,11 +39,11 @@ def test_healthy_fleet_is_not_touched_by_a_jump(by: timedelta) -> None:
     scene.fleet = replace(scene.fleet, timers=timers)
     jumped(scene, by)
     for _ in range(30):
-        scene.turn()
+        scene.reconcile()
         scene.later(2 * S)
-        scene.look()
+        scene.observe()
     assert [m.phase for m in scene.machines.values()] == [Phase.READY] * 3
-    assert all(m.ending is None for m in scene.machines.values())
+    assert all(m.deletion is None for m in scene.machines.values())
 
 
 @pytest.mark.parametrize("by", [DAY, -DAY])
@@ -53,31 +53,31 @@ def test_machine_that_starts_has_its_whole_bound_after_a_jump(by: timedelta) -> 
     scene.exist(server(scene.the(), Condition.STARTING))
     jumped(scene, by)
     for _ in range(59):
-        scene.look()
-        scene.turn()
+        scene.observe()
+        scene.reconcile()
         assert scene.the().phase is Phase.STARTING
         scene.later(10 * S)
     scene.later(10 * S)
-    scene.look()
-    scene.turn()
+    scene.observe()
+    scene.reconcile()
     assert scene.the().phase is not Phase.STARTING
 
 
 @pytest.mark.parametrize("by", [DAY, -DAY])
 def test_wanted_and_stopping_machines_have_their_whole_bound_after_a_jump(by: timedelta) -> None:
     scene = Scene(fleet=replace(FLEET, size=1))
-    scene.add(machine(1, Phase.WANTED, scene.now), machine(2, Phase.STOPPING, scene.now))
+    scene.add(machine(1, Phase.PENDING, scene.now), machine(2, Phase.STOPPING, scene.now))
     scene.exist(server(machine(2), Condition.BUSY))
     jumped(scene, by)
     for _ in range(59):
-        scene.look(complete=False)
-        scene.turn()
-        assert scene.the(1).phase is Phase.WANTED
+        scene.observe(complete=False)
+        scene.reconcile()
+        assert scene.the(1).phase is Phase.PENDING
         assert not scene.the(2).stuck
         scene.later(10 * S)
     scene.later(10 * S)
-    scene.look(complete=False)
-    scene.turn()
+    scene.observe(complete=False)
+    scene.reconcile()
     assert machine(1).id in scene.history
     assert scene.the(2).stuck
 
@@ -89,42 +89,42 @@ def test_open_call_settles_anew_after_a_jump_forward() -> None:
     )
     jumped(scene, DAY)
     scene.later(59 * S)
-    scene.look()
-    assert reconcile(scene.the(), scene.seen()).asked[0].fate is Fate.OPEN
+    scene.observe()
+    assert reconcile(scene.the(), scene.snapshot()).asked[0].call_state is CallState.OPEN
     scene.later(1 * S)
-    scene.look()
-    assert reconcile(scene.the(), scene.seen()).asked[0].fate is Fate.LAPSED
+    scene.observe()
+    assert reconcile(scene.the(), scene.snapshot()).asked[0].call_state is CallState.LAPSED
 
 
 def test_open_call_from_the_future_settles_from_now() -> None:
     scene = Scene()
     future = asked(MAKE_SERVER, scene.now + DAY)
     scene.add(replace(machine(1, Phase.STARTING), places=(), asked=(future,)))
-    scene.turn()
+    scene.reconcile()
     assert scene.the().asked[0].at == scene.now
     scene.later(61 * S)
-    scene.look()
-    scene.turn()
-    assert scene.the().asked[0].fate is Fate.LAPSED
+    scene.observe()
+    scene.reconcile()
+    assert scene.the().asked[0].call_state is CallState.LAPSED
 
 
 def test_gap_between_two_looks_is_not_made_by_a_jump() -> None:
     scene = furnished(1)
     scene.exist(server(scene.the(), Condition.OFF))
-    scene.look()
-    scene.turn()
+    scene.observe()
+    scene.reconcile()
     assert scene.the().doubt is not None
     jumped(scene, DAY)
-    scene.look()
-    scene.turn()
+    scene.observe()
+    scene.reconcile()
     assert scene.the().phase is Phase.READY
     scene.later(19 * S)
-    scene.look()
-    scene.turn()
+    scene.observe()
+    scene.reconcile()
     assert scene.the().phase is Phase.READY
     scene.later(1 * S)
-    scene.look()
-    scene.turn()
+    scene.observe()
+    scene.reconcile()
     assert scene.the().phase is Phase.STOPPING
 
 
@@ -139,11 +139,11 @@ def test_gap_between_two_absences_is_not_made_by_a_jump() -> None:
     scene = Scene()
     scene.add(absent(0 * S, scene))
     jumped(scene, DAY)
-    scene.look()
-    assert not reconcile(scene.the(), scene.seen()).place(SERVER).known[0].gone
+    scene.observe()
+    assert not reconcile(scene.the(), scene.snapshot()).place(SERVER).known[0].gone
     scene.later(20 * S)
-    scene.look()
-    assert reconcile(scene.the(), scene.seen()).place(SERVER).known[0].gone
+    scene.observe()
+    assert reconcile(scene.the(), scene.snapshot()).place(SERVER).known[0].gone
 
 
 @pytest.mark.parametrize("field", ["since", "blind", "doubt", "asked", "closed", "known", "absent"])
@@ -155,14 +155,14 @@ def test_time_from_the_future_is_brought_back_to_now_whatever_it_is(field: str) 
     place = entry.place(SERVER)
     entries = {
         "since": replace(entry, since=future),
-        "blind": replace(entry, blind=future),
+        "blind": replace(entry, unknown_since=future),
         "doubt": replace(entry, doubt=Doubt(what="stopped", since=future)),
         "asked": replace(entry, asked=(asked(MAKE_SERVER, future),)),
         "closed": replace(entry, asked=(replace(asked(MAKE_SERVER), closed=future),)),
         "known": entry.with_place(replace(place, known=(replace(place.known[0], since=future),))),
         "absent": absent(timedelta(days=3650), scene),
     }
-    after = reconcile(entries[field], scene.seen())
+    after = reconcile(entries[field], scene.snapshot())
     assert str(future) not in str(after)
     assert repr(future) not in repr(after)
 
@@ -170,7 +170,7 @@ def test_time_from_the_future_is_brought_back_to_now_whatever_it_is(field: str) 
 def test_record_without_times_of_the_future_is_left_as_it_is() -> None:
     scene = furnished(1)
     entry = scene.the()
-    assert reconcile(entry, scene.seen()) is entry
+    assert reconcile(entry, scene.snapshot()) is entry
 
 
 def test_windows_of_the_caps_from_the_future_run_out() -> None:
@@ -178,11 +178,11 @@ def test_windows_of_the_caps_from_the_future_run_out() -> None:
     future = scene.now + timedelta(days=3650)
     scene.row = replace(scene.row, creations=(future,) * 40, destructions=(future,) * 40)
     scene.row = replace(scene.row, losses=(future,) * 5)
-    scene.turn()
+    scene.reconcile()
     assert set(scene.row.creations) == {scene.now}
     scene.later(timedelta(hours=1))
-    scene.look()
-    scene.turn()
+    scene.observe()
+    scene.reconcile()
     assert (scene.row.creations, scene.row.destructions, scene.row.losses) == ((), (), ())
 
 
@@ -192,11 +192,11 @@ def test_setback_from_the_future_ends_within_its_longest_pause() -> None:
         scene.row,
         setbacks=(Setback(offer=FLEET.offers[0], why="x", until=scene.now + timedelta(days=3650)),),
     )
-    scene.look()
-    scene.turn()
+    scene.observe()
+    scene.reconcile()
     scene.later(FLEET.timers.tries[-1])
-    scene.look()
-    scene.turn()
+    scene.observe()
+    scene.reconcile()
     assert len(scene.machines) == 1
 
 
@@ -210,17 +210,17 @@ def test_restart_begins_where_the_records_are() -> None:
     scene = furnished(2)
     scene.exist(server(machine(1), Condition.OFF))
     scene.rounds(5, 2 * S)
-    again = Scene(fleet=scene.fleet, now=scene.now, row=scene.row, epoch=2, took=scene.now)
-    again.steady = again.now
-    again.machines, again.parts = dict(scene.machines), dict(scene.parts)
-    assert not again.decide().commands, "before its first look a process knows nothing"
-    again.rounds(20, 2 * S)
-    assert again.the(1).phase is Phase.STOPPING
-    assert again.the(2).phase is Phase.READY
+    retry_at = Scene(fleet=scene.fleet, now=scene.now, row=scene.row, epoch=2, took=scene.now)
+    retry_at.steady = retry_at.now
+    retry_at.machines, retry_at.resources = dict(scene.machines), dict(scene.resources)
+    assert not retry_at.decide().commands, "before its first look a process knows nothing"
+    retry_at.rounds(20, 2 * S)
+    assert retry_at.the(1).phase is Phase.STOPPING
+    assert retry_at.the(2).phase is Phase.READY
 
 
 def test_row_that_nobody_wished_for_has_the_size_of_the_file() -> None:
     row = FleetRow(name=FLEET.name, created=BEGIN)
-    assert row.wished(FLEET) == 1
-    assert replace(row, size=0).wished(FLEET) == 0
+    assert row.desired(FLEET) == 1
+    assert replace(row, size=0).desired(FLEET) == 0
     assert Known(id=server(machine()).id, zone=FLEET.offers[0].zone, since=BEGIN).attempt == 0

@@ -32,7 +32,7 @@ class Cloud:
 
     def leaks(self) -> list[dict[str, Any]]:
         """Return every billable thing that exists."""
-        return self._get("leaks")["leaks"]
+        return self._get("orphans")["orphans"]
 
     def count(self) -> Counter[str]:
         """Return how many billable things of each kind exist."""
@@ -42,7 +42,7 @@ class Cloud:
         """Return the summary: requests by route, faults that took effect."""
         return self._get("state")
 
-    def set_weather(self, **said: object) -> None:
+    def set_fault_rates(self, **said: object) -> None:
         """Change the weather, or script a fault."""
         body = json.dumps(said).encode()
         request = urllib.request.Request(f"{self.url}/_sim/faults", data=body, method="POST")  # noqa: S310 - loopback only
@@ -56,8 +56,8 @@ class Cloud:
         with urllib.request.urlopen(request, timeout=10) as answer:  # noqa: S310 - loopback only
             assert json.load(answer)["done"]
 
-    def _get(self, view: str) -> Any:
-        with urllib.request.urlopen(f"{self.url}/_sim/{view}", timeout=10) as answer:  # noqa: S310 - loopback only
+    def _get(self, inventory: str) -> Any:
+        with urllib.request.urlopen(f"{self.url}/_sim/{inventory}", timeout=10) as answer:  # noqa: S310 - loopback only
             return json.load(answer)
 
 
@@ -68,13 +68,13 @@ def free_port() -> int:
 
 
 @contextmanager
-def simulated(*, speed: float, weather: str = "calm", seed: int = 1) -> Generator[Cloud]:
+def simulated(*, speed: float, fault_rates: str = "calm", seed: int = 1) -> Generator[Cloud]:
     """Run `hostler simulator scaleway` for as long as the context lasts."""
     cloud = Cloud(url=f"http://127.0.0.1:{(port := free_port())}", guest_port=free_port())
     command = [
         *(str(BIN / "hostler"), "simulator", "scaleway", "--port", str(port)),
         *("--guest-port", str(cloud.guest_port), "--speed", str(speed)),
-        *("--weather", weather, "--seed", str(seed)),
+        *("--weather", fault_rates, "--seed", str(seed)),
     ]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
@@ -106,12 +106,12 @@ def plugin_config(cloud: Cloud, folder: Path, **said: object) -> dict[str, objec
         "ready": {"tcp": cloud.guest_port, "timeout": "1s"},
         "rate": 200,
         "burst": 400,
-        "settle": "1s",
+        "consistency_delay": "1s",
         "timers": {
             "start": "60s",
             "stop": "30s",
             "absence_gap": "500ms",
-            "look_limit": "30s",
+            "observation_limit": "30s",
             "probe_every": "300ms",
             "tries": ["500ms", "1s", "2s"],
         },

@@ -26,7 +26,7 @@ endpoint = "{url}"
 project = "{project}"
 rate = 100
 burst = 200
-settle = "1s"
+consistency_delay = "1s"
 
 [fleet.web]
 size = 2
@@ -169,18 +169,18 @@ def test_a_fleet_is_kept_watched_asked_about_and_taken_away(place: Place) -> Non
         # A second engine is refused; wishes beside the first are noticed at once.
         assert place.run("run").returncode == 4
         asked = time.monotonic()
-        held = place.json("hold", first["id"], "--for", "1h")
+        held = place.json("protect", first["id"], "--for", "1h")
         assert held["taken"]
         assert time.monotonic() - asked < 10
-        wait_until(lambda: place.json("status")["fleets"][0]["machines"][0]["held"])
-        assert place.json("unhold", first["id"])["taken"]
+        wait_until(lambda: place.json("status")["fleets"][0]["machines"][0]["protected"])
+        assert place.json("unprotect", first["id"])["taken"]
 
         # Somebody deletes a server by hand: it is replaced, and nothing of it is left.
         body = json.dumps({"act": "server_deleted_by_hand", "id": second["parts"]["server"]})
         request = urllib.request.Request(f"{place.url}/_sim/act", data=body.encode())  # noqa: S310 - loopback only
         urllib.request.urlopen(request, timeout=5).close()  # noqa: S310 - loopback only
         wait_until(lambda: second["id"] not in _ids(place) and place.ready() == 2)
-        told = [event["text"] for event in place.json("story", second["id"])["events"]]
+        told = [event["text"] for event in place.json("history", second["id"])["events"]]
         assert "recorded as wanted" in told[0]
         assert any("its server is not there any more" in text for text in told)
         assert told[-1].startswith("stopping → gone")
@@ -192,7 +192,7 @@ def test_a_fleet_is_kept_watched_asked_about_and_taken_away(place: Place) -> Non
 
         assert place.json("scale", "0", "--why", "enough")["taken"]
         wait_until(lambda: not _ids(place) and not place.leaks())
-        assert place.run("leaks", "--look").returncode == 0
+        assert place.run("orphans", "--observe").returncode == 0
 
         # Ctrl-C is clean, and quick.
         begun = time.monotonic()
@@ -217,7 +217,7 @@ def _says_nothing_secret(place: Place) -> None:
     assert '"turn": "' in log
     for file in place.file.parent.iterdir():
         assert SECRET.encode() not in file.read_bytes(), file.name
-    said = place.run("plan").stdout + place.run("story").stdout
+    said = place.run("plan").stdout + place.run("history").stdout
     assert SECRET not in said
 
 
@@ -228,19 +228,19 @@ def test_a_stray_is_a_leak_until_it_is_gone(place: Place) -> None:
         wait_until(lambda: place.ready() == 2)
     for file in place.file.parent.glob("web.db*"):
         file.unlink()
-    found = place.run("leaks", "--look", "--json")
+    found = place.run("orphans", "--observe", "--json")
     assert found.returncode == 3
-    suspects = json.loads(found.stdout)["suspects"]
-    assert {entry["class"] for entry in suspects} == {"foreign"}
-    owner = suspects[0]["owner"].rpartition(" of ")[2]
+    orphans = json.loads(found.stdout)["orphans"]
+    assert {entry["class"] for entry in orphans} == {"foreign"}
+    owner = orphans[0]["owner"].rpartition(" of ")[2]
     count = len(place.leaks())
     with place.engine():
-        wait_until(lambda: bool(place.json("status")["fleets"][0]["suspects"]))
+        wait_until(lambda: bool(place.json("status")["fleets"][0]["orphans"]))
         assert len(place.leaks()) == count
         assert place.json("adopt", "--from", owner)["taken"]
         wait_until(lambda: place.ready() == 2)
         assert len(place.leaks()) == count
-        wait_until(lambda: place.run("leaks").returncode == 0)
+        wait_until(lambda: place.run("orphans").returncode == 0)
 
 
 def test_no_secret_is_a_clear_error_and_no_traceback(place: Place) -> None:

@@ -32,7 +32,7 @@ def schema(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def cloud(schema: str) -> Generator[Cloud]:
-    with simulated(speed=20, weather="lively", seed=WORLDS[schema]) as cloud:
+    with simulated(speed=20, fault_rates="lively", seed=WORLDS[schema]) as cloud:
         yield cloud
 
 
@@ -140,7 +140,7 @@ def test_kills_in_bad_weather_lose_double_and_block_nothing(
     chaos = Chaos(
         program=go_hosts.program(schema),
         launch=Launch(plugin=PLUGIN, auto_mtls=schema == "alder"),
-        config=plugin_config(cloud, tmp_path, max_size=MOST, settle="2s"),
+        config=plugin_config(cloud, tmp_path, max_size=MOST, consistency_delay="2s"),
         folder=tmp_path,
         dice=random.Random(WORLDS[schema]),
     )
@@ -150,7 +150,7 @@ def test_kills_in_bad_weather_lose_double_and_block_nothing(
     assert chaos.inits > LIVES / 2, "most lives are to be lived"
     assert len(chaos.ids) <= chaos.asked
     assert cloud.state()["faults"]
-    cloud.set_weather(clear=True)
+    cloud.set_fault_rates(clear=True)
     with chaos.host() as host:
         chaos.begin(host)
         empties(host, cloud)

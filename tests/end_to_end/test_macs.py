@@ -125,7 +125,7 @@ def test_macs_are_claimed_put_in_adopted_released_and_given_up(place: Place) -> 
     released = {m["host"]["id"] for m in place.machines()}
     assert place.json("scale", "0")["taken"]
     wait_until(lambda: {place.state(host) for host in released} == {"free"})
-    assert place.run("leaks", "--look").returncode == 0
+    assert place.run("orphans", "--observe").returncode == 0
     assert place.json("plan")["fleets"][0]["calls"] == 0
 
     place.engine.send_signal(signal.SIGINT)

@@ -28,7 +28,7 @@ kind = "scaleway-macs"
 endpoint = "{url}"
 project = "{project}"
 pool_prefix = "pool-"
-settle = "1s"
+consistency_delay = "1s"
 rate = 100
 burst = 200
 
@@ -174,24 +174,24 @@ def test_macs_are_prepared_over_ssh_ended_wiped_and_prepared_again(tmp_path: Pat
             wait_until(lambda: len(lab.ready()) == 2, "both are ready")
             first, second = sorted(lab.ready())
             for machine in (first, second):
-                assert f"run 1 of {machine}" in lab.run("story", machine)
+                assert f"run 1 of {machine}" in lab.run("history", machine)
             installs = {mac: told["installs"] for mac, told in lab.macs().items()}
             passwords = {told["password"] for told in lab.macs().values()}
 
-            lab.run("end", first, "--why", "to see it prepared again")
+            lab.run("delete", first, "--why", "to see it prepared again")
             wait_until(lambda: first not in lab.ready(), "it goes")
             lab.run("scale", "2")
             wait_until(lambda: len(lab.ready()) == 2, "another machine is ready")
             assert second in lab.ready()
             (third,) = lab.ready() - {second}
-            again = lab.macs()
-            grown = {mac: told["installs"] - installs[mac] for mac, told in again.items()}
+            retry_at = lab.macs()
+            grown = {mac: told["installs"] - installs[mac] for mac, told in retry_at.items()}
             assert sorted(grown.values()) == [0, 1], "one host was wiped, once"
-            story = lab.run("story", third)
+            story = lab.run("history", third)
             assert f"run 1 of {third}" in story, "what the first left is gone with its disk"
             assert "prepared" in story
-            passwords |= {told["password"] for told in again.values()}
-            written = story + lab.run("story") + (tmp_path / "engine.log").read_text()
+            passwords |= {told["password"] for told in retry_at.values()}
+            written = story + lab.run("history") + (tmp_path / "engine.log").read_text()
             assert passwords
             assert not [secret for secret in passwords if secret in written]
             lab.run("scale", "0")
@@ -213,21 +213,21 @@ def test_a_list_at_fault_is_told_and_a_busy_mac_is_waited_for(tmp_path: Path) ->
         lab.register()
         lab.lists("true", "echo hunter2; exit 3")
         with lab.process("broken", "run", str(lab.file), "--json"):
-            wait_until(lambda: "outfit_broken" in lab.condition(), "the list is found out")
+            wait_until(lambda: "bootstrap_failed" in lab.condition(), "the list is found out")
             assert "command 2 of 2 failed (exit 3) on" in lab.condition()
             assert "hunter2" not in lab.condition()
             (one, _) = lab.phases()
             assert lab.phases()[one] == "starting"
-            assert "outfit_broken" in lab.run("explain", one)
+            assert "bootstrap_failed" in lab.run("explain", one)
         lab.lists("touch at-work", busy="test -e at-work || exit 1")
         with lab.process("engine", "run", str(lab.file), "--json"):
             wait_until(lambda: len(lab.ready()) == 2, "both are ready with another list")
             assert one in lab.ready(), "nothing was given up for the list"
             assert lab.condition() == ""
-            lab.run("end", one)
+            lab.run("delete", one)
             wait_until(lambda: lab.phases().get(one) == "draining", "its end waits")
             wait_until(lambda: "its host is busy" in lab.run("explain", one), "it said so")
             assert lab.phases()[one] == "draining"
-            lab.run("end", one, "--now")
+            lab.run("delete", one, "--now")
             wait_until(lambda: one not in lab.phases(), "it went all the same")
-            assert "at once, whatever runs on it" in lab.run("story", one)
+            assert "at once, whatever runs on it" in lab.run("history", one)

@@ -26,7 +26,7 @@ endpoint = "{url}"
 project = "{project}"
 rate = 200
 burst = 400
-settle = "2s"
+consistency_delay = "2s"
 
 [fleet.killed]
 size = 4
@@ -41,7 +41,7 @@ volume = {{ size = "20GB", iops = 5000 }}
 absence_gap = "1s"
 start = "60s"
 stop = "30s"
-look_limit = "30s"
+observation_limit = "30s"
 tries = ["1s", "2s", "3s"]
 
 [fleet.killed.caps]
@@ -104,7 +104,7 @@ def start(file: Path) -> subprocess.Popen[bytes]:
 
 
 def servers(url: str) -> list[dict[str, Any]]:
-    return [leak for leak in get(f"{url}/_sim/leaks")["leaks"] if leak["kind"] == "server"]
+    return [leak for leak in get(f"{url}/_sim/leaks")["orphans"] if leak["kind"] == "server"]
 
 
 def rested(url: str, wanted: int, seconds: float) -> bool:
@@ -112,10 +112,10 @@ def rested(url: str, wanted: int, seconds: float) -> bool:
     since: float | None = None
     end = time.monotonic() + seconds
     while time.monotonic() < end:
-        leaks = get(f"{url}/_sim/leaks")["leaks"]
+        leaks = get(f"{url}/_sim/leaks")["orphans"]
         found = [leak for leak in leaks if leak["kind"] == "server"]
-        parts = wanted * 3
-        right = len(found) == wanted and len(leaks) == parts
+        resources = wanted * 3
+        right = len(found) == wanted and len(leaks) == resources
         now = time.monotonic()
         since = (since or now) if right else None
         if since is not None and now - since > 2:

@@ -17,10 +17,10 @@ from hostler.controllers.runtime.settings import Account, Ports, Settings
 from hostler.domain.errors import ConfigError, StoreHeld
 from hostler.domain.ids import (
     AccountName,
+    CycleId,
     FleetName,
     InstallationId,
     MachineId,
-    TurnId,
     Zone,
     machine_id,
 )
@@ -28,11 +28,11 @@ from hostler.domain.model.commands import Event
 from hostler.domain.model.fleet import Fleet, FleetRow
 from hostler.domain.model.machine import Machine, Offer
 from hostler.domain.model.phases import Phase
-from hostler.frontends.cli.console.null_metrics import SilentMeters
+from hostler.frontends.cli.console.null_metrics import NullMetrics
 from hostler.frontends.cli.context import Purpose
 from hostler.frontends.cli.main import application, commands, main
 from hostler.ports.clock import Clock
-from hostler.ports.metrics import Meters
+from hostler.ports.metrics import Metrics
 from hostler.ports.provider import Connection
 from hostler.ports.store import Fence, Store
 from hostler.stores.memory import MemoryStore
@@ -45,7 +45,7 @@ OFFER = Offer(type="small", zone=Zone("z-1"))
 FLEET = Fleet(name=WEB, account=AccountName("main"), size=2, offers=(OFFER,))
 FILE = Path("web.toml")
 T = TypeVar("T")
-TURN = TurnId("t-1")
+TURN = CycleId("t-1")
 
 
 @dataclass(slots=True)
@@ -118,8 +118,8 @@ class InMemory:
             await self.take_all()
 
     async def take_all(self) -> None:
-        numbers = tuple(wish.number for wish in await self.store_.wishes())
-        await self.store_.take_wishes(numbers, await fence(self.store_))
+        numbers = tuple(request.number for request in await self.store_.requests())
+        await self.store_.take_requests(numbers, await fence(self.store_))
 
     def engine_runs(self, config: Config) -> bool:
         del config
@@ -137,19 +137,19 @@ class InMemory:
         return self.provider
 
     @asynccontextmanager
-    async def meters(self, config: Config) -> AsyncGenerator[Meters]:
+    async def metrics(self, config: Config) -> AsyncGenerator[Metrics]:
         del config
-        yield SilentMeters()
+        yield NullMetrics()
 
     def engine(self, config: Config, ports: Ports, accounts: tuple[Account, ...]) -> Engine:
         raise NotImplementedError
 
-    def ports(self, store: Store, meters: Meters) -> Ports:
+    def ports(self, store: Store, metrics: Metrics) -> Ports:
         return Ports(
             store=store,
             clock=self.clock_,
             prober=NoProbes(),
-            meters=meters,
+            metrics=metrics,
             fresh=lambda: machine_id(99),
         )
 
@@ -186,7 +186,7 @@ async def fill(store: Store, *machines: Machine, row: FleetRow | None = None) ->
             kind="made",
             at=machine.created,
             fleet=WEB,
-            turn=TURN,
+            cycle=TURN,
             machine=machine.id,
             reason="made",
             detail=str(machine.offer),

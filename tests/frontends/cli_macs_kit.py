@@ -24,8 +24,8 @@ from hostler.domain.ids import (
 from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.host import Host
 from hostler.domain.model.machine import Offer
-from hostler.ports.http import Request, Response
-from hostler.ports.metrics import Meters
+from hostler.ports.http import HttpRequest, Response
+from hostler.ports.metrics import Metrics
 from hostler.ports.store import Store
 from hostler.providers.scaleway.common.client import Client
 from hostler.providers.scaleway.common.settings import Account as Credentials
@@ -53,7 +53,7 @@ class AtOnce:
 
     world: World
 
-    async def send(self, request: Request, deadline: timedelta) -> Response:
+    async def send(self, request: HttpRequest, deadline: timedelta) -> Response:
         del deadline
         reply = self.world.handle(request, "cli")
         assert reply.response is not None
@@ -93,9 +93,9 @@ class WithMacs(InMemory):
         )
         yield (Account(name=MAIN, provider=provider, fleets=self.fleets),)
 
-    def ports(self, store: Store, meters: Meters) -> Ports:
+    def ports(self, store: Store, metrics: Metrics) -> Ports:
         return Ports(
-            store=store, clock=self.clock_, prober=NoProbes(), meters=meters, fresh=self.fresh
+            store=store, clock=self.clock_, prober=NoProbes(), metrics=metrics, fresh=self.fresh
         )
 
     def fresh(self) -> MachineId:
@@ -115,7 +115,7 @@ class WithMacs(InMemory):
         return str(name)
 
 
-def keep(outside: WithMacs, host: str, tie: MachineId | None = None, **more: Any) -> None:
+def keep(outside: WithMacs, host: str, binding: MachineId | None = None, **more: Any) -> None:
     """Put a host's record, and its tie, into the store."""
 
     async def work() -> None:
@@ -123,8 +123,8 @@ def keep(outside: WithMacs, host: str, tie: MachineId | None = None, **more: Any
         record = Host(id=HostId(host), account=MAIN, zone=ZONE, since=NOW)
         record = replace(record, **more)
         await outside.store_.save_host(record, (), held)
-        if tie is not None:
-            await outside.store_.bind(HostId(host), tie, held)
+        if binding is not None:
+            await outside.store_.bind(HostId(host), binding, held)
 
     run(work())
 

@@ -2,18 +2,18 @@
 
 import pytest
 
-from hostler.domain.errors import WishRefused
-from hostler.domain.ids import FleetName, InstallationId, PartId, Zone
-from hostler.domain.model.snapshot import Suspect, SuspectClass
+from hostler.domain.errors import RequestRefused
+from hostler.domain.ids import FleetName, InstallationId, ResourceId, Zone
+from hostler.domain.model.snapshot import Orphan, OrphanClass
 from hostler.frontends.cli.views.adoption_checks import check_source
 from hostler.testing.scenes.builders import BEGIN
 
 WEB = FleetName("web")
 
 
-def suspect(installation: str, cls: SuspectClass = SuspectClass.FOREIGN) -> Suspect:
-    return Suspect(
-        part=PartId(f"part of {installation}"),
+def orphan(installation: str, cls: OrphanClass = OrphanClass.FOREIGN) -> Orphan:
+    return Orphan(
+        resource=ResourceId(f"part of {installation}"),
         kind="server",
         zone=Zone("fr-par-1"),
         fleet=WEB,
@@ -25,19 +25,19 @@ def suspect(installation: str, cls: SuspectClass = SuspectClass.FOREIGN) -> Susp
 
 
 def test_without_a_source_foreign_parts_are_told_by_name() -> None:
-    with pytest.raises(WishRefused, match="--from h1"):
-        check_source([suspect("h1")], WEB, None)
+    with pytest.raises(RequestRefused, match="--from h1"):
+        check_source([orphan("h1")], WEB, None)
 
 
 def test_a_source_that_marks_nothing_is_a_mistake() -> None:
-    with pytest.raises(WishRefused, match="were seen: h1"):
-        check_source([suspect("h1")], WEB, InstallationId("h2"))
+    with pytest.raises(RequestRefused, match="were seen: h1"):
+        check_source([orphan("h1")], WEB, InstallationId("h2"))
 
 
 def test_what_takes_something_over_passes() -> None:
     check_source([], WEB, None)
     check_source([], WEB, InstallationId("h9"))
-    check_source([suspect("h1")], WEB, InstallationId("h1"))
-    check_source([suspect("own", SuspectClass.STRAY)], WEB, None)
-    check_source([suspect("own", SuspectClass.STRAY), suspect("h1")], WEB, None)
-    check_source([suspect("h1")], FleetName("api"), None)
+    check_source([orphan("h1")], WEB, InstallationId("h1"))
+    check_source([orphan("own", OrphanClass.UNRECORDED)], WEB, None)
+    check_source([orphan("own", OrphanClass.UNRECORDED), orphan("h1")], WEB, None)
+    check_source([orphan("h1")], FleetName("api"), None)

@@ -5,10 +5,10 @@ from datetime import timedelta
 import pytest
 from cli_kit import FILE, HOME, OFFER, WEB, InMemory, cli, fill, made, run
 
-from hostler.domain.ids import FleetName, PartId, Zone, machine_id
-from hostler.domain.model.machine import Ending, Hold, Known, Offer, Place
+from hostler.domain.ids import FleetName, ResourceId, Zone, machine_id
+from hostler.domain.model.machine import Deletion, Known, Offer, Place, Protection
 from hostler.domain.model.phases import Phase
-from hostler.domain.model.resource import Condition, Mark, Part, Slot
+from hostler.domain.model.resource import Condition, OwnerTag, Resource, Slot
 from hostler.testing.fakes.provider import FakeProvider
 
 Out = pytest.CaptureFixture[str]
@@ -17,18 +17,18 @@ FIRST = machine_id(1)
 
 def with_server(outside: InMemory, condition: Condition) -> None:
     """Let the first machine have a server, in the record and in the world."""
-    part = Part(
-        id=PartId("server-1"),
+    resource = Resource(
+        id=ResourceId("server-1"),
         slot=Slot("server"),
         zone=OFFER.zone,
-        mark=Mark(installation=HOME, fleet=WEB, machine=FIRST, attempt=1),
+        owner_tag=OwnerTag(installation=HOME, fleet=WEB, machine=FIRST, attempt=1),
         condition=condition,
         status=str(condition),
         created=outside.clock_.at,
     )
-    outside.cloud().world.add(part)
-    known = Known(id=part.id, zone=part.zone, since=made(1).created, attempt=1)
-    place = Place(slot=part.slot, attempt=1, bound=part.id, known=(known,))
+    outside.cloud().world.add(resource)
+    known = Known(id=resource.id, zone=resource.zone, since=made(1).created, attempt=1)
+    place = Place(slot=resource.slot, attempt=1, bound=resource.id, known=(known,))
     machine = made(1, places=(place,), was_ready=made(1).since)
     run(fill(outside.store_, machine))
 
@@ -40,7 +40,7 @@ def test_a_plan_lists_the_calls_and_changes_nothing(capsys: Out) -> None:
     assert result.code == 0
     assert "a new machine  small in z-1" in result.out
     assert "<machine 1>" in result.out
-    assert outside.cloud().world.parts == {}
+    assert outside.cloud().world.resources == {}
     assert run(outside.store_.machines(WEB)) == ()
 
 
@@ -77,11 +77,12 @@ def test_explain_says_why_and_what_next_and_which_moves_are_open(capsys: Out) ->
 
 def test_explain_says_that_a_held_machine_is_left_alone(capsys: Out) -> None:
     outside = InMemory()
-    hold = Hold(until=outside.clock_.at + timedelta(hours=1), why="a look", actor="bob")
-    run(fill(outside.store_, made(1, hold=hold)))
+    hold = Protection(until=outside.clock_.at + timedelta(hours=1), why="a look", actor="bob")
+    run(fill(outside.store_, made(1, protection=hold)))
     said = cli(outside, capsys, "explain", str(FILE), FIRST, "--json").json
     assert (
-        said["moves"]["stopping"] == "open; not now: held until 2026-03-01 13:00 UTC by bob: a look"
+        said["moves"]["stopping"]
+        == "open; not now: protected until 2026-03-01 13:00 UTC by bob: a look"
     )
     assert "bob" in cli(outside, capsys, "explain", str(FILE), FIRST).out
 
@@ -89,9 +90,9 @@ def test_explain_says_that_a_held_machine_is_left_alone(capsys: Out) -> None:
 def test_explain_says_who_asked_for_an_end_that_a_hold_puts_off(capsys: Out) -> None:
     outside = InMemory()
     now = outside.clock_.at
-    hold = Hold(until=now + timedelta(hours=1), why="a look", actor="bob")
-    ending = Ending(at=now - timedelta(minutes=2), actor="anna", why="enough")
-    run(fill(outside.store_, made(1, hold=hold, ending=ending)))
+    hold = Protection(until=now + timedelta(hours=1), why="a look", actor="bob")
+    deletion = Deletion(at=now - timedelta(minutes=2), actor="anna", why="enough")
+    run(fill(outside.store_, made(1, protection=hold, deletion=deletion)))
     said = cli(outside, capsys, "explain", str(FILE), FIRST, "--json").json
     assert said["ending"].startswith("asked for by anna at ")
     assert said["ending"].endswith(":00: enough")
@@ -102,7 +103,7 @@ def test_explain_says_who_asked_for_an_end_that_a_hold_puts_off(capsys: Out) -> 
 
 def test_explain_of_nobody_is_an_error_of_usage(capsys: Out) -> None:
     outside = InMemory()
-    run(fill(outside.store_, made(1, Phase.WANTED)))
+    run(fill(outside.store_, made(1, Phase.PENDING)))
     assert cli(outside, capsys, "explain", str(FILE), "m-zzz").code == 2
 
 

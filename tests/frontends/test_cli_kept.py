@@ -9,7 +9,7 @@ from cli_macs_kit import FIRST, FLEET, MACS, ZONE, WithMacs, keep
 
 from hostler.domain.ids import HostId
 from hostler.domain.model.fleet import FleetRow, Probe, ProbeKind
-from hostler.domain.model.host import HostCondition, tenancy
+from hostler.domain.model.host import HostCondition, allocation_of
 from hostler.domain.model.machine import Known, Place
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Slot
@@ -33,7 +33,7 @@ def kept(outside: WithMacs) -> None:
         for name in (host, "host-9")
     )
     known = Revision(digest=digest, since=LATE, failed=lapses, broken=NOW)
-    part = tenancy(HostId(host), FIRST)
+    resource = allocation_of(HostId(host), FIRST)
     machine = made(
         1,
         Phase.STARTING,
@@ -41,7 +41,11 @@ def kept(outside: WithMacs) -> None:
         host=HostId(host),
         offer=FLEET.offers[0],
         places=(
-            Place(slot=Slot("server"), bound=part, known=(Known(id=part, zone=ZONE, since=LATE),)),
+            Place(
+                slot=Slot("server"),
+                bound=resource,
+                known=(Known(id=resource, zone=ZONE, since=LATE),),
+            ),
         ),
     )
     run(fill(outside.store_, machine, row=FleetRow(name=MACS, created=LATE, revision=known)))
@@ -49,7 +53,7 @@ def kept(outside: WithMacs) -> None:
         outside,
         host,
         FIRST,
-        condition=HostCondition.HELD,
+        condition=HostCondition.ALLOCATED,
         machine=FIRST,
         fleet=MACS,
         trouble=Trouble(failures=8, listed=True),
@@ -70,8 +74,8 @@ def test_an_explanation_bounds_the_start_by_that_and_says_the_fault_once(capsys:
     outside = WithMacs(fleets=(PROBED,))
     kept(outside)
     told = cli(outside, capsys, "explain", str(FILE), FIRST, "--json").json
-    until = NOW + FLEET.timers.longest_hold
+    until = NOW + FLEET.timers.longest_protection
     assert until - NOW > timedelta(hours=1)
     assert told["bound"] == f"{until:%Y-%m-%dT%H:%M:%SZ}"
-    assert told["blocker"].startswith("outfit_broken: the list of commands is at fault")
-    assert told["moves"]["broken"] == "open; not now: outfit_broken"
+    assert told["blocker"].startswith("bootstrap_failed: the list of commands is at fault")
+    assert told["moves"]["failed"] == "open; not now: bootstrap_failed"

@@ -12,7 +12,7 @@ from hostler.domain.model.host import Host, HostCondition, HostGoal, HostOrigin
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.policy.demand import Demand, demand_of
-from hostler.frontends.cli.commands.cost import Money, Outcome
+from hostler.frontends.cli.commands.cost import Cost, Outcome
 from hostler.frontends.cli.console.guard import guarded
 from hostler.frontends.cli.main import application, main
 from hostler.ports.store import Store
@@ -48,8 +48,8 @@ class Scripted:
 
 
 def cli(outside: InMemory, capsys: Out, *argv: str, trying: Scripted | None = None) -> Result:
-    command = Money(outside, guarded, trying or Scripted()).money
-    code = main(application({"Money": {"money": command}}), ("money", str(FILE), *argv))
+    command = Cost(outside, guarded, trying or Scripted()).cost
+    code = main(application({"Cost": {"cost": command}}), ("cost", str(FILE), *argv))
     said = capsys.readouterr()
     return Result(code, said.out, said.err)
 
@@ -62,7 +62,7 @@ async def live(store: Store, life: Iterable[tuple[timedelta, Machine]]) -> None:
     for ago, image in others:
         kept = await store.machine(image.id)
         assert kept is not None
-        event = Event(kind="moved", at=NOW - ago, fleet=WEB, turn=TURN, machine=image.id)
+        event = Event(kind="moved", at=NOW - ago, fleet=WEB, cycle=TURN, machine=image.id)
         await store.save_machine(replace(image, version=kept.version), (event,), fenced)
 
 
@@ -73,7 +73,7 @@ def a_life() -> list[tuple[timedelta, Machine]]:
         (6 * H, paid),
         (5 * H, replace(paid, phase=Phase.READY)),
         (2 * H, replace(paid, phase=Phase.STOPPING)),
-        (1 * H, replace(paid, phase=Phase.GONE, price=0.0, spent=2.5, billed_from=None)),
+        (1 * H, replace(paid, phase=Phase.DELETED, price=0.0, spent=2.5, billed_from=None)),
     ]
 
 

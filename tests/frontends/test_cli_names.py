@@ -15,7 +15,7 @@ def test_the_beginning_of_a_hosts_id_is_enough_to_read_by_as_status_shows_it(cap
     keep(outside, host, condition=HostCondition.FREE, name="pool-1")
     told = cli(outside, capsys, "explain", str(FILE), host[:8], "--json").json
     assert told["host"]["id"] == host
-    assert cli(outside, capsys, "story", str(FILE), host[:8]).code == 0
+    assert cli(outside, capsys, "history", str(FILE), host[:8]).code == 0
     assert cli(outside, capsys, "explain", str(FILE), host[:3]).code == 2
 
 
@@ -30,15 +30,15 @@ def test_a_beginning_that_is_a_hosts_whole_name_names_that_one(capsys: Out) -> N
 def test_nothing_is_done_to_a_host_that_is_not_named_whole(capsys: Out) -> None:
     outside = WithMacs()
     free, mine = outside.stock(2)
-    keep(outside, mine, FIRST, condition=HostCondition.HELD)
+    keep(outside, mine, FIRST, condition=HostCondition.ALLOCATED)
     told = pool(outside, capsys, "retire", free[:8], "--why", "old")
     assert (told.code, f"no host {free[:8]} is there; there is {free}" in told.err) == (2, True)
-    ended = cli(outside, capsys, "end", str(FILE), mine[:8])
+    ended = cli(outside, capsys, "delete", str(FILE), mine[:8])
     assert (ended.code, f"{mine[:8]} is a host: name its machine, {FIRST}" in ended.err) == (
         2,
         True,
     )
-    assert run(outside.store_.wishes()) == ()
+    assert run(outside.store_.requests()) == ()
 
 
 def test_what_is_asked_of_a_host_names_it_by_what_stays(capsys: Out) -> None:
@@ -67,15 +67,15 @@ def test_an_empty_name_names_no_host_and_no_machine(capsys: Out, name: str) -> N
     for command in ("add", "adopt", "retire"):
         told = pool(outside, capsys, command, name, "--why", "old", "--no-wait")
         assert (told.code, "a name is empty: say which host" in told.err) == (2, True)
-    for command in ("end", "story"):
+    for command in ("delete", "history"):
         told = cli(outside, capsys, command, str(FILE), name)
         assert (told.code, "the name is empty: say which machine" in told.err) == (2, True)
-    assert run(outside.store_.wishes()) == ()
+    assert run(outside.store_.requests()) == ()
 
 
 def test_a_name_that_is_huge_or_has_many_lines_is_repeated_in_part(capsys: Out) -> None:
     outside = WithMacs()
-    for command in ("explain", "story", "end"):
+    for command in ("explain", "history", "delete"):
         told = cli(outside, capsys, command, str(FILE), "x\ny" * 2000)
         assert told.code == 2
         assert (len(told.err) < 400, "x yx" in told.err) == (True, True)

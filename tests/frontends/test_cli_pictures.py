@@ -9,12 +9,12 @@ from cli_kit import FLEET, NOW, TURN, WEB, made
 from rich.console import Console, RenderableType
 
 from hostler.domain.hosts.allocation import CLAIMED_TWICE
-from hostler.domain.ids import PartId, Zone, machine_id
+from hostler.domain.ids import ResourceId, Zone, machine_id
 from hostler.domain.model.commands import Event
 from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.machine import Doubt
 from hostler.domain.model.phases import Phase
-from hostler.domain.model.snapshot import Suspect, SuspectClass
+from hostler.domain.model.snapshot import Orphan, OrphanClass
 from hostler.domain.reporting.history import tell
 from hostler.frontends.cli.console.format import ago, clean, euros, parse_time, until
 from hostler.frontends.cli.render import tables
@@ -53,25 +53,25 @@ def test_a_fleet_is_drawn_like_this() -> None:
 
 
 def test_suspects_are_drawn_like_this_the_dearest_first() -> None:
-    def one(name: str, price: float, blocked: str) -> Suspect:
-        return Suspect(
-            part=PartId(name),
+    def one(name: str, price: float, blocked: str) -> Orphan:
+        return Orphan(
+            resource=ResourceId(name),
             kind="server",
             zone=Zone("z-1"),
             fleet=WEB,
-            cls=SuspectClass.STRAY,
+            cls=OrphanClass.UNRECORDED,
             first=NOW - timedelta(hours=3),
             last=NOW,
             price=price,
             blocked=blocked,
         )
 
-    lines = drawn(tables.leaks((one("a", 0.1, "too young"), one("b", 1.0, "")), NOW, "as of now"))
+    lines = drawn(tables.orphans((one("a", 0.1, "too young"), one("b", 1.0, "")), NOW, "as of now"))
     assert lines == [
-        "part   kind     zone   fleet   class   age   owner   €/h       so far    blocked",
-        "b      server   z-1    web     stray   3h            €1.00     €3.00     nothing: it goes next",  # noqa: E501 - a line of the picture
-        "a      server   z-1    web     stray   3h            €0.1000   €0.3000   too young",
-        "2 suspects: €1.10 an hour, €3.30 so far",
+        "resource   kind     zone   fleet   class        age   owner   €/h       so far    blocked",
+        "b          server   z-1    web     unrecorded   3h            €1.00     €3.00     nothing: it goes next",  # noqa: E501 - a line of the picture
+        "a          server   z-1    web     unrecorded   3h            €0.1000   €0.3000   too young",  # noqa: E501 - a line of the picture
+        "2 orphans: €1.10 an hour, €3.30 so far",
         "as of now",
     ]
 
@@ -97,7 +97,7 @@ def test_names_from_outside_cannot_draw_on_the_terminal() -> None:
         ({"phase": Phase.READY}, ""),
         ({"phase": Phase.STARTING}, "broken otherwise in 5m"),
         ({"phase": Phase.STOPPING}, "alarm otherwise in 5m"),
-        ({"phase": Phase.STARTING, "again": NOW + timedelta(seconds=30)}, "next try in 30s"),
+        ({"phase": Phase.STARTING, "retry_at": NOW + timedelta(seconds=30)}, "next try in 30s"),
         ({"doubt": Doubt(what="vanished", since=NOW)}, "to be confirmed: vanished"),
         ({"phase": Phase.STARTING, "since": NOW - timedelta(hours=1)}, "broken otherwise now"),
     ],
@@ -118,8 +118,8 @@ TOLD = {
     ("moved", "up", "starting>ready: it is up, and the fleet asks for no probe"): (
         "starting → ready: it is up, and the fleet asks for no probe"
     ),
-    ("moved", "stopped", "ready>broken: seen off"): (
-        "ready → broken: its server stopped after it had been switched on (seen off)"
+    ("moved", "stopped", "ready>failed: seen off"): (
+        "ready → failed: its server stopped after it had been switched on (seen off)"
     ),
     ("asked", "server.create", "server.create for server"): (
         "about to ask the provider: server.create for server"
@@ -129,11 +129,11 @@ TOLD = {
     ),
     ("refused", "server.poweron busy", "423"): "the provider refused server.poweron busy: 423",
     ("barred", "G7", "no room"): "our own gate refused (G7): no room",
-    ("part_removed", "ip.delete", "ip.delete 7"): "removed: ip.delete 7",
+    ("resource_removed", "ip.delete", "ip.delete 7"): "removed: ip.delete 7",
     ("condition", "waiting", ""): "the fleet: waiting",
-    ("wish", "scale by anna", "web 3"): "asked: scale by anna (web 3)",
-    ("host_moved", "wiped", "held>wiping: all_gone"): (
-        "the host: held → wiping, to be wiped: complete looks show nothing of it any more"
+    ("request", "scale by anna", "web 3"): "asked: scale by anna (web 3)",
+    ("host_moved", "wiped", "allocated>wiping: all_absent"): (
+        "the host: allocated → wiping, to be wiped: complete looks show nothing of it any more"
     ),
     ("host_moved", "", "dirty>dirty: "): "the host: is dirty",
     ("rollback_started", "refused", "3 parts"): "rollback started: refused: 3 parts",
@@ -144,7 +144,13 @@ TOLD = {
 def test_each_event_is_told_in_a_sentence(told: tuple[str, str, str], said: str) -> None:
     kind, reason, detail = told
     event = Event(
-        kind=kind, at=NOW, fleet=WEB, turn=TURN, machine=machine_id(1), reason=reason, detail=detail
+        kind=kind,
+        at=NOW,
+        fleet=WEB,
+        cycle=TURN,
+        machine=machine_id(1),
+        reason=reason,
+        detail=detail,
     )
     assert tell(event).text == said
 

@@ -10,14 +10,14 @@ from cli_macs_kit import ELSEWHERE, FIRST, FLEET, MACS, POOL, ZONE, WithMacs, ke
 
 from hostler.domain.ids import HostId
 from hostler.domain.model.host import HostCondition, HostGoal
-from hostler.domain.model.snapshot import Wish, WishKind
+from hostler.domain.model.snapshot import Request, RequestKind
 from hostler.providers.scaleway.macs.plan.names import Stage
 
 Out = pytest.CaptureFixture[str]
 
 
-def wishes(outside: InMemory) -> tuple[Wish, ...]:
-    return run(outside.store_.wishes())
+def requests(outside: InMemory) -> tuple[Request, ...]:
+    return run(outside.store_.requests())
 
 
 def test_without_a_look_those_hosts_are_listed_of_which_records_are_kept(capsys: Out) -> None:
@@ -28,32 +28,32 @@ def test_without_a_look_those_hosts_are_listed_of_which_records_are_kept(capsys:
     (host,) = result["hosts"]
     assert (host["id"], host["state"], host["strikes"]) == (first, "free", 2)
     assert host["wiped"] == "2026-03-01T12:00:00Z"
-    assert not result["looked"]
+    assert not result["observed"]
     assert "2 strikes" in pool(outside, capsys).out
 
 
 def test_a_look_shows_all_hosts_of_the_account_and_whose_they_are(capsys: Out) -> None:
     outside = WithMacs()
-    free, held, stray = outside.stock(3)
+    free, held, orphan = outside.stock(3)
     (fresh,) = outside.stock(1, "apple-silicon-")
     (other,) = outside.stock(1, "desk-")
     outside.claimed(held)
-    outside.claimed(stray)
+    outside.claimed(orphan)
     foreign = outside.claimed(free, home=ELSEWHERE)
-    keep(outside, held, FIRST, condition=HostCondition.HELD)
+    keep(outside, held, FIRST, condition=HostCondition.ALLOCATED)
     result = pool(outside, capsys, "list", "--online", "--json").json
     states = {host["id"]: host["state"] for host in result["hosts"]}
     assert states == {
         free: "another installation's",
-        held: "held",
-        stray: "stray: claimed",
+        held: "allocated",
+        orphan: "stray: claimed",
         fresh: "unnamed",
         other: "not in a pool",
     }
     assert foreign in {host["name"] for host in result["hosts"]}
     assert {host["price"] for host in result["hosts"]} == {0.21}
     assert {host["paid_until"][:16] for host in result["hosts"]} == {"2026-03-02T12:00"}
-    assert "1 held" in pool(outside, capsys, "list", "--online").out
+    assert "1 allocated" in pool(outside, capsys, "list", "--online").out
 
 
 def test_a_price_that_nobody_told_is_not_said_to_be_nothing(capsys: Out) -> None:
@@ -85,9 +85,9 @@ def test_a_host_outside_the_pool_is_put_into_it_by_name_or_by_id(capsys: Out) ->
     first, second = outside.stock(2, "desk-")
     result = pool(outside, capsys, "add", "desk-1", second, "--why", "bought", "--no-wait")
     assert result.code == 0
-    assert [(w.kind, w.host, w.fleet, w.why) for w in wishes(outside)] == [
-        (WishKind.POOL_ADD, first, MACS, "bought"),
-        (WishKind.POOL_ADD, second, MACS, "bought"),
+    assert [(w.kind, w.host, w.fleet, w.why) for w in requests(outside)] == [
+        (RequestKind.POOL_ADD, first, MACS, "bought"),
+        (RequestKind.POOL_ADD, second, MACS, "bought"),
     ]
     assert "keeps its disk until it is claimed" in result.out
 
@@ -98,13 +98,13 @@ def test_all_hosts_are_checked_before_anything_is_asked(capsys: Out) -> None:
     result = pool(outside, capsys, "add", "desk-1", "desk-22", "--no-wait")
     assert result.code == 2
     assert "no host desk-22 is there; there is desk-" in result.err
-    assert wishes(outside) == ()
+    assert requests(outside) == ()
 
 
 def refused(outside: WithMacs, capsys: Out, *argv: str) -> str:
     result = pool(outside, capsys, *argv, "--no-wait")
     assert result.code == 2
-    assert wishes(outside) == ()
+    assert requests(outside) == ()
     return result.err
 
 
@@ -114,7 +114,7 @@ def test_a_host_that_somebody_has_is_refused(capsys: Out, act: tuple[str, ...]) 
     foreign, held = outside.stock(2)
     name = outside.claimed(foreign, home=ELSEWHERE)
     outside.claimed(held)
-    keep(outside, held, FIRST, condition=HostCondition.HELD)
+    keep(outside, held, FIRST, condition=HostCondition.ALLOCATED)
     assert "another installation has it (elsewhere)" in refused(outside, capsys, *act, name)
     assert f"machine {FIRST} has it" in refused(outside, capsys, *act, held)
 
@@ -123,7 +123,7 @@ def test_a_host_that_somebody_has_is_refused(capsys: Out, act: tuple[str, ...]) 
     ("record", "said"),
     [
         (
-            {"condition": HostCondition.WIPING, "goal": HostGoal.WIPED},
+            {"condition": HostCondition.WIPING, "goal": HostGoal.CLEAN},
             "it is being wiped, and goes back by itself",
         ),
         (
@@ -184,10 +184,10 @@ def test_a_host_is_adopted_with_its_disk_under_a_fresh_id(capsys: Out) -> None:
     outside = WithMacs()
     (host,) = outside.stock(1, "desk-")
     result = pool(outside, capsys, "adopt", host, "--keep-disk", "--no-wait", "--json")
-    (wish,) = wishes(outside)
-    assert (wish.kind, wish.host, wish.keep) == (WishKind.POOL_ADOPT, host, True)
-    assert result.json["wishes"][0]["machines"] == [wish.machines[0]]
-    assert result.json["wishes"][0]["host"] == host
+    (request,) = requests(outside)
+    assert (request.kind, request.host, request.keep) == (RequestKind.POOL_ADOPT, host, True)
+    assert result.json["requests"][0]["machines"] == [request.machines[0]]
+    assert result.json["requests"][0]["host"] == host
 
 
 def test_no_host_outside_the_pool_is_wiped_whose_whole_name_was_not_typed(capsys: Out) -> None:
@@ -197,15 +197,15 @@ def test_no_host_outside_the_pool_is_wiped_whose_whole_name_was_not_typed(capsys
     assert "desk-1" in said
     assert "--keep-disk" in said
     assert pool(outside, capsys, "adopt", "desk-1", "--no-wait").code == 0
-    (wish,) = wishes(outside)
-    assert (wish.host, wish.keep) == (host, False)
+    (request,) = requests(outside)
+    assert (request.host, request.keep) == (host, False)
 
 
 def test_a_host_of_the_pool_may_be_adopted_by_its_id(capsys: Out) -> None:
     outside = WithMacs()
     (host,) = outside.stock(1)
     assert pool(outside, capsys, "adopt", host, "--no-wait").code == 0
-    assert [wish.host for wish in wishes(outside)] == [host]
+    assert [request.host for request in requests(outside)] == [host]
 
 
 def test_a_fleet_that_is_full_or_asked_by_name_adopts_nothing(capsys: Out) -> None:
@@ -252,15 +252,15 @@ def test_a_machine_is_retired_only_with_a_reason(capsys: Out) -> None:
     assert (bare.code, "say why" in bare.err) == (2, True)
     result = cli(outside, capsys, "retire", str(FILE), FIRST, "--why", "its fan", "--no-wait")
     assert (result.code, result.err) == (0, "")
-    (wish,) = wishes(outside)
-    assert (wish.kind, wish.machine, wish.why) == (WishKind.RETIRE, FIRST, "its fan")
+    (request,) = requests(outside)
+    assert (request.kind, request.machine, request.why) == (RequestKind.RETIRE, FIRST, "its fan")
 
 
 def test_retiring_a_machine_without_a_host_is_said_to_be_ending_it(capsys: Out) -> None:
     outside = InMemory()
     run(fill(outside.store_, made(1)))
     result = cli(outside, capsys, "retire", str(FILE), FIRST, "--why", "old", "--no-wait")
-    assert (result.code, "the same as hostler end" in result.err) == (0, True)
+    assert (result.code, "the same as hostler delete" in result.err) == (0, True)
 
 
 def test_a_machine_of_a_protected_fleet_is_not_retired(capsys: Out) -> None:
@@ -274,8 +274,8 @@ def test_a_host_that_was_put_in_is_in_the_pool_also_where_nobody_looks(capsys: O
     outside = WithMacs()
     (host,) = outside.stock(1)
     keep(outside, host, name="pool-1", pool=POOL)
-    for look in ((), ("--online",)):
-        (shown,) = pool(outside, capsys, "list", "--json", *look).json["hosts"]
+    for observation in ((), ("--online",)):
+        (shown,) = pool(outside, capsys, "list", "--json", *observation).json["hosts"]
         assert shown["state"] == "in the pool"
 
 
@@ -287,9 +287,9 @@ def test_hosts_that_nobody_has_are_given_up_by_name_with_a_reason(capsys: Out) -
     first, second = outside.stock(2)
     result = pool(outside, capsys, "retire", "pool-1", second, "--why", "loud", "--no-wait")
     assert result.code == 0
-    assert [(w.kind, w.host, w.machine, w.why) for w in wishes(outside)] == [
-        (WishKind.RETIRE, first, None, "loud"),
-        (WishKind.RETIRE, second, None, "loud"),
+    assert [(w.kind, w.host, w.machine, w.why) for w in requests(outside)] == [
+        (RequestKind.RETIRE, first, None, "loud"),
+        (RequestKind.RETIRE, second, None, "loud"),
     ]
     assert f"pool-1 ({first}): given up" in " ".join(result.out.split())
 
@@ -306,7 +306,7 @@ def test_every_host_that_cannot_be_given_up_says_why(capsys: Out) -> None:
     (desk,) = outside.stock(1, "desk-")
     outside.claimed(foreign, home=ELSEWHERE)
     outside.claimed(held)
-    keep(outside, held, FIRST, condition=HostCondition.HELD)
+    keep(outside, held, FIRST, condition=HostCondition.ALLOCATED)
     keep(outside, going, condition=HostCondition.RETIRING, goal=HostGoal.RETIRED)
     names = (foreign, held, going, desk)
     told = " ".join(refused(outside, capsys, "retire", *names, "--why", "old").split())
@@ -323,4 +323,4 @@ def test_retiring_a_host_like_a_machine_says_which_command_does_that(capsys: Out
     result = cli(outside, capsys, "retire", "web.toml", host, "--why", "old", "--no-wait")
     assert result.code == 2
     assert f"hostler pool FILE retire {host} gives it up" in " ".join(result.err.split())
-    assert wishes(outside) == ()
+    assert requests(outside) == ()

@@ -9,14 +9,14 @@ from cli_macs_kit import ELSEWHERE, FIRST, FLEET, MACS, POOL, ZONE, WithMacs, ke
 
 from hostler.config.values import Config
 from hostler.domain.hosts.allocation import CLAIMED_TWICE
-from hostler.domain.ids import HostId, PartId
+from hostler.domain.ids import HostId, ResourceId
 from hostler.domain.machines.rollout import condition
 from hostler.domain.model.fleet import FleetRow, Probe, ProbeKind
-from hostler.domain.model.host import HostCondition, HostGoal, ReleasePolicy, tenancy
+from hostler.domain.model.host import HostCondition, HostGoal, ReleasePolicy, allocation_of
 from hostler.domain.model.machine import Known, Machine, Offer, Place
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Slot
-from hostler.domain.model.snapshot import Suspect, SuspectClass
+from hostler.domain.model.snapshot import Orphan, OrphanClass
 from hostler.domain.policy.bootstrap import digest_of
 from hostler.domain.policy.revisions import Lapse, Revision
 from hostler.providers.scaleway.macs.plan.names import Stage
@@ -27,18 +27,26 @@ Out = pytest.CaptureFixture[str]
 def on_host(outside: WithMacs, host: str) -> Machine:
     """Let the first machine be ready on a host, in the records and in the world."""
     outside.claimed(host)
-    part = tenancy(HostId(host), FIRST)
-    known = Known(id=part, zone=ZONE, since=NOW - timedelta(hours=1))
+    resource = allocation_of(HostId(host), FIRST)
+    known = Known(id=resource, zone=ZONE, since=NOW - timedelta(hours=1))
     machine = made(
         1,
         fleet=MACS,
         host=HostId(host),
         offer=FLEET.offers[0],
         was_ready=NOW - timedelta(minutes=5),
-        places=(Place(slot=Slot("server"), bound=part, known=(known,)),),
+        places=(Place(slot=Slot("server"), bound=resource, known=(known,)),),
     )
     run(fill(outside.store_, machine))
-    keep(outside, host, FIRST, condition=HostCondition.HELD, machine=FIRST, fleet=MACS, strikes=1)
+    keep(
+        outside,
+        host,
+        FIRST,
+        condition=HostCondition.ALLOCATED,
+        machine=FIRST,
+        fleet=MACS,
+        strikes=1,
+    )
     return machine
 
 
@@ -52,7 +60,7 @@ def test_explaining_a_machine_tells_of_its_host(capsys: Out) -> None:
     assert ("1 strike" in shown.out, "1 strikes" in shown.out) == (True, False)
     assert "1d left" in shown.out or "24h left" in shown.out
     told = cli(outside, capsys, "explain", str(FILE), FIRST, "--json").json
-    assert (told["host"]["id"], told["host"]["state"]) == (host, "held")
+    assert (told["host"]["id"], told["host"]["state"]) == (host, "allocated")
 
 
 @pytest.mark.parametrize(
@@ -106,7 +114,7 @@ def test_a_fleet_of_none_whose_list_is_at_fault_takes_no_host_and_says_so(
         assert told["fits"] == {"web": ""}
         assert "takes it, and wipes it first" in told["next"]
         return
-    assert told["fits"]["web"].startswith("outfit_broken: ")
+    assert told["fits"]["web"].startswith("bootstrap_failed: ")
     assert "correct `commands`" in told["fits"]["web"], "the cure"
     assert "what is in the way is said for each fleet" in told["next"]
     shown = cli(outside, capsys, "status", str(FILE)).out
@@ -120,7 +128,7 @@ def test_a_host_that_nobody_explains_leads_to_the_ledger(capsys: Out) -> None:
     outside.claimed(host)
     told = cli(outside, capsys, "explain", str(FILE), host, "--json").json
     assert told["whose"] == f"ours by its name, which tells of {FIRST}"
-    assert "see hostler leaks" in told["next"]
+    assert "see hostler orphans" in told["next"]
 
 
 def test_what_is_named_by_nothing_is_told_with_what_is_near(capsys: Out) -> None:
@@ -143,7 +151,7 @@ def dirty(outside: WithMacs) -> str:
         outside,
         host,
         condition=HostCondition.DIRTY,
-        goal=HostGoal.WIPED,
+        goal=HostGoal.CLEAN,
         name=name,
         pool=POOL,
         machine=FIRST,
@@ -156,12 +164,12 @@ def test_a_plan_lists_the_calls_on_hosts_and_makes_none(capsys: Out) -> None:
     outside = WithMacs()
     host = dirty(outside)
     (told,) = cli(outside, capsys, "plan", str(FILE), "--json").json["hosts"]
-    assert (told["host"], told["goal"]) == (host, "wiped")
-    assert [call["kind"] for call in told["calls"]] == ["mac.mark.wiping", "mac.reinstall"]
+    assert (told["host"], told["goal"]) == (host, "clean")
+    assert [call["kind"] for call in told["calls"]] == ["mac.rename.wiping", "mac.reinstall"]
     assert told["waits"] == "its answer"
     shown = cli(outside, capsys, "plan", str(FILE))
     assert "hosts  2 calls now" in shown.out
-    assert "- mac.mark.wiping" in shown.out
+    assert "- mac.rename.wiping" in shown.out
     assert outside.world.console.mac(host).installs == 1
 
 
@@ -169,15 +177,15 @@ def test_explaining_a_host_on_its_way_names_its_next_call(capsys: Out) -> None:
     outside = WithMacs()
     host = dirty(outside)
     told = cli(outside, capsys, "explain", str(FILE), host, "--json").json
-    assert told["next"].startswith("call mac.mark.wiping")
+    assert told["next"].startswith("call mac.rename.wiping")
     assert "calls now" in cli(outside, capsys, "explain", str(FILE), host).out
 
 
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ({"again": NOW + timedelta(minutes=1), "error": "locked"}, "another try at 12:01:00"),
-        ({"blind": NOW + timedelta(minutes=1)}, "the outcome of the last call is unknown"),
+        ({"retry_at": NOW + timedelta(minutes=1), "error": "locked"}, "another try at 12:01:00"),
+        ({"unknown_since": NOW + timedelta(minutes=1)}, "the outcome of the last call is unknown"),
     ],
 )
 def test_a_host_that_must_wait_says_for_what(
@@ -222,7 +230,7 @@ def test_status_names_the_hosts_of_machines(capsys: Out) -> None:
     assert host[:8] in cli(outside, capsys, "status", str(FILE)).out
     (fleet,) = cli(outside, capsys, "status", str(FILE), "--json").json["fleets"]
     shown = fleet["machines"][0]["host"]
-    assert (shown["id"], shown["condition"], shown["strikes"]) == (host, "held", 1)
+    assert (shown["id"], shown["condition"], shown["strikes"]) == (host, "allocated", 1)
     assert "  host  " in cli(outside, capsys, "status", str(FILE)).out
 
 
@@ -242,38 +250,44 @@ def test_a_fleet_that_finds_no_host_says_how_many_there_are(capsys: Out) -> None
     assert "1 outside the pool" in fleet["condition"]
 
 
-def suspect(cls: SuspectClass) -> Suspect:
-    return Suspect(
-        part=PartId("host-1"), kind="host", zone=ZONE, fleet=MACS, cls=cls, first=NOW, last=NOW
+def orphan(cls: OrphanClass) -> Orphan:
+    return Orphan(
+        resource=ResourceId("host-1"),
+        kind="host",
+        zone=ZONE,
+        fleet=MACS,
+        cls=cls,
+        first=NOW,
+        last=NOW,
     )
 
 
-@pytest.mark.parametrize("cls", SuspectClass)
-def test_what_takes_its_course_is_told_and_is_no_leak(capsys: Out, cls: SuspectClass) -> None:
+@pytest.mark.parametrize("cls", OrphanClass)
+def test_what_takes_its_course_is_told_and_is_no_leak(capsys: Out, cls: OrphanClass) -> None:
     outside = WithMacs()
 
     async def keep_book() -> None:
         await outside.store_.add_fleet(FleetRow(name=MACS, created=NOW))
-        await outside.store_.save_suspects((suspect(cls),), (), await fence(outside.store_))
+        await outside.store_.save_orphans((orphan(cls),), (), await fence(outside.store_))
 
     run(keep_book())
-    result = cli(outside, capsys, "leaks", str(FILE))
-    told = cls in {SuspectClass.PENDING_FRESH, SuspectClass.SCHEDULED}
+    result = cli(outside, capsys, "orphans", str(FILE))
+    told = cls in {OrphanClass.PENDING_FRESH, OrphanClass.SCHEDULED}
     assert result.code == (0 if told else 3)
     assert str(cls) in result.out
 
 
 def test_a_look_for_leaks_shows_stray_hosts_with_their_price(capsys: Out) -> None:
     outside = WithMacs()
-    stray, foreign = outside.stock(2)
-    outside.claimed(stray)
+    orphan, foreign = outside.stock(2)
+    outside.claimed(orphan)
     outside.claimed(foreign, home=ELSEWHERE)
-    result = cli(outside, capsys, "leaks", str(FILE), "--look", "--json")
-    found = {entry["part"]: entry for entry in result.json["suspects"]}
+    result = cli(outside, capsys, "orphans", str(FILE), "--observe", "--json")
+    found = {entry["resource"]: entry for entry in result.json["orphans"]}
     assert result.code == 3
-    assert found[stray]["class"] == "stray"
-    assert (found[stray]["price"], found[stray]["owner"]) == (0.21, f"{FIRST} of home")
-    assert found[stray]["blocked"]
+    assert found[orphan]["class"] == "unrecorded"
+    assert (found[orphan]["price"], found[orphan]["owner"]) == (0.21, f"{FIRST} of home")
+    assert found[orphan]["blocked"]
 
 
 def test_a_warning_of_the_file_is_told_and_fails_nothing(
@@ -307,7 +321,7 @@ def test_an_online_check_tells_of_types_images_and_the_pool(capsys: Out) -> None
 def test_a_host_is_explained_under_the_phase_of_nobody(capsys: Out) -> None:
     """A machine that waits for a host has none to tell of."""
     outside = WithMacs()
-    run(fill(outside.store_, made(1, Phase.WANTED, offer=FLEET.offers[0])))
+    run(fill(outside.store_, made(1, Phase.PENDING, offer=FLEET.offers[0])))
     told = cli(outside, capsys, "explain", str(FILE), FIRST, "--json").json
     assert told["host"] is None
 
@@ -322,10 +336,10 @@ def test_a_plan_for_a_new_machine_marks_a_host_that_is_not_chosen_yet(capsys: Ou
     (fleet,) = cli(outside, capsys, "plan", str(FILE), "--json").json["fleets"]
     assert fleet["condition"].startswith("no_available_host")
     calls = [call for planned in fleet["machines"] for call in planned["calls"]]
-    assert [call["kind"] for call in calls] == ["mac.mark.pending"] * 2
+    assert [call["kind"] for call in calls] == ["mac.rename.pending"] * 2
     assert [call["args"]["host"] for call in calls] == ["<host 1>", "<host 2>"]
     assert [call["args"]["wipes"] for call in calls] == [False, True]
-    assert "+ mac.mark.pending" in cli(outside, capsys, "plan", str(FILE)).out
+    assert "+ mac.rename.pending" in cli(outside, capsys, "plan", str(FILE)).out
 
 
 def test_explaining_a_machine_says_what_its_host_shows_now(capsys: Out) -> None:
@@ -375,7 +389,7 @@ def test_explaining_a_host_that_is_nobodys_promises_no_wipe(capsys: Out) -> None
     assert told["fits"] == {"web": "its name is of no pool"}
 
 
-@pytest.mark.parametrize("command", ["end", "hold"])
+@pytest.mark.parametrize("command", ["delete", "protect"])
 def test_a_host_where_a_machine_is_asked_for_is_told_from_nobody(capsys: Out, command: str) -> None:
     outside = WithMacs()
     mine, free = outside.stock(2)

@@ -4,26 +4,34 @@ from datetime import timedelta
 import pytest
 from cli_kit import FILE, FLEET, NOW, WEB, InMemory, cli, fence, fill, made, run
 
-from hostler.domain.ids import AccountName, HostId, InstallationId, PartId, TurnId, Zone, machine_id
+from hostler.domain.ids import (
+    AccountName,
+    CycleId,
+    HostId,
+    InstallationId,
+    ResourceId,
+    Zone,
+    machine_id,
+)
 from hostler.domain.model.commands import Event
 from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.host import Host
-from hostler.domain.model.machine import Hold, Offer
+from hostler.domain.model.machine import Offer, Protection
 from hostler.domain.model.phases import Phase
-from hostler.domain.model.resource import Condition, Mark, Part, Slot
-from hostler.domain.model.snapshot import Suspect, SuspectClass
+from hostler.domain.model.resource import Condition, OwnerTag, Resource, Slot
+from hostler.domain.model.snapshot import Orphan, OrphanClass
 
 Out = pytest.CaptureFixture[str]
 FIRST = machine_id(1)
 
 
-def suspect(name: str = "server-9", **more: object) -> Suspect:
-    base = Suspect(
-        part=PartId(name),
+def orphan(name: str = "server-9", **more: object) -> Orphan:
+    base = Orphan(
+        resource=ResourceId(name),
         kind="server",
         zone=Zone("z-1"),
         fleet=WEB,
-        cls=SuspectClass.STRAY,
+        cls=OrphanClass.UNRECORDED,
         first=NOW - timedelta(minutes=30),
         last=NOW - timedelta(minutes=1),
         created=NOW - timedelta(hours=2),
@@ -34,8 +42,8 @@ def suspect(name: str = "server-9", **more: object) -> Suspect:
     return replace(base, **more)
 
 
-async def save_suspects(outside: InMemory, *suspects: Suspect) -> None:
-    await outside.store_.save_suspects(suspects, (), await fence(outside.store_))
+async def save_orphans(outside: InMemory, *orphans: Orphan) -> None:
+    await outside.store_.save_orphans(orphans, (), await fence(outside.store_))
 
 
 # ------------------------------------------------------------------ status
@@ -46,13 +54,13 @@ def test_status_shows_phases_offers_addresses_cost_and_what_is_wrong(capsys: Out
     ready = made(
         1, address="192.0.2.7", observed="running", price=1.2, billed_from=NOW - timedelta(hours=2)
     )
-    broken = made(2, Phase.BROKEN, reason="stopped")
+    broken = made(2, Phase.FAILED, reason="stopped")
     run(fill(outside.store_, ready, broken))
     result = cli(outside, capsys, "status", str(FILE))
     assert result.code == 0
     for said in (
         "1 of 2 ready",
-        "1 broken",
+        "1 failed",
         FIRST,
         "192.0.2.7",
         "running",
@@ -66,12 +74,12 @@ def test_status_shows_phases_offers_addresses_cost_and_what_is_wrong(capsys: Out
 
 def test_status_as_json_has_every_machine(capsys: Out) -> None:
     outside = InMemory()
-    hold = Hold(until=NOW + timedelta(hours=1), why="look", actor="bob")
-    run(fill(outside.store_, made(1), made(2, Phase.STARTING, hold=hold)))
+    hold = Protection(until=NOW + timedelta(hours=1), why="look", actor="bob")
+    run(fill(outside.store_, made(1), made(2, Phase.STARTING, protection=hold)))
     (fleet,) = cli(outside, capsys, "status", str(FILE), "--json").json["fleets"]
     assert (fleet["name"], fleet["size"], fleet["ready"], fleet["engine"]) == ("web", 2, 1, False)
     assert fleet["phases"] == {"ready": 1, "starting": 1}
-    assert [machine["held"] for machine in fleet["machines"]] == [False, True]
+    assert [machine["protected"] for machine in fleet["machines"]] == [False, True]
     assert fleet["machines"][0]["id"] == FIRST
 
 
@@ -81,13 +89,13 @@ def test_status_says_that_no_engine_runs(capsys: Out) -> None:
 
 def test_status_tells_conditions_pauses_suspects_and_wishes(capsys: Out) -> None:
     outside = InMemory(runs=True)
-    pause = Hold(until=NOW + timedelta(hours=1), why="a fair", actor="bob")
+    pause = Protection(until=NOW + timedelta(hours=1), why="a fair", actor="bob")
     row = FleetRow(name=WEB, created=NOW, pause=pause, condition="waiting for stock")
     run(fill(outside.store_, row=row))
-    run(save_suspects(outside, suspect()))
+    run(save_orphans(outside, orphan()))
     cli(outside, capsys, "scale", str(FILE), "3", "--no-wait")
     said = cli(outside, capsys, "status", str(FILE)).out
-    for words in ("paused by bob", "1 suspect", "€0.5000 an hour", "1 wish"):
+    for words in ("paused by bob", "1 orphan", "€0.5000 an hour", "1 request"):
         assert words in said
 
 
@@ -99,7 +107,7 @@ def test_status_at_a_time_shows_the_fleet_as_it_was(capsys: Out) -> None:
     async def move_on() -> None:
         (stored,) = await outside.store_.machines(WEB)
         moved = replace(stored, phase=Phase.READY)
-        event = Event(kind="moved", at=NOW, fleet=WEB, turn=TurnId("t-2"), machine=machine.id)
+        event = Event(kind="moved", at=NOW, fleet=WEB, cycle=CycleId("t-2"), machine=machine.id)
         await outside.store_.save_machine(moved, (event,), await fence(outside.store_))
 
     run(move_on())
@@ -120,7 +128,7 @@ def test_status_says_when_a_time_lies_before_what_is_remembered(capsys: Out) -> 
 
     async def forget() -> None:
         (row,) = await outside.store_.fleets()
-        old = Event(kind="old", at=NOW - timedelta(days=3), fleet=WEB, turn=TurnId("t-1"))
+        old = Event(kind="old", at=NOW - timedelta(days=3), fleet=WEB, cycle=CycleId("t-1"))
         held = await fence(outside.store_)
         await outside.store_.save_fleet(row, (), (old,), held)
         assert await outside.store_.forget(NOW - timedelta(days=2), 10, held) == 1
@@ -145,54 +153,68 @@ def test_a_time_that_is_none_is_an_error_of_usage(capsys: Out) -> None:
 
 def test_leaks_lists_suspects_with_their_cost_and_exits_with_3(capsys: Out) -> None:
     outside = InMemory(runs=True)
-    run(save_suspects(outside, suspect(), suspect("address-1", price=0.004)))
-    result = cli(outside, capsys, "leaks", str(FILE))
+    run(save_orphans(outside, orphan(), orphan("address-1", price=0.004)))
+    result = cli(outside, capsys, "orphans", str(FILE))
     assert result.code == 3
-    for said in ("server-9", "stray", "2h", "m-gone of home", "€0.5000", "€1.00", "report only"):
+    for said in (
+        "server-9",
+        "unrecorded",
+        "2h",
+        "m-gone of home",
+        "€0.5000",
+        "€1.00",
+        "report only",
+    ):
         assert said in result.out
-    assert "2 suspects: €0.5040 an hour, €1.01 so far" in result.out
-    assert "from the ledger of the running engine" in result.out
+    assert "2 orphans: €0.5040 an hour, €1.01 so far" in result.out
+    assert "from the orphan report of the running engine" in result.out
 
 
 def test_no_leaks_exits_with_0(capsys: Out) -> None:
-    result = cli(InMemory(), capsys, "leaks", str(FILE))
-    assert (result.code, "no suspects" in result.out) == (0, True)
+    result = cli(InMemory(), capsys, "orphans", str(FILE))
+    assert (result.code, "no orphans" in result.out) == (0, True)
     assert "none is running" in result.out
 
 
 def test_leaks_as_json_sums_up(capsys: Out) -> None:
     outside = InMemory()
-    run(save_suspects(outside, suspect()))
-    result = cli(outside, capsys, "leaks", str(FILE), "--json")
+    run(save_orphans(outside, orphan()))
+    result = cli(outside, capsys, "orphans", str(FILE), "--json")
     assert result.code == 3
     assert (result.json["price"], result.json["cost"]) == (0.5, 1.0)
-    (entry,) = result.json["suspects"]
-    assert (entry["part"], entry["class"], entry["age_seconds"]) == ("server-9", "stray", 7200)
+    (entry,) = result.json["orphans"]
+    assert (entry["resource"], entry["class"], entry["age_seconds"]) == (
+        "server-9",
+        "unrecorded",
+        7200,
+    )
 
 
 def test_leaks_with_a_look_finds_what_no_ledger_has(capsys: Out) -> None:
     outside = InMemory()
-    mark = Mark(installation=InstallationId("abroad"), fleet=WEB, machine=machine_id(7), attempt=1)
+    owner_tag = OwnerTag(
+        installation=InstallationId("abroad"), fleet=WEB, machine=machine_id(7), attempt=1
+    )
     outside.cloud().world.add(
-        Part(
-            id=PartId("server-7"),
+        Resource(
+            id=ResourceId("server-7"),
             slot=Slot("server"),
             zone=Zone("z-1"),
-            mark=mark,
+            owner_tag=owner_tag,
             condition=Condition.UP,
             created=NOW - timedelta(hours=1),
         )
     )
-    assert cli(outside, capsys, "leaks", str(FILE)).code == 0
-    result = cli(outside, capsys, "leaks", str(FILE), "--look", "--json")
+    assert cli(outside, capsys, "orphans", str(FILE)).code == 0
+    result = cli(outside, capsys, "orphans", str(FILE), "--observe", "--json")
     assert result.code == 3
-    assert [entry["class"] for entry in result.json["suspects"]] == ["foreign"]
+    assert [entry["class"] for entry in result.json["orphans"]] == ["foreign"]
 
 
 def test_leaks_that_could_not_look_says_so_and_not_that_there_are_none(capsys: Out) -> None:
     outside = InMemory()
     outside.cloud().dead.add(Zone("z-1"))
-    told = cli(outside, capsys, "leaks", str(FILE), "--look")
+    told = cli(outside, capsys, "orphans", str(FILE), "--observe")
     assert (told.code, told.out) == (7, "")
     assert "could not be looked at: z-1: the zone does not answer" in told.err
 
@@ -201,10 +223,10 @@ def test_leaks_names_what_it_could_not_look_at(capsys: Out) -> None:
     beyond = replace(FLEET, offers=(*FLEET.offers, Offer(type="small", zone=Zone("z-2"))))
     outside = InMemory(fleets=(beyond,))
     outside.cloud().dead.add(Zone("z-2"))
-    told = cli(outside, capsys, "leaks", str(FILE), "--look")
+    told = cli(outside, capsys, "orphans", str(FILE), "--observe")
     assert told.code == 0
     assert "could not look at servers in z-2" in told.err
-    found = cli(outside, capsys, "leaks", str(FILE), "--look", "--json").json
+    found = cli(outside, capsys, "orphans", str(FILE), "--observe", "--json").json
     assert "servers in z-2" in found["incomplete"]
 
 
@@ -214,26 +236,26 @@ def test_leaks_names_what_it_could_not_look_at(capsys: Out) -> None:
 def test_a_story_tells_a_machines_life_in_order(capsys: Out) -> None:
     outside = InMemory()
     run(fill(outside.store_, made(1), made(2)))
-    said = cli(outside, capsys, "story", str(FILE), FIRST).out
+    said = cli(outside, capsys, "history", str(FILE), FIRST).out
     assert "recorded as wanted: the fleet's size asks for one more machine (small in z-1)" in said
     assert said.count("recorded as wanted") == 1
-    events = cli(outside, capsys, "story", str(FILE), FIRST, "--json").json["events"]
+    events = cli(outside, capsys, "history", str(FILE), FIRST, "--json").json["events"]
     assert [event["machine"] for event in events] == [FIRST]
 
 
 def test_a_fleets_story_shows_the_newest_events(capsys: Out) -> None:
     outside = InMemory()
     run(fill(outside.store_, *(made(number) for number in range(1, 41))))
-    events = cli(outside, capsys, "story", str(FILE), "--last", "7", "--json").json["events"]
+    events = cli(outside, capsys, "history", str(FILE), "--last", "7", "--json").json["events"]
     assert [event["machine"] for event in events] == [machine_id(n) for n in range(34, 41)]
-    every = cli(outside, capsys, "story", str(FILE), "--last", "900", "--json").json["events"]
+    every = cli(outside, capsys, "history", str(FILE), "--last", "900", "--json").json["events"]
     assert len(every) == 40
 
 
 def test_a_story_of_a_host_tells_of_it_under_each_machine(capsys: Out) -> None:
     outside = InMemory()
     host = Host(id=HostId("h-1"), account=AccountName("main"), zone=Zone("fr-par-1"), name="pool-7")
-    free = Event(kind="host_moved", at=NOW, fleet=WEB, turn=TurnId("t-2"), host=host.id)
+    free = Event(kind="host_moved", at=NOW, fleet=WEB, cycle=CycleId("t-2"), host=host.id)
     free = replace(free, detail="wiping>free: wiped, and put back")
 
     async def save() -> None:
@@ -241,15 +263,15 @@ def test_a_story_of_a_host_tells_of_it_under_each_machine(capsys: Out) -> None:
 
     run(save())
     for name in ("h-1", "pool-7"):
-        result = cli(outside, capsys, "story", str(FILE), name, "--json")
+        result = cli(outside, capsys, "history", str(FILE), name, "--json")
         (line,) = result.json["events"]
         assert (line["host"], line["machine"]) == ("h-1", None)
         assert line["text"] == "the host: wiping → free: wiped, and put back"
-    assert "h-1" in cli(outside, capsys, "story", str(FILE), "h-1").out
+    assert "h-1" in cli(outside, capsys, "history", str(FILE), "h-1").out
 
 
 def test_a_story_of_nobody_is_an_error_of_usage(capsys: Out) -> None:
-    result = cli(InMemory(), capsys, "story", str(FILE), "m-nobody")
+    result = cli(InMemory(), capsys, "history", str(FILE), "m-nobody")
     assert result.code == 2
     assert "no machine m-nobody lives here" in result.err
 

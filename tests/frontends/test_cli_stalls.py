@@ -7,19 +7,21 @@ import pytest
 from cli_kit import NOW
 from cli_macs_kit import FIRST, MAIN, ZONE
 
-from hostler.domain.ids import HostId, MachineId, PartId
+from hostler.domain.ids import HostId, MachineId, ResourceId
 from hostler.domain.model.host import HOST, Host, HostCondition
-from hostler.domain.model.resource import Part
+from hostler.domain.model.resource import Resource
 from hostler.frontends.cli.views.host_status import Stall, outlook
 
 ID = HostId("host-1")
 
 
-def stall(stage: str | None, tie: MachineId | None = None, **record: Any) -> Stall:
+def stall(stage: str | None, binding: MachineId | None = None, **record: Any) -> Stall:
     """Return a host with a record and, where a stage is told, a look at it."""
-    part = Part(id=PartId(ID), slot=HOST, zone=ZONE, notes=(("stage", stage or ""),))
+    resource = Resource(id=ResourceId(ID), slot=HOST, zone=ZONE, notes=(("stage", stage or ""),))
     kept = Host(id=ID, account=MAIN, zone=ZONE, **record) if record else None
-    return Stall(id=ID, account=MAIN, record=kept, part=part if stage else None, tie=tie)
+    return Stall(
+        id=ID, account=MAIN, record=kept, resource=resource if stage else None, binding=binding
+    )
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,10 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from hostler.config.values import Listen
 from hostler.domain.errors import ConfigError
-from hostler.domain.ids import AccountName, FleetName, PartId, Zone
+from hostler.domain.ids import AccountName, FleetName, ResourceId, Zone
 from hostler.domain.model.phases import Phase
-from hostler.domain.model.snapshot import Suspect, SuspectClass
-from hostler.frontends.metrics.metrics import METRICS, PrometheusMeters
+from hostler.domain.model.snapshot import Orphan, OrphanClass
+from hostler.frontends.metrics.metrics import METRICS, PrometheusMetrics
 from hostler.frontends.metrics.serve import serving
 
 MAIN = AccountName("main")
@@ -39,9 +39,9 @@ class BootClock:
 Sample = tuple[str, tuple[tuple[str, str], ...]]
 
 
-def samples(meters: PrometheusMeters) -> dict[Sample, float]:
+def samples(metrics: PrometheusMetrics) -> dict[Sample, float]:
     """Return all values by name and labels, as Prometheus' own parser reads them."""
-    families = text_string_to_metric_families(meters.page().decode())
+    families = text_string_to_metric_families(metrics.page().decode())
     return {
         (sample.name, tuple(sorted(sample.labels.items()))): sample.value
         for family in families
@@ -50,14 +50,14 @@ def samples(meters: PrometheusMeters) -> dict[Sample, float]:
     }
 
 
-def suspect(name: str, price: float) -> Suspect:
+def orphan(name: str, price: float) -> Orphan:
     now = datetime(2026, 1, 1, tzinfo=UTC)
-    return Suspect(
-        part=PartId(name),
+    return Orphan(
+        resource=ResourceId(name),
         kind="server",
         zone=Zone("z"),
         fleet=WEB,
-        cls=SuspectClass.STRAY,
+        cls=OrphanClass.UNRECORDED,
         first=now,
         last=now,
         price=price,
@@ -65,27 +65,27 @@ def suspect(name: str, price: float) -> Suspect:
 
 
 def test_machines_are_counted_by_phase_and_phases_that_are_empty_are_nought() -> None:
-    meters = PrometheusMeters(BootClock())
-    meters.machines(WEB, (made(1), made(2), made(3, Phase.BROKEN)))
-    meters.machines(WEB, (made(1),))
-    found = samples(meters)
+    metrics = PrometheusMetrics(BootClock())
+    metrics.machines(WEB, (made(1), made(2), made(3, Phase.FAILED)))
+    metrics.machines(WEB, (made(1),))
+    found = samples(metrics)
     assert found["hostler_machines", (("fleet", "web"), ("phase", "ready"))] == 1
-    assert found["hostler_machines", (("fleet", "web"), ("phase", "broken"))] == 0
-    assert not any(("phase", "gone") in labels for _, labels in found)
+    assert found["hostler_machines", (("fleet", "web"), ("phase", "failed"))] == 0
+    assert not any(("phase", "deleted") in labels for _, labels in found)
 
 
 def test_what_happens_is_counted_under_its_labels() -> None:
-    meters = PrometheusMeters(BootClock())
-    meters.moved(WEB, "starting", "ready", "up")
-    meters.called(MAIN, "server.create", "refused_out_of_stock")
-    meters.called(MAIN, "server.create", "refused_out_of_stock")
-    meters.barred("G7")
-    meters.unseen(MAIN, "z", "host")
-    meters.alarmed(WEB, "host_taken")
-    meters.illegal()
-    meters.bug("turn")
-    meters.strange(MAIN, "melting")
-    found = samples(meters)
+    metrics = PrometheusMetrics(BootClock())
+    metrics.moved(WEB, "starting", "ready", "up")
+    metrics.called(MAIN, "server.create", "refused_out_of_stock")
+    metrics.called(MAIN, "server.create", "refused_out_of_stock")
+    metrics.barred("G7")
+    metrics.unseen(MAIN, "z", "host")
+    metrics.alarmed(WEB, "host_taken")
+    metrics.illegal()
+    metrics.bug("turn")
+    metrics.strange(MAIN, "melting")
+    found = samples(metrics)
     moved = (("fleet", "web"), ("from", "starting"), ("reason", "up"), ("to", "ready"))
     called = (("call", "server.create"), ("outcome", "refused_out_of_stock"), ("provider", "main"))
     assert found["hostler_transitions_total", moved] == 1
@@ -93,7 +93,7 @@ def test_what_happens_is_counted_under_its_labels() -> None:
     assert found["hostler_gate_refusals_total", (("check", "G7"),)] == 1
     assert found["hostler_alarms_total", (("fleet", "web"), ("reason", "host_taken"))] == 1
     unseen = (("kind", "host"), ("provider", "main"), ("zone", "z"))
-    assert found["hostler_looks_failed_total", unseen] == 1
+    assert found["hostler_observations_failed_total", unseen] == 1
     assert found["hostler_illegal_moves_total", ()] == 1
     assert found["hostler_bugs_total", (("where", "turn"),)] == 1
     strange = (("provider", "main"), ("status", "melting"))
@@ -102,64 +102,64 @@ def test_what_happens_is_counted_under_its_labels() -> None:
 
 def test_the_age_of_the_look_goes_on_growing() -> None:
     clock = BootClock()
-    meters = PrometheusMeters(clock)
-    meters.looked(MAIN, timedelta(seconds=3))
+    metrics = PrometheusMetrics(clock)
+    metrics.observed(MAIN, timedelta(seconds=3))
     clock.at += 40
-    assert samples(meters)["hostler_look_age_seconds", (("provider", "main"),)] == 43
+    assert samples(metrics)["hostler_observation_age_seconds", (("provider", "main"),)] == 43
 
 
 def test_suspects_that_are_gone_count_nothing() -> None:
-    meters = PrometheusMeters(BootClock())
-    labels = (("class", "stray"), ("fleet", "web"), ("zone", "z"))
-    meters.suspects((suspect("a", 0.5), suspect("b", 0.25)))
-    found = samples(meters)
-    assert found["hostler_suspects", labels] == 2
-    assert found["hostler_suspects_euros_per_hour", labels] == 0.75
-    meters.suspects(())
-    assert ("hostler_suspects", labels) not in samples(meters)
+    metrics = PrometheusMetrics(BootClock())
+    labels = (("class", "unrecorded"), ("fleet", "web"), ("zone", "z"))
+    metrics.orphans((orphan("a", 0.5), orphan("b", 0.25)))
+    found = samples(metrics)
+    assert found["hostler_orphans", labels] == 2
+    assert found["hostler_orphans_euros_per_hour", labels] == 0.75
+    metrics.orphans(())
+    assert ("hostler_orphans", labels) not in samples(metrics)
 
 
 def test_stray_hosts_are_told_under_their_upstream_names_too() -> None:
-    meters = PrometheusMeters(BootClock())
-    meters.suspects((replace(suspect("a", 0.5), kind="host"), suspect("b", 0.25)))
-    meters.reclaimed(FleetName("web"), "taken_back")
-    meters.reclaimed(FleetName("web"), "failed")
-    found = samples(meters)
+    metrics = PrometheusMetrics(BootClock())
+    metrics.orphans((replace(orphan("a", 0.5), kind="host"), orphan("b", 0.25)))
+    metrics.reclaimed(FleetName("web"), "taken_back")
+    metrics.reclaimed(FleetName("web"), "failed")
+    found = samples(metrics)
     assert found["scaleway_orphan_servers", ()] == 1
     assert found["scaleway_orphan_servers_reclaimed_total", ()] == 1
     assert found["hostler_reclaimed_total", (("fleet", "web"), ("result", "failed"))] == 1
 
 
 def test_hosts_of_a_state_that_none_is_in_count_nothing() -> None:
-    meters = PrometheusMeters(BootClock())
+    metrics = PrometheusMetrics(BootClock())
     labels = (("provider", "main"), ("state", "free"), ("type", "M2-L"), ("zone", "z"))
-    meters.hosts(MAIN, {("z", "M2-L", "free"): 3})
-    assert samples(meters)["hostler_hosts", labels] == 3
-    meters.hosts(MAIN, {("z", "M2-L", "held"): 3})
-    assert ("hostler_hosts", labels) not in samples(meters)
+    metrics.hosts(MAIN, {("z", "M2-L", "free"): 3})
+    assert samples(metrics)["hostler_hosts", labels] == 3
+    metrics.hosts(MAIN, {("z", "M2-L", "held"): 3})
+    assert ("hostler_hosts", labels) not in samples(metrics)
 
 
 def test_hosts_tell_until_when_they_are_paid_as_long_as_they_stand() -> None:
-    meters = PrometheusMeters(BootClock())
+    metrics = PrometheusMetrics(BootClock())
     metric = "hostler_host_paid_until_timestamp_seconds"
     until = datetime(2026, 6, 12, 7, 6, 59, tzinfo=UTC)
-    meters.paid(MAIN, {("z", "mac-1"): until, ("z", "mac-2"): until})
+    metrics.paid(MAIN, {("z", "mac-1"): until, ("z", "mac-2"): until})
     of = (("host", "mac-1"), ("provider", "main"), ("zone", "z"))
-    assert samples(meters)[metric, of] == until.timestamp()
-    meters.paid(MAIN, {("z", "mac-2"): until})
-    assert (metric, of) not in samples(meters)
+    assert samples(metrics)[metric, of] == until.timestamp()
+    metrics.paid(MAIN, {("z", "mac-2"): until})
+    assert (metric, of) not in samples(metrics)
 
 
 def test_the_longest_settling_is_kept() -> None:
-    meters = PrometheusMeters(BootClock())
+    metrics = PrometheusMetrics(BootClock())
     for seconds in (2, 9, 4):
-        meters.settled(MAIN, "server.create", timedelta(seconds=seconds))
+        metrics.settled(MAIN, "server.create", timedelta(seconds=seconds))
     labels = (("call", "server.create"), ("provider", "main"))
-    assert samples(meters)["hostler_settle_seconds_max", labels] == 9
+    assert samples(metrics)["hostler_consistency_delay_seconds_max", labels] == 9
 
 
 def test_two_registries_do_not_know_each_other() -> None:
-    one, other = PrometheusMeters(BootClock()), PrometheusMeters(BootClock())
+    one, other = PrometheusMetrics(BootClock()), PrometheusMetrics(BootClock())
     one.illegal()
     assert samples(other)["hostler_illegal_moves_total", ()] == 0
 
@@ -178,8 +178,8 @@ async def client() -> AsyncGenerator[aiohttp.ClientSession]:
 
 
 async def test_the_door_serves_metrics_and_health(client: aiohttp.ClientSession) -> None:
-    meters = PrometheusMeters(BootClock())
-    async with serving(ANY, meters, (WEB,)) as at:
+    metrics = PrometheusMetrics(BootClock())
+    async with serving(ANY, metrics, (WEB,)) as at:
         base = f"http://127.0.0.1:{at.port}"
         async with client.get(f"{base}/healthz") as answer:
             assert answer.status == 200
@@ -193,22 +193,22 @@ async def test_the_door_serves_metrics_and_health(client: aiohttp.ClientSession)
 async def test_it_is_ready_after_the_first_turn_of_every_fleet(
     client: aiohttp.ClientSession,
 ) -> None:
-    meters = PrometheusMeters(BootClock())
-    async with serving(ANY, meters, (WEB,)) as at:
+    metrics = PrometheusMetrics(BootClock())
+    async with serving(ANY, metrics, (WEB,)) as at:
         url = f"http://127.0.0.1:{at.port}/readyz"
         async with client.get(url) as answer:
             assert answer.status == 503
             assert "no turn of web" in await answer.text()
-        meters.machines(WEB, ())
+        metrics.machines(WEB, ())
         async with client.get(url) as answer:
             assert answer.status == 200
 
 
 async def test_a_taken_port_is_a_clear_error() -> None:
-    meters = PrometheusMeters(BootClock())
-    async with serving(ANY, meters, ()) as at:
+    metrics = PrometheusMetrics(BootClock())
+    async with serving(ANY, metrics, ()) as at:
         with pytest.raises(ConfigError, match=f"cannot listen on 127.0.0.1:{at.port}"):
-            async with serving(at, meters, ()):
+            async with serving(at, metrics, ()):
                 pytest.fail("two servers on one port")
 
 

@@ -6,7 +6,7 @@ from random import Random
 from rich.console import Console
 
 from hostler.app.compose import Composed
-from hostler.domain.ids import FleetName, TurnId, machine_id
+from hostler.domain.ids import CycleId, FleetName, machine_id
 from hostler.domain.model.commands import Event
 from hostler.lab.demo.demo import at_simulator, example
 from hostler.lab.demo.environment import conclusion
@@ -21,7 +21,7 @@ def event(kind: str, machine: int, detail: str = "") -> Event:
         kind=kind,
         at=datetime(2026, 1, 1, tzinfo=UTC),
         fleet=FleetName("web"),
-        turn=TurnId("t"),
+        cycle=CycleId("t"),
         machine=machine_id(machine),
         detail=detail,
     )
@@ -30,11 +30,11 @@ def event(kind: str, machine: int, detail: str = "") -> Event:
 EVENTS = (
     event("made", 1),
     event("made", 2),
-    event("moved", 1, "ready>broken: gone"),
-    event("moved", 1, "broken>stopping: kept no longer"),
-    event("moved", 2, "starting>broken: overdue"),
-    event("moved", 2, "broken>ready: recovered"),
-    event("moved", 2, "ready>broken: gone"),
+    event("moved", 1, "ready>failed: gone"),
+    event("moved", 1, "failed>stopping: kept no longer"),
+    event("moved", 2, "starting>failed: overdue"),
+    event("moved", 2, "failed>ready: recovered"),
+    event("moved", 2, "ready>failed: gone"),
     event("made", 3),
 )
 
@@ -87,12 +87,12 @@ def test_troubles_are_scripted_once_and_the_weather_comes_and_goes() -> None:
     assert len(script.missed()) == len(RULES) == 4
     script.rouse()
     script.rouse()
-    assert world.weather is LIVELY
+    assert world.fault_rates is LIVELY
     script.delete_one()
     assert not script.deleted
     script.clear()
     script.clear()
-    assert world.weather is CALM
+    assert world.fault_rates is CALM
     assert len(told) == len(RULES) + 2
 
 

@@ -9,7 +9,7 @@ import pytest
 import structlog
 from rich.console import Console
 
-from hostler.domain.ids import FleetName, TurnId, machine_id
+from hostler.domain.ids import CycleId, FleetName, machine_id
 from hostler.domain.model.commands import Event
 from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.machine import Machine, Offer
@@ -72,7 +72,7 @@ def mac(cast: Cast) -> Mac:
 def test_a_host_is_drawn_as_its_name_says(mac: Mac, name: str, state: State) -> None:
     mac.name = name
     assert state_of(mac) is state
-    assert state_of(mac, stray=True) is State.STRAY
+    assert state_of(mac, orphan=True) is State.ORPHAN
 
 
 def test_a_host_is_drawn_as_its_status_says_where_its_name_does_not(mac: Mac) -> None:
@@ -172,7 +172,7 @@ def test_a_record_that_is_deleted_by_force_strands_its_host(cast: Cast, mac: Mac
     cast.loop.run_until_complete(scene())
     assert eyes.stranded == eyes.reclaimed == {mac.id}
     assert sum("is stranded" in line for line in lines) == 1
-    assert eyes.stray_cost == pytest.approx(0.84, abs=0.05)
+    assert eyes.orphan_cost == pytest.approx(0.84, abs=0.05)
 
 
 def test_an_engine_that_starts_is_the_only_one(cast: Cast) -> None:
@@ -202,7 +202,7 @@ def test_nothing_rests_while_a_machine_is_recorded(cast: Cast) -> None:
             serial=1,
             created=BEGINNING,
             since=BEGINNING,
-            phase=Phase.WANTED,
+            phase=Phase.PENDING,
             offer=Offer(TYPE, ZONE),
         )
         assert await eyes.rests()
@@ -218,7 +218,7 @@ def test_machines_are_counted_by_their_moves() -> None:
             kind="moved",
             at=BEGINNING,
             fleet=FleetName("ios"),
-            turn=TurnId("t"),
+            cycle=CycleId("t"),
             machine=machine_id(machine),
             detail=f"{way}: because",
         )
@@ -226,11 +226,11 @@ def test_machines_are_counted_by_their_moves() -> None:
     moves = count_moves(
         [
             moved(1, "starting>ready"),
-            moved(1, "stopping>resting"),
-            moved(1, "resting>ready"),
-            moved(1, "stopping>gone"),
+            moved(1, "stopping>standby"),
+            moved(1, "standby>ready"),
+            moved(1, "stopping>deleted"),
             moved(2, "starting>ready"),
-            moved(3, "wanted>gone"),
+            moved(3, "pending>deleted"),
         ]
     )
     assert (moves.claimed, moves.gone, moves.parked, moves.woken) == (2, 1, 1, 1)

@@ -15,20 +15,20 @@ from hostler.domain.ids import (
     HostId,
     InstallationId,
     MachineId,
-    PartId,
+    ResourceId,
     Zone,
 )
 from hostler.domain.model.calls import Call, Outcome, Shows
-from hostler.domain.model.host import Host, tenancy
-from hostler.domain.model.machine import Asked, Fate, Machine, Offer
+from hostler.domain.model.host import Host, allocation_of
+from hostler.domain.model.machine import Asked, CallState, Machine, Offer
 from hostler.domain.model.phases import Phase
-from hostler.domain.model.resource import Part
+from hostler.domain.model.resource import Resource
 from hostler.domain.policy.purchasing import Limits
-from hostler.ports.http import Request, Response
+from hostler.ports.http import HttpRequest, Response
 from hostler.providers.scaleway.common.client import Client
 from hostler.providers.scaleway.common.settings import Account, Secret
 from hostler.providers.scaleway.macs.api.wire import Mac
-from hostler.providers.scaleway.macs.plan.machine_calls import REINSTALL, mark_kind
+from hostler.providers.scaleway.macs.plan.machine_calls import REINSTALL, tag_kind
 from hostler.providers.scaleway.macs.plan.names import Name, Stage, pool_digest
 from hostler.providers.scaleway.macs.plan.read import SERVER, MacReader
 from hostler.providers.scaleway.macs.provider import Macs
@@ -40,7 +40,7 @@ from hostler.simulators.scaleway.world import World
 from hostler.testing.conformance.provider.clock import RigClock
 
 NOW = datetime(2026, 8, 1, 12, 0, tzinfo=UTC)
-SETTLE = timedelta(seconds=60)
+CONSISTENCY_DELAY = timedelta(seconds=60)
 ZONE = Zone("fr-par-1")
 HOME = InstallationId("home1234")
 STRANGER = InstallationId("stranger")
@@ -95,15 +95,15 @@ def reader(default: str = "pool-", pools: tuple[str, ...] = POOLS) -> MacReader:
     return MacReader(ZONE, HOME, frozenset({HOME}), pools, default, {"M2-L": 0.21})
 
 
-def tenancy_part(stage: Stage | None, status: str = "ready", **fields: object) -> Part:
+def tenancy_part(stage: Stage | None, status: str = "ready", **fields: object) -> Resource:
     """Return the tenancy of the machine; None is a host in the pool that is tied to it."""
     text = name(stage) if stage else "pool-1"
-    part = reader().renamed(mac(name=text, status=status, **fields), MACHINE)
-    assert part is not None, f"{stage} is no tenancy"
-    return part
+    resource = reader().renamed(mac(name=text, status=status, **fields), MACHINE)
+    assert resource is not None, f"{stage} is no tenancy"
+    return resource
 
 
-def host_part(text: str = "pool-1", status: str = "ready", **fields: object) -> Part:
+def host_resource(text: str = "pool-1", status: str = "ready", **fields: object) -> Resource:
     """Return the host itself."""
     return reader().host(mac(name=text, status=status, **fields))
 
@@ -123,20 +123,20 @@ def machine(**fields: object) -> Machine:
     return replace(base, **fields)
 
 
-def asked(kind: str, fate: Fate, at: datetime = NOW, aim: str = "") -> Asked:
+def asked(kind: str, call_state: CallState, at: datetime = NOW, aim: str = "") -> Asked:
     """Return a call on the host that the record remembers."""
-    closed = None if fate is Fate.OPEN else at
+    closed = None if call_state is CallState.OPEN else at
     call = Asked(kind=kind, slot=SERVER, attempt=0, at=at, epoch=Epoch(1), shows=_shows(kind))
-    return replace(call, fate=fate, closed=closed, aim=aim)
+    return replace(call, call_state=call_state, closed=closed, aim=aim)
 
 
 def _shows(kind: str) -> Shows:
-    return Shows.WIPE if kind == REINSTALL else Shows.MARK
+    return Shows.WIPE if kind == REINSTALL else Shows.OWNER_TAG
 
 
-def marked(stage: Stage, at: datetime = NOW) -> Asked:
+def tagged(stage: Stage, at: datetime = NOW) -> Asked:
     """Return a rename that is done."""
-    return asked(mark_kind(stage), Fate.DONE, at, str(stage))
+    return asked(tag_kind(stage), CallState.DONE, at, str(stage))
 
 
 def record(**fields: object) -> Host:
@@ -150,10 +150,10 @@ class Direct:
 
     def __init__(self, world: World) -> None:
         self._world = world
-        self.sent = list[Request]()
+        self.sent = list[HttpRequest]()
         self.everything = False
 
-    async def send(self, request: Request, deadline: timedelta) -> Response:
+    async def send(self, request: HttpRequest, deadline: timedelta) -> Response:
         """Send once."""
         del deadline
         self.sent.append(request)
@@ -211,9 +211,9 @@ class Project:
         return machine(host=HostId(self.ids[0]))
 
     @property
-    def tenancy(self) -> PartId:
+    def allocation_of(self) -> ResourceId:
         """The id of the machine's tenancy."""
-        return tenancy(HostId(self.ids[0]), MACHINE)
+        return allocation_of(HostId(self.ids[0]), MACHINE)
 
     def changes(self) -> list[str]:
         """Return what was asked that could change anything."""

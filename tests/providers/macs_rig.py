@@ -14,11 +14,11 @@ from typing import Any, cast
 
 from scaleway_rig import PROJECT, SECRET, HandTransport, Mood
 
-from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId, PartId, Zone
-from hostler.domain.model.host import tenancy
+from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId, ResourceId, Zone
+from hostler.domain.model.host import allocation_of
 from hostler.domain.model.machine import Machine, Offer
-from hostler.domain.model.resource import Mark
-from hostler.ports.http import Request, Response
+from hostler.domain.model.resource import OwnerTag
+from hostler.ports.http import HttpRequest, Response
 from hostler.ports.provider import Provider
 from hostler.providers.scaleway.common.client import Client
 from hostler.providers.scaleway.common.settings import Account, Secret
@@ -35,14 +35,14 @@ FLEET = FleetName("macs")
 ZONE = Zone("fr-par-1")
 POOL = "pool-"
 SERVERS = f"/apple-silicon/v1alpha1/zones/{ZONE}/servers"
-TENANCIES = frozenset({"pending", "claimed", "resting", "rested", "releasing"})
+ALLOCATIONS = frozenset({"pending", "claimed", "standby", "rested", "releasing"})
 PACE = 0.1  # of a wipe: the kit waits in rounds of seconds
 
 
 class PagedTransport(HandTransport):
     """Carries requests to the world; from a page on, the listing of Macs can fail."""
 
-    def _read(self, request: Request) -> Response:
+    def _read(self, request: HttpRequest) -> Response:
         page = int(dict(request.query).get("page", "1"))
         if request.path == SERVERS and self._mood.failing and page >= self._mood.failing:
             return Response(status=502, body=b"<html>Bad Gateway</html>")
@@ -120,9 +120,9 @@ class MacsRig:
         """Read the names of all hosts."""
         told = ((mac.id, mac.name.split(".")) for mac in self.world.estate.macs)
         return tuple(
-            Thing(id=tenancy(HostId(mac), MachineId(words[-3])), machine=MachineId(words[-3]))
+            Thing(id=allocation_of(HostId(mac), MachineId(words[-3])), machine=MachineId(words[-3]))
             for mac, words in sorted(told)
-            if len(words) > 1 and words[1] in TENANCIES
+            if len(words) > 1 and words[1] in ALLOCATIONS
         )
 
     async def wait(self, time: timedelta) -> None:
@@ -134,39 +134,39 @@ class MacsRig:
         """Arm the transport."""
         self.mood.fault = fault
 
-    async def say(self, part: PartId, word: str) -> None:
+    async def say(self, resource: ResourceId, word: str) -> None:
         """Let every answer show this status."""
-        self.mood.words[self._mac(part).id] = word
+        self.mood.words[self._mac(resource).id] = word
 
-    async def remove(self, part: PartId) -> None:
+    async def remove(self, resource: ResourceId) -> None:
         """Delete the host in the console."""
-        assert self.world.console.do("delete", self._mac(part).id)
+        assert self.world.console.do("delete", self._mac(resource).id)
         await self.wait(timedelta(minutes=2))
 
-    async def plant(self, mark: Mark) -> PartId:
+    async def plant(self, owner_tag: OwnerTag) -> ResourceId:
         """Name a host of the pool as another hostler would."""
         mac = self._stock()
-        self.world.console.rename(mac, name_of(mark))
-        return tenancy(HostId(mac), mark.machine)
+        self.world.console.rename(mac, name_of(owner_tag))
+        return allocation_of(HostId(mac), owner_tag.machine)
 
     async def fail_page(self, number: int) -> None:
         """Let this page of servers and all later ones fail."""
         self.mood.failing = number
 
-    async def refuse(self, part: PartId | None) -> None:
+    async def refuse(self, resource: ResourceId | None) -> None:
         """Never asked for: see `lacks`."""
-        raise AssertionError(part)
+        raise AssertionError(resource)
 
     async def die(self) -> None:
         """Answer nothing more."""
         self.mood.dead = True
 
 
-def name_of(mark: Mark) -> str:
+def name_of(owner_tag: OwnerTag) -> str:
     """Write a claimed host's name, as the reference of names says it is written."""
     pool = hashlib.sha256(POOL.encode()).hexdigest()[:6]
-    body = f"{mark.installation}.{mark.fleet}.{mark.machine}.{pool}"
-    key = hashlib.sha256(mark.installation.encode()).digest()
+    body = f"{owner_tag.installation}.{owner_tag.fleet}.{owner_tag.machine}.{pool}"
+    key = hashlib.sha256(owner_tag.installation.encode()).digest()
     check = hashlib.blake2s(f"claimed.{body}".encode(), key=key, digest_size=4).hexdigest()
     return f"hostler.claimed.{body}.{check}"
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from hostler.domain.ids import FleetName, InstallationId, MachineId, Zone
 from hostler.domain.model.machine import Machine, Offer
 from hostler.domain.model.phases import Phase
-from hostler.domain.model.resource import Mark, Slot
+from hostler.domain.model.resource import OwnerTag, Slot
 from hostler.providers.scaleway.common.client import Client
 from hostler.providers.scaleway.common.owner_tags import Claim, tags_of
 from hostler.providers.scaleway.common.settings import Account, Secret, Template
@@ -72,8 +72,10 @@ def machine(zone: Zone = ZONE) -> Machine:
 
 
 def claim(slot: Slot, attempt: int = 1, machine: MachineId = MACHINE, home: str = HOME) -> Claim:
-    mark = Mark(installation=InstallationId(home), fleet=FLEET, machine=machine, attempt=attempt)
-    return Claim(mark, slot)
+    owner_tag = OwnerTag(
+        installation=InstallationId(home), fleet=FLEET, machine=machine, attempt=attempt
+    )
+    return Claim(owner_tag, slot)
 
 
 def tags(slot: Slot, attempt: int = 1, machine: MachineId = MACHINE, home: str = HOME) -> list[str]:

@@ -12,10 +12,10 @@ from datetime import timedelta
 from random import Random
 from typing import Any, cast
 
-from hostler.domain.ids import FleetName, InstallationId, MachineId, PartId, Zone
+from hostler.domain.ids import FleetName, InstallationId, MachineId, ResourceId, Zone
 from hostler.domain.model.machine import Offer
-from hostler.domain.model.resource import Mark
-from hostler.ports.http import NoAnswer, NotSent, Request, Response
+from hostler.domain.model.resource import OwnerTag
+from hostler.ports.http import HttpRequest, NoAnswer, NotSent, Response
 from hostler.ports.provider import Provider
 from hostler.providers.scaleway.common.client import Client
 from hostler.providers.scaleway.common.settings import Account, Disk, Secret, Template
@@ -60,7 +60,7 @@ class HandTransport:
         self._world, self._mood = world, mood
         self._closed = False
 
-    async def send(self, request: Request, deadline: timedelta) -> Response:
+    async def send(self, request: HttpRequest, deadline: timedelta) -> Response:
         """Send once, as the mood lets it be sent."""
         del deadline
         if self._mood.dead or self._closed:
@@ -68,13 +68,13 @@ class HandTransport:
         response = self._read(request) if request.method == "GET" else self._change(request)
         return self._reworded(response)
 
-    def _read(self, request: Request) -> Response:
+    def _read(self, request: HttpRequest) -> Response:
         page = int(dict(request.query).get("page", "1"))
         if request.path == SERVERS and self._mood.failing and page >= self._mood.failing:
             return Response(status=502, body=b"<html>Bad Gateway</html>")
         return self._carry(request)
 
-    def _change(self, request: Request) -> Response:
+    def _change(self, request: HttpRequest) -> Response:
         fault, self._mood.fault = self._mood.fault, None
         if self._mood.refused and self._mood.refused in request.path:
             return Response(status=409, body=json.dumps(TRANSIENT).encode())
@@ -91,7 +91,7 @@ class HandTransport:
             case Fault.BUSY:
                 return Response(status=429)
 
-    def _carry(self, request: Request) -> Response:
+    def _carry(self, request: HttpRequest) -> Response:
         reply = self._world.handle(request)
         if reply.response is None or reply.fate is not Fate.ANSWERED:
             raise NoAnswer(str(reply.fate))
@@ -161,16 +161,16 @@ class InstancesRig:
         """Arm the transport."""
         self.mood.fault = fault
 
-    async def say(self, part: PartId, word: str) -> None:
+    async def say(self, resource: ResourceId, word: str) -> None:
         """Let every answer show this state."""
-        self.mood.words[part] = word
+        self.mood.words[resource] = word
 
-    async def remove(self, part: PartId) -> None:
+    async def remove(self, resource: ResourceId) -> None:
         """Delete the server in the console."""
-        assert self.world.act("server_deleted_by_hand", part)
+        assert self.world.act("server_deleted_by_hand", resource)
         await self.wait(timedelta(minutes=2))
 
-    async def plant(self, mark: Mark) -> PartId:
+    async def plant(self, owner_tag: OwnerTag) -> ResourceId:
         """Create a server with these tags."""
         body = {
             "name": "planted",
@@ -179,13 +179,13 @@ class InstancesRig:
             "project": PROJECT,
             "dynamic_ip_required": False,
             "tags": [
-                f"hostler={mark.installation}",
-                f"hostler-fleet={mark.fleet}",
-                f"hostler-machine={mark.machine}",
-                f"hostler-attempt=server0.{mark.attempt}",
+                f"hostler={owner_tag.installation}",
+                f"hostler-fleet={owner_tag.fleet}",
+                f"hostler-machine={owner_tag.machine}",
+                f"hostler-attempt=server0.{owner_tag.attempt}",
             ],
         }
-        request = Request(
+        request = HttpRequest(
             method="POST",
             path=SERVERS,
             headers=(("X-Auth-Token", SECRET), ("Content-Type", "application/json")),
@@ -194,15 +194,15 @@ class InstancesRig:
         response = self.world.handle(request).response
         assert response is not None
         assert response.status == 201, response.body
-        return PartId(json.loads(response.body)["server"]["id"])
+        return ResourceId(json.loads(response.body)["server"]["id"])
 
     async def fail_page(self, number: int) -> None:
         """Let this page of servers and all later ones fail."""
         self.mood.failing = number
 
-    async def refuse(self, part: PartId | None) -> None:
+    async def refuse(self, resource: ResourceId | None) -> None:
         """Refuse what would change this part."""
-        self.mood.refused = part
+        self.mood.refused = resource
 
     async def die(self) -> None:
         """Answer nothing more."""

@@ -5,12 +5,12 @@ from datetime import timedelta
 
 from scaleway_kit import NOW, ZONE, claim, machine, provider
 
-from hostler.domain.ids import Epoch, PartId
+from hostler.domain.ids import Epoch, ResourceId
 from hostler.domain.model.calls import Call, Done, Effect, Outcome
 from hostler.domain.model.machine import Machine, ask
 from hostler.domain.model.phases import Goal
-from hostler.domain.model.resource import Condition, Part, Slot
-from hostler.domain.observation.outcomes import fold, fold_parts
+from hostler.domain.model.resource import Condition, Resource, Slot
+from hostler.domain.observation.outcomes import apply_outcome, apply_to_resources
 from hostler.providers.scaleway.common.settings import Disk, Template
 
 FULL = Template(
@@ -27,19 +27,19 @@ def answered(call: Call, template: Template) -> Done:
     """Answer a call as the API would: parts with ids, marked, on their servers."""
     match call.kind:
         case "ip.create":
-            return Done(parts=(part(call.slot, f"ip-{call.slot.index}", Condition.FREE),))
+            return Done(resources=(resource(call.slot, f"ip-{call.slot.index}", Condition.FREE),))
         case "server.create":
             volumes = (
-                part(Slot("volume", i), f"vol-{i}", Condition.BUSY, owner=PartId("srv-1"))
+                resource(Slot("volume", i), f"vol-{i}", Condition.BUSY, owner=ResourceId("srv-1"))
                 for i in range(len(template.volumes))
             )
             addresses = (
-                part(Slot("address", i), f"ip-{i}", Condition.BUSY, owner=PartId("srv-1"))
+                resource(Slot("address", i), f"ip-{i}", Condition.BUSY, owner=ResourceId("srv-1"))
                 for i in template.addresses
             )
-            return Done(parts=(server(Condition.OFF, STOPPED), *volumes, *addresses))
+            return Done(resources=(server(Condition.OFF, STOPPED), *volumes, *addresses))
         case "server.poweron":
-            return Done(parts=(server(Condition.STARTING, ()),))
+            return Done(resources=(server(Condition.STARTING, ()),))
         case _:
             return (
                 Done(gone=(call.target,))
@@ -48,47 +48,51 @@ def answered(call: Call, template: Template) -> Done:
             )
 
 
-def part(slot: Slot, id_: str, condition: Condition, **fields: object) -> Part:
-    base = Part(
-        id=PartId(id_),
+def resource(slot: Slot, id_: str, condition: Condition, **fields: object) -> Resource:
+    base = Resource(
+        id=ResourceId(id_),
         slot=slot,
         zone=ZONE,
-        mark=claim(slot).mark,
+        owner_tag=claim(slot).owner_tag,
         condition=condition,
         notes=(("type", "sbs_volume"),),
     )
     return replace(base, **fields)
 
 
-def server(condition: Condition, allowed: tuple[str, ...], **fields: object) -> Part:
-    return part(Slot("server"), "srv-1", condition, **{"allowed": allowed, "notes": (), **fields})
+def server(condition: Condition, allowed: tuple[str, ...], **fields: object) -> Resource:
+    return resource(
+        Slot("server"), "srv-1", condition, **{"allowed": allowed, "notes": (), **fields}
+    )
 
 
-State = tuple[Machine, tuple[Part, ...]]
-Prefix = tuple[Machine, tuple[Part, ...], tuple[Call, ...]]
+State = tuple[Machine, tuple[Resource, ...]]
+Prefix = tuple[Machine, tuple[Resource, ...], tuple[Call, ...]]
 
 
 def take(
-    record: Machine, parts: tuple[Part, ...], call: Call, outcome: Outcome, step: int
+    record: Machine, resources: tuple[Resource, ...], call: Call, outcome: Outcome, step: int
 ) -> State:
     """Fold one call and its outcome, as the engine does."""
     now = NOW + timedelta(seconds=step)
     if call.once:
         record = ask(record, call, now, Epoch(1))
-    return fold(record, call, outcome, now), fold_parts(parts, outcome)
+    return apply_outcome(record, call, outcome, now), apply_to_resources(resources, outcome)
 
 
 def made(template: Template) -> list[Prefix]:
     """Return every prefix of a creation: the record and parts before each call, and the call."""
     source = provider(template=template)
-    record, parts = machine(), tuple[Part, ...]()
+    record, resources = machine(), tuple[Resource, ...]()
     prefixes = list[Prefix]()
     for step in range(40):
-        calls = source.next_calls(Goal.PRESENT, record, parts, NOW)
-        prefixes.append((record, parts, calls))
+        calls = source.next_calls(Goal.PRESENT, record, resources, NOW)
+        prefixes.append((record, resources, calls))
         if not calls:
             return prefixes
-        record, parts = take(record, parts, calls[0], answered(calls[0], template), step + 1)
+        record, resources = take(
+            record, resources, calls[0], answered(calls[0], template), step + 1
+        )
     raise AssertionError("the creation never ends")
 
 

@@ -16,11 +16,11 @@ from pathlib import Path
 
 import asyncssh
 
-from hostler.domain.ids import FleetName, InstallationId, MachineId, PartId, Zone
+from hostler.domain.ids import FleetName, InstallationId, MachineId, ResourceId, Zone
 from hostler.domain.model.machine import Offer
-from hostler.domain.model.resource import Mark
+from hostler.domain.model.resource import OwnerTag
 from hostler.ports.provider import Provider
-from hostler.providers.static.host_keys import Pins
+from hostler.providers.static.host_keys import HostKeys
 from hostler.providers.static.provider import Site, StaticHosts
 from hostler.providers.static.settings import Host, StaticTemplate
 from hostler.providers.static.ssh import CALL, SshShell
@@ -160,7 +160,7 @@ class Park:
             templates={FLEET: StaticTemplate(release=self.release)},
             installation=installation,
         )
-        shell = SshShell(Pins(self.hostkeys), call=call)
+        shell = SshShell(HostKeys(self.hostkeys), call=call)
         return StaticHosts(site, shell, self.clock)
 
 
@@ -210,8 +210,8 @@ class StaticRig:
             if host.claim.exists():
                 words = [word.partition("=")[2] for word in host.claim.read_text().split()]
                 machine, attempt = words[3:]
-                part = f"{host.name}#{machine}.{attempt}"
-                found.append(Thing(id=part, machine=MachineId(machine)))
+                resource = f"{host.name}#{machine}.{attempt}"
+                found.append(Thing(id=resource, machine=MachineId(machine)))
         return tuple(found)
 
     async def wait(self, time: timedelta) -> None:
@@ -223,19 +223,19 @@ class StaticRig:
         """Arm the first free host, which is where a claim is tried first."""
         next(host for host in self.park.hosts if not host.claim.exists()).fault = fault
 
-    async def remove(self, part: PartId) -> None:
+    async def remove(self, resource: ResourceId) -> None:
         """Remove the claim by hand."""
-        self._host(part).claim.unlink()
+        self._host(resource).claim.unlink()
 
-    async def plant(self, mark: Mark) -> PartId:
+    async def plant(self, owner_tag: OwnerTag) -> ResourceId:
         """Claim the last free host by hand."""
         host = next(host for host in reversed(self.park.hosts) if not host.claim.exists())
         host.claim.parent.mkdir(exist_ok=True)
         host.claim.write_text(
-            f"hostler-claim installation={mark.installation} fleet={mark.fleet} "
-            f"machine={mark.machine} attempt={mark.attempt}\n"
+            f"hostler-claim installation={owner_tag.installation} fleet={owner_tag.fleet} "
+            f"machine={owner_tag.machine} attempt={owner_tag.attempt}\n"
         )
-        return PartId(f"{host.name}#{mark.machine}.{mark.attempt}")
+        return ResourceId(f"{host.name}#{owner_tag.machine}.{owner_tag.attempt}")
 
     async def fail_page(self, number: int) -> None:
         """Take this host and all later ones from the network."""
@@ -246,16 +246,16 @@ class StaticRig:
         """Take every host from the network."""
         await self.fail_page(1)
 
-    async def say(self, part: PartId, word: str) -> None:
+    async def say(self, resource: ResourceId, word: str) -> None:
         """Never asked for."""
         raise NotImplementedError
 
-    async def refuse(self, part: PartId | None) -> None:
+    async def refuse(self, resource: ResourceId | None) -> None:
         """Never asked for."""
         raise NotImplementedError
 
-    def _host(self, part: PartId) -> FakeHost:
-        return next(host for host in self.park.hosts if part.startswith(f"{host.name}#"))
+    def _host(self, resource: ResourceId) -> FakeHost:
+        return next(host for host in self.park.hosts if resource.startswith(f"{host.name}#"))
 
 
 @asynccontextmanager

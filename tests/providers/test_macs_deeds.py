@@ -6,15 +6,26 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 import structlog
-from macs_kit import FLEET, MACHINE, NOW, OTHER, SETTLE, Project, mac, machine, name, record
+from macs_kit import (
+    CONSISTENCY_DELAY,
+    FLEET,
+    MACHINE,
+    NOW,
+    OTHER,
+    Project,
+    mac,
+    machine,
+    name,
+    record,
+)
 
-from hostler.domain.ids import HostId, PartId
+from hostler.domain.ids import HostId, ResourceId
 from hostler.domain.model.calls import Call, Done, Outcome, Refusal, Refused
 from hostler.domain.model.host import HOST as HOSTS
 from hostler.domain.model.host import Host, HostGoal, HostOrigin
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal
-from hostler.domain.model.resource import Condition, Look, Part, Scope
+from hostler.domain.model.resource import Condition, Observation, Resource, Scope
 from hostler.providers.scaleway.common.errors import Failed, Problem
 from hostler.providers.scaleway.macs import execute
 from hostler.providers.scaleway.macs.api import refusals
@@ -30,35 +41,35 @@ DATE = datetime(2026, 6, 12, 7, 6, 59, tzinfo=UTC)
 LATER = NOW + timedelta(hours=1)
 
 
-async def seen(p: Project) -> Part:
+async def seen(p: Project) -> Resource:
     """Return the host as a look shows it."""
-    look = await p.macs.look((Scope(machine().offer.zone, HOSTS.kind),))
-    return next(part for part in look.parts if part.slot == HOSTS)
+    observation = await p.macs.observe((Scope(machine().offer.zone, HOSTS.kind),))
+    return next(resource for resource in observation.resources if resource.slot == HOSTS)
 
 
-async def claimed(p: Project, stage: Stage = Stage.CLAIMED) -> Part:
+async def claimed(p: Project, stage: Stage = Stage.CLAIMED) -> Resource:
     """Name the host for the machine, and return the tenancy as a look shows it."""
     p.world.console.rename(p.ids[0], name(stage))
-    return tenancy_in(await look_at(p))
+    return tenancy_in(await observe_one(p))
 
 
-async def look_at(p: Project) -> Look:
-    scope = Scope(machine().offer.zone, SERVER.kind, MACHINE, (p.tenancy,))
-    return await p.macs.look((scope,))
+async def observe_one(p: Project) -> Observation:
+    scope = Scope(machine().offer.zone, SERVER.kind, MACHINE, (p.allocation_of,))
+    return await p.macs.observe((scope,))
 
 
-def tenancy_in(look: Look) -> Part:
-    return next(part for part in look.parts if part.slot == SERVER)
+def tenancy_in(observation: Observation) -> Resource:
+    return next(resource for resource in observation.resources if resource.slot == SERVER)
 
 
-def first(goal: Goal, of: Machine, *parts: Part) -> Call:
+def first(goal: Goal, of: Machine, *resources: Resource) -> Call:
     """Return the next call."""
-    return machine_calls.next_calls(goal, of, parts, LATER, SETTLE)[0]
+    return machine_calls.next_calls(goal, of, resources, LATER, CONSISTENCY_DELAY)[0]
 
 
-def on_host(p: Project, goal: HostGoal, part: Part, **fields: object) -> Call:
+def on_host(p: Project, goal: HostGoal, resource: Resource, **fields: object) -> Call:
     host: Host = record(**{"id": HostId(p.ids[0]), **fields})
-    return host_calls.host_calls(goal, host, part, p.clock.now())[0]
+    return host_calls.host_calls(goal, host, resource, p.clock.now())[0]
 
 
 async def test_a_claim_renames_a_free_host_and_says_from_which_pool_it_came() -> None:
@@ -68,9 +79,9 @@ async def test_a_claim_renames_a_free_host_and_says_from_which_pool_it_came() ->
     found = name_of(p.mac.name)
     assert found is not None
     assert (found.stage, found.machine) == (Stage.PENDING, MACHINE)
-    (part,) = outcome.parts
-    assert (part.id, part.note("pool"), part.condition) == (
-        p.tenancy,
+    (resource,) = outcome.resources
+    assert (resource.id, resource.note("pool"), resource.condition) == (
+        p.allocation_of,
         "pool-",
         Condition.STARTING,
     )
@@ -78,8 +89,8 @@ async def test_a_claim_renames_a_free_host_and_says_from_which_pool_it_came() ->
 
 async def test_a_mark_that_stands_already_is_written_no_second_time() -> None:
     p = Project()
-    part = await claimed(p)
-    releasing = first(Goal.ABSENT, replace(p.machine, was_ready=NOW), part)
+    resource = await claimed(p)
+    releasing = first(Goal.ABSENT, replace(p.machine, was_ready=NOW), resource)
     assert isinstance(await p.do(releasing), Done)
     asked = p.changes()
     assert isinstance(await p.do(replace(releasing, args=_expecting(releasing, p))), Done)
@@ -123,16 +134,16 @@ def _devos(p: Project) -> object:
     return next(image for image in p.world.estate.os_images if image.family == "DevOS")
 
 
-@pytest.mark.parametrize("goal", [Goal.ABSENT, Goal.RESTING])
-@pytest.mark.parametrize("stage", [Stage.CLAIMED, Stage.RELEASING, Stage.RESTING])
+@pytest.mark.parametrize("goal", [Goal.ABSENT, Goal.STANDBY])
+@pytest.mark.parametrize("stage", [Stage.CLAIMED, Stage.RELEASING, Stage.STANDBY])
 async def test_a_fresh_read_that_finds_another_name_changes_nothing(
     goal: Goal, stage: Stage
 ) -> None:
     """What was decided for a name is done to that name, and to no other."""
     p = Project()
-    part = await claimed(p, stage)
+    resource = await claimed(p, stage)
     decided = machine_calls.next_calls(
-        goal, replace(p.machine, was_ready=NOW), (part,), LATER, SETTLE
+        goal, replace(p.machine, was_ready=NOW), (resource,), LATER, CONSISTENCY_DELAY
     )
     p.world.console.rename(p.ids[0], name(Stage.CLAIMED, OTHER))
     for call in decided:
@@ -142,7 +153,7 @@ async def test_a_fresh_read_that_finds_another_name_changes_nothing(
     assert not p.changes()
 
 
-@pytest.mark.parametrize("goal", [HostGoal.WIPED, HostGoal.RETIRED])
+@pytest.mark.parametrize("goal", [HostGoal.CLEAN, HostGoal.RETIRED])
 async def test_a_host_that_was_renamed_since_it_was_decided_on_is_left_alone(
     goal: HostGoal,
 ) -> None:
@@ -162,7 +173,7 @@ async def test_a_name_that_a_person_gave_does_not_take_a_host_into_another_pool(
     p = Project(others=("other-",))
     await claimed(p)
     p.world.console.rename(p.ids[0], text)
-    back = first(Goal.PRESENT, replace(p.machine, was_ready=NOW), tenancy_in(await look_at(p)))
+    back = first(Goal.PRESENT, replace(p.machine, was_ready=NOW), tenancy_in(await observe_one(p)))
     assert isinstance(await p.do(back), Done)
     assert p.mac.name == name(Stage.CLAIMED)
 
@@ -189,8 +200,8 @@ async def test_no_name_is_written_that_nobody_could_read() -> None:
 
 async def test_a_wipe_installs_the_newest_image_of_the_family_that_was_asked_for() -> None:
     p = Project()
-    part = await claimed(p, Stage.RELEASING)
-    outcome = await p.do(first(Goal.ABSENT, replace(p.machine, was_ready=NOW), part))
+    resource = await claimed(p, Stage.RELEASING)
+    outcome = await p.do(first(Goal.ABSENT, replace(p.machine, was_ready=NOW), resource))
     assert isinstance(outcome, Done)
     assert str(p.mac.status) == "reinstalling"
     p.clock.pass_by(timedelta(minutes=30))
@@ -201,9 +212,9 @@ async def test_a_wipe_installs_the_newest_image_of_the_family_that_was_asked_for
 async def test_the_family_is_looked_up_before_the_host_is_touched() -> None:
     """Where the images cannot be listed, a release does not even rename."""
     p = Project()
-    part = await claimed(p)
+    resource = await claimed(p)
     p.world.script(Rule(fault="failed_500", route="mac_os.list", count=99))
-    outcome = await p.do(first(Goal.ABSENT, replace(p.machine, was_ready=NOW), part))
+    outcome = await p.do(first(Goal.ABSENT, replace(p.machine, was_ready=NOW), resource))
     assert not isinstance(outcome, Done)
     assert not p.changes()
     assert p.mac.name == name(Stage.CLAIMED)
@@ -211,10 +222,10 @@ async def test_the_family_is_looked_up_before_the_host_is_touched() -> None:
 
 async def test_a_family_that_is_not_published_any_more_keeps_no_host_from_its_release() -> None:
     p = Project()
-    part = await claimed(p, Stage.RELEASING)
+    resource = await claimed(p, Stage.RELEASING)
     retire(p, "Tahoe")
     with structlog.testing.capture_logs() as logs:
-        outcome = await p.do(first(Goal.ABSENT, replace(p.machine, was_ready=NOW), part))
+        outcome = await p.do(first(Goal.ABSENT, replace(p.machine, was_ready=NOW), resource))
     assert isinstance(outcome, Done)
     assert str(p.mac.status) == "reinstalling"
     assert any("OSPinUnavailable" in str(entry) for entry in logs)
@@ -222,9 +233,11 @@ async def test_a_family_that_is_not_published_any_more_keeps_no_host_from_its_re
 
 async def test_a_family_that_is_not_published_any_more_holds_no_release_up() -> None:
     p = Project()
-    part = await claimed(p)
+    resource = await claimed(p)
     retire(p, "Tahoe")
-    assert isinstance(await p.do(first(Goal.ABSENT, replace(p.machine, was_ready=NOW), part)), Done)
+    assert isinstance(
+        await p.do(first(Goal.ABSENT, replace(p.machine, was_ready=NOW), resource)), Done
+    )
     assert p.mac.name == name(Stage.RELEASING)
 
 
@@ -257,9 +270,9 @@ REFUSALS = {
 async def test_no_refusal_of_a_wipe_is_taken_for_one_or_for_the_hosts_end(fault: str) -> None:
     """A not_found that names the image, or the host that was read just before; another state."""
     p = Project()
-    part = await claimed(p, Stage.RELEASING)
+    resource = await claimed(p, Stage.RELEASING)
     p.world.script(Rule(fault=fault, route="mac.reinstall", says=REFUSALS[fault]))
-    outcome = await p.do(first(Goal.ABSENT, replace(p.machine, was_ready=NOW), part))
+    outcome = await p.do(first(Goal.ABSENT, replace(p.machine, was_ready=NOW), resource))
     assert not isinstance(outcome, Done)
     assert str(p.mac.status) == "ready"
 
@@ -284,10 +297,10 @@ def test_reinstalling_counts_only_as_the_state_of_a_transient_refusal() -> None:
 
 async def test_a_host_that_is_not_there_is_gone_for_every_call_but_a_claim() -> None:
     p = Project()
-    part = await claimed(p)
-    release = first(Goal.ABSENT, replace(p.machine, was_ready=NOW), part)
+    resource = await claimed(p)
+    release = first(Goal.ABSENT, replace(p.machine, was_ready=NOW), resource)
     p.world.console.do("delete", p.ids[0])
-    assert await p.do(release) == Done(gone=(p.tenancy,), missing=True)
+    assert await p.do(release) == Done(gone=(p.allocation_of,), missing=True)
     outcome = await p.do(first(Goal.PRESENT, p.machine))
     assert isinstance(outcome, Refused)
 
@@ -297,8 +310,8 @@ async def test_a_host_that_is_not_there_is_gone_for_every_call_but_a_claim() -> 
 )
 def test_only_a_404_that_names_the_host_says_that_it_is_gone(named: str, *, is_gone: bool) -> None:
     """A gateway's 404 names nothing: that was read as the end of a host once."""
-    call = machine_calls.next_calls(Goal.PRESENT, machine(), (), LATER, SETTLE)[0]
-    call = replace(call, target=PartId("mac-1#m"))
+    call = machine_calls.next_calls(Goal.PRESENT, machine(), (), LATER, CONSISTENCY_DELAY)[0]
+    call = replace(call, target=ResourceId("mac-1#m"))
     problem = Problem(status=404, type="not_found", resource_id=named, json=True)
     outcome = execute._unread(Failed(problem), call, "mac-1")
     assert isinstance(outcome, Done) is is_gone
@@ -310,7 +323,7 @@ async def test_a_host_that_was_read_just_before_is_not_gone_by_one_answer(route:
     p = Project()
     stage = Stage.WIPING if route == "mac.reinstall" else Stage.CLAIMED
     p.world.console.rename(p.ids[0], name(stage))
-    call = on_host(p, HostGoal.WIPED, await seen(p))
+    call = on_host(p, HostGoal.CLEAN, await seen(p))
     p.world.script(Rule(fault="not_found_flicker", route=route))
     outcome = await p.do(call)
     assert isinstance(outcome, Refused)
@@ -320,7 +333,7 @@ async def test_a_host_that_was_read_just_before_is_not_gone_by_one_answer(route:
 async def test_a_host_is_put_into_its_pool_only_when_it_is_ready() -> None:
     p = Project()
     p.world.console.rename(p.ids[0], name(Stage.WIPING))
-    free = on_host(p, HostGoal.WIPED, await seen(p), wiping=NOW, wiped=NOW)
+    free = on_host(p, HostGoal.CLEAN, await seen(p), wiping=NOW, wiped=NOW)
     assert free.kind == machine_calls.FREE
     p.world.console.do("reinstall", p.ids[0])
     outcome = await p.do(free)
@@ -381,19 +394,21 @@ async def test_a_deletion_that_comes_too_early_is_scheduled(shape: str) -> None:
         p.world.options, macs=replace(p.world.options.macs, floor=shape)
     )
     p.world.console.rename(p.ids[0], name(Stage.RETIRING))
-    part = await seen(p)
-    due = part.note("deletable")
+    resource = await seen(p)
+    due = resource.note("deletable")
     assert due
-    blind = replace(part, notes=tuple(note for note in part.notes if note[0] != "deletable"))
-    call = on_host(p, HostGoal.RETIRED, blind)
+    unknown_since = replace(
+        resource, notes=tuple(note for note in resource.notes if note[0] != "deletable")
+    )
+    call = on_host(p, HostGoal.RETIRED, unknown_since)
     assert call.kind == machine_calls.DELETE
     outcome = await p.do(call)
     assert isinstance(outcome, Done)
     assert not outcome.gone
     assert p.mac.deletion_scheduled
-    assert outcome.parts[0].note("scheduled") == "yes"
-    again = await p.do(call)
-    assert isinstance(again, Done), "asked again, it is as it was"
+    assert outcome.resources[0].note("scheduled") == "yes"
+    retry_at = await p.do(call)
+    assert isinstance(retry_at, Done), "asked again, it is as it was"
 
 
 async def test_a_retired_host_is_freed_of_its_commitment_and_deleted() -> None:
@@ -407,10 +422,12 @@ async def test_a_retired_host_is_freed_of_its_commitment_and_deleted() -> None:
     assert isinstance(await p.do(uncommit), Done)
     delete = on_host(p, HostGoal.RETIRED, await seen(p))
     assert delete.kind == machine_calls.DELETE
-    assert await p.do(delete) == Done(gone=(PartId(p.ids[0]),))
+    assert await p.do(delete) == Done(gone=(ResourceId(p.ids[0]),))
     assert not list(p.world.estate.macs)
-    again = await p.do(delete)
-    assert again == Done(gone=(PartId(p.ids[0]),), missing=True), "deleted already is deleted"
+    retry_at = await p.do(delete)
+    assert retry_at == Done(gone=(ResourceId(p.ids[0]),), missing=True), (
+        "deleted already is deleted"
+    )
 
 
 @pytest.mark.parametrize("gone", ["404", "403"])
@@ -420,9 +437,9 @@ async def test_a_deleted_host_is_seen_to_be_gone_by_a_close_look(gone: str) -> N
     p.world.estate.options = replace(p.world.options, macs=replace(p.world.options.macs, gone=gone))
     await claimed(p)
     p.world.console.do("delete", p.ids[0])
-    look = await look_at(p)
-    assert look.looked[0].complete, look.looked[0].error
-    assert not look.parts
+    observation = await observe_one(p)
+    assert observation.observed[0].complete, observation.observed[0].error
+    assert not observation.resources
 
 
 async def test_a_host_that_is_only_forbidden_is_not_gone() -> None:
@@ -430,22 +447,24 @@ async def test_a_host_that_is_only_forbidden_is_not_gone() -> None:
     p = Project()
     await claimed(p)
     p.world.script(Rule(fault="forbidden_for_rate_limit", route="mac.get", count=9))
-    look = await look_at(p)
-    assert look.looked[0].complete
-    assert tenancy_in(look).id == p.tenancy
+    observation = await observe_one(p)
+    assert observation.observed[0].complete
+    assert tenancy_in(observation).id == p.allocation_of
     p.world.script(Rule(fault="forbidden_for_rate_limit", count=9))
-    look = await look_at(p)
-    assert not look.looked[0].complete
+    observation = await observe_one(p)
+    assert not observation.observed[0].complete
 
 
 async def test_a_mac_of_another_project_is_never_a_part() -> None:
     p = Project(2)
     p.mac.project = "another"
-    look = await p.macs.look((Scope(machine().offer.zone, HOSTS.kind),))
-    assert [part.id for part in look.parts] == [p.ids[1]]
+    observation = await p.macs.observe((Scope(machine().offer.zone, HOSTS.kind),))
+    assert [resource.id for resource in observation.resources] == [p.ids[1]]
     p.wire.everything = True
-    look = await p.macs.look((Scope(machine().offer.zone, HOSTS.kind),))
-    assert [part.id for part in look.parts] == [p.ids[1]], "filtered again on our side"
+    observation = await p.macs.observe((Scope(machine().offer.zone, HOSTS.kind),))
+    assert [resource.id for resource in observation.resources] == [p.ids[1]], (
+        "filtered again on our side"
+    )
     listed = next(r for r in p.wire.sent if r.method == "GET")
     assert ("project_id", p.world.options.project) in listed.query
 
@@ -453,17 +472,17 @@ async def test_a_mac_of_another_project_is_never_a_part() -> None:
 async def test_no_secret_is_in_what_a_look_or_a_call_tells() -> None:
     p = Project()
     secret = p.mac.password
-    part = await claimed(p, Stage.RELEASING)
-    outcome: Outcome = await p.do(first(Goal.ABSENT, replace(p.machine, was_ready=NOW), part))
-    assert secret not in repr((part, outcome))
-    assert part.note("witness")
+    resource = await claimed(p, Stage.RELEASING)
+    outcome: Outcome = await p.do(first(Goal.ABSENT, replace(p.machine, was_ready=NOW), resource))
+    assert secret not in repr((resource, outcome))
+    assert resource.note("witness")
 
 
 async def test_an_answer_that_shows_another_machines_name_tells_nothing_of_ours() -> None:
     """Somebody renamed it between our write and the answer: only a look can tell."""
     p = Project()
     call = first(Goal.PRESENT, p.machine)
-    told = p.macs._deeds._done(call, mac(id=p.ids[0], name=name(Stage.PENDING)))
-    assert [part.id for part in told.parts] == [p.tenancy]
-    other = p.macs._deeds._done(call, mac(id=p.ids[0], name=name(Stage.PENDING, OTHER)))
+    told = p.macs._calls._done(call, mac(id=p.ids[0], name=name(Stage.PENDING)))
+    assert [resource.id for resource in told.resources] == [p.allocation_of]
+    other = p.macs._calls._done(call, mac(id=p.ids[0], name=name(Stage.PENDING, OTHER)))
     assert other == Done()

@@ -8,7 +8,7 @@ from macs_kit import (
     HOST,
     OFFER,
     Project,
-    host_part,
+    host_resource,
     mac,
     machine,
     name,
@@ -18,7 +18,7 @@ from macs_kit import (
 
 from hostler.domain.ids import FleetName, InstallationId, Zone
 from hostler.domain.model.host import HOST as HOSTS
-from hostler.domain.model.host import tenancy
+from hostler.domain.model.host import allocation_of
 from hostler.domain.model.machine import Known, Place
 from hostler.domain.model.resource import Scope
 from hostler.providers.scaleway.macs.plan.names import Stage
@@ -65,17 +65,17 @@ def test_a_host_fits_or_it_is_said_why_not(text: str, fields: dict[str, object],
 
 def test_a_host_in_another_zone_or_of_another_fleets_pool_fits_not() -> None:
     macs = Project().macs
-    assert macs.fits(FLEET, replace(OFFER, zone=ELSEWHERE), host_part())
-    assert macs.fits(FleetName("unheard-of"), replace(OFFER, type="M4-S"), host_part())
+    assert macs.fits(FLEET, replace(OFFER, zone=ELSEWHERE), host_resource())
+    assert macs.fits(FleetName("unheard-of"), replace(OFFER, type="M4-S"), host_resource())
 
 
 def test_without_a_pool_nothing_fits() -> None:
     """An empty prefix must not match everything."""
-    assert "(none)" in Project(pool="").macs.fits(FLEET, OFFER, host_part("pool-1"))
+    assert "(none)" in Project(pool="").macs.fits(FLEET, OFFER, host_resource("pool-1"))
 
 
 def test_a_machine_is_reached_at_its_address_while_its_host_is_ready() -> None:
-    macs, mine = Project().macs, tenancy(HOST, machine().id)
+    macs, mine = Project().macs, allocation_of(HOST, machine().id)
     known = Known(id=mine, zone=OFFER.zone, since=machine().since)
     bound = machine(places=(Place(slot=SERVER, bound=mine, known=(known,)),))
     found = macs.connection(bound, (tenancy_part(Stage.CLAIMED),))
@@ -90,5 +90,5 @@ def test_one_listing_serves_hosts_and_tenancies() -> None:
     macs = Project().macs
     assert macs.cost(Scope(OFFER.zone, SERVER.kind)) == 1
     assert macs.cost(Scope(OFFER.zone, HOSTS.kind)) == 0
-    close = Scope(OFFER.zone, SERVER.kind, machine().id, (tenancy(HOST, machine().id),))
+    close = Scope(OFFER.zone, SERVER.kind, machine().id, (allocation_of(HOST, machine().id),))
     assert macs.cost(close) == 1

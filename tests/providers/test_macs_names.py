@@ -7,7 +7,7 @@ from macs_kit import FLEET, HOME, HOST, MACHINE, STRANGER, name
 
 from hostler.domain.ids import FleetName, InstallationId, machine_id
 from hostler.providers.scaleway.macs.plan.names import (
-    TENANCIES,
+    ALLOCATIONS,
     Name,
     Stage,
     name_of,
@@ -81,7 +81,7 @@ def test_a_name_of_another_installation_is_read_as_its_own() -> None:
 
 
 def test_the_stages_of_a_machine_are_the_first_five() -> None:
-    assert sorted(TENANCIES) == sorted(list(Stage)[:5])
+    assert sorted(ALLOCATIONS) == sorted(list(Stage)[:5])
 
 
 def test_the_digest_of_a_pool_leads_back_to_its_prefix_alone() -> None:

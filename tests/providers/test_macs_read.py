@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from macs_kit import FLEET, HOST, MACHINE, OTHER, STRANGER, mac, name, reader
 
-from hostler.domain.model.host import tenancy
+from hostler.domain.model.host import allocation_of
 from hostler.domain.model.resource import Condition
 from hostler.providers.scaleway.macs.api.networks import Attached
-from hostler.providers.scaleway.macs.plan.names import TENANCIES, Stage
+from hostler.providers.scaleway.macs.plan.names import ALLOCATIONS, Stage
 from hostler.providers.scaleway.macs.plan.read import SEALED, password
 
 
@@ -76,33 +76,33 @@ def test_a_witness_tells_passwords_apart_and_none_of_them() -> None:
 )
 def test_a_name_tells_the_stage_and_the_pool(text: str, stage: str, pool: str) -> None:
     """The longest prefix wins; what names no known pool goes to the account's own."""
-    part = reader().host(mac(name=text))
-    assert (part.note("stage"), part.note("pool")) == (stage, pool)
+    resource = reader().host(mac(name=text))
+    assert (resource.note("stage"), resource.note("pool")) == (stage, pool)
 
 
 def test_without_a_pool_of_the_account_an_unknown_one_is_unknown() -> None:
-    part = reader(default="").host(mac(name=name(pool="never-heard-of-")))
-    assert part.note("pool") == ""
+    resource = reader(default="").host(mac(name=name(pool="never-heard-of-")))
+    assert resource.note("pool") == ""
     assert reader(default="", pools=()).host(mac(name="pool-1")).note("stage") == "other"
 
 
 @pytest.mark.parametrize("stage", Stage)
 def test_only_the_stages_of_a_machine_are_its_tenancy(stage: Stage) -> None:
-    part = reader().tenancy(mac(name=name(stage)))
-    assert (part is not None) is (stage in TENANCIES)
-    if part is not None:
-        assert part.id == tenancy(HOST, MACHINE)
-        assert part.mark is not None
-        assert part.mark.machine == MACHINE
+    resource = reader().allocation_of(mac(name=name(stage)))
+    assert (resource is not None) is (stage in ALLOCATIONS)
+    if resource is not None:
+        assert resource.id == allocation_of(HOST, MACHINE)
+        assert resource.owner_tag is not None
+        assert resource.owner_tag.machine == MACHINE
 
 
 def test_a_host_that_is_named_otherwise_is_the_tenancy_of_a_record_without_a_mark() -> None:
-    part = reader().renamed(mac(name="mine"), MACHINE)
-    assert part is not None
-    assert (part.mark, part.condition) == (None, Condition.BUSY)
+    resource = reader().renamed(mac(name="mine"), MACHINE)
+    assert resource is not None
+    assert (resource.owner_tag, resource.condition) == (None, Condition.BUSY)
     others = reader().renamed(mac(name=name(machine=OTHER)), MACHINE)
     assert others is not None
-    assert others.mark is None
+    assert others.owner_tag is None
 
 
 def test_a_tenancy_that_is_over_by_its_name_is_none() -> None:
@@ -125,9 +125,9 @@ def test_a_commitment_is_told_while_it_renews(commitment: object, told: str) -> 
 
 def test_dates_deletions_and_deliveries_are_told() -> None:
     date = datetime(2026, 6, 12, 7, 6, 59, tzinfo=UTC)
-    part = reader().host(mac(deletable_at="2026-06-12T07:06:59Z", deletion_scheduled=True))
-    assert part.note("deletable") == date.isoformat()
-    assert part.note("scheduled") == "yes"
+    resource = reader().host(mac(deletable_at="2026-06-12T07:06:59Z", deletion_scheduled=True))
+    assert resource.note("deletable") == date.isoformat()
+    assert resource.note("scheduled") == "yes"
     bare = reader().host(mac(deletable_at="soon", delivered=None, os=None, type=None))
     assert (bare.note("deletable"), bare.note("delivered"), bare.note("family")) == ("", "", "")
 
@@ -154,9 +154,9 @@ def test_a_machine_is_up_when_it_is_in_its_networks_with_a_known_vlan(
     attached: tuple[Attached, ...], condition: Condition
 ) -> None:
     wired = replace(reader(), networks={FLEET: ("net-1",)}, attached={HOST: attached})
-    part = wired.tenancy(mac(name=name(Stage.CLAIMED)))
-    assert part is not None
-    assert part.condition is condition
+    resource = wired.allocation_of(mac(name=name(Stage.CLAIMED)))
+    assert resource is not None
+    assert resource.condition is condition
     others = replace(wired, networks={})
-    assert (part := others.tenancy(mac(name=name(Stage.CLAIMED)))) is not None
-    assert part.condition is Condition.UP
+    assert (resource := others.allocation_of(mac(name=name(Stage.CLAIMED)))) is not None
+    assert resource.condition is Condition.UP

@@ -6,20 +6,20 @@ from itertools import product
 
 import pytest
 from macs_kit import (
+    CONSISTENCY_DELAY,
     HOST,
     MACHINE,
     NOW,
     OTHER,
-    SETTLE,
     STRANGER,
     asked,
-    host_part,
+    host_resource,
     mac,
     machine,
-    marked,
     name,
     reader,
     record,
+    tagged,
     tenancy_part,
 )
 
@@ -27,10 +27,10 @@ from hostler.domain.hosts.claims import CLEAN
 from hostler.domain.machines.bootstrap import REBOOT
 from hostler.domain.model.calls import Call, Effect, Shows
 from hostler.domain.model.host import HOST as HOST_SLOT
-from hostler.domain.model.host import HostGoal, HostOrigin, ReleasePolicy, tenancy
-from hostler.domain.model.machine import RESTED, RETIRE, Asked, Fate, Machine
+from hostler.domain.model.host import HostGoal, HostOrigin, ReleasePolicy, allocation_of
+from hostler.domain.model.machine import RESTED, RETIRE, Asked, CallState, Machine
 from hostler.domain.model.phases import Goal, Phase
-from hostler.domain.model.resource import Part
+from hostler.domain.model.resource import Resource
 from hostler.providers.scaleway.macs.plan import host_calls, machine_calls
 from hostler.providers.scaleway.macs.plan.names import Stage
 from hostler.providers.scaleway.macs.plan.read import SERVER
@@ -51,31 +51,43 @@ TERMINATE = ReleasePolicy.TERMINATE
 NOT_OURS = ("foreign", "damaged", "unnamed", "other")
 PASTS: tuple[tuple[Asked, ...], ...] = (
     (),
-    (marked(Stage.PENDING),),
-    (marked(Stage.PENDING), asked(machine_calls.REINSTALL, Fate.OPEN, NOW + SETTLE)),
-    (marked(Stage.PENDING), asked(machine_calls.REINSTALL, Fate.DONE, NOW + SETTLE)),
-    (marked(Stage.CLAIMED),),
-    (marked(Stage.RELEASING),),
-    (marked(Stage.RELEASING), asked(machine_calls.REINSTALL, Fate.DONE, NOW + SETTLE)),
-    (marked(Stage.RELEASING), asked(machine_calls.REINSTALL, Fate.LAPSED, NOW + SETTLE)),
+    (tagged(Stage.PENDING),),
+    (
+        tagged(Stage.PENDING),
+        asked(machine_calls.REINSTALL, CallState.OPEN, NOW + CONSISTENCY_DELAY),
+    ),
+    (
+        tagged(Stage.PENDING),
+        asked(machine_calls.REINSTALL, CallState.DONE, NOW + CONSISTENCY_DELAY),
+    ),
+    (tagged(Stage.CLAIMED),),
+    (tagged(Stage.RELEASING),),
+    (
+        tagged(Stage.RELEASING),
+        asked(machine_calls.REINSTALL, CallState.DONE, NOW + CONSISTENCY_DELAY),
+    ),
+    (
+        tagged(Stage.RELEASING),
+        asked(machine_calls.REINSTALL, CallState.LAPSED, NOW + CONSISTENCY_DELAY),
+    ),
 )
 
 
-def calls(goal: Goal, of: Machine, *parts: Part) -> tuple[Call, ...]:
-    return machine_calls.next_calls(goal, of, parts, LATER, SETTLE)
+def calls(goal: Goal, of: Machine, *resources: Resource) -> tuple[Call, ...]:
+    return machine_calls.next_calls(goal, of, resources, LATER, CONSISTENCY_DELAY)
 
 
-def kinds(goal: Goal, of: Machine, *parts: Part) -> list[str]:
-    return [call.kind for call in calls(goal, of, *parts)]
+def kinds(goal: Goal, of: Machine, *resources: Resource) -> list[str]:
+    return [call.kind for call in calls(goal, of, *resources)]
 
 
-def every_part() -> list[tuple[str, str, Part]]:
+def every_part() -> list[tuple[str, str, Resource]]:
     """Return the machine's host under every sort of name, in every status."""
-    found = list[tuple[str, str, Part]]()
+    found = list[tuple[str, str, Resource]]()
     for (what, text), status in product(TEXTS.items(), STATES):
-        part = reader().renamed(mac(name=text, status=status), MACHINE)
-        if part is not None:
-            found.append((what, status, part))
+        resource = reader().renamed(mac(name=text, status=status), MACHINE)
+        if resource is not None:
+            found.append((what, status, resource))
     return found
 
 
@@ -85,14 +97,14 @@ def test_every_name_status_and_past_has_an_answer_that_harms_nobody(
     goal: Goal, past: tuple[Asked, ...]
 ) -> None:
     """Total; nothing under a name that is not ours; a wipe only of what is at rest, and tied."""
-    for what, status, part in every_part():
+    for what, status, resource in every_part():
         for facts in (machine(asked=past), machine(asked=past, was_ready=NOW)):
-            for call in calls(goal, facts, part):
+            for call in calls(goal, facts, resource):
                 where = f"{goal} {what} {status}: {call}"
                 assert what not in NOT_OURS, where
                 assert call.once, where
-                assert call.arg("expect") == part.name, where
-                assert call.target == part.id == tenancy(HOST, MACHINE), where
+                assert call.arg("expect") == resource.name, where
+                assert call.target == resource.id == allocation_of(HOST, MACHINE), where
                 assert call.kind != machine_calls.FREE, where
                 if call.kind == machine_calls.REINSTALL:
                     assert status in {"ready", "error"}, where
@@ -111,11 +123,11 @@ def test_without_a_host_nothing_is_asked(goal: Goal) -> None:
 
 def test_a_claim_begins_with_a_mark_that_makes_the_tenancy() -> None:
     (call,) = calls(Goal.PRESENT, machine())
-    assert (call.kind, call.effect, call.target) == ("mac.mark.pending", Effect.MAKE, None)
-    assert (call.aim, call.shows, call.arg("host")) == ("pending", Shows.MARK, HOST)
+    assert (call.kind, call.effect, call.target) == ("mac.rename.pending", Effect.MAKE, None)
+    assert (call.aim, call.shows, call.arg("host")) == ("pending", Shows.OWNER_TAG, HOST)
     assert (call.arg("type"), call.arg("family")) == ("M2-L", "Tahoe")
     assert not calls(Goal.ABSENT, machine())
-    assert not calls(Goal.RESTING, machine())
+    assert not calls(Goal.STANDBY, machine())
 
 
 def test_a_clean_host_is_claimed_under_the_name_that_it_was_clean_under() -> None:
@@ -128,58 +140,60 @@ def test_a_clean_host_is_claimed_under_the_name_that_it_was_clean_under() -> Non
 
 
 def test_a_claim_settles_before_anything_else_is_asked() -> None:
-    young = replace(machine(), asked=(marked(Stage.PENDING, LATER - SETTLE / 2),))
-    old = replace(machine(), asked=(marked(Stage.PENDING, LATER - SETTLE),))
-    part = tenancy_part(Stage.PENDING)
-    assert not kinds(Goal.PRESENT, young, part)
-    assert kinds(Goal.PRESENT, old, part) == [machine_calls.REINSTALL]
-    assert not kinds(Goal.ABSENT, young, part), "it may be another's by now"
-    assert kinds(Goal.ABSENT, old, part) == ["mac.mark.releasing"]
+    young = replace(machine(), asked=(tagged(Stage.PENDING, LATER - CONSISTENCY_DELAY / 2),))
+    old = replace(machine(), asked=(tagged(Stage.PENDING, LATER - CONSISTENCY_DELAY),))
+    resource = tenancy_part(Stage.PENDING)
+    assert not kinds(Goal.PRESENT, young, resource)
+    assert kinds(Goal.PRESENT, old, resource) == [machine_calls.REINSTALL]
+    assert not kinds(Goal.ABSENT, young, resource), "it may be another's by now"
+    assert kinds(Goal.ABSENT, old, resource) == ["mac.rename.releasing"]
     clean = old.with_fact(CLEAN, NOW)
-    assert kinds(Goal.PRESENT, clean, part) == ["mac.mark.claimed"]
-    assert not kinds(Goal.PRESENT, young.with_fact(CLEAN, NOW), part)
+    assert kinds(Goal.PRESENT, clean, resource) == ["mac.rename.claimed"]
+    assert not kinds(Goal.PRESENT, young.with_fact(CLEAN, NOW), resource)
 
 
 @pytest.mark.parametrize(
-    ("fate", "status", "expected"),
+    ("call_state", "status", "expected"),
     [
         (None, "ready", [machine_calls.REINSTALL]),
         (None, "error", [machine_calls.REINSTALL]),
         (None, "reinstalling", []),
         (None, "locked", []),
-        (Fate.OPEN, "ready", []),
-        (Fate.OPEN, "reinstalling", []),
-        (Fate.LAPSED, "ready", [machine_calls.REINSTALL]),
-        (Fate.REFUSED, "ready", [machine_calls.REINSTALL]),
-        (Fate.DONE, "reinstalling", []),
-        (Fate.DONE, "ready", ["mac.mark.claimed"]),
-        (Fate.DONE, "error", [machine_calls.REINSTALL]),
-        (Fate.DONE, "hibernating", []),
+        (CallState.OPEN, "ready", []),
+        (CallState.OPEN, "reinstalling", []),
+        (CallState.LAPSED, "ready", [machine_calls.REINSTALL]),
+        (CallState.REFUSED, "ready", [machine_calls.REINSTALL]),
+        (CallState.DONE, "reinstalling", []),
+        (CallState.DONE, "ready", ["mac.rename.claimed"]),
+        (CallState.DONE, "error", [machine_calls.REINSTALL]),
+        (CallState.DONE, "hibernating", []),
     ],
 )
 def test_a_claimed_mark_follows_a_wipe_that_was_seen(
-    fate: Fate | None, status: str, expected: list[str]
+    call_state: CallState | None, status: str, expected: list[str]
 ) -> None:
-    wipe = (asked(machine_calls.REINSTALL, fate, NOW + SETTLE),) if fate else ()
-    of = machine(asked=(marked(Stage.PENDING), *wipe))
+    wipe = (
+        (asked(machine_calls.REINSTALL, call_state, NOW + CONSISTENCY_DELAY),) if call_state else ()
+    )
+    of = machine(asked=(tagged(Stage.PENDING), *wipe))
     assert kinds(Goal.PRESENT, of, tenancy_part(Stage.PENDING, status)) == expected
 
 
 def test_a_wipe_to_another_system_is_no_wipe_for_a_claim() -> None:
-    wipe = asked(machine_calls.REINSTALL, Fate.DONE, NOW + SETTLE)
+    wipe = asked(machine_calls.REINSTALL, CallState.DONE, NOW + CONSISTENCY_DELAY)
     other = {"id": "os-2", "name": "macos-sequoia-15.7", "family": "Sequoia"}
-    part = tenancy_part(Stage.PENDING, os=other)
-    of = machine(asked=(marked(Stage.PENDING), wipe))
-    assert kinds(Goal.PRESENT, of, part) == [machine_calls.REINSTALL]
+    resource = tenancy_part(Stage.PENDING, os=other)
+    of = machine(asked=(tagged(Stage.PENDING), wipe))
+    assert kinds(Goal.PRESENT, of, resource) == [machine_calls.REINSTALL]
 
 
 def test_a_wipe_of_before_the_mark_does_for_nothing_since() -> None:
     """What was wiped before the claim was used since: a release wipes it again."""
-    wipe = asked(machine_calls.REINSTALL, Fate.DONE, NOW - SETTLE)
-    of = machine(asked=(wipe, marked(Stage.RELEASING)), was_ready=NOW)
+    wipe = asked(machine_calls.REINSTALL, CallState.DONE, NOW - CONSISTENCY_DELAY)
+    of = machine(asked=(wipe, tagged(Stage.RELEASING)), was_ready=NOW)
     assert kinds(Goal.ABSENT, of, tenancy_part(Stage.RELEASING)) == [machine_calls.REINSTALL]
-    again = machine(asked=(wipe, marked(Stage.PENDING)))
-    assert kinds(Goal.PRESENT, again, tenancy_part(Stage.PENDING)) == [machine_calls.REINSTALL]
+    retry_at = machine(asked=(wipe, tagged(Stage.PENDING)))
+    assert kinds(Goal.PRESENT, retry_at, tenancy_part(Stage.PENDING)) == [machine_calls.REINSTALL]
 
 
 def test_a_machine_in_use_is_left_alone() -> None:
@@ -188,87 +202,91 @@ def test_a_machine_in_use_is_left_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    ("stage", "fate", "status", "expected"),
+    ("stage", "call_state", "status", "expected"),
     [
-        (Stage.CLAIMED, None, "ready", ["mac.mark.releasing"]),
-        (Stage.CLAIMED, None, "error", ["mac.mark.releasing"]),
-        (Stage.PENDING, None, "ready", ["mac.mark.releasing"]),
-        (None, None, "ready", ["mac.mark.releasing"]),
+        (Stage.CLAIMED, None, "ready", ["mac.rename.releasing"]),
+        (Stage.CLAIMED, None, "error", ["mac.rename.releasing"]),
+        (Stage.PENDING, None, "ready", ["mac.rename.releasing"]),
+        (None, None, "ready", ["mac.rename.releasing"]),
         (Stage.RELEASING, None, "ready", [machine_calls.REINSTALL]),
         (Stage.RELEASING, None, "error", [machine_calls.REINSTALL]),
         (Stage.RELEASING, None, "locked", []),
-        (Stage.RELEASING, Fate.OPEN, "ready", []),
-        (Stage.RELEASING, Fate.OPEN, "reinstalling", []),
-        (Stage.RELEASING, Fate.LAPSED, "ready", [machine_calls.REINSTALL]),
-        (Stage.RELEASING, Fate.DONE, "reinstalling", ["mac.mark.wiping"]),
-        (Stage.RELEASING, Fate.DONE, "ready", ["mac.mark.wiping"]),
-        (Stage.RELEASING, Fate.DONE, "error", [machine_calls.REINSTALL]),
+        (Stage.RELEASING, CallState.OPEN, "ready", []),
+        (Stage.RELEASING, CallState.OPEN, "reinstalling", []),
+        (Stage.RELEASING, CallState.LAPSED, "ready", [machine_calls.REINSTALL]),
+        (Stage.RELEASING, CallState.DONE, "reinstalling", ["mac.rename.wiping"]),
+        (Stage.RELEASING, CallState.DONE, "ready", ["mac.rename.wiping"]),
+        (Stage.RELEASING, CallState.DONE, "error", [machine_calls.REINSTALL]),
     ],
 )
 def test_a_release_wipes_before_it_lets_go(
-    stage: Stage | None, fate: Fate | None, status: str, expected: list[str]
+    stage: Stage | None, call_state: CallState | None, status: str, expected: list[str]
 ) -> None:
-    wipe = (asked(machine_calls.REINSTALL, fate, NOW + SETTLE),) if fate else ()
-    of = machine(asked=(marked(Stage.RELEASING), *wipe), was_ready=NOW)
+    wipe = (
+        (asked(machine_calls.REINSTALL, call_state, NOW + CONSISTENCY_DELAY),) if call_state else ()
+    )
+    of = machine(asked=(tagged(Stage.RELEASING), *wipe), was_ready=NOW)
     assert kinds(Goal.ABSENT, of, tenancy_part(stage, status)) == expected
 
 
 def test_a_host_that_is_given_up_is_renamed_and_not_wiped() -> None:
     of = machine(was_ready=NOW).with_fact(RETIRE, NOW)
-    assert kinds(Goal.ABSENT, of, tenancy_part(Stage.CLAIMED)) == ["mac.mark.retiring"]
+    assert kinds(Goal.ABSENT, of, tenancy_part(Stage.CLAIMED)) == ["mac.rename.retiring"]
 
 
 @pytest.mark.parametrize(
-    ("stage", "fate", "expected"),
+    ("stage", "call_state", "expected"),
     [
-        (Stage.CLAIMED, None, ["mac.mark.resting"]),
-        (Stage.RESTING, None, [machine_calls.REINSTALL]),
-        (Stage.RESTING, Fate.OPEN, []),
-        (Stage.RESTING, Fate.DONE, ["mac.mark.rested"]),
+        (Stage.CLAIMED, None, ["mac.rename.standby"]),
+        (Stage.STANDBY, None, [machine_calls.REINSTALL]),
+        (Stage.STANDBY, CallState.OPEN, []),
+        (Stage.STANDBY, CallState.DONE, ["mac.rename.rested"]),
         (Stage.RESTED, None, []),
         (Stage.RELEASING, None, []),
     ],
 )
 def test_a_rest_is_a_wipe_and_then_a_name(
-    stage: Stage, fate: Fate | None, expected: list[str]
+    stage: Stage, call_state: CallState | None, expected: list[str]
 ) -> None:
-    wipe = (asked(machine_calls.REINSTALL, fate, NOW + SETTLE),) if fate else ()
-    of = machine(asked=(marked(Stage.RESTING), *wipe), was_ready=NOW)
-    assert kinds(Goal.RESTING, of, tenancy_part(stage)) == expected
+    wipe = (
+        (asked(machine_calls.REINSTALL, call_state, NOW + CONSISTENCY_DELAY),) if call_state else ()
+    )
+    of = machine(asked=(tagged(Stage.STANDBY), *wipe), was_ready=NOW)
+    assert kinds(Goal.STANDBY, of, tenancy_part(stage)) == expected
 
 
 def test_a_machine_wakes_on_its_own_host_without_a_wipe() -> None:
     of = machine(was_ready=NOW)
-    assert kinds(Goal.PRESENT, of, tenancy_part(Stage.RESTED)) == ["mac.mark.claimed"]
+    assert kinds(Goal.PRESENT, of, tenancy_part(Stage.RESTED)) == ["mac.rename.claimed"]
 
 
 def test_a_tied_host_that_lost_its_name_gets_it_back() -> None:
     """In use it is claimed again; on its way there it starts from the pending mark again."""
     lost = tenancy_part(None)
-    assert kinds(Goal.PRESENT, machine(was_ready=NOW), lost) == ["mac.mark.claimed"]
-    assert kinds(Goal.PRESENT, machine(), lost) == ["mac.mark.pending"]
+    assert kinds(Goal.PRESENT, machine(was_ready=NOW), lost) == ["mac.rename.claimed"]
+    assert kinds(Goal.PRESENT, machine(), lost) == ["mac.rename.pending"]
 
 
-RESTED_AT = NOW + SETTLE
+RESTED_AT = NOW + CONSISTENCY_DELAY
 
 
 @pytest.mark.parametrize(
     ("back", "expected"),
     [
-        (None, "mac.mark.pending"),
-        (Fate.LAPSED, "mac.mark.pending"),
-        (Fate.REFUSED, "mac.mark.pending"),
-        (Fate.OPEN, "mac.mark.claimed"),
-        (Fate.DONE, "mac.mark.claimed"),
+        (None, "mac.rename.pending"),
+        (CallState.LAPSED, "mac.rename.pending"),
+        (CallState.REFUSED, "mac.rename.pending"),
+        (CallState.OPEN, "mac.rename.claimed"),
+        (CallState.DONE, "mac.rename.claimed"),
     ],
 )
 def test_a_host_that_lost_its_name_while_its_machine_rested_is_taken_as_any_other(
-    back: Fate | None, expected: str
+    back: CallState | None, expected: str
 ) -> None:
     """Somebody may have used it meanwhile: it is wiped before it is claimed again (S12)."""
-    claims = (replace(marked(Stage.CLAIMED), fate=Fate.DONE, at=NOW),)
+    claims = (replace(tagged(Stage.CLAIMED), call_state=CallState.DONE, at=NOW),)
     if back is not None:
-        claims = (replace(claims[0], fate=back, at=RESTED_AT + SETTLE),)
+        claims = (replace(claims[0], call_state=back, at=RESTED_AT + CONSISTENCY_DELAY),)
     of = machine(was_ready=NOW, asked=claims).with_fact(RESTED, RESTED_AT)
     assert kinds(Goal.PRESENT, of, tenancy_part(None)) == [expected]
 
@@ -278,20 +296,22 @@ def test_a_host_in_use_is_taken_back_as_it_is_though_its_machine_rested_and_was_
     phase: Phase,
 ) -> None:
     """Jobs run on it: it is not wiped, as it would be before it is ready again."""
-    refused = replace(marked(Stage.CLAIMED), fate=Fate.REFUSED, at=RESTED_AT + SETTLE)
+    refused = replace(
+        tagged(Stage.CLAIMED), call_state=CallState.REFUSED, at=RESTED_AT + CONSISTENCY_DELAY
+    )
     of = machine(was_ready=NOW, asked=(refused,), phase=phase).with_fact(RESTED, RESTED_AT)
-    assert kinds(Goal.PRESENT, of, tenancy_part(None)) == ["mac.mark.claimed"]
+    assert kinds(Goal.PRESENT, of, tenancy_part(None)) == ["mac.rename.claimed"]
     waking = replace(of, phase=Phase.STARTING)
-    assert kinds(Goal.PRESENT, waking, tenancy_part(None)) == ["mac.mark.pending"]
+    assert kinds(Goal.PRESENT, waking, tenancy_part(None)) == ["mac.rename.pending"]
 
 
 @pytest.mark.parametrize(
-    ("rested", "expected"), [(False, "mac.mark.claimed"), (True, "mac.reinstall")]
+    ("rested", "expected"), [(False, "mac.rename.claimed"), (True, "mac.reinstall")]
 )
 def test_what_was_clean_for_one_claim_is_not_for_that_after_a_rest(
     expected: str, *, rested: bool
 ) -> None:
-    of = machine(was_ready=NOW, asked=(marked(Stage.PENDING),)).with_fact(CLEAN, NOW)
+    of = machine(was_ready=NOW, asked=(tagged(Stage.PENDING),)).with_fact(CLEAN, NOW)
     of = of.with_fact(RESTED, RESTED_AT) if rested else of
     assert kinds(Goal.PRESENT, of, tenancy_part(Stage.PENDING)) == [expected]
 
@@ -302,19 +322,21 @@ def test_a_mark_tells_what_the_host_showed_that_a_wipe_changes() -> None:
     sealed = tenancy_part(None, vnc_url="vnc://m1:%3Csealed%3E@51.159.0.1:5900")
     (woken,) = calls(Goal.PRESENT, machine(was_ready=NOW), rested)
     assert woken.witness == rested.note("witness") != ""
-    known = machine(was_ready=NOW, asked=(replace(marked(Stage.CLAIMED), witness="known"),))
-    (again,) = calls(Goal.PRESENT, known, lost)
-    assert again.witness == lost.note("witness")
-    (blind,) = calls(Goal.PRESENT, known, sealed)
-    assert blind.witness == "known"
-    kept = machine(was_ready=NOW, asked=(replace(marked(Stage.RESTED), witness="known"),))
+    known = machine(was_ready=NOW, asked=(replace(tagged(Stage.CLAIMED), witness="known"),))
+    (retry_at,) = calls(Goal.PRESENT, known, lost)
+    assert retry_at.witness == lost.note("witness")
+    (unknown_since,) = calls(Goal.PRESENT, known, sealed)
+    assert unknown_since.witness == "known"
+    kept = machine(was_ready=NOW, asked=(replace(tagged(Stage.RESTED), witness="known"),))
     shut = tenancy_part(Stage.RESTED, vnc_url="vnc://m1:%3Csealed%3E@51.159.0.1:5900")
     (woken,) = calls(Goal.PRESENT, kept, shut)
     assert not woken.witness, "somebody wiped it while it rested, which harms nobody"
 
 
 def test_what_was_only_promised_is_waited_for() -> None:
-    promised = Part(id=tenancy(HOST, MACHINE), slot=SERVER, zone=record().zone, status="promised")
+    promised = Resource(
+        id=allocation_of(HOST, MACHINE), slot=SERVER, zone=record().zone, status="promised"
+    )
     for goal in Goal:
         assert not calls(goal, machine(), promised)
 
@@ -322,7 +344,7 @@ def test_what_was_only_promised_is_waited_for() -> None:
 def test_the_host_of_another_tenancy_is_nobodys_of_this_machine() -> None:
     other = reader().renamed(mac(name=name(machine=OTHER)), OTHER)
     assert other is not None
-    bound = machine(asked=(marked(Stage.CLAIMED),))
+    bound = machine(asked=(tagged(Stage.CLAIMED),))
     assert not calls(Goal.ABSENT, bound, other)
 
 
@@ -338,10 +360,10 @@ def test_every_state_of_a_host_without_a_machine_has_an_answer_that_harms_nobody
     for host, goal, (what, text), status in product(records, HostGoal, TEXTS.items(), STATES):
         if goal is HostGoal.POOLED:  # what a person asked for by name
             continue
-        for call in host_calls.host_calls(goal, host, host_part(text, status), LATER):
+        for call in host_calls.host_calls(goal, host, host_resource(text, status), LATER):
             where = f"{goal} {what} {status}: {call}"
             assert what not in NOT_OURS, where
-            assert what != "pool" or call.kind == "mac.mark.retiring", where
+            assert what != "pool" or call.kind == "mac.rename.retiring", where
             assert call.target == HOST, where
             assert call.arg("expect") == text, where
             if call.kind == machine_calls.FREE:
@@ -349,25 +371,25 @@ def test_every_state_of_a_host_without_a_machine_has_an_answer_that_harms_nobody
                 assert host.pool, where
             if call.kind == machine_calls.REINSTALL:
                 assert status in {"ready", "error"}, where
-                assert goal is HostGoal.WIPED, where
+                assert goal is HostGoal.CLEAN, where
             if call.kind in {machine_calls.DELETE, machine_calls.SCHEDULE}:
                 assert goal is HostGoal.RETIRED, where
                 assert what == "retiring", where
 
 
-def host_kinds(goal: HostGoal, part: Part, **fields: object) -> list[str]:
-    return [call.kind for call in host_calls.host_calls(goal, record(**fields), part, LATER)]
+def host_kinds(goal: HostGoal, resource: Resource, **fields: object) -> list[str]:
+    return [call.kind for call in host_calls.host_calls(goal, record(**fields), resource, LATER)]
 
 
 def test_a_host_is_wiped_and_then_put_back() -> None:
-    wiping = host_part(name(Stage.WIPING))
-    assert host_kinds(HostGoal.WIPED, host_part(name(Stage.CLAIMED))) == ["mac.mark.wiping"]
-    assert host_kinds(HostGoal.WIPED, wiping) == [machine_calls.REINSTALL]
-    assert host_kinds(HostGoal.WIPED, wiping, wiping=NOW) == []
-    assert host_kinds(HostGoal.WIPED, wiping, wiping=NOW, wiped=NOW) == [machine_calls.FREE]
-    assert host_kinds(HostGoal.WIPED, wiping, wiped=NOW, pool="") == []
-    locked = host_part(name(Stage.WIPING), "locked")
-    assert host_kinds(HostGoal.WIPED, locked) == []
+    wiping = host_resource(name(Stage.WIPING))
+    assert host_kinds(HostGoal.CLEAN, host_resource(name(Stage.CLAIMED))) == ["mac.rename.wiping"]
+    assert host_kinds(HostGoal.CLEAN, wiping) == [machine_calls.REINSTALL]
+    assert host_kinds(HostGoal.CLEAN, wiping, wiping=NOW) == []
+    assert host_kinds(HostGoal.CLEAN, wiping, wiping=NOW, wiped=NOW) == [machine_calls.FREE]
+    assert host_kinds(HostGoal.CLEAN, wiping, wiped=NOW, pool="") == []
+    locked = host_resource(name(Stage.WIPING), "locked")
+    assert host_kinds(HostGoal.CLEAN, locked) == []
 
 
 @pytest.mark.parametrize(
@@ -393,24 +415,26 @@ def test_a_host_is_given_up_step_by_step(fields: dict[str, object], expected: li
 
     What the provider deletes by itself is not deleted on the second of its date: clocks differ.
     """
-    part = reader().host(mac(name=name(Stage.RETIRING), **fields))
-    assert host_kinds(HostGoal.RETIRED, part) == expected
+    resource = reader().host(mac(name=name(Stage.RETIRING), **fields))
+    assert host_kinds(HostGoal.RETIRED, resource) == expected
 
 
 def test_a_host_is_renamed_before_it_is_given_up() -> None:
-    part = host_part(name(Stage.CLAIMED), commitment={"type": "renewed_monthly"})
-    assert host_kinds(HostGoal.RETIRED, part) == ["mac.mark.retiring"]
+    resource = host_resource(name(Stage.CLAIMED), commitment={"type": "renewed_monthly"})
+    assert host_kinds(HostGoal.RETIRED, resource) == ["mac.rename.retiring"]
 
 
 def test_a_host_is_rebooted_once_for_each_time_that_it_was_decided() -> None:
-    decided = machine(was_ready=NOW).with_fact(REBOOT, NOW + SETTLE)
+    decided = machine(was_ready=NOW).with_fact(REBOOT, NOW + CONSISTENCY_DELAY)
     claimed = tenancy_part(Stage.CLAIMED)
-    for at, expected in ((NOW, [machine_calls.REBOOT]), (NOW + SETTLE, [])):
-        done = replace(decided, asked=(asked(machine_calls.REBOOT, Fate.DONE, at),))
+    for at, expected in ((NOW, [machine_calls.REBOOT]), (NOW + CONSISTENCY_DELAY, [])):
+        done = replace(decided, asked=(asked(machine_calls.REBOOT, CallState.DONE, at),))
         assert kinds(Goal.PRESENT, done, claimed) == expected
     assert kinds(Goal.PRESENT, decided, claimed) == [machine_calls.REBOOT]
     assert kinds(Goal.PRESENT, decided, tenancy_part(Stage.CLAIMED, "busy")) == []
-    lapsed = replace(decided, asked=(asked(machine_calls.REBOOT, Fate.LAPSED, NOW + SETTLE),))
+    lapsed = replace(
+        decided, asked=(asked(machine_calls.REBOOT, CallState.LAPSED, NOW + CONSISTENCY_DELAY),)
+    )
     assert kinds(Goal.PRESENT, lapsed, claimed) == [machine_calls.REBOOT]
 
 
@@ -420,31 +444,36 @@ def test_a_host_is_put_into_networks_only_while_it_is_ready() -> None:
         ("busy", []),
         ("error", []),
     ):
-        part = tenancy_part(Stage.CLAIMED, status)
+        resource = tenancy_part(Stage.CLAIMED, status)
         found = machine_calls.next_calls(
-            Goal.PRESENT, machine(), (part,), LATER, SETTLE, networks=("net-1", "net-2")
+            Goal.PRESENT,
+            machine(),
+            (resource,),
+            LATER,
+            CONSISTENCY_DELAY,
+            networks=("net-1", "net-2"),
         )
         assert [call.kind for call in found] == expected
 
 
-def noted(part: Part, **notes: str) -> Part:
-    return replace(part, notes=(*notes.items(), *part.notes))
+def noted(resource: Resource, **notes: str) -> Resource:
+    return replace(resource, notes=(*notes.items(), *resource.notes))
 
 
 def test_a_clean_host_leaves_its_networks_before_it_is_put_back() -> None:
     """While it is on its way out of one, nobody may have it."""
-    wiping, clean = host_part(name(Stage.WIPING)), {"wiping": NOW, "wiped": NOW}
-    assert host_kinds(HostGoal.WIPED, noted(wiping, nics="net-1:5"), **clean) == [
+    wiping, clean = host_resource(name(Stage.WIPING)), {"wiping": NOW, "wiped": NOW}
+    assert host_kinds(HostGoal.CLEAN, noted(wiping, nics="net-1:5"), **clean) == [
         machine_calls.DETACH
     ]
-    assert host_kinds(HostGoal.WIPED, noted(wiping, leaving="yes"), **clean) == []
-    assert host_kinds(HostGoal.WIPED, wiping, **clean) == [machine_calls.FREE]
+    assert host_kinds(HostGoal.CLEAN, noted(wiping, leaving="yes"), **clean) == []
+    assert host_kinds(HostGoal.CLEAN, wiping, **clean) == [machine_calls.FREE]
 
 
 @pytest.mark.parametrize(
     ("policy", "expected"),
     [
-        (None, "mac.mark.parked"),
+        (None, "mac.rename.parked"),
         (ReleasePolicy.KEEP, machine_calls.FREE),
         (TERMINATE, machine_calls.FREE),
     ],
@@ -453,12 +482,12 @@ def test_a_host_that_we_pay_for_is_parked_unless_somebody_said_what_becomes_of_i
     policy: ReleasePolicy | None, expected: str
 ) -> None:
     clean = {"wiping": NOW, "wiped": NOW, "origin": HostOrigin.ORDERED, "policy": policy}
-    assert host_kinds(HostGoal.WIPED, host_part(name(Stage.WIPING)), **clean) == [expected]
+    assert host_kinds(HostGoal.CLEAN, host_resource(name(Stage.WIPING)), **clean) == [expected]
 
 
 def test_a_host_that_left_its_networks_is_not_asked_to_again() -> None:
     """The API goes on telling that it may be in some."""
-    part = reader().host(mac(name=name(Stage.RETIRING), vpc_status="vpc_enabled"))
-    left = (replace(asked(machine_calls.DETACH, Fate.DONE), slot=HOST_SLOT),)
-    assert host_kinds(HostGoal.RETIRED, part) == [machine_calls.DETACH]
-    assert host_kinds(HostGoal.RETIRED, part, asked=left) == [machine_calls.DELETE]
+    resource = reader().host(mac(name=name(Stage.RETIRING), vpc_status="vpc_enabled"))
+    left = (replace(asked(machine_calls.DETACH, CallState.DONE), slot=HOST_SLOT),)
+    assert host_kinds(HostGoal.RETIRED, resource) == [machine_calls.DETACH]
+    assert host_kinds(HostGoal.RETIRED, resource, asked=left) == [machine_calls.DELETE]

@@ -58,5 +58,5 @@ def test_what_was_never_listed_may_be_in_any_network_and_is_not_put_back(
     attached: dict[str, tuple[Attached, ...]] | None, leaves: str
 ) -> None:
     """A process began anew, and its first listing failed."""
-    part = replace(reader(), attached=attached).host(mac())
-    assert (part.note("nics"), part.note("leaving")) == ("", leaves)
+    resource = replace(reader(), attached=attached).host(mac())
+    assert (resource.note("nics"), resource.note("leaving")) == ("", leaves)

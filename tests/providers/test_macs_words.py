@@ -5,12 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hostler.domain.model.resource import Condition
-from hostler.providers.scaleway.macs.plan.names import TENANCIES, Stage
+from hostler.providers.scaleway.macs.plan.names import ALLOCATIONS, Stage
 from hostler.providers.scaleway.macs.plan.statuses import (
     STATUSES,
+    allocation_condition,
     condition,
     strange,
-    tenancy_condition,
 )
 
 DOCUMENTED = {
@@ -26,7 +26,7 @@ DOCUMENTED = {
     "reinstalling",
     "busy",
 }
-STAGES = (*sorted(TENANCIES), None)
+STAGES = (*sorted(ALLOCATIONS), None)
 
 
 def test_every_documented_status_but_the_unknown_one_has_a_meaning() -> None:
@@ -47,7 +47,7 @@ def test_a_status_that_nobody_documented_is_unknown_and_told(status: str) -> Non
 def test_a_tenancy_is_up_only_when_it_is_claimed_and_ready(
     stage: Stage | None, status: str
 ) -> None:
-    stands = tenancy_condition(stage, status)
+    stands = allocation_condition(stage, status)
     up = stage is Stage.CLAIMED and status == "ready"
     assert (stands is Condition.UP) is up
 
@@ -61,7 +61,7 @@ def test_a_tenancy_is_up_only_when_it_is_claimed_and_ready(
         (Stage.CLAIMED, "error", Condition.FAILED),
         (Stage.CLAIMED, "locked", Condition.LOCKED),
         (Stage.CLAIMED, "rebooting", Condition.BUSY),
-        (Stage.RESTING, "reinstalling", Condition.STOPPING),
+        (Stage.STANDBY, "reinstalling", Condition.STOPPING),
         (Stage.RESTED, "ready", Condition.STANDBY),
         (Stage.RELEASING, "ready", Condition.STOPPING),
         (Stage.RELEASING, "reinstalling", Condition.STOPPING),
@@ -74,4 +74,4 @@ def test_a_tenancy_is_up_only_when_it_is_claimed_and_ready(
 def test_the_stage_says_whose_wipe_it_is(
     stage: Stage | None, status: str, expected: Condition
 ) -> None:
-    assert tenancy_condition(stage, status) is expected
+    assert allocation_condition(stage, status) is expected

@@ -17,9 +17,9 @@ from scaleway_kit import (
     server_body,
 )
 
-from hostler.domain.ids import PartId
+from hostler.domain.ids import ResourceId
 from hostler.domain.model.machine import Known, Place
-from hostler.domain.model.resource import Part, Scope, Slot
+from hostler.domain.model.resource import Resource, Scope, Slot
 from hostler.ports.provider import Connection
 from hostler.providers.scaleway.common.settings import Template
 from hostler.testing.peers.exchanges import Exchange, Script, answer
@@ -49,71 +49,77 @@ def ipam(*addresses: tuple[str, str]) -> Exchange:
     )
 
 
-async def looked(
+async def observed(
     *exchanges: Exchange,
     template: Template = JOINED,
-    looks: int = 1,
+    observations: int = 1,
     clock: HandClock | None = None,
-) -> Part:
+) -> Resource:
     """Look several times, and return the only part that the last look showed."""
     clock = clock or HandClock()
     script = Script([no_prices(), *exchanges])
     instances = provider(script, template, clock)
-    look = await instances.look(WHOLE)
-    for _ in range(looks - 1):
+    observation = await instances.observe(WHOLE)
+    for _ in range(observations - 1):
         clock.at += timedelta(seconds=30)
-        look = await instances.look(WHOLE)
+        observation = await instances.observe(WHOLE)
     script.finish()
-    (part,) = look.parts
-    return part
+    (resource,) = observation.resources
+    return resource
 
 
-def reach(part: Part) -> Connection | None:
-    known = (Known(id=PartId("srv-1"), zone=ZONE, since=NOW),)
-    place = Place(slot=Slot("server"), bound=PartId("srv-1"), known=known)
-    return provider(template=JOINED).connection(replace(machine(), places=(place,)), (part,))
+def reach(resource: Resource) -> Connection | None:
+    known = (Known(id=ResourceId("srv-1"), zone=ZONE, since=NOW),)
+    place = Place(slot=Slot("server"), bound=ResourceId("srv-1"), known=known)
+    return provider(template=JOINED).connection(replace(machine(), places=(place,)), (resource,))
 
 
 async def test_a_private_address_is_told_beside_the_public_one() -> None:
-    part = await looked(page(SERVERS, "servers", running(FOUR)), ipam(("nic-1", "10.0.0.5/22")))
-    assert reach(part) == Connection(
+    resource = await observed(
+        page(SERVERS, "servers", running(FOUR)), ipam(("nic-1", "10.0.0.5/22"))
+    )
+    assert reach(resource) == Connection(
         address="51.15.0.1", user="ubuntu", internal="10.0.0.5", arch="amd64"
     )
 
 
 async def test_a_private_address_is_used_where_there_is_no_other() -> None:
-    part = await looked(page(SERVERS, "servers", running()), ipam(("nic-1", "10.0.0.5/22")))
-    connection = reach(part)
+    resource = await observed(page(SERVERS, "servers", running()), ipam(("nic-1", "10.0.0.5/22")))
+    connection = reach(resource)
     assert connection is not None
     assert (connection.address, connection.internal) == ("10.0.0.5", "10.0.0.5")
 
 
 async def test_an_address_is_asked_for_once() -> None:
     servers = page(SERVERS, "servers", running())
-    part = await looked(servers, servers, servers, ipam(("nic-1", "10.0.0.5/22")), looks=3)
-    assert part.note("private") == "10.0.0.5"
+    resource = await observed(
+        servers, servers, servers, ipam(("nic-1", "10.0.0.5/22")), observations=3
+    )
+    assert resource.note("private") == "10.0.0.5"
 
 
 async def test_an_address_that_ipam_does_not_know_yet_is_asked_for_again() -> None:
     servers = page(SERVERS, "servers", running())
     later = ipam(("nic-1", "10.0.0.5/22"))
-    assert (await looked(servers, servers, ipam(), later, looks=2)).note("private") == "10.0.0.5"
+    assert (await observed(servers, servers, ipam(), later, observations=2)).note(
+        "private"
+    ) == "10.0.0.5"
 
 
 async def test_ipam_that_refuses_is_left_alone_for_a_while_and_nothing_fails() -> None:
     servers = page(SERVERS, "servers", running(FOUR))
     denied = answer({"type": "permissions_denied", "message": "no"}, 403)
     refused = replace(ipam(), answer=denied)
-    part = await looked(servers, servers, refused, looks=2)
-    assert (part.address, part.note("private")) == ("51.15.0.1", "")
-    again = ipam(("nic-1", "10.0.0.5/22"))
-    part = await looked(servers, servers, servers, refused, again, looks=3)
-    assert part.note("private") == "10.0.0.5"
+    resource = await observed(servers, servers, refused, observations=2)
+    assert (resource.address, resource.note("private")) == ("51.15.0.1", "")
+    retry_at = ipam(("nic-1", "10.0.0.5/22"))
+    resource = await observed(servers, servers, servers, refused, retry_at, observations=3)
+    assert resource.note("private") == "10.0.0.5"
 
 
 async def test_without_private_networks_ipam_is_never_asked() -> None:
-    part = await looked(page(SERVERS, "servers", running()), template=Template())
-    assert (part.address, part.note("private")) == ("", "")
+    resource = await observed(page(SERVERS, "servers", running()), template=Template())
+    assert (resource.address, resource.note("private")) == ("", "")
 
 
 @pytest.mark.parametrize(
@@ -121,7 +127,7 @@ async def test_without_private_networks_ipam_is_never_asked() -> None:
 )
 async def test_the_processor_is_called_as_go_calls_it(told: str, arch: str) -> None:
     body = {**running(FOUR), "arch": told}
-    part = await looked(page(SERVERS, "servers", body), template=Template())
-    connection = reach(part)
+    resource = await observed(page(SERVERS, "servers", body), template=Template())
+    connection = reach(resource)
     assert connection is not None
     assert connection.arch == arch

@@ -10,16 +10,16 @@ from scaleway_steps import (
     STOPPED,
     State,
     made,
-    part,
+    resource,
     server,
     take,
 )
 
-from hostler.domain.ids import InstallationId, PartId
+from hostler.domain.ids import InstallationId, ResourceId
 from hostler.domain.model.calls import Done, Effect
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal
-from hostler.domain.model.resource import Condition, Part, Slot
+from hostler.domain.model.resource import Condition, Resource, Slot
 from hostler.providers.scaleway.common.settings import Template
 from hostler.providers.scaleway.instances.provider import Instances
 
@@ -27,19 +27,19 @@ from hostler.providers.scaleway.instances.provider import Instances
 def test_volumes_that_nobody_knows_yet_are_written_down_before_their_server_goes():
     notes = (("volumes", "0:vol-7:sbs_volume,1:vol-8:l_ssd"),)
     running = replace(server(Condition.UP, RUNNING), notes=notes)
-    ip = part(Slot("address", 0), "ip-0", Condition.BUSY)
+    ip = resource(Slot("address", 0), "ip-0", Condition.BUSY)
     first = provider().next_calls(Goal.ABSENT, machine(), (running, ip), NOW)[0]
     assert (first.kind, first.target, first.effect) == ("server.volumes", "srv-1", Effect.CHANGE)
-    seven = part(Slot("volume", 0), "vol-7", Condition.UNKNOWN, status="promised")
-    eight = part(Slot("volume", 1), "vol-8", Condition.UNKNOWN, status="promised")
+    seven = resource(Slot("volume", 0), "vol-7", Condition.UNKNOWN, status="promised")
+    eight = resource(Slot("volume", 1), "vol-8", Condition.UNKNOWN, status="promised")
     assert kinds(provider(), machine(), (running, ip, seven, eight)) == [
         "ip.delete ip-0",
         "server.terminate srv-1",
     ]
 
 
-def kinds(source: Instances, record: Machine, parts: tuple[Part, ...]) -> list[str]:
-    return [str(c) for c in source.next_calls(Goal.ABSENT, record, parts, NOW)]
+def kinds(source: Instances, record: Machine, resources: tuple[Resource, ...]) -> list[str]:
+    return [str(c) for c in source.next_calls(Goal.ABSENT, record, resources, NOW)]
 
 
 @pytest.mark.parametrize(
@@ -65,21 +65,21 @@ def test_a_server_goes_by_what_it_allows(
 
 @pytest.mark.parametrize("condition", list(Condition))
 def test_an_address_goes_at_once(condition: Condition):
-    ip = part(Slot("address", 0), "ip-0", condition, owner=PartId("srv-1"))
+    ip = resource(Slot("address", 0), "ip-0", condition, owner=ResourceId("srv-1"))
     assert kinds(provider(), machine(), (ip,)) == ["ip.delete ip-0"]
 
 
 @pytest.mark.parametrize("condition", list(Condition))
 def test_a_volume_goes_only_when_it_is_free(condition: Condition):
-    volume = part(Slot("volume", 0), "vol-0", condition)
+    volume = resource(Slot("volume", 0), "vol-0", condition)
     expected = ["volume.delete vol-0"] if condition is Condition.FREE else []
     assert kinds(provider(), machine(), (volume,)) == expected
 
 
 def test_a_volume_waits_for_the_server_that_holds_it_and_no_other():
     stopping = server(Condition.STOPPING, ())
-    held = part(Slot("volume", 0), "vol-0", Condition.FREE, owner=PartId("srv-1"))
-    free = part(Slot("volume", 1), "vol-1", Condition.FREE)
+    held = resource(Slot("volume", 0), "vol-0", Condition.FREE, owner=ResourceId("srv-1"))
+    free = resource(Slot("volume", 1), "vol-1", Condition.FREE)
     assert kinds(provider(), machine(), (stopping, held, free)) == ["volume.delete vol-1"]
     assert kinds(provider(), machine(), (held, free)) == [
         "volume.delete vol-0",
@@ -96,8 +96,8 @@ def test_protection_by_hand_is_respected_and_ours_is_lifted():
 
 def test_clearing_works_without_a_template():
     record = replace(machine(), fleet=type(machine().fleet)("other"))
-    mark = replace(claim(Slot("server")).mark, fleet=record.fleet)
-    off = replace(server(Condition.OFF, STOPPED), mark=mark)
+    owner_tag = replace(claim(Slot("server")).owner_tag, fleet=record.fleet)
+    off = replace(server(Condition.OFF, STOPPED), owner_tag=owner_tag)
     assert kinds(provider(), record, (off,)) == ["server.delete srv-1"]
     assert provider().next_calls(Goal.PRESENT, record, (), NOW) == ()
 
@@ -114,27 +114,31 @@ def test_every_prefix_can_be_cleared_and_clearing_twice_does_nothing(
     condition: Condition, allowed: tuple[str, ...]
 ):
     for record, before, _ in made(FULL):
-        parts = tuple(server(condition, allowed) if p.slot.kind == "server" else p for p in before)
-        record_, left = cleared(record, parts)
+        resources = tuple(
+            server(condition, allowed) if p.slot.kind == "server" else p for p in before
+        )
+        record_, left = cleared(record, resources)
         assert left == ()
         assert kinds(provider(template=FULL), record_, left) == []
 
 
-def cleared(record: Machine, parts: tuple[Part, ...]) -> State:
+def cleared(record: Machine, resources: tuple[Resource, ...]) -> State:
     """Clear as the engine does; a look after each round shows what has gone meanwhile."""
     source = provider(template=FULL)
     for step in range(20):
-        calls = source.next_calls(Goal.ABSENT, record, parts, NOW)
+        calls = source.next_calls(Goal.ABSENT, record, resources, NOW)
         assert all(call.effect is Effect.DESTROY for call in calls)
         for call in calls:
-            record, parts = take(record, parts, call, Done(gone=(PartId(call.target or ""),)), step)
-        if not any(p.slot.kind == "server" for p in parts):
-            parts = tuple(replace(p, condition=Condition.FREE, owner=None) for p in parts)
-        if not parts:
+            record, resources = take(
+                record, resources, call, Done(gone=(ResourceId(call.target or ""),)), step
+            )
+        if not any(p.slot.kind == "server" for p in resources):
+            resources = tuple(replace(p, condition=Condition.FREE, owner=None) for p in resources)
+        if not resources:
             break
-    return record, parts
+    return record, resources
 
 
 def test_the_machine_of_these_tests_is_the_one_that_is_marked():
     assert machine().id == MACHINE
-    assert InstallationId("home1234") == claim(Slot("server")).mark.installation
+    assert InstallationId("home1234") == claim(Slot("server")).owner_tag.installation

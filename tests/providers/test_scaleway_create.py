@@ -18,7 +18,7 @@ from scaleway_kit import (
     tags,
 )
 
-from hostler.domain.ids import PartId
+from hostler.domain.ids import ResourceId
 from hostler.domain.model.calls import Call, Done, Effect, Outcome, Refusal, Refused, Unknown
 from hostler.domain.model.resource import Condition, Slot
 from hostler.ports.http import NoAnswer, NotSent
@@ -45,7 +45,7 @@ def call(kind: str, slot: Slot, target: str | None = None, **fields: object) -> 
         slot=slot,
         zone=ZONE,
         effect=Effect.CHANGE,
-        target=PartId(target) if target else None,
+        target=ResourceId(target) if target else None,
         attempt=2,
         args=WHOSE,
     )
@@ -125,13 +125,13 @@ async def test_a_server_is_made_with_marked_volumes_and_its_addresses():
         asked("POST", f"{INSTANCE}/servers", body, {"server": came}, 201),
     )
     assert isinstance(outcome, Done)
-    server, root, data, address = outcome.parts
+    server, root, data, address = outcome.resources
     assert (server.id, server.slot, server.condition) == ("srv-1", Slot("server"), Condition.OFF)
     assert server.allowed == ("poweron", "backup")
     for index, volume in enumerate((root, data)):
         slot = Slot("volume", index)
         assert (volume.id, volume.slot, volume.owner) == (f"vol-{index}", slot, "srv-1")
-        assert volume.mark == claim(slot, 2).mark
+        assert volume.owner_tag == claim(slot, 2).owner_tag
         assert volume.condition is Condition.BUSY
     assert (address.id, address.slot, address.owner) == ("ip-1", Slot("address", 0), "srv-1")
 

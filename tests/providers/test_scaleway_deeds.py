@@ -19,7 +19,7 @@ from scaleway_kit import (
     tags,
 )
 
-from hostler.domain.ids import PartId
+from hostler.domain.ids import ResourceId
 from hostler.domain.model.calls import Call, Done, Effect, Outcome, Refusal, Refused, Shows
 from hostler.domain.model.resource import Condition, Slot
 from hostler.ports.http import Response
@@ -43,7 +43,7 @@ def call(kind: str, slot: Slot, target: str | None = None, **fields: object) -> 
         slot=slot,
         zone=ZONE,
         effect=Effect.CHANGE,
-        target=PartId(target) if target else None,
+        target=ResourceId(target) if target else None,
         attempt=2,
         args=WHOSE,
     )
@@ -78,7 +78,7 @@ async def test_an_address_is_made_with_its_mark():
         Slot("address", 1),
         effect=Effect.MAKE,
         once=True,
-        shows=Shows.PART,
+        shows=Shows.RESOURCE,
         args=(*WHOSE, ("type", "routed_ipv6")),
     )
     body = {
@@ -89,9 +89,12 @@ async def test_an_address_is_made_with_its_mark():
     came = {"ip": ip_body(type="routed_ipv6", address=None, tags=body["tags"])}
     outcome = await done(made, asked("POST", f"{INSTANCE}/ips", body, came, 201))
     assert isinstance(outcome, Done)
-    (part,) = outcome.parts
-    assert (part.slot, part.mark) == (Slot("address", 1), claim(Slot("address", 1), 2).mark)
-    assert part.condition is Condition.FREE
+    (resource,) = outcome.resources
+    assert (resource.slot, resource.owner_tag) == (
+        Slot("address", 1),
+        claim(Slot("address", 1), 2).owner_tag,
+    )
+    assert resource.condition is Condition.FREE
 
 
 async def test_user_data_is_sent_as_text():
@@ -114,9 +117,9 @@ async def test_power_and_termination_are_actions_after_which_the_server_is_on_it
             asked("POST", path, {"action": action}, {"task": {}}, 202),
         )
         assert isinstance(outcome, Done)
-        (part,) = outcome.parts
-        assert (part.id, part.condition, part.allowed) == ("srv-1", condition, ())
-        assert part.mark == claim(Slot("server"), 2).mark
+        (resource,) = outcome.resources
+        assert (resource.id, resource.condition, resource.allowed) == ("srv-1", condition, ())
+        assert resource.owner_tag == claim(Slot("server"), 2).owner_tag
 
 
 @pytest.mark.parametrize(
@@ -134,7 +137,7 @@ async def test_what_is_deleted_or_is_not_there_is_gone(
 ):
     deleted = call(kind, slot, "x", effect=Effect.DESTROY, args=(*WHOSE, *args))
     outcome = await done(deleted, Exchange(method="DELETE", path=path, answer=came))
-    assert outcome == Done(gone=(PartId("x"),), missing=came is MISSING)
+    assert outcome == Done(gone=(ResourceId("x"),), missing=came is MISSING)
 
 
 async def test_a_volume_that_is_in_use_is_looked_at_again():
@@ -156,8 +159,8 @@ async def test_a_volume_that_is_in_use_is_looked_at_again():
 
 
 async def test_a_block_volume_is_tagged_and_gets_its_rate():
-    marked = call(
-        "volume.mark",
+    tagged = call(
+        "volume.tag",
         Slot("volume", 0),
         "vol-1",
         args=(*WHOSE, ("type", "sbs_volume"), ("iops", 15000)),
@@ -165,21 +168,21 @@ async def test_a_block_volume_is_tagged_and_gets_its_rate():
     found = [*tags(Slot("volume", 0), 2), "team=a"]
     body = {"tags": found, "perf_iops": 15000}
     came = block_body(tags=found, specs={"perf_iops": 15000})
-    outcome = await done(marked, asked("PATCH", f"{BLOCK}/volumes/vol-1", body, came))
+    outcome = await done(tagged, asked("PATCH", f"{BLOCK}/volumes/vol-1", body, came))
     assert isinstance(outcome, Done)
-    assert outcome.parts[0].note("iops") == "15000"
-    assert outcome.parts[0].slot == Slot("volume", 0)
+    assert outcome.resources[0].note("iops") == "15000"
+    assert outcome.resources[0].slot == Slot("volume", 0)
 
 
 async def test_a_local_volume_is_tagged():
-    marked = call(
-        "volume.mark", Slot("volume", 1), "vol-2", args=(*WHOSE, ("type", "l_ssd"), ("iops", 5000))
+    tagged = call(
+        "volume.tag", Slot("volume", 1), "vol-2", args=(*WHOSE, ("type", "l_ssd"), ("iops", 5000))
     )
     found = [*tags(Slot("volume", 1), 2), "team=a"]
     came = {"volume": {"id": "vol-2", "tags": found, "server": {"id": "srv-1"}}}
-    outcome = await done(marked, asked("PATCH", f"{INSTANCE}/volumes/vol-2", {"tags": found}, came))
+    outcome = await done(tagged, asked("PATCH", f"{INSTANCE}/volumes/vol-2", {"tags": found}, came))
     assert isinstance(outcome, Done)
-    assert (outcome.parts[0].slot, outcome.parts[0].owner) == (Slot("volume", 1), "srv-1")
+    assert (outcome.resources[0].slot, outcome.resources[0].owner) == (Slot("volume", 1), "srv-1")
 
 
 async def test_an_address_is_attached():
@@ -187,7 +190,7 @@ async def test_an_address_is_attached():
     came = {"ip": ip_body(server={"id": "srv-1"}, state="attached")}
     outcome = await done(attach, asked("PATCH", f"{INSTANCE}/ips/ip-1", {"server": "srv-1"}, came))
     assert isinstance(outcome, Done)
-    assert outcome.parts[0].owner == "srv-1"
+    assert outcome.resources[0].owner == "srv-1"
 
 
 async def test_protection_is_lifted():
@@ -199,7 +202,7 @@ async def test_protection_is_lifted():
         ),
     )
     assert isinstance(outcome, Done)
-    assert outcome.parts[0].note("protected") == ""
+    assert outcome.resources[0].note("protected") == ""
 
 
 async def test_the_volumes_of_a_server_are_written_down_without_asking():
@@ -211,11 +214,11 @@ async def test_the_volumes_of_a_server_are_written_down_without_asking():
     )
     outcome = await done(note)
     assert isinstance(outcome, Done)
-    assert [(p.id, p.slot, p.owner, p.note("type")) for p in outcome.parts] == [
+    assert [(p.id, p.slot, p.owner, p.note("type")) for p in outcome.resources] == [
         ("vol-7", Slot("volume", 0), "srv-1", "sbs_volume"),
         ("vol-8", Slot("volume", 1), "srv-1", "l_ssd"),
     ]
-    assert all(part.condition is Condition.UNKNOWN for part in outcome.parts)
+    assert all(resource.condition is Condition.UNKNOWN for resource in outcome.resources)
 
 
 JOIN = replace(call("server.nic", Slot("server"), "srv-1"), args=(*WHOSE, ("network", "net-1")))
@@ -255,6 +258,6 @@ async def test_calls_that_nobody_knows_and_fleets_without_a_template_are_refused
 async def test_a_damaged_id_never_becomes_a_path():
     for target in ("../servers/srv-2", "a/../b", "a b", "x?y=1", ""):
         deleted = call("ip.delete", Slot("address"), effect=Effect.DESTROY)
-        outcome = await done(replace(deleted, target=PartId(target)))
+        outcome = await done(replace(deleted, target=ResourceId(target)))
         assert isinstance(outcome, Refused)
         assert outcome.why is Refusal.NOT_SENT

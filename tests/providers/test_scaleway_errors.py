@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scaleway_kit import ZONE
 
-from hostler.domain.ids import PartId
+from hostler.domain.ids import ResourceId
 from hostler.domain.model.calls import Call, Done, Effect, Outcome, Refusal, Refused, Unknown
 from hostler.domain.model.resource import Slot
 from hostler.ports.http import NoAnswer, NotSent, Response
@@ -20,14 +20,14 @@ CHANGE = Call(
     slot=Slot("server"),
     zone=ZONE,
     effect=Effect.CHANGE,
-    target=PartId("srv-1"),
+    target=ResourceId("srv-1"),
 )
 DESTROY = Call(
     kind="server.delete",
     slot=Slot("server"),
     zone=ZONE,
     effect=Effect.DESTROY,
-    target=PartId("srv-1"),
+    target=ResourceId("srv-1"),
 )
 UNKNOWN = "unknown"
 
@@ -149,7 +149,7 @@ def test_each_body_means_one_thing(status: int, body: object, expected: str):
     ],
 )
 def test_a_missing_target_of_a_destruction_is_gone(body: object):
-    assert outcome(404, body, DESTROY) == Done(gone=(PartId("srv-1"),), missing=True)
+    assert outcome(404, body, DESTROY) == Done(gone=(ResourceId("srv-1"),), missing=True)
 
 
 @pytest.mark.parametrize(

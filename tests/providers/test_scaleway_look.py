@@ -20,9 +20,9 @@ from scaleway_kit import (
     tags,
 )
 
-from hostler.domain.ids import MachineId, PartId, Zone
-from hostler.domain.model.inventory import View, merge
-from hostler.domain.model.resource import Condition, Look, Part, Scope, Slot
+from hostler.domain.ids import MachineId, ResourceId, Zone
+from hostler.domain.model.inventory import Inventory, merge
+from hostler.domain.model.resource import Condition, Observation, Resource, Scope, Slot
 from hostler.ports.http import NoAnswer, NotSent, Response
 from hostler.providers.scaleway.common.owner_tags import name_of
 from hostler.testing.peers.exchanges import Exchange, Script, answer
@@ -33,20 +33,20 @@ TAG = ("tags", f"hostler-machine={MACHINE}")
 MISSING = answer({"type": "not_found", "message": "resource is not found"}, 404)
 
 
-async def seen(scopes: tuple[Scope, ...], *exchanges: Exchange) -> Look:
+async def seen(scopes: tuple[Scope, ...], *exchanges: Exchange) -> Observation:
     script = Script(list(exchanges))
-    look = await provider(script).look(scopes)
+    observation = await provider(script).observe(scopes)
     script.finish()
-    return look
+    return observation
 
 
-def ids(look: Look) -> list[str]:
-    return sorted(part.id for part in look.parts)
+def ids(observation: Observation) -> list[str]:
+    return sorted(resource.id for resource in observation.resources)
 
 
-def only(look: Look) -> Part:
-    (part,) = look.parts
-    return part
+def only(observation: Observation) -> Resource:
+    (resource,) = observation.resources
+    return resource
 
 
 async def test_a_server_is_read_whole():
@@ -59,26 +59,26 @@ async def test_a_server_is_read_whole():
         private_nics=[{"id": "nic-1", "private_network_id": "net-1"}],
         protected=True,
     )
-    look = await seen(ALL[:1], no_prices(), page(SERVERS, "servers", body))
-    part = only(look)
-    assert part.slot == Slot("server")
-    assert part.mark == claim(Slot("server")).mark
-    assert (part.status, part.condition) == ("running", Condition.UP)
-    assert "terminate" in part.allowed
-    assert part.address == "51.15.0.1"
-    assert part.price == 0.01368
-    assert part.created is not None
-    assert part.created.isoformat() == "2026-07-30T12:54:36.209806+00:00"
-    assert part.note("volumes") == "0:vol-1:sbs_volume"
-    assert part.note("nics") == "net-1"
-    assert part.note("protected") == "yes"
-    assert look.looked[0].complete
-    assert look.looked[0].begun == NOW
+    observation = await seen(ALL[:1], no_prices(), page(SERVERS, "servers", body))
+    resource = only(observation)
+    assert resource.slot == Slot("server")
+    assert resource.owner_tag == claim(Slot("server")).owner_tag
+    assert (resource.status, resource.condition) == ("running", Condition.UP)
+    assert "terminate" in resource.allowed
+    assert resource.address == "51.15.0.1"
+    assert resource.price == 0.01368
+    assert resource.created is not None
+    assert resource.created.isoformat() == "2026-07-30T12:54:36.209806+00:00"
+    assert resource.note("volumes") == "0:vol-1:sbs_volume"
+    assert resource.note("nics") == "net-1"
+    assert resource.note("protected") == "yes"
+    assert observation.observed[0].complete
+    assert observation.observed[0].begun == NOW
 
 
 async def test_an_ipv6_address_is_used_where_there_is_no_other_and_else_the_private_one():
     six = {"id": "ip-6", "address": "2001:db8::1", "family": "inet6"}
-    look = await seen(
+    observation = await seen(
         ALL[:1],
         no_prices(),
         page(
@@ -88,7 +88,7 @@ async def test_an_ipv6_address_is_used_where_there_is_no_other_and_else_the_priv
             server_body("srv-2", private_ip="10.0.0.2", public_ips=None),
         ),
     )
-    assert [part.address for part in look.parts] == ["2001:db8::1", "10.0.0.2"]
+    assert [resource.address for resource in observation.resources] == ["2001:db8::1", "10.0.0.2"]
 
 
 async def test_addresses_and_volumes_are_read_whole():
@@ -103,7 +103,7 @@ async def test_addresses_and_volumes_are_read_whole():
         "tags": tags(Slot("volume", 1)),
         "creation_date": "2026-07-30T12:54:36.209806+00:00",
     }
-    look = await seen(
+    observation = await seen(
         ALL,
         no_prices(),
         page(SERVERS, "servers"),
@@ -111,7 +111,7 @@ async def test_addresses_and_volumes_are_read_whole():
         page(VOLUMES, "volumes", local),
         block_page(block_body(size=50_000_000_000, specs={"perf_iops": 15000})),
     )
-    address, ssd, block = look.parts
+    address, ssd, block = observation.resources
     assert (address.slot, address.owner, address.price) == (Slot("address", 0), "srv-1", 0.004)
     assert address.address == "51.15.0.1"
     assert address.condition is Condition.BUSY
@@ -124,15 +124,15 @@ async def test_addresses_and_volumes_are_read_whole():
     )
     assert (block.note("size"), block.note("iops")) == ("50", "15000")
     assert block.price == pytest.approx(50 * 0.000176)
-    assert all(looked.complete for looked in look.looked)
+    assert all(observed.complete for observed in observation.observed)
 
 
 async def test_a_detached_local_volume_is_free():
     local = {"id": "v", "volume_type": "l_ssd", "state": "available", "tags": tags(Slot("volume"))}
-    look = await seen(
+    observation = await seen(
         (ALL[2],), page(SERVERS, "servers"), page(VOLUMES, "volumes", local), block_page()
     )
-    assert only(look).condition is Condition.FREE
+    assert only(observation).condition is Condition.FREE
 
 
 async def test_listings_ask_for_the_project_unfiltered_by_tag():
@@ -145,7 +145,7 @@ async def test_listings_ask_for_the_project_unfiltered_by_tag():
             block_page(),
         ]
     )
-    await provider(script).look(ALL)
+    await provider(script).observe(ALL)
     script.finish()
     for request in script.asked:
         if "products" not in request.path:
@@ -155,7 +155,7 @@ async def test_listings_ask_for_the_project_unfiltered_by_tag():
 
 async def test_only_what_carries_a_mark_or_hangs_on_what_does_is_shown():
     foreign = tags(Slot("server"), home="elsewhere")
-    look = await seen(
+    observation = await seen(
         ALL,
         no_prices(),
         page(
@@ -183,19 +183,19 @@ async def test_only_what_carries_a_mark_or_hangs_on_what_does_is_shown():
             block_body("vol-4", tags=[], name="hostler-root", references=[]),
         ),
     )
-    assert ids(look) == ["ip-1", "ip-4", "srv-1", "srv-2", "vol-1", "vol-3"]
-    by_id = {part.id: part for part in look.parts}
-    assert by_id[PartId("vol-1")].slot == Slot("volume", 0)
-    assert by_id[PartId("vol-1")].mark is None
-    assert by_id[PartId("vol-3")].mark == claim(Slot("volume", 2)).mark
-    assert by_id[PartId("ip-4")].slot == Slot("address", 1)
-    mark = by_id[PartId("srv-2")].mark
-    assert mark is not None
-    assert mark.installation == "elsewhere"
+    assert ids(observation) == ["ip-1", "ip-4", "srv-1", "srv-2", "vol-1", "vol-3"]
+    by_id = {resource.id: resource for resource in observation.resources}
+    assert by_id[ResourceId("vol-1")].slot == Slot("volume", 0)
+    assert by_id[ResourceId("vol-1")].owner_tag is None
+    assert by_id[ResourceId("vol-3")].owner_tag == claim(Slot("volume", 2)).owner_tag
+    assert by_id[ResourceId("ip-4")].slot == Slot("address", 1)
+    owner_tag = by_id[ResourceId("srv-2")].owner_tag
+    assert owner_tag is not None
+    assert owner_tag.installation == "elsewhere"
 
 
 async def test_the_view_takes_what_hangs_on_a_server_for_its_machines():
-    look = await seen(
+    observation = await seen(
         ALL,
         no_prices(),
         page(SERVERS, "servers", server_body()),
@@ -203,42 +203,44 @@ async def test_the_view_takes_what_hangs_on_a_server_for_its_machines():
         page(VOLUMES, "volumes"),
         block_page(block_body(tags=[])),
     )
-    assert merge(View(), look).marked == {MACHINE: ("srv-1", "vol-1")}
+    assert merge(Inventory(), observation).tagged == {MACHINE: ("srv-1", "vol-1")}
 
 
 async def test_a_look_at_one_machine_asks_for_known_ids_and_lists_its_tag():
-    scope = Scope(ZONE, "server", MACHINE, (PartId("srv-1"), PartId("srv-9"), PartId("srv-2")))
-    look = await seen(
+    scope = Scope(
+        ZONE, "server", MACHINE, (ResourceId("srv-1"), ResourceId("srv-9"), ResourceId("srv-2"))
+    )
+    observation = await seen(
         (scope,),
         page(SERVERS, "servers", server_body("srv-3"), server_body("srv-2")),
         get(f"{SERVERS}/srv-1", {"server": server_body("srv-1", tags=[])}),
         get(f"{SERVERS}/srv-9", {"server": server_body("srv-9", state="running")}),
         Exchange(method="GET", path=f"{SERVERS}/srv-2", answer=MISSING),
     )
-    assert ids(look) == ["srv-1", "srv-3", "srv-9"]
-    assert look.looked[0].complete
-    assert merge(View(), look).missing == {"srv-2": NOW}
+    assert ids(observation) == ["srv-1", "srv-3", "srv-9"]
+    assert observation.observed[0].complete
+    assert merge(Inventory(), observation).missing == {"srv-2": NOW}
 
 
 async def test_a_look_at_one_machine_filters_again_on_our_side():
     other = tags(Slot("server"), machine=MachineId("m-zzzzzzzzzz"))
-    look = await seen(
+    observation = await seen(
         (Scope(ZONE, "server", MACHINE),),
         page(SERVERS, "servers", server_body("srv-1"), server_body("srv-2", tags=other)),
     )
-    assert ids(look) == ["srv-1"]
+    assert ids(observation) == ["srv-1"]
 
 
 async def test_an_id_that_cannot_be_asked_for_makes_the_look_incomplete():
-    scope = Scope(ZONE, "server", MACHINE, (PartId("srv-1"),))
-    look = await seen(
+    scope = Scope(ZONE, "server", MACHINE, (ResourceId("srv-1"),))
+    observation = await seen(
         (scope,),
         page(SERVERS, "servers", server_body("srv-3")),
         Exchange(method="GET", path=f"{SERVERS}/srv-1", answer=answer(b"<html>", 404)),
     )
-    assert ids(look) == ["srv-3"]
-    assert not look.looked[0].complete
-    assert "srv-1: 404" in look.looked[0].error
+    assert ids(observation) == ["srv-3"]
+    assert not observation.observed[0].complete
+    assert "srv-1: 404" in observation.observed[0].error
 
 
 async def test_the_volumes_of_a_machine_are_found_by_tag_server_body_and_id():
@@ -247,12 +249,12 @@ async def test_the_volumes_of_a_machine_are_found_by_tag_server_body_and_id():
         "1": {"id": "vol-2", "volume_type": "l_ssd"},
     }
     scopes = (
-        Scope(ZONE, "server", MACHINE, (PartId("srv-1"),)),
-        Scope(ZONE, "volume", MACHINE, (PartId("vol-5"),)),
+        Scope(ZONE, "server", MACHINE, (ResourceId("srv-1"),)),
+        Scope(ZONE, "volume", MACHINE, (ResourceId("vol-5"),)),
     )
     body = server_body("srv-1", volumes=volumes)
     local = {"id": "vol-2", "volume_type": "l_ssd", "state": "available", "server": {"id": "srv-1"}}
-    look = await seen(
+    observation = await seen(
         scopes,
         page(SERVERS, "servers", body),
         page(SERVERS, "servers", body),
@@ -265,20 +267,24 @@ async def test_the_volumes_of_a_machine_are_found_by_tag_server_body_and_id():
         Exchange(method="GET", path=f"{BLOCK}/volumes/vol-5", answer=MISSING),
         Exchange(method="GET", path=f"{VOLUMES}/vol-5", answer=MISSING),
     )
-    assert ids(look) == ["srv-1", "vol-1", "vol-2", "vol-4"]
-    assert [part.slot.index for part in look.parts if part.id in {"vol-1", "vol-2"}] == [1, 0]
-    assert all(looked.complete for looked in look.looked)
+    assert ids(observation) == ["srv-1", "vol-1", "vol-2", "vol-4"]
+    assert [
+        resource.slot.index
+        for resource in observation.resources
+        if resource.id in {"vol-1", "vol-2"}
+    ] == [1, 0]
+    assert all(observed.complete for observed in observation.observed)
 
 
 async def test_a_zone_without_block_storage_lists_local_volumes_alone():
     zone = Zone("it-mil-1")
     base = f"/instance/v1/zones/{zone}"
-    look = await seen(
+    observation = await seen(
         (Scope(zone, "volume"),),
         page(f"{base}/servers", "servers"),
         page(f"{base}/volumes", "volumes"),
     )
-    assert look.looked[0].complete
+    assert observation.observed[0].complete
 
 
 @pytest.mark.parametrize(
@@ -300,52 +306,52 @@ async def test_a_zone_without_block_storage_lists_local_volumes_alone():
 async def test_a_dead_zone_costs_the_others_nothing(trouble: Response | NotSent | NoAnswer):
     there = Zone("nl-ams-1")
     base = f"/instance/v1/zones/{there}"
-    look = await seen(
+    observation = await seen(
         (Scope(ZONE, "server"), Scope(there, "server")),
         Exchange(method="GET", path=f"{INSTANCE}/products/servers", answer=trouble),
         Exchange(method="GET", path=SERVERS, answer=trouble),
         get(f"{base}/products/servers", {"servers": {}}),
         page(f"{base}/servers", "servers", server_body("srv-1")),
     )
-    dead, alive = look.looked
+    dead, alive = observation.observed
     assert (dead.scope.zone, dead.complete) == (ZONE, False)
     assert dead.error
     assert alive.complete
-    assert ids(look) == ["srv-1"]
+    assert ids(observation) == ["srv-1"]
 
 
 async def test_one_generation_of_volumes_that_fails_makes_volumes_incomplete():
-    look = await seen(
+    observation = await seen(
         ALL[2:],
         page(SERVERS, "servers", server_body()),
         page(VOLUMES, "volumes"),
         Exchange(method="GET", path=f"{BLOCK}/volumes", answer=NoAnswer("reset")),
     )
-    assert not look.looked[0].complete
+    assert not observation.observed[0].complete
 
 
 async def test_unmarked_parts_cannot_be_judged_without_the_servers():
-    look = await seen(
+    observation = await seen(
         ALL[1:2],
         Exchange(method="GET", path=SERVERS, answer=NoAnswer("reset")),
         page(IPS, "ips", ip_body()),
     )
-    assert ids(look) == ["ip-1"]
-    assert not look.looked[0].complete
-    assert look.looked[0].error == "servers: page 1: reset"
+    assert ids(observation) == ["ip-1"]
+    assert not observation.observed[0].complete
+    assert observation.observed[0].error == "servers: page 1: reset"
 
 
 async def test_strange_words_are_reported_and_change_nothing():
-    look = await seen(
+    observation = await seen(
         ALL[:1],
         no_prices(),
         page(SERVERS, "servers", server_body(state="melting", allowed_actions=["dance"])),
     )
-    assert only(look).condition is Condition.UNKNOWN
-    assert look.strange == ("server state 'melting'",)
-    assert look.looked[0].complete
+    assert only(observation).condition is Condition.UNKNOWN
+    assert observation.strange == ("server state 'melting'",)
+    assert observation.observed[0].complete
 
 
 async def test_a_kind_that_does_not_exist_is_incomplete():
-    look = await seen((Scope(ZONE, "unicorn"),))
-    assert not look.looked[0].complete
+    observation = await seen((Scope(ZONE, "unicorn"),))
+    assert not observation.observed[0].complete

@@ -13,7 +13,7 @@ from scaleway_kit import (
     server_body,
 )
 
-from hostler.domain.model.resource import Look, Part, Scope
+from hostler.domain.model.resource import Observation, Resource, Scope
 from hostler.ports.http import NoAnswer
 from hostler.testing.peers.exchanges import Exchange, Script
 
@@ -21,13 +21,13 @@ SERVERS, IPS, VOLUMES = f"{INSTANCE}/servers", f"{INSTANCE}/ips", f"{INSTANCE}/v
 ALL = (Scope(ZONE, "server"), Scope(ZONE, "address"), Scope(ZONE, "volume"))
 
 
-def ids(look: Look) -> list[str]:
-    return sorted(part.id for part in look.parts)
+def ids(observation: Observation) -> list[str]:
+    return sorted(resource.id for resource in observation.resources)
 
 
-def only(look: Look) -> Part:
-    (part,) = look.parts
-    return part
+def only(observation: Observation) -> Resource:
+    (resource,) = observation.resources
+    return resource
 
 
 async def test_prices_are_learnt_once_and_failing_to_learn_them_stops_nothing():
@@ -35,22 +35,22 @@ async def test_prices_are_learnt_once_and_failing_to_learn_them_stops_nothing():
     failing = Exchange(method="GET", path=f"{INSTANCE}/products/servers", answer=NoAnswer("hung"))
     script = Script([failing, page(SERVERS, "servers", server_body())])
     source = provider(script, clock=clock)
-    look = await source.look(ALL[:1])
-    assert (only(look).price, look.looked[0].complete) == (0.0, True)
+    observation = await source.observe(ALL[:1])
+    assert (only(observation).price, observation.observed[0].complete) == (0.0, True)
     for minutes, learns in ((1, False), (11, True), (12, False)):
         clock.at = NOW.replace(minute=minutes)
         script.exchanges += [no_prices()] if learns else []
         script.exchanges.append(page(SERVERS, "servers", server_body()))
-        look = await source.look(ALL[:1])
+        observation = await source.observe(ALL[:1])
         script.finish()
-    assert only(look).price == 0.01368
+    assert only(observation).price == 0.01368
 
 
 async def test_servers_are_remembered_for_later_looks_at_volumes():
     script = Script([no_prices(), page(SERVERS, "servers", server_body())])
     source = provider(script)
-    await source.look(ALL[:1])
+    await source.observe(ALL[:1])
     script.exchanges += [page(VOLUMES, "volumes"), block_page(block_body(tags=[]))]
-    look = await source.look(ALL[2:])
+    observation = await source.observe(ALL[2:])
     script.finish()
-    assert ids(look) == ["vol-1"]
+    assert ids(observation) == ["vol-1"]

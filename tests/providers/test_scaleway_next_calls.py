@@ -11,17 +11,17 @@ from scaleway_steps import (
     STOPPED,
     first_calls,
     made,
-    part,
+    resource,
     server,
     take,
 )
 
-from hostler.domain.ids import MachineId, PartId, Zone
+from hostler.domain.ids import MachineId, ResourceId, Zone
 from hostler.domain.model.calls import Done, Effect, Refusal, Refused
 from hostler.domain.model.machine import Origin
 from hostler.domain.model.phases import Goal
-from hostler.domain.model.resource import Condition, Part, Slot
-from hostler.domain.observation.outcomes import fold_parts, planned
+from hostler.domain.model.resource import Condition, Resource, Slot
+from hostler.domain.observation.outcomes import apply_to_resources, planned
 from hostler.providers.scaleway.common.settings import Template
 
 
@@ -30,9 +30,9 @@ def test_a_server_is_made_in_the_order_that_leaves_nothing_unmarked():
         "ip.create for address 0",
         "ip.create for address 1",
         "server.create for server",
-        "volume.mark vol-0",
-        "volume.mark vol-1",
-        "volume.mark vol-2",
+        "volume.tag vol-0",
+        "volume.tag vol-1",
+        "volume.tag vol-2",
         "server.user_data srv-1",
         "server.nic srv-1",
         "server.poweron srv-1",
@@ -42,17 +42,19 @@ def test_a_server_is_made_in_the_order_that_leaves_nothing_unmarked():
 def test_the_least_template_makes_the_least_calls():
     assert first_calls(Template(ipv4=False)) == [
         "server.create for server",
-        "volume.mark vol-0",
+        "volume.tag vol-0",
         "server.poweron srv-1",
     ]
 
 
 def test_the_plan_on_placeholders_lists_the_same_calls():
     source, record = provider(template=FULL), machine()
-    parts, kinds = tuple[Part, ...](), list[str]()
-    while calls := source.next_calls(Goal.PRESENT, record, parts, NOW):
+    resources, kinds = tuple[Resource, ...](), list[str]()
+    while calls := source.next_calls(Goal.PRESENT, record, resources, NOW):
         kinds.append(calls[0].kind)
-        record, parts = take(record, parts, calls[0], planned(calls[0], 0, parts), len(kinds))
+        record, resources = take(
+            record, resources, calls[0], planned(calls[0], 0, resources), len(kinds)
+        )
     assert kinds == [line.split()[0] for line in first_calls(FULL)]
 
 
@@ -63,8 +65,8 @@ def test_once_calls_are_the_creations_and_the_power_and_carry_the_next_attempt()
         if calls and calls[0].once
     }
     assert once == {
-        "ip.create": (1, "part"),
-        "server.create": (1, "part"),
+        "ip.create": (1, "resource"),
+        "server.create": (1, "resource"),
         "server.poweron": (1, "power"),
     }
 
@@ -73,8 +75,8 @@ def test_a_second_attempt_is_numbered_per_slot():
     record = machine()
     call = provider().next_calls(Goal.PRESENT, record, (), NOW)[0]
     record, _ = take(record, (), call, Refused(why=Refusal.BUSY, text="busy"), 1)
-    again = provider().next_calls(Goal.PRESENT, record, (), NOW)[0]
-    assert (again.kind, again.attempt) == ("ip.create", 2)
+    retry_at = provider().next_calls(Goal.PRESENT, record, (), NOW)[0]
+    assert (retry_at.kind, retry_at.attempt) == ("ip.create", 2)
     assert record.place(Slot("server")).attempt == 0
 
 
@@ -93,113 +95,121 @@ def test_the_servers_call_names_what_it_is_made_of_and_no_cloud_init():
 
 def test_resuming_from_every_prefix_goes_on_where_it_stopped():
     """A restart loses nothing but the answers' parts: a look brings them back."""
-    for record, parts, calls in made(FULL):
-        looked = tuple(reversed(parts))
-        assert provider(template=FULL).next_calls(Goal.PRESENT, record, looked, NOW) == calls
+    for record, resources, calls in made(FULL):
+        observed = tuple(reversed(resources))
+        assert provider(template=FULL).next_calls(Goal.PRESENT, record, observed, NOW) == calls
 
 
 def test_the_same_arguments_give_the_same_calls():
     source = provider(template=FULL)
-    for record, parts, calls in made(FULL):
-        assert source.next_calls(Goal.PRESENT, record, parts, NOW + timedelta(hours=1)) == calls
+    for record, resources, calls in made(FULL):
+        assert source.next_calls(Goal.PRESENT, record, resources, NOW + timedelta(hours=1)) == calls
 
 
 def test_power_is_given_only_when_every_slot_is_bound():
-    record, parts, calls = made(FULL)[-2]
+    record, resources, calls = made(FULL)[-2]
     assert calls[0].kind == "server.poweron"
     for place in record.places:
-        loose = record.with_place(replace(place, bound=None))
-        next_ = provider(template=FULL).next_calls(Goal.PRESENT, loose, parts, NOW)
+        unbind = record.with_place(replace(place, bound=None))
+        next_ = provider(template=FULL).next_calls(Goal.PRESENT, unbind, resources, NOW)
         assert all(call.kind != "server.poweron" for call in next_), place.slot
 
 
 def test_power_is_given_only_when_every_fact_is_there():
-    record, parts, _ = made(FULL)[-2]
+    record, resources, _ = made(FULL)[-2]
     for fact in record.facts:
         less = replace(record, facts=tuple(f for f in record.facts if f != fact))
-        next_ = provider(template=FULL).next_calls(Goal.PRESENT, less, parts, NOW)
+        next_ = provider(template=FULL).next_calls(Goal.PRESENT, less, resources, NOW)
         assert next_, fact
         assert all(call.kind != "server.poweron" for call in next_), fact
 
 
 @pytest.mark.parametrize("allowed", [(), ("backup",)])
 def test_power_is_given_only_when_the_api_allows_it(allowed: tuple[str, ...]):
-    record, parts, _ = made(FULL)[-2]
-    parts = fold_parts(parts, Done(parts=(server(Condition.OFF, allowed),)))
-    assert provider(template=FULL).next_calls(Goal.PRESENT, record, parts, NOW) == ()
+    record, resources, _ = made(FULL)[-2]
+    resources = apply_to_resources(resources, Done(resources=(server(Condition.OFF, allowed),)))
+    assert provider(template=FULL).next_calls(Goal.PRESENT, record, resources, NOW) == ()
 
 
 @pytest.mark.parametrize("condition", list(Condition))
 def test_a_server_that_was_switched_on_is_never_switched_on_again(condition: Condition):
-    record, parts, _ = made(FULL)[-1]
-    parts = fold_parts(parts, Done(parts=(server(condition, STOPPED),)))
-    assert provider(template=FULL).next_calls(Goal.PRESENT, record, parts, NOW) == ()
+    record, resources, _ = made(FULL)[-1]
+    resources = apply_to_resources(resources, Done(resources=(server(condition, STOPPED),)))
+    assert provider(template=FULL).next_calls(Goal.PRESENT, record, resources, NOW) == ()
 
 
 def test_a_refused_power_on_may_be_tried_again():
-    record, parts, calls = made(FULL)[-2]
-    record, parts = take(record, parts, calls[0], Refused(why=Refusal.BUSY, text="busy"), 50)
-    again = provider(template=FULL).next_calls(Goal.PRESENT, record, parts, NOW)
-    assert [call.kind for call in again] == ["server.poweron"]
+    record, resources, calls = made(FULL)[-2]
+    record, resources = take(
+        record, resources, calls[0], Refused(why=Refusal.BUSY, text="busy"), 50
+    )
+    retry_at = provider(template=FULL).next_calls(Goal.PRESENT, record, resources, NOW)
+    assert [call.kind for call in retry_at] == ["server.poweron"]
 
 
 def test_facts_of_an_earlier_server_do_not_count_for_the_next():
-    record, parts, _ = made(FULL)[-2]
+    record, resources, _ = made(FULL)[-2]
     place = record.place(Slot("server"))
     later = replace(place.known[0], since=NOW + timedelta(minutes=5))
     record = record.with_place(replace(place, known=(later,)))
-    kinds = [c.kind for c in provider(template=FULL).next_calls(Goal.PRESENT, record, parts, NOW)]
-    assert kinds == ["volume.mark"] * 3 + ["server.user_data", "server.nic"]
+    kinds = [
+        c.kind for c in provider(template=FULL).next_calls(Goal.PRESENT, record, resources, NOW)
+    ]
+    assert kinds == ["volume.tag"] * 3 + ["server.user_data", "server.nic"]
 
 
 def test_a_promised_server_is_waited_for():
-    record, parts, _ = made(FULL)[4]
-    promised = part(Slot("server"), "srv-1", Condition.UNKNOWN, status="promised", notes=())
-    parts = fold_parts(parts, Done(parts=(promised,)))
-    assert provider(template=FULL).next_calls(Goal.PRESENT, record, parts, NOW) == ()
+    record, resources, _ = made(FULL)[4]
+    promised = resource(Slot("server"), "srv-1", Condition.UNKNOWN, status="promised", notes=())
+    resources = apply_to_resources(resources, Done(resources=(promised,)))
+    assert provider(template=FULL).next_calls(Goal.PRESENT, record, resources, NOW) == ()
 
 
 def test_a_slot_whose_bound_part_is_not_seen_is_not_filled_again():
-    record, parts, _ = made(FULL)[-1]
-    for gone in parts:
-        left = tuple(p for p in parts if p != gone)
+    record, resources, _ = made(FULL)[-1]
+    for gone in resources:
+        left = tuple(p for p in resources if p != gone)
         for call in provider(template=FULL).next_calls(Goal.PRESENT, record, left, NOW):
             assert call.effect is not Effect.MAKE, gone.slot
 
 
 def test_an_address_that_hangs_on_nothing_is_attached_before_the_start():
-    record, parts, _ = made(FULL)[-2]
-    parts = fold_parts(parts, Done(parts=(part(Slot("address", 0), "ip-0", Condition.FREE),)))
-    calls = provider(template=FULL).next_calls(Goal.PRESENT, record, parts, NOW)
+    record, resources, _ = made(FULL)[-2]
+    resources = apply_to_resources(
+        resources, Done(resources=(resource(Slot("address", 0), "ip-0", Condition.FREE),))
+    )
+    calls = provider(template=FULL).next_calls(Goal.PRESENT, record, resources, NOW)
     assert [(c.kind, c.target, c.arg("server")) for c in calls] == [("ip.attach", "ip-0", "srv-1")]
 
 
 def test_a_network_that_the_servers_body_shows_is_not_joined_again():
-    record, parts, calls = made(FULL)[7]
+    record, resources, calls = made(FULL)[7]
     assert calls[0].kind == "server.nic"
     joined = replace(server(Condition.OFF, STOPPED), notes=(("nics", "net-0,net-1"),))
-    parts = fold_parts(parts, Done(parts=(joined,)))
-    kinds = [c.kind for c in provider(template=FULL).next_calls(Goal.PRESENT, record, parts, NOW)]
+    resources = apply_to_resources(resources, Done(resources=(joined,)))
+    kinds = [
+        c.kind for c in provider(template=FULL).next_calls(Goal.PRESENT, record, resources, NOW)
+    ]
     assert kinds == ["server.poweron"]
 
 
 # ------------------------------------------------------------------ what is too much
 
 
-def extra(slot: Slot, id_: str, condition: Condition, **fields: object) -> Part:
-    return part(slot, id_, condition, surplus=True, **fields)
+def extra(slot: Slot, id_: str, condition: Condition, **fields: object) -> Resource:
+    return resource(slot, id_, condition, surplus=True, **fields)
 
 
 def test_surplus_is_removed_first_and_nothing_else():
-    record, parts, calls = made(FULL)[-2]
-    parts = (
-        *parts,
+    record, resources, calls = made(FULL)[-2]
+    resources = (
+        *resources,
         extra(Slot("address", 0), "ip-9", Condition.FREE),
         extra(Slot("server"), "srv-9", Condition.UP, allowed=RUNNING, notes=()),
-        extra(Slot("volume", 0), "vol-9", Condition.BUSY, owner=PartId("srv-9")),
+        extra(Slot("volume", 0), "vol-9", Condition.BUSY, owner=ResourceId("srv-9")),
         extra(Slot("volume", 1), "vol-8", Condition.FREE),
     )
-    found = provider(template=FULL).next_calls(Goal.PRESENT, record, parts, NOW)
+    found = provider(template=FULL).next_calls(Goal.PRESENT, record, resources, NOW)
     assert [str(c) for c in found] == [
         "ip.delete ip-9",
         "server.terminate srv-9",
@@ -209,15 +219,15 @@ def test_surplus_is_removed_first_and_nothing_else():
 
 
 def test_surplus_that_cannot_be_removed_takes_turns_with_what_goes_on():
-    record, parts, calls = made(FULL)[-2]
-    parts = (*parts, extra(Slot("address", 0), "ip-9", Condition.FREE))
+    record, resources, calls = made(FULL)[-2]
+    resources = (*resources, extra(Slot("address", 0), "ip-9", Condition.FREE))
     failed = replace(record, tries=1)
-    found = provider(template=FULL).next_calls(Goal.PRESENT, failed, parts, NOW)
+    found = provider(template=FULL).next_calls(Goal.PRESENT, failed, resources, NOW)
     assert [str(c) for c in found] == [*map(str, calls), "ip.delete ip-9"]
 
 
 def test_a_part_in_another_zone_is_removed_and_its_slot_is_filled_here():
-    away = part(Slot("address", 0), "ip-9", Condition.FREE, zone=Zone("nl-ams-1"))
+    away = resource(Slot("address", 0), "ip-9", Condition.FREE, zone=Zone("nl-ams-1"))
     found = provider().next_calls(Goal.PRESENT, machine(), (away,), NOW)
     assert [(str(c), c.zone) for c in found] == [
         ("ip.delete ip-9", "nl-ams-1"),
@@ -227,16 +237,18 @@ def test_a_part_in_another_zone_is_removed_and_its_slot_is_filled_here():
 
 @pytest.mark.parametrize("goal", [Goal.PRESENT, Goal.ABSENT])
 @pytest.mark.parametrize(
-    "mark",
+    "owner_tag",
     [
-        claim(Slot("server"), machine=MachineId("m-zzzzzzzzzz")).mark,
-        claim(Slot("server"), home="elsewhere").mark,
+        claim(Slot("server"), machine=MachineId("m-zzzzzzzzzz")).owner_tag,
+        claim(Slot("server"), home="elsewhere").owner_tag,
     ],
 )
-def test_a_part_with_somebody_elses_mark_is_never_touched(goal: Goal, mark: object):
-    record, parts, _ = made(Template())[-1]
+def test_a_part_with_somebody_elses_mark_is_never_touched(goal: Goal, owner_tag: object):
+    record, resources, _ = made(Template())[-1]
     wrong = tuple(
-        replace(p, mark=mark, surplus=surplus) for p in parts for surplus in (False, True)
+        replace(p, owner_tag=owner_tag, surplus=surplus)
+        for p in resources
+        for surplus in (False, True)
     )
     touched = {c.target for c in provider().next_calls(goal, record, wrong, NOW) if c.target}
     assert touched == set()
@@ -244,7 +256,9 @@ def test_a_part_with_somebody_elses_mark_is_never_touched(goal: Goal, mark: obje
 
 def test_an_adopted_machine_keeps_the_marks_of_its_old_installation():
     record = replace(machine(), origin=Origin.ADOPTED)
-    old = replace(server(Condition.UP, RUNNING), mark=claim(Slot("server"), home="elsewhere").mark)
+    old = replace(
+        server(Condition.UP, RUNNING), owner_tag=claim(Slot("server"), home="elsewhere").owner_tag
+    )
     assert [c.kind for c in provider().next_calls(Goal.ABSENT, record, (old,), NOW)] == [
         "server.terminate"
     ]

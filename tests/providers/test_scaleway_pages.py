@@ -14,8 +14,8 @@ from scaleway_kit import (
     tags,
 )
 
-from hostler.domain.ids import PartId
-from hostler.domain.model.resource import Look, Part, Scope, Slot
+from hostler.domain.ids import ResourceId
+from hostler.domain.model.resource import Observation, Resource, Scope, Slot
 from hostler.ports.http import NoAnswer
 from hostler.testing.peers.exchanges import Exchange, Script, answer
 
@@ -23,27 +23,27 @@ SERVERS, IPS, VOLUMES = f"{INSTANCE}/servers", f"{INSTANCE}/ips", f"{INSTANCE}/v
 ALL = (Scope(ZONE, "server"), Scope(ZONE, "address"), Scope(ZONE, "volume"))
 
 
-async def seen(scopes: tuple[Scope, ...], *exchanges: Exchange) -> Look:
+async def seen(scopes: tuple[Scope, ...], *exchanges: Exchange) -> Observation:
     script = Script(list(exchanges))
-    look = await provider(script).look(scopes)
+    observation = await provider(script).observe(scopes)
     script.finish()
-    return look
+    return observation
 
 
-def ids(look: Look) -> list[str]:
-    return sorted(part.id for part in look.parts)
+def ids(observation: Observation) -> list[str]:
+    return sorted(resource.id for resource in observation.resources)
 
 
-def only(look: Look) -> Part:
-    (part,) = look.parts
-    return part
+def only(observation: Observation) -> Resource:
+    (resource,) = observation.resources
+    return resource
 
 
 def many(first: int, last: int) -> list[dict[str, object]]:
     return [server_body(f"srv-{number}") for number in range(first, last)]
 
 
-async def whole(*pages: Exchange) -> Look:
+async def whole(*pages: Exchange) -> Observation:
     return await seen(ALL[:1], no_prices(), *pages)
 
 
@@ -57,71 +57,71 @@ def untold(number: int, *bodies: object) -> Exchange:
 
 
 async def test_pages_are_read_up_to_the_total():
-    look = await whole(
+    observation = await whole(
         page(SERVERS, "servers", *many(0, 100), total=150),
         page(SERVERS, "servers", *many(100, 150), total=150, number=2),
     )
-    assert len(look.parts) == 150
-    assert look.looked[0].complete
+    assert len(observation.resources) == 150
+    assert observation.observed[0].complete
 
 
 async def test_a_full_last_page_needs_no_further_one():
-    look = await whole(page(SERVERS, "servers", *many(0, 100), total=100))
-    assert look.looked[0].complete
+    observation = await whole(page(SERVERS, "servers", *many(0, 100), total=100))
+    assert observation.observed[0].complete
 
 
 async def test_without_a_total_a_page_that_is_not_full_is_the_last():
-    look = await whole(untold(1, *many(0, 100)), untold(2, *many(100, 103)))
-    assert (len(look.parts), look.looked[0].complete) == (103, True)
-    look = await whole(untold(1, *many(0, 100)), untold(2))
-    assert (len(look.parts), look.looked[0].complete) == (100, True)
+    observation = await whole(untold(1, *many(0, 100)), untold(2, *many(100, 103)))
+    assert (len(observation.resources), observation.observed[0].complete) == (103, True)
+    observation = await whole(untold(1, *many(0, 100)), untold(2))
+    assert (len(observation.resources), observation.observed[0].complete) == (100, True)
 
 
 async def test_a_truncated_page_makes_the_listing_incomplete():
-    look = await whole(
+    observation = await whole(
         page(SERVERS, "servers", *many(0, 60), total=100),
         page(SERVERS, "servers", total=100, number=2),
     )
-    assert (len(look.parts), look.looked[0].complete) == (60, False)
-    assert look.looked[0].error == "60 of 100 entries were listed"
+    assert (len(observation.resources), observation.observed[0].complete) == (60, False)
+    assert observation.observed[0].error == "60 of 100 entries were listed"
 
 
 async def test_a_page_that_fails_keeps_what_was_seen():
     failing = Exchange(method="GET", path=SERVERS, query=(("page", "2"),), answer=NoAnswer("reset"))
-    look = await whole(page(SERVERS, "servers", *many(0, 100), total=150), failing)
-    assert (len(look.parts), look.looked[0].complete) == (100, False)
-    assert look.looked[0].error == "page 2: reset"
+    observation = await whole(page(SERVERS, "servers", *many(0, 100), total=150), failing)
+    assert (len(observation.resources), observation.observed[0].complete) == (100, False)
+    assert observation.observed[0].error == "page 2: reset"
 
 
 async def test_pages_that_shift_count_each_id_once():
-    look = await whole(
+    observation = await whole(
         page(SERVERS, "servers", *many(0, 100), total=101),
         page(SERVERS, "servers", *many(99, 102), total=102, number=2),
     )
-    assert (len(look.parts), look.looked[0].complete) == (102, True)
+    assert (len(observation.resources), observation.observed[0].complete) == (102, True)
 
 
 async def test_what_vanishes_while_pages_are_read_does_not_spoil_the_look():
-    look = await whole(
+    observation = await whole(
         page(SERVERS, "servers", *many(0, 100), total=150),
         page(SERVERS, "servers", *many(101, 150), total=149, number=2),
     )
-    assert (len(look.parts), look.looked[0].complete) == (149, True)
+    assert (len(observation.resources), observation.observed[0].complete) == (149, True)
 
 
 async def test_a_server_that_ignores_pages_does_not_turn_for_ever():
     same = many(0, 100)
-    look = await whole(untold(1, *same), untold(2, *same))
-    assert (len(look.parts), look.looked[0].complete) == (100, True)
-    look = await whole(
+    observation = await whole(untold(1, *same), untold(2, *same))
+    assert (len(observation.resources), observation.observed[0].complete) == (100, True)
+    observation = await whole(
         page(SERVERS, "servers", *same, total=300),
         page(SERVERS, "servers", *same, total=300, number=2),
     )
-    assert (len(look.parts), look.looked[0].complete) == (100, False)
+    assert (len(observation.resources), observation.observed[0].complete) == (100, False)
 
 
 async def test_an_entry_that_cannot_be_read_costs_the_others_nothing():
-    look = await whole(
+    observation = await whole(
         page(
             SERVERS,
             "servers",
@@ -132,28 +132,33 @@ async def test_an_entry_that_cannot_be_read_costs_the_others_nothing():
             server_body("srv-3"),
         )
     )
-    assert (ids(look), look.looked[0].complete) == (["srv-1", "srv-3"], False)
-    assert look.looked[0].error == "3 entries of page 1 cannot be read"
+    assert (ids(observation), observation.observed[0].complete) == (["srv-1", "srv-3"], False)
+    assert observation.observed[0].error == "3 entries of page 1 cannot be read"
 
 
 async def test_missing_and_null_fields_are_no_trouble():
     bare = {"id": "srv-1", "tags": tags(Slot("server"))}
     nulls = dict.fromkeys(server_body()) | bare | {"id": "srv-2"}
-    look = await whole(page(SERVERS, "servers", bare, nulls, total=2))
-    assert [replace(p, id=PartId("x")) for p in look.parts] == [
-        Part(id=PartId("x"), slot=Slot("server"), zone=ZONE, mark=claim(Slot("server")).mark)
+    observation = await whole(page(SERVERS, "servers", bare, nulls, total=2))
+    assert [replace(p, id=ResourceId("x")) for p in observation.resources] == [
+        Resource(
+            id=ResourceId("x"),
+            slot=Slot("server"),
+            zone=ZONE,
+            owner_tag=claim(Slot("server")).owner_tag,
+        )
     ] * 2
-    assert look.looked[0].complete
+    assert observation.observed[0].complete
 
 
 @pytest.mark.parametrize("total", ["", "-1", "many", "1e9", "٣"])
 async def test_a_total_that_is_no_number_is_ignored(total: str):
     body = answer({"servers": many(0, 3)}, headers=(("X-Total-Count", total),))
-    look = await whole(Exchange(method="GET", path=SERVERS, answer=body))
-    assert (len(look.parts), look.looked[0].complete) == (3, True)
+    observation = await whole(Exchange(method="GET", path=SERVERS, answer=body))
+    assert (len(observation.resources), observation.observed[0].complete) == (3, True)
 
 
 @pytest.mark.parametrize("date", ["", "yesterday", "2026-13-01T00:00:00Z", "9" * 400])
 async def test_a_date_that_is_none_is_ignored(date: str):
-    look = await whole(page(SERVERS, "servers", server_body(creation_date=date)))
-    assert only(look).created is None
+    observation = await whole(page(SERVERS, "servers", server_body(creation_date=date)))
+    assert only(observation).created is None

@@ -20,10 +20,10 @@ from scaleway_kit import (
     tags,
 )
 
-from hostler.domain.ids import MachineId, PartId
+from hostler.domain.ids import MachineId, ResourceId
 from hostler.domain.model.calls import Call, Done, Effect, Outcome, Refusal, Refused, Unknown
 from hostler.domain.model.phases import Goal
-from hostler.domain.model.resource import Condition, Part, Scope, Slot
+from hostler.domain.model.resource import Condition, Resource, Scope, Slot
 from hostler.ports.http import NoAnswer, NotSent, Response
 from hostler.providers.scaleway.common.settings import Template
 from hostler.providers.scaleway.instances.provider import Instances
@@ -31,7 +31,7 @@ from hostler.testing.peers.exchanges import Exchange, Script, answer
 
 TEMPLATE = Template(pool="spare", tags=("team=a",))
 IPS = f"{INSTANCE}/ips"
-MINE = PartId(f"ip-1@{MACHINE}")
+MINE = ResourceId(f"ip-1@{MACHINE}")
 SLOT = Slot("address", 0)
 OTHER = MachineId("m-zzzzzzzzzz")
 
@@ -41,8 +41,8 @@ def spare(ip: str, **fields: object) -> dict[str, object]:
 
 
 def taken(ip: str = "ip-1", by: MachineId = MACHINE, **fields: object) -> dict[str, object]:
-    marks = ["spare", "dns", "hostler-pool=spare", *tags(SLOT, machine=by)]
-    return ip_body(ip, **{"tags": marks, **fields})
+    owner_tags = ["spare", "dns", "hostler-pool=spare", *tags(SLOT, machine=by)]
+    return ip_body(ip, **{"tags": owner_tags, **fields})
 
 
 def source(script: Script, clock: HandClock | None = None) -> Instances:
@@ -54,7 +54,7 @@ def take() -> Call:
 
 
 def release() -> Call:
-    held = Part(id=MINE, slot=SLOT, zone=ZONE, condition=Condition.UNKNOWN, status="promised")
+    held = Resource(id=MINE, slot=SLOT, zone=ZONE, condition=Condition.UNKNOWN, status="promised")
     (call,) = source(Script([])).next_calls(Goal.ABSENT, machine(), (held,), NOW)
     return call
 
@@ -96,13 +96,13 @@ async def test_a_free_address_is_taken_by_writing_our_mark_beside_the_pools():
         spare("ip-2"),
         spare("ip-1"),
     )
-    marks = ["spare", "dns", "hostler-pool=spare", *tags(SLOT)]
-    outcome = await done(take(), listing, patch(answer({"ip": taken()}), sent={"tags": marks}))
+    owner_tags = ["spare", "dns", "hostler-pool=spare", *tags(SLOT)]
+    outcome = await done(take(), listing, patch(answer({"ip": taken()}), sent={"tags": owner_tags}))
     assert isinstance(outcome, Done)
-    (part,) = outcome.parts
-    assert (part.id, part.slot, part.condition) == (MINE, SLOT, Condition.FREE)
-    assert part.mark is not None
-    assert part.mark.machine == MACHINE
+    (resource,) = outcome.resources
+    assert (resource.id, resource.slot, resource.condition) == (MINE, SLOT, Condition.FREE)
+    assert resource.owner_tag is not None
+    assert resource.owner_tag.machine == MACHINE
 
 
 async def test_an_empty_pool_is_told_as_a_quota():
@@ -189,10 +189,10 @@ async def test_an_address_of_a_pool_is_one_part_for_each_tenancy():
                 get(f"{IPS}/ip-1", {"ip": body}),
             ]
         )
-        look = await source(script).look((known,))
+        observation = await source(script).observe((known,))
         script.finish()
-        assert [part.id for part in look.parts] == expected
-        assert look.looked[0].complete
+        assert [resource.id for resource in observation.resources] == expected
+        assert observation.observed[0].complete
 
 
 async def test_a_pools_address_without_a_mark_is_never_a_part_whatever_it_hangs_on():
@@ -209,13 +209,13 @@ async def test_a_pools_address_without_a_mark_is_never_a_part_whatever_it_hangs_
             ),
         ]
     )
-    look = await source(script).look((Scope(ZONE, "server"), Scope(ZONE, "address")))
-    assert [part.id for part in look.parts] == ["srv-1", "ip-3"]
+    observation = await source(script).observe((Scope(ZONE, "server"), Scope(ZONE, "address")))
+    assert [resource.id for resource in observation.resources] == ["srv-1", "ip-3"]
 
 
 async def test_a_server_gets_the_address_itself_and_the_record_keeps_the_tenancys():
-    part = Part(id=MINE, slot=SLOT, zone=ZONE, condition=Condition.FREE)
-    (call,) = source(Script([])).next_calls(Goal.PRESENT, machine(), (part,), NOW)
+    resource = Resource(id=MINE, slot=SLOT, zone=ZONE, condition=Condition.FREE)
+    (call,) = source(Script([])).next_calls(Goal.PRESENT, machine(), (resource,), NOW)
     assert call.arg("addresses") == (MINE,)
     call = replace(call, args=(*(a for a in call.args if a[0] != "image"), ("image", UUID)))
     shown = {"id": "ip-1", "family": "inet", "state": "attached", "tags": None}
@@ -224,7 +224,7 @@ async def test_a_server_gets_the_address_itself_and_the_record_keeps_the_tenancy
     outcome = await source(script).do(call)
     assert json.loads(script.asked[0].body)["public_ips"] == ["ip-1"]
     assert isinstance(outcome, Done)
-    addresses = [p for p in outcome.parts if p.slot.kind == "address"]
+    addresses = [p for p in outcome.resources if p.slot.kind == "address"]
     assert [(p.id, p.slot, p.owner) for p in addresses] == [(MINE, SLOT, "srv-1")]
 
 

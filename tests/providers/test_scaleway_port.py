@@ -21,10 +21,10 @@ from scaleway_kit import (
 from structlog.testing import capture_logs
 
 from hostler.domain.errors import ConfigError
-from hostler.domain.ids import FleetName, InstallationId, PartId, Zone
+from hostler.domain.ids import FleetName, InstallationId, ResourceId, Zone
 from hostler.domain.model.calls import Call, Effect, Outcome, Refused
 from hostler.domain.model.phases import Goal
-from hostler.domain.model.resource import Condition, Part, Scope, Slot
+from hostler.domain.model.resource import Condition, Resource, Scope, Slot
 from hostler.ports.http import NoAnswer
 from hostler.providers.scaleway.common.client import Client
 from hostler.providers.scaleway.common.settings import Disk, Template
@@ -49,7 +49,7 @@ def call(kind: str, slot: Slot, target: str | None = None, **fields: object) -> 
         slot=slot,
         zone=ZONE,
         effect=Effect.CHANGE,
-        target=PartId(target) if target else None,
+        target=ResourceId(target) if target else None,
         attempt=2,
         args=WHOSE,
     )
@@ -103,12 +103,12 @@ async def test_the_secret_is_sent_in_its_header_and_shown_nowhere():
     source = provider(script)
     with capture_logs() as logs:
         outcome = await source.do(source.next_calls(Goal.PRESENT, machine(), (), NOW)[0])
-        look = await source.look((Scope(ZONE, "server", MACHINE),))
+        observation = await source.observe((Scope(ZONE, "server", MACHINE),))
     assert ("X-Auth-Token", SECRET) in script.asked[0].headers
     assert isinstance(outcome, Refused)
     assert "bad key ***" in outcome.text
     assert {entry["log_level"] for entry in logs} == {"debug", "warning"}
-    shown = repr((outcome, look, logs, script.asked, account(), account().secret_key))
+    shown = repr((outcome, observation, logs, script.asked, account(), account().secret_key))
     assert SECRET not in shown
     assert SECRET not in f"{account().secret_key} {account().secret_key!r:>9}"
 
@@ -143,10 +143,10 @@ async def test_each_call_is_logged_with_its_request_id():
 
 def test_a_machine_that_is_up_can_be_reached():
     record = machine()
-    place = replace(record.place(Slot("server")), bound=PartId("srv-1"))
+    place = replace(record.place(Slot("server")), bound=ResourceId("srv-1"))
     record = record.with_place(place)
     source = provider(template=Template(user="admin"))
-    up = replace(part_of("running"), address="51.15.0.1")
+    up = replace(resource_of("running"), address="51.15.0.1")
     found = source.connection(record, (up,))
     assert found is not None
     assert (found.address, found.user) == ("51.15.0.1", "admin")
@@ -155,13 +155,13 @@ def test_a_machine_that_is_up_can_be_reached():
     assert source.connection(machine(), (up,)) is None
 
 
-def part_of(state: str) -> Part:
+def resource_of(state: str) -> Resource:
     return Reader(ZONE).server(Server(id="srv-1", state=state))
 
 
 def test_costs_are_requests():
     source = provider()
-    known = (PartId("a"), PartId("b"))
+    known = (ResourceId("a"), ResourceId("b"))
     assert source.cost(Scope(ZONE, "server")) == 1
     assert source.cost(Scope(ZONE, "volume")) == 2
     assert source.cost(Scope(ZONE, "server", MACHINE, known)) == 3
@@ -189,8 +189,8 @@ async def test_closing_gives_back_the_connections():
 
 
 def test_traits_say_what_the_engine_must_know():
-    traits = provider(zones=(ZONE, Zone("nl-ams-1"))).traits
-    assert traits.kinds == ("server", "address", "volume")
-    assert traits.main == Slot("server")
-    assert traits.zones == (ZONE, "nl-ams-1")
-    assert traits.rests
+    capabilities = provider(zones=(ZONE, Zone("nl-ams-1"))).capabilities
+    assert capabilities.kinds == ("server", "address", "volume")
+    assert capabilities.main == Slot("server")
+    assert capabilities.zones == (ZONE, "nl-ams-1")
+    assert capabilities.standby

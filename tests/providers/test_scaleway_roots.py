@@ -17,7 +17,7 @@ from scaleway_kit import (
 )
 
 from hostler.domain.ids import MachineId
-from hostler.domain.model.resource import Look, Part, Scope, Slot
+from hostler.domain.model.resource import Observation, Resource, Scope, Slot
 from hostler.ports.http import NoAnswer
 from hostler.providers.scaleway.common.owner_tags import name_of, server_name
 from hostler.providers.scaleway.instances.provider import Instances
@@ -31,42 +31,46 @@ BARE = server_body(name=NAME, tags=[])
 LISTED = page(SERVERS, "servers", BARE)
 
 
-def servers(look: Look) -> list[Part]:
-    return [part for part in look.parts if part.slot.kind == "server"]
+def servers(observation: Observation) -> list[Resource]:
+    return [resource for resource in observation.resources if resource.slot.kind == "server"]
 
 
 def disks(name: str = ROOT) -> tuple[Exchange, Exchange]:
     return page(VOLUMES, "volumes"), block_page(block_body(name=name, tags=[]))
 
 
-async def again(source: Instances, script: Script, scope: Scope, *exchanges: Exchange) -> Look:
+async def retry_at(
+    source: Instances, script: Script, scope: Scope, *exchanges: Exchange
+) -> Observation:
     script.exchanges += exchanges
-    look = await source.look((scope,))
+    observation = await source.observe((scope,))
     script.finish()
-    return look
+    return observation
 
 
-async def looked(
+async def observed(
     server: dict[str, object], *volumes: Exchange
-) -> tuple[Instances, Script, list[Part]]:
+) -> tuple[Instances, Script, list[Resource]]:
     script = Script([no_prices(), page(SERVERS, "servers", server), *volumes])
     source = provider(script)
-    look = await source.look(WHOLE)
+    observation = await source.observe(WHOLE)
     script.finish()
-    return source, script, servers(look)
+    return source, script, servers(observation)
 
 
 async def test_the_first_look_shows_it_with_the_mark_that_its_volume_bears() -> None:
-    _, _, (server,) = await looked(BARE, *disks())
+    _, _, (server,) = await observed(BARE, *disks())
     assert (server.id, server.slot) == ("srv-1", Slot("server"))
-    assert server.mark == claim(Slot("server"), attempt=3).mark
+    assert server.owner_tag == claim(Slot("server"), attempt=3).owner_tag
 
 
 async def test_the_body_of_a_server_names_a_local_volume_itself() -> None:
     local = {"0": {"id": "vol-1", "volume_type": "l_ssd", "name": ROOT}}
     script = Script([no_prices(), page(SERVERS, "servers", {**BARE, "volumes": local})])
-    look = await provider(script).look(WHOLE[:1])
-    assert [part.mark for part in look.parts] == [claim(Slot("server"), attempt=3).mark]
+    observation = await provider(script).observe(WHOLE[:1])
+    assert [resource.owner_tag for resource in observation.resources] == [
+        claim(Slot("server"), attempt=3).owner_tag
+    ]
 
 
 @pytest.mark.parametrize(
@@ -83,7 +87,7 @@ async def test_the_body_of_a_server_names_a_local_volume_itself() -> None:
 async def test_somebodys_server_with_a_disk_of_ours_is_left_alone(
     server: dict[str, object],
 ) -> None:
-    _, _, found = await looked(server, *disks())
+    _, _, found = await observed(server, *disks())
     assert found == []
 
 
@@ -93,39 +97,41 @@ async def test_somebodys_server_with_a_disk_of_ours_is_left_alone(
     ids=["no mark", "a wrong check", "not a root volume"],
 )
 async def test_a_volume_that_is_no_marked_root_says_nothing(name: str) -> None:
-    _, _, found = await looked(BARE, *disks(name))
+    _, _, found = await observed(BARE, *disks(name))
     assert found == []
 
 
 async def test_what_volumes_said_is_remembered_for_later_looks_at_servers() -> None:
-    source, script, _ = await looked(BARE, *disks())
-    (server,) = (await again(source, script, WHOLE[0], LISTED)).parts
-    assert server.mark == claim(Slot("server"), attempt=3).mark
+    source, script, _ = await observed(BARE, *disks())
+    (server,) = (await retry_at(source, script, WHOLE[0], LISTED)).resources
+    assert server.owner_tag == claim(Slot("server"), attempt=3).owner_tag
     close = Scope(ZONE, "server", MACHINE, (server.id,))
     read = (page(SERVERS, "servers"), get(f"{SERVERS}/srv-1", {"server": BARE}))
-    (server,) = (await again(source, script, close, *read)).parts
-    assert server.mark == claim(Slot("server"), attempt=3).mark
+    (server,) = (await retry_at(source, script, close, *read)).resources
+    assert server.owner_tag == claim(Slot("server"), attempt=3).owner_tag
 
 
 async def test_its_unmarked_volumes_are_its_machines_too() -> None:
-    source, script, _ = await looked(BARE, *disks())
+    source, script, _ = await observed(BARE, *disks())
     data = block_body("vol-2", name="data", tags=[])
-    look = await again(source, script, WHOLE[1], page(VOLUMES, "volumes"), block_page(data))
-    assert [part.id for part in look.parts] == ["vol-2"]
+    observation = await retry_at(
+        source, script, WHOLE[1], page(VOLUMES, "volumes"), block_page(data)
+    )
+    assert [resource.id for resource in observation.resources] == ["vol-2"]
 
 
 async def test_only_a_whole_listing_takes_back_what_a_volume_said() -> None:
-    source, script, _ = await looked(BARE, *disks())
+    source, script, _ = await observed(BARE, *disks())
     broken = Exchange(method="GET", path=VOLUMES, answer=NoAnswer("hung"))
-    await again(source, script, WHOLE[1], broken, block_page())
-    assert (await again(source, script, WHOLE[0], LISTED)).parts
-    await again(source, script, WHOLE[1], *disks("renamed"))
-    assert not (await again(source, script, WHOLE[0], LISTED)).parts
+    await retry_at(source, script, WHOLE[1], broken, block_page())
+    assert (await retry_at(source, script, WHOLE[0], LISTED)).resources
+    await retry_at(source, script, WHOLE[1], *disks("renamed"))
+    assert not (await retry_at(source, script, WHOLE[0], LISTED)).resources
 
 
 async def test_a_server_that_a_listing_lacks_is_not_told_of() -> None:
-    source, script, _ = await looked(BARE, *disks())
-    look = await again(source, script, WHOLE[0], page(SERVERS, "servers"))
-    assert look.parts == ()
+    source, script, _ = await observed(BARE, *disks())
+    observation = await retry_at(source, script, WHOLE[0], page(SERVERS, "servers"))
+    assert observation.resources == ()
     script.exchanges += [page(SERVERS, "servers"), *disks()]
-    assert servers(await source.look(WHOLE)) == []
+    assert servers(await source.observe(WHOLE)) == []

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from hostler.ports.http import NoAnswer, NotSent, Request, Response
+from hostler.ports.http import HttpRequest, NoAnswer, NotSent, Response
 from hostler.providers.scaleway.common.transport import AiohttpTransport
 
 Behaviour = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 LONG = timedelta(seconds=10)
-GET = Request(method="GET", path="/instance/v1/x")
+GET = HttpRequest(method="GET", path="/instance/v1/x")
 
 
 @contextlib.asynccontextmanager
@@ -56,7 +56,7 @@ async def transport(base: str, authorities: Path | None = None) -> AsyncGenerato
 
 
 async def ask(
-    behaviour: Behaviour, request: Request = GET, deadline: timedelta = LONG, times: int = 1
+    behaviour: Behaviour, request: HttpRequest = GET, deadline: timedelta = LONG, times: int = 1
 ) -> list[Response]:
     async with serving(behaviour) as port, transport(f"http://127.0.0.1:{port}") as client:
         return [await client.send(request, deadline) for _ in range(times)]
@@ -86,10 +86,10 @@ def keeping(heard: list[bytes], then: Behaviour) -> Behaviour:
         length = [line for line in head.lower().split(b"\r\n") if b"content-length:" in line]
         if length:
             heard.append(await reader.readexactly(int(length[0].split(b":")[1])))
-        again = asyncio.StreamReader()
-        again.feed_data(b"\r\n\r\n")
-        again.feed_eof()
-        await then(again, writer)
+        retry_at = asyncio.StreamReader()
+        retry_at.feed_data(b"\r\n\r\n")
+        retry_at.feed_eof()
+        await then(retry_at, writer)
 
     return behave
 
@@ -115,7 +115,7 @@ async def test_an_answer_is_given_whole_whatever_its_status():
 
 async def test_a_request_goes_over_the_wire_as_it_is():
     heard = list[bytes]()
-    request = Request(
+    request = HttpRequest(
         method="PATCH",
         path="/instance/v1/a b",
         query=(("tags", "hostler=x,y"), ("tags", "é"), ("page", "1")),
@@ -148,7 +148,7 @@ async def test_a_connection_that_dies_after_sending_may_have_had_its_effect(meth
         await reset(reader, writer)
 
     with pytest.raises(NoAnswer):
-        await ask(once, Request(method=method, path="/"))
+        await ask(once, HttpRequest(method=method, path="/"))
     assert len(connections) == 1
 
 
@@ -163,7 +163,7 @@ async def test_a_kept_connection_that_dies_is_never_tried_again(method: str):
         writer.transport.abort()
 
     with pytest.raises(NoAnswer):
-        await ask(dies, Request(method=method, path="/"), times=2)
+        await ask(dies, HttpRequest(method=method, path="/"), times=2)
     assert len(heard) == 2
 
 
@@ -294,7 +294,7 @@ async def test_a_proxy_that_refuses_the_tunnel_sent_nothing(monkeypatch: pytest.
         monkeypatch.setenv("https_proxy", f"http://127.0.0.1:{port}")
         monkeypatch.setenv("no_proxy", "")
         async with transport("https://api.invalid") as client:
-            request = Request(method="GET", path="/x", headers=(("X-Auth-Token", "s3cret"),))
+            request = HttpRequest(method="GET", path="/x", headers=(("X-Auth-Token", "s3cret"),))
             with pytest.raises(NotSent) as caught:
                 await client.send(request, LONG)
     assert heard[0].startswith(b"CONNECT api.invalid:443")

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from scaleway_kit import HOME, claim, tags
 
 from hostler.domain.ids import FleetName, InstallationId, machine_id
-from hostler.domain.model.resource import Condition, Mark, Slot
+from hostler.domain.model.resource import Condition, OwnerTag, Slot
 from hostler.providers.scaleway.common.owner_tags import (
     Claim,
     claim_of,
@@ -23,7 +23,7 @@ FLEETS = st.from_regex(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,62}[A-Za-z0-9])?", fullmat
 CLAIMS = st.builds(
     Claim,
     st.builds(
-        Mark,
+        OwnerTag,
         installation=WORDS.map(InstallationId),
         fleet=FLEETS.map(FleetName),
         machine=st.integers(0, 2**50).map(machine_id),
@@ -91,7 +91,7 @@ def test_the_tables_are_total(kind: str, word: str):
 
 @given(CLAIMS)
 def test_tags_are_read_back_in_any_order_among_others(claimed: Claim):
-    assert writable(claimed.mark.installation, claimed.mark.fleet)
+    assert writable(claimed.owner_tag.installation, claimed.owner_tag.fleet)
     found = (*reversed(tags_of(claimed)), "team=a", "hostler-extra=1", "hostlers")
     assert from_tags(found, claimed.slot.kind) == claimed
 

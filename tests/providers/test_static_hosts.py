@@ -8,11 +8,11 @@ from datetime import timedelta
 import pytest
 from static_hosts import FLEET, HOME, ZONE, Park, eventually, park
 
-from hostler.domain.ids import InstallationId, MachineId, PartId
+from hostler.domain.ids import InstallationId, MachineId, ResourceId
 from hostler.domain.model.calls import Call, Done, Effect, Outcome, Refusal, Refused, Unknown
 from hostler.domain.model.machine import Known, Machine, Offer, Place
 from hostler.domain.model.phases import Goal, Phase
-from hostler.domain.model.resource import Condition, Look, Part, Scope, Slot
+from hostler.domain.model.resource import Condition, Observation, Resource, Scope, Slot
 from hostler.providers.static.provider import StaticHosts
 from hostler.testing.conformance.provider.rig import Fault
 
@@ -42,18 +42,18 @@ def claim(machine: MachineId = ME, attempt: int = 1) -> Call:
     )
 
 
-def ending(kind: str, part: PartId) -> Call:
+def deletion(kind: str, resource: ResourceId) -> Call:
     return Call(
         kind=kind,
         slot=SERVER,
         zone=ZONE,
         effect=Effect.DESTROY,
-        target=part,
+        target=resource,
         args=(("fleet", FLEET),),
     )
 
 
-def machine_of(hosts: Park, part: Part | None = None) -> Machine:
+def machine_of(hosts: Park, resource: Resource | None = None) -> Machine:
     now = hosts.clock.now()
     machine = Machine(
         id=ME,
@@ -64,16 +64,16 @@ def machine_of(hosts: Park, part: Part | None = None) -> Machine:
         phase=Phase.STARTING,
         offer=Offer(type="host", zone=ZONE),
     )
-    if part is None:
+    if resource is None:
         return machine
-    known = Known(id=part.id, zone=ZONE, since=now, attempt=1)
-    return machine.with_place(Place(slot=SERVER, attempt=1, bound=part.id, known=(known,)))
+    known = Known(id=resource.id, zone=ZONE, since=now, attempt=1)
+    return machine.with_place(Place(slot=SERVER, attempt=1, bound=resource.id, known=(known,)))
 
 
-def made(outcome: Outcome) -> Part:
+def made(outcome: Outcome) -> Resource:
     assert isinstance(outcome, Done), outcome
-    (part,) = outcome.parts
-    return part
+    (resource,) = outcome.resources
+    return resource
 
 
 def refusal(outcome: Outcome) -> Refusal:
@@ -81,15 +81,15 @@ def refusal(outcome: Outcome) -> Refusal:
     return outcome.why
 
 
-def the_part(look: Look) -> Part:
-    (part,) = look.parts
-    return part
+def the_part(observation: Observation) -> Resource:
+    (resource,) = observation.resources
+    return resource
 
 
 async def test_a_claim_is_a_line_that_a_person_can_read(hosts: Park) -> None:
-    part = made(await hosts.provider().do(claim()))
-    assert part.id == f"box1#{ME}.1"
-    assert part.condition is Condition.UP
+    resource = made(await hosts.provider().do(claim()))
+    assert resource.id == f"box1#{ME}.1"
+    assert resource.condition is Condition.UP
     assert hosts.hosts[0].claim.read_text() == (
         f"hostler-claim installation={HOME} fleet={FLEET} machine={ME} attempt=1\n"
     )
@@ -115,8 +115,8 @@ async def test_two_installations_never_both_claim_a_host(hosts: Park) -> None:
 async def test_a_claim_done_twice_under_one_number_is_one_claim(hosts: Park) -> None:
     first = made(await hosts.provider().do(claim()))
     hosts.hosts[0].commands.clear()
-    again = made(await hosts.provider().do(claim()))
-    assert again.id == first.id
+    retry_at = made(await hosts.provider().do(claim()))
+    assert retry_at.id == first.id
     assert not hosts.hosts[1].claim.exists()
 
 
@@ -153,28 +153,28 @@ async def test_a_broken_claim_is_unknown_and_goes_to_no_other_host(
 async def test_a_release_removes_the_very_claim_and_no_other(hosts: Park) -> None:
     provider = hosts.provider()
     old = made(await provider.do(claim()))
-    assert isinstance(await provider.do(ending("host.release", old.id)), Done)
+    assert isinstance(await provider.do(deletion("host.release", old.id)), Done)
     new = made(await provider.do(claim(OTHER)))
     assert new.name == old.name
     for stale in (old.id, f"box1#{OTHER}.2", f"box1#{ME}.11"):
-        assert isinstance(await provider.do(ending("host.release", PartId(stale))), Done)
+        assert isinstance(await provider.do(deletion("host.release", ResourceId(stale))), Done)
         assert hosts.hosts[0].claim.exists()
 
 
 async def test_what_names_no_claim_is_refused(hosts: Park) -> None:
-    outcome = await hosts.provider().do(ending("host.release", PartId("box1; rm -rf /")))
+    outcome = await hosts.provider().do(deletion("host.release", ResourceId("box1; rm -rf /")))
     assert refusal(outcome) is Refusal.INVALID
     assert refusal(await hosts.provider().do(claim(MachineId("m-$(reboot)")))) is Refusal.INVALID
     assert not any(host.commands for host in hosts.hosts)
 
 
 async def test_a_host_that_left_the_file_is_gone(hosts: Park) -> None:
-    part = PartId(f"box9#{ME}.1")
+    resource = ResourceId(f"box9#{ME}.1")
     provider = hosts.provider()
-    assert isinstance(await provider.do(ending("host.release", part)), Done)
-    look = await provider.look((Scope(ZONE, "server", ME, (part,)),))
-    assert look.looked[0].complete
-    assert not look.parts
+    assert isinstance(await provider.do(deletion("host.release", resource)), Done)
+    observation = await provider.observe((Scope(ZONE, "server", ME, (resource,)),))
+    assert observation.observed[0].complete
+    assert not observation.resources
 
 
 @pytest.mark.parametrize(
@@ -184,20 +184,22 @@ async def test_a_claim_that_cannot_be_read_is_reported_and_left(hosts: Park, tex
     file = hosts.hosts[0].claim
     file.parent.mkdir()
     file.write_text(text)
-    look = await hosts.provider().look((WHOLE,))
-    part = the_part(look)
-    assert (part.mark, part.condition) == (None, Condition.UNKNOWN)
-    assert look.strange == ("unreadable claim at box1",)
-    assert look.looked[0].complete
+    observation = await hosts.provider().observe((WHOLE,))
+    resource = the_part(observation)
+    assert (resource.owner_tag, resource.condition) == (None, Condition.UNKNOWN)
+    assert observation.strange == ("unreadable claim at box1",)
+    assert observation.observed[0].complete
     for goal in (Goal.PRESENT, Goal.ABSENT):
-        assert not hosts.provider().next_calls(goal, machine_of(hosts), (part,), hosts.clock.now())
+        assert not hosts.provider().next_calls(
+            goal, machine_of(hosts), (resource,), hosts.clock.now()
+        )
     assert made(await hosts.provider().do(claim())).id.startswith("box2#")
 
 
 async def test_a_claim_that_is_a_folder_is_reported_and_left(hosts: Park) -> None:
     hosts.hosts[0].claim.mkdir(parents=True)
-    look = await hosts.provider().look((WHOLE,))
-    assert the_part(look).status == "unreadable claim"
+    observation = await hosts.provider().observe((WHOLE,))
+    assert the_part(observation).status == "unreadable claim"
     assert made(await hosts.provider().do(claim())).id.startswith("box2#")
 
 
@@ -205,34 +207,34 @@ async def test_half_an_answer_leaves_the_look_incomplete(hosts: Park) -> None:
     hosts.hosts[0].cuts = True
     provider = hosts.provider()
     made(await provider.do(claim()))
-    look = await provider.look((WHOLE,))
-    assert not look.looked[0].complete
+    observation = await provider.observe((WHOLE,))
+    assert not observation.observed[0].complete
 
 
 class TestCleaning:
     @staticmethod
-    async def claimed(hosts: Park, command: str) -> tuple[StaticHosts, Part]:
+    async def claimed(hosts: Park, command: str) -> tuple[StaticHosts, Resource]:
         hosts.release = command
         provider = hosts.provider()
         return provider, made(await provider.do(claim()))
 
     @staticmethod
     async def status(provider: StaticHosts) -> str:
-        return the_part(await provider.look((WHOLE,))).status
+        return the_part(await provider.observe((WHOLE,))).status
 
     @staticmethod
-    def next_calls(hosts: Park, provider: StaticHosts, part: Part) -> list[str]:
-        machine = machine_of(hosts, part)
-        calls = provider.next_calls(Goal.ABSENT, machine, (part,), hosts.clock.now())
+    def next_calls(hosts: Park, provider: StaticHosts, resource: Resource) -> list[str]:
+        machine = machine_of(hosts, resource)
+        calls = provider.next_calls(Goal.ABSENT, machine, (resource,), hosts.clock.now())
         return [call.kind for call in calls]
 
     async def test_a_host_is_cleaned_then_released(self, hosts: Park) -> None:
-        provider, part = await self.claimed(
+        provider, resource = await self.claimed(
             hosts, "echo done >> log; until [ -e go ]; do sleep 0.02; done"
         )
-        assert self.next_calls(hosts, provider, part) == ["host.clean"]
+        assert self.next_calls(hosts, provider, resource) == ["host.clean"]
         for _ in range(3):
-            assert isinstance(await provider.do(ending("host.clean", part.id)), Done)
+            assert isinstance(await provider.do(deletion("host.clean", resource.id)), Done)
 
         async def cleaning() -> bool:
             return await self.status(provider) == "cleaning"
@@ -241,19 +243,19 @@ class TestCleaning:
             return await self.status(provider) == "cleaned"
 
         await eventually(cleaning)
-        part = the_part(await provider.look((WHOLE,)))
-        assert not self.next_calls(hosts, provider, part)
+        resource = the_part(await provider.observe((WHOLE,)))
+        assert not self.next_calls(hosts, provider, resource)
         (hosts.hosts[0].home / "go").touch()
         await eventually(cleaned)
-        part = the_part(await provider.look((WHOLE,)))
-        assert self.next_calls(hosts, provider, part) == ["host.release"]
-        await provider.do(ending("host.release", part.id))
+        resource = the_part(await provider.observe((WHOLE,)))
+        assert self.next_calls(hosts, provider, resource) == ["host.release"]
+        await provider.do(deletion("host.release", resource.id))
         assert (hosts.hosts[0].home / "log").read_text() == "done\n"
         assert sorted(f.name for f in (hosts.hosts[0].home / ".hostler").iterdir()) == ["clean.log"]
 
     async def test_a_cleaning_that_failed_is_done_again(self, hosts: Park) -> None:
-        provider, part = await self.claimed(hosts, "echo x >> tries; test $(wc -l < tries) = 2")
-        await provider.do(ending("host.clean", part.id))
+        provider, resource = await self.claimed(hosts, "echo x >> tries; test $(wc -l < tries) = 2")
+        await provider.do(deletion("host.clean", resource.id))
 
         async def failed() -> bool:
             return await self.status(provider) == "cleaning failed"
@@ -262,21 +264,21 @@ class TestCleaning:
             return await self.status(provider) == "cleaned"
 
         await eventually(failed)
-        part = the_part(await provider.look((WHOLE,)))
-        assert self.next_calls(hosts, provider, part) == ["host.clean"]
-        await provider.do(ending("host.clean", part.id))
+        resource = the_part(await provider.observe((WHOLE,)))
+        assert self.next_calls(hosts, provider, resource) == ["host.clean"]
+        await provider.do(deletion("host.clean", resource.id))
         await eventually(cleaned)
 
     async def test_a_reboot_in_its_midst_ends_a_cleaning(self, hosts: Park) -> None:
-        provider, part = await self.claimed(hosts, "reboot")
-        tag = part.id.partition("#")[2]
+        provider, resource = await self.claimed(hosts, "reboot")
+        tag = resource.id.partition("#")[2]
         file = hosts.hosts[0].home / ".hostler" / f"clean.{tag}"
         file.write_text("another-boot 1\n")
         assert await self.status(provider) == "cleaned"
 
     async def test_a_cleaning_whose_process_died_is_done_again(self, hosts: Park) -> None:
-        provider, part = await self.claimed(hosts, "sleep 2")
-        await provider.do(ending("host.clean", part.id))
+        provider, resource = await self.claimed(hosts, "sleep 2")
+        await provider.do(deletion("host.clean", resource.id))
 
         async def cleaning() -> bool:
             return await self.status(provider) == "cleaning"
@@ -289,102 +291,113 @@ class TestCleaning:
         await eventually(failed)
 
     async def test_a_late_cleaning_leaves_the_next_tenant_alone(self, hosts: Park) -> None:
-        provider, part = await self.claimed(hosts, "touch harm")
+        provider, resource = await self.claimed(hosts, "touch harm")
         hosts.hosts[0].claim.unlink()
         made(await provider.do(claim(OTHER)))
-        assert isinstance(await provider.do(ending("host.clean", part.id)), Done)
+        assert isinstance(await provider.do(deletion("host.clean", resource.id)), Done)
         assert not list((hosts.hosts[0].home / ".hostler").glob("clean.*"))
 
     async def test_a_surplus_claim_is_released_uncleaned(self, hosts: Park) -> None:
-        provider, part = await self.claimed(hosts, "touch harm")
-        late = replace(part, id=PartId(f"box2#{ME}.2"), surplus=True)
-        machine = machine_of(hosts, part)
-        calls = provider.next_calls(Goal.PRESENT, machine, (part, late), hosts.clock.now())
+        provider, resource = await self.claimed(hosts, "touch harm")
+        late = replace(resource, id=ResourceId(f"box2#{ME}.2"), surplus=True)
+        machine = machine_of(hosts, resource)
+        calls = provider.next_calls(Goal.PRESENT, machine, (resource, late), hosts.clock.now())
         assert [(call.kind, call.target) for call in calls] == [("host.release", late.id)]
 
 
 class TestSilence:
     async def test_a_silent_host_is_unknown_then_off_and_never_absent(self, hosts: Park) -> None:
         provider = hosts.provider()
-        part = made(await provider.do(claim()))
-        await provider.look((WHOLE,))
+        resource = made(await provider.do(claim()))
+        await provider.observe((WHOLE,))
         await hosts.hosts[0].stop()
-        look = await provider.look((WHOLE,))
-        assert not look.looked[0].complete
-        assert look.looked[0].error.startswith("box1: ")
-        assert (the_part(look).id, the_part(look).condition) == (part.id, Condition.UNKNOWN)
+        observation = await provider.observe((WHOLE,))
+        assert not observation.observed[0].complete
+        assert observation.observed[0].error.startswith("box1: ")
+        assert (the_part(observation).id, the_part(observation).condition) == (
+            resource.id,
+            Condition.UNKNOWN,
+        )
         hosts.clock.pass_by(6 * MINUTE)
-        look = await provider.look((WHOLE,))
-        assert look.looked[0].complete
-        assert (the_part(look).id, the_part(look).condition) == (part.id, Condition.OFF)
-        assert the_part(look).mark is not None
+        observation = await provider.observe((WHOLE,))
+        assert observation.observed[0].complete
+        assert (the_part(observation).id, the_part(observation).condition) == (
+            resource.id,
+            Condition.OFF,
+        )
+        assert the_part(observation).owner_tag is not None
         await hosts.hosts[0].start()
-        assert the_part(await provider.look((WHOLE,))).condition is Condition.UP
+        assert the_part(await provider.observe((WHOLE,))).condition is Condition.UP
 
     async def test_a_known_claim_is_shown_by_a_process_that_never_saw_it(self, hosts: Park) -> None:
-        part = made(await hosts.provider().do(claim()))
+        resource = made(await hosts.provider().do(claim()))
         await hosts.hosts[0].stop()
-        look = await hosts.provider().look((Scope(ZONE, "server", ME, (part.id,)),))
-        assert not look.looked[0].complete
-        assert (the_part(look).id, the_part(look).condition) == (part.id, Condition.UNKNOWN)
+        observation = await hosts.provider().observe((Scope(ZONE, "server", ME, (resource.id,)),))
+        assert not observation.observed[0].complete
+        assert (the_part(observation).id, the_part(observation).condition) == (
+            resource.id,
+            Condition.UNKNOWN,
+        )
 
     async def test_when_most_are_silent_none_counts_as_off(self, hosts: Park) -> None:
         provider = hosts.provider()
         for host in hosts.hosts:
             await host.stop()
         for _ in range(3):
-            look = await provider.look((WHOLE,))
-            assert not look.looked[0].complete
+            observation = await provider.observe((WHOLE,))
+            assert not observation.observed[0].complete
             hosts.clock.pass_by(60 * MINUTE)
 
     async def test_a_silent_host_refuses_and_is_not_released(self, hosts: Park) -> None:
         provider = hosts.provider()
-        part = made(await provider.do(claim()))
+        resource = made(await provider.do(claim()))
         await hosts.hosts[0].stop()
-        outcome = await provider.do(ending("host.release", part.id))
+        outcome = await provider.do(deletion("host.release", resource.id))
         assert refusal(outcome) is Refusal.NOT_SENT
         assert hosts.hosts[0].claim.exists()
 
     async def test_a_hung_host_costs_a_call_its_time_and_no_more(self, hosts: Park) -> None:
         provider = hosts.provider(call=QUICK)
         hosts.hosts[0].hangs = True
-        look = await provider.look((WHOLE,))
-        assert not look.looked[0].complete
-        assert "no answer within" in look.looked[0].error
+        observation = await provider.observe((WHOLE,))
+        assert not observation.observed[0].complete
+        assert "no answer within" in observation.observed[0].error
         assert isinstance(await hosts.provider(call=QUICK).do(claim()), Unknown)
 
 
 class TestHostKeys:
     async def test_the_first_key_is_pinned_and_another_is_refused(self, hosts: Park) -> None:
         provider = hosts.provider()
-        assert (await provider.look((WHOLE,))).looked[0].complete
+        assert (await provider.observe((WHOLE,))).observed[0].complete
         assert hosts.hostkeys.read_text().count("SHA256:") == 2
         await hosts.hosts[0].stop()
         hosts.hosts[0].host_key = "an impostor's"
         await hosts.hosts[0].start()
-        look = await hosts.provider().look((WHOLE,))
-        assert not look.looked[0].complete
-        assert "remove that line if it was reinstalled" in look.looked[0].error
+        observation = await hosts.provider().observe((WHOLE,))
+        assert not observation.observed[0].complete
+        assert "remove that line if it was reinstalled" in observation.observed[0].error
         assert made(await provider.do(claim())).id.startswith("box2#")
 
     async def test_a_key_with_another_fingerprint_is_refused(self, hosts: Park) -> None:
         hosts.fingerprint = f"SHA256:{'A' * 43}"
-        look = await hosts.provider().look((WHOLE,))
-        assert not look.looked[0].complete
-        assert f"not SHA256:{'A' * 43}" in look.looked[0].error
+        observation = await hosts.provider().observe((WHOLE,))
+        assert not observation.observed[0].complete
+        assert f"not SHA256:{'A' * 43}" in observation.observed[0].error
         assert not any(host.commands for host in hosts.hosts)
         assert not hosts.hostkeys.exists()
 
     async def test_pins_that_cannot_be_written_trust_nobody(self, hosts: Park) -> None:
         hosts.hostkeys.mkdir()
-        look = await hosts.provider().look((WHOLE,))
-        assert "its key cannot be checked" in look.looked[0].error
+        observation = await hosts.provider().observe((WHOLE,))
+        assert "its key cannot be checked" in observation.observed[0].error
 
 
 def test_connections_lead_to_the_bound_host(hosts: Park) -> None:
     provider = hosts.provider()
-    part = Part(id=PartId(f"box2#{ME}.1"), slot=SERVER, zone=ZONE, condition=Condition.UP)
-    connection = provider.connection(machine_of(hosts, part), (part,))
+    resource = Resource(
+        id=ResourceId(f"box2#{ME}.1"), slot=SERVER, zone=ZONE, condition=Condition.UP
+    )
+    connection = provider.connection(machine_of(hosts, resource), (resource,))
     assert connection is not None
     assert (connection.port, connection.user) == (hosts.hosts[1].port, "builder")
-    assert provider.connection(machine_of(hosts), (part,)) is None
+    assert provider.connection(machine_of(hosts), (resource,)) is None

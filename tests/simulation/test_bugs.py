@@ -5,7 +5,7 @@ import pytest
 
 from hostler.lab.mutants.registry import BUGS
 from hostler.lab.scenario.faults import Size, draw
-from hostler.lab.scenario.run import Season
+from hostler.lab.scenario.run import Run
 from hostler.lab.simulate import run_seed
 
 
@@ -19,9 +19,9 @@ def test_a_famous_bug_is_caught(name: str):
 
 @pytest.mark.parametrize("name", BUGS)
 def test_its_weather_alone_breaks_nothing(name: str):
-    climate = BUGS[name].climate(draw(1, Size()))
+    scenario = BUGS[name].scenario(draw(1, Size()))
     with tempfile.TemporaryDirectory() as folder:
-        result = Season(climate, Path(folder)).play()
+        result = Run(scenario, Path(folder)).play()
     assert result.violation is None, "\n".join(result.story)
 
 

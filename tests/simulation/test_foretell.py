@@ -1,6 +1,6 @@
 from dataclasses import replace
 
-from hostler.domain.ids import MachineId, PartId, Zone
+from hostler.domain.ids import MachineId, ResourceId, Zone
 from hostler.domain.model.calls import Call, Effect, Refusal, Refused
 from hostler.domain.model.commands import Decision
 from hostler.domain.model.resource import Slot
@@ -47,7 +47,7 @@ def test_e1_fires_when_a_call_is_made_and_none_was_foretold():
 
 def test_placeholders_of_a_plan_stand_for_any_answer():
     told = teller("server.poweron server <server> 1")
-    on = replace(CALL, kind="server.poweron", target=PartId("6f1f9a52"))
+    on = replace(CALL, kind="server.poweron", target=ResourceId("6f1f9a52"))
     assert not names(told, on)
 
 
@@ -70,13 +70,13 @@ def test_s10_counts_from_the_lease_not_from_a_turn_before_it():
     found = Foreteller(lambda: moment[0])
     scene = Scene()
 
-    def turn(at: float) -> list[str]:
+    def cycle(at: float) -> list[str]:
         moment[0] = at
-        return [v.invariant for v in found.decided(scene.seen(), scene.ways, Decision())]
+        return [v.invariant for v in found.decided(scene.snapshot(), scene.planner, Decision())]
 
-    assert not turn(1.0)
-    assert turn(2.0 + MOST_GAP) == ["S10"]
+    assert not cycle(1.0)
+    assert cycle(2.0 + MOST_GAP) == ["S10"]
     moment[0] = 1000.0
     found.took()
-    assert not turn(1010.0)
-    assert turn(1011.0 + MOST_GAP) == ["S10"]
+    assert not cycle(1010.0)
+    assert cycle(1011.0 + MOST_GAP) == ["S10"]

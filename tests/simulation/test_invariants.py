@@ -5,22 +5,22 @@ import pytest
 
 from hostler.domain.ids import (
     AccountName,
+    CycleId,
     Epoch,
     FleetName,
     InstallationId,
     MachineId,
-    PartId,
-    TurnId,
+    ResourceId,
     Zone,
 )
 from hostler.domain.model.calls import Call, Effect
 from hostler.domain.model.fleet import Fleet, FleetRow, Timers
-from hostler.domain.model.inventory import View
-from hostler.domain.model.machine import Asked, Ending, Fate, Machine, Offer, ask
+from hostler.domain.model.inventory import Inventory
+from hostler.domain.model.machine import Asked, CallState, Deletion, Machine, Offer, ask
 from hostler.domain.model.phases import Phase
-from hostler.domain.model.provider import Traits
-from hostler.domain.model.resource import Mark, Slot
-from hostler.domain.model.snapshot import Seen, Suspect, SuspectClass
+from hostler.domain.model.provider import Capabilities
+from hostler.domain.model.resource import OwnerTag, Slot
+from hostler.domain.model.snapshot import Orphan, OrphanClass, Snapshot
 from hostler.testing import invariants, sureness
 from hostler.testing.invariants import Attempts, Bounds, Recorded, Thing, Touch, Violation
 from hostler.testing.sureness import Failures, Onces, Records
@@ -42,9 +42,13 @@ def machine(phase: Phase = Phase.READY, number: int = 0) -> Machine:
     )
 
 
-def thing(mark: InstallationId | None = OURS, created: float = 0.0) -> Thing:
-    made = None if mark is None else Mark(installation=mark, fleet=WEB, machine=M, attempt=1)
-    return Thing(id=PartId("s1"), kind="server", created=created, mark=made, slot=SERVER)
+def thing(owner_tag: InstallationId | None = OURS, created: float = 0.0) -> Thing:
+    made = (
+        None
+        if owner_tag is None
+        else OwnerTag(installation=owner_tag, fleet=WEB, machine=M, attempt=1)
+    )
+    return Thing(id=ResourceId("s1"), kind="server", created=created, owner_tag=made, slot=SERVER)
 
 
 def create(attempt: int = 1) -> Call:
@@ -64,17 +68,17 @@ def names(found: tuple[Violation, ...]) -> list[str]:
 
 def test_s1_fires_when_a_part_stays_unexplained_too_long():
     checker = Recorded(bound=100.0)
-    part = thing()
-    assert not checker.check([part], (), {part.id: 60.0})
-    assert names(checker.check([part], (), {part.id: 60.0})) == ["S1"]
+    resource = thing()
+    assert not checker.check([resource], (), {resource.id: 60.0})
+    assert names(checker.check([resource], (), {resource.id: 60.0})) == ["S1"]
 
 
 def test_s1_counts_no_time_in_which_nobody_could_look_and_forgives_what_is_explained():
     checker = Recorded(bound=100.0)
-    part = thing()
+    resource = thing()
     for _ in range(10):
-        assert not checker.check([part], (), {})
-        assert not checker.check([part], (part.id,), {part.id: 90.0})
+        assert not checker.check([resource], (), {})
+        assert not checker.check([resource], (resource.id,), {resource.id: 90.0})
 
 
 def test_s2_fires_when_inserts_exceed_wish_and_surge():
@@ -85,7 +89,7 @@ def test_s2_fires_when_inserts_exceed_wish_and_surge():
 
 def test_s2_fires_when_inserts_exceed_the_maximum():
     held = [machine(Phase.STOPPING, number) for number in range(4)]
-    new = machine(Phase.WANTED, 5)
+    new = machine(Phase.PENDING, 5)
     assert names(invariants.grown(FLEET, ROW, [*held, new], [new])) == ["S2"]
 
 
@@ -105,12 +109,12 @@ def test_s4_fires_when_creations_exceed_the_hour():
 def test_s4_fires_when_an_offer_is_tried_again_within_its_pause():
     checker = Failures(pause=25.0)
     before = machine(Phase.STARTING)
-    checker.moved(before, replace(before, phase=Phase.BROKEN), 100.0)
+    checker.moved(before, replace(before, phase=Phase.FAILED), 100.0)
     assert names(checker.inserted([machine(number=1)], 110.0)) == ["S4"]
     assert not checker.inserted([machine(number=1)], 126.0)
 
 
-@pytest.mark.parametrize("phase", [Phase.WANTED, Phase.STARTING, Phase.READY, Phase.DRAINING])
+@pytest.mark.parametrize("phase", [Phase.PENDING, Phase.STARTING, Phase.READY, Phase.DRAINING])
 def test_s5_fires_when_what_a_live_record_binds_is_destroyed(phase: Phase):
     touch = Touch(thing=thing(), by=(OURS,), destroys=True)
     assert names(invariants.touched(touch, machine(phase))) == ["S5"]
@@ -125,10 +129,10 @@ def test_s5_fires_when_what_is_foreign_is_touched_at_all():
 
 
 def test_s5_fires_when_what_is_healthy_is_believed_lost():
-    before, after = machine(Phase.READY), machine(Phase.BROKEN)
+    before, after = machine(Phase.READY), machine(Phase.FAILED)
     assert names(invariants.lost_falsely(before, after, healthy=True)) == ["S5"]
     assert not invariants.lost_falsely(before, after, healthy=False)
-    asked = replace(after, phase=Phase.STOPPING, ending=Ending(at=NOW, actor="me", why=""))
+    asked = replace(after, phase=Phase.STOPPING, deletion=Deletion(at=NOW, actor="me", why=""))
     assert not invariants.lost_falsely(before, asked, healthy=True)
 
 
@@ -140,28 +144,28 @@ def test_s5_fires_when_a_sweep_is_hasty():
 
 
 def test_s5_fires_when_a_record_explains_a_suspect():
-    suspect = Suspect(
-        part=PartId("s1"),
+    orphan = Orphan(
+        resource=ResourceId("s1"),
         kind="server",
         zone=OFFER.zone,
         fleet=WEB,
-        cls=SuspectClass.STRAY,
+        cls=OrphanClass.UNRECORDED,
         first=NOW,
         last=NOW,
         machine=M,
     )
-    assert names(sureness.suspected([suspect], {M: machine()})) == ["S5"]
-    assert not sureness.suspected([suspect], {M: machine(Phase.GONE)})
+    assert names(sureness.suspected([orphan], {M: machine()})) == ["S5"]
+    assert not sureness.suspected([orphan], {M: machine(Phase.DELETED)})
 
 
 def test_s7_fires_when_something_old_is_left():
-    record = machine(Phase.GONE)
+    record = machine(Phase.DELETED)
     assert names(invariants.gone(Phase.STOPPING, record, [thing(created=5.0)], 10.0)) == ["S7"]
     assert not invariants.gone(Phase.STOPPING, record, [thing(created=15.0)], 10.0)
-    assert not invariants.gone(Phase.GONE, record, [thing(created=5.0)], 10.0)
+    assert not invariants.gone(Phase.DELETED, record, [thing(created=5.0)], 10.0)
 
 
-def asked_of(record: Machine, fate: Fate) -> Machine:
+def asked_of(record: Machine, call_state: CallState) -> Machine:
     asked = Asked(
         kind="server.create",
         slot=SERVER,
@@ -169,55 +173,55 @@ def asked_of(record: Machine, fate: Fate) -> Machine:
         at=NOW,
         epoch=Epoch(1),
         shows=create().shows,
-        fate=fate,
+        call_state=call_state,
     )
     return record.with_asked(asked)
 
 
 def test_s7_fires_when_a_call_is_still_unsure():
-    checker = Onces(settle=60.0)
+    checker = Onces(consistency_delay=60.0)
     stopping = machine(Phase.STOPPING)
-    open_ = asked_of(machine(Phase.GONE), Fate.OPEN)
+    open_ = asked_of(machine(Phase.DELETED), CallState.OPEN)
     assert names(checker.gone(stopping.phase, open_, 1000.0)) == ["S7"]
-    checker.sending(create(), asked_of(stopping, Fate.OPEN), 0.0, there=False)
-    lapsed = asked_of(machine(Phase.GONE), Fate.LAPSED)
+    checker.sending(create(), asked_of(stopping, CallState.OPEN), 0.0, there=False)
+    lapsed = asked_of(machine(Phase.DELETED), CallState.LAPSED)
     assert names(checker.gone(stopping.phase, lapsed, 30.0)) == ["S7"]
     assert not checker.gone(stopping.phase, lapsed, 61.0)
 
 
 def test_s2_fires_when_a_once_call_is_sent_that_no_record_holds():
-    checker = Onces(settle=60.0)
+    checker = Onces(consistency_delay=60.0)
     assert names(checker.sending(create(), machine(), 0.0, there=False)) == ["S2"]
 
 
 def test_s2_fires_when_a_once_call_is_tried_again_unsure():
-    checker = Onces(settle=60.0)
+    checker = Onces(consistency_delay=60.0)
     first, second = create(1), create(2)
     record = ask(machine(Phase.STARTING), first, NOW, Epoch(1))
     assert not checker.sending(first, record, 0.0, there=False)
     checker.sent(record.id, first, "unknown")
-    again = ask(record, second, NOW, Epoch(1))
-    assert names(checker.sending(second, again, 30.0, there=False)) == ["S2"]
+    retry_at = ask(record, second, NOW, Epoch(1))
+    assert names(checker.sending(second, retry_at, 30.0, there=False)) == ["S2"]
 
 
 def test_s2_fires_when_what_was_answered_is_made_twice():
-    checker = Onces(settle=60.0)
+    checker = Onces(consistency_delay=60.0)
     first, second = create(1), create(2)
     record = ask(machine(Phase.STARTING), first, NOW, Epoch(1))
     checker.sending(first, record, 0.0, there=False)
     checker.sent(record.id, first, "done")
-    again = ask(record, second, NOW, Epoch(1))
-    assert names(checker.sending(second, again, 300.0, there=True)) == ["S2"]
+    retry_at = ask(record, second, NOW, Epoch(1))
+    assert names(checker.sending(second, retry_at, 300.0, there=True)) == ["S2"]
 
 
 def test_a_call_that_was_refused_may_be_made_again_at_once():
-    checker = Onces(settle=60.0)
+    checker = Onces(consistency_delay=60.0)
     first, second = create(1), create(2)
     record = ask(machine(Phase.STARTING), first, NOW, Epoch(1))
     checker.sending(first, record, 0.0, there=False)
     checker.sent(record.id, first, "refused")
-    again = ask(record, second, NOW, Epoch(1))
-    assert not checker.sending(second, again, 1.0, there=False)
+    retry_at = ask(record, second, NOW, Epoch(1))
+    assert not checker.sending(second, retry_at, 1.0, there=False)
 
 
 def test_s8_fires_without_a_lease_and_under_a_stale_epoch():
@@ -227,7 +231,7 @@ def test_s8_fires_without_a_lease_and_under_a_stale_epoch():
     assert not invariants.saved(Epoch(2), Epoch(2), "web")
 
 
-@pytest.mark.parametrize("phase", [Phase.WANTED, Phase.STARTING, Phase.STOPPING, Phase.BROKEN])
+@pytest.mark.parametrize("phase", [Phase.PENDING, Phase.STARTING, Phase.STOPPING, Phase.FAILED])
 def test_s9_fires_when_a_phase_outlives_its_bound(phase: Phase):
     checker = Bounds(Timers())
     record = machine(phase)
@@ -265,7 +269,7 @@ def test_l1_fires_when_something_is_decided_or_called_at_rest():
 
 
 def test_an_illegal_move_is_found():
-    assert invariants.moved(machine(Phase.READY), machine(Phase.WANTED))
+    assert invariants.moved(machine(Phase.READY), machine(Phase.PENDING))
     assert not invariants.moved(machine(Phase.READY), machine(Phase.DRAINING))
 
 
@@ -273,19 +277,19 @@ def test_a_decision_on_older_records_than_its_look_is_found():
     checker = Records()
     newest = replace(machine(), version=3)
     checker.note(newest, now=10.0)
-    seen = Seen(
-        turn=TurnId("t"),
+    snapshot = Snapshot(
+        cycle=CycleId("t"),
         now=NOW,
         fleet=FLEET,
         row=ROW,
         machines=(replace(newest, version=2),),
-        view=View(),
-        traits=Traits(),
+        inventory=Inventory(),
+        capabilities=Capabilities(),
         epoch=Epoch(1),
         took=NOW,
         steady=NOW,
         ours=(OURS,),
     )
-    assert names(checker.check(seen, looked=11.0)) == ["look first"]
-    assert not checker.check(seen, looked=9.0)
-    assert not checker.check(replace(seen, machines=(newest,)), looked=11.0)
+    assert names(checker.check(snapshot, observed=11.0)) == ["look first"]
+    assert not checker.check(snapshot, observed=9.0)
+    assert not checker.check(replace(snapshot, machines=(newest,)), observed=11.0)

@@ -4,7 +4,7 @@ from random import Random
 import pytest
 
 from hostler.lab.macs.demands import FAMILY
-from hostler.lab.macs.environment import MacLand
+from hostler.lab.macs.environment import MacEnvironment
 from hostler.lab.macs.faults import ALL, PEOPLE, draw_macs
 from hostler.lab.macs.simulate import play
 from hostler.lab.scenario.faults import Size
@@ -130,12 +130,15 @@ def test_on_a_calm_day_fleets_of_macs_claim_hosts_and_rest(seed: int):
 @pytest.mark.parametrize("plain", [True, False])
 def test_good_weather_publishes_an_image_of_the_fleets_family_again(plain: bool):
     seed = 764
-    land, world = MacLand(draw_macs(seed, SIZE, plain=plain)), World(lambda: 0.0, Random(1))
+    environment, world = (
+        MacEnvironment(draw_macs(seed, SIZE, plain=plain)),
+        World(lambda: 0.0, Random(1)),
+    )
     families = {image.name: image.family for image in world.estate.os_images}
     for name in (name for name, family in families.items() if family == FAMILY):
         assert world.console.retire_image(name)
     assert FAMILY not in {image.family for image in world.estate.os_images}
-    land.clear(world)
+    environment.clear(world)
     assert FAMILY in {image.family for image in world.estate.os_images}
 
 
@@ -152,7 +155,7 @@ def test_every_fault_of_macs_is_drawn_by_some_seed():
 
 def test_in_a_share_of_seeds_fleets_want_more_than_hosts_of_a_pool():
     climates = [draw_macs(seed, SIZE) for seed in range(1, 300)]
-    found = [climate.wants for climate in climates if climate.wants]
+    found = [scenario.wants for scenario in climates if scenario.wants]
     assert 0.3 < len(found) / len(climates) < 0.6
     for asked in ("limits", "networks", "commands", "later", "crowd", "troubles"):
         assert any(getattr(one, asked) for one in found), asked
@@ -164,4 +167,4 @@ def test_a_seed_without_wants_is_drawn_as_if_there_were_none():
         after = draw_macs(seed, SIZE)
         assert after.wants or after == before
         assert (after.stocks, after.pools) == (before.stocks, before.pools)
-        assert set(before.base.strokes) <= set(after.base.strokes)
+        assert set(before.base.disruptions) <= set(after.base.disruptions)

@@ -24,7 +24,7 @@ def test_a_famous_bug_of_mac_fleets_is_caught(name: str):
 
 @pytest.mark.parametrize("name", BUGS)
 def test_its_weather_alone_breaks_nothing(name: str):
-    climate = BUGS[name].climate(draw_macs(1, DAY))
+    scenario = BUGS[name].scenario(draw_macs(1, DAY))
     with tempfile.TemporaryDirectory() as folder:
-        result = play(climate, Path(folder))
+        result = play(scenario, Path(folder))
     assert result.violation is None, "\n".join(result.story)

@@ -9,8 +9,8 @@ import pytest
 from hostler.domain.ids import Epoch
 from hostler.domain.model.calls import Call, Effect, Shows
 from hostler.domain.model.host import Host
-from hostler.domain.model.machine import Asked, Fate, Machine
-from hostler.domain.model.resource import Part
+from hostler.domain.model.machine import Asked, CallState, Machine
+from hostler.domain.model.resource import Resource
 from hostler.lab.model_check.macs.calls import HOSTS, next_of
 from hostler.lab.model_check.macs.cycles import Actor
 from hostler.lab.model_check.macs.explore import PERSON, QUICK, explore
@@ -65,8 +65,10 @@ def test_both_claimants_reach_for_the_same_host_first() -> None:
         actor = Actor(RACE.home(place))
         side = actor.first()
         for _ in range(2):
-            side, _ = actor.turn(actor.look(side, world.one.shown(world.first().boxes, side)))
-        assert [host for host, _ in side.ties] == [HOSTS[0]]
+            side, _ = actor.reconcile(
+                actor.observe(side, world.one.observed_at(world.first().boxes, side))
+            )
+        assert [host for host, _ in side.bindings] == [HOSTS[0]]
 
 
 def test_two_worlds_whose_installations_changed_their_places_are_explored_once() -> None:
@@ -78,19 +80,21 @@ def test_two_worlds_whose_installations_changed_their_places_are_explored_once()
 
 def single_rename(monkeypatch: pytest.MonkeyPatch) -> None:
     """Claim with the claim's own name, as if nobody else could."""
-    claim, mark = machine_calls._claim, machine_calls._mark
+    claim, owner_tag = machine_calls._claim, machine_calls._owner_tag
 
     def claimed(machine: Machine) -> Call:
         stage, call = str(Stage.CLAIMED), claim(machine)
         args = tuple(arg for arg in call.args if arg[0] != "stage")
-        kind = machine_calls.mark_kind(Stage.CLAIMED)
+        kind = machine_calls.tag_kind(Stage.CLAIMED)
         return replace(call, kind=kind, aim=stage, args=(*args, ("stage", stage)))
 
-    def at_once(machine: Machine, part: Part, stage: Stage, *rest: Effect) -> Call:
-        return mark(machine, part, Stage.CLAIMED if stage is Stage.PENDING else stage, *rest)
+    def at_once(machine: Machine, resource: Resource, stage: Stage, *rest: Effect) -> Call:
+        return owner_tag(
+            machine, resource, Stage.CLAIMED if stage is Stage.PENDING else stage, *rest
+        )
 
     monkeypatch.setattr(machine_calls, "_claim", claimed)
-    monkeypatch.setattr(machine_calls, "_mark", at_once)
+    monkeypatch.setattr(machine_calls, "_owner_tag", at_once)
 
 
 def no_settle(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,8 +110,8 @@ def claimed_dirty(monkeypatch: pytest.MonkeyPatch) -> None:
 def pool_before_wipe(monkeypatch: pytest.MonkeyPatch) -> None:
     """Give a host its name of the pool as soon as it is nobody's, and wipe it later or never."""
 
-    def freed(host: Host, part: Part, *_: object) -> tuple[Call, ...]:
-        return (host_calls._free(host, part),)
+    def freed(host: Host, resource: Resource, *_: object) -> tuple[Call, ...]:
+        return (host_calls._free(host, resource),)
 
     def asked(_: machine_calls.Way) -> Asked:
         return _WIPED
@@ -128,7 +132,7 @@ _WIPED = Asked(
     at=BEGIN,
     epoch=Epoch(1),
     shows=Shows.WIPE,
-    fate=Fate.DONE,
+    call_state=CallState.DONE,
 )
 
 Break = Callable[[pytest.MonkeyPatch], None]
@@ -175,7 +179,7 @@ def ends_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     absent = machine_calls.Way.absent
 
     def at_once(way: machine_calls.Way) -> tuple[Call, ...]:
-        return absent(replace(way, settle=timedelta(0)))
+        return absent(replace(way, consistency_delay=timedelta(0)))
 
     monkeypatch.setattr(machine_calls.Way, "absent", at_once)
 

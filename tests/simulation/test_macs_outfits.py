@@ -6,8 +6,8 @@ import pytest
 
 from hostler.domain.ids import AccountName, HostId, InstallationId, MachineId, Zone
 from hostler.domain.model.host import Host
-from hostler.domain.policy.host_keys import Pin
-from hostler.lab.checks.shadow_store import Book
+from hostler.domain.policy.host_keys import HostKey
+from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.lab.macs.bootstrap import Outfits
 from hostler.lab.macs.demands import COMMANDS, Wants
 from hostler.lab.macs.ground_truth import Asked, Change, Fact, Truth
@@ -19,7 +19,7 @@ from hostler.testing.invariants import Found
 
 OURS, HOST, M = InstallationId("i1"), HostId("h1"), MachineId("m-aaaaaaaaaa")
 START = datetime(2026, 1, 1, tzinfo=UTC)
-FACT = Fact(name="pool-1", named=0.0, turn=0, status=MacStatus.READY, moved=0.0, used=0)
+FACT = Fact(name="pool-1", named=0.0, cycle=0, status=MacStatus.READY, moved=0.0, used=0)
 
 
 @dataclass
@@ -32,7 +32,7 @@ class Scene:
         self.world = World(lambda: self.now, Random(1))
         wants = Wants(commands=COMMANDS)
         self.outfits = Outfits(Truth(self.world, 60.0), wants, Logins(self.world, {}, 1))
-        self.book = Book(own=OURS, fleets={})
+        self.shadow = ShadowStore(own=OURS, fleets={})
 
     def at(self, minute: float) -> None:
         self.now = minute * 60.0
@@ -46,13 +46,13 @@ class Scene:
         order = Order(machine=M, fingerprint=expected)
         asked = (minute if begun is None else begun) * 60.0
         login = Login(host=HOST, order=order, shown=key, entered=True, begun=asked)
-        return self.outfits.tried(self.book, login)
+        return self.outfits.tried(self.shadow, login)
 
     def saves(self, minute: float, key: str, shown: float) -> Found:
         self.at(minute)
-        pin = Pin(key=key, at=START + timedelta(minutes=shown))
-        host = Host(id=HOST, account=AccountName("main"), zone=Zone("fr-par-1"), pin=pin)
-        return self.outfits.believed(self.book, host)
+        host_key = HostKey(key=key, at=START + timedelta(minutes=shown))
+        host = Host(id=HOST, account=AccountName("main"), zone=Zone("fr-par-1"), host_key=host_key)
+        return self.outfits.believed(self.shadow, host)
 
     def wipes(self, minute: float, own: str = OURS) -> None:
         self.at(minute)

@@ -10,9 +10,9 @@ import pytest
 
 from hostler.frontends.fleeting.contract import Instance, State
 from hostler.lab.checks.trace import Trace
-from hostler.lab.gitlab_runner.checker import STUCK, Watch
+from hostler.lab.gitlab_runner.checker import STUCK, Checker
 from hostler.lab.gitlab_runner.faults import OURS, draw_runner
-from hostler.lab.gitlab_runner.run import RunnerSeason
+from hostler.lab.gitlab_runner.run import RunnerRun
 from hostler.lab.gitlab_runner.simulate import ALL
 from hostler.lab.mutants.runner import BUGS
 from hostler.lab.scenario.faults import Size
@@ -67,7 +67,7 @@ def test_what_plugins_do_wrong_is_caught(name: str) -> None:
 
 @pytest.mark.parametrize("name", BUGS)
 def test_the_weather_of_a_defect_alone_breaks_nothing(name: str) -> None:
-    result = RunnerSeason(BUGS[name].climate(draw_runner(1, SIZE))).play()
+    result = RunnerRun(BUGS[name].scenario(draw_runner(1, SIZE))).play()
     assert result.violation is None, "\n".join(result.story)
 
 
@@ -98,22 +98,22 @@ def test_no_order_of_hashes_reaches_what_a_runner_is_told() -> None:
 
 
 def test_a_season_of_a_runner_serves_jobs() -> None:
-    season = RunnerSeason(draw_runner(7, SIZE))
+    season = RunnerRun(draw_runner(7, SIZE))
     result = season.play()
     assert result.calm
     assert result.violation is None
-    assert season.runner.served.done >= len(season.climate.jobs) // 2
+    assert season.runner.served.done >= len(season.scenario.jobs) // 2
     assert season.runner.served.broken == 0
 
 
 def test_every_fault_of_the_runner_is_drawn_within_a_hundred_seeds() -> None:
     climates = [draw_runner(seed, SIZE) for seed in range(1, 101)]
-    drawn = {stroke.fault for climate in climates for stroke in climate.strokes}
-    drawn |= {fault for climate in climates for fault in climate.base.world.rates}
+    drawn = {disruption.fault for scenario in climates for disruption in scenario.disruptions}
+    drawn |= {fault for scenario in climates for fault in scenario.base.world.rates}
     assert drawn == set(ALL)
     assert set(OURS) < drawn
-    assert any(State.STOPPED in climate.states for climate in climates)
-    assert any(State.STOPPED not in climate.states for climate in climates)
+    assert any(State.STOPPED in scenario.states for scenario in climates)
+    assert any(State.STOPPED not in scenario.states for scenario in climates)
 
 
 @pytest.mark.parametrize(
@@ -121,14 +121,14 @@ def test_every_fault_of_the_runner_is_drawn_within_a_hundred_seeds() -> None:
 )
 def test_r8_fires_when_more_are_told_than_may_be(state: State, most: int) -> None:
     def broken(many: int) -> bool:
-        watch = Watch(World(lambda: 0.0, Random(1)), Trace(lambda: 0.0), most=2)
-        watch.accepted = many
+        checker = Checker(World(lambda: 0.0, Random(1)), Trace(lambda: 0.0), most=2)
+        checker.accepted = many
         names = [f"m-{number}" for number in range(many)]
         for name in names:
-            watch.updated([Instance(id=name, state=State.CREATING)])
-            watch.told[name].ran = True
-        watch.updated([Instance(id=name, state=state) for name in names])
-        return watch.first is not None and watch.first.invariant == "R8"
+            checker.updated([Instance(id=name, state=State.CREATING)])
+            checker.told[name].ran = True
+        checker.updated([Instance(id=name, state=state) for name in names])
+        return checker.first is not None and checker.first.invariant == "R8"
 
     assert not broken(most)
     assert broken(most + 1)
@@ -143,8 +143,10 @@ def test_simulate_reports_seeds_of_a_runner(capsys: pytest.CaptureFixture[str]) 
 
 def test_simulate_tells_how_to_see_a_failure_again(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(provider=FLEETING, seeds=1, seed=3, jobs=1, bug="running-at-once") == 1
-    again = "again: hostler simulate --seeds 1 --seed 3 --provider fleeting --bug running-at-once"
-    assert again in capsys.readouterr().out
+    retry_at = (
+        "again: hostler simulate --seeds 1 --seed 3 --provider fleeting --bug running-at-once"
+    )
+    assert retry_at in capsys.readouterr().out
 
 
 def test_simulate_knows_the_defects_of_each_provider(capsys: pytest.CaptureFixture[str]) -> None:

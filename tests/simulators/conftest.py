@@ -11,9 +11,9 @@ from urllib.parse import parse_qsl
 
 import pytest
 
-from hostler.ports.http import Request, Response
+from hostler.ports.http import HttpRequest, Response
 from hostler.simulators.scaleway.api.replies import Reply
-from hostler.simulators.scaleway.faults.rates import CALM, Weather
+from hostler.simulators.scaleway.faults.rates import CALM, FaultRates
 from hostler.simulators.scaleway.http import Settings, SimulatorServer, run_simulator
 from hostler.simulators.scaleway.state.options import Options
 from hostler.simulators.scaleway.world import World
@@ -28,14 +28,14 @@ class Bench:
     """A world with a clock that stands still until it is moved, and short ways to ask it."""
 
     options: Options = Options()
-    weather: Weather = CALM
+    fault_rates: FaultRates = CALM
     seed: int = 1
     now: float = 0.0
     secret: str = SECRET
     world: World = field(init=False)
 
     def __post_init__(self) -> None:
-        self.world = World(lambda: self.now, Random(self.seed), self.options, self.weather)
+        self.world = World(lambda: self.now, Random(self.seed), self.options, self.fault_rates)
 
     def reply(self, method: str, path: str, body: object = None, query: str = "") -> Reply:
         """Ask and return the whole reply."""
@@ -43,7 +43,7 @@ class Bench:
         raw = body if isinstance(body, bytes) else json.dumps(body).encode() if body else b""
         headers = (("X-Auth-Token", self.secret),) if self.secret else ()
         return self.world.handle(
-            Request(method=method, path=path, query=pairs, headers=headers, body=raw)
+            HttpRequest(method=method, path=path, query=pairs, headers=headers, body=raw)
         )
 
     def ask(self, method: str, path: str, body: object = None, query: str = "") -> Response:

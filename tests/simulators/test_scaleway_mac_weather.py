@@ -15,7 +15,7 @@ from hostler.simulators.scaleway.faults.catalogue import (
     STORM_RATES,
     Where,
 )
-from hostler.simulators.scaleway.faults.rates import LIVELY, PRESETS, STORM, Rule, Weather
+from hostler.simulators.scaleway.faults.rates import LIVELY, PRESETS, STORM, FaultRates, Rule
 from hostler.simulators.scaleway.macs.bodies import mac_body, mac_wire
 from hostler.simulators.scaleway.state.mac_records import MOVING
 
@@ -526,7 +526,7 @@ def test_what_strikes_any_order_strikes_that_of_a_mac(bench: Bench) -> None:
 
 def test_good_weather_ends_a_spell_and_its_old_end_disturbs_nothing(bench: Bench, mac: str) -> None:
     assert bench.world.act("mac_busy", mac, spell=20.0)
-    bench.world.clear_weather()
+    bench.world.clear_fault_rates()
     assert shown(bench, mac)["status"] == "ready"
     bench.json("POST", f"{SERVERS}/{mac}/reboot", {})
     bench.now += 25.0
@@ -540,7 +540,7 @@ def test_good_weather_ends_what_ails_a_mac(bench: Bench, mac: str) -> None:
     assert reached(bench, mac) == "silent"
     assert bench.world.act("mac_ssh_refused", mac, 9e9)
     usual = bench.world.console.mac(mac).disk.seed
-    bench.world.clear_weather()
+    bench.world.clear_fault_rates()
     bench.now += 61.0
     assert (reached(bench, mac), shown(bench, mac)["status"]) == ("up", "ready")
     assert "sealed" not in shown(bench, mac)["vnc_url"]
@@ -565,13 +565,13 @@ def rates_of_all() -> dict[str, float]:
 
 def test_after_a_storm_of_macs_all_of_them_come_to_rest() -> None:
     rates = rates_of_all()
-    bench = Bench(weather=Weather(rates), seed=5)
+    bench = Bench(fault_rates=FaultRates(rates), seed=5)
     for turn in range(1200):
         bench.now += 60.0
         busy(bench, turn)
     assert set(bench.world.faults) == set(rates)
     assert {fault.name for fault in CALLS} < set(bench.world.faults)
-    bench.world.clear_weather()
+    bench.world.clear_fault_rates()
     before = dict(bench.world.faults)
     bench.now += 7200.0
     statuses = {mac["status"] for mac in bench.json("GET", SERVERS)["servers"]}
@@ -595,7 +595,7 @@ def busy(bench: Bench, turn: int) -> None:
 
 
 def test_what_is_sent_of_a_mac_is_always_what_it_is_now() -> None:
-    bench = Bench(weather=Weather(rates_of_all()), seed=6)
+    bench = Bench(fault_rates=FaultRates(rates_of_all()), seed=6)
     for turn in range(400):
         bench.now += 60.0
         busy(bench, turn)

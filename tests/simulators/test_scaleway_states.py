@@ -322,7 +322,7 @@ def test_quotas_and_stock_refuse(bench: Bench) -> None:
 
 def test_what_is_kept_encoded_is_always_what_is_true() -> None:
     """A body is encoded once and kept: after a storm every one must equal a fresh one."""
-    bench = Bench(weather=STORM, seed=5)
+    bench = Bench(fault_rates=STORM, seed=5)
     rng = Random(5)
     ids: list[str] = []
     for _ in range(1500):

@@ -12,9 +12,9 @@ from hostler.simulators.scaleway.faults.rates import (
     FAULTS,
     PRESETS,
     STORM,
-    BadWeather,
+    BadFaultRates,
+    FaultRates,
     Rule,
-    Weather,
     load,
     parse,
 )
@@ -232,7 +232,7 @@ def stuck_stopping(bench: Bench) -> None:
     bench.act(server, "terminate")
     bench.now += 499.0
     assert bench.shown(server)["state_detail"] == "terminating"
-    bench.world.clear_weather()
+    bench.world.clear_fault_rates()
     assert bench.ask("GET", f"{SERVERS}/{server}").status == 404
 
 
@@ -377,7 +377,7 @@ def test_a_fault_does_what_it_says_and_is_counted(bench: Bench, name: str) -> No
 
 def test_a_storm_reaches_every_fault() -> None:
     often = {fault.name: 10.0 for fault in FAULTS if fault.where in AMBIENT}
-    bench = Bench(weather=Weather({**STORM.rates, **often}), seed=3)
+    bench = Bench(fault_rates=FaultRates({**STORM.rates, **often}), seed=3)
     drive(bench, 3000)
     assert set(bench.world.faults) == {fault.name for fault in FAULTS}
 
@@ -406,9 +406,9 @@ def drive(bench: Bench, turns: int) -> None:
 
 
 def test_after_the_storm_no_fault_happens_and_no_spell_goes_on() -> None:
-    bench = Bench(weather=STORM, seed=4)
+    bench = Bench(fault_rates=STORM, seed=4)
     drive(bench, 1500)
-    bench.world.clear_weather()
+    bench.world.clear_fault_rates()
     before = dict(bench.world.faults)
     drive(bench, 300)
     assert bench.world.faults == before
@@ -432,18 +432,20 @@ def test_a_rule_strikes_the_call_it_names_and_no_other(bench: Bench) -> None:
 def test_weather_is_read_from_toml_and_all_its_mistakes_are_told(tmp_path: Path) -> None:
     file = tmp_path / "weather.toml"
     file.write_text("[rates]\nslow = 0.5\nguest_poweroff = 12\n[spells]\nslow = [1, 2]\n")
-    assert load(str(file)) == Weather({"slow": 0.5, "guest_poweroff": 12.0}, {"slow": (1.0, 2.0)})
-    with pytest.raises(BadWeather) as told:
+    assert load(str(file)) == FaultRates(
+        {"slow": 0.5, "guest_poweroff": 12.0}, {"slow": (1.0, 2.0)}
+    )
+    with pytest.raises(BadFaultRates) as told:
         parse('[rates]\nfog = 1\nslow = 1.5\nhung = "x"\n[spells]\nslow = 3\n[other]\n')
     for word in ("rates.fog", "rates.slow", "rates.hung", "spells.slow", "other"):
         assert word in str(told.value)
-    with pytest.raises(BadWeather, match="neither one of calm, lively, storm"):
+    with pytest.raises(BadFaultRates, match="neither one of calm, lively, storm"):
         load("no-such-file.toml")
     assert load("storm") is PRESETS["storm"]
 
 
 def test_a_rule_with_a_misspelt_fault_is_refused() -> None:
-    with pytest.raises(BadWeather, match="no such fault"):
+    with pytest.raises(BadFaultRates, match="no such fault"):
         Rule(fault="fog")
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import requests
 
-from hostler.ports.http import NoAnswer, NotSent, Request, Transport
+from hostler.ports.http import HttpRequest, NoAnswer, NotSent, Transport
 from hostler.simulators.scaleway.faults.rates import Rule
 from hostler.simulators.scaleway.http import SimulatorServer
 from hostler.simulators.scaleway.in_process import WorldTransport
@@ -23,7 +23,7 @@ from hostler.simulators.scaleway.world import World
 from .conftest import SECRET, ZONE, Start
 
 HEADERS = (("X-Auth-Token", SECRET),)
-LIST = Request(method="GET", path=f"{ZONE}/servers", headers=HEADERS)
+LIST = HttpRequest(method="GET", path=f"{ZONE}/servers", headers=HEADERS)
 SECONDS = timedelta(seconds=20)
 
 
@@ -148,7 +148,7 @@ def story(hash_seed: str, seed: int) -> str:
     """Return a digest of everything that a world did in a storm, from a process of its own."""
     code = (
         "import hashlib, json, random\n"
-        "from hostler.ports.http import Request\n"
+        "from hostler.ports.http import HttpRequest\n"
         "from hostler.simulators.scaleway.faults.rates import STORM\n"
         "from hostler.simulators.scaleway.world import World, DEFAULTS\n"
         "now = [0.0]\n"
@@ -157,7 +157,8 @@ def story(hash_seed: str, seed: int) -> str:
         "def ask(method, path, body=None):\n"
         "    raw = json.dumps(body).encode() if body is not None else b''\n"
         f"    headers = (('X-Auth-Token', {SECRET!r}),)\n"
-        "    reply = world.handle(Request(method=method, path=path, headers=headers, body=raw))\n"
+        "    asked = HttpRequest(method=method, path=path, headers=headers, body=raw)\n"
+        "    reply = world.handle(asked)\n"
         "    out.update(repr(reply).encode())\n"
         f"zone = {ZONE!r}\n"
         "for turn in range(400):\n"

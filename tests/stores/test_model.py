@@ -16,7 +16,7 @@ from hostler.domain.ids import (
     HostId,
     InstallationId,
     MachineId,
-    PartId,
+    ResourceId,
     machine_id,
 )
 from hostler.domain.model.machine import Machine
@@ -33,9 +33,9 @@ from hostler.testing.conformance.store.records import (
     host,
     knowing,
     machine,
+    orphan,
+    request,
     row,
-    suspect,
-    wish,
 )
 
 NUMBERS = range(8)
@@ -55,7 +55,7 @@ class Ask:
     fleet: FleetName
     number: int
     other: int
-    part: str | None
+    resource: str | None
     gone: bool
     phase: Phase
     at: datetime
@@ -69,7 +69,7 @@ class Ask:
         return Fence(lease=self.lease, epoch=self.epoch)
 
     def knowing(self, record: Machine) -> Machine:
-        return record if self.part is None else knowing(record, self.part, gone=self.gone)
+        return record if self.resource is None else knowing(record, self.resource, gone=self.gone)
 
 
 ASKS = st.builds(
@@ -78,7 +78,7 @@ ASKS = st.builds(
         [
             *["save_machine"] * 10,
             *["add_fleet", "save_fleet", "save_fleet"],
-            *["adopt", "save_host", "bind", "unbind", "save_suspects", "wish", "take_wishes"],
+            *["adopt", "save_host", "bind", "unbind", "save_orphans", "request", "take_requests"],
             *["take_lease", "renew_lease", "drop_lease"],
             *["forget"] * 3,
         ]
@@ -86,8 +86,8 @@ ASKS = st.builds(
     fleet=st.sampled_from(FLEETS),
     number=st.sampled_from(NUMBERS),
     other=st.sampled_from(NUMBERS),
-    part=st.none() | st.sampled_from(PARTS),
-    phase=st.sampled_from([Phase.READY, Phase.STOPPING, Phase.GONE]),
+    resource=st.none() | st.sampled_from(PARTS),
+    phase=st.sampled_from([Phase.READY, Phase.STOPPING, Phase.DELETED]),
     at=st.sampled_from(TIMES),
     lease=st.sampled_from(["fleet/web", "account/main"]),
     holder=st.sampled_from(["a", "b"]),
@@ -137,17 +137,17 @@ async def unbind(store: Store, ask: Ask) -> object:
     return await store.unbind(HOSTS[ask.number % 2], MACHINES[ask.other % 3], ask.fence)
 
 
-async def save_suspects(store: Store, ask: Ask) -> object:
-    seen = (suspect(f"p-{ask.number}", ask.other), suspect("p-1"))
-    return await store.save_suspects(seen, (PartId(f"p-{ask.other}"),), ask.fence)
+async def save_orphans(store: Store, ask: Ask) -> object:
+    seen = (orphan(f"p-{ask.number}", ask.other), orphan("p-1"))
+    return await store.save_orphans(seen, (ResourceId(f"p-{ask.other}"),), ask.fence)
 
 
 async def wish_for(store: Store, ask: Ask) -> object:
-    return await store.wish(replace(wish(ask.number), fleet=ask.fleet))
+    return await store.request(replace(request(ask.number), fleet=ask.fleet))
 
 
-async def take_wishes(store: Store, ask: Ask) -> object:
-    return await store.take_wishes((ask.number, ask.other), ask.fence)
+async def take_requests(store: Store, ask: Ask) -> object:
+    return await store.take_requests((ask.number, ask.other), ask.fence)
 
 
 async def take_lease(store: Store, ask: Ask) -> object:
@@ -194,9 +194,9 @@ ACTS: dict[str, Callable[[Store, Ask], Awaitable[object]]] = {
     "save_host": save_host,
     "bind": bind,
     "unbind": unbind,
-    "save_suspects": save_suspects,
-    "wish": wish_for,
-    "take_wishes": take_wishes,
+    "save_orphans": save_orphans,
+    "request": wish_for,
+    "take_requests": take_requests,
     "take_lease": take_lease,
     "renew_lease": renew_lease,
     "drop_lease": drop_lease,
@@ -218,8 +218,8 @@ async def everything(store: Store) -> list[object]:
         await store.fleets(),
         await store.history(MACHINES),
         await store.hosts(),
-        await store.suspects(),
-        await store.wishes(),
+        await store.orphans(),
+        await store.requests(),
         await store.leases(),
         await store.forgotten(),
     ]

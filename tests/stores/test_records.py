@@ -12,9 +12,17 @@ from hostler.domain.model.commands import Event
 from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.host import Host
 from hostler.domain.model.machine import Machine
-from hostler.domain.model.snapshot import Suspect, Wish
-from hostler.stores.sqlite.documents import EVENT, FLEET, HOST, MACHINE, SUSPECT, WISH, microseconds
-from hostler.testing.conformance.store.records import machine, suspect
+from hostler.domain.model.snapshot import Orphan, Request
+from hostler.stores.sqlite.documents import (
+    EVENT,
+    FLEET,
+    HOST,
+    MACHINE,
+    ORPHAN,
+    REQUEST,
+    microseconds,
+)
+from hostler.testing.conformance.store.records import machine, orphan
 
 TIMES = st.datetimes(timezones=st.just(UTC))
 SPANS = st.timedeltas(timedelta(0), timedelta(days=5000))
@@ -44,14 +52,14 @@ def test_a_host_comes_back(record: Host):
     assert HOST.read(HOST.write(record)) == record
 
 
-@given(st.from_type(Suspect))
-def test_a_suspect_comes_back(record: Suspect):
-    assert SUSPECT.read(SUSPECT.write(record)) == record
+@given(st.from_type(Orphan))
+def test_a_suspect_comes_back(record: Orphan):
+    assert ORPHAN.read(ORPHAN.write(record)) == record
 
 
-@given(st.from_type(Wish))
-def test_a_wish_comes_back(record: Wish):
-    assert WISH.read(WISH.write(record)) == record
+@given(st.from_type(Request))
+def test_a_wish_comes_back(record: Request):
+    assert REQUEST.read(REQUEST.write(record)) == record
 
 
 @given(st.from_type(Event))
@@ -73,8 +81,8 @@ def test_a_time_of_another_zone_is_the_same_number():
 
 @pytest.mark.parametrize("price", [float("nan"), float("inf"), -float("inf")])
 def test_a_price_that_is_no_number_is_refused(price: float):
-    with pytest.raises(StoreError, match="Suspect cannot be stored"):
-        SUSPECT.write(replace(suspect("p-1"), price=price))
+    with pytest.raises(StoreError, match="Orphan cannot be stored"):
+        ORPHAN.write(replace(orphan("p-1"), price=price))
 
 
 def test_half_a_character_is_refused():

@@ -13,7 +13,7 @@ from hostler.domain.errors import StoreDamaged, StoreError, StoreTooNew
 from hostler.stores.sqlite.opening import open_beside, open_engine, open_shared
 from hostler.stores.sqlite.store import SqliteStore
 from hostler.stores.sqlite.worker import Inline
-from hostler.testing.conformance.store.records import WEB, filled, machine, wish
+from hostler.testing.conformance.store.records import WEB, filled, machine, request
 
 FULL = 2  # as SQLite counts it: each commit is on the disk before it is answered
 Opener = Callable[[Path], SqliteStore]
@@ -129,8 +129,8 @@ async def test_a_backup_without_a_log_can_be_opened_and_written(opener: Opener, 
     sql(path, f"VACUUM INTO '{backup}'")
     store = opener(backup)
     for size in range(3):
-        await store.wish(wish(size))
-    assert len(await store.wishes()) == 3
+        await store.request(request(size))
+    assert len(await store.requests()) == 3
     await store.close()
 
 

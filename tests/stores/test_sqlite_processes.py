@@ -13,7 +13,7 @@ from hostler.domain.errors import StoreHeld
 from hostler.domain.ids import MachineId
 from hostler.stores.sqlite.opening import open_beside, open_engine
 from hostler.stores.sqlite.worker import Inline
-from hostler.testing.conformance.store.records import WEB, wish
+from hostler.testing.conformance.store.records import WEB, request
 
 WRITER = Path(__file__).with_name("writer.py")
 
@@ -62,9 +62,9 @@ async def test_an_engine_in_the_same_process_holds_the_file_too(tmp_path: Path):
     with pytest.raises(StoreHeld):
         open_engine(tmp_path / "hostler.db", "i-2", runner=Inline)
     await store.close()
-    again = open_engine(tmp_path / "hostler.db", "i-2", runner=Inline)
-    assert (await again.identity()).own == "i-1"
-    await again.close()
+    retry_at = open_engine(tmp_path / "hostler.db", "i-2", runner=Inline)
+    assert (await retry_at.identity()).own == "i-1"
+    await retry_at.close()
 
 
 async def test_other_commands_write_wishes_beside_a_busy_engine(tmp_path: Path):
@@ -74,8 +74,8 @@ async def test_other_commands_write_wishes_beside_a_busy_engine(tmp_path: Path):
         store = open_beside(path)
         assert not store.exclusive
         before = await store.revision()
-        kept = await store.wish(wish())
-        assert await store.wishes() == (kept,)
+        kept = await store.request(request())
+        assert await store.requests() == (kept,)
         assert len(await store.machines(WEB)) == 8
         first(process, 50)
         assert await store.revision() > before + 1

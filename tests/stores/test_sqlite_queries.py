@@ -41,7 +41,7 @@ def test_query_is_understood(name: str, db: sqlite3.Connection):
 
 @pytest.mark.parametrize("name", sorted(SQL))
 def test_query_is_used(name: str):
-    stems = (name, *(name.removesuffix(end) for end in ("living", "gone")))
+    stems = (name, *(name.removesuffix(end) for end in ("living", "deleted")))
     assert any(f'"{stem}"' in SOURCE or f'"{stem}{{' in SOURCE for stem in stems)
 
 
@@ -64,7 +64,7 @@ def test_query_is_used(name: str):
         "forget_events",
         "forget_events_of",
         "forget_machine",
-        "ties",
+        "bindings",
     ],
 )
 def test_query_uses_an_index(name: str, db: sqlite3.Connection):
@@ -85,11 +85,11 @@ def test_names_and_statements_are_read_from_a_script():
 def test_an_older_file_goes_forward_and_keeps_its_records(
     db: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
 ):
-    scripts = {"second.sql": "ALTER TABLE wishes ADD COLUMN colour TEXT DEFAULT 'red';\n"}
+    scripts = {"second.sql": "ALTER TABLE requests ADD COLUMN colour TEXT DEFAULT 'red';\n"}
     monkeypatch.setattr(migrate, "text", scripts.__getitem__)
-    db.execute("INSERT INTO wishes (doc) VALUES ('{}')")
+    db.execute("INSERT INTO requests (doc) VALUES ('{}')")
     migrate.migrate(db, Path("hostler.db"), InstallationId("i-2"), ("schema.sql", "second.sql"))
-    assert db.execute("SELECT doc, colour FROM wishes").fetchall() == [("{}", "red")]
+    assert db.execute("SELECT doc, colour FROM requests").fetchall() == [("{}", "red")]
     assert db.execute("PRAGMA user_version").fetchone() == (2,)
     assert db.execute("SELECT id FROM installations").fetchall() == [("i-1",)]
     with pytest.raises(StoreTooNew):

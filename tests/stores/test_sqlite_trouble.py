@@ -20,9 +20,9 @@ from hostler.testing.conformance.store.records import (
     event,
     filled,
     machine,
+    request,
     stored,
     taken,
-    wish,
 )
 
 
@@ -66,7 +66,7 @@ async def test_a_full_disk_loses_nothing_and_heals(store: SqliteStore, path: Pat
     with pytest.raises(StoreBusy, match="no room is left to write") as raised:
         await grow(store, 1)
     assert str(path) in str(raised.value)
-    assert raised.value.again
+    assert raised.value.retry_at
     assert await store.machines(WEB) == before
     assert await store.events() == ()
     await pages(store, 100_000)
@@ -96,7 +96,7 @@ async def test_a_locked_file_is_busy_until_it_is_free(store: SqliteStore, path: 
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     results = await asyncio.gather(
-        *(store.wish(wish(size)) for size in range(5)), return_exceptions=True
+        *(store.request(request(size)) for size in range(5)), return_exceptions=True
     )
     assert {type(result) for result in results} == {StoreBusy}
     assert str(path) in str(results[0])
@@ -104,8 +104,8 @@ async def test_a_locked_file_is_busy_until_it_is_free(store: SqliteStore, path: 
     assert len(await store.machines(WEB)) == 10, "readers are not kept waiting"
     other.execute("ROLLBACK")
     other.close()
-    await store.wish(wish())
-    assert len(await store.wishes()) == 1
+    await store.request(request())
+    assert len(await store.requests()) == 1
 
 
 async def test_a_deleted_file_is_lost(store: SqliteStore, path: Path):
@@ -125,16 +125,16 @@ async def test_a_replaced_file_is_lost(store: SqliteStore, path: Path, tmp_path:
     await open_engine(other, "i-2", runner=Inline).close()
     other.replace(path)
     with pytest.raises(StoreLost):
-        await store.wish(wish())
+        await store.request(request())
     untouched = sqlite3.connect(path)
-    assert untouched.execute("SELECT count(*) FROM wishes").fetchone() == (0,)
+    assert untouched.execute("SELECT count(*) FROM requests").fetchone() == (0,)
     untouched.close()
 
 
 async def test_a_deleted_log_is_lost(store: SqliteStore, path: Path):
     delete(path.with_name(f"{path.name}-wal"))
     with pytest.raises(StoreLost):
-        await store.wish(wish())
+        await store.request(request())
 
 
 async def test_a_closed_store_says_so(store: SqliteStore):

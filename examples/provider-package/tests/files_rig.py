@@ -9,9 +9,9 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TypeVar
 
-from hostler.domain.ids import FleetName, InstallationId, MachineId, PartId
+from hostler.domain.ids import FleetName, InstallationId, MachineId, ResourceId
 from hostler.domain.model.machine import Offer
-from hostler.domain.model.resource import Mark
+from hostler.domain.model.resource import OwnerTag
 from hostler.ports.clock import Clock
 from hostler.ports.provider import Provider
 from hostler.testing.conformance.provider.clock import RigClock
@@ -91,9 +91,11 @@ class FilesRig:
 
     async def things(self) -> tuple[Thing, ...]:
         """Read the folder."""
-        marks = {f.parent.name: f.read_text() for f in self.folder.glob("servers/*/tags")}
-        marks |= {f.name: f.read_text() for f in self.folder.glob("addresses/*")}
-        return tuple(Thing(id=name, machine=_machine(text)) for name, text in sorted(marks.items()))
+        owner_tags = {f.parent.name: f.read_text() for f in self.folder.glob("servers/*/tags")}
+        owner_tags |= {f.name: f.read_text() for f in self.folder.glob("addresses/*")}
+        return tuple(
+            Thing(id=name, machine=_machine(text)) for name, text in sorted(owner_tags.items())
+        )
 
     async def wait(self, time: timedelta) -> None:
         """Let time pass; the cloud's time is the clock's."""
@@ -103,18 +105,18 @@ class FilesRig:
         """Arm the cloud."""
         self.cloud.fault = fault
 
-    async def say(self, part: PartId, word: str) -> None:
+    async def say(self, resource: ResourceId, word: str) -> None:
         """Write the word into the server's state."""
         await self.wait(timedelta(seconds=10))
         future = (self.clock.now() + timedelta(days=9)).isoformat()
         text = f"booting {future}" if word == "booting" else word
-        (self.folder / "servers" / part / "state").write_text(text)
+        (self.folder / "servers" / resource / "state").write_text(text)
 
-    async def remove(self, part: PartId) -> None:
+    async def remove(self, resource: ResourceId) -> None:
         """Remove the server's folder."""
-        shutil.rmtree(self.folder / "servers" / part)
+        shutil.rmtree(self.folder / "servers" / resource)
 
-    async def plant(self, mark: Mark) -> PartId:
+    async def plant(self, owner_tag: OwnerTag) -> ResourceId:
         """Make a server's folder by hand."""
         name = f"srv-planted-{len(list(self.folder.glob('servers/*'))):03}"
         folder = self.folder / "servers" / name
@@ -122,18 +124,18 @@ class FilesRig:
         (folder / "state").write_text("off")
         (folder / "address").write_text("")
         (folder / "tags").write_text(
-            f"hostler={mark.installation} fleet={mark.fleet} machine={mark.machine} "
-            f"attempt={mark.attempt}"
+            f"hostler={owner_tag.installation} fleet={owner_tag.fleet} machine={owner_tag.machine} "
+            f"attempt={owner_tag.attempt}"
         )
-        return PartId(name)
+        return ResourceId(name)
 
     async def fail_page(self, number: int) -> None:
         """Let this page of servers and all later ones fail."""
         self.cloud.failing = number
 
-    async def refuse(self, part: PartId | None) -> None:
+    async def refuse(self, resource: ResourceId | None) -> None:
         """Refuse to change this part."""
-        self.cloud.refused = part
+        self.cloud.refused = resource
 
     async def die(self) -> None:
         """Answer nothing more."""

@@ -4,15 +4,15 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 
 from hostler.domain.policy.demand import Demand
-from hostler.frontends.cli.commands.cost import Money, Outcome
+from hostler.frontends.cli.commands.cost import Cost, Outcome
 from hostler.frontends.cli.console.guard import guarded
 
 from .compose import Composed
 
 
-def money() -> Mapping[str, Callable[..., int]]:
+def cost() -> Mapping[str, Callable[..., int]]:
     """Return the command by name."""
-    return {"money": Money(Composed(), guarded, Backtests()).money}
+    return {"cost": Cost(Composed(), guarded, Backtests()).cost}
 
 
 class Backtests:

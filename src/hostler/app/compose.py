@@ -18,7 +18,7 @@ from hostler.domain.ids import InstallationId, machine_id
 from hostler.frontends.cli.context import Purpose, Turning
 from hostler.ports.clock import Clock
 from hostler.ports.kind import Opening
-from hostler.ports.metrics import Meters
+from hostler.ports.metrics import Metrics
 from hostler.ports.store import Store
 
 from .clock import SystemClock
@@ -146,20 +146,20 @@ class Composed:
         )
 
     @asynccontextmanager
-    async def meters(self, config: Config) -> AsyncGenerator[Meters]:
+    async def metrics(self, config: Config) -> AsyncGenerator[Metrics]:
         """Give Prometheus meters, served where the file says so; elsewhere nothing is counted."""
         if config.metrics is None:
-            from hostler.frontends.cli.console.null_metrics import SilentMeters
+            from hostler.frontends.cli.console.null_metrics import NullMetrics
 
-            yield SilentMeters()
+            yield NullMetrics()
             return
-        from hostler.frontends.metrics.metrics import PrometheusMeters
+        from hostler.frontends.metrics.metrics import PrometheusMetrics
         from hostler.frontends.metrics.serve import serving
 
-        meters = PrometheusMeters(self._clock)
+        metrics = PrometheusMetrics(self._clock)
         fleets = tuple(fleet.name for fleet in config.fleets)
-        async with serving(config.metrics, meters, fleets):
-            yield meters
+        async with serving(config.metrics, metrics, fleets):
+            yield metrics
 
     def engine(self, config: Config, ports: Ports, accounts: tuple[Account, ...]) -> Turning:
         """Return the engine, under a name of its own."""
@@ -172,7 +172,7 @@ class Composed:
         """Return a name for this engine alone: whose leases these are."""
         return f"{self.actor()}-{os.getpid()}-{secrets.token_hex(3)}"
 
-    def ports(self, store: Store, meters: Meters) -> Ports:
+    def ports(self, store: Store, metrics: Metrics) -> Ports:
         """Return what controllers share."""
         from hostler.access.preparer import SshPreparer
         from hostler.access.prober import SystemProber
@@ -182,7 +182,7 @@ class Composed:
             store=store,
             clock=self._clock,
             prober=SystemProber(),
-            meters=meters,
+            metrics=metrics,
             fresh=lambda: machine_id(secrets.randbits(50)),
             preparer=preparer,
             asker=preparer,

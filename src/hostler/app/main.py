@@ -20,7 +20,7 @@ def groups(verb: str = "") -> Groups:
         return {"Try": {verb: tried[verb]}}
     if verb == "fleeting":
         return {RUNNER: fleeting()}
-    if verb == "money":
+    if verb == "cost":
         return {COSTS: costs()}
     kept = commands(Composed(), verb)
     if any(verb in names for names in GROUPS.values()):
@@ -30,9 +30,9 @@ def groups(verb: str = "") -> Groups:
 
 def costs() -> Mapping[str, Callable[..., int]]:
     """Return the command about money."""
-    from .backtest import money
+    from .backtest import cost
 
-    return money()
+    return cost()
 
 
 def fleeting() -> Mapping[str, Callable[..., int]]:

@@ -58,7 +58,7 @@ def simulator(  # noqa: PLR0913 - options of one command
         float, Parameter(help="how many times faster than life", validator=Number(gt=0, lte=10_000))
     ] = 1.0,
     seed: Annotated[int, Parameter(help="of the weather and all delays")] = 1,
-    weather: Annotated[
+    fault_rates: Annotated[
         str, Parameter(help="calm, lively, storm, mac-lively, mac-storm, or a TOML file")
     ] = "calm",
     guest_port: Annotated[
@@ -114,7 +114,7 @@ def simulator(  # noqa: PLR0913 - options of one command
         port=port,
         speed=speed,
         seed=seed,
-        weather=weather,
+        fault_rates=fault_rates,
         guest_port=guest_port,
         rate=rate,
         macs=macs,

@@ -8,7 +8,7 @@ from typing import TypedDict, Unpack
 
 from hostler.frontends.cli.console.exits import Exit
 from hostler.frontends.cli.console.logs import log_to
-from hostler.simulators.scaleway.faults.rates import BadWeather
+from hostler.simulators.scaleway.faults.rates import BadFaultRates
 from hostler.simulators.scaleway.http import Settings, SimulatorServer, run_simulator
 from hostler.simulators.scaleway.state.options import MacOptions
 
@@ -23,7 +23,7 @@ class Options(TypedDict):
     port: int
     speed: float
     seed: int
-    weather: str
+    fault_rates: str
     guest_port: int | None
     rate: float
     macs: tuple[str, ...]
@@ -36,7 +36,7 @@ def main(**options: Unpack[Options]) -> int:
     log_to(sys.stderr, json=not sys.stderr.isatty(), level="info")
     try:
         return asyncio.run(_serve(Settings(**options, project=PROJECT)))
-    except BadWeather as error:
+    except BadFaultRates as error:
         sys.stderr.write(f"hostler: weather: {error}\n")
     except ValueError as error:
         sys.stderr.write(f"hostler: simulator: {error}\n")

@@ -81,18 +81,18 @@ class TimersTable(Struct, frozen=True, kw_only=True):
     drain: Annotated[
         timedelta, Meta(description="bound of *draining*: the wait for what runs on it")
     ] = _TIMERS.drain
-    keep_broken: Annotated[
+    keep_failed: Annotated[
         timedelta, Meta(description="how long a *broken* machine is kept for evidence")
-    ] = _TIMERS.keep_broken
+    ] = _TIMERS.keep_failed
     max_age: Annotated[
         Positive | None, Meta(description="greatest age of a ready machine; then it is replaced")
     ] = _TIMERS.max_age
     absence_gap: Annotated[
         timedelta, Meta(description="least time between the two looks that confirm an absence")
     ] = _TIMERS.absence_gap
-    look_limit: Annotated[
+    observation_limit: Annotated[
         Positive, Meta(description="how old a look may be that a destructive act rests on")
-    ] = _TIMERS.look_limit
+    ] = _TIMERS.observation_limit
     grace: Annotated[
         timedelta, Meta(description="least age of a suspect before it is reclaimed")
     ] = _TIMERS.grace
@@ -108,9 +108,9 @@ class TimersTable(Struct, frozen=True, kw_only=True):
     probe_every: Annotated[Positive, Meta(description="time between two readiness probes")] = (
         _TIMERS.probe_every
     )
-    longest_hold: Annotated[
+    longest_protection: Annotated[
         Positive, Meta(description="the longest hold that may be asked for")
-    ] = _TIMERS.longest_hold
+    ] = _TIMERS.longest_protection
     tries: Annotated[
         tuple[Positive, ...],
         Meta(min_length=1, description="waits between tries; the last one repeats"),
@@ -120,9 +120,9 @@ class TimersTable(Struct, frozen=True, kw_only=True):
 class CapsTable(Struct, frozen=True, kw_only=True):
     """Limits on what nobody asked for; they can be set, and cannot be switched off."""
 
-    per_sweep: Annotated[int, Meta(ge=1, le=1000, description="destroyed in one turn at most")] = (
-        _CAPS.per_sweep
-    )
+    per_reclaim: Annotated[
+        int, Meta(ge=1, le=1000, description="destroyed in one turn at most")
+    ] = _CAPS.per_reclaim
     per_hour: Annotated[int, Meta(ge=1, le=10_000, description="destroyed in an hour at most")] = (
         _CAPS.per_hour
     )

@@ -8,22 +8,22 @@ from datetime import datetime, timedelta
 import structlog
 
 from hostler.domain.errors import Conflict, Fenced, StoreError, StoreLost
-from hostler.domain.ids import TurnId
+from hostler.domain.ids import CycleId
 from hostler.domain.machines.rollout import is_prepared_by_ssh
-from hostler.domain.model.commands import KeepRow, Reclaim, Tend
+from hostler.domain.model.commands import Advance, Reclaim, SaveFleet
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal
-from hostler.domain.model.snapshot import Probed, Seen
-from hostler.domain.observation.certainty import parts_of
+from hostler.domain.model.snapshot import Probed, Snapshot
+from hostler.domain.observation.certainty import resources_of
 from hostler.ports.provider import Connection
 
-from .cycle import Turned, Turner
+from .cycle import Reconciled, Reconciler
 from .execute.bootstrap import Outfitter
 from .execute.host_calls import Keeper
 from .execute.machine_calls import Advancer
 from .execute.orders import Buyer
 from .execute.reclaim import Sweeper
-from .observe.observer import Looker
+from .observe.observer import Observer
 from .observe.snapshot import Occasion
 from .runtime.leases import Leases, Tenure
 from .runtime.rate_limit import Budget
@@ -52,16 +52,16 @@ class AccountLoop:
         self._account, self._ports = account, ports
         self._leases, self._settings, self._holder = leases, settings, holder
         self._steadiness = Steadiness(ports.clock, settings.jump)
-        self._turner = Turner(ports, self.state, self._steadiness, settings.quiet)
+        self._reconciler = Reconciler(ports, self.state, self._steadiness, settings.quiet)
         self._advancer = Advancer(ports, self.state, self.budget, leases)
         self._sweeper = Sweeper(ports, self.state, self.budget, leases)
         self._keeper = Keeper(ports, self.state, self.budget, leases, self._steadiness)
         self._buyer = Buyer(ports, self.state, self.budget, leases)
         self._outfitter = Outfitter(ports, self.state, leases)
-        self._looker = Looker(account, ports, self.state, self.budget, settings)
+        self._observer = Observer(account, ports, self.state, self.budget, settings)
         self._nudged = asyncio.Event()
         self._hurried = asyncio.Event()
-        self._turns = itertools.count(1)
+        self._cycles = itertools.count(1)
 
     @property
     def lease(self) -> str:
@@ -71,18 +71,18 @@ class AccountLoop:
     @property
     def main(self) -> str:
         """The kind of part that must be up."""
-        return self._account.provider.traits.main.kind
+        return self._account.provider.capabilities.main.kind
 
     @property
     def rests(self) -> bool:
         """Whether machines of this account can be kept in standby."""
-        return self._account.provider.traits.rests
+        return self._account.provider.capabilities.standby
 
     def connection(self, machine: Machine) -> Connection | None:
         """Return how to reach a machine, by the newest looks; None while that is not known."""
-        sightings = self.state.view.sightings
-        parts = tuple(sightings[i].part for i in machine.ids() if i in sightings)
-        return self._account.provider.connection(machine, parts)
+        sightings = self.state.inventory.sightings
+        resources = tuple(sightings[i].resource for i in machine.ids() if i in sightings)
+        return self._account.provider.connection(machine, resources)
 
     async def keep_leases(self) -> None:
         """Hold the account's lease, and then those of its fleets; until then, watch them."""
@@ -138,13 +138,13 @@ class AccountLoop:
             self.state.distrust()
         except Exception:
             log.exception("this is a bug in hostler; the loop goes on", where=where)
-            self._ports.meters.bug(where)
+            self._ports.metrics.bug(where)
             self.state.distrust()
 
     async def round(self, group: asyncio.TaskGroup) -> None:
         """Look at what is due, then take one turn for each fleet that we hold."""
         self._check_clock()
-        await self._looker.look()
+        await self._observer.observe()
         if self._check_clock():
             self.nudge()
             return
@@ -155,17 +155,19 @@ class AccountLoop:
             if tenure is None:
                 expecting = True
                 continue
-            occasion = Occasion(turn=self._turn_id(), fleet=fleet, tenure=tenure, identity=identity)
-            turned = await self._turner.turn(occasion)
-            self._start(turned, tenure, group)
-            expecting = expecting or turned.decision.expecting
-            if any(isinstance(c, KeepRow) and c.inserts for c in turned.decision.commands):
+            occasion = Occasion(
+                cycle=self._cycle_id(), fleet=fleet, tenure=tenure, identity=identity
+            )
+            reconciled = await self._reconciler.reconcile(occasion)
+            self._start(reconciled, tenure, group)
+            expecting = expecting or reconciled.decision.expecting
+            if any(isinstance(c, SaveFleet) and c.inserts for c in reconciled.decision.commands):
                 self.nudge()
-            due += [turned.decision.due] if turned.decision.due else []
+            due += [reconciled.decision.due] if reconciled.decision.due else []
         if (own := self._leases.tenure(self.lease)) is not None:
-            busy = await self._keeper.turn(self._turn_id(), own, group, self._guard)
+            busy = await self._keeper.reconcile(self._cycle_id(), own, group, self._guard)
             expecting = expecting or busy
-        self.state.looked_once = True
+        self.state.observed_once = True
         self._set_pace(expecting=expecting, due=min(due, default=None))
 
     def _check_clock(self) -> bool:
@@ -173,59 +175,61 @@ class AccountLoop:
         if not self._steadiness.check():
             return False
         log.warning("the clock jumped", account=self._account.name)
-        self.state.forget_looks()
+        self.state.forget_observations()
         return True
 
-    def _turn_id(self) -> TurnId:
-        return TurnId(f"{self._holder}-{next(self._turns)}")
+    def _cycle_id(self) -> CycleId:
+        return CycleId(f"{self._holder}-{next(self._cycles)}")
 
-    def _start(self, turned: Turned, tenure: Tenure, group: asyncio.TaskGroup) -> None:
+    def _start(self, reconciled: Reconciled, tenure: Tenure, group: asyncio.TaskGroup) -> None:
         """Give each machine that needs work a task of its own; the next turn skips it."""
-        for tend in turned.tends:
-            self.state.asked = tuple(dict.fromkeys((*self.state.asked, *tend.close)))
-            if tend.probe and tend.machine.id not in self.state.probing:
-                self.state.probing.add(tend.machine.id)
-                probe = self._probe(tend, turned.seen, tenure)
+        for advance in reconciled.advances:
+            self.state.asked = tuple(dict.fromkeys((*self.state.asked, *advance.close)))
+            if advance.probe and advance.machine.id not in self.state.probing:
+                self.state.probing.add(advance.machine.id)
+                probe = self._probe(advance, reconciled.snapshot, tenure)
                 group.create_task(self._guard("probe", probe))
-            if tend.ask and tend.machine.id not in self.state.asking:
-                self.state.asking.add(tend.machine.id)
-                group.create_task(self._guard("ask", self._ask(tend, turned.seen)))
-            if tend.goal is not None:
-                self.state.moving.add(tend.machine.id)
-                work = self._advance(tend, tend.goal, turned.seen, tenure)
+            if advance.ask and advance.machine.id not in self.state.asking:
+                self.state.asking.add(advance.machine.id)
+                group.create_task(self._guard("ask", self._ask(advance, reconciled.snapshot)))
+            if advance.goal is not None:
+                self.state.moving.add(advance.machine.id)
+                work = self._advance(advance, advance.goal, reconciled.snapshot, tenure)
                 group.create_task(self._guard("advance", work))
-        if turned.order is not None:
-            bought = self._buyer.order(turned.order, turned.seen, tenure)
+        if reconciled.order is not None:
+            bought = self._buyer.order(reconciled.order, reconciled.snapshot, tenure)
             group.create_task(self._guard("order", bought))
-        for command in turned.reclaims:
-            if command.ghost.id not in self.state.moving:
-                self.state.moving.add(command.ghost.id)
-                sweep = self._reclaim(command, turned.seen, tenure)
-                group.create_task(self._guard("sweep", sweep))
+        for command in reconciled.reclaims:
+            if command.placeholder.id not in self.state.moving:
+                self.state.moving.add(command.placeholder.id)
+                reclaim = self._reclaim(command, reconciled.snapshot, tenure)
+                group.create_task(self._guard("sweep", reclaim))
 
-    async def _advance(self, tend: Tend, goal: Goal, seen: Seen, tenure: Tenure) -> None:
-        machine = tend.machine
+    async def _advance(
+        self, advance: Advance, goal: Goal, snapshot: Snapshot, tenure: Tenure
+    ) -> None:
+        machine = advance.machine
         try:
-            parts = parts_of(machine, seen)
-            if await self._advancer.advance(machine, parts, goal, seen, tenure):
+            resources = resources_of(machine, snapshot)
+            if await self._advancer.advance(machine, resources, goal, snapshot, tenure):
                 self.hurry()
         finally:
             self.state.moving.discard(machine.id)
 
-    async def _reclaim(self, command: Reclaim, seen: Seen, tenure: Tenure) -> None:
+    async def _reclaim(self, command: Reclaim, snapshot: Snapshot, tenure: Tenure) -> None:
         try:
-            await self._sweeper.reclaim(command, seen, tenure)
+            await self._sweeper.reclaim(command, snapshot, tenure)
         finally:
-            self.state.moving.discard(command.ghost.id)
+            self.state.moving.discard(command.placeholder.id)
             self.hurry()
 
-    async def _probe(self, tend: Tend, seen: Seen, tenure: Tenure) -> None:
-        machine = tend.machine
+    async def _probe(self, advance: Advance, snapshot: Snapshot, tenure: Tenure) -> None:
+        machine = advance.machine
         probed = Probed(begun=self._ports.clock.now(), passed=False, text="it has no address yet")
         try:
-            connection = self._account.provider.connection(machine, parts_of(machine, seen))
+            connection = self._account.provider.connection(machine, resources_of(machine, snapshot))
             if connection is not None:
-                probed = await self._probed(machine, connection, seen, tenure)
+                probed = await self._probed(machine, connection, snapshot, tenure)
         finally:
             # Also what could not be probed was tried: without that its bound would never count.
             self.state.probed[machine.id] = probed
@@ -233,22 +237,22 @@ class AccountLoop:
         if probed.passed:
             self.nudge()
 
-    async def _ask(self, tend: Tend, seen: Seen) -> None:
+    async def _ask(self, advance: Advance, snapshot: Snapshot) -> None:
         """Ask a machine's host whether it is busy."""
         try:
-            await self._outfitter.ask(tend.machine, seen)
+            await self._outfitter.ask(advance.machine, snapshot)
         finally:
-            self.state.asking.discard(tend.machine.id)
+            self.state.asking.discard(advance.machine.id)
         self.nudge()
 
     async def _probed(
-        self, machine: Machine, connection: Connection, seen: Seen, tenure: Tenure
+        self, machine: Machine, connection: Connection, snapshot: Snapshot, tenure: Tenure
     ) -> Probed:
         """Probe once; a host that is to be logged in to is prepared on the way."""
-        if self._ports.preparer is not None and is_prepared_by_ssh(seen):
-            return await self._outfitter.prepare(machine, connection, seen, tenure)
+        if self._ports.preparer is not None and is_prepared_by_ssh(snapshot):
+            return await self._outfitter.prepare(machine, connection, snapshot, tenure)
         begun = self._ports.clock.now()
-        passed, text = await self._ports.prober.probe(machine.id, connection, seen.fleet.probe)
+        passed, text = await self._ports.prober.probe(machine.id, connection, snapshot.fleet.probe)
         return Probed(begun=begun, passed=passed, text=text)
 
     def _set_pace(self, *, expecting: bool, due: datetime | None) -> None:

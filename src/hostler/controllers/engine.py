@@ -39,7 +39,7 @@ class Engine:
             await self._keep_leases()
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._leases_loop())
-                group.create_task(self._wishes_loop())
+                group.create_task(self._requests_loop())
                 group.create_task(self._retention.run())
                 for loop in self.loops:
                     group.create_task(loop.run())
@@ -76,7 +76,7 @@ class Engine:
             except StoreError as error:
                 log.warning("leases not renewed", lease=loop.lease, error=str(error))
 
-    async def _wishes_loop(self) -> None:
+    async def _requests_loop(self) -> None:
         """Notice what doors wrote, and look at once."""
         last = -1
         while True:
@@ -84,7 +84,7 @@ class Engine:
                 revision = await self._ports.store.revision()
                 if revision != last:
                     last = revision
-                    await self._read_wishes()
+                    await self._read_requests()
             except StoreLost:
                 raise
             except StoreError as error:
@@ -100,14 +100,14 @@ class Engine:
             pass
         self._heard.clear()
 
-    async def _read_wishes(self) -> None:
-        wishes = await self._ports.store.wishes()
+    async def _read_requests(self) -> None:
+        requests = await self._ports.store.requests()
         for loop in self.loops:
             fleets = {fleet.name for fleet in loop.state.account.fleets}
             taken = loop.state.taken
-            mine = tuple(w for w in wishes if w.fleet in fleets and w.number not in taken)
-            loop.state.taken = taken & {wish.number for wish in wishes}
-            if mine != loop.state.wishes:
-                loop.state.wishes = mine
+            mine = tuple(w for w in requests if w.fleet in fleets and w.number not in taken)
+            loop.state.taken = taken & {request.number for request in requests}
+            if mine != loop.state.requests:
+                loop.state.requests = mine
                 if mine:
                     loop.nudge()

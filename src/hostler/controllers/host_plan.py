@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from hostler.domain.hosts.lifecycle import decide_hosts
-from hostler.domain.hosts.next_calls import HostWays, fold_host, host_allowed
+from hostler.domain.hosts.next_calls import HostPlanner, apply_to_host, host_allowed
 from hostler.domain.ids import HostId
 from hostler.domain.model.calls import Call, Done, Shows
 from hostler.domain.model.host import Host, ask_host
-from hostler.domain.model.machine import Fate
-from hostler.domain.model.resource import Condition, Part
-from hostler.domain.model.snapshot import HostsSeen, HostStep
+from hostler.domain.model.machine import CallState
+from hostler.domain.model.resource import Condition, Resource
+from hostler.domain.model.snapshot import HostsSnapshot, HostTransition
 from hostler.ports.hosts import KeepsHosts
 
 from .execute.host_calls import gather_hosts
@@ -34,10 +34,10 @@ class HostPlanned:
     waits: str = ""
 
 
-async def hosts_once(ports: Ports, account: Account, settings: Settings) -> HostsSeen | None:
+async def hosts_once(ports: Ports, account: Account, settings: Settings) -> HostsSnapshot | None:
     """Return what a turn of an account's hosts would see now; None where it has no hosts."""
     provider = account.provider
-    if not isinstance(provider, KeepsHosts) or not provider.traits.hosts:
+    if not isinstance(provider, KeepsHosts) or not provider.capabilities.hosts:
         return None
     state = await state_once(ports, account, account.fleets)
     for fleet in account.fleets:
@@ -48,77 +48,87 @@ async def hosts_once(ports: Ports, account: Account, settings: Settings) -> Host
 
 async def plan_hosts(ports: Ports, account: Account, settings: Settings) -> tuple[HostPlanned, ...]:
     """Look once, decide, and list the calls on hosts; nothing is recorded or sent."""
-    seen, provider = await hosts_once(ports, account, settings), account.provider
-    if seen is None or not isinstance(provider, KeepsHosts):
+    snapshot, provider = await hosts_once(ports, account, settings), account.provider
+    if snapshot is None or not isinstance(provider, KeepsHosts):
         return ()
-    return tuple(planned_hosts(seen, provider))
+    return tuple(planned_hosts(snapshot, provider))
 
 
-def planned_hosts(seen: HostsSeen, ways: HostWays) -> Iterator[HostPlanned]:
+def planned_hosts(snapshot: HostsSnapshot, planner: HostPlanner) -> Iterator[HostPlanned]:
     """Yield what would be done for each host that is on its way somewhere."""
-    for step in decide_hosts(seen):
-        if step.goal is not None and step.part is not None:
-            yield _planned(step, step.part, seen, ways)
-        elif step.loose is not None:
-            yield _told(step, f"its tie to {step.loose}, which is gone, to be loosened")
+    for transition in decide_hosts(snapshot):
+        if transition.goal is not None and transition.resource is not None:
+            yield _planned(transition, transition.resource, snapshot, planner)
+        elif transition.unbind is not None:
+            yield _told(
+                transition, f"its tie to {transition.unbind}, which is gone, to be loosened"
+            )
 
 
-def planned_host(host: HostId, seen: HostsSeen, ways: HostWays) -> HostPlanned | None:
+def planned_host(host: HostId, snapshot: HostsSnapshot, planner: HostPlanner) -> HostPlanned | None:
     """Return what would be done for one host; None where it is on its way nowhere."""
-    return next((one for one in planned_hosts(seen, ways) if one.host == host), None)
+    return next((one for one in planned_hosts(snapshot, planner) if one.host == host), None)
 
 
-def _told(step: HostStep, waits: str) -> HostPlanned:
-    host = step.host
+def _told(transition: HostTransition, waits: str) -> HostPlanned:
+    host = transition.host
     goal = str(host.goal or "")
     return HostPlanned(
         host=host.id, name=host.name, goal=goal, reason=host.reason, calls=(), waits=waits
     )
 
 
-def _planned(step: HostStep, part: Part, seen: HostsSeen, ways: HostWays) -> HostPlanned:
+def _planned(
+    transition: HostTransition, resource: Resource, snapshot: HostsSnapshot, planner: HostPlanner
+) -> HostPlanned:
     """Return the calls that a step would make if every answer were the expected one."""
-    host, calls = step.host, list[Call]()
-    shown = seen.view.shown(seen.view.sightings[part.id])
-    while step.goal is not None and len(calls) < _MOST_CALLS:
-        found = host_allowed(step.goal, host, part, shown, seen.now, ways)
+    host, calls = transition.host, list[Call]()
+    observed_at = snapshot.inventory.observed_at(snapshot.inventory.sightings[resource.id])
+    while transition.goal is not None and len(calls) < _MOST_CALLS:
+        found = host_allowed(transition.goal, host, resource, observed_at, snapshot.now, planner)
         if not found:
-            waits = SEE if calls else _waits(host, part, seen)
-            return replace(_told(step, waits), calls=tuple(calls))
+            waits = SEE if calls else _waits(host, resource, snapshot)
+            return replace(_told(transition, waits), calls=tuple(calls))
         calls.append(found[0])
-        host = fold_host(ask_host(host, found[0], seen.now, seen.epoch), found[0], Done(), seen.now)
-        part = _assumed(part, found[0])
-    return replace(_told(step, SEE), calls=tuple(calls))
+        host = apply_to_host(
+            ask_host(host, found[0], snapshot.now, snapshot.epoch), found[0], Done(), snapshot.now
+        )
+        resource = _assumed(resource, found[0])
+    return replace(_told(transition, SEE), calls=tuple(calls))
 
 
-def _assumed(part: Part, call: Call) -> Part:
+def _assumed(resource: Resource, call: Call) -> Resource:
     """Return the host as a plan assumes it after a call: a rename tells the stage asked for."""
-    if call.shows is not Shows.MARK:
-        return part
-    others = tuple(note for note in part.notes if note[0] != "stage")
-    return replace(part, name="<its new name>", notes=(("stage", call.aim), *others))
+    if call.shows is not Shows.OWNER_TAG:
+        return resource
+    others = tuple(note for note in resource.notes if note[0] != "stage")
+    return replace(resource, name="<its new name>", notes=(("stage", call.aim), *others))
 
 
-def _waits(host: Host, part: Part, seen: HostsSeen) -> str:
+def _waits(host: Host, resource: Resource, snapshot: HostsSnapshot) -> str:
     """Return what a host waits for of which nothing may be asked now."""
-    unsure = next((asked for asked in host.asked if asked.fate is Fate.OPEN), None)
-    if host.again is not None and host.again > seen.now:
-        return f"another try at {host.again:%H:%M:%S} UTC: {host.error}"
-    if host.blind is not None and seen.view.shown(seen.view.sightings[part.id]) <= host.blind:
+    unsure = next((asked for asked in host.asked if asked.call_state is CallState.OPEN), None)
+    if host.retry_at is not None and host.retry_at > snapshot.now:
+        return f"another try at {host.retry_at:%H:%M:%S} UTC: {host.error}"
+    if (
+        host.unknown_since is not None
+        and snapshot.inventory.observed_at(snapshot.inventory.sightings[resource.id])
+        <= host.unknown_since
+    ):
         return "a look: the outcome of the last call is unknown"
     if unsure is not None:
         wipes = unsure.shows is Shows.WIPE
         return "its wipe to be seen" if wipes else f"settling: whether {unsure.kind} had its effect"
-    if host.quarantined_until is not None and host.quarantined(seen.now):
+    if host.quarantined_until is not None and host.quarantined(snapshot.now):
         until = f"{host.quarantined_until:%Y-%m-%d %H:%M} UTC"
         return f"the end of its quarantine at {until} ({host.reason}); then it is wiped again"
-    return _rests(host, part)
+    return _rests(host, resource)
 
 
-def _rests(host: Host, part: Part) -> str:
+def _rests(host: Host, resource: Resource) -> str:
     """Return what a host of which nothing is unsure waits for."""
-    if part.note("scheduled"):
-        return f"its deletion at {part.note('deletable')[:16].replace('T', ' ')} UTC"
-    if part.condition is Condition.WIPING or host.wiping is not None:
-        return f"the end of its wipe (now: {part.status})"
-    return f"it is {part.status}"
+    if resource.note("scheduled"):
+        return f"its deletion at {resource.note('deletable')[:16].replace('T', ' ')} UTC"
+    if resource.condition is Condition.WIPING or host.wiping is not None:
+        return f"the end of its wipe (now: {resource.status})"
+    return f"it is {resource.status}"

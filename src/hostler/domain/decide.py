@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from .decision_cache import Rests
+from .decision_cache import DecisionCache
 from .fleets import adoption
 from .fleets import requested as named
 from .fleets.offers import in_present, remember
-from .fleets.reclaim import ledger, reclaims
+from .fleets.reclaim import orphan_report, reclaims
 from .fleets.requests import granted
 from .fleets.scaling import Sizing, resize
 from .hosts import allocation, pool
@@ -24,82 +24,92 @@ from .machines.lifecycle import bound_of, follow, goal_of
 from .machines.next_calls import allowed
 from .machines.repair import end, repair
 from .machines.replacement import replace_one, surge
-from .model.commands import Command, Decision, Event, KeepRow, Loose, Next, Tend, Verdict
+from .model.commands import Advance, Command, Decision, Event, Next, SaveFleet, Unbind, Verdict
 from .model.fleet import KEPT, WELL, FleetRow, in_wave, recent
 from .model.machine import Machine
 from .model.phases import Goal, Phase, Reason
-from .model.provider import Ways
-from .model.snapshot import Seen, Wish
-from .model.transition import IllegalMove, Step, move, wait
+from .model.provider import Planner
+from .model.snapshot import Request, Snapshot
+from .model.transition import IllegalMove, Transition, move, wait
 
-_SETTLED = (Phase.READY, Phase.GONE, Phase.RESTING)
+_SETTLED = (Phase.READY, Phase.DELETED, Phase.STANDBY)
 
 
-def decide(seen: Seen, ways: Ways, rests: Rests | None = None) -> Decision:
+def decide(snapshot: Snapshot, planner: Planner, cache: DecisionCache | None = None) -> Decision:
     """Return what is to be done for this fleet now.
 
     The same with and without what earlier decisions of this fleet remember in `rests`, but sooner.
     """
-    rests = Rests(remembers=False) if rests is None else rests
-    rests.begin(seen)
-    return rests.decision(seen) or _decided(seen, ways, rests)
+    cache = DecisionCache(remembers=False) if cache is None else cache
+    cache.begin(snapshot)
+    return cache.decision(snapshot) or _decided(snapshot, planner, cache)
 
 
-def _decided(seen: Seen, ways: Ways, rests: Rests) -> Decision:
-    seen = rollout.with_revision(seen)
-    row, machines = granted(seen)
-    row = evolve(row, revision=seen.revision)
-    row = pool.with_room(row, machines.values(), seen)
-    steps, row, alarms = _consider(tuple(machines.values()), in_present(row, seen), seen, rests)
-    target = row.wished(seen.fleet) + surge(steps, seen) - pool.joining(seen)
-    sizing, row = _sized(steps, row, target, seen)
-    steps, row = replace_one(sizing.steps, row, target, seen)
-    assigned = assign(steps, seen.fleet.account, seen)
-    steps = assigned.steps
-    bought = buy(steps, row, seen)
-    steps, row = bought.steps, bought.row
+def _decided(snapshot: Snapshot, planner: Planner, cache: DecisionCache) -> Decision:
+    snapshot = rollout.with_revision(snapshot)
+    row, machines = granted(snapshot)
+    row = evolve(row, revision=snapshot.revision)
+    row = pool.with_room(row, machines.values(), snapshot)
+    transitions, row, alarms = _consider(
+        tuple(machines.values()), in_present(row, snapshot), snapshot, cache
+    )
+    target = row.desired(snapshot.fleet) + surge(transitions, snapshot) - pool.joining(snapshot)
+    sizing, row = _sized(transitions, row, target, snapshot)
+    transitions, row = replace_one(sizing.transitions, row, target, snapshot)
+    assigned = assign(transitions, snapshot.fleet.account, snapshot)
+    transitions = assigned.transitions
+    bought = buy(transitions, row, snapshot)
+    transitions, row = bought.transitions, bought.row
     sizing = evolve(sizing, condition=bought.told(sizing.condition))
-    steps = tuple(_aimed(step, row, seen, ways, rests) for step in steps)
-    steps, row = retry.bounded(steps, row, sizing.creations, seen)
-    alarms = (*alarms, *(step.blocker for step in steps if step.failed))
-    steps = (*steps, *_reopened(seen))
-    swept = reclaims(ledger(seen), row, seen, ways)
-    row = evolve(row, destructions=(*row.destructions, *(seen.now,) * swept.counted))
-    pardons = tuple(rollout.pardons(row.revision, seen))
-    row_command = _row_command(row, sizing, tuple(pardon.event for pardon in pardons), seen)
-    tends = tuple(t for step in steps if (t := _tend(step, seen)) is not None)
+    transitions = tuple(
+        _aimed(transition, row, snapshot, planner, cache) for transition in transitions
+    )
+    transitions, row = retry.bounded(transitions, row, sizing.creations, snapshot)
+    alarms = (*alarms, *(transition.blocker for transition in transitions if transition.failed))
+    transitions = (*transitions, *_reopened(snapshot))
+    reclaimed = reclaims(orphan_report(snapshot), row, snapshot, planner)
+    row = evolve(row, destructions=(*row.destructions, *(snapshot.now,) * reclaimed.counted))
+    pardons = tuple(rollout.pardons(row.revision, snapshot))
+    row_command = _row_command(row, sizing, tuple(pardon.event for pardon in pardons), snapshot)
+    advances = tuple(
+        t for transition in transitions if (t := _advance(transition, snapshot)) is not None
+    )
     commands: list[Command] = [c for c in (row_command,) if c is not None]
-    commands += assigned.takes
-    commands += (*pool.pooled(seen.fleet.account, seen), *bought.keeps)
-    commands += pool.given_up(seen.fleet.account, seen)
+    commands += assigned.binds
+    commands += (*pool.pooled(snapshot.fleet.account, snapshot), *bought.keeps)
+    commands += pool.given_up(snapshot.fleet.account, snapshot)
     commands += (pardon.keep for pardon in pardons)
-    commands += pool.taken_over(adoption.adoptable(seen), seen)
+    commands += pool.taken_over(adoption.adoptable(snapshot), snapshot)
     commands += (bought.order,) if bought.order else ()
-    commands += tends
-    commands += (Loose(host=h, machine=s.machine.id) for s in steps if (h := _let_go(s)))
-    if swept.ledger.suspects or swept.ledger.cleared:
-        commands.append(swept.ledger)
-    commands += swept.reclaims
+    commands += advances
+    commands += (Unbind(host=h, machine=s.machine.id) for s in transitions if (h := _let_go(s)))
+    if reclaimed.orphan_report.orphans or reclaimed.orphan_report.cleared:
+        commands.append(reclaimed.orphan_report)
+    commands += reclaimed.reclaims
     decision = Decision(
         commands=tuple(commands),
         condition=sizing.condition,
-        verdicts=tuple(rests.verdict(step) or step.verdict() for step in steps),
-        due=_due(steps, (sizing.due, bought.due), seen),
-        expecting=bool(sizing.inserts) or any(_expects(step) for step in steps),
+        verdicts=tuple(
+            cache.verdict(transition) or transition.verdict() for transition in transitions
+        ),
+        due=_due(transitions, (sizing.due, bought.due), snapshot),
+        expecting=bool(sizing.inserts) or any(_expects(transition) for transition in transitions),
         alarms=alarms,
-        recalled=tuple(s.machine.id for s in steps if s.machine.id in seen.moving and _ends(s)),
+        recalled=tuple(
+            s.machine.id for s in transitions if s.machine.id in snapshot.moving and _ends(s)
+        ),
     )
-    rests.keep_whole(decision, steps, seen)
+    cache.keep_whole(decision, transitions, snapshot)
     return decision
 
 
 def _sized(
-    steps: tuple[Step, ...], row: FleetRow, target: int, seen: Seen
+    transitions: tuple[Transition, ...], row: FleetRow, target: int, snapshot: Snapshot
 ) -> tuple[Sizing, FleetRow]:
     """Ask how many are wanted, or which, and return the row with the size that is in force."""
-    if seen.fleet.renews:
-        return _told(resize(steps, row, target, seen), row), row
-    sizing = _told(named.resize(steps, row, seen), row)
+    if snapshot.fleet.renews:
+        return _told(resize(transitions, row, target, snapshot), row), row
+    sizing = _told(named.resize(transitions, row, snapshot), row)
     return sizing, named.counted(row, sizing)
 
 
@@ -109,223 +119,245 @@ def _told(sizing: Sizing, row: FleetRow) -> Sizing:
     return replace(sizing, condition=broken) if broken else sizing
 
 
-def _let_go(step: Step) -> HostId | None:
-    return step.before.host if step.machine.host is None else None
+def _let_go(transition: Transition) -> HostId | None:
+    return transition.before.host if transition.machine.host is None else None
 
 
-def _ends(step: Step) -> bool:
-    return step.machine.ending is not None
+def _ends(transition: Transition) -> bool:
+    return transition.machine.deletion is not None
 
 
 def _consider(
-    machines: tuple[Machine, ...], row: FleetRow, seen: Seen, rests: Rests
-) -> tuple[tuple[Step, ...], FleetRow, tuple[str, ...]]:
+    machines: tuple[Machine, ...], row: FleetRow, snapshot: Snapshot, cache: DecisionCache
+) -> tuple[tuple[Transition, ...], FleetRow, tuple[str, ...]]:
     """Follow and repair each machine that is not in flight; an illegal move is told, not made."""
     doubted = sum(machine.doubt is not None for machine in machines)
-    wave = in_wave(seen.fleet, row, doubted, seen.now)
-    steps, alarms = list[Step](), list[str]()
-    for before, machine in zip(seen.machines, machines, strict=True):
-        if machine.id in seen.moving:
-            steps.append(_in_flight(machine))
+    wave = in_wave(snapshot.fleet, row, doubted, snapshot.now)
+    transitions, alarms = list[Transition](), list[str]()
+    for before, machine in zip(snapshot.machines, machines, strict=True):
+        if machine.id in snapshot.moving:
+            transitions.append(_in_flight(machine))
             continue
-        if before is machine and (at_rest := rests.step(machine, seen)) is not None:
-            steps.append(at_rest)
+        if before is machine and (at_rest := cache.transition(machine, snapshot)) is not None:
+            transitions.append(at_rest)
             continue
         try:
-            step, row = _one(before, machine, row, seen, wave=wave)
+            transition, row = _one(before, machine, row, snapshot, wave=wave)
         except IllegalMove as illegal:
             alarms.append(str(illegal))
-            step = Step(before=before, machine=machine, parts=())
-        steps.append(step)
-    return tuple(steps), row, tuple(alarms)
+            transition = Transition(before=before, machine=machine, resources=())
+        transitions.append(transition)
+    return tuple(transitions), row, tuple(alarms)
 
 
 def _one(
-    before: Machine, machine: Machine, row: FleetRow, seen: Seen, *, wave: bool
-) -> tuple[Step, FleetRow]:
+    before: Machine, machine: Machine, row: FleetRow, snapshot: Snapshot, *, wave: bool
+) -> tuple[Transition, FleetRow]:
     """Follow and repair one machine; `before` is its record without the wishes of this turn."""
-    step = follow(machine, seen, wave=wave)
+    transition = follow(machine, snapshot, wave=wave)
     if before is not machine:
-        step = replace(step, before=before)
-    row = _count_loss(step, remember(step, row, seen), seen)
-    return repair(step, row, seen)
+        transition = replace(transition, before=before)
+    row = _count_loss(transition, remember(transition, row, snapshot), snapshot)
+    return repair(transition, row, snapshot)
 
 
-def _in_flight(machine: Machine) -> Step:
-    step = Step(before=machine, machine=machine, parts=())
-    return wait(step, "answer", "calls are in flight")
+def _in_flight(machine: Machine) -> Transition:
+    transition = Transition(before=machine, machine=machine, resources=())
+    return wait(transition, "answer", "calls are in flight")
 
 
-def _count_loss(step: Step, row: FleetRow, seen: Seen) -> FleetRow:
+def _count_loss(transition: Transition, row: FleetRow, snapshot: Snapshot) -> FleetRow:
     """Count what was lost, or became overdue; a refusal, or a list's fault, is nobody's loss."""
-    fell = step.before.phase in {Phase.STARTING, Phase.READY, Phase.DRAINING}
-    nobodys = step.machine.reason in {Reason.REFUSED, Reason.OUTFIT_BROKEN}
-    if fell and step.machine.phase is Phase.BROKEN and not nobodys:
-        return replace(row, losses=(*row.losses, seen.now))
+    fell = transition.before.phase in {Phase.STARTING, Phase.READY, Phase.DRAINING}
+    nobodys = transition.machine.reason in {Reason.REFUSED, Reason.BOOTSTRAP_FAILED}
+    if fell and transition.machine.phase is Phase.FAILED and not nobodys:
+        return replace(row, losses=(*row.losses, snapshot.now))
     return row
 
 
-def _end_now(step: Step, row: FleetRow, seen: Seen) -> Step:
+def _end_now(transition: Transition, row: FleetRow, snapshot: Snapshot) -> Transition:
     """Carry endings one phase further, after resizing had the chance to call them back."""
-    if step.machine.id in seen.moving or step.machine.ending is None:
-        return step
-    return end(step, row, seen) if step.machine.phase is step.before.phase else step
+    if transition.machine.id in snapshot.moving or transition.machine.deletion is None:
+        return transition
+    return (
+        end(transition, row, snapshot)
+        if transition.machine.phase is transition.before.phase
+        else transition
+    )
 
 
-def _begins_to_end(step: Step, seen: Seen) -> Step:
+def _begins_to_end(transition: Transition, snapshot: Snapshot) -> Transition:
     """Settle what becomes of a tenancy's host before the first call of its end.
 
     Where that is nothing, the machine is gone by its next turn: one save makes one move.
     """
-    begins = step.machine.phase is Phase.STOPPING and step.before.phase is not Phase.STOPPING
-    if not begins or not seen.traits.hosts or step.machine.goal is Goal.RESTING:
-        return step
-    settled = allocation.stopping(step, seen)
-    if settled.machine.phase is Phase.GONE:
-        return replace(step, blocker="its host is left as it is")
+    begins = (
+        transition.machine.phase is Phase.STOPPING and transition.before.phase is not Phase.STOPPING
+    )
+    if not begins or not snapshot.capabilities.hosts or transition.machine.goal is Goal.STANDBY:
+        return transition
+    settled = allocation.stopping(transition, snapshot)
+    if settled.machine.phase is Phase.DELETED:
+        return replace(transition, blocker="its host is left as it is")
     return settled
 
 
-def _aimed(step: Step, row: FleetRow, seen: Seen, ways: Ways, rests: Rests) -> Step:
+def _aimed(
+    transition: Transition,
+    row: FleetRow,
+    snapshot: Snapshot,
+    planner: Planner,
+    cache: DecisionCache,
+) -> Transition:
     """Return the step with its aim; what the provider cannot say of one machine stops no other."""
-    if rests.verdict(step) is not None:
-        return step
+    if cache.verdict(transition) is not None:
+        return transition
     try:
-        aimed = _aim(_begins_to_end(_end_now(step, row, seen), seen), seen, ways)
+        aimed = _aim(
+            _begins_to_end(_end_now(transition, row, snapshot), snapshot), snapshot, planner
+        )
     except Exception as error:  # noqa: BLE001 - a third party's code: its bug is told, and kept to one
         return replace(
-            step, blocker=f"{step.machine.id}: the provider failed: {error!r}", failed=True
+            transition,
+            blocker=f"{transition.machine.id}: the provider failed: {error!r}",
+            failed=True,
         )
-    rests.keep(aimed, seen)
+    cache.keep(aimed, snapshot)
     return aimed
 
 
-def _aim(step: Step, seen: Seen, ways: Ways) -> Step:
+def _aim(transition: Transition, snapshot: Snapshot, planner: Planner) -> Transition:
     """Say what the machine is advanced to, and what is next for it."""
-    machine = step.machine
+    machine = transition.machine
     goal = goal_of(machine)
-    if machine.id in seen.moving or goal is None:
-        return step
-    if (step.blocker and goal is Goal.ABSENT) or (step.lost and goal is not Goal.ABSENT):
-        return step
-    ready = allowed(machine, goal, step.parts, seen, ways)
+    if machine.id in snapshot.moving or goal is None:
+        return transition
+    if (transition.blocker and goal is Goal.ABSENT) or (
+        transition.lost and goal is not Goal.ABSENT
+    ):
+        return transition
+    ready = allowed(machine, goal, transition.resources, snapshot, planner)
     if ready.calls:
-        said = Next(step="call", detail=str(ready.calls[0]))
-        tried = retry.last_try(step, ready.calls, seen)
-        return replace(step, goal=goal, next=said, tried=tried)
-    if step.next.step != "nothing":
-        return step
+        said = Next(kind="call", detail=str(ready.calls[0]))
+        tried = retry.last_try(transition, ready.calls, snapshot)
+        return replace(transition, goal=goal, next=said, tried=tried)
+    if transition.next.kind != "nothing":
+        return transition
     if ready.waits:
-        return wait(step, "wait", ready.waits, ready.at)
-    return _patience(step, seen)
+        return wait(transition, "wait", ready.waits, ready.at)
+    return _patience(transition, snapshot)
 
 
-def _patience(step: Step, seen: Seen) -> Step:
-    machine = step.machine
-    bound = bound_of(machine, seen)
+def _patience(transition: Transition, snapshot: Snapshot) -> Transition:
+    machine = transition.machine
+    bound = bound_of(machine, snapshot)
     at = machine.since + bound if bound is not None else None
     match machine.phase:
         case Phase.STARTING:
             said = f"until it is up (now: {machine.observed or 'not seen yet'})"
-            return wait(step, "observe", said, at)
+            return wait(transition, "observe", said, at)
         case Phase.STOPPING:
-            return wait(step, "observe", "until complete looks show nothing of it", at)
+            return wait(transition, "observe", "until complete looks show nothing of it", at)
         case _:
-            return step
+            return transition
 
 
-def _reopened(seen: Seen) -> Iterator[Step]:
-    for machine in seen.late:
-        if machine.phase is not Phase.GONE:
+def _reopened(snapshot: Snapshot) -> Iterator[Transition]:
+    for machine in snapshot.late:
+        if machine.phase is not Phase.DELETED:
             continue
-        step = Step(before=machine, machine=machine, parts=())
-        yield move(step, Phase.STOPPING, Reason.TURNED_UP_LATE, seen)
+        transition = Transition(before=machine, machine=machine, resources=())
+        yield move(transition, Phase.STOPPING, Reason.APPEARED_LATE, snapshot)
 
 
-def _tend(step: Step, seen: Seen) -> Tend | None:
-    if step.machine.id in seen.moving:
+def _advance(transition: Transition, snapshot: Snapshot) -> Advance | None:
+    if transition.machine.id in snapshot.moving:
         return None
-    changed = step.machine is not step.before and step.machine != step.before
-    if not (changed or step.goal or step.probe or step.ask or step.close):
+    changed = (
+        transition.machine is not transition.before and transition.machine != transition.before
+    )
+    if not (changed or transition.goal or transition.probe or transition.ask or transition.close):
         return None
-    return Tend(
-        machine=step.machine,
+    return Advance(
+        machine=transition.machine,
         changed=changed,
-        events=step.events,
-        verdict=step.verdict(),
-        goal=step.goal,
-        probe=step.probe,
-        ask=step.ask,
-        close=step.close,
+        events=transition.events,
+        verdict=transition.verdict(),
+        goal=transition.goal,
+        probe=transition.probe,
+        ask=transition.ask,
+        close=transition.close,
     )
 
 
 def _row_command(
-    row: FleetRow, sizing: Sizing, told: tuple[Event, ...], seen: Seen
-) -> KeepRow | None:
-    adopted = adoption.adoptable(seen)
-    creations = (*row.creations, *(seen.now,) * sizing.creations)
+    row: FleetRow, sizing: Sizing, told: tuple[Event, ...], snapshot: Snapshot
+) -> SaveFleet | None:
+    adopted = adoption.adoptable(snapshot)
+    creations = (*row.creations, *(snapshot.now,) * sizing.creations)
     kept = evolve(
         row,
-        creations=_pruned(creations, seen),
-        destructions=_pruned(row.destructions, seen),
-        losses=_pruned(row.losses, seen),
+        creations=_pruned(creations, snapshot),
+        destructions=_pruned(row.destructions, snapshot),
+        losses=_pruned(row.losses, snapshot),
         condition=sizing.condition,
     )
-    wishes = tuple(wish.number for wish in seen.wishes)
-    records = adoption.records_for(adopted, kept, seen)
-    if kept == seen.row and not (sizing.inserts or wishes or adopted or told):
+    requests = tuple(request.number for request in snapshot.requests)
+    records = adoption.records_for(adopted, kept, snapshot)
+    if kept == snapshot.row and not (sizing.inserts or requests or adopted or told):
         return None
-    return KeepRow(
+    return SaveFleet(
         row=kept,
         inserts=sizing.inserts,
         named=sizing.named,
-        adopted=(*records, *pool.adopted(seen, kept.serial + len(records))),
-        installations=adoption.adopted_installations(adopted, seen),
-        events=(*_row_events(kept, seen), *told),
-        wishes=wishes,
+        adopted=(*records, *pool.adopted(snapshot, kept.serial + len(records))),
+        installations=adoption.adopted_installations(adopted, snapshot),
+        events=(*_row_events(kept, snapshot), *told),
+        requests=requests,
     )
 
 
-def _pruned(times: tuple[datetime, ...], seen: Seen) -> tuple[datetime, ...]:
+def _pruned(times: tuple[datetime, ...], snapshot: Snapshot) -> tuple[datetime, ...]:
     """Return the times that still count; the clock jumped back since those of the future."""
-    return tuple(min(at, seen.now) for at in recent(times, seen.now, KEPT))
+    return tuple(min(at, snapshot.now) for at in recent(times, snapshot.now, KEPT))
 
 
-def _row_events(row: FleetRow, seen: Seen) -> Iterator[Event]:
+def _row_events(row: FleetRow, snapshot: Snapshot) -> Iterator[Event]:
     def said(kind: str, reason: str, detail: str = "") -> Event:
         return Event(
             kind=kind,
-            at=seen.now,
-            fleet=seen.fleet.name,
-            turn=seen.turn,
+            at=snapshot.now,
+            fleet=snapshot.fleet.name,
+            cycle=snapshot.cycle,
             reason=reason,
             detail=detail,
         )
 
-    if row.condition != seen.row.condition:
+    if row.condition != snapshot.row.condition:
         yield said("condition", row.condition or WELL)
-    for wish in seen.wishes:
-        detail = f"{_about(wish)} {wish.size if wish.size is not None else ''}".strip()
-        yield said("wish", f"{wish.kind} by {wish.actor}", f"{detail} {wish.why}".strip())
+    for request in snapshot.requests:
+        detail = f"{_about(request)} {request.size if request.size is not None else ''}".strip()
+        yield said(
+            "request", f"{request.kind} by {request.actor}", f"{detail} {request.why}".strip()
+        )
 
 
-def _about(wish: Wish) -> str:
-    return str(wish.machine or wish.host or wish.fleet)
+def _about(request: Request) -> str:
+    return str(request.machine or request.host or request.fleet)
 
 
-def _expects(step: Step) -> bool:
+def _expects(transition: Transition) -> bool:
     """Tell whether a look may soon show something new of a machine; a date waits for itself."""
-    if step.next.step == "prepare" and step.next.at is not None:
+    if transition.next.kind == "prepare" and transition.next.at is not None:
         return False
-    return step.machine.phase not in _SETTLED or step.machine.doubt is not None
+    return transition.machine.phase not in _SETTLED or transition.machine.doubt is not None
 
 
 def _due(
-    steps: tuple[Step, ...], others: tuple[datetime | None, ...], seen: Seen
+    transitions: tuple[Transition, ...], others: tuple[datetime | None, ...], snapshot: Snapshot
 ) -> datetime | None:
-    times = (*(step.next.at for step in steps), *others)
-    return min((at for at in times if at is not None and at > seen.now), default=None)
+    times = (*(transition.next.at for transition in transitions), *others)
+    return min((at for at in times if at is not None and at > snapshot.now), default=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -337,9 +369,9 @@ class Explained:
     condition: str
 
 
-def verdict_of(machine: Machine, seen: Seen, ways: Ways) -> Explained | None:
+def verdict_of(machine: Machine, snapshot: Snapshot, planner: Planner) -> Explained | None:
     """Return what decide() says of one machine, or None where it is not of this fleet."""
-    decision = decide(seen, ways)
+    decision = decide(snapshot, planner)
     verdict = next((v for v in decision.verdicts if v.machine == machine.id), None)
     if verdict is None:
         return None

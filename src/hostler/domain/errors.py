@@ -4,7 +4,7 @@
 class HostlerError(Exception):
     """The root: a sentence for a person, with what to do where something can be done."""
 
-    again = False
+    retry_at = False
 
 
 class ConfigError(HostlerError):
@@ -18,7 +18,7 @@ class StoreError(HostlerError):
 class Conflict(StoreError):
     """Somebody saved first: the version that was read is no longer the newest. Look again."""
 
-    again = True
+    retry_at = True
 
 
 class Fenced(StoreError):
@@ -32,7 +32,7 @@ class AlreadyBound(StoreError):
 class StoreBusy(StoreError):
     """The store is locked by somebody for the moment, or has no room; look again later."""
 
-    again = True
+    retry_at = True
 
 
 class StoreHeld(StoreError):
@@ -54,18 +54,18 @@ class StoreLost(StoreError):
 class ProviderError(HostlerError):
     """The provider could not be asked; looks that fail with it are incomplete, never empty."""
 
-    again = True
+    retry_at = True
 
 
 class NotAllowed(ProviderError):
     """The provider refused our credentials or permissions."""
 
-    again = False
+    retry_at = False
 
 
 class UsageError(HostlerError):
     """The command line is not one; nothing was done."""
 
 
-class WishRefused(HostlerError):
+class RequestRefused(HostlerError):
     """What a door asked for cannot be wished: the message says the limit and how to change it."""

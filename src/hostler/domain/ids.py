@@ -13,9 +13,9 @@ FleetName = NewType("FleetName", str)
 AccountName = NewType("AccountName", str)
 MachineId = NewType("MachineId", str)
 HostId = NewType("HostId", str)
-PartId = NewType("PartId", str)
+ResourceId = NewType("ResourceId", str)
 Zone = NewType("Zone", str)
-TurnId = NewType("TurnId", str)
+CycleId = NewType("CycleId", str)
 Epoch = NewType("Epoch", int)
 
 _BASE32 = "abcdefghijklmnopqrstuvwxyz234567"

@@ -15,11 +15,11 @@ _ENOUGH = 50
 """Fewer seeds than this cannot meet every fault."""
 _YEAR = 365.25 * 24 * 3600.0
 
-_GONE = {("every fault", Phase.GONE.value): "a machine that is gone is no machine any more"}
+_GONE = {("every fault", Phase.DELETED.value): "a machine that is gone is no machine any more"}
 IMPOSSIBLE: dict[str, dict[tuple[str, str], str]] = {
     "instances": {
         **_GONE,
-        ("every fault", Phase.RESTING.value): "created servers are never kept while they are off",
+        ("every fault", Phase.STANDBY.value): "created servers are never kept while they are off",
     },
     "macs": _GONE,
     "fleeting": {},
@@ -144,8 +144,8 @@ def as_story(result: Result, report: Report) -> str:
     if violation is None:
         return f"seed {result.seed}: all held"
     head = f"seed {result.seed} failed: {violation.invariant}: {violation.text}"
-    again = f"again: {replay(result.seed, report)}"
-    return "\n".join((head, *(f"  {line}" for line in result.story), again))
+    retry_at = f"again: {replay(result.seed, report)}"
+    return "\n".join((head, *(f"  {line}" for line in result.story), retry_at))
 
 
 def replay(seed: int, report: Report) -> str:

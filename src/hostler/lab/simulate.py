@@ -30,7 +30,7 @@ from .mutants.registry import BUGS, planted
 from .mutants.runner import BUGS as RUNNER_BUGS
 from .report import Report, as_json, as_story, as_text
 from .scenario.faults import ALL, Size, draw
-from .scenario.run import Result, Season
+from .scenario.run import Result, Run
 
 _SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - only where the stores of seeds lie
 _CHUNK = 1
@@ -117,11 +117,11 @@ def run_seed(seed: int, size: Size, bug: str = "", provider: str = INSTANCES) ->
 
 
 def _run_seed(seed: int, size: Size, folder: Path, bug: str) -> Result:
-    climate = draw(seed, size)
+    scenario = draw(seed, size)
     if not bug:
-        return Season(climate, folder).play()
+        return Run(scenario, folder).play()
     with planted(bug):
-        return Season(BUGS[bug].climate(climate), folder).play()
+        return Run(BUGS[bug].scenario(scenario), folder).play()
 
 
 _WAYS: dict[str, Callable[[int, Size, Path, str], Result]] = {

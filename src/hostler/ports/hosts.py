@@ -8,7 +8,7 @@ from hostler.domain.model.calls import Call
 from hostler.domain.model.fleet import Order
 from hostler.domain.model.host import Host, HostGoal
 from hostler.domain.model.machine import Offer
-from hostler.domain.model.resource import Part
+from hostler.domain.model.resource import Resource
 from hostler.domain.policy.purchasing import Limits
 from hostler.domain.policy.remediation import Diagnosis
 
@@ -19,7 +19,9 @@ from .preparer import Hides
 class KeepsHosts(Protocol):
     """The pure half of a provider whose hosts outlive machines; its traits name their kind."""
 
-    def host_calls(self, goal: HostGoal, host: Host, part: Part, now: datetime) -> tuple[Call, ...]:
+    def host_calls(
+        self, goal: HostGoal, host: Host, resource: Resource, now: datetime
+    ) -> tuple[Call, ...]:
         """Return the calls that may be made now for a host that no machine holds. Pure."""
         ...
 
@@ -43,6 +45,6 @@ class KeepsHosts(Protocol):
         """Return the password of the host's user, for `sudo`; None where it is sealed."""
         ...
 
-    def fits(self, fleet: FleetName, offer: Offer, part: Part) -> str:
+    def fits(self, fleet: FleetName, offer: Offer, resource: Resource) -> str:
         """Return why a host may not be claimed for this offer of a fleet; empty where it may."""
         ...

@@ -11,7 +11,7 @@ from typing import Protocol
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class HttpRequest:
     """One HTTP request, as it goes over the wire; `path` is absolute and unquoted.
 
     The headers, which hold secrets, are left out of its repr.
@@ -49,7 +49,7 @@ class NoAnswer(Exception):
 class Transport(Protocol):
     """Sends requests to one endpoint over pooled connections."""
 
-    async def send(self, request: Request, deadline: timedelta) -> Response:
+    async def send(self, request: HttpRequest, deadline: timedelta) -> Response:
         """Send once and return the answer within `deadline`; raise `NotSent` or `NoAnswer`.
 
         Never repeats a request by itself, whatever its method.

@@ -6,10 +6,10 @@ from typing import Protocol
 
 from hostler.domain.ids import AccountName, FleetName
 from hostler.domain.model.machine import Machine
-from hostler.domain.model.snapshot import Suspect
+from hostler.domain.model.snapshot import Orphan
 
 
-class Meters(Protocol):
+class Metrics(Protocol):
     """Counts and gauges; names and labels are listed in docs/reference/metrics.md."""
 
     def machines(self, fleet: FleetName, machines: tuple[Machine, ...]) -> None:
@@ -24,7 +24,7 @@ class Meters(Protocol):
         """Count a call to a provider: its kind, and done, refused_<class> or unknown."""
         ...
 
-    def looked(self, account: AccountName, age: timedelta) -> None:
+    def observed(self, account: AccountName, age: timedelta) -> None:
         """Note how old the oldest whole look is that decisions rest on."""
         ...
 
@@ -32,7 +32,7 @@ class Meters(Protocol):
         """Count a look that failed: nothing is concluded from it."""
         ...
 
-    def suspects(self, suspects: tuple[Suspect, ...]) -> None:
+    def orphans(self, orphans: tuple[Orphan, ...]) -> None:
         """Note the ledger of suspects."""
         ...
 
@@ -40,7 +40,7 @@ class Meters(Protocol):
         """Count what a sweep did about a suspect: taken_back, removed, failed, barred."""
         ...
 
-    def swept(self, fleet: FleetName, at: datetime) -> None:
+    def orphans_checked(self, fleet: FleetName, at: datetime) -> None:
         """Note that the ledger was brought up to date by complete looks."""
         ...
 
@@ -56,7 +56,7 @@ class Meters(Protocol):
         """Note how many machines a fleet lacks because no host of its pool is free."""
         ...
 
-    def outfit(self, fleet: FleetName, failed: int) -> None:
+    def bootstrap(self, fleet: FleetName, failed: int) -> None:
         """Note on how many hosts a list of commands failed that is at fault; 0 where none is."""
         ...
 

@@ -5,8 +5,8 @@ from typing import Protocol
 
 from hostler.domain.model.calls import Call, Outcome
 from hostler.domain.model.machine import Machine
-from hostler.domain.model.provider import Traits, Ways
-from hostler.domain.model.resource import Look, Part, Scope
+from hostler.domain.model.provider import Capabilities, Planner
+from hostler.domain.model.resource import Observation, Resource, Scope
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,15 +24,15 @@ class Connection:
     arch: str = ""
 
 
-class Provider(Ways, Protocol):
+class Provider(Planner, Protocol):
     """One account at a place where machines come from. `next_calls` (see Ways) is its pure half."""
 
     @property
-    def traits(self) -> Traits:
+    def capabilities(self) -> Capabilities:
         """How its machines behave; constant for the life of the object."""
         ...
 
-    async def look(self, scopes: tuple[Scope, ...]) -> Look:
+    async def observe(self, scopes: tuple[Scope, ...]) -> Observation:
         """Look at these scopes and say for each whether it was seen whole.
 
         Never raises for what the outside does: a scope that failed is incomplete, with its error,
@@ -49,7 +49,7 @@ class Provider(Ways, Protocol):
         """
         ...
 
-    def connection(self, machine: Machine, parts: tuple[Part, ...]) -> Connection | None:
+    def connection(self, machine: Machine, resources: tuple[Resource, ...]) -> Connection | None:
         """Return how to reach the machine, or None while that is not known. Pure."""
         ...
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from hostler.domain.ids import Epoch, FleetName, HostId, InstallationId, MachineId, PartId
+from hostler.domain.ids import Epoch, FleetName, HostId, InstallationId, MachineId, ResourceId
 from hostler.domain.model.commands import Event
 from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.host import Host
 from hostler.domain.model.machine import Machine
-from hostler.domain.model.snapshot import Suspect, Wish
+from hostler.domain.model.snapshot import Orphan, Request
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,29 +184,29 @@ class Store(Protocol):
         """Loosen this very tie; where it does not exist nothing changes."""
         ...
 
-    async def ties(self) -> tuple[tuple[HostId, MachineId], ...]:
+    async def bindings(self) -> tuple[tuple[HostId, MachineId], ...]:
         """Return every tie, by host."""
         ...
 
-    async def suspects(self) -> tuple[Suspect, ...]:
+    async def orphans(self) -> tuple[Orphan, ...]:
         """Return the ledger, by part."""
         ...
 
-    async def save_suspects(
-        self, suspects: tuple[Suspect, ...], cleared: tuple[PartId, ...], fence: Fence
+    async def save_orphans(
+        self, orphans: tuple[Orphan, ...], cleared: tuple[ResourceId, ...], fence: Fence
     ) -> None:
         """Write these suspects, then take those parts out of the ledger, all or nothing."""
         ...
 
-    async def wish(self, wish: Wish) -> Wish:
+    async def request(self, request: Request) -> Request:
         """Keep a wish (its `number` is given here) until it is taken. Doors write it unfenced."""
         ...
 
-    async def wishes(self) -> tuple[Wish, ...]:
+    async def requests(self) -> tuple[Request, ...]:
         """Return the wishes that nobody took yet, in order."""
         ...
 
-    async def take_wishes(self, numbers: tuple[int, ...], fence: Fence) -> None:
+    async def take_requests(self, numbers: tuple[int, ...], fence: Fence) -> None:
         """Take wishes out; those that are gone already are no error."""
         ...
 

@@ -11,11 +11,11 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from hostler.domain.ids import Epoch, InstallationId, MachineId, PartId
+from hostler.domain.ids import Epoch, InstallationId, MachineId, ResourceId
 from hostler.domain.model.fleet import Fleet, FleetRow, Timers
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal, Phase, legal
-from hostler.domain.model.resource import Mark, Slot
+from hostler.domain.model.resource import OwnerTag, Slot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,18 +34,18 @@ class Thing:
     `owner` is the thing that it hangs on.
     """
 
-    id: PartId
+    id: ResourceId
     kind: str
     created: float
-    mark: Mark | None = None
+    owner_tag: OwnerTag | None = None
     slot: Slot | None = None
-    owner: PartId | None = None
+    owner: ResourceId | None = None
 
 
 Found = tuple[Violation, ...]
 _FINE: Found = ()
 
-LIVE = frozenset({Phase.WANTED, Phase.STARTING, Phase.READY, Phase.DRAINING, Phase.RESTING})
+LIVE = frozenset({Phase.PENDING, Phase.STARTING, Phase.READY, Phase.DRAINING, Phase.STANDBY})
 """Phases in which what a record binds must not be destroyed."""
 
 
@@ -57,10 +57,13 @@ class Recorded:
     """
 
     bound: float
-    unexplained: dict[PartId, float] = field(default_factory=dict[PartId, float])
+    unexplained: dict[ResourceId, float] = field(default_factory=dict[ResourceId, float])
 
     def check(
-        self, things: Iterable[Thing], explained: Collection[PartId], passed: Mapping[PartId, float]
+        self,
+        things: Iterable[Thing],
+        explained: Collection[ResourceId],
+        passed: Mapping[ResourceId, float],
     ) -> Found:
         """Check the things that exist; `passed` is the time that counts since the last check."""
         older, found = self.unexplained, list[Violation]()
@@ -71,7 +74,7 @@ class Recorded:
             time = older.get(thing.id, 0.0) + passed.get(thing.id, 0.0)
             self.unexplained[thing.id] = time
             if time > self.bound:
-                whose = thing.mark.machine if thing.mark else None
+                whose = thing.owner_tag.machine if thing.owner_tag else None
                 text = f"{thing.kind} {thing.id} is in no record and no ledger for {time:.0f} s"
                 found.append(Violation(invariant="S1", text=text, machine=whose))
         return tuple(found)
@@ -84,7 +87,7 @@ def grown(
     if not inserts:
         return _FINE
     living = tuple(machines)
-    size = row.wished(fleet)
+    size = row.desired(fleet)
     wanted = sum(machine.wanted for machine in living)
     held = sum(machine.in_maximum for machine in living)
     most = fleet.most(size)
@@ -139,10 +142,12 @@ def touched(touch: Touch, owner: Machine | None) -> Found:
 
     `owner` is the record, of any installation, that binds the thing.
     """
-    mark = touch.thing.mark
-    if mark is not None and mark.installation not in touch.by:
-        text = f"{touch.thing.kind} {touch.thing.id} of {mark.installation} was touched"
-        return (Violation(invariant="S5", text=f"{text} by {touch.by[0]}", machine=mark.machine),)
+    owner_tag = touch.thing.owner_tag
+    if owner_tag is not None and owner_tag.installation not in touch.by:
+        text = f"{touch.thing.kind} {touch.thing.id} of {owner_tag.installation} was touched"
+        return (
+            Violation(invariant="S5", text=f"{text} by {touch.by[0]}", machine=owner_tag.machine),
+        )
     if owner is not None and touch.destroys and owner.phase in LIVE:
         text = f"{touch.thing.kind} {touch.thing.id} was destroyed while {owner.id} is"
         return (Violation(invariant="S5", text=f"{text} {owner.phase}", machine=owner.id),)
@@ -152,10 +157,10 @@ def touched(touch: Touch, owner: Machine | None) -> Found:
 def lost_falsely(before: Machine, after: Machine, *, healthy: bool) -> Found:
     """S5: what is healthy is not believed lost: its record does not break."""
     fell = before.phase in {Phase.READY, Phase.DRAINING} and after.phase in {
-        Phase.BROKEN,
+        Phase.FAILED,
         Phase.STOPPING,
     }
-    if not (fell and healthy and after.ending is None):
+    if not (fell and healthy and after.deletion is None):
         return _FINE
     text = f"{after.id} was believed lost ({after.reason}), and is healthy"
     return (Violation(invariant="S5", text=text, machine=after.id),)
@@ -166,7 +171,7 @@ def gone(before: Phase | None, machine: Machine, left: Iterable[Thing], oldest: 
 
     What was made after `oldest` is a late effect: it reopens the record, which S1 watches over.
     """
-    if machine.phase is not Phase.GONE or before is Phase.GONE:
+    if machine.phase is not Phase.DELETED or before is Phase.DELETED:
         return _FINE
     still = [thing for thing in left if thing.created < oldest]
     if not still:
@@ -235,7 +240,7 @@ class Bounds:
     def _bound(self, machine: Machine) -> timedelta | None:
         timers = self.timers
         match machine.phase:
-            case Phase.WANTED:
+            case Phase.PENDING:
                 return timers.admit + self.slack
             case Phase.STARTING:
                 return timers.start + self.slack
@@ -243,9 +248,9 @@ class Bounds:
                 return timers.drain + self.slack
             case Phase.STOPPING:
                 return None if machine.stuck else timers.stop + self.slack
-            case Phase.BROKEN:
-                return timers.keep_broken + _CAPPED
-            case Phase.READY | Phase.RESTING | Phase.GONE:
+            case Phase.FAILED:
+                return timers.keep_failed + _CAPPED
+            case Phase.READY | Phase.STANDBY | Phase.DELETED:
                 return None
 
 
@@ -265,10 +270,13 @@ def wedged(waited: float, most: float) -> Found:
 
 
 def rested(
-    size: int, machines: Iterable[Machine], things: Iterable[Thing], explained: Collection[PartId]
+    size: int,
+    machines: Iterable[Machine],
+    things: Iterable[Thing],
+    explained: Collection[ResourceId],
 ) -> Found:
     """L1: in good weather the fleet reaches its size, and nothing else is left on the bill."""
-    living = [machine for machine in machines if machine.phase is not Phase.GONE]
+    living = [machine for machine in machines if machine.phase is not Phase.DELETED]
     ready = [machine for machine in living if machine.phase is Phase.READY]
     for machine in living:
         if machine.phase is not Phase.READY:
@@ -278,7 +286,7 @@ def rested(
         return (Violation(invariant="L1", text=f"{len(ready)} are ready, {size} were wished"),)
     for thing in things:
         if thing.id not in explained:
-            whose = thing.mark.machine if thing.mark else None
+            whose = thing.owner_tag.machine if thing.owner_tag else None
             text = f"{thing.kind} {thing.id} is left on the bill"
             return (Violation(invariant="L1", text=text, machine=whose),)
     return _FINE

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field, replace
 
 from hostler.domain.ids import MachineId
 from hostler.domain.model.calls import Call
-from hostler.domain.model.machine import Asked, Fate, Machine, Offer, Origin
+from hostler.domain.model.machine import Asked, CallState, Machine, Offer, Origin
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Slot
-from hostler.domain.model.snapshot import Seen, Suspect, SuspectClass
+from hostler.domain.model.snapshot import Orphan, OrphanClass, Snapshot
 
 from .invariants import Found, Thing, Violation
 
@@ -29,7 +29,7 @@ class Sent:
 class Onces:
     """S2, DESIGN 1.1: a *once* call is recorded first, and tried again only when that is sure."""
 
-    settle: float
+    consistency_delay: float
     last: dict[tuple[MachineId, Slot], Sent] = field(
         default_factory=dict[tuple[MachineId, Slot], Sent]
     )
@@ -41,13 +41,13 @@ class Onces:
         key = (record.id, call.slot)
         before, self.last[key] = self.last.get(key), Sent(call.kind, call.attempt, now)
         asked = record.last_asked(call.slot, call.kind)
-        if asked is None or (asked.attempt, asked.fate) != (call.attempt, Fate.OPEN):
+        if asked is None or (asked.attempt, asked.call_state) != (call.attempt, CallState.OPEN):
             return _twice(record.id, f"{call} was sent, and no record holds it")
         if before is None or before.kind != call.kind or before.outcome == "refused":
             return _FINE
         if before.outcome == "done" and there:
             return _twice(record.id, f"{call} was sent again, and its part is there")
-        if before.outcome in {"", "unknown"} and now - before.at < self.settle - 1:
+        if before.outcome in {"", "unknown"} and now - before.at < self.consistency_delay - 1:
             waited = now - before.at
             return _twice(record.id, f"{call} was sent again after {waited:.0f} s, unsure")
         return _FINE
@@ -66,13 +66,15 @@ class Onces:
 
     def gone(self, before: Phase | None, machine: Machine, now: float) -> Found:
         """S7: *gone* needs every unsure call to be older than settle."""
-        if machine.phase is not Phase.GONE or before is Phase.GONE:
+        if machine.phase is not Phase.DELETED or before is Phase.DELETED:
             return _FINE
         for asked in machine.asked:
             last = self.last.get((machine.id, asked.slot))
             same = last is not None and last.kind == asked.kind
-            young = last is not None and same and now - last.at < self.settle - 1
-            unsure = asked.fate is Fate.OPEN or (asked.fate is Fate.LAPSED and young)
+            young = last is not None and same and now - last.at < self.consistency_delay - 1
+            unsure = asked.call_state is CallState.OPEN or (
+                asked.call_state is CallState.LAPSED and young
+            )
             if unsure:
                 text = f"{machine.id} is gone while {asked.kind} is unsure"
                 return (Violation(invariant="S7", text=text, machine=machine.id),)
@@ -94,8 +96,8 @@ class Failures:
         """Note a failure to start, and a success, which makes the offer's record clean again."""
         if before.phase is Phase.STARTING and after.phase is Phase.READY:
             self.last.pop(after.offer, None)
-        failed = before.phase is Phase.STARTING and after.phase is Phase.BROKEN
-        if failed and after.ending is None:
+        failed = before.phase is Phase.STARTING and after.phase is Phase.FAILED
+        if failed and after.deletion is None:
             self.last[after.offer] = now
 
     def inserted(self, machines: Iterable[Machine], now: float) -> Found:
@@ -108,12 +110,12 @@ class Failures:
         return _FINE
 
 
-def swept(thing: Thing, age: float, grace: float, looked: float | None) -> Found:
+def swept(thing: Thing, age: float, grace: float, observed: float | None) -> Found:
     """S5: what no record explains is removed only when it is old, and was just looked at again."""
     if age < grace:
         text = f"{thing.kind} {thing.id} was swept at the age of {age:.0f} s"
         return (Violation(invariant="S5", text=text),)
-    if looked is None or looked > _JUST:
+    if observed is None or observed > _JUST:
         text = f"{thing.kind} {thing.id} was swept without another look at it"
         return (Violation(invariant="S5", text=text),)
     return _FINE
@@ -122,15 +124,15 @@ def swept(thing: Thing, age: float, grace: float, looked: float | None) -> Found
 _JUST = 60.0
 
 
-def suspected(suspects: Iterable[Suspect], machines: Mapping[MachineId, Machine]) -> Found:
+def suspected(orphans: Iterable[Orphan], machines: Mapping[MachineId, Machine]) -> Found:
     """S5: nothing is suspected that a record explains."""
-    for suspect in suspects:
-        machine = machines.get(suspect.machine) if suspect.machine else None
-        stray = suspect.cls is SuspectClass.STRAY
+    for orphan in orphans:
+        machine = machines.get(orphan.machine) if orphan.machine else None
+        unexplained = orphan.cls is OrphanClass.UNRECORDED
         if machine is None or machine.origin is Origin.ADOPTED:
             continue  # the turn that adopts a part still tells of it
-        if stray and machine.phase is not Phase.GONE:
-            text = f"{suspect.kind} {suspect.part} is suspected, and {machine.id} explains it"
+        if unexplained and machine.phase is not Phase.DELETED:
+            text = f"{orphan.kind} {orphan.resource} is suspected, and {machine.id} explains it"
             return (Violation(invariant="S5", text=text, machine=machine.id),)
     return _FINE
 
@@ -147,15 +149,15 @@ class Records:
         """Note a save."""
         self.saved[machine.id] = (now, machine)
 
-    def check(self, seen: Seen, looked: float) -> Found:
+    def check(self, snapshot: Snapshot, observed: float) -> Found:
         """Check what a decision saw; its newest look was done at `looked`."""
-        versions = {machine.id: machine.version for machine in seen.machines}
+        versions = {machine.id: machine.version for machine in snapshot.machines}
         for at, machine in self.saved.values():
-            if machine.id in seen.moving or machine.fleet != seen.fleet.name:
+            if machine.id in snapshot.moving or machine.fleet != snapshot.fleet.name:
                 continue
             known = versions.get(machine.id, 0)
-            stale = known < machine.version and machine.phase is not Phase.GONE
-            if stale and at < looked:
+            stale = known < machine.version and machine.phase is not Phase.DELETED
+            if stale and at < observed:
                 text = f"a decision saw {machine.id} as it was before its look"
                 return (Violation(invariant="look first", text=text, machine=machine.id),)
         return _FINE

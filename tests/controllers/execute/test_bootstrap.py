@@ -148,12 +148,12 @@ def test_a_key_counts_only_with_a_login() -> None:
         await tried(s, told, 1)
         await asyncio.sleep(5)
         host = await record(hostler, s.ids[0])
-        assert (host.pin, host.trouble.failures) == (None, 1)
+        assert (host.host_key, host.trouble.failures) == (None, 1)
         await s.ready(hostler, 1)
         assert [one.fingerprint for one in told.orders] == ["", ""]
         host = await record(hostler, s.ids[0])
-        assert host.pin is not None
-        assert host.pin.key != "SHA256:stranger"
+        assert host.host_key is not None
+        assert host.host_key.key != "SHA256:stranger"
         assert host.trouble.failures == 0
 
     play(scene, fleet())
@@ -215,7 +215,7 @@ def test_what_comes_of_a_try_is_kept_only_while_the_host_is_the_machines() -> No
         await s.stand.clock.sleep(MINUTE)
         after = await record(hostler, s.ids[0])
         assert after.condition is HostCondition.FREE
-        assert (after.pin, after.trouble, after.applied) == (None, before.trouble, "")
+        assert (after.host_key, after.trouble, after.applied) == (None, before.trouble, "")
         assert after.trouble.failures == 0
 
     play(scene, fleet(PLAIN))
@@ -231,8 +231,8 @@ def test_a_key_that_was_seen_before_a_wipe_is_not_pinned_after_it() -> None:
         await s.stand.clock.sleep(30 * MINUTE)
         held.set()
         await s.ready(hostler, 1)
-        pin = (await record(hostler, s.ids[0])).pin
-        assert pin is not None
-        assert began < pin.at <= s.stand.clock.now() - 30 * MINUTE
+        host_key = (await record(hostler, s.ids[0])).host_key
+        assert host_key is not None
+        assert began < host_key.at <= s.stand.clock.now() - 30 * MINUTE
 
     play(scene, fleet(PLAIN))

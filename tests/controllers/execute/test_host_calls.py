@@ -13,36 +13,47 @@ from hostler.controllers.runtime.leases import Leases, Tenure
 from hostler.controllers.runtime.rate_limit import Budget, Priority
 from hostler.controllers.runtime.settings import Account, Ports, Settings
 from hostler.controllers.runtime.state import AccountState, Steadiness
-from hostler.domain.ids import FleetName, HostId, TurnId, Zone, machine_id
+from hostler.domain.ids import CycleId, FleetName, HostId, Zone, machine_id
 from hostler.domain.model.calls import Call, Done, Effect, Outcome, Refusal, Refused, Unknown
 from hostler.domain.model.commands import OrderHosts
 from hostler.domain.model.fleet import FleetRow, Order
 from hostler.domain.model.host import HOST, Host, HostCondition, HostGoal
 from hostler.domain.model.machine import Offer
-from hostler.domain.model.resource import Part
+from hostler.domain.model.resource import Resource
 from hostler.domain.policy.purchasing import Limits
 from hostler.domain.policy.remediation import Diagnosis
-from hostler.lab.scenes.fake import Yard
+from hostler.lab.scenes.fake import FakeScene
 from hostler.ports.preparer import Hides
 from hostler.testing.fakes.provider import FakeProvider
 from hostler.testing.scenes.builders import BEGIN, FLEET, HOME, OFFER, WEB, ZONE
-from hostler.testing.scenes.hosts import BOX, MAIN, MINE, TRAITS, box, fleet_seen, record, view
+from hostler.testing.scenes.hosts import (
+    BOX,
+    CAPABILITIES,
+    MAIN,
+    MINE,
+    box,
+    fleet_snapshot,
+    inventory,
+    record,
+)
 
 pytestmark = pytest.mark.looptime
 
-MARK = Call(kind="mark", slot=HOST, zone=ZONE, effect=Effect.DESTROY)
-WIPE = replace(MARK, kind="wipe")
-ORDER = replace(MARK, kind="order", effect=Effect.MAKE)
+OWNER_TAG = Call(kind="mark", slot=HOST, zone=ZONE, effect=Effect.DESTROY)
+WIPE = replace(OWNER_TAG, kind="wipe")
+ORDER = replace(OWNER_TAG, kind="order", effect=Effect.MAKE)
 
 
 class Boxes(FakeProvider):
     """A provider of hosts whose next calls are the first of these that was not made yet."""
 
-    calls: tuple[Call, ...] = (MARK,)
+    calls: tuple[Call, ...] = (OWNER_TAG,)
     answer: Outcome = Done()
 
-    def host_calls(self, goal: HostGoal, host: Host, part: Part, now: datetime) -> tuple[Call, ...]:
-        del goal, host, part, now
+    def host_calls(
+        self, goal: HostGoal, host: Host, resource: Resource, now: datetime
+    ) -> tuple[Call, ...]:
+        del goal, host, resource, now
         made = [kind for _, kind, _ in self.world.journal]
         return tuple(call for call in self.calls if call.kind not in made)[:1]
 
@@ -65,8 +76,8 @@ class Boxes(FakeProvider):
     async def password(self, zone: Zone, host: HostId) -> Hides | None:
         del zone, host
 
-    def fits(self, fleet: FleetName, offer: Offer, part: Part) -> str:
-        del fleet, offer, part
+    def fits(self, fleet: FleetName, offer: Offer, resource: Resource) -> str:
+        del fleet, offer, resource
         return ""
 
     async def do(self, call: Call) -> Outcome:
@@ -82,9 +93,9 @@ async def _guard(where: str, work: Awaitable[None]) -> None:
 class Site:
     """One account of hosts, with the host's record, a look that shows it, and its leases."""
 
-    def __init__(self, yard: Yard) -> None:
+    def __init__(self, yard: FakeScene) -> None:
         self.yard = yard
-        self.provider = Boxes(yard.world, HOME, TRAITS)
+        self.provider = Boxes(yard.world, HOME, CAPABILITIES)
         account = Account(name=MAIN, provider=self.provider, fleets=(FLEET,))
         self.state = AccountState(account)
         self.budget = Budget(100.0, 100.0)
@@ -92,21 +103,21 @@ class Site:
             store=yard.store,
             clock=yard.clock,
             prober=yard.prober,
-            meters=yard.meters,
+            metrics=yard.metrics,
             fresh=yard.fresh,
         )
         self.leases = Leases(yard.store, yard.clock, "me", Settings())
         self.steady = Steadiness(yard.clock, Settings().jump)
 
     @classmethod
-    async def opened(cls, host: Host | None = None, part: Part | None = None) -> "Site":
-        site = cls(Yard())
+    async def opened(cls, host: Host | None = None, resource: Resource | None = None) -> "Site":
+        site = cls(FakeScene())
         await site.leases.keep(("account/main", "fleet/web"))
-        await site.state.stable.refresh(site.yard.store)
+        await site.state.host_records.refresh(site.yard.store)
         if host is not None:
             fence = site.tenure().fence
-            await site.state.stable.keep(site.yard.store, host, fence)
-        site.state.view = view([part or box("wiping")], site.yard.clock.now())
+            await site.state.host_records.keep(site.yard.store, host, fence)
+        site.state.inventory = inventory([resource or box("wiping")], site.yard.clock.now())
         return site
 
     def tenure(self, name: str = "account/main") -> Tenure:
@@ -114,11 +125,11 @@ class Site:
         assert found is not None
         return found
 
-    async def turn(self, between: Callable[[], None] | None = None) -> bool:
+    async def reconcile(self, between: Callable[[], None] | None = None) -> bool:
         """Take a turn of the hosts, and see the calls through; tell whether one is on its way."""
         keeper = Keeper(self.ports, self.state, self.budget, self.leases, self.steady)
         async with asyncio.TaskGroup() as group:
-            busy = await keeper.turn(TurnId("t"), self.tenure(), group, _guard)
+            busy = await keeper.reconcile(CycleId("t"), self.tenure(), group, _guard)
             if between is not None:
                 between()
         return busy
@@ -127,18 +138,18 @@ class Site:
         return [kind for _, kind, _ in self.yard.world.journal]
 
     def host(self) -> Host:
-        return self.state.stable.hosts[BOX]
+        return self.state.host_records.hosts[BOX]
 
 
-WIPES = record(condition=HostCondition.DIRTY, goal=HostGoal.WIPED, name=box("wiping").name)
+WIPES = record(condition=HostCondition.DIRTY, goal=HostGoal.CLEAN, name=box("wiping").name)
 
 
 async def test_calls_are_made_one_after_the_other_while_their_answers_are_definite() -> None:
     site = await Site.opened(WIPES)
-    site.provider.calls = (MARK, WIPE)
-    assert await site.turn()
+    site.provider.calls = (OWNER_TAG, WIPE)
+    assert await site.reconcile()
     assert site.made() == ["mark", "wipe"]
-    assert not site.state.stable.moving
+    assert not site.state.host_records.moving
 
 
 @pytest.mark.parametrize(
@@ -148,8 +159,8 @@ async def test_nothing_more_is_asked_of_a_host_after_an_answer_that_is_none(
     answer: Outcome,
 ) -> None:
     site = await Site.opened(WIPES)
-    site.provider.calls, site.provider.answer = (MARK, WIPE), answer
-    await site.turn()
+    site.provider.calls, site.provider.answer = (OWNER_TAG, WIPE), answer
+    await site.reconcile()
     assert site.made() == ["mark"]
     assert site.host().error.startswith("mark: not")
 
@@ -158,16 +169,16 @@ async def test_records_are_read_again_where_a_host_could_not_be_saved() -> None:
     site = await Site.opened(WIPES)
     newer = replace(site.host(), strikes=1)
     await site.yard.store.save_host(newer, (), site.tenure().fence)
-    await site.turn()
-    assert not site.state.stable.known
+    await site.reconcile()
+    assert not site.state.host_records.known
     assert site.made() == [], "its record says nothing of it yet"
-    await site.turn()
-    assert (site.state.stable.known, site.host().strikes, site.made()) == (True, 1, ["mark"])
+    await site.reconcile()
+    assert (site.state.host_records.known, site.host().strikes, site.made()) == (True, 1, ["mark"])
 
 
 async def test_nothing_is_asked_of_a_host_that_a_machine_took_meanwhile() -> None:
     site = await Site.opened(WIPES)
-    await site.turn(lambda: site.state.stable.ties.update({BOX: MINE}))
+    await site.reconcile(lambda: site.state.host_records.bindings.update({BOX: MINE}))
     assert site.made() == []
 
 
@@ -175,7 +186,7 @@ async def test_too_many_calls_for_the_provider_is_a_pause_for_all_others() -> No
     site = await Site.opened(WIPES)
     long = timedelta(seconds=40)
     site.provider.answer = Refused(why=Refusal.RATE, text="slow down", after=long)
-    await site.turn()
+    await site.reconcile()
     begun = site.yard.clock.now()
     await site.budget.take(Priority.CLEAN)
     assert site.yard.clock.now() - begun >= long - timedelta(seconds=1)
@@ -184,9 +195,9 @@ async def test_too_many_calls_for_the_provider_is_a_pause_for_all_others() -> No
 async def test_a_call_that_the_gate_refuses_is_not_sent_and_told() -> None:
     site = await Site.opened(WIPES, box("foreign"))
     keeper = Keeper(site.ports, site.state, site.budget, site.leases, site.steady)
-    site.state.view = view([box("wiping")], site.yard.clock.now() - timedelta(hours=1))
+    site.state.inventory = inventory([box("wiping")], site.yard.clock.now() - timedelta(hours=1))
     async with asyncio.TaskGroup() as group:
-        await keeper.turn(TurnId("t"), site.tenure(), group, _guard)
+        await keeper.reconcile(CycleId("t"), site.tenure(), group, _guard)
     assert site.made() == []
     assert "gate: G2" in site.host().error
 
@@ -204,14 +215,14 @@ async def test_only_hosts_of_ours_and_those_that_somebody_named_are_changed(
     stage: str, host: Host, *, sent: bool
 ) -> None:
     site = await Site.opened(host, box(stage))
-    await site.turn()
+    await site.reconcile()
     assert (site.made() == ["mark"]) is sent
 
 
 async def test_a_host_whose_call_is_in_flight_is_left_to_it() -> None:
     site = await Site.opened(WIPES)
-    site.state.stable.moving.add(BOX)
-    assert await site.turn(), "it is on its way"
+    site.state.host_records.moving.add(BOX)
+    assert await site.reconcile(), "it is on its way"
     assert site.made() == []
 
 
@@ -229,7 +240,7 @@ async def test_hosts_on_their_way_ask_for_quick_looks(
 ) -> None:
     site = await Site.opened(host, box(stage))
     site.provider.calls = ()
-    assert await site.turn() is busy
+    assert await site.reconcile() is busy
 
 
 # ---------------------------------------------------------------- orders
@@ -243,10 +254,10 @@ async def ordered(site: Site, world: str = "") -> FleetRow:
     tenure = site.tenure("fleet/web")
     other = replace(NEW, id=machine_id(8))
     row = FleetRow(name=WEB, created=NEW.at, orders=(other, NEW))
-    seen = replace(fleet_seen(()), row=row)
+    snapshot = replace(fleet_snapshot(()), row=row)
     site.state.rows[WEB] = await site.yard.store.add_fleet(row)
     buyer = Buyer(site.ports, site.state, site.budget, site.leases)
-    await buyer.order(OrderHosts(orders=(NEW,)), seen, tenure)
+    await buyer.order(OrderHosts(orders=(NEW,)), snapshot, tenure)
     return site.state.rows[WEB]
 
 

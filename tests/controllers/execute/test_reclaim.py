@@ -5,14 +5,14 @@ from datetime import timedelta
 
 import pytest
 
-from hostler.domain.ids import MachineId, PartId, machine_id
+from hostler.domain.ids import MachineId, ResourceId, machine_id
 from hostler.domain.model.calls import Call, Outcome, Refusal, Refused
 from hostler.domain.model.fleet import Caps
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
-from hostler.domain.model.resource import Condition, Look, Mark, Part, Scope, Slot
-from hostler.domain.model.snapshot import WishKind
-from hostler.lab.scenes.fake import Yard
+from hostler.domain.model.resource import Condition, Observation, OwnerTag, Resource, Scope, Slot
+from hostler.domain.model.snapshot import RequestKind
+from hostler.lab.scenes.fake import FakeScene
 from hostler.ports.store import Fence
 from hostler.testing.fakes.planner import REMOVE_ADDRESS, TERMINATE
 from hostler.testing.scenes.builders import FLEET, HOME, MIN, WEB, S, address, server
@@ -23,32 +23,34 @@ OLD = timedelta(hours=2)
 NOBODY = machine_id(7777)
 
 
-def littered(**changes: object) -> Yard:
+def littered(**changes: object) -> FakeScene:
     """Return a yard with a server and its address that an unknown machine left behind."""
-    caps = Caps(share=9.0, per_hour=100, per_sweep=100)
-    yard = Yard(replace(FLEET, **{"size": 1, "reclaim": True, "caps": caps} | changes))
+    caps = Caps(share=9.0, per_hour=100, per_reclaim=100)
+    yard = FakeScene(replace(FLEET, **{"size": 1, "reclaim": True, "caps": caps} | changes))
     old = yard.clock.now() - OLD
-    stray = replace(server(NOBODY), created=old)
-    yard.world.add(stray)
-    yard.world.add(replace(address(NOBODY, owner=stray.id), created=old))
+    orphan = replace(server(NOBODY), created=old)
+    yard.world.add(orphan)
+    yard.world.add(replace(address(NOBODY, owner=orphan.id), created=old))
     return yard
 
 
-def strays(yard: Yard) -> list[PartId]:
-    marked = [p for p in yard.world.parts.values() if p.mark and p.mark.machine == NOBODY]
-    return [part.id for part in marked]
+def orphans(yard: FakeScene) -> list[ResourceId]:
+    tagged = [
+        p for p in yard.world.resources.values() if p.owner_tag and p.owner_tag.machine == NOBODY
+    ]
+    return [resource.id for resource in tagged]
 
 
 async def test_stray_is_seen_in_a_minute_and_gone_in_a_few_and_then_the_fleet_is_made() -> None:
     yard = littered()
     async with yard.running():
         await yard.pass_by(60 * S)
-        assert len(await yard.store.suspects()) == 2
+        assert len(await yard.store.orphans()) == 2
         assert await yard.machines() == ()
         await yard.pass_by(3 * MIN)
-        assert strays(yard) == []
+        assert orphans(yard) == []
         await yard.pass_by(2 * MIN)
-        assert await yard.store.suspects() == ()
+        assert await yard.store.orphans() == ()
         assert await yard.phases() == [Phase.READY]
     assert yard.calls(TERMINATE) == [TERMINATE]
     assert yard.calls(REMOVE_ADDRESS) == [REMOVE_ADDRESS]
@@ -59,8 +61,8 @@ async def test_report_only_is_the_default() -> None:
     yard.fleet = replace(yard.fleet, reclaim=False)
     async with yard.running():
         await yard.pass_by(20 * MIN)
-    assert len(strays(yard)) == 2
-    assert len(await yard.store.suspects()) == 2
+    assert len(orphans(yard)) == 2
+    assert len(await yard.store.orphans()) == 2
 
 
 async def test_what_is_gone_by_the_look_after_it_was_written_down_leaves_the_ledger() -> None:
@@ -68,17 +70,17 @@ async def test_what_is_gone_by_the_look_after_it_was_written_down_leaves_the_led
     async with yard.running():
         for _ in range(100):
             await yard.pass_by(1 * S)
-            if await yard.store.suspects():
+            if await yard.store.orphans():
                 break
-        for part in strays(yard):
-            del yard.world.parts[part]
+        for resource in orphans(yard):
+            del yard.world.resources[resource]
         await yard.pass_by(5 * MIN)
-        assert await yard.store.suspects() == ()
+        assert await yard.store.orphans() == ()
 
 
 async def test_the_ledger_is_read_again_by_whoever_takes_a_lease() -> None:
     """Another engine may have written in it meanwhile."""
-    yard = Yard(replace(FLEET, size=1))
+    yard = FakeScene(replace(FLEET, size=1))
     async with yard.running() as engine:
         await yard.pass_by(2 * MIN)
         (loop,) = engine.loops
@@ -91,28 +93,28 @@ async def test_the_ledger_is_read_again_by_whoever_takes_a_lease() -> None:
 async def test_part_with_its_owners_mark_alone_is_reclaimed_too() -> None:
     """A root volume carries no mark: its server's was decided on, and the re-check must know."""
     yard = littered()
-    owner = strays(yard)[0]
-    disk = Part(
-        id=PartId("disk"),
+    owner = orphans(yard)[0]
+    disk = Resource(
+        id=ResourceId("disk"),
         slot=Slot("address", 1),
         zone=FLEET.offers[0].zone,
         owner=owner,
         created=yard.clock.now() - OLD,
     )
     yard.world.add(disk)
-    yard.world.parts[owner] = replace(yard.world.parts[owner], allowed=())
+    yard.world.resources[owner] = replace(yard.world.resources[owner], allowed=())
     async with yard.running():
         await yard.pass_by(5 * MIN)
-        assert disk.id in yard.world.parts
+        assert disk.id in yard.world.resources
         yard.world.become(owner, Condition.UP)
         await yard.pass_by(10 * MIN)
-    assert owner not in yard.world.parts
+    assert owner not in yard.world.resources
 
 
 async def test_removal_that_fails_is_tried_again_and_eats_the_cap_once() -> None:
     yard = littered()
-    for part in strays(yard):
-        yard.world.parts[part] = replace(yard.world.parts[part], owner=None)
+    for resource in orphans(yard):
+        yard.world.resources[resource] = replace(yard.world.resources[resource], owner=None)
     do = yard.provider.do
 
     calls = list[str]()
@@ -124,7 +126,7 @@ async def test_removal_that_fails_is_tried_again_and_eats_the_cap_once() -> None
     yard.provider.do = stubborn
     async with yard.running():
         await yard.pass_by(20 * MIN)
-    assert strays(yard) == []
+    assert orphans(yard) == []
     assert len(calls) >= 9
 
 
@@ -132,35 +134,37 @@ async def test_removal_that_fails_is_tried_again_and_eats_the_cap_once() -> None
 async def test_recheck_that_finds_something_else_ends_the_sweep(change: str) -> None:
     """Provider, then records, read again just before the act, compared field by field."""
     yard = littered()
-    look = yard.provider.look
+    observation = yard.provider.observe
 
-    async def different(scopes: tuple[Scope, ...]) -> Look:
-        seen = await look(scopes)
+    async def different(scopes: tuple[Scope, ...]) -> Observation:
+        snapshot = await observation(scopes)
         if all(scope.machine != NOBODY for scope in scopes):
-            return seen
+            return snapshot
         if change == "record":
             await _record(yard)
-        return replace(seen, parts=tuple(_changed(part, change) for part in seen.parts))
+        return replace(
+            snapshot, resources=tuple(_changed(resource, change) for resource in snapshot.resources)
+        )
 
-    yard.provider.look = different
+    yard.provider.observe = different
     async with yard.running():
         await yard.pass_by(10 * MIN)
     assert yard.calls(TERMINATE) == []
     assert yard.calls(REMOVE_ADDRESS) == []
 
 
-def _changed(part: Part, change: str) -> Part:
+def _changed(resource: Resource, change: str) -> Resource:
     if change == "status":
-        return replace(part, status="another")
+        return replace(resource, status="another")
     if change == "mark":
-        mark = Mark(installation=HOME, fleet=WEB, machine=MachineId("m-else"), attempt=1)
-        return replace(part, mark=mark)
+        owner_tag = OwnerTag(installation=HOME, fleet=WEB, machine=MachineId("m-else"), attempt=1)
+        return replace(resource, owner_tag=owner_tag)
     if change == "owner":
-        return replace(part, owner=PartId("somebody"))
-    return part
+        return replace(resource, owner=ResourceId("somebody"))
+    return resource
 
 
-async def _record(yard: Yard) -> None:
+async def _record(yard: FakeScene) -> None:
     """Write a record for the machine that nobody knew, as another process would."""
     if await yard.store.machine(NOBODY) is None:
         row = (await yard.store.fleets())[0]
@@ -171,7 +175,7 @@ async def _record(yard: Yard) -> None:
             serial=99,
             created=now,
             since=now,
-            phase=Phase.WANTED,
+            phase=Phase.PENDING,
             offer=FLEET.offers[0],
         )
         lease = next(lease for lease in await yard.store.leases() if lease.name == "fleet/web")
@@ -180,41 +184,42 @@ async def _record(yard: Yard) -> None:
 
 async def test_recheck_that_fails_ends_the_sweep() -> None:
     yard = littered()
-    look = yard.provider.look
+    observation = yard.provider.observe
 
-    async def failing(scopes: tuple[Scope, ...]) -> Look:
-        seen = await look(scopes)
+    async def failing(scopes: tuple[Scope, ...]) -> Observation:
+        snapshot = await observation(scopes)
         if any(scope.machine == NOBODY for scope in scopes):
             return replace(
-                seen, looked=tuple(replace(looked, complete=False) for looked in seen.looked)
+                snapshot,
+                observed=tuple(replace(observed, complete=False) for observed in snapshot.observed),
             )
-        return seen
+        return snapshot
 
-    yard.provider.look = failing
+    yard.provider.observe = failing
     async with yard.running():
         await yard.pass_by(10 * MIN)
-    assert len(strays(yard)) == 2
+    assert len(orphans(yard)) == 2
 
 
 async def test_pause_wished_a_moment_ago_stops_the_sweep() -> None:
     yard = littered()
     async with yard.running():
         await yard.pass_by(40 * S)
-        await yard.wish(WishKind.PAUSE)
+        await yard.request(RequestKind.PAUSE)
         await yard.pass_by(10 * MIN)
-        before = len(strays(yard))
-        await yard.wish(WishKind.RESUME)
+        before = len(orphans(yard))
+        await yard.request(RequestKind.RESUME)
         await yard.pass_by(10 * MIN)
     assert before == 2
-    assert strays(yard) == []
+    assert orphans(yard) == []
 
 
 async def test_what_was_read_again_too_long_ago_proves_nothing() -> None:
     yard = littered()
     yard.provider.answers[NOBODY] = 11 * S
-    yard.world.parts = {
-        part: replace(there, owner=None) for part, there in yard.world.parts.items()
+    yard.world.resources = {
+        resource: replace(there, owner=None) for resource, there in yard.world.resources.items()
     }
     async with yard.running():
         await yard.pass_by(3 * MIN)
-    assert yard.meters.refusals["G2"] > 0
+    assert yard.metrics.refusals["G2"] > 0

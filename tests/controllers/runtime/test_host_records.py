@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from hostler.controllers.runtime.host_records import Stable
+from hostler.controllers.runtime.host_records import HostRecords
 from hostler.domain.errors import StoreBusy
 from hostler.domain.ids import AccountName, Epoch, HostId, InstallationId, MachineId, Zone
 from hostler.domain.model.commands import Event
@@ -34,68 +34,68 @@ class Halting(MemoryStore):
         return saved
 
 
-async def opened() -> tuple[Stable, Halting, Fence]:
+async def opened() -> tuple[HostRecords, Halting, Fence]:
     store = Halting(InstallationId("home"), exclusive=True)
     lease = await store.take_lease("account/main", "me", None)
     assert lease is not None
-    stable = Stable(MAIN)
-    await stable.refresh(store)
-    return stable, store, Fence(lease="account/main", epoch=Epoch(lease.epoch))
+    host_records = HostRecords(MAIN)
+    await host_records.refresh(store)
+    return host_records, store, Fence(lease="account/main", epoch=Epoch(lease.epoch))
 
 
 async def test_what_was_answered_is_known_without_another_reading() -> None:
-    stable, store, fence = await opened()
-    await stable.take(store, HOST, MACHINE, fence)
-    kept = await stable.keep(store, replace(stable.hosts[HOST.id], name="a"), fence)
-    assert stable.known
-    assert (stable.hosts, stable.ties) == ({HOST.id: kept}, {HOST.id: MACHINE})
-    await stable.loosen(store, HOST.id, MACHINE, fence)
-    assert (stable.known, stable.ties) == (True, {})
+    host_records, store, fence = await opened()
+    await host_records.take(store, HOST, MACHINE, fence)
+    kept = await host_records.keep(store, replace(host_records.hosts[HOST.id], name="a"), fence)
+    assert host_records.known
+    assert (host_records.hosts, host_records.bindings) == ({HOST.id: kept}, {HOST.id: MACHINE})
+    await host_records.unbind(store, HOST.id, MACHINE, fence)
+    assert (host_records.known, host_records.bindings) == (True, {})
 
 
 async def test_what_was_not_answered_is_read_again() -> None:
-    stable, store, fence = await opened()
+    host_records, store, fence = await opened()
     store.lost = True
     with pytest.raises(StoreBusy):
-        await stable.keep(store, HOST, fence)
-    assert not stable.known
-    await stable.refresh(store)
-    assert (stable.known, stable.hosts[HOST.id].version) == (True, 1)
+        await host_records.keep(store, HOST, fence)
+    assert not host_records.known
+    await host_records.refresh(store)
+    assert (host_records.known, host_records.hosts[HOST.id].version) == (True, 1)
     with pytest.raises(StoreBusy):
-        await stable.take(store, OTHER, MACHINE, fence)
-    assert not stable.known
-    await stable.refresh(store)
-    assert stable.ties == {OTHER.id: MACHINE}
+        await host_records.take(store, OTHER, MACHINE, fence)
+    assert not host_records.known
+    await host_records.refresh(store)
+    assert host_records.bindings == {OTHER.id: MACHINE}
 
 
 async def test_whoever_is_cancelled_in_a_save_leaves_nothing_trusted() -> None:
-    stable, store, fence = await opened()
+    host_records, store, fence = await opened()
     store.hangs = True
     async with asyncio.TaskGroup() as group:
-        task = group.create_task(stable.keep(store, HOST, fence))
+        task = group.create_task(host_records.keep(store, HOST, fence))
         await asyncio.sleep(0)
         task.cancel()
-    assert not stable.known
-    await stable.refresh(store)
-    assert HOST.id in stable.hosts
+    assert not host_records.known
+    await host_records.refresh(store)
+    assert HOST.id in host_records.hosts
 
 
 async def test_a_save_that_goes_well_makes_nothing_else_trusted() -> None:
     """A claim that went well made trusted again what another save had left in doubt."""
-    stable, store, fence = await opened()
-    stable.distrust()
-    await stable.take(store, HOST, MACHINE, fence)
-    await stable.keep(store, stable.hosts[HOST.id], fence)
-    assert not stable.known
+    host_records, store, fence = await opened()
+    host_records.distrust()
+    await host_records.take(store, HOST, MACHINE, fence)
+    await host_records.keep(store, host_records.hosts[HOST.id], fence)
+    assert not host_records.known
 
 
 async def test_hosts_of_another_account_are_none_of_this_one() -> None:
-    stable, store, fence = await opened()
+    host_records, store, fence = await opened()
     await store.save_host(replace(HOST, account=AccountName("other")), (), fence)
     await store.save_host(OTHER, (), fence)
-    stable.distrust()
-    await stable.refresh(store)
-    assert list(stable.hosts) == [OTHER.id]
+    host_records.distrust()
+    await host_records.refresh(store)
+    assert list(host_records.hosts) == [OTHER.id]
 
 
 @pytest.mark.parametrize("exclusive", [True, False])
@@ -103,13 +103,13 @@ async def test_what_others_may_write_is_read_each_time(*, exclusive: bool) -> No
     store = Halting(InstallationId("home"), exclusive=exclusive)
     lease = await store.take_lease("account/main", "me", None)
     assert lease is not None
-    stable = Stable(MAIN)
-    await stable.refresh(store)
+    host_records = HostRecords(MAIN)
+    await host_records.refresh(store)
     await store.save_host(HOST, (), Fence(lease="account/main", epoch=lease.epoch))
-    await stable.refresh(store)
-    assert bool(stable.hosts) is not exclusive
+    await host_records.refresh(store)
+    assert bool(host_records.hosts) is not exclusive
 
 
 def test_zones_are_those_of_hosts_that_there_are() -> None:
     gone = replace(OTHER, zone=Zone("z-2"), condition=HostCondition.GONE)
-    assert Stable(MAIN, hosts={HOST.id: HOST, gone.id: gone}).zones() == ("z-1",)
+    assert HostRecords(MAIN, hosts={HOST.id: HOST, gone.id: gone}).zones() == ("z-1",)

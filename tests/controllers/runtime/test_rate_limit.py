@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from hostler.controllers.runtime.rate_limit import LOOKS_SHARE, Budget, Priority
+from hostler.controllers.runtime.rate_limit import OBSERVATIONS_SHARE, Budget, Priority
 from hostler.testing.scenes.builders import S
 
 pytestmark = pytest.mark.looptime
@@ -18,10 +18,10 @@ def now() -> float:
 async def emptied(rate: float = 10.0, burst: float = 20.0) -> Budget:
     """Return a budget whose burst is spent."""
     budget = Budget(rate, burst)
-    for _ in range(int(burst * (1 - LOOKS_SHARE))):
+    for _ in range(int(burst * (1 - OBSERVATIONS_SHARE))):
         await budget.take(Priority.MAKE)
-    for _ in range(int(burst * LOOKS_SHARE)):
-        await budget.take(Priority.LOOK)
+    for _ in range(int(burst * OBSERVATIONS_SHARE)):
+        await budget.take(Priority.OBSERVE)
     return budget
 
 
@@ -50,7 +50,7 @@ async def test_burst_goes_at_once() -> None:
 async def test_rate_holds_beyond_the_burst() -> None:
     budget = await emptied()
     begun = now()
-    await timed(budget, *[Priority.MAKE] * 80, *[Priority.LOOK] * 20)
+    await timed(budget, *[Priority.MAKE] * 80, *[Priority.OBSERVE] * 20)
     assert now() - begun == pytest.approx(10.0, abs=0.5)
 
 
@@ -88,34 +88,34 @@ async def test_first_come_of_one_priority_is_first_served() -> None:
 
 async def test_looks_keep_a_fifth_in_a_storm_of_calls() -> None:
     budget = await emptied()
-    storm = [Priority.CLEAN] * 200 + [Priority.LOOK] * 40
+    storm = [Priority.CLEAN] * 200 + [Priority.OBSERVE] * 40
     granted = await timed(budget, *storm)
     for limit in (5.0, 10.0, 15.0):
         kinds = Counter(priority for priority, waited in granted if waited <= limit)
-        share = kinds[Priority.LOOK] / kinds.total()
-        assert share == pytest.approx(LOOKS_SHARE, abs=0.03)
+        share = kinds[Priority.OBSERVE] / kinds.total()
+        assert share == pytest.approx(OBSERVATIONS_SHARE, abs=0.03)
 
 
 async def test_looks_take_what_nobody_else_wants() -> None:
     budget = await emptied()
     begun = now()
-    await timed(budget, *[Priority.LOOK] * 50)
+    await timed(budget, *[Priority.OBSERVE] * 50)
     assert now() - begun == pytest.approx(5.0, abs=0.5)
 
 
 async def test_big_look_leaves_a_debt_of_its_size() -> None:
     budget = await emptied()
     await asyncio.sleep(1)
-    await budget.take(Priority.LOOK, 20)
+    await budget.take(Priority.OBSERVE, 20)
     begun = now()
-    await timed(budget, *[Priority.LOOK] * 200)
+    await timed(budget, *[Priority.OBSERVE] * 200)
     assert now() - begun == pytest.approx((20 + 200 - 10) / 10.0, abs=0.6)
 
 
 async def test_too_many_with_a_date_stops_everything_until_then() -> None:
     budget = Budget(10.0, 20.0)
     budget.refused(7 * S)
-    granted = await timed(budget, Priority.CLEAN, Priority.MAKE, Priority.LOOK)
+    granted = await timed(budget, Priority.CLEAN, Priority.MAKE, Priority.OBSERVE)
     assert all(waited == pytest.approx(7.0, abs=0.2) for _, waited in granted)
 
 
@@ -158,7 +158,7 @@ async def test_who_gave_up_waiting_takes_nothing() -> None:
     budget = await emptied(rate=1.0, burst=5.0)
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.5):
-            await budget.take(Priority.LOOK, 1000)
+            await budget.take(Priority.OBSERVE, 1000)
     begun = now()
-    await timed(budget, Priority.LOOK)
+    await timed(budget, Priority.OBSERVE)
     assert now() - begun < 6.0

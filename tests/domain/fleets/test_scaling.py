@@ -7,9 +7,9 @@ import pytest
 
 from hostler.domain.ids import Zone
 from hostler.domain.model.calls import Refusal
-from hostler.domain.model.commands import Decision, KeepRow
+from hostler.domain.model.commands import Decision, SaveFleet
 from hostler.domain.model.fleet import Caps, FleetRow, Setback
-from hostler.domain.model.machine import Ending, Hold, Machine, Offer
+from hostler.domain.model.machine import Deletion, Machine, Offer, Protection
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition
 from hostler.testing.scenes.builders import ABROAD, BEGIN, FLEET, MIN, OFFER, S, machine, server
@@ -21,12 +21,12 @@ LARGE = Offer(type="large", zone=OFFER.zone)
 
 def empty(size: int, *offers: Offer) -> Scene:
     scene = Scene(fleet=replace(FLEET, size=size, offers=offers or (OFFER,)))
-    scene.look()
+    scene.observe()
     return scene
 
 
 def inserts(decision: Decision) -> tuple[Offer, ...]:
-    return tuple(o for c in decision.commands if isinstance(c, KeepRow) for o in c.inserts)
+    return tuple(o for c in decision.commands if isinstance(c, SaveFleet) for o in c.inserts)
 
 
 def failing(scene: Scene, refusal: Refusal | None = None) -> None:
@@ -35,8 +35,8 @@ def failing(scene: Scene, refusal: Refusal | None = None) -> None:
         if entry.phase is Phase.STARTING:
             overdue = replace(entry, refused=refusal, since=scene.now - 60 * MIN)
             scene.keep(overdue if refusal is None else replace(entry, refused=refusal))
-    scene.look()
-    scene.turn()
+    scene.observe()
+    scene.reconcile()
 
 
 # ---------------------------------------------------------------- growing
@@ -44,26 +44,26 @@ def failing(scene: Scene, refusal: Refusal | None = None) -> None:
 
 def test_fleet_grows_to_its_size_in_one_turn_and_then_rests() -> None:
     scene = empty(3)
-    assert inserts(scene.turn()) == (OFFER,) * 3
-    scene.turn()
+    assert inserts(scene.reconcile()) == (OFFER,) * 3
+    scene.reconcile()
     assert [m.phase for m in scene.machines.values()] == [Phase.STARTING] * 3
-    assert inserts(scene.turn()) == ()
+    assert inserts(scene.reconcile()) == ()
 
 
 @pytest.mark.parametrize(
     ("phase", "made"),
     [
-        (Phase.WANTED, 0),
+        (Phase.PENDING, 0),
         (Phase.STARTING, 0),
         (Phase.READY, 0),
         (Phase.STOPPING, 1),
-        (Phase.BROKEN, 1),
+        (Phase.FAILED, 1),
     ],
 )
 def test_phase_counts_towards_the_size_as_its_row_says(phase: Phase, made: int) -> None:
     scene = empty(1)
     scene.furnish(replace(machine(1, phase, since=scene.now), was_ready=None))
-    scene.look()
+    scene.observe()
     assert len(inserts(scene.decide())) == made
 
 
@@ -78,7 +78,7 @@ def test_maximum_bounds_what_exists() -> None:
     scene = empty(4)
     scene.fleet = replace(scene.fleet, maximum=5)
     scene.furnish(*(machine(number, Phase.STOPPING, since=scene.now) for number in (1, 2, 3)))
-    scene.look()
+    scene.observe()
     decision = scene.decide()
     assert len(inserts(decision)) == 2
     scene.fleet = replace(scene.fleet, maximum=3)
@@ -92,10 +92,10 @@ def test_stuck_machines_have_an_allowance_over_the_maximum_and_no_more() -> None
     scene.fleet = replace(scene.fleet, maximum=2, caps=Caps(stuck=1))
     stuck = [replace(machine(n, Phase.STOPPING, since=scene.now), stuck=True) for n in (1, 2, 3)]
     scene.furnish(stuck[0])
-    scene.look()
+    scene.observe()
     assert len(inserts(scene.decide())) == 2
     scene.furnish(*stuck)
-    scene.look()
+    scene.observe()
     assert inserts(scene.decide()) == ()
 
 
@@ -106,19 +106,19 @@ def test_creations_are_bounded_by_the_hour_whatever_fails() -> None:
     )
     made = 0
     for _ in range(50):
-        made += len(inserts(scene.turn()))
-        scene.turn()
+        made += len(inserts(scene.reconcile()))
+        scene.reconcile()
         failing(scene)
-        made += sum(len(inserts(scene.turn())) for _ in range(2))
+        made += sum(len(inserts(scene.reconcile())) for _ in range(2))
         scene.later(10 * S)
-        scene.look()
+        scene.observe()
     assert made <= 5
     assert "creations in an hour" in scene.row.condition
     scene.later(timedelta(hours=1))
-    scene.look()
+    scene.observe()
     for entry in tuple(scene.machines.values()):
-        scene.keep(replace(entry, phase=Phase.GONE))
-    assert inserts(scene.turn())
+        scene.keep(replace(entry, phase=Phase.DELETED))
+    assert inserts(scene.reconcile())
 
 
 # ---------------------------------------------------------------- where the count is not known
@@ -127,7 +127,7 @@ def test_creations_are_bounded_by_the_hour_whatever_fails() -> None:
 def test_nothing_is_made_in_a_zone_that_was_not_looked_at_whole() -> None:
     scene = Scene()
     assert inserts(scene.decide()) == ()
-    scene.look(complete=False)
+    scene.observe(complete=False)
     decision = scene.decide()
     assert inserts(decision) == ()
     assert "no zone of this fleet could be looked at whole" in decision.condition
@@ -135,35 +135,36 @@ def test_nothing_is_made_in_a_zone_that_was_not_looked_at_whole() -> None:
 
 def test_nothing_is_made_on_an_old_look() -> None:
     scene = empty(1)
-    scene.later(FLEET.timers.look_limit + 1 * S)
+    scene.later(FLEET.timers.observation_limit + 1 * S)
     assert inserts(scene.decide()) == ()
 
 
 def test_recorded_machine_is_not_started_in_a_zone_that_cannot_be_looked_at() -> None:
     scene = empty(1)
-    scene.turn()
+    scene.reconcile()
     scene.later(2 * MIN)
-    scene.turn()
-    assert scene.the().phase is Phase.WANTED
-    scene.look()
-    scene.turn()
+    scene.reconcile()
+    assert scene.the().phase is Phase.PENDING
+    scene.observe()
+    scene.reconcile()
     assert scene.the().phase is Phase.STARTING
 
 
 def test_other_zones_go_on_while_one_is_dead() -> None:
     scene = Scene(fleet=replace(FLEET, size=2, offers=(OTHER, OFFER)))
-    scene.look()
-    scene.view = replace(
-        scene.view, whole={k: v for k, v in scene.view.whole.items() if k[0] != OTHER.zone}
+    scene.observe()
+    scene.inventory = replace(
+        scene.inventory,
+        whole={k: v for k, v in scene.inventory.whole.items() if k[0] != OTHER.zone},
     )
     assert inserts(scene.decide()) == (OFFER, OFFER)
 
 
 def test_wanted_machine_that_cannot_be_admitted_ends_at_its_bound() -> None:
     scene = empty(1)
-    scene.turn()
+    scene.reconcile()
     scene.later(FLEET.timers.admit)
-    scene.turn()
+    scene.reconcile()
     assert [m.reason for m in scene.history.values()] == ["not_admitted"]
 
 
@@ -174,7 +175,7 @@ def test_foreign_mark_in_our_name_stops_creation_and_touches_nothing() -> None:
     scene = empty(2)
     scene.furnish(machine(1))
     scene.exist(server(machine(50), installation=ABROAD))
-    scene.look()
+    scene.observe()
     decision = scene.decide()
     assert inserts(decision) == ()
     assert str(ABROAD) in decision.condition
@@ -184,27 +185,29 @@ def test_foreign_mark_in_our_name_stops_creation_and_touches_nothing() -> None:
 def test_unexplained_part_in_our_name_stops_creation() -> None:
     scene = empty(2)
     scene.exist(server(machine(50)))
-    scene.look()
+    scene.observe()
     decision = scene.decide()
     assert inserts(decision) == ()
-    assert "hostler leaks FILE" in decision.condition
+    assert "hostler orphans FILE" in decision.condition
 
 
 def test_recorded_machine_is_not_started_beside_foreign_parts() -> None:
     scene = empty(1)
-    scene.turn()
+    scene.reconcile()
     scene.exist(server(machine(50), installation=ABROAD))
-    scene.look()
-    scene.turn()
-    assert scene.the().phase is Phase.WANTED
+    scene.observe()
+    scene.reconcile()
+    assert scene.the().phase is Phase.PENDING
 
 
 def test_foreign_parts_of_another_fleet_are_none_of_ours() -> None:
     scene = empty(1)
     other = server(machine(50), installation=ABROAD)
-    assert other.mark is not None
-    scene.exist(replace(other, mark=replace(other.mark, fleet=FLEET.name.__class__("api"))))
-    scene.look()
+    assert other.owner_tag is not None
+    scene.exist(
+        replace(other, owner_tag=replace(other.owner_tag, fleet=FLEET.name.__class__("api")))
+    )
+    scene.observe()
     assert inserts(scene.decide()) == (OFFER,)
 
 
@@ -215,8 +218,8 @@ def sized(size: int, *machines: Machine) -> Scene:
     scene = Scene(fleet=replace(FLEET, size=size))
     scene.furnish(*machines)
     scene.exist(*(server(m, Condition.STARTING) for m in machines if m.phase is Phase.STARTING))
-    scene.look()
-    scene.turn()
+    scene.observe()
+    scene.reconcile()
     return scene
 
 
@@ -228,7 +231,7 @@ def test_what_is_lost_first_is_the_unborn_the_half_made_the_outdated_and_then_th
         replace(machine(2), template="old"),
         machine(3),
         machine(4, Phase.STARTING, BEGIN + 9 * MIN),
-        machine(5, Phase.WANTED, BEGIN + 9 * MIN),
+        machine(5, Phase.PENDING, BEGIN + 9 * MIN),
     )
     order = [5, 4, 2, 3, 1]
     for many in range(1, 6):
@@ -240,10 +243,10 @@ def test_what_is_lost_first_is_the_unborn_the_half_made_the_outdated_and_then_th
 
 def test_held_machine_is_not_picked() -> None:
     scene = Scene(fleet=replace(FLEET, size=0))
-    held = replace(machine(1), hold=Hold(until=BEGIN + 60 * MIN, why="", actor=""))
+    held = replace(machine(1), protection=Protection(until=BEGIN + 60 * MIN, why="", actor=""))
     scene.furnish(held, machine(2))
-    scene.look()
-    scene.turn()
+    scene.observe()
+    scene.reconcile()
     assert scene.the(1).wanted
     assert not scene.the(2).wanted
 
@@ -252,18 +255,18 @@ def test_draining_machine_is_called_back_when_it_is_wanted_again() -> None:
     scene = sized(0, machine(1))
     assert scene.the().phase is Phase.DRAINING
     scene.row = replace(scene.row, size=1)
-    decision = scene.turn()
+    decision = scene.reconcile()
     assert scene.the().phase is Phase.READY
-    assert scene.the().ending is None
+    assert scene.the().deletion is None
     assert inserts(decision) == ()
 
 
 def test_machine_that_a_person_ended_is_not_called_back() -> None:
     scene = Scene()
     entry = machine(1, Phase.DRAINING)
-    scene.furnish(replace(entry, ending=Ending(at=BEGIN, actor="ann", why="")))
-    scene.look()
-    assert inserts(scene.turn()) == (OFFER,)
+    scene.furnish(replace(entry, deletion=Deletion(at=BEGIN, actor="ann", why="")))
+    scene.observe()
+    assert inserts(scene.reconcile()) == (OFFER,)
     assert scene.the(1).phase is Phase.STOPPING
 
 
@@ -276,11 +279,11 @@ def setback(offer: Offer, until: timedelta, *, stock: bool = False, count: int =
 
 def test_after_out_of_stock_the_next_offer_is_tried_and_the_empty_one_remembered() -> None:
     scene = empty(1, LARGE, OFFER)
-    assert inserts(scene.turn()) == (LARGE,)
-    scene.turn()
+    assert inserts(scene.reconcile()) == (LARGE,)
+    scene.reconcile()
     for entry in tuple(scene.machines.values()):
         scene.keep(replace(entry, refused=Refusal.STOCK))
-    assert inserts(scene.turn()) == (OFFER,)
+    assert inserts(scene.reconcile()) == (OFFER,)
     memory = scene.row.setback(LARGE)
     assert memory is not None
     assert memory.stock
@@ -303,8 +306,8 @@ def test_waiting_for_stock_is_told_apart_from_broken() -> None:
 @pytest.mark.parametrize("refusal", [Refusal.STOCK, Refusal.QUOTA])
 def test_empty_shelf_is_no_failure(refusal: Refusal) -> None:
     scene = empty(1)
-    scene.turn()
-    scene.turn()
+    scene.reconcile()
+    scene.reconcile()
     failing(scene, refusal)
     memory = scene.row.setback(OFFER)
     assert memory is not None
@@ -315,16 +318,16 @@ def test_empty_shelf_is_no_failure(refusal: Refusal) -> None:
 def test_an_empty_shelf_between_failures_takes_none_of_them_back_nor_their_pause() -> None:
     """An order is refused as often as a claim fails: both wait ever longer."""
     scene = empty(1)
-    scene.turn()
-    scene.turn()
+    scene.reconcile()
+    scene.reconcile()
     scene.row = scene.row.with_setback(setback(OFFER, 20 * MIN, count=3))
     sooner = scene.row.sold_out(OFFER, "sold out", BEGIN + 15 * MIN)
     memory = sooner.setback(OFFER)
     assert memory is not None
     assert (memory.stock, memory.count, memory.until) == (True, 3, BEGIN + 20 * MIN)
-    again = sooner.sold_out(OFFER, "sold out", BEGIN + 15 * MIN).setback(OFFER)
-    assert again is not None
-    assert again.until == BEGIN + 15 * MIN
+    retry_at = sooner.sold_out(OFFER, "sold out", BEGIN + 15 * MIN).setback(OFFER)
+    assert retry_at is not None
+    assert retry_at.until == BEGIN + 15 * MIN
     scene.row = sooner
     failing(scene)
     memory = scene.row.setback(OFFER)
@@ -335,8 +338,8 @@ def test_an_empty_shelf_between_failures_takes_none_of_them_back_nor_their_pause
 def test_failures_back_off_ever_longer_on_the_fleet_though_every_record_is_new() -> None:
     scene, waits = empty(1), list[timedelta]()
     for _ in range(4):
-        scene.turn()
-        scene.turn()
+        scene.reconcile()
+        scene.reconcile()
         failing(scene)
         memory = scene.row.setback(OFFER)
         assert memory is not None
@@ -344,14 +347,14 @@ def test_failures_back_off_ever_longer_on_the_fleet_though_every_record_is_new()
         assert memory.why == "start_overdue"
         assert inserts(scene.decide()) == ()
         scene.now = memory.until
-        scene.look()
+        scene.observe()
     assert waits == [30 * S, 2 * MIN, 5 * MIN, 5 * MIN]
 
 
 def test_machines_that_fail_together_are_one_failure() -> None:
     scene = empty(8)
-    scene.turn()
-    scene.turn()
+    scene.reconcile()
+    scene.reconcile()
     failing(scene)
     memory = scene.row.setback(OFFER)
     assert memory is not None
@@ -361,31 +364,31 @@ def test_machines_that_fail_together_are_one_failure() -> None:
 def test_half_open_offer_is_tried_with_one_machine() -> None:
     scene = empty(5)
     scene.row = replace(scene.row, setbacks=(setback(OFFER, 1 * MIN, count=2),))
-    assert inserts(scene.turn()) == (OFFER,)
-    assert inserts(scene.turn()) == ()
+    assert inserts(scene.reconcile()) == (OFFER,)
+    assert inserts(scene.reconcile()) == ()
     assert "with one machine" in scene.row.condition
 
 
 def test_success_opens_the_offer_for_all() -> None:
     scene = empty(5)
     scene.row = replace(scene.row, setbacks=(setback(OFFER, 1 * MIN, count=2),))
-    scene.turn()
-    scene.turn()
+    scene.reconcile()
+    scene.reconcile()
     entry = next(iter(scene.machines.values()))
     scene.exist(server(entry))
     scene.keep(replace(entry, places=machine(1).places))
     scene.furnish(replace(scene.the(), phase=Phase.STARTING))
-    scene.look()
-    assert len(inserts(scene.turn())) == 4
+    scene.observe()
+    assert len(inserts(scene.reconcile())) == 4
     assert scene.row.setbacks == ()
 
 
 def test_machine_that_was_asked_to_end_while_starting_is_no_failure_of_its_offer() -> None:
     scene = empty(1)
-    scene.turn()
-    scene.turn()
+    scene.reconcile()
+    scene.reconcile()
     scene.row = replace(scene.row, size=0)
-    scene.turn()
+    scene.reconcile()
     assert scene.the().phase is Phase.STOPPING
     assert scene.row.setbacks == ()
 

@@ -10,25 +10,25 @@ from hostler.domain.hosts.allocation import CLAIMED_TWICE, HAD, STRANGER, stoppi
 from hostler.domain.machines.failure import suspected
 from hostler.domain.model.calls import Shows
 from hostler.domain.model.host import HostOrigin, ReleasePolicy
-from hostler.domain.model.machine import RESTED, RETIRE, Fate, Machine
+from hostler.domain.model.machine import RESTED, RETIRE, CallState, Machine
 from hostler.domain.model.phases import Phase, Reason
-from hostler.domain.model.resource import Part
-from hostler.domain.model.transition import Step
+from hostler.domain.model.resource import Resource
+from hostler.domain.model.transition import Transition
 from hostler.testing.scenes.builders import BEGIN
-from hostler.testing.scenes.hosts import BOX, MINE, call, fleet_seen, on_host, record, tenant
+from hostler.testing.scenes.hosts import BOX, MINE, call, fleet_snapshot, on_host, record, tenant
 
 End = Literal["release", "retire", "skip"]
 NONE, TERMINATE, KEEP = None, ReleasePolicy.TERMINATE, ReleasePolicy.KEEP
 POOL, ORDERED = HostOrigin.POOL, HostOrigin.ORDERED
 
 
-def ended(part: Part | None, **fields: object) -> Step:
+def ended(resource: Resource | None, **fields: object) -> Transition:
     """Return what becomes of a machine that has begun to stop, on a host with these fields."""
     machine = on_host(Phase.STOPPING)
     host = record(**fields)
-    parts = () if part is None else (part,)
-    seen = fleet_seen((machine,), parts, hosts=(host,), ties={MINE: BOX})
-    return stopping(Step(before=machine, machine=machine, parts=parts), seen)
+    resources = () if resource is None else (resource,)
+    snapshot = fleet_snapshot((machine,), resources, hosts=(host,), bindings={MINE: BOX})
+    return stopping(Transition(before=machine, machine=machine, resources=resources), snapshot)
 
 
 @pytest.mark.parametrize(
@@ -51,13 +51,13 @@ def ended(part: Part | None, **fields: object) -> Step:
 def test_the_end_of_a_tenancy_by_origin_policy_and_pool(
     origin: HostOrigin, policy: ReleasePolicy | None, pool: str, end: End
 ) -> None:
-    step = ended(tenant(pool=""), origin=origin, policy=policy, pool=pool)
-    machine = step.machine
+    transition = ended(tenant(pool=""), origin=origin, policy=policy, pool=pool)
+    machine = transition.machine
     assert (machine.fact(RETIRE) is not None) is (end == "retire")
-    skipped = (machine.phase, machine.reason) == (Phase.GONE, Reason.RELEASE_SKIPPED)
+    skipped = (machine.phase, machine.reason) == (Phase.DELETED, Reason.RELEASE_SKIPPED)
     assert skipped is (end == "skip")
     assert (machine.phase is Phase.STOPPING) is (end != "skip")
-    told = {event.kind for event in step.events}
+    told = {event.kind for event in transition.events}
     assert ("release_skipped" in told) is (end == "skip")
 
 
@@ -67,89 +67,101 @@ def test_the_pool_that_the_look_tells_serves_a_record_without_one() -> None:
 
 @pytest.mark.parametrize("stage", ["other", "unnamed", "foreign"])
 def test_a_host_that_bears_somebody_elses_name_is_left_to_them(stage: str) -> None:
-    step = ended(tenant(stage, marked=False))
-    assert (step.machine.phase, step.machine.reason) == (Phase.GONE, Reason.HOST_TAKEN)
-    assert step.events[0].detail == BOX
+    transition = ended(tenant(stage, tagged=False))
+    assert (transition.machine.phase, transition.machine.reason) == (
+        Phase.DELETED,
+        Reason.HOST_TAKEN,
+    )
+    assert transition.events[0].detail == BOX
 
 
-@pytest.mark.parametrize("stage", ["pool", "pending", "claimed", "releasing", "resting", "rested"])
+@pytest.mark.parametrize("stage", ["pool", "pending", "claimed", "releasing", "standby", "rested"])
 def test_a_host_that_is_ours_by_name_or_by_tie_is_released(stage: str) -> None:
     assert ended(tenant(stage)).machine.phase is Phase.STOPPING
 
 
 def test_nothing_is_settled_before_the_host_is_seen_and_its_calls_are_sure() -> None:
     assert ended(None, pool="").machine.phase is Phase.STOPPING
-    promised = replace(tenant("other", marked=False), status="promised")
+    promised = replace(tenant("other", tagged=False), status="promised")
     assert ended(promised).machine.phase is Phase.STOPPING
-    machine = on_host(Phase.STOPPING, asked=(call("mark", Fate.OPEN, shows=Shows.MARK),))
-    part = tenant("other", marked=False)
-    seen = fleet_seen((machine,), (part,), hosts=(record(),), ties={MINE: BOX})
-    step = stopping(Step(before=machine, machine=machine, parts=(part,)), seen)
-    assert step.machine is machine
+    machine = on_host(Phase.STOPPING, asked=(call("mark", CallState.OPEN, shows=Shows.OWNER_TAG),))
+    resource = tenant("other", tagged=False)
+    snapshot = fleet_snapshot((machine,), (resource,), hosts=(record(),), bindings={MINE: BOX})
+    transition = stopping(
+        Transition(before=machine, machine=machine, resources=(resource,)), snapshot
+    )
+    assert transition.machine is machine
 
 
 def test_a_machine_without_a_host_comes_to_its_end_by_itself() -> None:
     machine = on_host(Phase.STOPPING, host=None, places=())
-    step = stopping(Step(before=machine, machine=machine, parts=()), fleet_seen((machine,)))
-    assert step.machine is machine
+    transition = stopping(
+        Transition(before=machine, machine=machine, resources=()), fleet_snapshot((machine,))
+    )
+    assert transition.machine is machine
 
 
-def watching(part: Part, machine: Machine) -> Machine:
+def watching(resource: Resource, machine: Machine) -> Machine:
     """Return the record after a look that shows its host so."""
-    seen = fleet_seen((machine,), (part,), hosts=(record(),), ties={MINE: BOX})
-    return watched(Step(before=machine, machine=machine, parts=(part,)), seen).machine
+    snapshot = fleet_snapshot((machine,), (resource,), hosts=(record(),), bindings={MINE: BOX})
+    return watched(
+        Transition(before=machine, machine=machine, resources=(resource,)), snapshot
+    ).machine
 
 
 def test_that_another_installation_had_the_host_is_kept_until_the_name_is_its_machines_again() -> (
     None
 ):
-    foreign = tenant("foreign", marked=False, named="claimed")
+    foreign = tenant("foreign", tagged=False, named="claimed")
     had = watching(foreign, on_host())
     assert had.fact(HAD) is not None
     assert watching(foreign, had).fact(HAD) == had.fact(HAD)
-    assert watching(tenant("pool", marked=False), had).fact(HAD) is not None
+    assert watching(tenant("pool", tagged=False), had).fact(HAD) is not None
     assert watching(tenant("claimed"), had).fact(HAD) is None
 
 
 @pytest.mark.parametrize(
-    ("part", "ready"),
+    ("resource", "ready"),
     [
-        (tenant("foreign", marked=False, named="wiping"), True),
-        (tenant("foreign", marked=False), True),
-        (tenant("other", marked=False), True),
-        (tenant("foreign", marked=False, named="claimed"), False),
+        (tenant("foreign", tagged=False, named="wiping"), True),
+        (tenant("foreign", tagged=False), True),
+        (tenant("other", tagged=False), True),
+        (tenant("foreign", tagged=False, named="claimed"), False),
     ],
 )
 def test_no_other_name_says_that_another_installations_machine_used_the_host(
-    part: Part, *, ready: bool
+    resource: Resource, *, ready: bool
 ) -> None:
     """Nor is anything kept of a host that its machine was never ready on."""
     machine = on_host() if ready else on_host(Phase.STARTING, was_ready=None)
-    assert watching(part, machine).fact(HAD) is None
+    assert watching(resource, machine).fact(HAD) is None
 
 
-IN_POOL = tenant("pool", marked=False)
+IN_POOL = tenant("pool", tagged=False)
 LAST = BEGIN - timedelta(minutes=1)
 
 
 @pytest.mark.parametrize(
-    ("machine", "part", "lost"),
+    ("machine", "resource", "lost"),
     [
         (on_host().with_fact(HAD, BEGIN), IN_POOL, Reason.HOST_USED),
-        (on_host().with_fact(HAD, BEGIN), tenant("other", marked=False), None),
+        (on_host().with_fact(HAD, BEGIN), tenant("other", tagged=False), None),
         (on_host().with_fact(HAD, BEGIN), tenant("claimed"), None),
         (on_host(), IN_POOL, None),
-        (on_host(Phase.RESTING).with_fact(RESTED, BEGIN), IN_POOL, Reason.HOST_USED),
+        (on_host(Phase.STANDBY).with_fact(RESTED, BEGIN), IN_POOL, Reason.HOST_USED),
         (on_host(Phase.STARTING).with_fact(RESTED, BEGIN), IN_POOL, Reason.HOST_USED),
-        (on_host(Phase.RESTING).with_fact(RESTED, BEGIN), tenant("rested"), None),
-        (on_host(asked=(call("mark", Fate.DONE),)).with_fact(RESTED, LAST), IN_POOL, None),
+        (on_host(Phase.STANDBY).with_fact(RESTED, BEGIN), tenant("rested"), None),
+        (on_host(asked=(call("mark", CallState.DONE),)).with_fact(RESTED, LAST), IN_POOL, None),
     ],
 )
 def test_a_host_in_the_pool_is_its_machines_only_while_nobody_else_can_have_used_it(
-    machine: Machine, part: Part, lost: Reason | None
+    machine: Machine, resource: Resource, lost: Reason | None
 ) -> None:
-    seen = fleet_seen((machine,), (part,), hosts=(record(),), ties={MINE: BOX})
-    assert suspected(Step(before=machine, machine=machine, parts=(part,)), seen) is lost
+    snapshot = fleet_snapshot((machine,), (resource,), hosts=(record(),), bindings={MINE: BOX})
+    assert (
+        suspected(Transition(before=machine, machine=machine, resources=(resource,)), snapshot)
+        is lost
+    )
 
 
 def test_a_stranger_is_left_alone_unless_it_is_given_up() -> None:
@@ -157,16 +169,16 @@ def test_a_stranger_is_left_alone_unless_it_is_given_up() -> None:
     machine = on_host(Phase.STOPPING).with_fact(STRANGER, BEGIN)
 
     def end(of: Machine) -> Machine:
-        part = tenant("claimed")
-        seen = fleet_seen((of,), (part,), hosts=(record(),), ties={MINE: BOX})
-        return stopping(Step(before=of, machine=of, parts=(part,)), seen).machine
+        resource = tenant("claimed")
+        snapshot = fleet_snapshot((of,), (resource,), hosts=(record(),), bindings={MINE: BOX})
+        return stopping(Transition(before=of, machine=of, resources=(resource,)), snapshot).machine
 
-    assert (end(machine).phase, end(machine).reason) == (Phase.GONE, Reason.NOT_PREPARED)
+    assert (end(machine).phase, end(machine).reason) == (Phase.DELETED, Reason.NOT_PREPARED)
     assert end(machine.with_fact(RETIRE, BEGIN)).phase is Phase.STOPPING
 
 
 def test_that_a_host_is_claimed_twice_is_noted_once_and_as_long_as_it_lasts() -> None:
-    twice = watching(tenant("other", marked=False), on_host())
+    twice = watching(tenant("other", tagged=False), on_host())
     assert twice.fact(CLAIMED_TWICE) == BEGIN
-    assert watching(tenant("other", marked=False), twice) == twice
+    assert watching(tenant("other", tagged=False), twice) == twice
     assert watching(tenant("claimed"), twice).fact(CLAIMED_TWICE) is None

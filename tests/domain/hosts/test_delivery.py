@@ -11,9 +11,9 @@ from hostler.domain.hosts.lifecycle import decide_hosts
 from hostler.domain.hosts.purchasing import is_paid
 from hostler.domain.ids import HostId
 from hostler.domain.model.host import Host, HostCondition, HostGoal, HostOrigin
-from hostler.domain.model.resource import Condition, Part
+from hostler.domain.model.resource import Condition, Resource
 from hostler.testing.scenes.builders import BEGIN
-from hostler.testing.scenes.hosts import BOX, HIS, MINE, box, hosts_seen, record, view
+from hostler.testing.scenes.hosts import BOX, HIS, MINE, box, hosts_snapshot, inventory, record
 
 COMING = record(condition=HostCondition.COMING, origin=HostOrigin.ORDERED, order=MINE)
 MINUTE = timedelta(minutes=1)
@@ -21,10 +21,10 @@ ORDERS = {MINE: BEGIN}
 OLD = BEGIN - timedelta(days=7)
 
 
-def delivered(host: Host, part: Part, now: datetime, jumped: datetime | None) -> Host:
+def delivered(host: Host, resource: Resource, now: datetime, jumped: datetime | None) -> Host:
     """Return the record once a look shows this, its order on record."""
-    seen = hosts_seen(host, part, now=now)
-    return delivery.delivered(host, part, replace(seen, jumped=jumped, orders=ORDERS))
+    snapshot = hosts_snapshot(host, resource, now=now)
+    return delivery.delivered(host, resource, replace(snapshot, jumped=jumped, orders=ORDERS))
 
 
 def test_a_host_that_was_ordered_is_free_and_clean_when_it_is_delivered() -> None:
@@ -36,7 +36,7 @@ def test_a_host_that_was_ordered_is_free_and_clean_when_it_is_delivered() -> Non
 def test_one_that_is_handed_over_in_error_is_paid_for_and_wiped() -> None:
     failed = box("ordered", Condition.FAILED, delivered="yes")
     host = delivered(COMING, failed, BEGIN + MINUTE, None)
-    assert (host.condition, host.goal) == (HostCondition.DIRTY, HostGoal.WIPED)
+    assert (host.condition, host.goal) == (HostCondition.DIRTY, HostGoal.CLEAN)
     assert host.delivered == BEGIN + MINUTE
     assert host.wiped is None
 
@@ -66,23 +66,23 @@ def test_one_that_came_when_it_was_given_up_is_paid_for_until_it_is_gone() -> No
         condition=HostCondition.RETIRING, goal=HostGoal.RETIRED, origin=HostOrigin.ORDERED
     )
     assert not is_paid(given_up)
-    (waits,) = decide_hosts(hosts_seen(given_up, box("retiring")))
+    (waits,) = decide_hosts(hosts_snapshot(given_up, box("retiring")))
     assert not is_paid(waits.host)
-    (came,) = decide_hosts(hosts_seen(given_up, box("retiring", delivered="yes")))
+    (came,) = decide_hosts(hosts_snapshot(given_up, box("retiring", delivered="yes")))
     assert (came.host.delivered, came.host.condition) == (BEGIN, HostCondition.RETIRING)
     assert is_paid(came.host)
 
 
-def named(host: HostId = BOX, created: datetime | None = BEGIN) -> Part:
+def named(host: HostId = BOX, created: datetime | None = BEGIN) -> Resource:
     """Return a host that bears the name of our order."""
     return replace(box("ordered", holder=MINE), id=host, created=created)
 
 
 def sorted_out(
-    *parts: Part, hosts: tuple[Host, ...] = (), known: bool = True
+    *resources: Resource, hosts: tuple[Host, ...] = (), known: bool = True
 ) -> tuple[set[str], set[str]]:
     """Return which hosts without a record came by our order, and which bear its name beside."""
-    told = view(parts), "host", {host.id: host for host in hosts}, ORDERS if known else {}
+    told = inventory(resources), "host", {host.id: host for host in hosts}, ORDERS if known else {}
     return {p.id for p in came(*told)}, {p.id for p in copies(*told)}
 
 
@@ -109,7 +109,7 @@ def test_a_host_that_was_bought_just_before_is_not_the_one_that_was_ordered() ->
 
 def test_a_host_of_the_pool_that_is_given_up_was_not_delivered() -> None:
     pooled = record(condition=HostCondition.RETIRING, goal=HostGoal.RETIRED)
-    (step,) = decide_hosts(hosts_seen(pooled, box("retiring", delivered="yes")))
+    (step,) = decide_hosts(hosts_snapshot(pooled, box("retiring", delivered="yes")))
     assert step.host.delivered is None
 
 

@@ -8,19 +8,19 @@ import pytest
 from hostler.domain.hosts.lifecycle import decide_hosts
 from hostler.domain.ids import FleetName
 from hostler.domain.model.host import Host, HostCondition, HostGoal, HostOrigin
-from hostler.domain.model.machine import RETIRE, Fate, Machine
+from hostler.domain.model.machine import RETIRE, CallState, Machine
 from hostler.domain.model.phases import Phase, Reason
-from hostler.domain.model.resource import Condition, Part
-from hostler.domain.model.snapshot import HostsSeen, HostStep
+from hostler.domain.model.resource import Condition, Resource
+from hostler.domain.model.snapshot import HostsSnapshot, HostTransition
 from hostler.testing.scenes.builders import BEGIN
 from hostler.testing.scenes.hosts import (
     BOX,
+    CONSISTENCY_DELAY,
     HIS,
     MINE,
-    SETTLE,
     box,
     call,
-    hosts_seen,
+    hosts_snapshot,
     on_host,
     record,
 )
@@ -30,80 +30,99 @@ LATER = BEGIN + timedelta(minutes=10)
 WIPE = "mac.reinstall"
 
 
-def decided(seen: HostsSeen) -> HostStep:
+def decided(snapshot: HostsSnapshot) -> HostTransition:
     """Return what becomes of the one host."""
-    (step,) = decide_hosts(seen)
-    return step
+    (transition,) = decide_hosts(snapshot)
+    return transition
 
 
-def left_by(machine: Machine, part: Part | None = None, **fields: object) -> HostStep:
+def left_by(machine: Machine, resource: Resource | None = None, **fields: object) -> HostTransition:
     """Return what becomes of a host whose tie leads to a machine in the history."""
-    host = record(condition=HostCondition.HELD, machine=MINE, **fields)
-    return decided(hosts_seen(host, part or box("wiping"), ties={BOX: MINE}, past=(machine,)))
+    host = record(condition=HostCondition.ALLOCATED, machine=MINE, **fields)
+    return decided(
+        hosts_snapshot(host, resource or box("wiping"), bindings={BOX: MINE}, past=(machine,))
+    )
 
 
 def gone(**fields: object) -> Machine:
-    return replace(on_host(Phase.GONE, reason=str(Reason.ALL_GONE)), **fields)
+    return replace(on_host(Phase.DELETED, reason=str(Reason.ALL_ABSENT)), **fields)
 
 
 def test_a_host_is_held_as_long_as_its_tie_leads_to_a_living_machine() -> None:
     """Whatever its name says: the tie is the truth."""
-    host = record(condition=HostCondition.WIPING, goal=HostGoal.WIPED)
+    host = record(condition=HostCondition.WIPING, goal=HostGoal.CLEAN)
     for stage in ("claimed", "pool", "other", "foreign", "wiping"):
-        seen = hosts_seen(host, box(stage), ties={BOX: MINE}, living=(on_host(),))
-        step = decided(seen)
-        assert (step.host.condition, step.goal, step.loose) == (HostCondition.HELD, None, None)
+        snapshot = hosts_snapshot(host, box(stage), bindings={BOX: MINE}, living=(on_host(),))
+        transition = decided(snapshot)
+        assert (transition.host.condition, transition.goal, transition.unbind) == (
+            HostCondition.ALLOCATED,
+            None,
+            None,
+        )
 
 
 def test_a_tie_that_leads_nowhere_is_stranded_and_changes_nothing() -> None:
-    step = decided(hosts_seen(record(), box("claimed"), ties={BOX: MINE}))
-    assert step.stranded
-    assert (step.goal, step.loose) == (None, None)
+    transition = decided(hosts_snapshot(record(), box("claimed"), bindings={BOX: MINE}))
+    assert transition.stranded
+    assert (transition.goal, transition.unbind) == (None, None)
 
 
 @pytest.mark.parametrize("phase", [Phase.STOPPING, Phase.READY])
 def test_a_tie_is_loosened_only_when_its_machine_is_gone(phase: Phase) -> None:
-    assert left_by(on_host(phase)).loose is None
+    assert left_by(on_host(phase)).unbind is None
 
 
 def test_a_wipe_that_the_machine_saw_begin_is_followed_on_the_host() -> None:
-    wipe = call(WIPE, Fate.DONE, BEGIN)
-    step = left_by(gone(asked=(wipe,)))
-    assert (step.host.condition, step.host.goal) == (HostCondition.WIPING, HostGoal.WIPED)
-    assert (step.host.wiping, step.loose) == (BEGIN, MINE)
-    assert step.host.wiped is None
+    wipe = call(WIPE, CallState.DONE, BEGIN)
+    transition = left_by(gone(asked=(wipe,)))
+    assert (transition.host.condition, transition.host.goal) == (
+        HostCondition.WIPING,
+        HostGoal.CLEAN,
+    )
+    assert (transition.host.wiping, transition.unbind) == (BEGIN, MINE)
+    assert transition.host.wiped is None
 
 
-@pytest.mark.parametrize("fate", [Fate.OPEN, Fate.LAPSED, Fate.REFUSED])
-def test_a_wipe_that_nobody_saw_is_asked_for_again(fate: Fate) -> None:
-    step = left_by(gone(asked=(call(WIPE, fate),)))
-    assert (step.host.condition, step.host.goal) == (HostCondition.DIRTY, HostGoal.WIPED)
-    assert step.host.wiping is None
+@pytest.mark.parametrize("call_state", [CallState.OPEN, CallState.LAPSED, CallState.REFUSED])
+def test_a_wipe_that_nobody_saw_is_asked_for_again(call_state: CallState) -> None:
+    transition = left_by(gone(asked=(call(WIPE, call_state),)))
+    assert (transition.host.condition, transition.host.goal) == (
+        HostCondition.DIRTY,
+        HostGoal.CLEAN,
+    )
+    assert transition.host.wiping is None
 
 
-@pytest.mark.parametrize("aim", ["claimed", "resting"])
+@pytest.mark.parametrize("aim", ["claimed", "standby"])
 def test_a_wipe_of_before_the_use_says_nothing_of_what_the_machine_left(aim: str) -> None:
-    used = call(f"mac.mark.{aim}", Fate.DONE, LATER, aim=aim)
-    step = left_by(gone(asked=(call(WIPE, Fate.DONE, BEGIN), used)))
-    assert step.host.condition is HostCondition.DIRTY
+    used = call(f"mac.rename.{aim}", CallState.DONE, LATER, aim=aim)
+    transition = left_by(gone(asked=(call(WIPE, CallState.DONE, BEGIN), used)))
+    assert transition.host.condition is HostCondition.DIRTY
 
 
 @pytest.mark.parametrize("stage", ["pool", "other", "foreign", "unnamed"])
 def test_a_host_that_bears_no_name_of_ours_is_left_as_it_is(stage: str) -> None:
-    step = left_by(gone(), box(stage))
-    assert (step.host.condition, step.goal, step.loose) == (HostCondition.DIRTY, None, MINE)
+    transition = left_by(gone(), box(stage))
+    assert (transition.host.condition, transition.goal, transition.unbind) == (
+        HostCondition.DIRTY,
+        None,
+        MINE,
+    )
 
 
 def test_a_skipped_release_leaves_the_host_for_the_ledger() -> None:
     skipped = replace(gone(), reason=str(Reason.RELEASE_SKIPPED))
-    step = left_by(skipped, box("claimed"), pool="")
-    assert (step.host.condition, step.host.goal) == (HostCondition.DIRTY, None)
-    assert step.host.reason == Reason.RELEASE_SKIPPED
+    transition = left_by(skipped, box("claimed"), pool="")
+    assert (transition.host.condition, transition.host.goal) == (HostCondition.DIRTY, None)
+    assert transition.host.reason == Reason.RELEASE_SKIPPED
 
 
 def test_a_host_that_is_given_up_is_retired() -> None:
-    step = left_by(gone().with_fact(RETIRE, BEGIN), box("retiring"))
-    assert (step.host.condition, step.host.goal) == (HostCondition.RETIRING, HostGoal.RETIRED)
+    transition = left_by(gone().with_fact(RETIRE, BEGIN), box("retiring"))
+    assert (transition.host.condition, transition.host.goal) == (
+        HostCondition.RETIRING,
+        HostGoal.RETIRED,
+    )
 
 
 def test_a_machine_that_was_ready_clears_the_strikes_of_its_host() -> None:
@@ -111,11 +130,11 @@ def test_a_machine_that_was_ready_clears_the_strikes_of_its_host() -> None:
     assert left_by(gone(was_ready=None), strikes=1).host.strikes == 1, "that alone is no fault"
 
 
-WIPING = record(condition=HostCondition.WIPING, goal=HostGoal.WIPED, wiping=BEGIN)
+WIPING = record(condition=HostCondition.WIPING, goal=HostGoal.CLEAN, wiping=BEGIN)
 
 
 @pytest.mark.parametrize(
-    ("part", "looked", "wiped"),
+    ("resource", "observed", "wiped"),
     [
         (box("wiping", Condition.WIPING), LATER, False),
         (box("wiping", Condition.BUSY), LATER, False),
@@ -126,49 +145,53 @@ WIPING = record(condition=HostCondition.WIPING, goal=HostGoal.WIPED, wiping=BEGI
     ],
 )
 def test_a_wipe_is_over_when_a_look_of_after_its_begin_shows_the_host_up(
-    part: Part, looked: datetime, wiped: bool
+    resource: Resource, observed: datetime, wiped: bool
 ) -> None:
-    step = decided(hosts_seen(WIPING, part, now=LATER, looked=looked))
-    assert (step.host.wiped is not None) is wiped
-    assert step.goal is HostGoal.WIPED, "it is put back only then"
+    transition = decided(hosts_snapshot(WIPING, resource, now=LATER, observed=observed))
+    assert (transition.host.wiped is not None) is wiped
+    assert transition.goal is HostGoal.CLEAN, "it is put back only then"
 
 
 @pytest.mark.parametrize("stage", ["pool", "parked"])
 def test_a_wiped_host_is_free_once_it_bears_a_name_that_may_be_claimed(stage: str) -> None:
     """In the pool under the very name that it was put back under: by another, a person did it."""
-    put = replace(call("mac.free", Fate.DONE, aim="pool"), name=box(stage).name)
+    put = replace(call("mac.free", CallState.DONE, aim="pool"), name=box(stage).name)
     wiped = replace(WIPING, wiped=LATER).with_asked(put)
-    step = decided(hosts_seen(wiped, box(stage), now=LATER))
-    assert (step.host.condition, step.goal) == (HostCondition.FREE, None)
+    transition = decided(hosts_snapshot(wiped, box(stage), now=LATER))
+    assert (transition.host.condition, transition.goal) == (HostCondition.FREE, None)
     renamed = replace(box(stage), name="pool-by-hand")
     if stage == "pool":
-        host = decided(hosts_seen(wiped, renamed, now=LATER)).host
+        host = decided(hosts_snapshot(wiped, renamed, now=LATER)).host
         assert (host.condition, host.wiped, host.goal) == (HostCondition.DIRTY, None, None)
-    early = decided(hosts_seen(WIPING, box(stage, Condition.WIPING), now=LATER))
+    early = decided(hosts_snapshot(WIPING, box(stage, Condition.WIPING), now=LATER))
     assert early.host.condition is HostCondition.WIPING, "named so in mid-wipe, it is not"
 
 
 def test_a_wipe_whose_end_nobody_saw_before_the_host_was_in_the_pool_proves_nothing() -> None:
     """Somebody put it there: it may have been claimed and used since."""
-    step = decided(hosts_seen(WIPING, box("pool"), now=LATER))
-    assert (step.host.condition, step.goal) == (HostCondition.DIRTY, None)
-    assert (step.host.wiping, step.host.wiped) == (None, None)
+    transition = decided(hosts_snapshot(WIPING, box("pool"), now=LATER))
+    assert (transition.host.condition, transition.goal) == (HostCondition.DIRTY, None)
+    assert (transition.host.wiping, transition.host.wiped) == (None, None)
 
 
-@pytest.mark.parametrize("stage", ["pending", "claimed", "resting", "rested"])
+@pytest.mark.parametrize("stage", ["pending", "claimed", "standby", "rested"])
 def test_a_host_that_bears_a_tenants_name_again_is_wiped_once_more(stage: str) -> None:
     """Between two looks another installation claimed and used it, and a person renamed it."""
-    host = WIPING.with_asked(call(WIPE, Fate.DONE))
-    step = decided(hosts_seen(host, box(stage), now=LATER))
-    assert (step.host.condition, step.goal) == (HostCondition.DIRTY, HostGoal.WIPED)
-    assert (step.host.wiping, step.host.wiped, step.host.asked) == (None, None, ())
+    host = WIPING.with_asked(call(WIPE, CallState.DONE))
+    transition = decided(hosts_snapshot(host, box(stage), now=LATER))
+    assert (transition.host.condition, transition.goal) == (HostCondition.DIRTY, HostGoal.CLEAN)
+    assert (transition.host.wiping, transition.host.wiped, transition.host.asked) == (
+        None,
+        None,
+        (),
+    )
 
 
 def test_a_wipe_that_ends_in_error_is_a_strike_and_is_asked_for_again() -> None:
-    host = WIPING.with_asked(call(WIPE, Fate.DONE))
-    step = decided(hosts_seen(host, box("wiping", Condition.FAILED), now=LATER))
-    assert (step.host.condition, step.goal) == (HostCondition.DIRTY, HostGoal.WIPED)
-    assert (step.host.strikes, step.host.wiping, step.host.asked) == (1, None, ())
+    host = WIPING.with_asked(call(WIPE, CallState.DONE))
+    transition = decided(hosts_snapshot(host, box("wiping", Condition.FAILED), now=LATER))
+    assert (transition.host.condition, transition.goal) == (HostCondition.DIRTY, HostGoal.CLEAN)
+    assert (transition.host.strikes, transition.host.wiping, transition.host.asked) == (1, None, ())
 
 
 def test_wipes_that_fail_are_tried_again_ever_later_and_then_the_host_is_left_alone() -> None:
@@ -176,59 +199,59 @@ def test_wipes_that_fail_are_tried_again_ever_later_and_then_the_host_is_left_al
     waits, alone = list[timedelta](), list[timedelta]()
     host = WIPING
     for _ in range(5):
-        host = decided(hosts_seen(host, box("wiping", Condition.FAILED), now=LATER)).host
-        waits.append((host.again or LATER) - LATER)
+        host = decided(hosts_snapshot(host, box("wiping", Condition.FAILED), now=LATER)).host
+        waits.append((host.retry_at or LATER) - LATER)
         alone.append((host.quarantined_until or LATER) - LATER)
         over = replace(host, quarantined_until=None)
-        host = replace(over, condition=HostCondition.WIPING, wiping=BEGIN, again=None)
+        host = replace(over, condition=HostCondition.WIPING, wiping=BEGIN, retry_at=None)
     assert waits == [30 * SECOND, 120 * SECOND, 300 * SECOND, timedelta(0), timedelta(0)]
     assert alone == [*[timedelta(0)] * 3, timedelta(days=1), timedelta(days=2)]
-    host = decided(hosts_seen(replace(WIPING, strikes=3), FAILED, now=LATER)).host
-    assert (host.condition, host.goal) == (HostCondition.QUARANTINED, HostGoal.WIPED)
+    host = decided(hosts_snapshot(replace(WIPING, strikes=3), FAILED, now=LATER)).host
+    assert (host.condition, host.goal) == (HostCondition.QUARANTINED, HostGoal.CLEAN)
     assert host.reason == "its wipe ended in error: strike 4"
-    step = decided(hosts_seen(host, FAILED, now=LATER + SECOND))
-    assert step.host.condition is HostCondition.QUARANTINED
+    transition = decided(hosts_snapshot(host, FAILED, now=LATER + SECOND))
+    assert transition.host.condition is HostCondition.QUARANTINED
 
 
 FAILED = box("wiping", Condition.FAILED)
 
 
 @pytest.mark.parametrize(
-    ("fate", "hours", "strikes"),
+    ("call_state", "hours", "strikes"),
     [
-        (Fate.LAPSED, 3, 1),
-        (Fate.LAPSED, 2, 0),
-        (Fate.REFUSED, 3, 0),
+        (CallState.LAPSED, 3, 1),
+        (CallState.LAPSED, 2, 0),
+        (CallState.REFUSED, 3, 0),
     ],
 )
 def test_a_wipe_that_never_begins_counts_against_a_host_whose_wipe_is_overdue(
-    fate: Fate, hours: int, strikes: int
+    call_state: CallState, hours: int, strikes: int
 ) -> None:
     """What was refused says nothing of the host, and a call may be lost once and twice."""
-    host = record(goal=HostGoal.WIPED, asked=(call(WIPE, fate),))
+    host = record(goal=HostGoal.CLEAN, asked=(call(WIPE, call_state),))
     now = BEGIN + timedelta(hours=hours)
-    step = decided(hosts_seen(host, FAILED, now=now))
-    assert (step.host.strikes, step.host.condition) == (strikes, HostCondition.DIRTY)
-    started = replace(hosts_seen(host, FAILED, now=now), took=now - SECOND)
+    transition = decided(hosts_snapshot(host, FAILED, now=now))
+    assert (transition.host.strikes, transition.host.condition) == (strikes, HostCondition.DIRTY)
+    started = replace(hosts_snapshot(host, FAILED, now=now), took=now - SECOND)
     assert decided(started).host.strikes == 0, "nobody could act before"
 
 
 def test_the_hosts_own_wipe_counts_when_it_is_seen() -> None:
-    host = record(goal=HostGoal.WIPED, asked=(call(WIPE),))
-    seen = hosts_seen(host, box("wiping", Condition.WIPING), now=LATER)
-    step = decided(seen)
-    assert (step.host.condition, step.host.wiping) == (HostCondition.WIPING, LATER)
+    host = record(goal=HostGoal.CLEAN, asked=(call(WIPE),))
+    snapshot = hosts_snapshot(host, box("wiping", Condition.WIPING), now=LATER)
+    transition = decided(snapshot)
+    assert (transition.host.condition, transition.host.wiping) == (HostCondition.WIPING, LATER)
 
 
 def test_an_open_call_of_a_host_is_closed_by_what_a_look_shows() -> None:
-    mark = call("mac.mark.wiping", aim="wiping")
-    host = record(goal=HostGoal.WIPED, asked=(mark,))
-    done = decided(hosts_seen(host, box("wiping"), now=BEGIN + SECOND))
-    assert done.host.asked[0].fate is Fate.DONE
-    early = decided(hosts_seen(host, box("releasing"), now=BEGIN + SECOND))
-    assert early.host.asked[0].fate is Fate.OPEN
-    late = decided(hosts_seen(host, box("releasing"), now=BEGIN + SETTLE))
-    assert late.host.asked[0].fate is Fate.LAPSED
+    owner_tag = call("mac.rename.wiping", aim="wiping")
+    host = record(goal=HostGoal.CLEAN, asked=(owner_tag,))
+    done = decided(hosts_snapshot(host, box("wiping"), now=BEGIN + SECOND))
+    assert done.host.asked[0].call_state is CallState.DONE
+    early = decided(hosts_snapshot(host, box("releasing"), now=BEGIN + SECOND))
+    assert early.host.asked[0].call_state is CallState.OPEN
+    late = decided(hosts_snapshot(host, box("releasing"), now=BEGIN + CONSISTENCY_DELAY))
+    assert late.host.asked[0].call_state is CallState.LAPSED
 
 
 FREE = record(condition=HostCondition.FREE, wiped=BEGIN, name=box().name)
@@ -248,22 +271,22 @@ FREE = record(condition=HostCondition.FREE, wiped=BEGIN, name=box().name)
 )
 def test_a_free_host_that_bears_another_name_was_used_by_somebody(stage: str, proved: bool) -> None:
     host = replace(FREE, name=box(stage).name)
-    step = decided(hosts_seen(host, box(stage), now=LATER))
-    assert (step.host.wiped is not None) is proved
-    assert (step.host.condition is HostCondition.FREE) is proved
-    assert step.goal is None
+    transition = decided(hosts_snapshot(host, box(stage), now=LATER))
+    assert (transition.host.wiped is not None) is proved
+    assert (transition.host.condition is HostCondition.FREE) is proved
+    assert transition.goal is None
 
 
 @pytest.mark.parametrize("stage", ["ordered", "parked"])
 def test_a_free_host_that_we_pay_for_and_that_is_in_error_is_wiped(stage: str) -> None:
     """That mends it, and costs less than another one; in the pool it is nobody's to mend."""
     failed = box(stage, Condition.FAILED)
-    step = decided(hosts_seen(replace(FREE, name=failed.name), failed, now=LATER))
-    assert (step.host.condition, step.goal) == (HostCondition.DIRTY, HostGoal.WIPED)
-    assert step.host.wiped is None
+    transition = decided(hosts_snapshot(replace(FREE, name=failed.name), failed, now=LATER))
+    assert (transition.host.condition, transition.goal) == (HostCondition.DIRTY, HostGoal.CLEAN)
+    assert transition.host.wiped is None
     pooled = box("pool", Condition.FAILED)
-    step = decided(hosts_seen(replace(FREE, name=pooled.name), pooled, now=LATER))
-    assert (step.host.condition, step.goal) == (HostCondition.FREE, None)
+    transition = decided(hosts_snapshot(replace(FREE, name=pooled.name), pooled, now=LATER))
+    assert (transition.host.condition, transition.goal) == (HostCondition.FREE, None)
 
 
 @pytest.mark.parametrize("stage", ["wiping", "retiring", "quarantined"])
@@ -271,103 +294,113 @@ def test_a_parked_host_that_bears_an_older_name_of_ours_again_is_wiped_anew(stag
     """An old rename came beyond settle: nobody else takes what we parked. One that is in the pool
     since may be another's, and a name that is not of its last tenancy is nobody's effect.
     """
-    parked = replace(FREE, machine=MINE, asked=(call("mac.mark.parked", Fate.DONE, aim="parked"),))
-    step = decided(hosts_seen(parked, box(stage, holder=MINE), now=LATER))
-    assert (step.host.condition, step.goal) == (HostCondition.DIRTY, HostGoal.WIPED)
-    assert step.host.wiped is None
+    parked = replace(
+        FREE, machine=MINE, asked=(call("mac.rename.parked", CallState.DONE, aim="parked"),)
+    )
+    transition = decided(hosts_snapshot(parked, box(stage, holder=MINE), now=LATER))
+    assert (transition.host.condition, transition.goal) == (HostCondition.DIRTY, HostGoal.CLEAN)
+    assert transition.host.wiped is None
     offered = replace(
-        FREE, machine=MINE, asked=(call("mac.mark.pool", Fate.DONE, LATER, aim="pool"),)
+        FREE, machine=MINE, asked=(call("mac.rename.pool", CallState.DONE, LATER, aim="pool"),)
     )
     for host, holder in ((offered, MINE), (parked, HIS), (replace(parked, asked=()), MINE)):
-        step = decided(hosts_seen(host, box(stage, holder=holder), now=LATER))
-        assert (step.host.condition, step.goal) == (HostCondition.DIRTY, None)
+        transition = decided(hosts_snapshot(host, box(stage, holder=holder), now=LATER))
+        assert (transition.host.condition, transition.goal) == (HostCondition.DIRTY, None)
 
 
-@pytest.mark.parametrize("condition", [HostCondition.HELD, HostCondition.GONE])
+@pytest.mark.parametrize("condition", [HostCondition.ALLOCATED, HostCondition.GONE])
 def test_a_host_that_no_tie_explains_is_dirty_and_for_the_sweep(condition: HostCondition) -> None:
     """It is not wiped by itself: nobody proved that it is not in use."""
     host = record(condition=condition, wiped=BEGIN)
     for stage in ("claimed", "pool", "other"):
-        step = decided(hosts_seen(host, box(stage), now=LATER))
-        assert (step.host.condition, step.goal) == (HostCondition.DIRTY, None)
-        assert step.host.wiped is None
+        transition = decided(hosts_snapshot(host, box(stage), now=LATER))
+        assert (transition.host.condition, transition.goal) == (HostCondition.DIRTY, None)
+        assert transition.host.wiped is None
 
 
 @pytest.mark.parametrize(
     ("stage", "goal"),
-    [("ordered", HostGoal.WIPED), ("parked", HostGoal.WIPED), ("pool", None), ("claimed", None)],
+    [("ordered", HostGoal.CLEAN), ("parked", HostGoal.CLEAN), ("pool", None), ("claimed", None)],
 )
 def test_a_dirty_host_that_waits_under_our_own_name_is_wiped_at_once(
     stage: str, goal: HostGoal | None
 ) -> None:
     """We pay for it; one of the pool waits for a claim, one with a tenant's name for the sweep."""
-    step = decided(hosts_seen(record(), box(stage), now=LATER))
-    assert (step.host.condition, step.goal) == (HostCondition.DIRTY, goal)
+    transition = decided(hosts_snapshot(record(), box(stage), now=LATER))
+    assert (transition.host.condition, transition.goal) == (HostCondition.DIRTY, goal)
     put_in = record(goal=HostGoal.POOLED)
-    kept = decided(hosts_seen(put_in, box(stage), now=LATER))
+    kept = decided(hosts_snapshot(put_in, box(stage), now=LATER))
     assert kept.goal is (None if stage == "pool" else HostGoal.POOLED)
 
 
-@pytest.mark.parametrize("stage", ["pending", "claimed", "resting", "rested", "releasing"])
+@pytest.mark.parametrize("stage", ["pending", "claimed", "standby", "rested", "releasing"])
 @pytest.mark.parametrize(
     "host",
     [
         WIPING,
         replace(WIPING, wiped=LATER),
-        record(goal=HostGoal.WIPED),
-        record(condition=HostCondition.QUARANTINED, goal=HostGoal.WIPED, quarantined_until=LATER),
+        record(goal=HostGoal.CLEAN),
+        record(condition=HostCondition.QUARANTINED, goal=HostGoal.CLEAN, quarantined_until=LATER),
         record(condition=HostCondition.RETIRING, goal=HostGoal.RETIRED),
     ],
 )
 def test_a_tenant_that_no_record_knows_ends_all_work_on_its_host(host: Host, stage: str) -> None:
     """Records that are older than the name, a backup, cannot tell who uses the host by now."""
     host = replace(host, machine=MINE)
-    step = decided(hosts_seen(host, box(stage, holder=HIS), now=LATER + SECOND))
-    assert (step.host.condition, step.goal, step.host.wiped) == (HostCondition.DIRTY, None, None)
-    assert step.host.wiping is None
+    transition = decided(hosts_snapshot(host, box(stage, holder=HIS), now=LATER + SECOND))
+    assert (transition.host.condition, transition.goal, transition.host.wiped) == (
+        HostCondition.DIRTY,
+        None,
+        None,
+    )
+    assert transition.host.wiping is None
     known = gone(id=HIS)
-    kept = decided(hosts_seen(host, box(stage, holder=HIS), now=LATER, past=(known,)))
+    kept = decided(hosts_snapshot(host, box(stage, holder=HIS), now=LATER, past=(known,)))
     assert kept.goal is host.goal, "a late rename of a tenant that is gone changes nothing"
-    kept = decided(hosts_seen(host, box(stage, holder=MINE), now=LATER))
+    kept = decided(hosts_snapshot(host, box(stage, holder=MINE), now=LATER))
     assert kept.goal is host.goal, "nor does the name of its last tenant"
 
 
 def test_absence_needs_two_looks_and_settle() -> None:
-    first = decided(hosts_seen(FREE, None, now=BEGIN))
+    first = decided(hosts_snapshot(FREE, None, now=BEGIN))
     assert first.host.missing == BEGIN
     assert first.host.condition is HostCondition.FREE
-    early = decided(hosts_seen(first.host, None, now=BEGIN + SETTLE - SECOND))
+    early = decided(hosts_snapshot(first.host, None, now=BEGIN + CONSISTENCY_DELAY - SECOND))
     assert early.host.condition is HostCondition.FREE
-    lost = decided(hosts_seen(first.host, None, now=BEGIN + SETTLE))
+    lost = decided(hosts_snapshot(first.host, None, now=BEGIN + CONSISTENCY_DELAY))
     assert (lost.host.condition, lost.host.wiped) == (HostCondition.GONE, None)
-    back = decided(hosts_seen(first.host, box("pool"), now=BEGIN + SETTLE))
+    back = decided(hosts_snapshot(first.host, box("pool"), now=BEGIN + CONSISTENCY_DELAY))
     assert (back.host.condition, back.host.missing) == (HostCondition.FREE, None)
 
 
 def test_a_quarantine_ends_with_a_wipe_and_keeps_its_strikes() -> None:
     out = record(condition=HostCondition.QUARANTINED, strikes=3, quarantined_until=LATER)
-    kept = decided(hosts_seen(out, box("quarantined"), now=BEGIN))
+    kept = decided(hosts_snapshot(out, box("quarantined"), now=BEGIN))
     assert (kept.host.condition, kept.goal) == (HostCondition.QUARANTINED, None)
-    over = decided(hosts_seen(out, box("quarantined"), now=LATER))
-    assert (over.host.condition, over.goal) == (HostCondition.DIRTY, HostGoal.WIPED)
+    over = decided(hosts_snapshot(out, box("quarantined"), now=LATER))
+    assert (over.host.condition, over.goal) == (HostCondition.DIRTY, HostGoal.CLEAN)
     assert over.host.strikes == 3
 
 
 def test_what_the_provider_says_is_written_down() -> None:
     date = (BEGIN + timedelta(days=1)).isoformat()
-    part = box("retiring", deletable=date, scheduled="yes", commitment="renews")
+    resource = box("retiring", deletable=date, scheduled="yes", commitment="renews")
     host = record(condition=HostCondition.RETIRING, goal=HostGoal.RETIRED, pool="")
-    step = decided(hosts_seen(host, part, now=LATER))
-    assert step.host.scheduled == step.host.paid_until == BEGIN + timedelta(days=1)
-    assert (step.host.commitment, step.host.pool, step.host.price) == ("renews", "pool-", 0.2)
-    assert step.host.billed_from == LATER
-    undone = decided(hosts_seen(step.host, box("retiring", deletable=date), now=LATER))
+    transition = decided(hosts_snapshot(host, resource, now=LATER))
+    assert transition.host.scheduled == transition.host.paid_until == BEGIN + timedelta(days=1)
+    assert (transition.host.commitment, transition.host.pool, transition.host.price) == (
+        "renews",
+        "pool-",
+        0.2,
+    )
+    assert transition.host.billed_from == LATER
+    undone = decided(hosts_snapshot(transition.host, box("retiring", deletable=date), now=LATER))
     assert undone.host.scheduled is None
 
 
 def test_a_host_with_a_call_in_flight_is_not_decided_on() -> None:
-    seen = replace(hosts_seen(FREE, box("other")), moving=frozenset({BOX}))
-    assert decide_hosts(seen) == ()
+    snapshot = replace(hosts_snapshot(FREE, box("other")), moving=frozenset({BOX}))
+    assert decide_hosts(snapshot) == ()
 
 
 @pytest.mark.parametrize(
@@ -376,7 +409,7 @@ def test_a_host_with_a_call_in_flight_is_not_decided_on() -> None:
 def test_a_host_is_called_back_for_who_had_it_last_and_for_who_bought_it(
     starved: str | None, back: bool
 ) -> None:
-    ending = record(
+    deletion = record(
         condition=HostCondition.RETIRING,
         goal=HostGoal.RETIRED,
         origin=HostOrigin.ORDERED,
@@ -385,8 +418,8 @@ def test_a_host_is_called_back_for_who_had_it_last_and_for_who_bought_it(
         delivered=BEGIN,
         paid_until=BEGIN + timedelta(hours=5),
     )
-    seen = hosts_seen(ending, box("retiring"))
+    snapshot = hosts_snapshot(deletion, box("retiring"))
     lacking = frozenset({FleetName(starved)} if starved else ())
-    step = decided(replace(seen, starved=lacking))
-    assert (step.host.condition is HostCondition.DIRTY) is back
-    assert (step.host.goal is HostGoal.WIPED) is back
+    transition = decided(replace(snapshot, starved=lacking))
+    assert (transition.host.condition is HostCondition.DIRTY) is back
+    assert (transition.host.goal is HostGoal.CLEAN) is back

@@ -10,11 +10,11 @@ from hostler.domain.ids import HostId, machine_id
 from hostler.domain.model.host import Host, HostOrigin, ReleasePolicy
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal, Phase
-from hostler.domain.model.snapshot import Seen
-from hostler.domain.model.transition import Step
+from hostler.domain.model.snapshot import Snapshot
+from hostler.domain.model.transition import Transition
 from hostler.domain.policy.purchasing import Limits
 from hostler.testing.scenes.builders import BEGIN
-from hostler.testing.scenes.hosts import fleet_seen, on_host, record
+from hostler.testing.scenes.hosts import fleet_snapshot, on_host, record
 
 HOUR = timedelta(hours=1)
 PAID = record(origin=HostOrigin.ORDERED, paid_until=BEGIN + WORTH)
@@ -23,12 +23,12 @@ PAID = record(origin=HostOrigin.ORDERED, paid_until=BEGIN + WORTH)
 LIMITS = Limits()
 
 
-def seen(*hosts: Host, limits: Limits | None = LIMITS) -> Seen:
-    return replace(fleet_seen((), hosts=hosts), limits=limits)
+def snapshot(*hosts: Host, limits: Limits | None = LIMITS) -> Snapshot:
+    return replace(fleet_snapshot((), hosts=hosts), limits=limits)
 
 
-def step(machine: Machine) -> Step:
-    return Step(before=machine, machine=machine, parts=())
+def transition(machine: Machine) -> Transition:
+    return Transition(before=machine, machine=machine, resources=())
 
 
 @pytest.mark.parametrize(
@@ -44,38 +44,40 @@ def step(machine: Machine) -> Step:
 )
 def test_a_machine_rests_where_enough_of_its_window_is_left(host: Host, *, paid: bool) -> None:
     """Not where somebody said what becomes of the host, nor on one that costs us nothing."""
-    assert is_paid(step(on_host()), seen(host)) is paid
-    assert not is_paid(step(on_host(Phase.STARTING)), seen(host))
+    assert is_paid(transition(on_host()), snapshot(host)) is paid
+    assert not is_paid(transition(on_host(Phase.STARTING)), snapshot(host))
 
 
 def test_nothing_is_parked_where_nobody_would_end_it() -> None:
-    assert not is_paid(step(on_host()), seen(PAID, limits=None))
+    assert not is_paid(transition(on_host()), snapshot(PAID, limits=None))
 
 
-def resting(number: int, left: timedelta) -> tuple[Step, Host]:
+def resting(number: int, left: timedelta) -> tuple[Transition, Host]:
     host = replace(PAID, id=HostId(f"host-{number}"), paid_until=BEGIN + left)
-    machine = on_host(Phase.RESTING, machine_id(number), host=host.id, goal=Goal.RESTING)
-    return step(replace(machine, serial=number)), host
+    machine = on_host(Phase.STANDBY, machine_id(number), host=host.id, goal=Goal.STANDBY)
+    return transition(replace(machine, serial=number)), host
 
 
 def test_what_is_due_goes_first_then_the_pools_then_what_is_paid_for_long() -> None:
     pool = replace(PAID, origin=HostOrigin.POOL)
     hosts = [replace(PAID, paid_until=BEGIN + left) for left in (-HOUR, HOUR, 9 * HOUR)]
-    lefts = [paid_left(step(on_host()), seen(host)) for host in (hosts[0], pool, *hosts[1:])]
+    lefts = [
+        paid_left(transition(on_host()), snapshot(host)) for host in (hosts[0], pool, *hosts[1:])
+    ]
     assert lefts == [0.0, 1.0, 2.0, 10.0]
     assert sorted(lefts) == lefts
 
 
 def test_as_many_come_back_as_are_missing_the_longest_paid_first() -> None:
     found = [resting(1, HOUR), resting(2, 9 * HOUR), resting(3, 5 * HOUR)]
-    all_ = seen(*(host for _, host in found))
-    steps = tuple(entry for entry, _ in found)
+    all_ = snapshot(*(host for _, host in found))
+    transitions = tuple(entry for entry, _ in found)
 
-    def back(missing: int, *of: Step) -> list[int]:
-        goes = woken(of or steps, missing, all_)
+    def back(missing: int, *of: Transition) -> list[int]:
+        goes = woken(of or transitions, missing, all_)
         return [entry.machine.serial for entry in goes if entry.machine.goal is Goal.PRESENT]
 
     assert (back(0), back(1), back(2), back(9)) == ([], [2], [2, 3], [1, 2, 3])
-    waking = replace(steps[0], machine=replace(steps[0].machine, goal=Goal.PRESENT))
-    assert back(1, waking, *steps[1:]) == [1], "one is on its way already"
-    assert back(2, waking, *steps[1:]) == [1, 2]
+    waking = replace(transitions[0], machine=replace(transitions[0].machine, goal=Goal.PRESENT))
+    assert back(1, waking, *transitions[1:]) == [1], "one is on its way already"
+    assert back(2, waking, *transitions[1:]) == [1, 2]

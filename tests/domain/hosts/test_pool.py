@@ -10,31 +10,31 @@ from hostler.domain.ids import HostId, MachineId
 from hostler.domain.model.host import Host, HostCondition, HostGoal, HostOrigin, ReleasePolicy
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal
-from hostler.domain.model.resource import Mark, Part
-from hostler.domain.model.snapshot import Seen, Wish, WishKind
+from hostler.domain.model.resource import OwnerTag, Resource
+from hostler.domain.model.snapshot import Request, RequestKind, Snapshot
 from hostler.testing.scenes.builders import BEGIN, FLEET, HOME, WEB
-from hostler.testing.scenes.hosts import BOX, HIS, MAIN, MINE, box, fleet_seen, on_host, record
+from hostler.testing.scenes.hosts import BOX, HIS, MAIN, MINE, box, fleet_snapshot, on_host, record
 
-ADD = Wish(number=1, kind=WishKind.POOL_ADD, fleet=WEB, at=BEGIN, actor="ann", host=BOX)
-ADOPT = replace(ADD, kind=WishKind.POOL_ADOPT, machines=(MINE,))
+ADD = Request(number=1, kind=RequestKind.POOL_ADD, fleet=WEB, at=BEGIN, actor="ann", host=BOX)
+ADOPT = replace(ADD, kind=RequestKind.POOL_ADOPT, machines=(MINE,))
 
 
-def seen(
-    part: Part,
-    *wishes: Wish,
+def snapshot(
+    resource: Resource,
+    *requests: Request,
     machines: tuple[Machine, ...] = (),
     hosts: tuple[Host, ...] = (),
-    ties: dict[MachineId, HostId] | None = None,
-) -> Seen:
-    found = fleet_seen(machines, (part,), hosts=hosts, ties=ties)
-    return replace(found, wishes=wishes, pool="pool-")
+    bindings: dict[MachineId, HostId] | None = None,
+) -> Snapshot:
+    found = fleet_snapshot(machines, (resource,), hosts=hosts, bindings=bindings)
+    return replace(found, requests=requests, pool="pool-")
 
 
 @pytest.mark.parametrize("stage", ["pool", "other", "unnamed", "parked"])
 def test_a_host_that_is_named_is_dirty_and_goes_into_the_pool(stage: str) -> None:
     old = record(wiped=BEGIN, wiping=BEGIN, quarantined_until=BEGIN, scheduled=BEGIN, pool="")
     for hosts in ((), (old,)):
-        (kept,) = pooled(MAIN, seen(box(stage), ADD, hosts=hosts))
+        (kept,) = pooled(MAIN, snapshot(box(stage), ADD, hosts=hosts))
         host = kept.host
         assert (host.condition, host.goal) == (HostCondition.DIRTY, HostGoal.POOLED)
         assert (host.pool, host.fleet, host.name) == ("pool-", WEB, box(stage).name)
@@ -43,75 +43,75 @@ def test_a_host_that_is_named_is_dirty_and_goes_into_the_pool(stage: str) -> Non
 
 
 def test_no_host_in_use_and_none_of_another_installation_goes_into_the_pool() -> None:
-    assert not [*pooled(MAIN, seen(box("claimed"), ADD, ties={HIS: BOX}))]
-    assert not [*pooled(MAIN, seen(box("foreign"), ADD))]
-    assert not [*pooled(MAIN, seen(box("other", host=HostId("host-2")), ADD))]
-    assert not [*pooled(MAIN, seen(box("other"), ADOPT))]
+    assert not [*pooled(MAIN, snapshot(box("claimed"), ADD, bindings={HIS: BOX}))]
+    assert not [*pooled(MAIN, snapshot(box("foreign"), ADD))]
+    assert not [*pooled(MAIN, snapshot(box("other", host=HostId("host-2")), ADD))]
+    assert not [*pooled(MAIN, snapshot(box("other"), ADOPT))]
 
 
 def test_a_host_that_we_pay_for_is_kept_when_somebody_puts_it_into_the_pool() -> None:
-    (bought,) = pooled(MAIN, seen(box(), ADD, hosts=(record(origin=HostOrigin.ORDERED),)))
+    (bought,) = pooled(MAIN, snapshot(box(), ADD, hosts=(record(origin=HostOrigin.ORDERED),)))
     assert bought.host.policy is ReleasePolicy.KEEP
-    (found,) = pooled(MAIN, seen(box(), ADD, hosts=(record(policy=ReleasePolicy.TERMINATE),)))
+    (found,) = pooled(MAIN, snapshot(box(), ADD, hosts=(record(policy=ReleasePolicy.TERMINATE),)))
     assert found.host.policy is None
 
 
 def test_a_host_that_is_adopted_begins_as_a_machine_whose_disk_may_be_kept() -> None:
-    (machine,) = adopted(seen(box("other"), ADOPT), 4)
+    (machine,) = adopted(snapshot(box("other"), ADOPT), 4)
     assert (machine.id, machine.host, machine.serial) == (MINE, BOX, 5)
     assert machine.fact(ADOPTED) == BEGIN
     assert machine.fact(CLEAN) is None
-    (kept,) = adopted(seen(box("other"), replace(ADOPT, keep=True)), 4)
+    (kept,) = adopted(snapshot(box("other"), replace(ADOPT, keep=True)), 4)
     assert kept.fact(CLEAN) == BEGIN
 
 
 def test_no_host_in_use_and_none_of_another_installation_is_adopted() -> None:
-    assert not [*adopted(seen(box("claimed"), ADOPT, ties={HIS: BOX}), 0)]
-    assert not [*adopted(seen(box("foreign"), ADOPT), 0)]
-    assert not [*adopted(seen(box("other"), replace(ADOPT, machines=())), 0)]
-    again = seen(box("other"), ADOPT, machines=(on_host(),))
-    assert not [*adopted(again, 0)], "the wish was granted before"
+    assert not [*adopted(snapshot(box("claimed"), ADOPT, bindings={HIS: BOX}), 0)]
+    assert not [*adopted(snapshot(box("foreign"), ADOPT), 0)]
+    assert not [*adopted(snapshot(box("other"), replace(ADOPT, machines=())), 0)]
+    retry_at = snapshot(box("other"), ADOPT, machines=(on_host(),))
+    assert not [*adopted(retry_at, 0)], "the wish was granted before"
 
 
 def test_a_fleet_makes_room_for_those_that_join_it() -> None:
     """It grows by them, where it is full; one that lacks machines grows no further than that."""
-    full, joins = (on_host(machine=HIS),), seen(box("other"), ADOPT)
+    full, joins = (on_host(machine=HIS),), snapshot(box("other"), ADOPT)
     row = replace(joins.row, size=1)
     assert with_room(row, full, joins).size == 2
     assert with_room(replace(row, size=3), full, joins).size == 3
     assert with_room(row, (), joins).size == 1
-    parked = replace(full[0], goal=Goal.RESTING)
+    parked = replace(full[0], goal=Goal.STANDBY)
     assert with_room(row, (parked,), joins).size == 1
-    assert with_room(row, full, seen(box("other"))) == row
+    assert with_room(row, full, snapshot(box("other"))) == row
 
 
-def foreign(named: str) -> Part:
-    mark = Mark(installation=HOME, fleet=WEB, machine=HIS, attempt=0)
-    return replace(box("foreign", named=named), mark=mark)
+def foreign(named: str) -> Resource:
+    owner_tag = OwnerTag(installation=HOME, fleet=WEB, machine=HIS, attempt=0)
+    return replace(box("foreign", named=named), owner_tag=owner_tag)
 
 
 @pytest.mark.parametrize(
     ("named", "condition", "goal"),
     [
-        ("wiping", HostCondition.DIRTY, HostGoal.WIPED),
-        ("parked", HostCondition.DIRTY, HostGoal.WIPED),
+        ("wiping", HostCondition.DIRTY, HostGoal.CLEAN),
+        ("parked", HostCondition.DIRTY, HostGoal.CLEAN),
         ("retiring", HostCondition.RETIRING, HostGoal.RETIRED),
     ],
 )
 def test_what_is_taken_over_is_wiped_anew_or_goes_on_to_its_end(
     named: str, condition: HostCondition, goal: HostGoal
 ) -> None:
-    part = foreign(named)
-    (kept,) = taken_over((part,), seen(part, hosts=(record(wiped=BEGIN),)))
+    resource = foreign(named)
+    (kept,) = taken_over((resource,), snapshot(resource, hosts=(record(wiped=BEGIN),)))
     host = kept.host
     assert (host.condition, host.goal, host.adopted) == (condition, goal, True)
     assert (host.wiped, host.machine) == (None, HIS)
     assert host.image == FLEET.offers[0].image
-    assert not [*taken_over((replace(part, mark=None),), seen(part))]
+    assert not [*taken_over((replace(resource, owner_tag=None),), snapshot(resource))]
 
 
 def test_a_host_that_a_machine_has_is_not_taken_over_whatever_it_is_called() -> None:
     """A person copied another machine's name onto it: it is in use."""
-    part = foreign("wiping")
-    held = seen(part, hosts=(record(wiped=BEGIN),), ties={MINE: BOX})
-    assert not [*taken_over((part,), held)]
+    resource = foreign("wiping")
+    held = snapshot(resource, hosts=(record(wiped=BEGIN),), bindings={MINE: BOX})
+    assert not [*taken_over((resource,), held)]

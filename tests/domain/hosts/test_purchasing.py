@@ -11,12 +11,12 @@ from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.host import Host, HostCondition, HostGoal, HostOrigin, ReleasePolicy
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal, Phase
-from hostler.domain.model.resource import Condition, Mark, Part
-from hostler.domain.model.snapshot import Seen
-from hostler.domain.model.transition import Step
+from hostler.domain.model.resource import Condition, OwnerTag, Resource
+from hostler.domain.model.snapshot import Snapshot
+from hostler.domain.model.transition import Transition
 from hostler.domain.policy.purchasing import Limits
 from hostler.testing.scenes.builders import ABROAD, BEGIN, WEB
-from hostler.testing.scenes.hosts import BOX, box, fleet_seen, on_host, record
+from hostler.testing.scenes.hosts import BOX, box, fleet_snapshot, on_host, record
 
 HOUR = timedelta(hours=1)
 OTHERS = FleetName("others")
@@ -26,24 +26,28 @@ def bought(
     size: int,
     *hosts: Host,
     machines: tuple[Machine, ...] = (),
-    parts: tuple[Part, ...] = (),
+    resources: tuple[Resource, ...] = (),
     most: int = 3,
     steady: datetime = BEGIN,
     left: tuple[HostId, ...] = (),
-    foreign: tuple[Part, ...] = (),
+    foreign: tuple[Resource, ...] = (),
 ) -> Bought:
     """Return what a fleet of a size buys and gives up; it may buy up to `most` hosts.
 
     `left` are hosts that are tied to machines which are over; `foreign` is what bears the fleet's
     name and another installation's mark.
     """
-    seen: Seen = fleet_seen(machines, parts, hosts=hosts)
-    seen = replace(seen, fleet=replace(seen.fleet, size=size), limits=Limits(most=most, batch=9))
-    seen = replace(seen, steady=steady, ties={m.id: m.host for m in machines if m.host})
+    snapshot: Snapshot = fleet_snapshot(machines, resources, hosts=hosts)
+    snapshot = replace(
+        snapshot, fleet=replace(snapshot.fleet, size=size), limits=Limits(most=most, batch=9)
+    )
+    snapshot = replace(snapshot, steady=steady, bindings={m.id: m.host for m in machines if m.host})
     over = {machine_id(90 + nth): host for nth, host in enumerate(left)}
-    seen = replace(seen, ties={**seen.ties, **over}, foreign=foreign)
-    steps = tuple(Step(before=machine, machine=machine, parts=()) for machine in machines)
-    return buy(steps, FleetRow(name=WEB, created=BEGIN), seen)
+    snapshot = replace(snapshot, bindings={**snapshot.bindings, **over}, foreign=foreign)
+    transitions = tuple(
+        Transition(before=machine, machine=machine, resources=()) for machine in machines
+    )
+    return buy(transitions, FleetRow(name=WEB, created=BEGIN), snapshot)
 
 
 def ordered(host: str = BOX, left: timedelta = 5 * HOUR, **fields: object) -> Host:
@@ -68,8 +72,8 @@ def given_up(found: Bought) -> list[str]:
 
 
 def test_nothing_is_bought_in_place_of_a_machine_that_wakes_on_a_host_past_its_window() -> None:
-    host = ordered(left=-HOUR, condition=HostCondition.HELD)
-    waking = on_host(Phase.RESTING, goal=Goal.PRESENT)
+    host = ordered(left=-HOUR, condition=HostCondition.ALLOCATED)
+    waking = on_host(Phase.STANDBY, goal=Goal.PRESENT)
     found = bought(1, host, machines=(waking,))
     assert (many(found), given_up(found)) == (0, [])
     assert many(bought(2, host, machines=(waking,))) == 1, "it serves one machine, and no other"
@@ -94,7 +98,7 @@ def test_a_host_that_cannot_be_wiped_is_no_supply_and_given_up_at_the_end_of_its
     condition: HostCondition,
 ) -> None:
     """It was wiped for ever, billed for ever, and nothing was bought in its place."""
-    dirty = ordered(condition=condition, goal=HostGoal.WIPED, since=BEGIN - 4 * HOUR)
+    dirty = ordered(condition=condition, goal=HostGoal.CLEAN, since=BEGIN - 4 * HOUR)
     assert many(bought(1, dirty)) == 0, "our process began just now: nobody could act before"
     assert many(bought(1, dirty, steady=BEGIN - 5 * HOUR)) == 1
     over = replace(dirty, paid_until=BEGIN - HOUR)
@@ -109,28 +113,28 @@ def test_a_host_in_error_that_a_person_put_into_the_pool_is_no_supply_and_given_
     """Nothing mends it there; one that is being wiped is on its way, and is waited for."""
     failed = box("pool", Condition.FAILED)
     host = ordered(condition=HostCondition.DIRTY)
-    assert many(bought(1, host, parts=(failed,))) == 1
+    assert many(bought(1, host, resources=(failed,))) == 1
     over = ordered(left=-HOUR, condition=HostCondition.DIRTY)
-    assert given_up(bought(1, over, parts=(failed,))) == [BOX]
-    mending = replace(over, goal=HostGoal.WIPED)
-    assert given_up(bought(1, mending, parts=(failed,))) == []
+    assert given_up(bought(1, over, resources=(failed,))) == [BOX]
+    mending = replace(over, goal=HostGoal.CLEAN)
+    assert given_up(bought(1, mending, resources=(failed,))) == []
 
 
 def test_a_host_that_a_person_renamed_into_the_pool_is_given_up_when_its_window_is_over() -> None:
     """It waits there for a claim that wipes it, and nobody may want one ever again."""
     host = ordered(left=-HOUR, condition=HostCondition.DIRTY)
-    assert given_up(bought(0, host, parts=(box("pool"),))) == [BOX]
-    assert given_up(bought(0, replace(host, goal=HostGoal.WIPED), parts=(box("pool"),))) == []
+    assert given_up(bought(0, host, resources=(box("pool"),))) == [BOX]
+    assert given_up(bought(0, replace(host, goal=HostGoal.CLEAN), resources=(box("pool"),))) == []
     inside = ordered(condition=HostCondition.DIRTY)
-    assert given_up(bought(0, inside, parts=(box("pool"),))) == []
-    assert given_up(bought(0, host, parts=(box("claimed"),))) == []
+    assert given_up(bought(0, inside, resources=(box("pool"),))) == []
+    assert given_up(bought(0, host, resources=(box("claimed"),))) == []
 
 
 def test_a_host_that_somebody_lent_is_no_supply_and_still_counts_as_one_that_stands() -> None:
     lent = ordered(condition=HostCondition.DIRTY)
-    assert many(bought(1, lent, parts=(box("other"),))) == 1
-    assert many(bought(1, lent, parts=(box("other"),), most=1)) == 0
-    assert many(bought(1, lent, parts=(box("wiping"),))) == 0
+    assert many(bought(1, lent, resources=(box("other"),))) == 1
+    assert many(bought(1, lent, resources=(box("other"),), most=1)) == 0
+    assert many(bought(1, lent, resources=(box("wiping"),))) == 0
 
 
 def test_a_host_that_a_person_put_into_the_pool_stays_and_counts_as_one_that_was_bought() -> None:
@@ -138,33 +142,33 @@ def test_a_host_that_a_person_put_into_the_pool_stays_and_counts_as_one_that_was
     assert given_up(bought(0, replace(kept, policy=None))) == [BOX]
     assert given_up(bought(0, kept)) == []
     lent = (box("other"),)
-    assert many(bought(2, kept, parts=lent, most=2)) == 1
-    assert many(bought(2, kept, parts=lent, most=3)) == 2
+    assert many(bought(2, kept, resources=lent, most=2)) == 1
+    assert many(bought(2, kept, resources=lent, most=3)) == 2
 
 
 def test_a_host_that_fits_no_offer_is_no_supply_and_is_given_up_at_the_end_of_its_window() -> None:
     """An image is retired, and what was wiped to another one is nobody's any more."""
     unfit = ordered()
-    assert many(bought(1, unfit, parts=(box("parked"),))) == 1
+    assert many(bought(1, unfit, resources=(box("parked"),))) == 1
     busy = box("parked", Condition.BUSY)
-    assert many(bought(1, unfit, parts=(busy,))) == 0, "it will be free soon"
+    assert many(bought(1, unfit, resources=(busy,))) == 0, "it will be free soon"
     over = replace(unfit, paid_until=BEGIN - HOUR)
-    assert given_up(bought(0, over, parts=(box("parked"),))) == [BOX]
+    assert given_up(bought(0, over, resources=(box("parked"),))) == [BOX]
 
 
 def test_a_host_that_is_still_tied_to_a_machine_that_is_over_is_supply() -> None:
     """A process died between the tie and the record: it is loosened in this turn."""
-    host, shown = ordered(left=5 * HOUR), box("ordered", delivered="yes")
-    assert many(bought(1, host, parts=(shown,))) == 1, "it fits no offer"
-    assert many(bought(1, host, parts=(shown,), left=(BOX,))) == 0
+    host, observed_at = ordered(left=5 * HOUR), box("ordered", delivered="yes")
+    assert many(bought(1, host, resources=(observed_at,))) == 1, "it fits no offer"
+    assert many(bought(1, host, resources=(observed_at,), left=(BOX,))) == 0
 
 
 def test_what_nobody_wants_is_given_up_and_nothing_bought_where_another_uses_the_fleets_name() -> (
     None
 ):
     """Two installations would else keep what each bought for good, for each bars the other."""
-    mark = Mark(installation=ABROAD, fleet=WEB, machine=machine_id(7), attempt=0)
-    theirs = replace(box("foreign"), id=HostId("host-9"), mark=mark)
+    owner_tag = OwnerTag(installation=ABROAD, fleet=WEB, machine=machine_id(7), attempt=0)
+    theirs = replace(box("foreign"), id=HostId("host-9"), owner_tag=owner_tag)
     assert given_up(bought(0, ordered(left=-HOUR), foreign=(theirs,))) == [BOX]
     assert many(bought(1, foreign=(theirs,))) == 0
     assert many(bought(1)) == 1
@@ -172,31 +176,33 @@ def test_what_nobody_wants_is_given_up_and_nothing_bought_where_another_uses_the
 
 def test_what_cannot_be_given_up_yet_is_not_bought_once_more() -> None:
     """Its window is over while it is wiped: it will be free before another could be delivered."""
-    wiping = ordered(left=-HOUR, condition=HostCondition.WIPING, goal=HostGoal.WIPED)
+    wiping = ordered(left=-HOUR, condition=HostCondition.WIPING, goal=HostGoal.CLEAN)
     found = bought(1, wiping)
     assert (many(found), given_up(found)) == (0, [])
 
 
 def test_what_a_fleet_bought_counts_as_its_own_whichever_fleet_has_it() -> None:
-    away = ordered("box-2", fleet=OTHERS, condition=HostCondition.HELD)
+    away = ordered("box-2", fleet=OTHERS, condition=HostCondition.ALLOCATED)
     assert many(bought(1, away, most=1)) == 0
     assert many(bought(1, away, most=2)) == 1
-    taken = ordered("box-3", buyer=OTHERS, condition=HostCondition.HELD)
+    taken = ordered("box-3", buyer=OTHERS, condition=HostCondition.ALLOCATED)
     assert many(bought(2, taken, most=1)) == 1
 
 
 def test_what_is_lent_and_only_scheduled_to_end_counts_once_and_for_whoever_bought_it() -> None:
     """The fleet that has it calls it back, and the one that bought it has one more again."""
-    ending = ordered("box-2", fleet=OTHERS, condition=HostCondition.RETIRING, goal=HostGoal.RETIRED)
-    assert many(bought(2, ending, most=1)) == 0
-    assert many(bought(2, ending, most=2)) == 1
-    assert many(bought(1, ending, most=2)) == 0, "it is called back instead"
-    borrowed = replace(ending, fleet=WEB, buyer=OTHERS)
+    deletion = ordered(
+        "box-2", fleet=OTHERS, condition=HostCondition.RETIRING, goal=HostGoal.RETIRED
+    )
+    assert many(bought(2, deletion, most=1)) == 0
+    assert many(bought(2, deletion, most=2)) == 1
+    assert many(bought(1, deletion, most=2)) == 0, "it is called back instead"
+    borrowed = replace(deletion, fleet=WEB, buyer=OTHERS)
     assert many(bought(2, borrowed, most=1)) == 1, "it counts for those who bought it"
 
 
 @pytest.mark.parametrize(
-    "ending",
+    "deletion",
     [
         ordered(left=HOUR, condition=HostCondition.RETIRING, goal=HostGoal.RETIRED),
         ordered(
@@ -208,10 +214,10 @@ def test_what_is_lent_and_only_scheduled_to_end_counts_once_and_for_whoever_boug
     ],
     ids=["not to be called back", "somebody retired it", "ended in this turn"],
 )
-def test_what_is_given_up_counts_among_the_most_until_it_is_gone(ending: Host) -> None:
+def test_what_is_given_up_counts_among_the_most_until_it_is_gone(deletion: Host) -> None:
     """It is paid for, and the provider's quota counts it: beyond both a host was bought."""
-    part = replace(box("parked"), notes=(*box("parked").notes, ("type", "other")))
-    found = bought(1, ending, parts=(part,), most=1)
+    resource = replace(box("parked"), notes=(*box("parked").notes, ("type", "other")))
+    found = bought(1, deletion, resources=(resource,), most=1)
     assert (many(found), found.limit) == (0, "1 hosts at most, and 1 stand or are coming")
-    assert many(bought(1, ending, parts=(part,), most=2)) == 1
-    assert many(bought(1, replace(ending, condition=HostCondition.GONE), most=1)) == 1
+    assert many(bought(1, deletion, resources=(resource,), most=2)) == 1
+    assert many(bought(1, replace(deletion, condition=HostCondition.GONE), most=1)) == 1

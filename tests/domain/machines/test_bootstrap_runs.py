@@ -9,20 +9,28 @@ import pytest
 from hostler.domain.decide import decide
 from hostler.domain.hosts import allocation
 from hostler.domain.hosts.lifecycle import decide_hosts
-from hostler.domain.machines import bootstrap as outfit
-from hostler.domain.model.commands import Tend
+from hostler.domain.machines import bootstrap
+from hostler.domain.model.commands import Advance
 from hostler.domain.model.fleet import Probe, ProbeKind
 from hostler.domain.model.host import Host, HostCondition, HostOrigin
 from hostler.domain.model.machine import RETIRE, Machine
 from hostler.domain.model.phases import Phase, Reason
-from hostler.domain.model.snapshot import Probed, Seen
-from hostler.domain.model.transition import Step
+from hostler.domain.model.snapshot import Probed, Snapshot
+from hostler.domain.model.transition import Transition
 from hostler.domain.policy.bootstrap import digest_of
 from hostler.domain.policy.remediation import Diagnosis, Trouble
 from hostler.domain.policy.revisions import Drift
-from hostler.testing.fakes.planner import FakeWays
+from hostler.testing.fakes.planner import FakePlanner
 from hostler.testing.scenes.builders import BEGIN, FLEET
-from hostler.testing.scenes.hosts import BOX, MINE, fleet_seen, hosts_seen, on_host, record, tenant
+from hostler.testing.scenes.hosts import (
+    BOX,
+    MINE,
+    fleet_snapshot,
+    hosts_snapshot,
+    on_host,
+    record,
+    tenant,
+)
 
 NOTHING = frozenset[str]()
 STRUCK = frozenset({allocation.FAULT})
@@ -34,11 +42,13 @@ NEW = ("echo new",)
 HEALTHY, HOPELESS, WIPE = Diagnosis.HEALTHY, Diagnosis.NOTHING, Diagnosis.REINSTALL
 
 
-def seen(
+def snapshot(
     machine: Machine, host: Host, probed: Probed | None = None, after: timedelta = HOUR
-) -> Seen:
+) -> Snapshot:
     """Return what a turn sees of a fleet whose hosts are logged in to."""
-    found = fleet_seen((machine,), (tenant(),), now=BEGIN + after, hosts=(host,), ties={MINE: BOX})
+    found = fleet_snapshot(
+        (machine,), (tenant(),), now=BEGIN + after, hosts=(host,), bindings={MINE: BOX}
+    )
     fleet = replace(FLEET, probe=Probe(kind=ProbeKind.SSH, commands=NEW))
     probes = {} if probed is None else {MINE: probed}
     return replace(found, fleet=fleet, probed=probes)
@@ -51,23 +61,23 @@ def tried(begun: timedelta = HOUR, text: str = "no login", **fields: object) -> 
 
 def judged(
     trouble: Trouble, probed: Probed | None = None, *, strikes: int = 0, after: timedelta = HOUR
-) -> Step:
+) -> Transition:
     """Return the step of a machine that starts, and would be probed now."""
     machine = replace(on_host(Phase.STARTING), was_ready=None)
-    step = Step(before=machine, machine=machine, parts=(), probe=True)
-    now = seen(machine, record(trouble=trouble, strikes=strikes), probed, after)
-    return outfit.starting(step, now)
+    transition = Transition(before=machine, machine=machine, resources=(), probe=True)
+    now = snapshot(machine, record(trouble=trouble, strikes=strikes), probed, after)
+    return bootstrap.starting(transition, now)
 
 
 def facts(machine: Machine) -> set[str]:
-    return {fact.name for fact in machine.facts} - {outfit.TOLD}
+    return {fact.name for fact in machine.facts} - {bootstrap.TOLD}
 
 
 @pytest.mark.parametrize(
     ("trouble", "strikes", "expected"),
     [
         (Trouble(failures=2), 0, NOTHING),
-        (Trouble(failures=3, diagnosis=HEALTHY), 0, {outfit.REBOOT}),
+        (Trouble(failures=3, diagnosis=HEALTHY), 0, {bootstrap.REBOOT}),
         (Trouble(failures=3, diagnosis=WIPE), 0, STRUCK),
         (Trouble(failures=7, rebooted=True), 0, NOTHING),
         (Trouble(failures=8, rebooted=True, diagnosis=HEALTHY), 0, STRUCK),
@@ -80,19 +90,19 @@ def facts(machine: Machine) -> set[str]:
 def test_what_a_machine_is_written_down_for_on_each_rung(
     trouble: Trouble, strikes: int, expected: AbstractSet[str]
 ) -> None:
-    step = judged(trouble, strikes=strikes)
-    assert facts(step.machine) == expected
-    assert (step.machine.phase is Phase.BROKEN) is (allocation.FAULT in expected)
+    transition = judged(trouble, strikes=strikes)
+    assert facts(transition.machine) == expected
+    assert (transition.machine.phase is Phase.FAILED) is (allocation.FAULT in expected)
     if expected:
-        assert not step.probe, "nothing is tried while it is rebooted, or when it is given up"
+        assert not transition.probe, "nothing is tried while it is rebooted, or when it is given up"
 
 
 def test_a_reboot_is_decided_once() -> None:
-    machine = replace(on_host(Phase.STARTING), was_ready=None).with_fact(outfit.REBOOT, BEGIN)
-    step = Step(before=machine, machine=machine, parts=(), probe=True)
+    machine = replace(on_host(Phase.STARTING), was_ready=None).with_fact(bootstrap.REBOOT, BEGIN)
+    transition = Transition(before=machine, machine=machine, resources=(), probe=True)
     host = record(trouble=Trouble(failures=3, diagnosis=HEALTHY))
-    after = outfit.starting(step, seen(machine, host, tried(MINUTE)))
-    assert after.machine.fact(outfit.REBOOT) == BEGIN
+    after = bootstrap.starting(transition, snapshot(machine, host, tried(MINUTE)))
+    assert after.machine.fact(bootstrap.REBOOT) == BEGIN
     assert after.probe
 
 
@@ -111,27 +121,27 @@ def test_pauses_lie_after_attempts_however_long_those_took(
     failures: int, ended: timedelta, after: timedelta, probes: bool
 ) -> None:
     probed = tried(ended=BEGIN + HOUR + ended)
-    step = judged(Trouble(failures=failures), probed, after=HOUR + ended + after)
-    assert step.probe is probes
-    assert ("no login" in step.next.detail) is not probes
+    transition = judged(Trouble(failures=failures), probed, after=HOUR + ended + after)
+    assert transition.probe is probes
+    assert ("no login" in transition.next.detail) is not probes
 
 
 def test_an_engine_that_was_restarted_tries_at_once_and_says_what_failed() -> None:
-    step = judged(Trouble(failures=5, rebooted=True))
-    assert step.probe
-    assert "in a row: 5" in step.next.detail
+    transition = judged(Trouble(failures=5, rebooted=True))
+    assert transition.probe
+    assert "in a row: 5" in transition.next.detail
 
 
 def test_each_attempt_is_told_once_with_its_output() -> None:
-    step = judged(Trouble(failures=1), tried(output="$ false\n"))
-    (told,) = step.events
+    transition = judged(Trouble(failures=1), tried(output="$ false\n"))
+    (told,) = transition.events
     assert (told.kind, told.detail) == ("not_prepared", "no login\n$ false\n")
-    again = replace(step, before=step.machine, events=())
+    retry_at = replace(transition, before=transition.machine, events=())
     host = record(trouble=Trouble(failures=1))
-    now = seen(step.machine, host, tried(output="$ false\n"), HOUR + MINUTE)
-    assert outfit.starting(again, now).events == ()
+    now = snapshot(transition.machine, host, tried(output="$ false\n"), HOUR + MINUTE)
+    assert bootstrap.starting(retry_at, now).events == ()
     later = replace(now, probed={MINE: tried(HOUR + MINUTE, "another")})
-    assert [one.detail for one in outfit.starting(again, later).events] == ["another"]
+    assert [one.detail for one in bootstrap.starting(retry_at, later).events] == ["another"]
 
 
 def test_what_was_not_even_tried_is_not_told() -> None:
@@ -142,26 +152,30 @@ def test_what_was_not_even_tried_is_not_told() -> None:
 @pytest.mark.parametrize("failures", [0, 1])
 def test_an_overdue_start_is_held_against_a_host_only_where_it_failed(failures: int) -> None:
     machine = replace(on_host(Phase.STARTING), was_ready=None)
-    step = Step(before=machine, machine=machine, parts=())
-    after, reason = outfit.overdue(step, seen(machine, record(trouble=Trouble(failures=failures))))
+    transition = Transition(before=machine, machine=machine, resources=())
+    after, reason = bootstrap.overdue(
+        transition, snapshot(machine, record(trouble=Trouble(failures=failures)))
+    )
     assert reason is Reason.START_OVERDUE
     assert facts(after.machine) == ({allocation.FAULT} if failures else set())
 
 
 def test_an_overdue_start_at_a_stranger_does_not_wipe_it() -> None:
     machine = replace(on_host(Phase.STARTING), was_ready=None)
-    step = Step(before=machine, machine=machine, parts=())
+    transition = Transition(before=machine, machine=machine, resources=())
     host = record(trouble=Trouble(failures=1, stranger=True))
-    assert allocation.STRANGER in facts(outfit.overdue(step, seen(machine, host))[0].machine)
+    assert allocation.STRANGER in facts(
+        bootstrap.overdue(transition, snapshot(machine, host))[0].machine
+    )
 
 
 def explained(drift: Drift, after: timedelta) -> tuple[str, str, bool, Phase]:
     """Return the blocker, what is next, and whether a probe is asked for."""
     machine = on_host(Phase.READY)
-    host = record(condition=HostCondition.HELD, applied=digest_of(("old",)), drift=drift)
-    decision = decide(seen(machine, host, after=after), FakeWays(addresses=0))
+    host = record(condition=HostCondition.ALLOCATED, applied=digest_of(("old",)), drift=drift)
+    decision = decide(snapshot(machine, host, after=after), FakePlanner(addresses=0))
     (verdict,) = decision.verdicts
-    probes = any(isinstance(c, Tend) and c.probe for c in decision.commands)
+    probes = any(isinstance(c, Advance) and c.probe for c in decision.commands)
     return verdict.blocker, verdict.next.detail, probes, machine.phase
 
 
@@ -189,7 +203,7 @@ def test_another_list_is_tried_at_once_whatever_failed_before() -> None:
 
 
 def gone(*names: str, was_ready: bool = False) -> Machine:
-    machine = replace(on_host(Phase.GONE), reason=Reason.NOT_PREPARED)
+    machine = replace(on_host(Phase.DELETED), reason=Reason.NOT_PREPARED)
     machine = machine if was_ready else replace(machine, was_ready=None)
     for name in names:
         machine = machine.with_fact(name, BEGIN)
@@ -210,20 +224,20 @@ def test_how_long_a_host_stays_in_quarantine(
     names: tuple[str, ...], strikes: int, days: int
 ) -> None:
     machine = gone(*names)
-    host = record(condition=HostCondition.HELD, strikes=strikes, trouble=Trouble(failures=8))
-    (step,) = decide_hosts(hosts_seen(host, None, ties={BOX: MINE}, past=(machine,)))
-    until = step.host.quarantined_until
+    host = record(condition=HostCondition.ALLOCATED, strikes=strikes, trouble=Trouble(failures=8))
+    (transition,) = decide_hosts(hosts_snapshot(host, None, bindings={BOX: MINE}, past=(machine,)))
+    until = transition.host.quarantined_until
     assert (until - BEGIN if until else timedelta(0)) == timedelta(days=days)
-    assert step.host.strikes == strikes + bool(names)
-    assert step.host.trouble.failures == 0
+    assert transition.host.strikes == strikes + bool(names)
+    assert transition.host.trouble.failures == 0
 
 
 def test_a_stranger_is_put_away_unwiped() -> None:
     machine = gone(allocation.FAULT, allocation.ALONE, allocation.STRANGER)
-    host = record(condition=HostCondition.HELD)
-    (step,) = decide_hosts(hosts_seen(host, None, ties={BOX: MINE}, past=(machine,)))
-    assert step.host.condition is HostCondition.QUARANTINED
-    assert (step.host.wiping, step.host.wiped, step.loose) == (None, None, MINE)
+    host = record(condition=HostCondition.ALLOCATED)
+    (transition,) = decide_hosts(hosts_snapshot(host, None, bindings={BOX: MINE}, past=(machine,)))
+    assert transition.host.condition is HostCondition.QUARANTINED
+    assert (transition.host.wiping, transition.host.wiped, transition.unbind) == (None, None, MINE)
 
 
 @pytest.mark.parametrize("origin", [HostOrigin.POOL, HostOrigin.ORDERED])
@@ -231,9 +245,9 @@ def test_a_machine_at_a_stranger_ends_without_a_release(origin: HostOrigin) -> N
     """One that would be given up anyway is given up: that needs no wipe either."""
     machine = replace(on_host(Phase.STOPPING), was_ready=None)
     machine = machine.with_fact(allocation.STRANGER, BEGIN)
-    step = Step(before=machine, machine=machine, parts=(tenant(),))
-    after = allocation.stopping(step, seen(machine, record(origin=origin))).machine
+    transition = Transition(before=machine, machine=machine, resources=(tenant(),))
+    after = allocation.stopping(transition, snapshot(machine, record(origin=origin))).machine
     if origin is HostOrigin.ORDERED:
         assert (after.phase, after.fact(RETIRE) is not None) == (Phase.STOPPING, True)
     else:
-        assert (after.phase, after.reason) == (Phase.GONE, Reason.NOT_PREPARED)
+        assert (after.phase, after.reason) == (Phase.DELETED, Reason.NOT_PREPARED)

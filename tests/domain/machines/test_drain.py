@@ -8,31 +8,31 @@ import pytest
 from hostler.domain.machines import drain as busy
 from hostler.domain.model.calls import Shows
 from hostler.domain.model.fleet import Probe, ProbeKind
-from hostler.domain.model.machine import Ending, Fate, Machine
+from hostler.domain.model.machine import CallState, Deletion, Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition
-from hostler.domain.model.snapshot import Answer, Answered, Seen
-from hostler.domain.model.transition import Step
+from hostler.domain.model.snapshot import Answer, Answered, Snapshot
+from hostler.domain.model.transition import Transition
 from hostler.testing.scenes.builders import BEGIN, FLEET
-from hostler.testing.scenes.hosts import MINE, call, fleet_seen, on_host, tenant
+from hostler.testing.scenes.hosts import MINE, call, fleet_snapshot, on_host, tenant
 
 S, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
 NOW = BEGIN + 10 * MINUTE
 PROBE = Probe(kind=ProbeKind.SSH, busy="pgrep x")
 WAITS = on_host(Phase.DRAINING).with_fact(busy.DRAIN, BEGIN)
-ENDING = Ending(at=BEGIN, actor="ann", why="")
+ENDING = Deletion(at=BEGIN, actor="ann", why="")
 
 
-def seen(now: datetime = NOW, probe: Probe = PROBE, *answers: Answered) -> Seen:
+def snapshot(now: datetime = NOW, probe: Probe = PROBE, *answers: Answered) -> Snapshot:
     """Return what a turn sees of a fleet whose hosts are asked whether they are busy."""
-    found = replace(fleet_seen((), (), now=now), fleet=replace(FLEET, probe=probe))
+    found = replace(fleet_snapshot((), (), now=now), fleet=replace(FLEET, probe=probe))
     return replace(found, answers={MINE: answers[-1]} if answers else {})
 
 
 def said(answer: Answer, at: datetime, machine: Machine = WAITS) -> Machine:
     """Return the record of a machine whose host said this."""
-    step = Step(before=machine, machine=machine, parts=())
-    return busy.noted(step, seen(at, PROBE, Answered(answer=answer, at=at))).machine
+    transition = Transition(before=machine, machine=machine, resources=())
+    return busy.noted(transition, snapshot(at, PROBE, Answered(answer=answer, at=at))).machine
 
 
 @pytest.mark.parametrize(
@@ -44,12 +44,12 @@ def said(answer: Answer, at: datetime, machine: Machine = WAITS) -> Machine:
         (said(Answer.FREE, NOW - 61 * S), "asked again"),
         (said(Answer.FREE, BEGIN - S), "asked first"),
         (said(Answer.FREE, NOW + S), "asked again"),
-        (replace(WAITS, ending=ENDING), "asked first"),
+        (replace(WAITS, deletion=ENDING), "asked first"),
     ],
     ids=["not asked", "busy", "unknown", "stale", "before the wait", "future", "an end"],
 )
 def test_what_bars_the_end_of_a_machine_says_until_when(machine: Machine, words: str) -> None:
-    barred = busy.bars(machine, seen())
+    barred = busy.bars(machine, snapshot())
     assert words in barred
     assert "ended anyhow at 01:00:00 UTC" in barred
 
@@ -59,54 +59,54 @@ def test_what_bars_the_end_of_a_machine_says_until_when(machine: Machine, words:
     [
         said(Answer.FREE, NOW - 60 * S),
         WAITS.without_fact(busy.DRAIN),
-        replace(WAITS, ending=replace(ENDING, now=True)),
-        replace(WAITS, asked=(call("reinstall", Fate.DONE, BEGIN),)),
-        replace(WAITS, asked=(call("reinstall", Fate.OPEN, BEGIN),)),
+        replace(WAITS, deletion=replace(ENDING, now=True)),
+        replace(WAITS, asked=(call("reinstall", CallState.DONE, BEGIN),)),
+        replace(WAITS, asked=(call("reinstall", CallState.OPEN, BEGIN),)),
     ],
     ids=["free", "never to be waited for", "at once", "wiped", "perhaps wiped"],
 )
 def test_what_may_be_ended_is_not_barred(machine: Machine) -> None:
-    assert busy.bars(machine, seen()) == ""
-    assert busy.waits(machine, seen()) is None
+    assert busy.bars(machine, snapshot()) == ""
+    assert busy.waits(machine, snapshot()) is None
 
 
 @pytest.mark.parametrize(
     "asked",
     [
-        call("reinstall", Fate.REFUSED, BEGIN),
-        call("reinstall", Fate.LAPSED, BEGIN),
-        call("reinstall", Fate.DONE, BEGIN - S),
-        call("mark", Fate.DONE, BEGIN, shows=Shows.MARK),
+        call("reinstall", CallState.REFUSED, BEGIN),
+        call("reinstall", CallState.LAPSED, BEGIN),
+        call("reinstall", CallState.DONE, BEGIN - S),
+        call("mark", CallState.DONE, BEGIN, shows=Shows.OWNER_TAG),
     ],
 )
 def test_no_other_call_shows_that_nothing_runs(asked: object) -> None:
     machine = replace(WAITS, asked=(asked,))
-    assert busy.bars(machine, seen()) != ""
+    assert busy.bars(machine, snapshot()) != ""
 
 
 @pytest.mark.parametrize("probe", [replace(PROBE, busy=""), replace(PROBE, kind=ProbeKind.TCP)])
 def test_a_fleet_that_does_not_ask_waits_for_nothing(probe: Probe) -> None:
-    assert busy.bars(WAITS, seen(probe=probe)) == ""
+    assert busy.bars(WAITS, snapshot(probe=probe)) == ""
 
 
 @pytest.mark.parametrize("answer", [Answer.BUSY, Answer.UNKNOWN])
 def test_the_bound_of_drain_ends_every_wait(answer: Answer) -> None:
     until = BEGIN + FLEET.timers.drain
-    assert busy.bars(said(answer, NOW), seen(until - S)) != ""
-    assert busy.bars(said(answer, NOW), seen(until)) == ""
+    assert busy.bars(said(answer, NOW), snapshot(until - S)) != ""
+    assert busy.bars(said(answer, NOW), snapshot(until)) == ""
 
 
 def test_an_answer_from_before_the_clock_jumped_is_none() -> None:
     machine = said(Answer.FREE, NOW)
-    assert busy.bars(machine, replace(seen(), jumped=NOW + S)) != ""
-    assert busy.bars(machine, replace(seen(), jumped=NOW)) == ""
+    assert busy.bars(machine, replace(snapshot(), jumped=NOW + S)) != ""
+    assert busy.bars(machine, replace(snapshot(), jumped=NOW)) == ""
 
 
 def test_a_host_is_asked_at_once_and_then_every_half_a_minute() -> None:
     def wait(machine: Machine, now: datetime = NOW) -> tuple[bool, datetime]:
-        found = busy.waits(machine, seen(now))
+        found = busy.waits(machine, snapshot(now))
         assert found is not None
-        return found.ask, found.again
+        return found.ask, found.retry_at
 
     assert wait(WAITS) == (True, NOW)
     assert wait(said(Answer.BUSY, NOW), NOW + 29 * S) == (False, NOW + 30 * S)
@@ -116,18 +116,20 @@ def test_a_host_is_asked_at_once_and_then_every_half_a_minute() -> None:
 
 
 def test_another_answer_is_told_and_the_same_one_is_only_dated_anew() -> None:
-    def note(machine: Machine, answer: Answer, at: datetime) -> Step:
-        step = Step(before=machine, machine=machine, parts=())
-        return busy.noted(step, seen(at, PROBE, Answered(answer=answer, at=at, text="exit 0")))
+    def note(machine: Machine, answer: Answer, at: datetime) -> Transition:
+        transition = Transition(before=machine, machine=machine, resources=())
+        return busy.noted(
+            transition, snapshot(at, PROBE, Answered(answer=answer, at=at, text="exit 0"))
+        )
 
     first = note(WAITS, Answer.BUSY, NOW)
     assert [(told.kind, told.reason, told.detail) for told in first.events] == [
         ("asked_whether_busy", "busy", "exit 0")
     ]
-    again = note(first.machine, Answer.BUSY, NOW + MINUTE)
-    assert again.events == ()
-    assert busy.answer_of(again.machine) == Answered(answer=Answer.BUSY, at=NOW + MINUTE)
-    free = note(again.machine, Answer.FREE, NOW + 2 * MINUTE)
+    retry_at = note(first.machine, Answer.BUSY, NOW + MINUTE)
+    assert retry_at.events == ()
+    assert busy.answer_of(retry_at.machine) == Answered(answer=Answer.BUSY, at=NOW + MINUTE)
+    free = note(retry_at.machine, Answer.FREE, NOW + 2 * MINUTE)
     assert len(free.events) == 1
     assert busy.answer_of(free.machine) == Answered(answer=Answer.FREE, at=NOW + 2 * MINUTE)
     late = note(free.machine, Answer.BUSY, NOW)
@@ -137,7 +139,7 @@ def test_another_answer_is_told_and_the_same_one_is_only_dated_anew() -> None:
 def test_why_it_is_not_known_is_said_as_long_as_somebody_remembers() -> None:
     machine = said(Answer.UNKNOWN, NOW)
     newest = Answered(answer=Answer.UNKNOWN, at=NOW, text="no login")
-    assert "not known: no login;" in busy.bars(machine, seen(NOW, PROBE, newest))
+    assert "not known: no login;" in busy.bars(machine, snapshot(NOW, PROBE, newest))
 
 
 @pytest.mark.parametrize(
@@ -153,7 +155,9 @@ def test_why_it_is_not_known_is_said_as_long_as_somebody_remembers() -> None:
 def test_nothing_runs_on_a_host_that_is_off_or_being_wiped(
     condition: Condition, *, runs: bool
 ) -> None:
-    machine = on_host(Phase.BROKEN)
-    step = Step(before=machine, machine=machine, parts=(tenant(condition=condition),))
-    now = fleet_seen((machine,), step.parts)
-    assert busy.may_run(step, now) is runs
+    machine = on_host(Phase.FAILED)
+    transition = Transition(
+        before=machine, machine=machine, resources=(tenant(condition=condition),)
+    )
+    now = fleet_snapshot((machine,), transition.resources)
+    assert busy.may_run(transition, now) is runs

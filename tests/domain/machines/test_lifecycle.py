@@ -6,9 +6,9 @@ from datetime import timedelta
 import pytest
 
 from hostler.domain.model.calls import Refusal, Shows
-from hostler.domain.model.commands import Tend
+from hostler.domain.model.commands import Advance
 from hostler.domain.model.fleet import Probe, ProbeKind
-from hostler.domain.model.machine import LOCKED, Fate, Machine
+from hostler.domain.model.machine import LOCKED, CallState, Machine
 from hostler.domain.model.phases import Goal, Phase
 from hostler.domain.model.resource import Condition
 from hostler.domain.model.snapshot import Probed
@@ -23,13 +23,13 @@ BOTH_KINDS_OF_STOPPED = [Condition.OFF, Condition.STANDBY]
 def furnished(many: int = 1, size: int | None = None) -> Scene:
     scene = Scene(fleet=replace(FLEET, size=many if size is None else size))
     scene.furnish(*(machine(number) for number in range(1, many + 1)))
-    scene.look()
+    scene.observe()
     return scene
 
 
 def being_made(scene: Scene, condition: Condition, *, powered: bool) -> Machine:
     """Return a machine that is starting, its server as given, switched on long ago or not yet."""
-    call = asked(POWER_ON, scene.now - 5 * MIN, shows=Shows.POWER, fate=Fate.DONE)
+    call = asked(POWER_ON, scene.now - 5 * MIN, shows=Shows.POWER, call_state=CallState.DONE)
     entry = replace(
         machine(phase=Phase.STARTING, since=scene.now - 5 * MIN), asked=(call,) if powered else ()
     )
@@ -57,9 +57,9 @@ def test_stopped_server_is_broken_after_its_power_on_removed_and_replaced(
     scene = Scene()
     being_made(scene, condition, powered=True)
     scene.rounds(30, 2 * S)
-    tend = scene.tend()
-    assert tend is not None
-    assert (scene.the().phase, tend.goal) == (Phase.STOPPING, Goal.ABSENT)
+    advance = scene.advance()
+    assert advance is not None
+    assert (scene.the().phase, advance.goal) == (Phase.STOPPING, Goal.ABSENT)
     assert [m.phase for m in scene.machines.values() if m.id != scene.the().id] == [Phase.STARTING]
 
 
@@ -71,10 +71,10 @@ def test_ready_machine_that_stops_is_removed_and_replaced_and_never_switched_on_
     scene.exist(server(scene.the(), condition))
     goals = list[Goal | None]()
     for _ in range(15):
-        scene.look()
-        tend = scene.tend()
-        goals.append(tend.goal if tend else None)
-        scene.turn()
+        scene.observe()
+        advance = scene.advance()
+        goals.append(advance.goal if advance else None)
+        scene.reconcile()
         scene.later(2 * S)
     assert Goal.PRESENT not in goals
     assert goals[-1] is Goal.ABSENT
@@ -86,7 +86,7 @@ def test_nine_machines_with_seven_pending_that_never_moved_heal(condition: Condi
     """Instance_count 9, pending 7, reserved 7, and no clean-up ever: must be impossible."""
     scene = furnished(2, size=9)
     scene.fleet = replace(
-        scene.fleet, caps=replace(scene.fleet.caps, share=1.0, per_hour=100, per_sweep=100)
+        scene.fleet, caps=replace(scene.fleet.caps, share=1.0, per_hour=100, per_reclaim=100)
     )
     for number in range(3, 10):
         entry = replace(machine(number), phase=Phase.STARTING, was_ready=None)
@@ -95,7 +95,7 @@ def test_nine_machines_with_seven_pending_that_never_moved_heal(condition: Condi
     scene.rounds(40, 2 * S)
     assert [scene.the(number).phase for number in (1, 2)] == [Phase.READY] * 2
     assert [scene.the(number).phase for number in range(3, 10)] == [Phase.STOPPING] * 7
-    assert all(scene.tend(number).goal is Goal.ABSENT for number in range(3, 10))  # type: ignore[union-attr]
+    assert all(scene.advance(number).goal is Goal.ABSENT for number in range(3, 10))  # type: ignore[union-attr]
     for number in range(3, 10):
         scene.vanish(server(machine(number)).id, address(machine(number)).id)
     for _ in range(100):
@@ -110,12 +110,12 @@ def test_nine_machines_with_seven_pending_that_never_moved_heal(condition: Condi
 def test_one_sighting_of_a_stopped_server_is_nothing() -> None:
     scene = furnished()
     scene.exist(server(scene.the(), Condition.OFF))
-    scene.look()
-    scene.turn()
+    scene.observe()
+    scene.reconcile()
     scene.exist(server(scene.the(), Condition.UP))
     scene.later(GAP)
-    scene.look()
-    scene.turn()
+    scene.observe()
+    scene.reconcile()
     assert scene.the().phase is Phase.READY
     assert scene.the().doubt is None
 
@@ -124,8 +124,8 @@ def test_looks_without_end_but_no_gap_are_one_sighting() -> None:
     scene = furnished()
     scene.exist(server(scene.the(), Condition.OFF))
     for _ in range(18):
-        scene.look()
-        scene.turn()
+        scene.observe()
+        scene.reconcile()
         scene.later(1 * S)
     assert scene.the().phase is Phase.READY
 
@@ -133,10 +133,10 @@ def test_looks_without_end_but_no_gap_are_one_sighting() -> None:
 def test_the_same_old_look_does_not_grow_into_a_second_one() -> None:
     scene = furnished()
     scene.exist(server(scene.the(), Condition.OFF))
-    scene.look()
-    scene.turn()
+    scene.observe()
+    scene.reconcile()
     scene.later(GAP * 3)
-    scene.turn()
+    scene.reconcile()
     assert scene.the().phase is Phase.READY
 
 
@@ -176,15 +176,15 @@ def test_server_missing_from_lists_that_answers_for_itself_is_not_touched() -> N
     scene = furnished()
     kept = server(scene.the())
     for _ in range(60):
-        scene.look(only=[])
-        decision = scene.turn()
-        assert not any(c.goal for c in decision.commands if isinstance(c, Tend))
+        scene.observe(only=[])
+        decision = scene.reconcile()
+        assert not any(c.goal for c in decision.commands if isinstance(c, Advance))
         scene.later(2 * S)
-        scopes = [s for c in decision.commands if isinstance(c, Tend) for s in c.close]
+        scopes = [s for c in decision.commands if isinstance(c, Advance) for s in c.close]
         assert all(s.known for s in scopes)
-        scene.look_at(*scopes)
+        scene.observe_one(*scopes)
     assert scene.the().phase is Phase.READY
-    assert kept.id in scene.view.sightings
+    assert kept.id in scene.inventory.sightings
 
 
 def test_address_that_vanished_breaks_the_machine() -> None:
@@ -192,15 +192,15 @@ def test_address_that_vanished_breaks_the_machine() -> None:
     scene.vanish(address(scene.the()).id)
     scene.rounds(40, 2 * S)
     assert scene.the(1).phase is Phase.STOPPING
-    assert "part_vanished" in [event.reason for event in scene.events]
+    assert "resource_vanished" in [event.reason for event in scene.events]
 
 
 def test_dead_zone_touches_nothing() -> None:
     scene = furnished(3)
     before = dict(scene.machines)
     for _ in range(100):
-        scene.look(complete=False, only=[])
-        scene.turn()
+        scene.observe(complete=False, only=[])
+        scene.reconcile()
         scene.later(30 * S)
     assert scene.machines == before
 
@@ -214,8 +214,8 @@ PROBED = replace(FLEET, probe=Probe(kind=ProbeKind.TCP))
 def test_machine_that_is_up_is_ready_at_once_where_no_probe_is_asked_for() -> None:
     scene = Scene()
     being_made(scene, Condition.UP, powered=True)
-    scene.look()
-    scene.turn()
+    scene.observe()
+    scene.reconcile()
     assert scene.the().phase is Phase.READY
     assert scene.the().was_ready == scene.now
 
@@ -223,17 +223,17 @@ def test_machine_that_is_up_is_ready_at_once_where_no_probe_is_asked_for() -> No
 def test_machine_that_is_up_is_ready_when_its_probe_passed_since_it_started() -> None:
     scene = Scene(fleet=PROBED)
     entry = being_made(scene, Condition.UP, powered=True)
-    scene.look()
-    tend = scene.tend()
-    assert tend is not None
-    assert tend.probe
-    scene.turn()
+    scene.observe()
+    advance = scene.advance()
+    assert advance is not None
+    assert advance.probe
+    scene.reconcile()
     assert scene.the().phase is Phase.STARTING
     scene.probed[entry.id] = Probed(begun=entry.since - 1 * S, passed=True)
-    scene.turn()
+    scene.reconcile()
     assert scene.the().phase is Phase.STARTING, "a probe of an earlier life proves nothing"
     scene.probed[entry.id] = Probed(begun=scene.now, passed=True)
-    scene.turn()
+    scene.reconcile()
     assert scene.the().phase is Phase.READY
     assert scene.the().fact("probe") == scene.now
 
@@ -241,14 +241,14 @@ def test_machine_that_is_up_is_ready_when_its_probe_passed_since_it_started() ->
 def test_probes_are_a_while_apart() -> None:
     scene = Scene(fleet=PROBED)
     entry = being_made(scene, Condition.UP, powered=True)
-    scene.look()
+    scene.observe()
     scene.probed[entry.id] = Probed(begun=scene.now, passed=False)
-    tend = scene.tend()
-    assert tend is None or not tend.probe
+    advance = scene.advance()
+    assert advance is None or not advance.probe
     scene.later(FLEET.timers.probe_every)
-    tend = scene.tend()
-    assert tend is not None
-    assert tend.probe
+    advance = scene.advance()
+    assert advance is not None
+    assert advance.probe
 
 
 # ---------------------------------------------------------------- bounds
@@ -259,8 +259,8 @@ def test_start_bound_breaks_what_is_still_not_up() -> None:
     being_made(scene, Condition.STARTING, powered=True)
     scene.row = replace(scene.row, size=1)
     scene.later(5 * MIN)
-    scene.look()
-    scene.turn()
+    scene.observe()
+    scene.reconcile()
     assert scene.the(1).phase is Phase.STOPPING
     assert "start_overdue" in [event.reason for event in scene.events]
     assert "rollback_started" in [event.kind for event in scene.events]
@@ -270,12 +270,12 @@ def test_start_bound_needs_a_look_begun_after_it() -> None:
     """A process that slept for an hour must not judge by what it saw before."""
     scene = Scene()
     being_made(scene, Condition.STARTING, powered=True)
-    scene.look()
+    scene.observe()
     scene.later(60 * MIN)
-    scene.turn()
+    scene.reconcile()
     assert scene.the().phase is Phase.STARTING
-    scene.look()
-    scene.turn()
+    scene.observe()
+    scene.reconcile()
     assert scene.the().phase is not Phase.STARTING
 
 
@@ -284,11 +284,11 @@ def test_start_bound_of_what_is_up_needs_a_probe_begun_after_it() -> None:
     entry = being_made(scene, Condition.UP, powered=True)
     scene.probed[entry.id] = Probed(begun=scene.now, passed=False)
     scene.later(5 * MIN)
-    scene.look()
-    scene.turn()
+    scene.observe()
+    scene.reconcile()
     assert scene.the().phase is Phase.STARTING
     scene.probed[entry.id] = Probed(begun=scene.now, passed=False)
-    scene.turn()
+    scene.reconcile()
     assert scene.the().phase is not Phase.STARTING
 
 
@@ -299,8 +299,8 @@ def test_machine_whose_server_is_missing_but_never_answers_for_itself_still_beco
     entry = being_made(scene, Condition.STARTING, powered=True)
     scene.vanish(server(entry).id)
     for _ in range(40):
-        scene.look()
-        scene.turn()
+        scene.observe()
+        scene.reconcile()
         scene.later(10 * S)
     assert scene.the(1).phase is Phase.STOPPING
 
@@ -310,19 +310,19 @@ def test_stop_bound_raises_an_alarm_and_leaves_the_maximum_but_forgets_nothing()
     scene.keep(replace(scene.the(), phase=Phase.STOPPING, since=scene.now))
     scene.exist(server(scene.the(), Condition.BUSY))
     scene.later(10 * MIN)
-    scene.look()
-    scene.turn()
+    scene.observe()
+    scene.reconcile()
     assert scene.the().stuck
     assert [e.reason for e in scene.events if e.kind == "alarm"] == ["stop_overdue"]
     scene.later(1 * MIN)
-    scene.look()
-    scene.turn()
+    scene.observe()
+    scene.reconcile()
     assert len([e for e in scene.events if e.kind == "alarm"]) == 1
     scene.exist(server(scene.the(), Condition.UP))
-    scene.look()
-    tend = scene.tend()
-    assert tend is not None
-    assert tend.goal is Goal.ABSENT
+    scene.observe()
+    advance = scene.advance()
+    assert advance is not None
+    assert advance.goal is Goal.ABSENT
 
 
 # ---------------------------------------------------------------- refusals
@@ -333,16 +333,16 @@ def test_stop_bound_raises_an_alarm_and_leaves_the_maximum_but_forgets_nothing()
     [
         (Refusal.STOCK, "out_of_stock", Phase.STOPPING),
         (Refusal.QUOTA, "quota", Phase.STOPPING),
-        (Refusal.INVALID, "refused", Phase.BROKEN),
-        (Refusal.DENIED, "refused", Phase.BROKEN),
+        (Refusal.INVALID, "refused", Phase.FAILED),
+        (Refusal.DENIED, "refused", Phase.FAILED),
     ],
 )
 def test_final_refusal_rolls_back(refusal: Refusal, reason: str, via: Phase) -> None:
     scene = Scene()
     entry = being_made(scene, Condition.OFF, powered=False)
     scene.keep(replace(entry, refused=refusal, error="server.make: no"))
-    scene.look()
-    scene.turn()
+    scene.observe()
+    scene.reconcile()
     assert scene.the(1).phase is Phase.STOPPING
     moves = [event for event in scene.events if event.kind == "moved"]
     assert (moves[0].reason, moves[0].detail.split(":")[0]) == (reason, f"starting>{via}")
@@ -353,7 +353,7 @@ def test_rollback_is_done_when_nothing_is_left() -> None:
     scene = Scene(fleet=replace(FLEET, size=0))
     entry = being_made(scene, Condition.OFF, powered=False)
     scene.keep(replace(entry, phase=Phase.STOPPING))
-    scene.parts.clear()
+    scene.resources.clear()
     scene.rounds(40, 5 * S)
     assert not scene.machines
     assert [e.kind for e in scene.events if e.machine == entry.id][-1] == "rollback_done"
@@ -364,42 +364,42 @@ def test_rollback_is_done_when_nothing_is_left() -> None:
 
 def test_broken_machine_that_is_up_again_recovers() -> None:
     scene = furnished()
-    scene.fleet = replace(scene.fleet, timers=replace(scene.fleet.timers, keep_broken=10 * MIN))
-    scene.keep(replace(scene.the(), phase=Phase.BROKEN, since=scene.now))
-    scene.look()
-    scene.turn()
+    scene.fleet = replace(scene.fleet, timers=replace(scene.fleet.timers, keep_failed=10 * MIN))
+    scene.keep(replace(scene.the(), phase=Phase.FAILED, since=scene.now))
+    scene.observe()
+    scene.reconcile()
     assert scene.the().phase is Phase.READY
 
 
 def test_machine_that_was_never_ready_does_not_recover_by_being_up() -> None:
     scene = furnished()
-    scene.fleet = replace(scene.fleet, timers=replace(scene.fleet.timers, keep_broken=10 * MIN))
-    scene.keep(replace(scene.the(), phase=Phase.BROKEN, since=scene.now, was_ready=None))
-    scene.look()
-    scene.turn()
-    assert scene.the().phase is Phase.BROKEN
+    scene.fleet = replace(scene.fleet, timers=replace(scene.fleet.timers, keep_failed=10 * MIN))
+    scene.keep(replace(scene.the(), phase=Phase.FAILED, since=scene.now, was_ready=None))
+    scene.observe()
+    scene.reconcile()
+    assert scene.the().phase is Phase.FAILED
 
 
 def test_evidence_of_a_failure_is_kept_as_long_as_asked() -> None:
     scene = furnished()
-    scene.fleet = replace(scene.fleet, timers=replace(scene.fleet.timers, keep_broken=10 * MIN))
+    scene.fleet = replace(scene.fleet, timers=replace(scene.fleet.timers, keep_failed=10 * MIN))
     scene.exist(server(scene.the(), Condition.OFF))
     scene.rounds(15, 2 * S)
-    assert scene.the().phase is Phase.BROKEN
+    assert scene.the().phase is Phase.FAILED
     scene.later(timedelta(minutes=10))
-    scene.look()
-    scene.turn()
+    scene.observe()
+    scene.reconcile()
     assert scene.the().phase is Phase.STOPPING
 
 
 def test_price_is_what_is_seen_and_stays_where_nothing_was_looked_at() -> None:
     scene = furnished()
     scene.keep(replace(scene.the(), price=0.0, billed_from=None))
-    scene.turn()
+    scene.reconcile()
     assert scene.the().price == pytest.approx(0.011)
     blank = Scene(now=scene.now)
     blank.add(scene.the())
-    assert blank.tend() is None, "what was not looked at costs what it cost"
+    assert blank.advance() is None, "what was not looked at costs what it cost"
 
 
 def test_part_is_found_by_its_slot() -> None:

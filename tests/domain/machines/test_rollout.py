@@ -10,19 +10,27 @@ from hostler.domain.hosts.allocation import FAULT, LISTED
 from hostler.domain.hosts.lifecycle import decide_hosts
 from hostler.domain.ids import FleetName, HostId, machine_id
 from hostler.domain.machines import rollout
-from hostler.domain.model.commands import KeepHost, KeepRow, OrderHosts, Tend
+from hostler.domain.model.commands import Advance, OrderHosts, SaveFleet, SaveHost
 from hostler.domain.model.fleet import FleetRow, Probe, ProbeKind
 from hostler.domain.model.host import Free, Host, HostCondition
-from hostler.domain.model.machine import Hold, Machine
+from hostler.domain.model.machine import Machine, Protection
 from hostler.domain.model.phases import Phase, Reason
-from hostler.domain.model.snapshot import Seen
+from hostler.domain.model.snapshot import Snapshot
 from hostler.domain.policy.bootstrap import digest_of
 from hostler.domain.policy.purchasing import Limits
 from hostler.domain.policy.remediation import Diagnosis, Trouble
 from hostler.domain.policy.revisions import Drift, Lapse, Revision, Tried
-from hostler.testing.fakes.planner import FakeWays
+from hostler.testing.fakes.planner import FakePlanner
 from hostler.testing.scenes.builders import BEGIN, FLEET, OFFER, WEB
-from hostler.testing.scenes.hosts import BOX, MINE, box, fleet_seen, hosts_seen, on_host, record
+from hostler.testing.scenes.hosts import (
+    BOX,
+    MINE,
+    box,
+    fleet_snapshot,
+    hosts_snapshot,
+    on_host,
+    record,
+)
 
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
 COMMANDS = ("echo one", "false")
@@ -42,15 +50,17 @@ def lapse(number: int, at: timedelta = HOUR) -> Lapse:
     return Lapse(host=HostId(f"host-{number}"), at=BEGIN + at, number=2, of=2, ended="exit 1")
 
 
-def seen(*hosts: Host, known: Revision = KNOWN, size: int = 1, probe: Probe = PROBE) -> Seen:
+def snapshot(
+    *hosts: Host, known: Revision = KNOWN, size: int = 1, probe: Probe = PROBE
+) -> Snapshot:
     """Return what a turn sees of a fleet with these hosts, two hours after its list was set."""
-    found = fleet_seen((), (), now=BEGIN + 2 * HOUR, hosts=hosts)
+    found = fleet_snapshot((), (), now=BEGIN + 2 * HOUR, hosts=hosts)
     row = FleetRow(name=WEB, created=BEGIN, revision=known)
     return replace(found, fleet=replace(FLEET, size=size, probe=probe), row=row)
 
 
 def reviewed(*hosts: Host, known: Revision = KNOWN, size: int = 1) -> Revision:
-    now = seen(*hosts, known=known, size=size)
+    now = snapshot(*hosts, known=known, size=size)
     return rollout.reviewed(now.row, now)
 
 
@@ -61,9 +71,9 @@ def test_a_list_that_fails_on_two_hosts_and_worked_on_none_is_at_fault() -> None
 
 @pytest.mark.parametrize("many", [1, 3])
 def test_on_how_many_hosts_it_must_fail_is_a_setting(many: int) -> None:
-    now = seen(*map(host, range(many)), probe=replace(PROBE, broken_on=many))
+    now = snapshot(*map(host, range(many)), probe=replace(PROBE, broken_on=many))
     assert rollout.reviewed(now.row, now).broken is not None
-    fewer = seen(*map(host, range(many - 1)), probe=replace(PROBE, broken_on=many))
+    fewer = snapshot(*map(host, range(many - 1)), probe=replace(PROBE, broken_on=many))
     assert rollout.reviewed(fewer.row, fewer).broken is None
 
 
@@ -146,7 +156,7 @@ def test_another_list_begins_with_nothing_known() -> None:
 
 @pytest.mark.parametrize("probe", [replace(PROBE, commands=()), Probe()])
 def test_without_a_list_nothing_is_at_fault(probe: Probe) -> None:
-    now = seen(known=replace(KNOWN, broken=BEGIN), probe=probe)
+    now = snapshot(known=replace(KNOWN, broken=BEGIN), probe=probe)
     assert rollout.reviewed(now.row, now) == Revision()
 
 
@@ -154,7 +164,7 @@ def test_what_is_said_names_commands_by_number_with_their_ends_and_hosts() -> No
     other = replace(lapse(9), number=1, ended="no end in time")
     failed = (lapse(4), lapse(2), lapse(3), lapse(1), other)
     said = rollout.condition(replace(KNOWN, broken=BEGIN, failed=failed))
-    assert said.startswith("outfit_broken: ")
+    assert said.startswith("bootstrap_failed: ")
     assert "command 1 of 2 failed (no end in time) on host-9; " in said
     assert "command 2 of 2 failed (exit 1) on host-1, host-2, host-3 and 1 more; " in said
     assert "it worked on none" in said
@@ -173,7 +183,7 @@ def test_failures_of_another_list_or_from_before_it_healed_count_no_more() -> No
 
 
 @pytest.mark.parametrize(
-    ("diagnosis", "suspect"),
+    ("diagnosis", "orphan"),
     [
         (None, True),
         (Diagnosis.HEALTHY, True),
@@ -183,10 +193,10 @@ def test_failures_of_another_list_or_from_before_it_healed_count_no_more() -> No
     ],
 )
 def test_a_host_that_is_called_unhealthy_is_no_proof_against_a_list(
-    diagnosis: Diagnosis | None, *, suspect: bool
+    diagnosis: Diagnosis | None, *, orphan: bool
 ) -> None:
     trouble = Trouble(failures=8, listed=True, diagnosis=diagnosis)
-    assert rollout.is_suspect(host(1, trouble=trouble), KNOWN) is suspect
+    assert rollout.is_suspect(host(1, trouble=trouble), KNOWN) is orphan
 
 
 def starting(number: int = 1) -> Machine:
@@ -194,59 +204,59 @@ def starting(number: int = 1) -> Machine:
 
 
 def test_no_machine_is_made_and_no_host_taken_for_a_list_at_fault() -> None:
-    free = Free(part=box(host=HostId("host-9")), offer=OFFER)
-    now = replace(seen(host(1), host(2), size=4), free=(free,))
-    waits = replace(on_host(Phase.WANTED), host=None, places=(), was_ready=None, since=now.now)
+    free = Free(resource=box(host=HostId("host-9")), offer=OFFER)
+    now = replace(snapshot(host(1), host(2), size=4), free=(free,))
+    waits = replace(on_host(Phase.PENDING), host=None, places=(), was_ready=None, since=now.now)
     now = replace(now, machines=(waits,))
-    decision = decide(now, FakeWays(addresses=0))
-    assert decision.condition.startswith(Reason.OUTFIT_BROKEN)
-    (row,) = (command for command in decision.commands if isinstance(command, KeepRow))
+    decision = decide(now, FakePlanner(addresses=0))
+    assert decision.condition.startswith(Reason.BOOTSTRAP_FAILED)
+    (row,) = (command for command in decision.commands if isinstance(command, SaveFleet))
     assert row.inserts == ()
-    assert [type(c).__name__ for c in decision.commands] == ["KeepRow"]
+    assert [type(c).__name__ for c in decision.commands] == ["SaveFleet"]
     good = replace(now, hosts={}, row=replace(now.row, revision=KNOWN))
-    made = decide(good, FakeWays(addresses=0)).commands
-    assert "Take" in [type(c).__name__ for c in made]
+    made = decide(good, FakePlanner(addresses=0)).commands
+    assert "Bind" in [type(c).__name__ for c in made]
 
 
 def test_strikes_that_the_list_gave_are_taken_back_once_and_others_stay() -> None:
     struck = host(1, strikes=3, struck=("older", DIGEST, DIGEST))
     out = replace(struck, condition=HostCondition.QUARANTINED, quarantined_until=BEGIN + 99 * HOUR)
-    decision = decide(seen(out, host(2)), FakeWays(addresses=0))
-    (kept,) = (command.host for command in decision.commands if isinstance(command, KeepHost))
+    decision = decide(snapshot(out, host(2)), FakePlanner(addresses=0))
+    (kept,) = (command.host for command in decision.commands if isinstance(command, SaveHost))
     assert (kept.strikes, kept.struck) == (1, ("older",))
     assert kept.quarantined_until == BEGIN + 2 * HOUR
-    (row,) = (command for command in decision.commands if isinstance(command, KeepRow))
+    (row,) = (command for command in decision.commands if isinstance(command, SaveFleet))
     told = [event for event in row.events if event.kind == "strikes_taken_back"]
     assert [event.detail for event in told] == [
         "host host-1: 2 strikes that the list was to blame for"
     ]
     known = replace(KNOWN, broken=BEGIN + HOUR, failed=(lapse(1), lapse(2)))
-    assert list(rollout.pardons(known, seen(kept))) == []
+    assert list(rollout.pardons(known, snapshot(kept))) == []
 
 
 def test_a_quarantine_for_strikes_of_its_own_goes_on() -> None:
     until = BEGIN + 99 * HOUR
     out = host(1, strikes=3, struck=(DIGEST,), quarantined_until=until)
     known = replace(KNOWN, broken=BEGIN + HOUR)
-    (pardon,) = rollout.pardons(known, seen(out))
+    (pardon,) = rollout.pardons(known, snapshot(out))
     assert (pardon.keep.host.strikes, pardon.keep.host.quarantined_until) == (2, until)
 
 
 def test_a_host_in_flight_keeps_its_strikes_until_it_has_landed() -> None:
     known = replace(KNOWN, broken=BEGIN + HOUR)
-    now = seen(host(1, strikes=1, struck=(DIGEST,)))
-    flying = replace(now, stirring=frozenset({HostId("host-1")}))
+    now = snapshot(host(1, strikes=1, struck=(DIGEST,)))
+    flying = replace(now, moving_hosts=frozenset({HostId("host-1")}))
     assert list(rollout.pardons(known, flying)) == []
     assert len(list(rollout.pardons(known, now))) == 1
 
 
 @pytest.mark.parametrize("ready", [False, True])
 def test_a_strike_says_of_which_list_it_came(*, ready: bool) -> None:
-    machine = replace(on_host(Phase.GONE), reason=Reason.NOT_PREPARED)
+    machine = replace(on_host(Phase.DELETED), reason=Reason.NOT_PREPARED)
     machine = machine if ready else replace(machine, was_ready=None)
     machine = machine.with_fact(FAULT, BEGIN).with_fact(f"{LISTED} {DIGEST}", BEGIN)
-    held = record(condition=HostCondition.HELD, struck=("older",), strikes=1)
-    (step,) = decide_hosts(hosts_seen(held, None, ties={BOX: MINE}, past=(machine,)))
+    held = record(condition=HostCondition.ALLOCATED, struck=("older",), strikes=1)
+    (step,) = decide_hosts(hosts_snapshot(held, None, bindings={BOX: MINE}, past=(machine,)))
     assert step.host.struck == (() if ready else ("older", DIGEST))
 
 
@@ -260,7 +270,7 @@ def used(number: int, *, applied: str = "older", failures: int = 0) -> tuple[Mac
 
 def canaries(known: Revision, *pairs: tuple[Machine, Host]) -> list[int] | None:
     """Return the serials of the machines in use that the list is brought to now."""
-    now = replace(seen(*(own for _, own in pairs)), machines=tuple(m for m, _ in pairs))
+    now = replace(snapshot(*(own for _, own in pairs)), machines=tuple(m for m, _ in pairs))
     found = rollout.canaries(known, now)
     return None if found is None else [m.serial for m, _ in pairs if m.id in found]
 
@@ -284,7 +294,7 @@ def test_a_list_at_fault_goes_to_none_that_did_not_try_it() -> None:
 
 def test_a_machine_that_is_held_or_ends_is_not_the_first() -> None:
     (machine, own), second = used(1), used(2)
-    held = replace(machine, hold=Hold(until=BEGIN + 9 * HOUR, why="", actor="ann"))
+    held = replace(machine, protection=Protection(until=BEGIN + 9 * HOUR, why="", actor="ann"))
     assert canaries(KNOWN, (held, own), second) == [2]
     assert canaries(KNOWN, (starting(), own), second) == [2]
 
@@ -298,20 +308,20 @@ def test_what_failed_with_another_list_is_not_kept_for_this_one() -> None:
 
 @pytest.mark.parametrize("broken", [False, True])
 def test_a_machine_that_is_asked_for_by_name_waits_for_another_list(*, broken: bool) -> None:
-    free = Free(part=box(host=HostId("host-9")), offer=OFFER)
-    now = replace(seen(*((host(1), host(2)) if broken else ())), free=(free,))
-    waits = replace(on_host(Phase.WANTED), host=None, places=(), was_ready=None, since=now.now)
+    free = Free(resource=box(host=HostId("host-9")), offer=OFFER)
+    now = replace(snapshot(*((host(1), host(2)) if broken else ())), free=(free,))
+    waits = replace(on_host(Phase.PENDING), host=None, places=(), was_ready=None, since=now.now)
     now = replace(now, machines=(waits,), fleet=replace(now.fleet, renews=False))
-    decision = decide(now, FakeWays(addresses=0))
+    decision = decide(now, FakePlanner(addresses=0))
     (verdict,) = decision.verdicts
-    assert verdict.blocker.startswith("outfit_broken") is broken
-    begun = [c.machine.phase for c in decision.commands if isinstance(c, Tend)]
+    assert verdict.blocker.startswith("bootstrap_failed") is broken
+    begun = [c.machine.phase for c in decision.commands if isinstance(c, Advance)]
     assert (Phase.STARTING in begun) is not broken
 
 
 @pytest.mark.parametrize("broken", [False, True])
 def test_nothing_is_ordered_for_a_list_at_fault(*, broken: bool) -> None:
-    now = seen(*((host(1), host(2)) if broken else ()), size=4)
+    now = snapshot(*((host(1), host(2)) if broken else ()), size=4)
     now = replace(now, limits=Limits())
-    commands = decide(now, FakeWays(addresses=0)).commands
+    commands = decide(now, FakePlanner(addresses=0)).commands
     assert any(isinstance(command, OrderHosts) for command in commands) is not broken

@@ -6,11 +6,11 @@ import pytest
 
 from hostler.domain.machines.standby import STANDBY
 from hostler.domain.model.calls import Shows
-from hostler.domain.model.machine import RESTED, Ending, Hold, Machine
+from hostler.domain.model.machine import RESTED, Deletion, Machine, Protection
 from hostler.domain.model.phases import Goal, Phase
 from hostler.domain.model.resource import Condition
-from hostler.domain.model.snapshot import WishKind
-from hostler.testing.scenes.builders import FLEET, MIN, TRAITS, S, machine, server
+from hostler.domain.model.snapshot import RequestKind
+from hostler.testing.scenes.builders import CAPABILITIES, FLEET, MIN, S, machine, server
 from hostler.testing.scenes.fleet import Scene
 
 ONE = machine(1)
@@ -18,15 +18,15 @@ ONE = machine(1)
 
 def stand(condition: Condition = Condition.UP, phase: Phase = Phase.READY) -> Scene:
     scene = Scene(fleet=replace(FLEET, size=0, renews=False, maximum=5))
-    scene.traits = replace(TRAITS, rests=True)
+    scene.capabilities = replace(CAPABILITIES, standby=True)
     scene.furnish(machine(1))
     if phase is not Phase.READY:
-        goal = Goal.RESTING
+        goal = Goal.STANDBY
         rested = replace(machine(1, phase, scene.now), goal=goal, was_ready=scene.now)
-        scene.keep(rested.with_fact(RESTED, scene.now) if phase is Phase.RESTING else rested)
+        scene.keep(rested.with_fact(RESTED, scene.now) if phase is Phase.STANDBY else rested)
     become(scene, condition)
     scene.later(1 * S)
-    scene.look()
+    scene.observe()
     return scene
 
 
@@ -40,18 +40,18 @@ def one(scene: Scene) -> Machine:
 
 def test_machine_that_is_up_goes_to_rest_at_a_word() -> None:
     scene = stand()
-    scene.wish(WishKind.REST, ONE.id)
-    scene.turn()
-    assert (one(scene).phase, one(scene).goal) == (Phase.STOPPING, Goal.RESTING)
+    scene.request(RequestKind.STANDBY, ONE.id)
+    scene.reconcile()
+    assert (one(scene).phase, one(scene).goal) == (Phase.STOPPING, Goal.STANDBY)
     become(scene, Condition.STANDBY)
     scene.rounds(2)
-    assert (one(scene).phase, one(scene).goal) == (Phase.RESTING, Goal.RESTING)
+    assert (one(scene).phase, one(scene).goal) == (Phase.STANDBY, Goal.STANDBY)
 
 
 def test_providers_whose_machines_cannot_rest_leave_them_up() -> None:
     scene = stand()
-    scene.traits = TRAITS
-    scene.wish(WishKind.REST, ONE.id)
+    scene.capabilities = CAPABILITIES
+    scene.request(RequestKind.STANDBY, ONE.id)
     scene.rounds(2)
     assert one(scene).phase is Phase.READY
 
@@ -59,27 +59,27 @@ def test_providers_whose_machines_cannot_rest_leave_them_up() -> None:
 def test_held_machine_does_not_go_to_rest() -> None:
     scene = stand()
     until = scene.now + 60 * MIN
-    scene.keep(replace(one(scene), hold=Hold(until=until, why="look", actor="ann")))
-    scene.wish(WishKind.REST, ONE.id)
-    decision = scene.turn()
+    scene.keep(replace(one(scene), protection=Protection(until=until, why="look", actor="ann")))
+    scene.request(RequestKind.STANDBY, ONE.id)
+    decision = scene.reconcile()
     assert one(scene).phase is Phase.READY
-    assert "held until" in decision.verdicts[0].blocker
+    assert "protected until" in decision.verdicts[0].blocker
 
 
 def test_look_from_before_says_nothing_of_a_machine_on_its_way() -> None:
     scene = stand(Condition.STANDBY, Phase.STOPPING)
     scene.keep(replace(one(scene), since=scene.now))
-    scene.turn()
+    scene.reconcile()
     assert one(scene).phase is Phase.STOPPING
     scene.rounds(2)
-    assert one(scene).phase is Phase.RESTING
+    assert one(scene).phase is Phase.STANDBY
 
 
 def test_machine_that_will_not_rest_comes_back() -> None:
     scene = stand(Condition.UP, Phase.STOPPING)
     scene.later(scene.fleet.timers.stop - 2 * S)
-    scene.look()
-    scene.turn()
+    scene.observe()
+    scene.reconcile()
     assert one(scene).phase is Phase.STOPPING
     scene.rounds(2)
     assert (one(scene).phase, one(scene).goal) == (Phase.READY, Goal.PRESENT)
@@ -90,18 +90,18 @@ def test_machine_that_is_neither_up_nor_at_rest_in_time_is_removed() -> None:
     scene.later(scene.fleet.timers.stop)
     scene.rounds(2)
     assert (one(scene).phase, one(scene).goal) == (Phase.STOPPING, Goal.ABSENT)
-    assert one(scene).ending is not None
+    assert one(scene).deletion is not None
 
 
 def test_machine_at_rest_stays_so() -> None:
-    scene = stand(Condition.STANDBY, Phase.RESTING)
+    scene = stand(Condition.STANDBY, Phase.STANDBY)
     scene.rounds(200, 60 * S)
-    assert (one(scene).phase, one(scene).goal) == (Phase.RESTING, Goal.RESTING)
+    assert (one(scene).phase, one(scene).goal) == (Phase.STANDBY, Goal.STANDBY)
 
 
 def test_machine_at_rest_wakes_at_a_word_and_is_not_taken_for_stopped() -> None:
-    scene = stand(Condition.STANDBY, Phase.RESTING)
-    scene.wish(WishKind.WAKE, ONE.id)
+    scene = stand(Condition.STANDBY, Phase.STANDBY)
+    scene.request(RequestKind.WAKE, ONE.id)
     scene.rounds(30, 5 * S)
     assert (one(scene).phase, one(scene).goal) == (Phase.STARTING, Goal.PRESENT)
     become(scene, Condition.UP)
@@ -110,15 +110,15 @@ def test_machine_at_rest_wakes_at_a_word_and_is_not_taken_for_stopped() -> None:
 
 
 def test_machine_in_doubt_is_not_woken() -> None:
-    scene = stand(Condition.LOCKED, Phase.RESTING)
+    scene = stand(Condition.LOCKED, Phase.STANDBY)
     scene.rounds(1)
-    scene.wish(WishKind.WAKE, ONE.id)
-    scene.turn()
-    assert one(scene).phase is Phase.RESTING
+    scene.request(RequestKind.WAKE, ONE.id)
+    scene.reconcile()
+    assert one(scene).phase is Phase.STANDBY
 
 
 def test_machine_that_somebody_switched_on_is_up() -> None:
-    scene = stand(Condition.UP, Phase.RESTING)
+    scene = stand(Condition.UP, Phase.STANDBY)
     scene.rounds(1)
     assert (one(scene).phase, one(scene).goal) == (Phase.READY, Goal.PRESENT)
 
@@ -127,50 +127,50 @@ def test_machine_that_somebody_switched_on_is_up() -> None:
 def test_machine_that_does_not_stand_as_it_was_left_is_removed_with_patience(
     condition: Condition,
 ) -> None:
-    scene = stand(condition, Phase.RESTING)
+    scene = stand(condition, Phase.STANDBY)
     scene.rounds(2)
-    assert one(scene).phase is Phase.RESTING
+    assert one(scene).phase is Phase.STANDBY
     scene.rounds(30)
     assert one(scene).phase is Phase.STOPPING
-    ending = one(scene).ending
-    assert ending is not None
-    assert ending.actor == STANDBY
+    deletion = one(scene).deletion
+    assert deletion is not None
+    assert deletion.actor == STANDBY
 
 
-@pytest.mark.parametrize("phase", [Phase.STOPPING, Phase.RESTING])
+@pytest.mark.parametrize("phase", [Phase.STOPPING, Phase.STANDBY])
 def test_one_look_without_it_is_nothing(phase: Phase) -> None:
-    scene = stand(Condition.STANDBY, Phase.RESTING)
+    scene = stand(Condition.STANDBY, Phase.STANDBY)
     scene.keep(replace(one(scene), phase=phase))
-    standing = dict(scene.parts)
+    standing = dict(scene.resources)
     scene.later(2 * MIN)
     scene.vanish(*standing)
-    scene.look()
-    scene.turn()
-    assert one(scene).goal is Goal.RESTING
+    scene.observe()
+    scene.reconcile()
+    assert one(scene).goal is Goal.STANDBY
     scene.exist(*standing.values())
     scene.rounds(3)
-    assert (one(scene).phase, one(scene).doubt) == (Phase.RESTING, None)
+    assert (one(scene).phase, one(scene).doubt) == (Phase.STANDBY, None)
 
 
 def test_machine_that_is_gone_for_good_is_gone() -> None:
-    scene = stand(Condition.STANDBY, Phase.RESTING)
+    scene = stand(Condition.STANDBY, Phase.STANDBY)
     scene.later(2 * MIN)
-    scene.vanish(*scene.parts)
+    scene.vanish(*scene.resources)
     scene.rounds(60)
-    assert one(scene).phase is Phase.GONE
+    assert one(scene).phase is Phase.DELETED
 
 
-@pytest.mark.parametrize("phase", [Phase.STOPPING, Phase.RESTING])
+@pytest.mark.parametrize("phase", [Phase.STOPPING, Phase.STANDBY])
 def test_machine_that_rests_can_be_ended(phase: Phase) -> None:
-    scene = stand(Condition.STANDBY, Phase.RESTING)
-    ending = Ending(at=scene.now, actor="ann", why="done", now=True)
-    scene.keep(replace(one(scene), phase=phase, ending=ending))
+    scene = stand(Condition.STANDBY, Phase.STANDBY)
+    deletion = Deletion(at=scene.now, actor="ann", why="done", now=True)
+    scene.keep(replace(one(scene), phase=phase, deletion=deletion))
     scene.rounds(1)
     assert (one(scene).phase, one(scene).goal) == (Phase.STOPPING, Goal.ABSENT)
 
 
 def test_rest_is_not_undone_by_the_power_on_before_it() -> None:
-    scene = stand(Condition.STANDBY, Phase.RESTING)
+    scene = stand(Condition.STANDBY, Phase.STANDBY)
     assert one(scene).woken
     powered = next(a for a in one(scene).asked if a.shows is Shows.POWER)
     later = replace(powered, at=scene.now + 1 * S)

@@ -13,11 +13,11 @@ from hostler.domain.model.host import (
     HostCondition,
     HostOrigin,
     ReleasePolicy,
+    allocation_of,
     ask_host,
     host_of,
-    tenancy,
 )
-from hostler.domain.model.machine import Fate
+from hostler.domain.model.machine import CallState
 from hostler.testing.scenes.builders import BEGIN, ZONE
 from hostler.testing.scenes.hosts import BOX, call, record
 
@@ -43,11 +43,11 @@ def test_what_a_release_comes_to_by_origin_and_policy(
 
 @given(st.uuids(), st.integers(min_value=0, max_value=2**50 - 1))
 def test_a_tenancy_names_its_host(host: object, number: int) -> None:
-    assert host_of(tenancy(HostId(str(host)), machine_id(number))) == str(host)
+    assert host_of(allocation_of(HostId(str(host)), machine_id(number))) == str(host)
 
 
 def test_two_tenancies_of_a_host_are_two_parts() -> None:
-    assert tenancy(BOX, machine_id(1)) != tenancy(BOX, machine_id(2))
+    assert allocation_of(BOX, machine_id(1)) != allocation_of(BOX, machine_id(2))
 
 
 def test_staying_in_a_condition_keeps_its_time() -> None:
@@ -65,7 +65,7 @@ def test_a_quarantine_lasts_until_its_end() -> None:
 
 
 def test_a_call_is_remembered_by_its_kind_before_it_is_sent() -> None:
-    older = record(asked=(call("wipe", Fate.DONE), call("mark", Fate.DONE)))
+    older = record(asked=(call("wipe", CallState.DONE), call("mark", CallState.DONE)))
     new = Call(
         kind="wipe",
         slot=HOST,
@@ -78,7 +78,7 @@ def test_a_call_is_remembered_by_its_kind_before_it_is_sent() -> None:
     after = ask_host(older, new, BEGIN + HOUR, Epoch(3))
     asked = after.last_asked("wipe")
     assert asked is not None
-    assert (asked.fate, asked.at, asked.epoch) == (Fate.OPEN, BEGIN + HOUR, 3)
+    assert (asked.call_state, asked.at, asked.epoch) == (CallState.OPEN, BEGIN + HOUR, 3)
     assert asked.witness == "w"
     assert [entry.kind for entry in after.asked] == ["mark", "wipe"]
     assert after.last_asked("free") is None

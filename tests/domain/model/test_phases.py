@@ -16,31 +16,31 @@ from hostler.domain.model.phases import (
     sentence,
     table,
 )
-from hostler.domain.model.transition import IllegalMove, Step, move
+from hostler.domain.model.transition import IllegalMove, Transition, move
 from hostler.testing.scenes.builders import machine
 from hostler.testing.scenes.fleet import Scene
 
 LEGAL = {
-    Phase.WANTED: {Phase.STARTING, Phase.GONE},
-    Phase.STARTING: {Phase.READY, Phase.RESTING, Phase.BROKEN, Phase.STOPPING},
-    Phase.READY: {Phase.DRAINING, Phase.STOPPING, Phase.BROKEN, Phase.RESTING},
-    Phase.DRAINING: {Phase.READY, Phase.STOPPING, Phase.BROKEN},
-    Phase.STOPPING: {Phase.GONE, Phase.RESTING, Phase.READY, Phase.WANTED},
-    Phase.RESTING: {Phase.STARTING, Phase.READY, Phase.STOPPING, Phase.GONE},
-    Phase.BROKEN: {Phase.STARTING, Phase.READY, Phase.STOPPING, Phase.GONE},
-    Phase.GONE: {Phase.STOPPING},
+    Phase.PENDING: {Phase.STARTING, Phase.DELETED},
+    Phase.STARTING: {Phase.READY, Phase.STANDBY, Phase.FAILED, Phase.STOPPING},
+    Phase.READY: {Phase.DRAINING, Phase.STOPPING, Phase.FAILED, Phase.STANDBY},
+    Phase.DRAINING: {Phase.READY, Phase.STOPPING, Phase.FAILED},
+    Phase.STOPPING: {Phase.DELETED, Phase.STANDBY, Phase.READY, Phase.PENDING},
+    Phase.STANDBY: {Phase.STARTING, Phase.READY, Phase.STOPPING, Phase.DELETED},
+    Phase.FAILED: {Phase.STARTING, Phase.READY, Phase.STOPPING, Phase.DELETED},
+    Phase.DELETED: {Phase.STOPPING},
 }
 """DESIGN section 3, typed in a second time; gone → stopping reopens a record (section 1.1)."""
 
 COUNTS = {
-    Phase.WANTED: (True, True),
+    Phase.PENDING: (True, True),
     Phase.STARTING: (True, True),
     Phase.READY: (True, True),
     Phase.DRAINING: (False, True),
     Phase.STOPPING: (False, True),
-    Phase.RESTING: (False, True),
-    Phase.BROKEN: (False, True),
-    Phase.GONE: (False, False),
+    Phase.STANDBY: (False, True),
+    Phase.FAILED: (False, True),
+    Phase.DELETED: (False, False),
 }
 
 
@@ -49,15 +49,15 @@ COUNTS = {
 def test_move_is_legal_exactly_where_the_table_says_so(before: Phase, after: Phase) -> None:
     assert legal(before, after) == (after in LEGAL[before])
     scene, entry = Scene(), machine(phase=before)
-    step = Step(before=entry, machine=entry, parts=())
+    transition = Transition(before=entry, machine=entry, resources=())
     if after in LEGAL[before]:
-        moved = move(step, after, Reason.UP, scene.seen())
+        moved = move(transition, after, Reason.UP, scene.snapshot())
         assert moved.machine.phase is after
         assert moved.machine.since == scene.now
         assert [e.kind for e in moved.events] == ["moved"]
     else:
         with pytest.raises(IllegalMove, match=f"{before} to {after}"):
-            move(step, after, Reason.UP, scene.seen())
+            move(transition, after, Reason.UP, scene.snapshot())
 
 
 @pytest.mark.parametrize("phase", Phase)
@@ -74,11 +74,11 @@ def test_stuck_machine_leaves_the_maximum() -> None:
 @pytest.mark.parametrize("phase", Phase)
 def test_phase_on_the_way_has_a_bound_that_can_be_set_and_an_exit(phase: Phase) -> None:
     row, timers = PHASES[phase], {field.name for field in dataclasses.fields(Timers)}
-    on_its_way = phase not in {Phase.RESTING, Phase.GONE}
+    on_its_way = phase not in {Phase.STANDBY, Phase.DELETED}
     assert (row.bound is not None) == on_its_way
     assert row.bound is None or row.bound in timers
     assert row.moves
-    assert Phase.GONE in _reachable(phase)
+    assert Phase.DELETED in _reachable(phase)
 
 
 def _reachable(phase: Phase) -> set[Phase]:

@@ -5,12 +5,12 @@ from datetime import timedelta
 
 import pytest
 
-from hostler.domain.ids import PartId
+from hostler.domain.ids import ResourceId
 from hostler.domain.model.calls import Call, Effect, Shows
-from hostler.domain.model.machine import Fate, Known, Machine, Place, ask
+from hostler.domain.model.machine import CallState, Known, Machine, Place, ask
 from hostler.domain.model.phases import Phase
-from hostler.domain.model.resource import Condition, Part, Scope, Slot
-from hostler.domain.observation.certainty import all_gone, parts_of, reconcile, unsure
+from hostler.domain.model.resource import Condition, Resource, Scope, Slot
+from hostler.domain.observation.certainty import all_gone, reconcile, resources_of, unsure
 from hostler.testing.fakes.planner import ADDRESS, MAKE_ADDRESS, MAKE_SERVER, POWER_ON, SERVER
 from hostler.testing.scenes.builders import (
     BEGIN,
@@ -25,7 +25,7 @@ from hostler.testing.scenes.builders import (
 )
 from hostler.testing.scenes.fleet import Scene
 
-SETTLE = timedelta(seconds=60)
+CONSISTENCY_DELAY = timedelta(seconds=60)
 GAP = timedelta(seconds=20)
 
 
@@ -35,12 +35,12 @@ def starting(**changes: object) -> Machine:
 
 def settled(scene: Scene, number: int = 1) -> Machine:
     """Return the record as the looks of now leave it, and keep it."""
-    scene.keep(reconcile(scene.the(number), scene.seen()))
+    scene.keep(reconcile(scene.the(number), scene.snapshot()))
     return scene.the(number)
 
 
-def power(fate: Fate = Fate.OPEN, at: timedelta = 0 * S) -> Machine:
-    call = asked(POWER_ON, BEGIN + at, shows=Shows.POWER, fate=fate)
+def power(call_state: CallState = CallState.OPEN, at: timedelta = 0 * S) -> Machine:
+    call = asked(POWER_ON, BEGIN + at, shows=Shows.POWER, call_state=call_state)
     return replace(machine(phase=Phase.STARTING), asked=(call,))
 
 
@@ -51,9 +51,9 @@ def test_open_create_is_done_when_a_part_of_its_attempt_shows_up() -> None:
     scene = Scene(now=BEGIN + 5 * S)
     scene.add(starting(asked=(asked(MAKE_SERVER),)))
     scene.exist(server(scene.the(), Condition.OFF, attempt=1))
-    scene.look()
+    scene.observe()
     entry = settled(scene)
-    assert entry.asked[0].fate is Fate.DONE
+    assert entry.asked[0].call_state is CallState.DONE
     assert entry.bound(SERVER) == server(entry).id
 
 
@@ -61,77 +61,77 @@ def test_open_create_is_not_done_by_a_part_of_another_attempt() -> None:
     scene = Scene(now=BEGIN + 5 * S)
     scene.add(starting(asked=(asked(MAKE_SERVER, attempt=2),)))
     scene.exist(server(scene.the(), Condition.OFF, attempt=1))
-    scene.look()
-    assert settled(scene).asked[0].fate is Fate.OPEN
+    scene.observe()
+    assert settled(scene).asked[0].call_state is CallState.OPEN
 
 
 @pytest.mark.parametrize(
-    ("after", "complete", "fate"),
+    ("after", "complete", "call_state"),
     [
-        (59 * S, True, Fate.OPEN),
-        (60 * S, True, Fate.LAPSED),
-        (600 * S, False, Fate.OPEN),
+        (59 * S, True, CallState.OPEN),
+        (60 * S, True, CallState.LAPSED),
+        (600 * S, False, CallState.OPEN),
     ],
 )
 def test_open_create_lapses_only_by_a_complete_look_after_settle(
-    after: timedelta, complete: bool, fate: Fate
+    after: timedelta, complete: bool, call_state: CallState
 ) -> None:
     scene = Scene(now=BEGIN + after)
     scene.add(starting(asked=(asked(MAKE_SERVER),)))
-    scene.look(complete=complete)
-    assert settled(scene).asked[0].fate is fate
+    scene.observe(complete=complete)
+    assert settled(scene).asked[0].call_state is call_state
 
 
 def test_look_begun_before_settle_had_passed_says_nothing_later() -> None:
     scene = Scene(now=BEGIN + 59 * S)
     scene.add(starting(asked=(asked(MAKE_SERVER),)))
-    scene.look()
+    scene.observe()
     scene.later(600 * S)
-    assert settled(scene).asked[0].fate is Fate.OPEN
+    assert settled(scene).asked[0].call_state is CallState.OPEN
 
 
 def test_list_filtered_by_the_machine_is_complete_for_it() -> None:
-    scene = Scene(now=BEGIN + SETTLE)
+    scene = Scene(now=BEGIN + CONSISTENCY_DELAY)
     scene.add(starting(asked=(asked(MAKE_SERVER),)))
-    scene.look_at(Scope(ZONE, "server", scene.the().id))
-    assert settled(scene).asked[0].fate is Fate.LAPSED
+    scene.observe_one(Scope(ZONE, "server", scene.the().id))
+    assert settled(scene).asked[0].call_state is CallState.LAPSED
 
 
 def test_list_of_another_kind_closes_nothing() -> None:
-    scene = Scene(now=BEGIN + SETTLE)
+    scene = Scene(now=BEGIN + CONSISTENCY_DELAY)
     scene.add(starting(asked=(asked(MAKE_SERVER),)))
-    scene.look_at(Scope(ZONE, "address", scene.the().id))
-    assert settled(scene).asked[0].fate is Fate.OPEN
+    scene.observe_one(Scope(ZONE, "address", scene.the().id))
+    assert settled(scene).asked[0].call_state is CallState.OPEN
 
 
 def test_open_call_of_an_older_epoch_settles_from_the_take_over() -> None:
     scene = Scene(now=BEGIN + 100 * S, epoch=2, took=BEGIN + 50 * S)
     scene.add(starting(asked=(asked(MAKE_SERVER, epoch=1),)))
-    scene.look()
-    assert settled(scene).asked[0].fate is Fate.OPEN
+    scene.observe()
+    assert settled(scene).asked[0].call_state is CallState.OPEN
     scene.later(10 * S)
-    scene.look()
-    assert settled(scene).asked[0].fate is Fate.LAPSED
+    scene.observe()
+    assert settled(scene).asked[0].call_state is CallState.LAPSED
 
 
 def test_settle_is_told_by_kind_of_call() -> None:
     scene = Scene(now=BEGIN + 90 * S)
-    scene.traits = replace(scene.traits, settles=((MAKE_SERVER, 120 * S),))
+    scene.capabilities = replace(scene.capabilities, consistency_delays=((MAKE_SERVER, 120 * S),))
     scene.add(starting(asked=(asked(MAKE_SERVER), asked(MAKE_ADDRESS, slot=ADDRESS))))
-    scene.look()
-    fates = {call.kind: call.fate for call in settled(scene).asked}
-    assert fates == {MAKE_SERVER: Fate.OPEN, MAKE_ADDRESS: Fate.LAPSED}
+    scene.observe()
+    fates = {call.kind: call.call_state for call in settled(scene).asked}
+    assert fates == {MAKE_SERVER: CallState.OPEN, MAKE_ADDRESS: CallState.LAPSED}
 
 
 def test_open_call_blocks_its_own_slot_and_no_other() -> None:
     entry = starting(asked=(asked(MAKE_SERVER),))
-    again = Call(kind=MAKE_SERVER, slot=SERVER, zone=ZONE, effect=Effect.MAKE, once=True)
-    other = replace(again, kind=MAKE_ADDRESS, slot=ADDRESS)
-    assert unsure(entry, again)
-    assert not unsure(entry, replace(again, once=False))
+    retry_at = Call(kind=MAKE_SERVER, slot=SERVER, zone=ZONE, effect=Effect.MAKE, once=True)
+    other = replace(retry_at, kind=MAKE_ADDRESS, slot=ADDRESS)
+    assert unsure(entry, retry_at)
+    assert not unsure(entry, replace(retry_at, once=False))
     assert not unsure(entry, other)
-    closed = entry.with_asked(replace(entry.asked[0], fate=Fate.LAPSED))
-    assert not unsure(closed, again)
+    closed = entry.with_asked(replace(entry.asked[0], call_state=CallState.LAPSED))
+    assert not unsure(closed, retry_at)
 
 
 def test_asking_writes_the_attempt_into_its_slot_alone() -> None:
@@ -141,40 +141,40 @@ def test_asking_writes_the_attempt_into_its_slot_alone() -> None:
     assert entry.place(ADDRESS).attempt == 1
     last = entry.last_asked(SERVER, MAKE_SERVER)
     assert last is not None
-    assert (last.at, last.attempt, last.fate) == (BEGIN, 2, Fate.OPEN)
+    assert (last.at, last.attempt, last.call_state) == (BEGIN, 2, CallState.OPEN)
 
 
 # ---------------------------------------------------------------- power
 
 
 @pytest.mark.parametrize(
-    ("condition", "after", "fate"),
+    ("condition", "after", "call_state"),
     [
-        (Condition.STARTING, 1 * S, Fate.DONE),
-        (Condition.UP, 1 * S, Fate.DONE),
-        (Condition.OFF, 59 * S, Fate.OPEN),
-        (Condition.OFF, 60 * S, Fate.LAPSED),
-        (Condition.UNKNOWN, 600 * S, Fate.OPEN),
-        (Condition.LOCKED, 600 * S, Fate.OPEN),
+        (Condition.STARTING, 1 * S, CallState.DONE),
+        (Condition.UP, 1 * S, CallState.DONE),
+        (Condition.OFF, 59 * S, CallState.OPEN),
+        (Condition.OFF, 60 * S, CallState.LAPSED),
+        (Condition.UNKNOWN, 600 * S, CallState.OPEN),
+        (Condition.LOCKED, 600 * S, CallState.OPEN),
     ],
 )
 def test_open_power_on_is_closed_by_what_the_server_does(
-    condition: Condition, after: timedelta, fate: Fate
+    condition: Condition, after: timedelta, call_state: CallState
 ) -> None:
     scene = Scene(now=BEGIN + after)
     scene.add(power())
     scene.exist(server(scene.the(), condition))
-    scene.look()
-    assert settled(scene).asked[0].fate is fate
+    scene.observe()
+    assert settled(scene).asked[0].call_state is call_state
 
 
 def test_server_seen_up_before_the_call_says_nothing_of_it() -> None:
     scene = Scene(now=BEGIN + 10 * S)
     scene.add(power(at=20 * S))
     scene.exist(server(scene.the(), Condition.UP))
-    scene.look()
+    scene.observe()
     scene.later(20 * S)
-    assert settled(scene).asked[0].fate is Fate.OPEN
+    assert settled(scene).asked[0].call_state is CallState.OPEN
 
 
 def test_open_power_on_does_not_keep_a_record_for_ever_whose_server_is_gone() -> None:
@@ -191,7 +191,7 @@ def test_open_power_on_is_unsure_until_settle_also_where_its_server_is_gone() ->
     scene = Scene(fleet=replace(FLEET, size=0))
     scene.add(replace(power(at=scene.now - BEGIN), phase=Phase.STOPPING))
     scene.rounds(8, 5 * S)
-    assert scene.the().asked[0].fate is Fate.OPEN
+    assert scene.the().asked[0].call_state is CallState.OPEN
     scene.rounds(10, 5 * S)
     assert not scene.machines
 
@@ -204,10 +204,10 @@ def test_lowest_id_of_the_oldest_attempt_is_bound_and_the_others_are_surplus() -
     scene.add(starting())
     scene.exist(*(server(scene.the(), name=name, attempt=n) for name, n in (("b", 1), ("a", 2))))
     scene.exist(server(scene.the(), name="c", attempt=1))
-    scene.look()
+    scene.observe()
     entry = settled(scene)
     assert entry.bound(SERVER) == "b"
-    surplus = {part.id: part.surplus for part in parts_of(entry, scene.seen())}
+    surplus = {resource.id: resource.surplus for resource in resources_of(entry, scene.snapshot())}
     assert surplus == {"a": True, "b": False, "c": True}
 
 
@@ -215,10 +215,10 @@ def test_later_attempt_that_turns_up_never_takes_the_place_of_a_bound_id() -> No
     scene = Scene(now=BEGIN + 5 * S)
     scene.furnish(machine())
     scene.exist(server(scene.the(), name="a-late-newer-one", attempt=2))
-    scene.look()
+    scene.observe()
     entry = settled(scene)
     assert entry.bound(SERVER) == server(entry).id
-    late = next(p for p in parts_of(entry, scene.seen()) if p.id == "a-late-newer-one")
+    late = next(p for p in resources_of(entry, scene.snapshot()) if p.id == "a-late-newer-one")
     assert late.surplus
     assert entry.place(SERVER).attempt == 2
 
@@ -227,30 +227,32 @@ def test_slots_do_not_share_their_attempts() -> None:
     scene = Scene(now=BEGIN + 5 * S)
     scene.furnish(machine())
     scene.exist(server(scene.the(), name="second", attempt=2))
-    scene.look()
+    scene.observe()
     entry = settled(scene)
     assert entry.place(ADDRESS).attempt == 1
-    assert not any(p.surplus for p in parts_of(entry, scene.seen()) if p.slot == ADDRESS)
+    assert not any(p.surplus for p in resources_of(entry, scene.snapshot()) if p.slot == ADDRESS)
 
 
 def test_definite_answer_stands_against_lists_that_lag() -> None:
     scene = Scene(now=BEGIN + 59 * S)
     scene.add(machine(phase=Phase.STARTING))
-    scene.look()
+    scene.observe()
     entry = settled(scene)
-    shown = {part.slot: part for part in parts_of(entry, scene.seen())}
-    assert shown[SERVER].status == "promised"
-    assert shown[SERVER].condition is Condition.UNKNOWN
+    observed_at = {resource.slot: resource for resource in resources_of(entry, scene.snapshot())}
+    assert observed_at[SERVER].status == "promised"
+    assert observed_at[SERVER].condition is Condition.UNKNOWN
     assert all(known.absent is None for place in entry.places for known in place.known)
 
 
 def test_part_without_a_mark_is_ours_by_its_owner() -> None:
     scene = Scene(now=BEGIN + 5 * S)
     scene.furnish(machine())
-    disk = Part(id=PartId("disk"), slot=Slot("volume", 0), zone=ZONE, owner=server(scene.the()).id)
+    disk = Resource(
+        id=ResourceId("disk"), slot=Slot("volume", 0), zone=ZONE, owner=server(scene.the()).id
+    )
     scene.exist(disk)
-    scene.traits = replace(scene.traits, kinds=("server", "address", "volume"))
-    scene.look()
+    scene.capabilities = replace(scene.capabilities, kinds=("server", "address", "volume"))
+    scene.observe()
     assert settled(scene).bound(Slot("volume", 0)) == "disk"
 
 
@@ -258,22 +260,22 @@ def test_part_without_a_mark_is_ours_by_its_owner() -> None:
 
 
 def test_absence_takes_two_complete_looks_and_two_own_answers_of_a_bound_id_a_gap_apart() -> None:
-    scene = Scene(now=BEGIN + SETTLE)
+    scene = Scene(now=BEGIN + CONSISTENCY_DELAY)
     scene.add(machine())
     name = server(scene.the()).id
-    scene.look()
+    scene.observe()
     assert known(settled(scene)).absent == scene.now
     scene.later(GAP - 1 * S)
-    scene.look()
+    scene.observe()
     assert not known(settled(scene)).gone
     scene.later(1 * S)
-    scene.look()
+    scene.observe()
     assert not known(settled(scene)).gone
     alone = Scope(ZONE, "server", scene.the().id, (name,))
-    scene.look_at(alone)
+    scene.observe_one(alone)
     assert not known(settled(scene)).gone
     scene.later(GAP)
-    scene.look_at(alone)
+    scene.observe_one(alone)
     assert known(settled(scene)).gone
 
 
@@ -282,11 +284,11 @@ def known(entry: Machine, slot: Slot = SERVER) -> Known:
 
 
 def test_incomplete_looks_never_add_up_to_an_absence() -> None:
-    scene = Scene(now=BEGIN + SETTLE)
+    scene = Scene(now=BEGIN + CONSISTENCY_DELAY)
     scene.add(machine())
     for _ in range(10):
-        scene.look(complete=False)
-        scene.look_at(
+        scene.observe(complete=False)
+        scene.observe_one(
             Scope(ZONE, "server", scene.the().id, (server(scene.the()).id,)), complete=False
         )
         settled(scene)
@@ -295,13 +297,13 @@ def test_incomplete_looks_never_add_up_to_an_absence() -> None:
 
 
 def test_surplus_id_is_gone_after_two_looks_without_its_own_answer() -> None:
-    scene = Scene(now=BEGIN + SETTLE)
+    scene = Scene(now=BEGIN + CONSISTENCY_DELAY)
     scene.furnish(machine())
-    extra = Known(id=PartId("extra"), zone=ZONE, since=BEGIN, attempt=2)
+    extra = Known(id=ResourceId("extra"), zone=ZONE, since=BEGIN, attempt=2)
     place = scene.the().place(SERVER)
     scene.keep(scene.the().with_place(replace(place, known=(*place.known, extra))))
     for _ in range(2):
-        scene.look()
+        scene.observe()
         settled(scene)
         scene.later(GAP)
     gone = {entry.id: entry.gone for entry in scene.the().place(SERVER).known}
@@ -309,22 +311,22 @@ def test_surplus_id_is_gone_after_two_looks_without_its_own_answer() -> None:
 
 
 def test_sighting_takes_an_absence_back() -> None:
-    scene = Scene(now=BEGIN + SETTLE)
+    scene = Scene(now=BEGIN + CONSISTENCY_DELAY)
     scene.furnish(machine())
-    scene.look(only=[])
+    scene.observe(only=[])
     assert known(settled(scene)).absent is not None
     scene.later(1 * S)
-    scene.look()
+    scene.observe()
     assert known(settled(scene)).absent is None
 
 
 def test_empty_lists_for_a_minute_lose_no_bound_part() -> None:
-    scene = Scene(now=BEGIN + SETTLE)
+    scene = Scene(now=BEGIN + CONSISTENCY_DELAY)
     scene.furnish(machine())
     for _ in range(30):
-        scene.look(only=[])
+        scene.observe(only=[])
         settled(scene)
-        scene.look_at(Scope(ZONE, "server", scene.the().id, (server(scene.the()).id,)))
+        scene.observe_one(Scope(ZONE, "server", scene.the().id, (server(scene.the()).id,)))
         settled(scene)
         scene.later(2 * S)
     assert not known(scene.the()).gone
@@ -336,17 +338,17 @@ def test_removed_part_is_not_shown_again_by_a_list_that_is_behind() -> None:
     place = scene.the().place(SERVER)
     removed = replace(place.known[0], removed=scene.now)
     scene.keep(scene.the().with_place(replace(place, known=(removed,))))
-    scene.look()
-    assert [p.slot for p in parts_of(settled(scene), scene.seen())] == [ADDRESS]
-    scene.later(SETTLE)
-    scene.look()
-    assert [p.slot for p in parts_of(settled(scene), scene.seen())] == [ADDRESS, SERVER]
+    scene.observe()
+    assert [p.slot for p in resources_of(settled(scene), scene.snapshot())] == [ADDRESS]
+    scene.later(CONSISTENCY_DELAY)
+    scene.observe()
+    assert [p.slot for p in resources_of(settled(scene), scene.snapshot())] == [ADDRESS, SERVER]
     assert known(scene.the()).removed is None, "the answer was wrong: it is forgotten"
 
 
 def answered(*, missing: bool, bound: bool) -> Scene:
     """Return a machine whose server an answer just told to be no more."""
-    scene = Scene(now=BEGIN + 2 * SETTLE)
+    scene = Scene(now=BEGIN + 2 * CONSISTENCY_DELAY)
     scene.furnish(machine(phase=Phase.STOPPING))
     place = scene.the().place(SERVER)
     told = replace(place.known[0], removed=scene.now, missing=missing)
@@ -363,7 +365,7 @@ def test_empty_lists_confirm_what_a_call_removed_and_not_what_it_did_not_find(
     scene = answered(missing=missing, bound=bound)
     for _ in range(3):
         scene.later(GAP)
-        scene.look(only=[])
+        scene.observe(only=[])
         settled(scene)
     assert known(scene.the()).gone is not missing
 
@@ -373,22 +375,22 @@ def test_what_a_call_did_not_find_is_gone_after_two_own_answers_a_gap_apart(*, b
     scene = answered(missing=True, bound=bound)
     name = server(scene.the()).id
     scene.vanish(name)
-    scene.look()
+    scene.observe()
     settled(scene)
     for wait in (0 * S, GAP - 1 * S):
         scene.later(wait)
-        scene.look_at(Scope(ZONE, "server", scene.the().id, (name,)))
+        scene.observe_one(Scope(ZONE, "server", scene.the().id, (name,)))
         assert not known(settled(scene)).gone
     scene.later(1 * S)
-    scene.look_at(Scope(ZONE, "server", scene.the().id, (name,)))
+    scene.observe_one(Scope(ZONE, "server", scene.the().id, (name,)))
     assert known(settled(scene)).gone
 
 
 def test_what_a_call_did_not_find_is_found_again_by_a_look_that_had_to_know_better() -> None:
     scene = answered(missing=True, bound=True)
-    scene.later(SETTLE)
-    scene.look()
-    assert [p.slot for p in parts_of(settled(scene), scene.seen())] == [ADDRESS, SERVER]
+    scene.later(CONSISTENCY_DELAY)
+    scene.observe()
+    assert [p.slot for p in resources_of(settled(scene), scene.snapshot())] == [ADDRESS, SERVER]
     assert (known(scene.the()).removed, known(scene.the()).missing) == (None, False)
 
 
@@ -396,9 +398,9 @@ def test_what_a_call_did_not_find_is_found_again_by_a_look_that_had_to_know_bett
 
 
 def gone_scene(entry: Machine) -> Scene:
-    scene = Scene(now=BEGIN + 10 * SETTLE)
+    scene = Scene(now=BEGIN + 10 * CONSISTENCY_DELAY)
     scene.add(entry)
-    scene.look()
+    scene.observe()
     return scene
 
 
@@ -412,7 +414,7 @@ def all_absent(entry: Machine) -> Machine:
 
 def test_gone_is_what_has_nothing_left() -> None:
     entry = all_absent(machine(phase=Phase.STOPPING))
-    assert all_gone(entry, gone_scene(entry).seen())
+    assert all_gone(entry, gone_scene(entry).snapshot())
 
 
 @pytest.mark.parametrize("slot", [SERVER, ADDRESS])
@@ -420,30 +422,30 @@ def test_not_gone_while_one_id_is_not_confirmed_absent(slot: Slot) -> None:
     entry = all_absent(machine(phase=Phase.STOPPING))
     place = entry.place(slot)
     left = entry.with_place(replace(place, known=(replace(place.known[0], gone=False),)))
-    assert not all_gone(left, gone_scene(left).seen())
+    assert not all_gone(left, gone_scene(left).snapshot())
 
 
 def test_not_gone_while_a_call_is_open() -> None:
     entry = replace(all_absent(machine(phase=Phase.STOPPING)), asked=(asked(MAKE_SERVER),))
-    assert not all_gone(entry, gone_scene(entry).seen())
+    assert not all_gone(entry, gone_scene(entry).snapshot())
 
 
 def test_not_gone_while_a_look_shows_a_part_with_its_mark() -> None:
     entry = all_absent(machine(phase=Phase.STOPPING))
     scene = gone_scene(entry)
     scene.exist(server(entry, name="another"))
-    scene.look()
-    assert not all_gone(entry, scene.seen())
+    scene.observe()
+    assert not all_gone(entry, scene.snapshot())
 
 
 def test_record_of_a_refused_call_alone_is_gone_at_once() -> None:
-    refused = asked(MAKE_ADDRESS, fate=Fate.REFUSED)
+    refused = asked(MAKE_ADDRESS, call_state=CallState.REFUSED)
     entry = replace(machine(phase=Phase.STOPPING), places=(), asked=(refused,))
-    assert all_gone(entry, gone_scene(entry).seen())
+    assert all_gone(entry, gone_scene(entry).snapshot())
 
 
 def test_place_that_was_handed_an_attempt_and_no_id_is_no_part() -> None:
     entry = replace(machine(phase=Phase.STOPPING), places=(Place(slot=SERVER, attempt=1),))
-    assert all_gone(replace(entry, asked=()), gone_scene(entry).seen())
-    assert bound(SERVER, PartId("x")).bound == "x"
+    assert all_gone(replace(entry, asked=()), gone_scene(entry).snapshot())
+    assert bound(SERVER, ResourceId("x")).bound == "x"
     assert address(entry).slot == ADDRESS

@@ -5,14 +5,19 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from hostler.domain.ids import Epoch, PartId
+from hostler.domain.ids import Epoch, ResourceId
 from hostler.domain.machines.next_calls import Ready, allowed, cleans
 from hostler.domain.model.calls import Call, Done, Effect, Outcome, Refusal, Refused, Shows, Unknown
-from hostler.domain.model.machine import Fate, Machine, ask
+from hostler.domain.model.machine import CallState, Machine, ask
 from hostler.domain.model.phases import Goal, Phase
-from hostler.domain.model.resource import Condition, Part
-from hostler.domain.observation.certainty import parts_of
-from hostler.domain.observation.outcomes import LONGEST_PAUSE, fold, fold_parts, planned
+from hostler.domain.model.resource import Condition, Resource
+from hostler.domain.observation.certainty import resources_of
+from hostler.domain.observation.outcomes import (
+    LONGEST_PAUSE,
+    apply_outcome,
+    apply_to_resources,
+    planned,
+)
 from hostler.testing.fakes.planner import ADDRESS, MAKE_SERVER, REMOVE_ADDRESS, SERVER
 from hostler.testing.scenes.builders import BEGIN, ZONE, S, address, machine, server
 from hostler.testing.scenes.fleet import Scene
@@ -44,40 +49,40 @@ def refused(why: Refusal, after: timedelta | None = None) -> Refused:
 
 
 def test_made_part_is_bound_with_its_time_and_attempt() -> None:
-    part = server(machine(), Condition.OFF)
-    entry = fold(asking(), MAKE, Done(parts=(part,)), NOW)
+    resource = server(machine(), Condition.OFF)
+    entry = apply_outcome(asking(), MAKE, Done(resources=(resource,)), NOW)
     place = entry.place(SERVER)
-    assert (place.bound, place.attempt) == (part.id, 1)
+    assert (place.bound, place.attempt) == (resource.id, 1)
     assert (place.known[0].since, place.known[0].attempt) == (NOW, 1)
     last = entry.last_asked(SERVER, MAKE_SERVER)
     assert last is not None
-    assert (last.fate, last.closed) == (Fate.DONE, NOW)
+    assert (last.call_state, last.closed) == (CallState.DONE, NOW)
 
 
 def test_bound_id_is_never_replaced_by_an_answer() -> None:
     bound = machine(phase=Phase.STARTING)
-    other = replace(server(bound), id=PartId("another"))
-    entry = fold(bound, replace(MAKE, attempt=2), Done(parts=(other,)), NOW)
+    other = replace(server(bound), id=ResourceId("another"))
+    entry = apply_outcome(bound, replace(MAKE, attempt=2), Done(resources=(other,)), NOW)
     assert entry.bound(SERVER) == server(bound).id
     assert {k.id for k in entry.place(SERVER).known} == {"another", server(bound).id}
 
 
 def test_part_that_a_change_names_is_known_and_not_bound() -> None:
-    entry = fold(EMPTY, TELL, Done(parts=(server(machine()),)), NOW)
+    entry = apply_outcome(EMPTY, TELL, Done(resources=(server(machine()),)), NOW)
     assert entry.bound(SERVER) is None
     assert entry.ids() == (server(machine()).id,)
 
 
 def test_fact_is_dated_and_the_newest_date_stays() -> None:
-    entry = fold(fold(EMPTY, TELL, Done(), NOW), TELL, Done(), NOW + 1 * S)
+    entry = apply_outcome(apply_outcome(EMPTY, TELL, Done(), NOW), TELL, Done(), NOW + 1 * S)
     assert entry.fact("told") == NOW + 1 * S
     assert entry.fact("else") is None
-    assert fold(EMPTY, TELL, UNKNOWN, NOW).fact("told") is None
-    assert fold(EMPTY, TELL, refused(Refusal.BUSY), NOW).fact("told") is None
+    assert apply_outcome(EMPTY, TELL, UNKNOWN, NOW).fact("told") is None
+    assert apply_outcome(EMPTY, TELL, refused(Refusal.BUSY), NOW).fact("told") is None
 
 
 def test_answer_that_a_part_is_no_more_is_written_down() -> None:
-    entry = fold(machine(phase=Phase.STOPPING), REMOVE, Done(gone=(ADDRESS_ID,)), NOW)
+    entry = apply_outcome(machine(phase=Phase.STOPPING), REMOVE, Done(gone=(ADDRESS_ID,)), NOW)
     assert entry.place(ADDRESS).known[0].removed == NOW
     assert entry.place(SERVER).known[0].removed is None
 
@@ -97,14 +102,14 @@ def test_what_was_not_found_is_missing_until_an_answer_says_that_it_was_removed(
 ) -> None:
     entry = machine(phase=Phase.STOPPING)
     for one in answers:
-        entry = fold(entry, REMOVE, Done(gone=(ADDRESS_ID,), missing=one), NOW)
+        entry = apply_outcome(entry, REMOVE, Done(gone=(ADDRESS_ID,), missing=one), NOW)
     known = entry.place(ADDRESS).known[0]
     assert (known.removed, known.missing, known.was_removed) == (NOW, missing, not missing)
 
 
 def test_success_forgets_earlier_trouble() -> None:
-    entry = fold(fold(EMPTY, TELL, UNKNOWN, NOW), TELL, Done(), NOW + 9 * S)
-    assert (entry.tries, entry.again, entry.blind, entry.error) == (0, None, None, "")
+    entry = apply_outcome(apply_outcome(EMPTY, TELL, UNKNOWN, NOW), TELL, Done(), NOW + 9 * S)
+    assert (entry.tries, entry.retry_at, entry.unknown_since, entry.error) == (0, None, None, "")
 
 
 # ---------------------------------------------------------------- refused, unknown
@@ -117,9 +122,9 @@ def test_what_time_heals_is_tried_again_after_a_second_and_up_to_half_a_second_o
     waits = set[timedelta]()
     for second in range(50):
         at = BEGIN + second * S
-        entry = fold(machine(), TELL, refused(why), at)
-        assert entry.again is not None
-        waits.add(entry.again - at)
+        entry = apply_outcome(machine(), TELL, refused(why), at)
+        assert entry.retry_at is not None
+        waits.add(entry.retry_at - at)
         assert entry.refused is None
     assert min(waits) >= 1 * S
     assert max(waits) < 1.5 * S
@@ -127,47 +132,47 @@ def test_what_time_heals_is_tried_again_after_a_second_and_up_to_half_a_second_o
 
 
 def test_jitter_is_the_same_for_the_same_case() -> None:
-    assert fold(machine(), TELL, refused(Refusal.BUSY), NOW) == fold(
+    assert apply_outcome(machine(), TELL, refused(Refusal.BUSY), NOW) == apply_outcome(
         machine(), TELL, refused(Refusal.BUSY), NOW
     )
 
 
 def test_provider_may_say_when_to_come_back() -> None:
-    entry = fold(machine(), TELL, refused(Refusal.RATE, 42 * S), NOW)
-    assert entry.again is not None
-    assert NOW + 42 * S <= entry.again < NOW + 42.5 * S
+    entry = apply_outcome(machine(), TELL, refused(Refusal.RATE, 42 * S), NOW)
+    assert entry.retry_at is not None
+    assert NOW + 42 * S <= entry.retry_at < NOW + 42.5 * S
 
 
 def test_pauses_grow_but_stay_bounded() -> None:
     for why in Refusal:
         entry = machine()
         for _ in range(100):
-            entry = fold(entry, TELL, refused(why), NOW)
-        assert entry.again is not None
-        assert entry.again - NOW <= 61 * S
+            entry = apply_outcome(entry, TELL, refused(why), NOW)
+        assert entry.retry_at is not None
+        assert entry.retry_at - NOW <= 61 * S
 
 
 @pytest.mark.parametrize("why", Refusal)
 def test_refusal_is_final_exactly_where_trying_again_cannot_help(why: Refusal) -> None:
     final = {Refusal.STOCK, Refusal.QUOTA, Refusal.INVALID, Refusal.DENIED}
-    entry = fold(asking(), MAKE, refused(why), NOW)
+    entry = apply_outcome(asking(), MAKE, refused(why), NOW)
     assert entry.refused == (why if why in final else None)
     assert "no" in entry.error
     last = entry.last_asked(SERVER, MAKE_SERVER)
     assert last is not None
-    assert last.fate is Fate.REFUSED
-    removal = fold(machine(phase=Phase.STOPPING), REMOVE, refused(why), NOW)
+    assert last.call_state is CallState.REFUSED
+    removal = apply_outcome(machine(phase=Phase.STOPPING), REMOVE, refused(why), NOW)
     assert removal.refused is None, "a removal is never given up"
 
 
 def test_unknown_outcome_leaves_the_call_open_and_settle_counts_from_the_giving_up() -> None:
-    entry = fold(asking(), MAKE, UNKNOWN, NOW)
+    entry = apply_outcome(asking(), MAKE, UNKNOWN, NOW)
     last = entry.last_asked(SERVER, MAKE_SERVER)
     assert last is not None
-    assert (last.fate, last.at) == (Fate.OPEN, NOW)
-    assert entry.blind == NOW
-    assert entry.again is not None
-    assert entry.again > NOW
+    assert (last.call_state, last.at) == (CallState.OPEN, NOW)
+    assert entry.unknown_since == NOW
+    assert entry.retry_at is not None
+    assert entry.retry_at > NOW
 
 
 # ---------------------------------------------------------------- parts
@@ -176,28 +181,30 @@ def test_unknown_outcome_leaves_the_call_open_and_settle_counts_from_the_giving_
 def test_definite_answers_are_folded_into_the_parts() -> None:
     old, new = server(machine()), server(machine(), Condition.STOPPING)
     own = address(machine())
-    assert fold_parts((old, own), Done(parts=(new,))) == (new, own)
-    assert fold_parts((old,), Done(parts=(own,))) == (old, own)
-    assert fold_parts((old, own), Done(gone=(own.id,))) == (old,)
+    assert apply_to_resources((old, own), Done(resources=(new,))) == (new, own)
+    assert apply_to_resources((old,), Done(resources=(own,))) == (old, own)
+    assert apply_to_resources((old, own), Done(gone=(own.id,))) == (old,)
     outcomes: list[Outcome] = [UNKNOWN, refused(Refusal.BUSY)]
     for outcome in outcomes:
-        assert fold_parts((old, own), outcome) == (old, own)
+        assert apply_to_resources((old, own), outcome) == (old, own)
 
 
 def test_plan_assumes_that_calls_do_what_they_say() -> None:
-    made = planned(MAKE, 1, ()).parts[0]
+    made = planned(MAKE, 1, ()).resources[0]
     assert (made.id, made.slot, made.condition) == ("<server 1>", SERVER, Condition.OFF)
-    assert planned(replace(MAKE, slot=ADDRESS), 0, ()).parts[0].id == "<address 0>"
+    assert planned(replace(MAKE, slot=ADDRESS), 0, ()).resources[0].id == "<address 0>"
     assert planned(REMOVE, 0, ()).gone == (REMOVE.target,)
     assert planned(TELL, 0, ()) == Done()
 
 
 def test_plan_assumes_that_a_mark_shows_on_its_host_until_it_ends_the_tenancy() -> None:
     host = replace(server(EMPTY), notes=(("stage", "claimed"), ("user", "m1")))
-    mark = replace(TELL, target=host.id, effect=Effect.DESTROY, shows=Shows.MARK, aim="releasing")
-    assert planned(mark, 0, (host,)).parts[0].note("stage") == "releasing"
-    assert planned(mark, 0, (host,)).gone == ()
-    assert planned(replace(mark, aim="wiping"), 0, (host,)).gone == (host.id,)
+    owner_tag = replace(
+        TELL, target=host.id, effect=Effect.DESTROY, shows=Shows.OWNER_TAG, aim="releasing"
+    )
+    assert planned(owner_tag, 0, (host,)).resources[0].note("stage") == "releasing"
+    assert planned(owner_tag, 0, (host,)).gone == ()
+    assert planned(replace(owner_tag, aim="wiping"), 0, (host,)).gone == (host.id,)
 
 
 # ---------------------------------------------------------------- allowed
@@ -205,22 +212,26 @@ def test_plan_assumes_that_a_mark_shows_on_its_host_until_it_ends_the_tenancy() 
 
 def ready(scene: Scene, entry: Machine, goal: Goal = Goal.PRESENT) -> Ready:
     scene.add(entry)
-    return allowed(entry, goal, parts_of(entry, scene.seen()), scene.seen(), scene.ways)
+    return allowed(
+        entry, goal, resources_of(entry, scene.snapshot()), scene.snapshot(), scene.planner
+    )
 
 
 def test_first_call_is_for_the_address_and_each_call_is_the_next_attempt_of_its_slot() -> None:
     scene = Scene()
-    scene.look()
+    scene.observe()
     calls = ready(scene, EMPTY).calls
     assert [(c.slot, c.attempt) for c in calls] == [(ADDRESS, 1)]
-    asked = fold(ask(EMPTY, calls[0], BEGIN, Epoch(1)), calls[0], refused(Refusal.BUSY), BEGIN)
+    asked = apply_outcome(
+        ask(EMPTY, calls[0], BEGIN, Epoch(1)), calls[0], refused(Refusal.BUSY), BEGIN
+    )
     assert [(c.slot, c.attempt) for c in ready(scene, asked).calls] == [(ADDRESS, 2)]
 
 
 def test_pause_is_kept_to_its_end() -> None:
     scene = Scene()
-    scene.look()
-    paused = replace(EMPTY, again=scene.now + 1 * S, error="server.make: busy")
+    scene.observe()
+    paused = replace(EMPTY, retry_at=scene.now + 1 * S, error="server.make: busy")
     assert ready(scene, paused) == Ready(
         waits="another try: server.make: busy", at=scene.now + 1 * S
     )
@@ -230,8 +241,8 @@ def test_pause_is_kept_to_its_end() -> None:
 
 def test_pause_from_a_clock_that_jumped_back_since_is_no_pause() -> None:
     scene = Scene()
-    scene.look()
-    assert ready(scene, replace(EMPTY, again=scene.now + LONGEST_PAUSE + 1 * S)).calls
+    scene.observe()
+    assert ready(scene, replace(EMPTY, retry_at=scene.now + LONGEST_PAUSE + 1 * S)).calls
 
 
 @pytest.mark.parametrize(("seen_at", "may"), [(None, False), (-1, False), (0, False), (1, True)])
@@ -239,22 +250,22 @@ def test_after_an_unknown_outcome_only_a_look_begun_later_allows_another_call(
     seen_at: int | None, may: bool
 ) -> None:
     scene = Scene()
-    blind: datetime = scene.now
+    unknown_since: datetime = scene.now
     if seen_at is not None:
-        scene.now = blind + seen_at * S
-        scene.look()
-    scene.now = blind + 5 * S
-    outcome = ready(scene, replace(EMPTY, blind=blind))
+        scene.now = unknown_since + seen_at * S
+        scene.observe()
+    scene.now = unknown_since + 5 * S
+    outcome = ready(scene, replace(EMPTY, unknown_since=unknown_since))
     assert bool(outcome.calls) is may
     assert outcome.waits == ("" if may else "a look: the outcome of the last call is unknown")
 
 
 def test_open_call_is_waited_for_and_the_wait_has_an_end() -> None:
     scene = Scene(now=BEGIN + 10 * S)
-    scene.look()
+    scene.observe()
     own = address(machine())
     scene.exist(own)
-    scene.look()
+    scene.observe()
     entry = replace(machine(phase=Phase.STARTING), places=(machine().place(ADDRESS),))
     waiting = ready(scene, ask(entry, MAKE, BEGIN, Epoch(1)))
     assert waiting.calls == ()
@@ -271,4 +282,4 @@ def test_call_says_what_it_is() -> None:
     assert str(REMOVE) == f"{REMOVE_ADDRESS} {REMOVE.target}"
     assert str(MAKE) == "server.make for server"
     assert MAKE.arg("size") is None
-    assert Part(id=PartId("x"), slot=ADDRESS, zone=ZONE).note("type") == ""
+    assert Resource(id=ResourceId("x"), slot=ADDRESS, zone=ZONE).note("type") == ""

@@ -9,14 +9,14 @@ from hostler.domain.policy.gate import CHECKS, Act, Evidence, pass_gate, table
 from hostler.testing.scenes.builders import BEGIN, S
 
 GOOD = Evidence(
-    act=Act.SWEEP,
+    act=Act.RECLAIM,
     now=BEGIN,
     boot=100.0,
     lease_until=160.0,
     deadline=20 * S,
     ours=True,
-    looked=BEGIN - 30 * S,
-    look_limit=60 * S,
+    observed=BEGIN - 30 * S,
+    observation_limit=60 * S,
     reread=True,
     age=timedelta(hours=1),
     grace=timedelta(minutes=15),
@@ -29,18 +29,18 @@ GOOD = Evidence(
 )
 """Evidence that no check refuses, whatever the act."""
 
-D = frozenset({Act.ROLLBACK, Act.END, Act.REPAIR, Act.REPLACE, Act.SWEEP})
-S_ = frozenset({Act.SWEEP})
+D = frozenset({Act.ROLLBACK, Act.DELETE, Act.REPAIR, Act.REPLACE, Act.RECLAIM})
+S_ = frozenset({Act.RECLAIM})
 BAD: dict[str, tuple[dict[str, object], frozenset[Act]]] = {
     "G1": ({"ours": False}, D),
-    "G2": ({"reread": False, "looked": BEGIN - 61 * S}, D),
+    "G2": ({"reread": False, "observed": BEGIN - 61 * S}, D),
     "G3": ({"age": timedelta(minutes=14)}, S_),
     "G4": ({"sightings": 1}, S_),
-    "G5": ({"hold": "held by ann"}, D - {Act.ROLLBACK}),
+    "G5": ({"protection": "held by ann"}, D - {Act.ROLLBACK}),
     "G6": ({"lease_until": 119.0}, frozenset(Act)),
-    "G7": ({"granted": False}, frozenset({Act.SWEEP, Act.REPAIR, Act.REPLACE})),
-    "G8": ({"world": "foreign parts"}, frozenset({Act.CREATE, Act.SWEEP})),
-    "G9": ({"paid_until": BEGIN + 1 * S}, frozenset({Act.END})),
+    "G7": ({"granted": False}, frozenset({Act.RECLAIM, Act.REPAIR, Act.REPLACE})),
+    "G8": ({"world": "foreign parts"}, frozenset({Act.CREATE, Act.RECLAIM})),
+    "G9": ({"paid_until": BEGIN + 1 * S}, frozenset({Act.DELETE})),
     "G10": ({"reclaim": False}, S_),
     "G11": ({"proved": False}, frozenset({Act.REPAIR, Act.REPLACE})),
 }
@@ -67,16 +67,16 @@ def test_gate_has_all_eleven_checks_in_order() -> None:
 
 
 def test_gate_tells_every_refusal_at_once() -> None:
-    wrong = replace(GOOD, act=Act.REPAIR, ours=False, granted=False, hold="held")
+    wrong = replace(GOOD, act=Act.REPAIR, ours=False, granted=False, protection="held")
     assert [refusal.check for refusal in pass_gate(wrong)] == ["G1", "G5", "G7"]
 
 
 def test_known_id_is_never_acted_on_unseen() -> None:
-    assert [r.check for r in pass_gate(replace(GOOD, act=Act.END, looked=None))] == ["G2"]
+    assert [r.check for r in pass_gate(replace(GOOD, act=Act.DELETE, observed=None))] == ["G2"]
 
 
 def test_fresh_look_does_not_stand_in_for_the_reading_again_of_a_sweep() -> None:
-    assert [r.check for r in pass_gate(replace(GOOD, reread=False, looked=BEGIN))] == ["G2"]
+    assert [r.check for r in pass_gate(replace(GOOD, reread=False, observed=BEGIN))] == ["G2"]
 
 
 def test_lease_that_ends_with_the_deadline_is_too_short() -> None:
@@ -85,6 +85,6 @@ def test_lease_that_ends_with_the_deadline_is_too_short() -> None:
 
 
 def test_paid_window_is_cut_short_only_where_the_policy_says_so() -> None:
-    paid = replace(GOOD, act=Act.END, paid_until=BEGIN + timedelta(hours=1))
+    paid = replace(GOOD, act=Act.DELETE, paid_until=BEGIN + timedelta(hours=1))
     assert pass_gate(paid)
     assert not pass_gate(replace(paid, floor_allowed=True))

@@ -40,10 +40,10 @@ ROWS: list[Row] = [
 
 @pytest.mark.parametrize("row", ROWS)
 def test_change_is_tried_by_what_became_of_it_so_far(row: Row) -> None:
-    drift, due, again, stuck = row
+    drift, due, retry_at, stuck = row
     found = roll(drift)
     assert (found.due, found.stuck) == (due, stuck)
-    assert found.again == (None if again is None else NOW + again)
+    assert found.retry_at == (None if retry_at is None else NOW + retry_at)
     assert found.why
 
 
@@ -72,4 +72,4 @@ def test_limits_of_zero_are_off() -> None:
         due=True, why="it failed 99 times in a row"
     )
     stuck = roll(after(5, timedelta(days=9)), rolls=once)
-    assert (stuck.due, stuck.stuck, stuck.again) == (False, True, None)
+    assert (stuck.due, stuck.stuck, stuck.retry_at) == (False, True, None)

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from hostler.domain.ids import FleetName, Zone, machine_id
-from hostler.domain.model.machine import Ending, Machine, Offer
+from hostler.domain.model.machine import Deletion, Machine, Offer
 from hostler.domain.model.phases import Phase
 from hostler.domain.reporting.usage import Usage, recorded, usage
 
@@ -15,7 +15,7 @@ BORN = Machine(
     fleet=FleetName("web"),
     serial=1,
     created=NOW - 8 * H,
-    phase=Phase.WANTED,
+    phase=Phase.PENDING,
     since=NOW - 8 * H,
     offer=Offer(type="small", zone=Zone("z-1")),
 )
@@ -48,7 +48,7 @@ def test_without_use_there_is_no_overhead_to_speak_of() -> None:
 
 def test_the_recorded_demand_counts_each_machine_while_it_is_wanted() -> None:
     other = replace(PAID, id=machine_id(2), phase=Phase.READY)
-    ended = replace(other, ending=Ending(at=NOW - 4 * H, actor="anna", why="enough"))
+    ended = replace(other, deletion=Deletion(at=NOW - 4 * H, actor="anna", why="enough"))
     images = sorted((*LIFE, (NOW - 5 * H, other), (NOW - 4 * H, ended)), key=lambda i: i[0])
     found = recorded(images, NOW)
     assert [(NOW - time) / H for time in found.times] == [8, 5, 4, 3]

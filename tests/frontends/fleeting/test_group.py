@@ -69,10 +69,10 @@ def test_restart_tells_every_instance_from_the_first_update_on() -> None:
         before = await plugged.until({State.RUNNING: 2}, 5 * MIN)
         await plugged.group.shutdown()
         assert plugged.plugin.closed == 2
-        again = Plugged(Plugin(stand, plugged.plugin.store))
-        await again.init()
-        assert again.states_now() == before
-        info = await again.group.connect_info(next(iter(before)))
+        retry_at = Plugged(Plugin(stand, plugged.plugin.store))
+        await retry_at.init()
+        assert retry_at.states_now() == before
+        info = await retry_at.group.connect_info(next(iter(before)))
         assert (info.external, info.connector.username) != ("", "")
         assert info.connector.key == b"the key"
 
@@ -85,10 +85,10 @@ def test_increase_that_was_recorded_is_not_forgotten_by_a_restart() -> None:
         await plugged.group.increase(2)
         named = set(plugged.states_now())
         await plugged.group.shutdown()
-        again = Plugged(Plugin(stand, plugged.plugin.store))
-        await again.init()
-        assert set(again.states_now()) == named
-        assert set(await again.until({State.RUNNING: 2}, 5 * MIN)) == named
+        retry_at = Plugged(Plugin(stand, plugged.plugin.store))
+        await retry_at.init()
+        assert set(retry_at.states_now()) == named
+        assert set(await retry_at.until({State.RUNNING: 2}, 5 * MIN)) == named
 
     play(scene)
 
@@ -122,7 +122,7 @@ def test_unknown_instances_have_ended_already() -> None:
     async def scene(stand: Stand) -> None:
         plugged = await opened(stand)
         assert await plugged.group.decrease(["m-aaaaaaaaaa", "?"]) == ["m-aaaaaaaaaa", "?"]
-        assert await plugged.plugin.store.wishes() == ()
+        assert await plugged.plugin.store.requests() == ()
 
     play(scene)
 
@@ -231,12 +231,12 @@ def test_what_stands_by_is_kept_over_a_restart() -> None:
         await plugged.group.suspend([one])
         await plugged.until({State.SUSPENDED: 1}, 5 * MIN)
         await plugged.group.shutdown()
-        again = Plugged(Plugin(stand, plugged.plugin.store))
-        await again.init()
+        retry_at = Plugged(Plugin(stand, plugged.plugin.store))
+        await retry_at.init()
         await asyncio.sleep(600)
-        assert again.states_now() == {one: State.SUSPENDED}
-        await again.group.resume([one])
-        await again.until({State.RUNNING: 1}, 5 * MIN)
+        assert retry_at.states_now() == {one: State.SUSPENDED}
+        await retry_at.group.resume([one])
+        await retry_at.until({State.RUNNING: 1}, 5 * MIN)
 
     play(scene)
 

@@ -13,7 +13,7 @@ from hostler.domain.ids import FleetName, InstallationId, MachineId
 from hostler.domain.model.commands import Event
 from hostler.domain.model.fleet import Probe
 from hostler.domain.model.machine import Machine
-from hostler.domain.model.snapshot import Wish, WishKind
+from hostler.domain.model.snapshot import Request, RequestKind
 from hostler.frontends.fleeting.contract import Refused, State
 from hostler.lab.scenes.runner import GROUP, Plugged, Plugin, fresh_store
 from hostler.lab.scenes.servers import Stand, play
@@ -39,7 +39,7 @@ class Moody(MemoryStore):
     def __init__(self) -> None:
         super().__init__(InstallationId("i-0"))
         self.bugs = list[Exception]()
-        self.busy_wishes = frozenset[WishKind | str]()
+        self.busy_wishes = frozenset[RequestKind | str]()
         self.wish_takes = 0.0
         self.busy_records = False
         self.damaged = False
@@ -50,11 +50,11 @@ class Moody(MemoryStore):
             raise self.bugs.pop()
         return await super().revision()
 
-    async def wish(self, wish: Wish) -> Wish:
+    async def request(self, request: Request) -> Request:
         await asyncio.sleep(self.wish_takes)
-        if {wish.kind, wish.machine} & self.busy_wishes:
+        if {request.kind, request.machine} & self.busy_wishes:
             raise StoreBusy("database is locked")
-        return await super().wish(wish)
+        return await super().request(request)
 
     async def machines(self, fleet: FleetName) -> tuple[Machine, ...]:
         if self.damaged:
@@ -83,10 +83,10 @@ async def running(plugin: Plugin, count: int = 1) -> tuple[Plugged, list[str]]:
     return plugged, list(await plugged.until({State.RUNNING: count}, 5 * MIN))
 
 
-def beside(plugged: Plugged, kind: WishKind, machine: str) -> Wish:
+def beside(plugged: Plugged, kind: RequestKind, machine: str) -> Request:
     """Return a wish of a person, made beside the plugin."""
     now = plugged.plugin.stand.clock.now()
-    return Wish(
+    return Request(
         number=0,
         kind=kind,
         fleet=plugged.plugin.fleet.name,
@@ -98,11 +98,11 @@ def beside(plugged: Plugged, kind: WishKind, machine: str) -> Wish:
     )
 
 
-async def wished(plugged: Plugged, kind: WishKind, machine: str) -> None:
+async def desired(plugged: Plugged, kind: RequestKind, machine: str) -> None:
     """Wish beside the plugin, and let it be granted."""
-    await plugged.plugin.store.wish(beside(plugged, kind, machine))
+    await plugged.plugin.store.request(beside(plugged, kind, machine))
     await asyncio.sleep(5.0)
-    assert await plugged.plugin.store.wishes() == ()
+    assert await plugged.plugin.store.requests() == ()
 
 
 # ---------------------------------------------------------------- it is heard at once
@@ -164,7 +164,7 @@ def test_group_whose_store_is_lost_says_so_and_does_nothing_more() -> None:
             await plugged.group.increase(1)
         assert await plugged.group.decrease([one]) == []
         assert await plugged.group.decrease([other]) == [other], "its end is on record"
-        assert await store.wishes() == ()
+        assert await store.requests() == ()
         await asyncio.sleep(600.0)
         assert [server.name for server in stand.servers()] == [f"web-{one}"], "all else was begun"
         assert len(store.bugs) == 999, "an engine without records is not started again"
@@ -177,7 +177,7 @@ def test_increase_that_cannot_be_recorded_is_refused_and_leaves_no_name() -> Non
     async def scene(stand: Stand) -> None:
         store = Moody()
         plugged = await opened(Plugin(stand, store))
-        store.busy_wishes = frozenset({WishKind.GROW})
+        store.busy_wishes = frozenset({RequestKind.GROW})
         with pytest.raises(Refused, match=r"nothing was recorded.*database is locked"):
             await plugged.group.increase(10)
         assert plugged.states_now() == {}
@@ -223,7 +223,7 @@ def test_decrease_that_is_asked_again_before_it_is_granted_wishes_once() -> None
         plugged, (one,) = await running(Plugin(stand, fresh_store()))
         assert await plugged.group.decrease([one]) == [one]
         assert await plugged.group.decrease([one]) == [one]
-        assert len(await plugged.plugin.store.wishes()) == 1
+        assert len(await plugged.plugin.store.requests()) == 1
 
     play(scene)
 
@@ -250,7 +250,7 @@ def test_instances_are_named_in_the_very_save_that_grants_their_wish() -> None:
         store = Moody()
         plugged, (one,) = await running(Plugin(stand, store))
         store.busy_records = True
-        await store.wish(beside(plugged, WishKind.HOLD, one))
+        await store.request(beside(plugged, RequestKind.PROTECT, one))
         assert await plugged.group.increase(1) == 1
         told = set(plugged.states_now())
         await asyncio.sleep(3.0)
@@ -267,11 +267,11 @@ def test_instances_are_named_in_the_very_save_that_grants_their_wish() -> None:
 def test_held_instance_is_not_decreased_and_others_are() -> None:
     async def scene(stand: Stand) -> None:
         plugged, (one, other) = await running(Plugin(stand, fresh_store()), 2)
-        await wished(plugged, WishKind.HOLD, one)
+        await desired(plugged, RequestKind.PROTECT, one)
         assert await plugged.group.decrease([one, other]) == [other]
         await plugged.until({State.RUNNING: 1, State.DELETED: 1}, 5 * MIN)
-        assert await plugged.plugin.store.wishes() == ()
-        await wished(plugged, WishKind.UNHOLD, one)
+        assert await plugged.plugin.store.requests() == ()
+        await desired(plugged, RequestKind.UNPROTECT, one)
         assert await plugged.group.decrease([one]) == [one]
         await plugged.until({State.DELETED: 1}, 5 * MIN)
 
@@ -349,7 +349,7 @@ def test_heartbeat_without_a_probe_is_as_good_as_the_newest_look() -> None:
         await asyncio.sleep(2 * 60.0)
         with pytest.raises(Refused, match=r"was not looked at for 0:10:00"):
             await plugged.group.heartbeat(one)
-        stand.world.clear_weather()
+        stand.world.clear_fault_rates()
         await asyncio.sleep(60.0)
         await plugged.group.heartbeat(one)
 
@@ -361,10 +361,10 @@ def test_connect_info_right_after_a_start_waits_for_the_first_look_and_no_longer
         plugged, (one,) = await running(Plugin(stand, fresh_store()))
         await plugged.group.shutdown()
         stand.world.script(Rule(fault="hung", count=100_000))
-        again = await opened(Plugin(stand, plugged.plugin.store))
+        retry_at = await opened(Plugin(stand, plugged.plugin.store))
         begun = stand.loop.time()
         with pytest.raises(Refused, match=r"has no address now: it is ready"):
-            await again.group.connect_info(one)
+            await retry_at.group.connect_info(one)
         assert 7.0 < stand.loop.time() - begun < 9.0
 
     play(scene)
@@ -382,10 +382,10 @@ def test_group_that_is_told_to_adopt_tells_the_machines_of_a_lost_store() -> Non
         assert set(await plugged.until({State.RUNNING: 2}, 5 * MIN)) == set(before)
         assert len(stand.servers()) == 2
         await plugged.group.shutdown()
-        again = await opened(Plugin(stand, plugged.plugin.store, adopt=adopt))
-        assert await plugged.plugin.store.wishes() == (), "what is ours is not adopted again"
-        await again.group.decrease(before)
-        await again.until({State.DELETED: 2}, 5 * MIN)
+        retry_at = await opened(Plugin(stand, plugged.plugin.store, adopt=adopt))
+        assert await plugged.plugin.store.requests() == (), "what is ours is not adopted again"
+        await retry_at.group.decrease(before)
+        await retry_at.until({State.DELETED: 2}, 5 * MIN)
 
     play(scene)
 

@@ -7,7 +7,7 @@ import pytest
 
 from hostler.domain.ids import MachineId
 from hostler.domain.model.fleet import Caps, FleetRow, Setback
-from hostler.domain.model.machine import Hold, Machine, Offer
+from hostler.domain.model.machine import Machine, Offer, Protection
 from hostler.domain.model.phases import Phase
 from hostler.frontends.fleeting.contract import CORE, State
 from hostler.frontends.fleeting.group.increase import Standing, admit
@@ -82,7 +82,7 @@ def test_all_are_accepted_while_there_is_room() -> None:
     assert admit(3, standing(machine(1), machine(2), named=2)).count == 1
 
 
-@pytest.mark.parametrize("phase", [Phase.BROKEN, Phase.STOPPING, Phase.STARTING, Phase.WANTED])
+@pytest.mark.parametrize("phase", [Phase.FAILED, Phase.STOPPING, Phase.STARTING, Phase.PENDING])
 def test_every_machine_that_exists_takes_room(phase: Phase) -> None:
     assert admit(9, standing(*(machine(n, phase) for n in range(1, 5)))).count == 1
 
@@ -94,7 +94,7 @@ def test_stuck_machines_take_no_room_up_to_their_allowance() -> None:
 
 
 def test_wrong_world_and_pause_let_nobody_in() -> None:
-    pause = Hold(until=BEGIN + MIN, why="rest", actor="ann")
+    pause = Protection(until=BEGIN + MIN, why="rest", actor="ann")
     assert admit(1, standing(world="foreign parts")).why == "foreign parts"
     assert "paused by ann" in admit(1, standing(row=replace(failed(S), pause=pause))).why
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from hostler.domain.model.machine import LOCKED, Doubt, Ending, Hold, Machine
+from hostler.domain.model.machine import LOCKED, Deletion, Doubt, Machine, Protection
 from hostler.domain.model.phases import Goal, Phase, Reason
 from hostler.frontends.fleeting.contract import CORE, State
 from hostler.frontends.fleeting.group.states import TABLE, Aspect, aspect, state_of
@@ -29,7 +29,7 @@ def down(what: Reason = Reason.STOPPED) -> Doubt:
     return Doubt(what=str(what), since=BEGIN)
 
 
-HELD = Hold(until=LATER + timedelta(hours=1), why="look", actor="ann")
+HELD = Protection(until=LATER + timedelta(hours=1), why="look", actor="ann")
 
 
 def test_every_phase_and_aspect_has_its_states() -> None:
@@ -37,7 +37,7 @@ def test_every_phase_and_aspect_has_its_states() -> None:
     assert all(set(aspects) == set(Aspect) for aspects in TABLE.values())
 
 
-@pytest.mark.parametrize("phase", [p for p in Phase if p is not Phase.GONE])
+@pytest.mark.parametrize("phase", [p for p in Phase if p is not Phase.DELETED])
 @pytest.mark.parametrize("one", [a for a in Aspect if a is not Aspect.STUCK])
 def test_what_exists_is_told_in_every_schema(phase: Phase, one: Aspect) -> None:
     """What is left out is forgotten by the runner, with its server still on the bill."""
@@ -59,33 +59,33 @@ def test_running_is_told_only_of_what_is_up() -> None:
 @pytest.mark.parametrize(
     ("entry", "offered", "expected"),
     [
-        (young(Phase.WANTED), ALL, State.CREATING),
+        (young(Phase.PENDING), ALL, State.CREATING),
         (young(Phase.STARTING), ALL, State.CREATING),
         (young(Phase.STARTING, doubt=down()), ALL, State.STOPPED),
         (young(Phase.STARTING, doubt=down()), NO_STOPPED, State.CREATING),
-        (young(Phase.BROKEN), ALL, State.CREATING),
+        (young(Phase.FAILED), ALL, State.CREATING),
         (young(Phase.STOPPING), ALL, State.CREATING),
         (replace(young(Phase.STOPPING), created=BEGIN), ALL, State.DELETING),
         (ran(Phase.READY), ALL, State.RUNNING),
         (ran(Phase.READY, doubt=down(Reason.VANISHED)), ALL, State.RUNNING),
-        (ran(Phase.READY, doubt=down(Reason.STANDBY)), ALL, State.STOPPED),
+        (ran(Phase.READY, doubt=down(Reason.STOPPED_IN_PLACE)), ALL, State.STOPPED),
         (ran(Phase.READY, doubt=down(Reason.LOCKED)), NO_STOPPED, State.CREATING),
         (ran(Phase.DRAINING), ALL, State.RUNNING),
-        (ran(Phase.BROKEN), ALL, State.STOPPED),
-        (ran(Phase.BROKEN), NO_STOPPED, State.CREATING),
+        (ran(Phase.FAILED), ALL, State.STOPPED),
+        (ran(Phase.FAILED), NO_STOPPED, State.CREATING),
         (ran(Phase.STOPPING), ALL, State.DELETING),
-        (ran(Phase.STOPPING, hold=HELD), ALL, State.STOPPED),
-        (ran(Phase.STOPPING, hold=HELD), NO_STOPPED, State.CREATING),
+        (ran(Phase.STOPPING, protection=HELD), ALL, State.STOPPED),
+        (ran(Phase.STOPPING, protection=HELD), NO_STOPPED, State.CREATING),
         (ran(Phase.STOPPING).with_fact(LOCKED, LATER), ALL, State.STOPPED),
         (ran(Phase.STOPPING, stuck=True), ALL, State.TIMEOUT),
         (ran(Phase.STOPPING, stuck=True), CORE | {State.DELETED}, State.DELETED),
         (ran(Phase.STOPPING, stuck=True), CORE, None),
-        (ran(Phase.STOPPING, goal=Goal.RESTING), ALL, State.SUSPENDING),
-        (ran(Phase.RESTING, goal=Goal.RESTING), ALL, State.SUSPENDED),
+        (ran(Phase.STOPPING, goal=Goal.STANDBY), ALL, State.SUSPENDING),
+        (ran(Phase.STANDBY, goal=Goal.STANDBY), ALL, State.SUSPENDED),
         (ran(Phase.STARTING), ALL, State.RESUMING),
         (ran(Phase.STARTING), CORE, State.CREATING),
-        (ran(Phase.GONE), ALL, State.DELETED),
-        (ran(Phase.GONE), CORE, None),
+        (ran(Phase.DELETED), ALL, State.DELETED),
+        (ran(Phase.DELETED), CORE, None),
     ],
 )
 def test_a_machine_is_told_as(
@@ -95,8 +95,8 @@ def test_a_machine_is_told_as(
 
 
 def test_start_that_was_asked_to_end_is_deleted_not_made_again() -> None:
-    ending = Ending(at=LATER, actor="gitlab-runner", why="Decrease", now=True)
-    entry = young(Phase.STOPPING, ending=ending)
+    deletion = Deletion(at=LATER, actor="gitlab-runner", why="Decrease", now=True)
+    entry = young(Phase.STOPPING, deletion=deletion)
     assert aspect(entry, GROUP, LATER) is Aspect.PLAIN
     assert state_of(entry, GROUP, LATER, ALL) is State.DELETING
 

@@ -105,11 +105,11 @@ async def test_update_does_not_wait_for_the_groups_thread() -> None:
 
     slow.shutdown = block
     async with asyncio.TaskGroup() as tasks:
-        ending = tasks.create_task(group.shutdown())
+        deletion = tasks.create_task(group.shutdown())
         await asyncio.get_running_loop().run_in_executor(None, held.wait)
         assert [i.id for i in await group.update()] == ["i"]
         free.set()
-        await ending
+        await deletion
 
 
 async def test_end_cancels_what_was_spawned_and_calls_are_refused_after_it() -> None:

@@ -4,25 +4,33 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from hostler.domain.ids import FleetName, InstallationId, MachineId, PartId, Zone
+from hostler.domain.ids import FleetName, InstallationId, MachineId, ResourceId, Zone
 from hostler.domain.model.calls import Call, Done, Outcome, Refusal, Refused, Unknown
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal
-from hostler.domain.model.provider import Traits
-from hostler.domain.model.resource import Condition, Look, Looked, Mark, Part, Scope, Slot
+from hostler.domain.model.provider import Capabilities
+from hostler.domain.model.resource import (
+    Condition,
+    Observation,
+    ObservedScope,
+    OwnerTag,
+    Resource,
+    Scope,
+    Slot,
+)
 from hostler.ports.clock import Clock
 from hostler.ports.provider import Connection
 from hostler_provider_files import ways
 from hostler_provider_files.cloud import Busy, Cloud, CloudError, Item, NotThere
-from hostler_provider_files.words import ADDRESS, SERVER, part_of, tags_of
+from hostler_provider_files.words import ADDRESS, SERVER, resource_of, tags_of
 
 ZONE = Zone("folder")
 _SLOTS = {"server": SERVER, "address": ADDRESS}
 
-TRAITS = Traits(
+CAPABILITIES = Capabilities(
     main=SERVER,
     kinds=("server", "address"),
-    settle=timedelta(seconds=10),
+    consistency_delay=timedelta(seconds=10),
     page=Cloud.page,
     zones=(ZONE,),
 )
@@ -32,14 +40,14 @@ TRAITS = Traits(
 class Found:
     """What a look found so far; a scope that fails keeps it."""
 
-    parts: dict[PartId, Part] = field(default_factory=dict[PartId, Part])
+    resources: dict[ResourceId, Resource] = field(default_factory=dict[ResourceId, Resource])
     strange: list[str] = field(default_factory=list[str])
 
     def add(self, item: Item, slot: Slot) -> None:
         """Keep one thing that was seen."""
-        part = part_of(item, slot, ZONE)
-        self.parts[part.id] = part
-        if part.condition is Condition.UNKNOWN:
+        resource = resource_of(item, slot, ZONE)
+        self.resources[resource.id] = resource
+        if resource.condition is Condition.UNKNOWN:
             self.strange.append(f"{slot.kind} state {item.state[:60]!r}")
 
 
@@ -50,20 +58,20 @@ class FilesProvider:
         self._cloud, self._installation, self._clock = cloud, installation, clock
 
     @property
-    def traits(self) -> Traits:
+    def capabilities(self) -> Capabilities:
         """How its machines behave."""
-        return TRAITS
+        return CAPABILITIES
 
     def next_calls(
-        self, goal: Goal, machine: Machine, parts: tuple[Part, ...], now: datetime
+        self, goal: Goal, machine: Machine, resources: tuple[Resource, ...], now: datetime
     ) -> tuple[Call, ...]:
         """Return the calls that may be made now."""
         del now
-        return ways.next_calls(goal, machine, parts)
+        return ways.next_calls(goal, machine, resources)
 
-    async def look(self, scopes: tuple[Scope, ...]) -> Look:
+    async def observe(self, scopes: tuple[Scope, ...]) -> Observation:
         """Look at each scope; one that fails is incomplete, and the others go on."""
-        found, looked = Found(), list[Looked]()
+        found, observed = Found(), list[ObservedScope]()
         for scope in scopes:
             begun, error = self._clock.now(), ""
             try:
@@ -71,9 +79,13 @@ class FilesProvider:
                     found.add(item, _SLOTS[scope.kind])
             except CloudError as failure:
                 error = f"{type(failure).__name__}: {failure}"
-            looked.append(Looked(scope=scope, begun=begun, complete=not error, error=error))
-        return Look(
-            looked=tuple(looked), parts=tuple(found.parts.values()), strange=tuple(found.strange)
+            observed.append(
+                ObservedScope(scope=scope, begun=begun, complete=not error, error=error)
+            )
+        return Observation(
+            observed=tuple(observed),
+            resources=tuple(found.resources.values()),
+            strange=tuple(found.strange),
         )
 
     def _items(self, scope: Scope) -> Iterator[Item]:
@@ -105,17 +117,17 @@ class FilesProvider:
             return Unknown(text=str(error))
 
     def _send(self, call: Call) -> Outcome:
-        target = call.target or PartId("")
+        target = call.target or ResourceId("")
         match call.kind:
             case "address.create":
                 item = self._cloud.create_address(self._tags(call))
-                return Done(parts=(part_of(item, ADDRESS, call.zone),))
+                return Done(resources=(resource_of(item, ADDRESS, call.zone),))
             case "server.create":
                 item = self._cloud.create_server(self._tags(call), str(call.arg("address")))
-                return Done(parts=(part_of(item, SERVER, call.zone),))
+                return Done(resources=(resource_of(item, SERVER, call.zone),))
             case "server.start":
                 item = self._cloud.start(target)
-                return Done(parts=(part_of(item, SERVER, call.zone),))
+                return Done(resources=(resource_of(item, SERVER, call.zone),))
             case "server.delete":
                 self._cloud.delete_server(target)
                 return Done(gone=(target,))
@@ -127,7 +139,7 @@ class FilesProvider:
 
     def _tags(self, call: Call) -> str:
         return tags_of(
-            Mark(
+            OwnerTag(
                 installation=self._installation,
                 fleet=FleetName(str(call.arg("fleet"))),
                 machine=MachineId(str(call.arg("machine"))),
@@ -135,10 +147,10 @@ class FilesProvider:
             )
         )
 
-    def connection(self, machine: Machine, parts: tuple[Part, ...]) -> Connection | None:
+    def connection(self, machine: Machine, resources: tuple[Resource, ...]) -> Connection | None:
         """Return the address of the bound server, once it is known."""
         bound = machine.bound(SERVER)
-        server = next((part for part in parts if part.id == bound), None)
+        server = next((resource for resource in resources if resource.id == bound), None)
         return Connection(address=server.address) if server and server.address else None
 
     def cost(self, call: Call | Scope) -> int:

@@ -3,22 +3,22 @@
 from hostler.domain.model.calls import Call, Effect
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal
-from hostler.domain.model.resource import Condition, Part, Slot
+from hostler.domain.model.resource import Condition, Resource, Slot
 from hostler_provider_files.words import ADDRESS, SERVER
 
 _DELETE = {SERVER: "server.delete", ADDRESS: "address.delete"}
 
 
-def next_calls(goal: Goal, machine: Machine, parts: tuple[Part, ...]) -> tuple[Call, ...]:
+def next_calls(goal: Goal, machine: Machine, resources: tuple[Resource, ...]) -> tuple[Call, ...]:
     """Return the calls that may be made now; creation, resumption and clean-up are all in here."""
     if goal is Goal.ABSENT:
-        return _away(parts)
-    surplus = tuple(part for part in parts if part.surplus)
-    return _away(surplus) if surplus else _up(machine, parts)
+        return _away(resources)
+    surplus = tuple(resource for resource in resources if resource.surplus)
+    return _away(surplus) if surplus else _up(machine, resources)
 
 
-def _up(machine: Machine, parts: tuple[Part, ...]) -> tuple[Call, ...]:
-    server, address = _in(SERVER, parts), _in(ADDRESS, parts)
+def _up(machine: Machine, resources: tuple[Resource, ...]) -> tuple[Call, ...]:
+    server, address = _in(SERVER, resources), _in(ADDRESS, resources)
     if address is None:
         return _make(machine, ADDRESS, "address.create")
     if server is None:
@@ -35,8 +35,8 @@ def _up(machine: Machine, parts: tuple[Part, ...]) -> tuple[Call, ...]:
     return ()
 
 
-def _in(slot: Slot, parts: tuple[Part, ...]) -> Part | None:
-    return next((part for part in parts if part.slot == slot), None)
+def _in(slot: Slot, resources: tuple[Resource, ...]) -> Resource | None:
+    return next((resource for resource in resources if resource.slot == slot), None)
 
 
 def _make(machine: Machine, slot: Slot, kind: str, address: str = "") -> tuple[Call, ...]:
@@ -62,21 +62,21 @@ def _make(machine: Machine, slot: Slot, kind: str, address: str = "") -> tuple[C
     return (call,)
 
 
-def _away(parts: tuple[Part, ...]) -> tuple[Call, ...]:
+def _away(resources: tuple[Resource, ...]) -> tuple[Call, ...]:
     """Return one removal for each part: they are independent, so one that fails stops no other."""
     return tuple(
         Call(
-            kind=_DELETE[part.slot],
-            slot=part.slot,
-            zone=part.zone,
+            kind=_DELETE[resource.slot],
+            slot=resource.slot,
+            zone=resource.zone,
             effect=Effect.DESTROY,
-            target=part.id,
+            target=resource.id,
         )
-        for part in parts
-        if part.slot in _DELETE and not _strange(part)
+        for resource in resources
+        if resource.slot in _DELETE and not _strange(resource)
     )
 
 
-def _strange(part: Part) -> bool:
+def _strange(resource: Resource) -> bool:
     """A state that we do not know neither blocks nor kills: wait, and let a person look."""
-    return part.condition is Condition.UNKNOWN and part.status != "promised"
+    return resource.condition is Condition.UNKNOWN and resource.status != "promised"

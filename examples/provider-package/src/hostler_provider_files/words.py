@@ -2,8 +2,8 @@
 
 import re
 
-from hostler.domain.ids import FleetName, InstallationId, MachineId, PartId, Zone
-from hostler.domain.model.resource import Condition, Mark, Part, Slot
+from hostler.domain.ids import FleetName, InstallationId, MachineId, ResourceId, Zone
+from hostler.domain.model.resource import Condition, OwnerTag, Resource, Slot
 from hostler_provider_files.cloud import Item
 
 SERVER, ADDRESS = Slot("server"), Slot("address")
@@ -19,20 +19,20 @@ STATES = {
 _TAGS = re.compile(r"hostler=(\S+) fleet=(\S+) machine=(m-[a-z2-7]{10}) attempt=([1-9]\d{0,5})")
 
 
-def tags_of(mark: Mark) -> str:
+def tags_of(owner_tag: OwnerTag) -> str:
     """Return the tags that say whose a thing is; they are written by the call that makes it."""
     return (
-        f"hostler={mark.installation} fleet={mark.fleet} machine={mark.machine} "
-        f"attempt={mark.attempt}"
+        f"hostler={owner_tag.installation} fleet={owner_tag.fleet} machine={owner_tag.machine} "
+        f"attempt={owner_tag.attempt}"
     )
 
 
-def mark_of(tags: str) -> Mark | None:
+def owner_tag_of(tags: str) -> OwnerTag | None:
     """Return the mark that tags make, or None where they make none."""
     found = _TAGS.fullmatch(tags)
     if found is None:
         return None
-    return Mark(
+    return OwnerTag(
         installation=InstallationId(found[1]),
         fleet=FleetName(found[2]),
         machine=MachineId(found[3]),
@@ -40,13 +40,13 @@ def mark_of(tags: str) -> Mark | None:
     )
 
 
-def part_of(item: Item, slot: Slot, zone: Zone) -> Part:
+def resource_of(item: Item, slot: Slot, zone: Zone) -> Resource:
     """Return a thing of the cloud as a part."""
-    return Part(
-        id=PartId(item.id),
+    return Resource(
+        id=ResourceId(item.id),
         slot=slot,
         zone=zone,
-        mark=mark_of(item.tags),
+        owner_tag=owner_tag_of(item.tags),
         status=item.state,
         condition=STATES.get(item.state, Condition.UNKNOWN),
         price=0.01 if slot == SERVER else 0.001,

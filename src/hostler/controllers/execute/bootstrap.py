@@ -12,10 +12,10 @@ from hostler.domain.ids import HostId, MachineId
 from hostler.domain.machines.bootstrap import REBOOT
 from hostler.domain.machines.rollout import trouble_of
 from hostler.domain.model.host import Host
-from hostler.domain.model.machine import Fate, Machine
+from hostler.domain.model.machine import CallState, Machine
 from hostler.domain.model.phases import Phase
-from hostler.domain.model.snapshot import Answer, Answered, Probed, Seen
-from hostler.domain.observation.certainty import parts_of
+from hostler.domain.model.snapshot import Answer, Answered, Probed, Snapshot
+from hostler.domain.observation.certainty import resources_of
 from hostler.domain.observation.effects import Shows
 from hostler.domain.policy.bootstrap import asks as asks_password
 from hostler.domain.policy.bootstrap import digest_of
@@ -35,7 +35,7 @@ from hostler.ports.hosts import KeepsHosts
 from hostler.ports.preparer import Hides, Order, Prepared
 from hostler.ports.provider import Connection
 
-log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.outfit")
+log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.bootstrap")
 
 _OURS = "root"
 """The login that a fleet file which names none asks for: at a Mac, its own user is meant."""
@@ -47,7 +47,7 @@ _SEALED = timedelta(minutes=10)
 _ANSWERS: dict[int | None, Answer] = {0: Answer.BUSY, 1: Answer.FREE}
 """What the exit status of a fleet's `busy` means; any other means nothing."""
 
-_LOOK = timedelta(seconds=15)
+_OBSERVE = timedelta(seconds=15)
 """How far apart such a password is asked for."""
 
 
@@ -60,25 +60,27 @@ class Outfitter:
         self._sealed = dict[MachineId, datetime]()
 
     async def prepare(
-        self, machine: Machine, connection: Connection, seen: Seen, tenure: Tenure
+        self, machine: Machine, connection: Connection, snapshot: Snapshot, tenure: Tenure
     ) -> Probed:
         """Prepare once, and keep the host's key, its configuration and its failures."""
-        begun, stable = self._ports.clock.now(), self._state.stable
-        host, preparer = stable.hosts.get(machine.host or HostId("")), self._ports.preparer
+        begun, host_records = self._ports.clock.now(), self._state.host_records
+        host, preparer = host_records.hosts.get(machine.host or HostId("")), self._ports.preparer
         if host is None or preparer is None:
             return Probed(begun=begun, passed=False, text="its host is not on record yet")
-        password = await self._password(host, seen)
+        password = await self._password(host, snapshot)
         if password is not None:
             self._sealed.pop(machine.id, None)
-        elif self._is_awaited(machine, seen, begun):
-            await self._ports.clock.sleep(_LOOK)
+        elif self._is_awaited(machine, snapshot, begun):
+            await self._ports.clock.sleep(_OBSERVE)
             text = "its password is not shown yet, and its commands ask for it"
             return Probed(begun=begun, passed=False, text=text)
         if not self._may(tenure):
             return Probed(begun=begun, passed=False, text="the lease ran out before its login")
-        order = _order(machine, connection, seen, host, password)
+        order = _order(machine, connection, snapshot, host, password)
         prepared = await preparer.prepare(connection, order)
-        kept = await self._judged(_pinned(host, machine, prepared, begun), machine, prepared, seen)
+        kept = await self._judged(
+            _pinned(host, machine, prepared, begun), machine, prepared, snapshot
+        )
         await self._keep(kept, machine, tenure)
         text = prepared.error or (str(prepared.cause) if prepared.cause else "logged in")
         log.info("prepared", machine=machine.id, host=host.id, well=prepared.well, text=text)
@@ -96,21 +98,23 @@ class Outfitter:
         held = self._leases.tenure(tenure.lease.name)
         return held is not None and held.epoch == tenure.epoch
 
-    async def ask(self, machine: Machine, seen: Seen) -> None:
+    async def ask(self, machine: Machine, snapshot: Snapshot) -> None:
         """Ask a machine's host whether it is busy, and remember what it said."""
         answers, now = self._state.answers, self._ports.clock.now()
         answers[machine.id] = Answered(answer=Answer.UNKNOWN, at=now, text="it was not asked")
-        connection = self._provider.connection(machine, parts_of(machine, seen))
+        connection = self._provider.connection(machine, resources_of(machine, snapshot))
         if connection is None:
             answers[machine.id] = replace(answers[machine.id], text="it has no address")
             return
-        answers[machine.id] = await self._asked(machine, connection, seen)
+        answers[machine.id] = await self._asked(machine, connection, snapshot)
 
-    async def _asked(self, machine: Machine, connection: Connection, seen: Seen) -> Answered:
+    async def _asked(
+        self, machine: Machine, connection: Connection, snapshot: Snapshot
+    ) -> Answered:
         """Ask once; what has no pinned key is told nothing."""
-        begun, probe = self._ports.clock.now(), seen.fleet.probe
-        host = self._state.stable.hosts.get(machine.host or HostId(""))
-        key = expected(host.pin, _wiped(host, machine)) if host is not None else ""
+        begun, probe = self._ports.clock.now(), snapshot.fleet.probe
+        host = self._state.host_records.hosts.get(machine.host or HostId(""))
+        key = expected(host.host_key, _wiped(host, machine)) if host is not None else ""
         if self._ports.asker is None or not key:
             text = "no key of it is pinned" if self._ports.asker else "there is nothing to ask with"
             return Answered(answer=Answer.UNKNOWN, at=begun, text=text)
@@ -128,30 +132,30 @@ class Outfitter:
 
     async def _keep(self, kept: Host, machine: Machine, tenure: Tenure) -> None:
         """Keep what was learnt of a host, unless it passed on to others in the meantime."""
-        stable = self._state.stable
-        newest = stable.hosts.get(kept.id, kept)
-        if stable.ties.get(kept.id) != machine.id:
+        host_records = self._state.host_records
+        newest = host_records.hosts.get(kept.id, kept)
+        if host_records.bindings.get(kept.id) != machine.id:
             return
         changed = replace(
             newest,
-            pin=kept.pin,
+            host_key=kept.host_key,
             applied=kept.applied,
             trouble=kept.trouble,
             drift=kept.drift,
             tried=kept.tried,
         )
         if changed != newest:
-            await stable.keep(self._ports.store, changed, tenure.fence)
+            await host_records.keep(self._ports.store, changed, tenure.fence)
 
-    async def _password(self, host: Host, seen: Seen) -> Hides | None:
+    async def _password(self, host: Host, snapshot: Snapshot) -> Hides | None:
         provider = self._provider
-        if not _asks(seen) or not isinstance(provider, KeepsHosts):
+        if not _asks(snapshot) or not isinstance(provider, KeepsHosts):
             return None
         return await provider.password(host.zone, host.id)
 
-    def _is_awaited(self, machine: Machine, seen: Seen, now: datetime) -> bool:
+    def _is_awaited(self, machine: Machine, snapshot: Snapshot, now: datetime) -> bool:
         """Tell whether commands ask for a password that may yet come: that is nobody's failure."""
-        if not _asks(seen):
+        if not _asks(snapshot):
             return False
         return now < self._sealed.setdefault(machine.id, now) + _SEALED
 
@@ -160,19 +164,19 @@ class Outfitter:
         host: Host,
         machine: Machine,
         prepared: Prepared,
-        seen: Seen,
+        snapshot: Snapshot,
     ) -> Host:
         """Return the record with what came of it: its commands, and what failed."""
         now = self._ports.clock.now()
-        known = self._state.rows.get(seen.fleet.name, seen.row).revision
+        known = self._state.rows.get(snapshot.fleet.name, snapshot.row).revision
         host = replace(host, trouble=trouble_of(host, known))
-        host = _tried(host, machine, prepared, seen, now)
+        host = _tried(host, machine, prepared, snapshot, now)
         if prepared.well:
             return replace(
                 host, applied=prepared.applied, trouble=settled(host.trouble), drift=Drift()
             )
         if machine.phase is Phase.READY:
-            digest = digest_of(seen.fleet.probe.commands)
+            digest = digest_of(snapshot.fleet.probe.commands)
             return replace(host, drift=roll_failed(host.drift, digest, now))
         return await self._troubled(host, machine, prepared, known)
 
@@ -196,14 +200,16 @@ class Outfitter:
         return replace(host, trouble=trouble)
 
 
-def _tried(host: Host, machine: Machine, prepared: Prepared, seen: Seen, now: datetime) -> Host:
+def _tried(
+    host: Host, machine: Machine, prepared: Prepared, snapshot: Snapshot, now: datetime
+) -> Host:
     """Return the record with how the commands came out, where they ran.
 
     A host where one failed carries a part of the list, and no other one whole.
     """
     if not (prepared.ran or prepared.failed):
         return host
-    commands = seen.fleet.probe.commands
+    commands = snapshot.fleet.probe.commands
     tried = Tried(
         digest=digest_of(commands),
         fleet=machine.fleet,
@@ -215,19 +221,19 @@ def _tried(host: Host, machine: Machine, prepared: Prepared, seen: Seen, now: da
     return replace(host, tried=tried, applied="" if prepared.failed else host.applied)
 
 
-def _asks(seen: Seen) -> bool:
-    return any(map(asks_password, seen.fleet.probe.commands))
+def _asks(snapshot: Snapshot) -> bool:
+    return any(map(asks_password, snapshot.fleet.probe.commands))
 
 
 def _order(
-    machine: Machine, connection: Connection, seen: Seen, host: Host, password: Hides | None
+    machine: Machine, connection: Connection, snapshot: Snapshot, host: Host, password: Hides | None
 ) -> Order:
-    probe = seen.fleet.probe
+    probe = snapshot.fleet.probe
     return Order(
         machine=machine.id,
         user="" if probe.user == _OURS else probe.user,
         port=connection.port if probe.port == 22 else probe.port,
-        fingerprint=expected(host.pin, _wiped(host, machine)),
+        fingerprint=expected(host.host_key, _wiped(host, machine)),
         commands=probe.commands,
         applied=host.applied,
         password=password,
@@ -241,20 +247,22 @@ def _pinned(host: Host, machine: Machine, prepared: Prepared, begun: datetime) -
     """
     if not (prepared.login and prepared.fingerprint):
         return host
-    judgement = judge(host.pin, _wiped(host, machine), prepared.fingerprint, begun)
-    return host if judgement.ruling is Ruling.REFUSE else replace(host, pin=judgement.pin)
+    judgement = judge(host.host_key, _wiped(host, machine), prepared.fingerprint, begun)
+    return host if judgement.ruling is Ruling.REFUSE else replace(host, host_key=judgement.host_key)
 
 
 def _wiped(host: Host, machine: Machine) -> datetime | None:
     """Return when the host's disk was last seen wiped on our word, for this machine or before."""
-    seen = [a.closed for a in machine.asked if a.shows is Shows.WIPE and a.fate is Fate.DONE]
-    times = [at for at in (host.cleaned, *seen) if at is not None]
+    snapshot = [
+        a.closed for a in machine.asked if a.shows is Shows.WIPE and a.call_state is CallState.DONE
+    ]
+    times = [at for at in (host.cleaned, *snapshot) if at is not None]
     return max(times, default=None)
 
 
 def _was_rebooted(machine: Machine) -> bool:
     since = machine.fact(REBOOT)
     return since is not None and any(
-        asked.kind.endswith(REBOOT) and asked.fate is Fate.DONE and asked.at >= since
+        asked.kind.endswith(REBOOT) and asked.call_state is CallState.DONE and asked.at >= since
         for asked in machine.asked
     )

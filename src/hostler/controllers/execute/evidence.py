@@ -8,7 +8,7 @@ from hostler.domain.machines.drain import bars
 from hostler.domain.machines.replacement import REPLACE
 from hostler.domain.model.calls import Call, Effect
 from hostler.domain.model.machine import Machine
-from hostler.domain.model.snapshot import Seen
+from hostler.domain.model.snapshot import Snapshot
 from hostler.domain.observation.blockers import protection
 from hostler.domain.policy.gate import Act, Evidence
 from hostler.ports.clock import Clock
@@ -20,7 +20,7 @@ class Asking:
 
     call: Call
     machine: Machine
-    seen: Seen
+    snapshot: Snapshot
     lease_until: float
 
 
@@ -33,25 +33,25 @@ def act_of(call: Call, machine: Machine) -> Act:
     surplus = call.target is not None and machine.bound(call.slot) not in {None, call.target}
     if surplus or machine.was_ready is None:
         return Act.ROLLBACK
-    if machine.ending is None:
+    if machine.deletion is None:
         return Act.REPAIR
-    return Act.REPLACE if machine.ending.actor == REPLACE else Act.END
+    return Act.REPLACE if machine.deletion.actor == REPLACE else Act.DELETE
 
 
 def evidence_for(asking: Asking, state: AccountState, clock: Clock) -> Evidence:
     """Return the evidence for one call of a machine that has a record."""
-    call, machine, seen = asking.call, asking.machine, asking.seen
-    fleet = seen.fleet
+    call, machine, snapshot = asking.call, asking.machine, asking.snapshot
+    fleet = snapshot.fleet
     return Evidence(
         act=act_of(call, machine),
         now=clock.now(),
         boot=clock.boot(),
         lease_until=asking.lease_until,
-        deadline=seen.traits.deadline,
-        ours=_is_ours(call, machine, state, seen),
-        looked=_looked(call, machine, state),
-        look_limit=fleet.timers.look_limit,
-        hold=_hold(machine, state, replace(seen, now=clock.now())),
+        deadline=snapshot.capabilities.deadline,
+        ours=_is_ours(call, machine, state, snapshot),
+        observed=_observed(call, machine, state),
+        observation_limit=fleet.timers.observation_limit,
+        protection=_protection(machine, state, replace(snapshot, now=clock.now())),
         granted=machine.fact("allowed") is not None,
         world=state.world.get(fleet.name, ""),
         wave=state.wave.get(fleet.name, False),
@@ -60,28 +60,31 @@ def evidence_for(asking: Asking, state: AccountState, clock: Clock) -> Evidence:
     )
 
 
-def _is_ours(call: Call, machine: Machine, state: AccountState, seen: Seen) -> bool:
+def _is_ours(call: Call, machine: Machine, state: AccountState, snapshot: Snapshot) -> bool:
     if call.target is None:
         return False
-    part = state.view.part(call.target)
-    if part is not None and part.mark is not None:
-        return part.mark.installation in seen.ours and part.mark.machine == machine.id
+    resource = state.inventory.resource(call.target)
+    if resource is not None and resource.owner_tag is not None:
+        return (
+            resource.owner_tag.installation in snapshot.ours
+            and resource.owner_tag.machine == machine.id
+        )
     return call.target in machine.ids()
 
 
-def _looked(call: Call, machine: Machine, state: AccountState) -> datetime | None:
+def _observed(call: Call, machine: Machine, state: AccountState) -> datetime | None:
     """Return when the target was last seen, in a look or in a definite answer."""
     if call.target is None:
         return None
-    sighting = state.view.sightings.get(call.target)
+    sighting = state.inventory.sightings.get(call.target)
     times = [known.since for known in machine.place(call.slot).known if known.id == call.target]
-    times += [state.view.shown(sighting)] if sighting is not None else []
+    times += [state.inventory.observed_at(sighting)] if sighting is not None else []
     return max(times, default=None)
 
 
-def _hold(machine: Machine, state: AccountState, seen: Seen) -> str:
+def _protection(machine: Machine, state: AccountState, snapshot: Snapshot) -> str:
     """Return what holds the machine by the newest record, row and wishes, not by the turn's."""
-    if held := state.held_by_wish(machine):
+    if held := state.protected_by_request(machine):
         return held
-    row = state.rows.get(seen.fleet.name, seen.row)
-    return protection(machine, row, seen) or bars(machine, seen)
+    row = state.rows.get(snapshot.fleet.name, snapshot.row)
+    return protection(machine, row, snapshot) or bars(machine, snapshot)

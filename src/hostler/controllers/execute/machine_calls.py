@@ -19,9 +19,9 @@ from hostler.domain.model.calls import Call, Done, Effect, Outcome, Refusal, Ref
 from hostler.domain.model.commands import Event
 from hostler.domain.model.machine import Machine, ask
 from hostler.domain.model.phases import Goal
-from hostler.domain.model.resource import Part
-from hostler.domain.model.snapshot import Seen
-from hostler.domain.observation.outcomes import fold, fold_parts, with_failures
+from hostler.domain.model.resource import Resource
+from hostler.domain.model.snapshot import Snapshot
+from hostler.domain.observation.outcomes import apply_outcome, apply_to_resources, with_failures
 from hostler.domain.policy.gate import Barred, pass_gate
 
 from .evidence import Asking, evidence_for
@@ -37,8 +37,8 @@ class Work:
     """A machine in flight: its record, parts and unsaved events, as its calls are answered."""
 
     machine: Machine
-    parts: tuple[Part, ...]
-    seen: Seen
+    resources: tuple[Resource, ...]
+    snapshot: Snapshot
     saved: Machine
     events: list[Event]
 
@@ -48,9 +48,9 @@ class Work:
         self.events.append(
             Event(
                 kind=kind,
-                at=self.seen.now,
+                at=self.snapshot.now,
                 fleet=machine.fleet,
-                turn=self.seen.turn,
+                cycle=self.snapshot.cycle,
                 machine=machine.id,
                 host=machine.host,
                 reason=reason,
@@ -68,22 +68,33 @@ class Advancer:
         self._provider = state.account.provider
 
     async def advance(
-        self, machine: Machine, parts: tuple[Part, ...], goal: Goal, seen: Seen, tenure: Tenure
+        self,
+        machine: Machine,
+        resources: tuple[Resource, ...],
+        goal: Goal,
+        snapshot: Snapshot,
+        tenure: Tenure,
     ) -> bool:
         """Make the calls that may be made now; tell whether any was made."""
-        work = Work(machine=machine, parts=parts, seen=seen, saved=machine, events=[])
+        work = Work(
+            machine=machine, resources=resources, snapshot=snapshot, saved=machine, events=[]
+        )
         made = False
         try:
             for _ in range(_LONGEST_STEP):
-                now = replace(seen, now=self._ports.clock.now(), view=self._state.view)
-                ready = allowed(work.machine, goal, work.parts, now, self._provider)
+                now = replace(
+                    snapshot, now=self._ports.clock.now(), inventory=self._state.inventory
+                )
+                ready = allowed(work.machine, goal, work.resources, now, self._provider)
                 if not ready.calls or not await self._round(work, ready.calls, tenure):
                     made = made or bool(ready.calls)
                     break
                 made = True
             await self._save(work, tenure)
         except StoreError as error:
-            log.warning("record not saved", machine=machine.id, error=str(error), turn=seen.turn)
+            log.warning(
+                "record not saved", machine=machine.id, error=str(error), cycle=snapshot.cycle
+            )
             self._state.stale.add(machine.fleet)
         return made
 
@@ -124,7 +135,7 @@ class Advancer:
         asking = Asking(
             call=call,
             machine=work.machine,
-            seen=work.seen,
+            snapshot=work.snapshot,
             lease_until=self._leases.until(tenure.lease.name),
         )
         return pass_gate(evidence_for(asking, self._state, self._ports.clock))
@@ -133,24 +144,24 @@ class Advancer:
         """The gate refused: the call was certainly not sent."""
         text = "; ".join(f"{bar.check} {bar.text}" for bar in barred)
         for bar in barred:
-            self._ports.meters.barred(bar.check)
+            self._ports.metrics.barred(bar.check)
         log.info("gate refused", call=str(call), machine=work.machine.id, why=text)
         checks = ",".join(bar.check for bar in barred)
         said = f"gate {checks}: "
         if said not in work.machine.error:
             work.note("barred", checks, f"{call}: {text}")
         refused = Refused(why=Refusal.NOT_SENT, text=said + text, after=timedelta(seconds=5))
-        work.machine = fold(work.machine, call, refused, self._ports.clock.now())
+        work.machine = apply_outcome(work.machine, call, refused, self._ports.clock.now())
 
     def _take_in(self, work: Work, call: Call, outcome: Outcome) -> None:
         """Fold an outcome into the record and the parts, and note it."""
         now = self._ports.clock.now()
         self._count(call, outcome)
-        work.machine = fold(work.machine, call, outcome, now)
-        work.parts = fold_parts(work.parts, outcome)
+        work.machine = apply_outcome(work.machine, call, outcome, now)
+        work.resources = apply_to_resources(work.resources, outcome)
         match outcome:
             case Done():
-                kind = "part_removed" if outcome.gone else "done"
+                kind = "resource_removed" if outcome.gone else "done"
                 work.note(kind, call.kind, str(call))
             case Refused():
                 work.note("refused", f"{call.kind} {outcome.why}", outcome.text)
@@ -159,7 +170,7 @@ class Advancer:
 
     def _count(self, call: Call, outcome: Outcome) -> None:
         word = f"refused_{outcome.why}" if isinstance(outcome, Refused) else _WORDS[type(outcome)]
-        self._ports.meters.called(self._state.account.name, call.kind, word)
+        self._ports.metrics.called(self._state.account.name, call.kind, word)
         if isinstance(outcome, Refused) and outcome.why is Refusal.RATE:
             self._budget.refused(outcome.after)
         else:

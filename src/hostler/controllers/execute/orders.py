@@ -11,7 +11,7 @@ from hostler.controllers.runtime.state import AccountState
 from hostler.domain.model.calls import Outcome, Refusal, Refused
 from hostler.domain.model.commands import Event, OrderHosts
 from hostler.domain.model.phases import Reason
-from hostler.domain.model.snapshot import Seen
+from hostler.domain.model.snapshot import Snapshot
 from hostler.domain.policy.gate import Act, Evidence, pass_gate
 from hostler.ports.hosts import KeepsHosts
 
@@ -26,75 +26,77 @@ class Buyer:
         self._budget, self._leases = budget, leases
         self._provider = state.account.provider
 
-    async def order(self, command: OrderHosts, seen: Seen, tenure: Tenure) -> None:
+    async def order(self, command: OrderHosts, snapshot: Snapshot, tenure: Tenure) -> None:
         """Send one order; what was refused is taken off the row again, and remembered.
 
         Of an order that is too large as much is sent as there is room for; the rest waits as long
         as what was refused.
         """
-        refused = await self._send(command, seen, tenure)
+        refused = await self._send(command, snapshot, tenure)
         if refused is None:
             return
         fits, rest = command.orders[: refused.room], command.orders[refused.room :]
         reason = Reason.QUOTA if refused.why is Refusal.QUOTA else Reason.OUT_OF_STOCK
-        await self._take_off(OrderHosts(orders=rest), seen, tenure, refused.text, reason)
+        await self._take_off(OrderHosts(orders=rest), snapshot, tenure, refused.text, reason)
         if fits:
             smaller = OrderHosts(orders=fits)
-            again = await self._send(smaller, seen, tenure)
-            if again is not None:
-                await self._take_off(smaller, seen, tenure, again.text)
+            retry_at = await self._send(smaller, snapshot, tenure)
+            if retry_at is not None:
+                await self._take_off(smaller, snapshot, tenure, retry_at.text)
 
-    async def _send(self, command: OrderHosts, seen: Seen, tenure: Tenure) -> Refused | None:
+    async def _send(
+        self, command: OrderHosts, snapshot: Snapshot, tenure: Tenure
+    ) -> Refused | None:
         """Send an order; return how it was refused, if it was."""
         provider = self._provider
         if not isinstance(provider, KeepsHosts):
             return None
-        call = provider.order(seen.fleet.name, command.orders)
+        call = provider.order(snapshot.fleet.name, command.orders)
         await self._budget.take(Priority.MAKE, provider.cost(call))
-        barred = pass_gate(self._evidence(seen, tenure))
+        barred = pass_gate(self._evidence(snapshot, tenure))
         for bar in barred:
-            self._ports.meters.barred(bar.check)
+            self._ports.metrics.barred(bar.check)
         if barred:
             return Refused(why=Refusal.NOT_SENT, text="; ".join(bar.text for bar in barred))
         outcome: Outcome = await self._provider.do(call)
         word = f"refused_{outcome.why}" if isinstance(outcome, Refused) else "done"
-        self._ports.meters.called(self._state.account.name, call.kind, word)
-        log.warning("ordered", hosts=len(command.orders), outcome=word, turn=seen.turn)
+        self._ports.metrics.called(self._state.account.name, call.kind, word)
+        log.warning("ordered", hosts=len(command.orders), outcome=word, cycle=snapshot.cycle)
         return outcome if isinstance(outcome, Refused) else None
 
     async def _take_off(
         self,
         command: OrderHosts,
-        seen: Seen,
+        snapshot: Snapshot,
         tenure: Tenure,
         why: str,
         reason: Reason = Reason.OUT_OF_STOCK,
     ) -> None:
         """Write down that nothing was ordered, and leave the offer alone for a while."""
-        row = self._state.rows.get(seen.fleet.name, seen.row)
+        row = self._state.rows.get(snapshot.fleet.name, snapshot.row)
         now, offer = self._ports.clock.now(), command.orders[0].offer
         ids = {order.id for order in command.orders}
         kept = replace(row, orders=tuple(order for order in row.orders if order.id not in ids))
-        until = now + seen.fleet.timers.stock_memory
+        until = now + snapshot.fleet.timers.stock_memory
         kept = kept.sold_out(offer, why, until)
         told = Event(
             kind="order_refused",
             at=now,
-            fleet=seen.fleet.name,
-            turn=seen.turn,
+            fleet=snapshot.fleet.name,
+            cycle=snapshot.cycle,
             reason=str(reason),
             detail=f"{len(ids)} of {offer}: {why}",
         )
         stored = await self._ports.store.save_fleet(kept, (), (told,), tenure.fence)
         self._state.rows[stored.name] = stored
 
-    def _evidence(self, seen: Seen, tenure: Tenure) -> Evidence:
+    def _evidence(self, snapshot: Snapshot, tenure: Tenure) -> Evidence:
         clock = self._ports.clock
         return Evidence(
             act=Act.CREATE,
             now=clock.now(),
             boot=clock.boot(),
             lease_until=self._leases.until(tenure.lease.name),
-            deadline=seen.traits.deadline,
-            world=self._state.world.get(seen.fleet.name, ""),
+            deadline=snapshot.capabilities.deadline,
+            world=self._state.world.get(snapshot.fleet.name, ""),
         )

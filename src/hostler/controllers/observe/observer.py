@@ -10,24 +10,26 @@ import structlog
 from hostler.controllers.runtime.rate_limit import Budget, Priority
 from hostler.controllers.runtime.settings import Account, Ports, Settings
 from hostler.controllers.runtime.state import AccountState
-from hostler.domain.ids import AccountName, FleetName, PartId, Zone
-from hostler.domain.model.host import tenancy
-from hostler.domain.model.inventory import View, merge
-from hostler.domain.model.machine import Fate, Known, Machine
+from hostler.domain.ids import AccountName, FleetName, ResourceId, Zone
+from hostler.domain.model.host import allocation_of
+from hostler.domain.model.inventory import Inventory, merge
+from hostler.domain.model.machine import CallState, Known, Machine
 from hostler.domain.model.phases import Phase
-from hostler.domain.model.provider import Traits
-from hostler.domain.model.resource import Looked, Part, Scope
-from hostler.ports.metrics import Meters
+from hostler.domain.model.provider import Capabilities
+from hostler.domain.model.resource import ObservedScope, Resource, Scope
+from hostler.ports.metrics import Metrics
 from hostler.ports.provider import Provider
 
-_MOVING = frozenset({Phase.STARTING, Phase.STOPPING, Phase.DRAINING, Phase.BROKEN})
+_MOVING = frozenset({Phase.STARTING, Phase.STOPPING, Phase.DRAINING, Phase.FAILED})
 
 
-def zones_of(traits: Traits, fleets: Iterable[tuple[Zone, ...]], view: View) -> tuple[Zone, ...]:
+def zones_of(
+    capabilities: Capabilities, fleets: Iterable[tuple[Zone, ...]], inventory: Inventory
+) -> tuple[Zone, ...]:
     """Return every zone that is configured, or in which something of ours was ever seen."""
-    seen = {zone for zone, _ in view.whole}
+    snapshot = {zone for zone, _ in inventory.whole}
     configured = {zone for zones in fleets for zone in zones}
-    return tuple(sorted({*traits.zones, *configured, *seen}))
+    return tuple(sorted({*capabilities.zones, *configured, *snapshot}))
 
 
 def due_scopes(  # noqa: PLR0913 - what decides the next look, all of it by name
@@ -35,7 +37,7 @@ def due_scopes(  # noqa: PLR0913 - what decides the next look, all of it by name
     provider: Provider,
     zones: tuple[Zone, ...],
     machines: Mapping[FleetName, tuple[Machine, ...]],
-    view: View,
+    inventory: Inventory,
     now: datetime,
     settings: Settings,
     asked: tuple[Scope, ...],
@@ -48,12 +50,14 @@ def due_scopes(  # noqa: PLR0913 - what decides the next look, all of it by name
     moving = [m for ms in machines.values() for m in ms if is_moving(m)]
     scopes = list[Scope]()
     for zone in zones:
-        for kind in provider.traits.kinds:
-            age = _age(view, zone, kind, now)
-            if age is None or age >= _limit(provider.traits, kind, settings, moving=bool(moving)):
-                scopes.append(Scope(zone, kind, None, _unmarked(view, zone, kind)))
-            elif kind == provider.traits.main.kind:
-                scopes += _main_scopes(provider, zone, moving, view)
+        for kind in provider.capabilities.kinds:
+            age = _age(inventory, zone, kind, now)
+            if age is None or age >= _limit(
+                provider.capabilities, kind, settings, moving=bool(moving)
+            ):
+                scopes.append(Scope(zone, kind, None, _unmarked(inventory, zone, kind)))
+            elif kind == provider.capabilities.main.kind:
+                scopes += _main_scopes(provider, zone, moving, inventory)
     whole = {(scope.zone, scope.kind) for scope in scopes if scope.machine is None}
     close = [s for s in asked if s.machine is not None]
     return tuple(
@@ -61,22 +65,22 @@ def due_scopes(  # noqa: PLR0913 - what decides the next look, all of it by name
     )
 
 
-def _unmarked(view: View, zone: Zone, kind: str) -> tuple[PartId, ...]:
+def _unmarked(inventory: Inventory, zone: Zone, kind: str) -> tuple[ResourceId, ...]:
     """Return the ids that only our records know as ours: somebody took their marks away."""
     return tuple(
         sorted(
-            part_id
-            for part_id, sighting in view.sightings.items()
-            if sighting.part.mark is None
-            and not _hangs_on_marked(view, sighting.part)
-            and (sighting.part.zone, sighting.part.slot.kind) == (zone, kind)
+            resource_id
+            for resource_id, sighting in inventory.sightings.items()
+            if sighting.resource.owner_tag is None
+            and not _hangs_on_tagged(inventory, sighting.resource)
+            and (sighting.resource.zone, sighting.resource.slot.kind) == (zone, kind)
         )
     )
 
 
-def _hangs_on_marked(view: View, part: Part) -> bool:
-    owner = view.part(part.owner) if part.owner else None
-    return owner is not None and owner.mark is not None
+def _hangs_on_tagged(inventory: Inventory, resource: Resource) -> bool:
+    owner = inventory.resource(resource.owner) if resource.owner else None
+    return owner is not None and owner.owner_tag is not None
 
 
 def is_moving(machine: Machine) -> bool:
@@ -84,51 +88,55 @@ def is_moving(machine: Machine) -> bool:
     return (
         machine.phase in _MOVING
         or machine.doubt is not None
-        or any(asked.fate is Fate.OPEN for asked in machine.asked)
+        or any(asked.call_state is CallState.OPEN for asked in machine.asked)
     )
 
 
-def _age(view: View, zone: Zone, kind: str, now: datetime) -> timedelta | None:
-    whole = view.whole.get((zone, kind))
+def _age(inventory: Inventory, zone: Zone, kind: str, now: datetime) -> timedelta | None:
+    whole = inventory.whole.get((zone, kind))
     return None if whole is None or whole > now else now - whole
 
 
-def _limit(traits: Traits, kind: str, settings: Settings, *, moving: bool) -> timedelta:
+def _limit(capabilities: Capabilities, kind: str, settings: Settings, *, moving: bool) -> timedelta:
     if not moving:
         return settings.quiet
-    return settings.quiet if kind == traits.main.kind else settings.rare
+    return settings.quiet if kind == capabilities.main.kind else settings.rare
 
 
-def _main_scopes(provider: Provider, zone: Zone, moving: list[Machine], view: View) -> list[Scope]:
+def _main_scopes(
+    provider: Provider, zone: Zone, moving: list[Machine], inventory: Inventory
+) -> list[Scope]:
     """Return looks at single machines, or one whole listing where that costs less."""
-    close = [scope for m in moving if (scope := close_scope(m, provider.traits, zone))]
+    close = [scope for m in moving if (scope := close_scope(m, provider.capabilities, zone))]
     if not close:
         return []
-    whole = Scope(zone, provider.traits.main.kind)
-    if requests_for(provider, close, view) < requests_for(provider, [whole], view):
+    whole = Scope(zone, provider.capabilities.main.kind)
+    if requests_for(provider, close, inventory) < requests_for(provider, [whole], inventory):
         return close
-    return [replace(whole, known=_unmarked(view, zone, whole.kind))]
+    return [replace(whole, known=_unmarked(inventory, zone, whole.kind))]
 
 
-def requests_for(provider: Provider, scopes: Sequence[Scope], view: View) -> int:
+def requests_for(provider: Provider, scopes: Sequence[Scope], inventory: Inventory) -> int:
     """Return how many requests these looks take: a whole listing takes one for each page."""
     listed = {(scope.zone, scope.kind) for scope in scopes if scope.machine is None}
-    shown = Counter((s.part.zone, s.part.slot.kind) for s in view.sightings.values() if listed)
-    pages = {key: 1 + shown[key] // provider.traits.page for key in listed}
+    observed_at = Counter(
+        (s.resource.zone, s.resource.slot.kind) for s in inventory.sightings.values() if listed
+    )
+    pages = {key: 1 + observed_at[key] // provider.capabilities.page for key in listed}
     return sum(
         provider.cost(scope) * (1 if scope.machine else pages[scope.zone, scope.kind])
         for scope in scopes
     )
 
 
-def close_scope(machine: Machine, traits: Traits, zone: Zone) -> Scope | None:
+def close_scope(machine: Machine, capabilities: Capabilities, zone: Zone) -> Scope | None:
     """Return the look at this machine's main part alone, or None where it lives elsewhere."""
-    if machine.offer.zone != zone or (traits.hosts and machine.host is None):
+    if machine.offer.zone != zone or (capabilities.hosts and machine.host is None):
         return None
-    known = tuple(k.id for k in machine.place(traits.main).known if not k.gone)
-    if traits.hosts and machine.host is not None:
-        known = tuple(dict.fromkeys((*known, tenancy(machine.host, machine.id))))
-    return Scope(zone, traits.main.kind, machine.id, known)
+    known = tuple(k.id for k in machine.place(capabilities.main).known if not k.gone)
+    if capabilities.hosts and machine.host is not None:
+        known = tuple(dict.fromkeys((*known, allocation_of(machine.host, machine.id))))
+    return Scope(zone, capabilities.main.kind, machine.id, known)
 
 
 _CLOSE_AT_ONCE = 20
@@ -137,7 +145,7 @@ _CLOSE_AT_ONCE = 20
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.loop")
 
 
-class Looker:
+class Observer:
     """Looks at one account, within its budget, and keeps its newest view."""
 
     def __init__(
@@ -150,42 +158,42 @@ class Looker:
     ) -> None:
         self._account, self._ports, self._state = account, ports, state
         self._budget, self._settings = budget, settings
-        self._lag = LagWatch(account.name, account.provider.traits, ports.meters)
+        self._lag = LagWatch(account.name, account.provider.capabilities, ports.metrics)
         self._failing = set[Scope]()
 
-    async def look(self) -> None:
+    async def observe(self) -> None:
         """Look at what is due now, if anything is; nothing is concluded from what failed."""
         scopes = self._scopes()
         if not scopes:
             return
         provider = self._account.provider
-        cost = requests_for(provider, scopes, self._state.view)
-        await self._budget.take(Priority.LOOK, cost)
-        look = await provider.look(scopes)
+        cost = requests_for(provider, scopes, self._state.inventory)
+        await self._budget.take(Priority.OBSERVE, cost)
+        observation = await provider.observe(scopes)
         self._state.asked = self._state.asked[_CLOSE_AT_ONCE:]
-        for word in look.strange:
-            self._ports.meters.strange(self._account.name, word)
+        for word in observation.strange:
+            self._ports.metrics.strange(self._account.name, word)
             log.warning("unknown status: nothing is concluded from it", word=word)
-        for looked in look.looked:
-            self._tell(looked)
-        self._state.view = merge(self._state.view, look)
+        for observed in observation.observed:
+            self._tell(observed)
+        self._state.inventory = merge(self._state.inventory, observation)
         for fleet in self._account.fleets:
             records = self._state.machines.get(fleet.name, {})
-            self._lag.watch(filter(is_moving, records.values()), self._state.view)
-        whole = self._state.view.whole.values()
+            self._lag.watch(filter(is_moving, records.values()), self._state.inventory)
+        whole = self._state.inventory.whole.values()
         if whole:
-            self._ports.meters.looked(self._account.name, self._ports.clock.now() - min(whole))
+            self._ports.metrics.observed(self._account.name, self._ports.clock.now() - min(whole))
 
-    def _tell(self, looked: Looked) -> None:
+    def _tell(self, observed: ObservedScope) -> None:
         """Warn of a listing that failed; a whole zone's that goes on failing is no news."""
-        scope = looked.scope
+        scope = observed.scope
         known = scope in self._failing
-        if looked.complete:
+        if observed.complete:
             self._failing.discard(scope)
             if known:
                 log.info("look complete again", zone=scope.zone, kind=scope.kind)
             return
-        self._ports.meters.unseen(self._account.name, scope.zone, scope.kind)
+        self._ports.metrics.unseen(self._account.name, scope.zone, scope.kind)
         if scope.machine is None:
             self._failing.add(scope)
         (log.debug if known else log.warning)(
@@ -193,7 +201,7 @@ class Looker:
             zone=scope.zone,
             kind=scope.kind,
             machine=scope.machine,
-            error=looked.error,
+            error=observed.error,
         )
 
     def _scopes(self) -> tuple[Scope, ...]:
@@ -201,13 +209,15 @@ class Looker:
         fleets = (tuple(o.zone for o in fleet.offers) for fleet in self._account.fleets)
         machines = {f.name: self._state.living(f.name) for f in self._account.fleets}
         lived = tuple({m.offer.zone for ms in machines.values() for m in ms})
-        suspected = tuple(suspect.zone for suspect in self._state.suspects)
-        kept = self._state.stable.zones()
+        suspected = tuple(orphan.zone for orphan in self._state.orphans)
+        kept = self._state.host_records.zones()
         return due_scopes(
             provider=provider,
-            zones=zones_of(provider.traits, (*fleets, lived, suspected, kept), self._state.view),
+            zones=zones_of(
+                provider.capabilities, (*fleets, lived, suspected, kept), self._state.inventory
+            ),
             machines=machines,
-            view=self._state.view,
+            inventory=self._state.inventory,
             now=self._ports.clock.now(),
             settings=self._settings,
             asked=self._state.asked[:_CLOSE_AT_ONCE],
@@ -225,42 +235,45 @@ class LagWatch:
     part that an answer removed and a later look still shows is measured at once.
     """
 
-    def __init__(self, account: AccountName, traits: Traits, meters: Meters) -> None:
-        self._account, self._meters = account, meters
-        self._settle = traits.settle
-        self._promised = dict[PartId, datetime]()
-        self._shown = set[PartId]()
+    def __init__(self, account: AccountName, capabilities: Capabilities, metrics: Metrics) -> None:
+        self._account, self._metrics = account, metrics
+        self._consistency_delay = capabilities.consistency_delay
+        self._promised = dict[ResourceId, datetime]()
+        self._observed_at = set[ResourceId]()
 
-    def watch(self, machines: Iterable[Machine], view: View) -> None:
+    def watch(self, machines: Iterable[Machine], inventory: Inventory) -> None:
         """Measure after a look; machines that nothing was asked of lately cost next to nothing."""
         for machine in machines:
             for place in machine.places:
                 for known in place.known:
-                    self._measure(machine, place.slot.kind, known, view)
+                    self._measure(machine, place.slot.kind, known, inventory)
 
-    def _measure(self, machine: Machine, kind: str, known: Known, view: View) -> None:
-        sighting = view.sightings.get(known.id)
+    def _measure(self, machine: Machine, kind: str, known: Known, inventory: Inventory) -> None:
+        sighting = inventory.sightings.get(known.id)
         if known.removed is not None:
             if known.missing:
                 return
-            if sighting is not None and view.shown(sighting) > known.removed:
-                self._say(f"{kind} removed", view.shown(sighting) - known.removed)
+            if sighting is not None and inventory.observed_at(sighting) > known.removed:
+                self._say(f"{kind} removed", inventory.observed_at(sighting) - known.removed)
         elif sighting is not None:
-            self._shown.add(known.id)
+            self._observed_at.add(known.id)
             since = self._promised.pop(known.id, None)
             if since is not None:
-                self._say(f"{kind} made", view.shown(sighting) - since)
-        elif known.absent is None and not known.gone and known.id not in self._shown:
-            covered = view.covered(known.zone, kind, machine.id)
-            if covered is not None and known.since < covered < known.since + _YOUNG * self._settle:
+                self._say(f"{kind} made", inventory.observed_at(sighting) - since)
+        elif known.absent is None and not known.gone and known.id not in self._observed_at:
+            covered = inventory.covered(known.zone, kind, machine.id)
+            if (
+                covered is not None
+                and known.since < covered < known.since + _YOUNG * self._consistency_delay
+            ):
                 self._promised[known.id] = known.since
 
     def _say(self, kind: str, lag: timedelta) -> None:
-        self._meters.settled(self._account, kind, lag)
-        if lag > self._settle:
+        self._metrics.settled(self._account, kind, lag)
+        if lag > self._consistency_delay:
             log.warning(
                 "an effect took longer to show than settle allows: raise `settle`",
                 kind=kind,
                 seconds=round(lag.total_seconds(), 1),
-                settle=self._settle.total_seconds(),
+                consistency_delay=self._consistency_delay.total_seconds(),
             )

@@ -9,13 +9,13 @@ from hostler.controllers.runtime.leases import Tenure
 from hostler.controllers.runtime.settings import Ports
 from hostler.controllers.runtime.state import AccountState, Steadiness
 from hostler.domain.hosts.claims import free_hosts
-from hostler.domain.hosts.orphans import copied, others, set_aside, strays, usurped
-from hostler.domain.ids import MachineId, PartId, TurnId
+from hostler.domain.hosts.orphans import copied, orphans, others, set_aside, usurped
+from hostler.domain.ids import CycleId, MachineId, ResourceId
 from hostler.domain.model.fleet import Fleet, FleetRow, in_wave
 from hostler.domain.model.host import Free
 from hostler.domain.model.machine import Machine
-from hostler.domain.model.resource import Part
-from hostler.domain.model.snapshot import Probed, Seen, Suspect, Wish
+from hostler.domain.model.resource import Resource
+from hostler.domain.model.snapshot import Orphan, Probed, Request, Snapshot
 from hostler.domain.observation.ownership import Sorted, bound_in, sort_out
 from hostler.ports.store import Identity
 
@@ -24,7 +24,7 @@ from hostler.ports.store import Identity
 class Occasion:
     """One turn: its id, its fleet, and by what right it is taken."""
 
-    turn: TurnId
+    cycle: CycleId
     fleet: Fleet
     tenure: Tenure
     identity: Identity
@@ -40,125 +40,151 @@ class Told:
 
 async def gather(
     ports: Ports, state: AccountState, occasion: Occasion, steadiness: Steadiness
-) -> Seen:
+) -> Snapshot:
     """Return what this turn sees. The account's view is older than every record read here."""
     fleet, tenure, identity = occasion.fleet, occasion.tenure, occasion.identity
-    view, provider = state.view, state.account.provider
-    if provider.traits.hosts:
-        await state.stable.refresh(ports.store)
+    inventory, provider = state.inventory, state.account.provider
+    if provider.capabilities.hosts:
+        await state.host_records.refresh(ports.store)
     row, machines = await records(ports, state, fleet)
     living = {machine.id for machine in machines} | state.moving
-    found = sort_out(view, fleet.name, living, lambda: bound_in(machines), identity.ours)
+    found = sort_out(inventory, fleet.name, living, lambda: bound_in(machines), identity.ours)
     told = Told()
-    if provider.traits.hosts:  # their strangers are found host by host
+    if provider.capabilities.hosts:  # their strangers are found host by host
         told = await _told(ports, state)
         foreign = (*found.foreign, *_others(state, fleet))
-        found = replace(found, foreign=foreign, strangers=_strays(state, fleet, told, identity))
+        found = replace(
+            found, foreign=foreign, strangers=_orphan_hosts(state, fleet, told, identity)
+        )
     late = await _late(ports, state, found)
     aside = _aside(state, fleet, ports.clock.now(), steadiness.steady)
     strange = bool(found.foreign or found.strangers or aside)
-    suspects = await _suspects(ports, state, fleet, strange=strange)
+    orphans = await _orphans(ports, state, fleet, strange=strange)
     known = {machine.id for machine in late}
     now = ports.clock.now()
     doubted = sum(machine.doubt is not None for machine in machines)
     state.wave[fleet.name] = in_wave(fleet, row, doubted, now)
-    return Seen(
-        turn=occasion.turn,
+    return Snapshot(
+        cycle=occasion.cycle,
         now=now,
         fleet=fleet,
         row=row,
         machines=machines,
-        view=view,
-        traits=state.account.provider.traits,
+        inventory=inventory,
+        capabilities=state.account.provider.capabilities,
         epoch=tenure.epoch,
         took=tenure.took,
         steady=steadiness.steady,
         jumped=steadiness.jumped,
         ours=identity.ours,
         foreign=found.foreign,
-        unexplained=tuple(p for p in found.strangers if p.mark and p.mark.machine not in known),
+        unexplained=tuple(
+            p for p in found.strangers if p.owner_tag and p.owner_tag.machine not in known
+        ),
         aside=aside,
         late=late,
-        suspects=suspects,
-        wishes=tuple(
+        orphans=orphans,
+        requests=tuple(
             w
-            for w in state.wishes
+            for w in state.requests
             if w.fleet == fleet.name and w.machine not in state.moving and _is_ripe(w, state)
         ),
         moving=frozenset(state.moving),
         probed=_living(state, machines),
-        hosts=state.stable.hosts,
-        ties=state.stable.by_machine(),
+        hosts=state.host_records.hosts,
+        bindings=state.host_records.by_machine(),
         free=_free(state, fleet, now),
         pool=state.keeps.pool_of(fleet.name) if state.keeps else "",
         limits=state.keeps.limits(fleet.name) if state.keeps else None,
-        usurped=frozenset(usurped(view, state.stable.ties, (*told.living, *told.past))),
-        stirring=frozenset(state.stable.moving),
+        usurped=frozenset(
+            usurped(inventory, state.host_records.bindings, (*told.living, *told.past))
+        ),
+        moving_hosts=frozenset(state.host_records.moving),
         answers={m.id: a for m in machines if (a := state.answers.get(m.id))},
     )
 
 
-def _is_ripe(wish: Wish, state: AccountState) -> bool:
+def _is_ripe(request: Request, state: AccountState) -> bool:
     """Tell whether a wish can be granted, or be found to be about a host that there is not."""
-    if wish.host is None or state.view.part(PartId(wish.host)) is not None:
+    if request.host is None or state.inventory.resource(ResourceId(request.host)) is not None:
         return True
-    kind = state.account.provider.traits.hosts
-    looks = [at for (_, looked), at in state.view.whole.items() if looked == kind]
-    return bool(looks) and all(at > wish.at for at in looks)
+    kind = state.account.provider.capabilities.hosts
+    observations = [at for (_, observed), at in state.inventory.whole.items() if observed == kind]
+    return bool(observations) and all(at > request.at for at in observations)
 
 
 async def _late(ports: Ports, state: AccountState, found: Sorted) -> tuple[Machine, ...]:
     """Return the machines in the history whose parts turned up; a host is followed by itself."""
-    if not found.strangers or state.account.provider.traits.hosts:
+    if not found.strangers or state.account.provider.capabilities.hosts:
         return ()
     return await ports.store.history(found.machines())
 
 
 async def _told(ports: Ports, state: AccountState) -> Told:
     """Return the machines that the account's hosts and ties tell of."""
-    stable, fleets = state.stable, state.account.fleets
+    host_records, fleets = state.host_records, state.account.fleets
     living = {m.id: m for one in fleets for m in state.living(one.name)}
-    kind = state.account.provider.traits.hosts
-    parts = (s.part for s in state.view.sightings.values() if s.part.slot.kind == kind)
-    holders = {MachineId(part.note("holder")) for part in parts if part.note("holder")}
-    lost = tuple(sorted({*holders, *stable.ties.values()} - living.keys()))
+    kind = state.account.provider.capabilities.hosts
+    resources = (
+        s.resource for s in state.inventory.sightings.values() if s.resource.slot.kind == kind
+    )
+    holders = {
+        MachineId(resource.note("holder")) for resource in resources if resource.note("holder")
+    }
+    lost = tuple(sorted({*holders, *host_records.bindings.values()} - living.keys()))
     past = {m.id: m for m in (await ports.store.history(lost) if lost else ())}
     return Told(living=living, past=past)
 
 
-def _strays(state: AccountState, fleet: Fleet, told: Told, identity: Identity) -> tuple[Part, ...]:
+def _orphan_hosts(
+    state: AccountState, fleet: Fleet, told: Told, identity: Identity
+) -> tuple[Resource, ...]:
     """Return the hosts under this fleet's name that no record explains."""
-    stable = state.stable
-    kind = state.account.provider.traits.hosts
-    explains = stable.hosts, stable.ties, told.living, told.past
-    found = strays(state.view, kind, *explains, identity.ours)
-    twice = copied(state.view, kind, stable.hosts, state.orders())
+    host_records = state.host_records
+    kind = state.account.provider.capabilities.hosts
+    explains = host_records.hosts, host_records.bindings, told.living, told.past
+    found = orphans(state.inventory, kind, *explains, identity.ours)
+    twice = copied(state.inventory, kind, host_records.hosts, state.orders())
     return _of_fleet((*found, *twice), state, fleet)
 
 
-def _aside(state: AccountState, fleet: Fleet, now: datetime, since: datetime) -> tuple[Part, ...]:
+def _aside(
+    state: AccountState, fleet: Fleet, now: datetime, since: datetime
+) -> tuple[Resource, ...]:
     """Return the hosts of this fleet that no machine can have for now."""
-    stable = state.stable
-    return _of_fleet(set_aside(state.view, stable.hosts, stable.ties, now, since), state, fleet)
+    host_records = state.host_records
+    return _of_fleet(
+        set_aside(state.inventory, host_records.hosts, host_records.bindings, now, since),
+        state,
+        fleet,
+    )
 
 
-def _of_fleet(found: Iterable[Part], state: AccountState, fleet: Fleet) -> tuple[Part, ...]:
+def _of_fleet(found: Iterable[Resource], state: AccountState, fleet: Fleet) -> tuple[Resource, ...]:
     """Return those under the fleet's name; those of no fleet in the file are the first one's."""
     fleets = state.account.fleets
     names = {one.name for one in fleets}
     first = fleet.name == fleets[0].name
     return tuple(
-        part
-        for part in found
-        if part.mark and (part.mark.fleet == fleet.name or (first and part.mark.fleet not in names))
+        resource
+        for resource in found
+        if resource.owner_tag
+        and (
+            resource.owner_tag.fleet == fleet.name
+            or (first and resource.owner_tag.fleet not in names)
+        )
     )
 
 
-def _others(state: AccountState, fleet: Fleet) -> tuple[Part, ...]:
+def _others(state: AccountState, fleet: Fleet) -> tuple[Resource, ...]:
     """Return the hosts under this fleet's name that another installation keeps, or kept."""
-    stable, kind = state.stable, state.account.provider.traits.hosts
-    found = others(state.view, kind, stable.hosts, stable.ties)
-    return tuple(part for part in found if part.mark and part.mark.fleet == fleet.name)
+    host_records, kind = state.host_records, state.account.provider.capabilities.hosts
+    found = others(state.inventory, kind, host_records.hosts, host_records.bindings)
+    return tuple(
+        resource
+        for resource in found
+        if resource.owner_tag and resource.owner_tag.fleet == fleet.name
+    )
 
 
 def _free(state: AccountState, fleet: Fleet, now: datetime) -> tuple[Free, ...]:
@@ -168,11 +194,17 @@ def _free(state: AccountState, fleet: Fleet, now: datetime) -> tuple[Free, ...]:
     """
     if state.keeps is None:
         return ()
-    stable, kind = state.stable, state.account.provider.traits.hosts
-    named = {wish.host for wish in state.wishes if wish.host is not None}
-    tied = {*stable.ties, *stable.moving, *named}
+    host_records, kind = state.host_records, state.account.provider.capabilities.hosts
+    named = {request.host for request in state.requests if request.host is not None}
+    tied = {*host_records.bindings, *host_records.moving, *named}
     return free_hosts(
-        fleet, state.view, kind, stable.hosts, tied, partial(state.keeps.fits, fleet.name), now
+        fleet,
+        state.inventory,
+        kind,
+        host_records.hosts,
+        tied,
+        partial(state.keeps.fits, fleet.name),
+        now,
     )
 
 
@@ -209,12 +241,12 @@ def _newer(stored: Machine, cached: Machine | None) -> Machine:
     return cached if cached is not None and cached.version >= stored.version else stored
 
 
-async def _suspects(
+async def _orphans(
     ports: Ports, state: AccountState, fleet: Fleet, *, strange: bool
-) -> tuple[Suspect, ...]:
+) -> tuple[Orphan, ...]:
     """Return this fleet's suspects; the ledger is read only when there is a reason to."""
-    if strange or state.suspects or state.unread:
-        state.suspects = await ports.store.suspects()
+    if strange or state.orphans or state.unread:
+        state.orphans = await ports.store.orphans()
         state.unread = False
-        ports.meters.suspects(state.suspects)
-    return tuple(suspect for suspect in state.suspects if suspect.fleet == fleet.name)
+        ports.metrics.orphans(state.orphans)
+    return tuple(orphan for orphan in state.orphans if orphan.fleet == fleet.name)

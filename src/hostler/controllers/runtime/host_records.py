@@ -11,7 +11,7 @@ from hostler.ports.store import Fence, Store
 
 
 @dataclass(slots=True)
-class Stable:
+class HostRecords:
     """Records are kept in memory where nobody else can write them; losing that costs a reading.
 
     `hosts` is another mapping whenever a record is: decisions know by that what stands.
@@ -19,7 +19,7 @@ class Stable:
 
     account: AccountName
     hosts: dict[HostId, Host] = field(default_factory=dict[HostId, Host])
-    ties: dict[HostId, MachineId] = field(default_factory=dict[HostId, MachineId])
+    bindings: dict[HostId, MachineId] = field(default_factory=dict[HostId, MachineId])
     moving: set[HostId] = field(default_factory=set[HostId])
     known: bool = False
 
@@ -30,7 +30,7 @@ class Stable:
         stored = {host.id: host for host in await store.hosts() if host.account == self.account}
         hosts = {host: self._newer(record) for host, record in stored.items()}
         self.hosts = self.hosts if hosts == self.hosts else hosts
-        self.ties = dict(await store.ties())
+        self.bindings = dict(await store.bindings())
         self.known = True
 
     def _newer(self, stored: Host) -> Host:
@@ -49,22 +49,22 @@ class Stable:
 
     def by_machine(self) -> Mapping[MachineId, HostId]:
         """Return which host each machine has."""
-        return {machine: host for host, machine in self.ties.items()}
+        return {machine: host for host, machine in self.bindings.items()}
 
     async def take(self, store: Store, host: Host, machine: MachineId, fence: Fence) -> None:
         """Tie a host to a machine, then keep its record; raises StoreError where that failed."""
         with self._or_distrust():
             await store.bind(host.id, machine, fence)
-            self.ties[host.id] = machine
+            self.bindings[host.id] = machine
             saved = await store.save_host(host, (), fence)
             self.hosts = {**self.hosts, saved.id: saved}
 
-    async def loosen(self, store: Store, host: HostId, machine: MachineId, fence: Fence) -> None:
+    async def unbind(self, store: Store, host: HostId, machine: MachineId, fence: Fence) -> None:
         """Loosen a tie."""
         with self._or_distrust():
             await store.unbind(host, machine, fence)
-        if self.ties.get(host) == machine:
-            del self.ties[host]
+        if self.bindings.get(host) == machine:
+            del self.bindings[host]
 
     async def keep(
         self, store: Store, host: Host, fence: Fence, events: tuple[Event, ...] = ()

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import IntEnum
 
-LOOKS_SHARE = 0.2
+OBSERVATIONS_SHARE = 0.2
 """What looks keep of the rate and of the burst."""
 
 _FREEZES = (1.0, 2.0, 4.0, 8.0, 16.0, 30.0)
@@ -25,7 +25,7 @@ class Priority(IntEnum):
     CLEAN = 0
     GO_ON = 1
     MAKE = 2
-    LOOK = 3
+    OBSERVE = 3
 
 
 @dataclass(order=True, slots=True)
@@ -47,22 +47,22 @@ class Budget:
 
     def __init__(self, rate: float, burst: float) -> None:
         self._rate, self._burst = rate, burst
-        self._tokens = burst * (1 - LOOKS_SHARE)
-        self._look_tokens = burst * LOOKS_SHARE
+        self._tokens = burst * (1 - OBSERVATIONS_SHARE)
+        self._observation_tokens = burst * OBSERVATIONS_SHARE
         self._filled: float | None = None
         self._frozen = 0.0
         self._strikes = 0
         self._numbers = itertools.count()
         self._calls = list[_Waiting]()
-        self._looks = deque[_Waiting]()
+        self._observations = deque[_Waiting]()
         self._timer: asyncio.TimerHandle | None = None
 
     async def take(self, priority: Priority, cost: float = 1.0) -> None:
         """Wait until this many requests may be made."""
         granted = asyncio.get_running_loop().create_future()
         entry = _Waiting(priority, next(self._numbers), cost, granted)
-        if priority is Priority.LOOK:
-            self._looks.append(entry)
+        if priority is Priority.OBSERVE:
+            self._observations.append(entry)
         else:
             heapq.heappush(self._calls, entry)
         self._pump()
@@ -87,10 +87,12 @@ class Budget:
             self._filled = now
         new = max(0.0, now - self._filled) * self._rate
         self._filled = now
-        looks_most = max(self._burst * LOOKS_SHARE, 1.0)
-        looks = min(new * LOOKS_SHARE, max(0.0, looks_most - self._look_tokens))
-        self._look_tokens += looks
-        self._tokens = min(self._tokens + new - looks, self._burst)
+        observations_most = max(self._burst * OBSERVATIONS_SHARE, 1.0)
+        observations = min(
+            new * OBSERVATIONS_SHARE, max(0.0, observations_most - self._observation_tokens)
+        )
+        self._observation_tokens += observations
+        self._tokens = min(self._tokens + new - observations, self._burst)
 
     def _pump(self) -> None:
         """Grant what the tokens allow, in order; come back when the next ones are there."""
@@ -99,7 +101,7 @@ class Budget:
         self._fill(now)
         while now >= self._frozen and self._grant():
             pass
-        if (self._calls or self._looks) and self._timer is None:
+        if (self._calls or self._observations) and self._timer is None:
             pause = max(self._frozen - now, 1.0 / self._rate, 0.01)
             self._timer = loop.call_later(pause, self._again)
 
@@ -109,18 +111,22 @@ class Budget:
 
     def _grant(self) -> bool:
         """Serve one that can be: a look from its own bucket, others from the common one."""
-        while self._looks and self._looks[0].granted.done():
-            self._looks.popleft()
+        while self._observations and self._observations[0].granted.done():
+            self._observations.popleft()
         while self._calls and self._calls[0].granted.done():
             heapq.heappop(self._calls)
-        if self._looks and self._look_tokens > 0:
-            entry = self._looks.popleft()
-            self._look_tokens -= entry.cost
+        if self._observations and self._observation_tokens > 0:
+            entry = self._observations.popleft()
+            self._observation_tokens -= entry.cost
         elif self._calls and self._tokens >= min(self._calls[0].cost, 1.0):
             entry = heapq.heappop(self._calls)
             self._tokens -= entry.cost
-        elif self._looks and not self._calls and self._tokens >= min(self._looks[0].cost, 1.0):
-            entry = self._looks.popleft()
+        elif (
+            self._observations
+            and not self._calls
+            and self._tokens >= min(self._observations[0].cost, 1.0)
+        ):
+            entry = self._observations.popleft()
             self._tokens -= entry.cost
         else:
             return False

@@ -8,7 +8,7 @@ from hostler.domain.ids import AccountName, MachineId
 from hostler.domain.model.fleet import Fleet
 from hostler.ports.clock import Clock
 from hostler.ports.command import Asker
-from hostler.ports.metrics import Meters
+from hostler.ports.metrics import Metrics
 from hostler.ports.preparer import Preparer
 from hostler.ports.prober import Prober
 from hostler.ports.provider import Provider
@@ -63,7 +63,7 @@ class Ports:
     store: Store
     clock: Clock
     prober: Prober
-    meters: Meters
+    metrics: Metrics
     fresh: Callable[[], MachineId]
     preparer: Preparer | None = None
     asker: Asker | None = None

@@ -3,18 +3,18 @@
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from hostler.domain.decision_cache import Rests
+from hostler.domain.decision_cache import DecisionCache
 from hostler.domain.ids import FleetName, MachineId
 from hostler.domain.model.fleet import FleetRow
-from hostler.domain.model.inventory import View
+from hostler.domain.model.inventory import Inventory
 from hostler.domain.model.machine import Machine
-from hostler.domain.model.phases import Goal
+from hostler.domain.model.phases import Goal, Phase
 from hostler.domain.model.resource import Scope
-from hostler.domain.model.snapshot import Answered, Probed, Suspect, Wish, WishKind
+from hostler.domain.model.snapshot import Answered, Orphan, Probed, Request, RequestKind
 from hostler.ports.clock import Clock
 from hostler.ports.hosts import KeepsHosts
 
-from .host_records import Stable
+from .host_records import HostRecords
 from .settings import Account
 
 
@@ -29,9 +29,9 @@ class AccountState:
     """
 
     account: Account
-    stable: Stable = field(init=False)
+    host_records: HostRecords = field(init=False)
     keeps: KeepsHosts | None = field(init=False)
-    view: View = field(default_factory=View)
+    inventory: Inventory = field(default_factory=Inventory)
     rows: dict[FleetName, FleetRow] = field(default_factory=dict[FleetName, FleetRow])
     machines: dict[FleetName, dict[MachineId, Machine]] = field(
         default_factory=dict[FleetName, dict[MachineId, Machine]]
@@ -39,9 +39,9 @@ class AccountState:
     ordered: dict[FleetName, tuple[Machine, ...]] = field(
         default_factory=dict[FleetName, tuple[Machine, ...]]
     )
-    rests: dict[FleetName, Rests] = field(default_factory=dict[FleetName, Rests])
-    suspects: tuple[Suspect, ...] = ()
-    wishes: tuple[Wish, ...] = ()
+    cache: dict[FleetName, DecisionCache] = field(default_factory=dict[FleetName, DecisionCache])
+    orphans: tuple[Orphan, ...] = ()
+    requests: tuple[Request, ...] = ()
     probed: dict[MachineId, Probed] = field(default_factory=dict[MachineId, Probed])
     answers: dict[MachineId, Answered] = field(default_factory=dict[MachineId, Answered])
     asking: set[MachineId] = field(default_factory=set[MachineId])
@@ -54,7 +54,7 @@ class AccountState:
     pace: timedelta = timedelta(0)
     due: datetime | None = None
     expecting: bool = False
-    looked_once: bool = False
+    observed_once: bool = False
     unread: bool = True
     stale: set[FleetName] = field(default_factory=set[FleetName])
     recalled: set[MachineId] = field(default_factory=set[MachineId])
@@ -62,15 +62,15 @@ class AccountState:
 
     def __post_init__(self) -> None:
         provider = self.account.provider
-        self.stable = Stable(self.account.name)
-        hosts = isinstance(provider, KeepsHosts) and bool(provider.traits.hosts)
+        self.host_records = HostRecords(self.account.name)
+        hosts = isinstance(provider, KeepsHosts) and bool(provider.capabilities.hosts)
         self.keeps = provider if hosts and isinstance(provider, KeepsHosts) else None
 
     def keep(self, machine: Machine) -> None:
         """Remember a record as it was stored; one that is gone is forgotten."""
         self.ordered.pop(machine.fleet, None)
         records = self.machines.setdefault(machine.fleet, {})
-        if machine.phase == "gone":
+        if machine.phase is Phase.DELETED:
             records.pop(machine.id, None)
         else:
             records[machine.id] = machine
@@ -89,7 +89,7 @@ class AccountState:
     def distrust(self) -> None:
         """Read all records again before the next turn: a save of ours failed, or somebody's won."""
         self.stale.update(fleet.name for fleet in self.account.fleets)
-        self.stable.distrust()
+        self.host_records.distrust()
         self.unread = True
 
     def is_recalled(self, machine: Machine) -> bool:
@@ -97,23 +97,24 @@ class AccountState:
         if machine.goal is not Goal.PRESENT:
             return False
         return machine.id in self.recalled or any(
-            wish.machine == machine.id and wish.kind is WishKind.END for wish in self.wishes
+            request.machine == machine.id and request.kind is RequestKind.DELETE
+            for request in self.requests
         )
 
-    def forget_looks(self) -> None:
+    def forget_observations(self) -> None:
         """Throw away everything that was seen: time cannot be trusted across it."""
-        self.view = View()
+        self.inventory = Inventory()
         self.probed.clear()
         self.answers.clear()
 
-    def held_by_wish(self, machine: Machine) -> str:
+    def protected_by_request(self, machine: Machine) -> str:
         """Return the hold that somebody wished and that is not yet in the record, if any."""
-        for wish in self.wishes:
-            mine = wish.machine == machine.id or (
-                wish.machine is None and wish.fleet == machine.fleet
+        for request in self.requests:
+            mine = request.machine == machine.id or (
+                request.machine is None and request.fleet == machine.fleet
             )
-            if mine and wish.kind in {"hold", "pause"}:
-                return f"{wish.kind} by {wish.actor}: {wish.why}"
+            if mine and request.kind in {"protect", "pause"}:
+                return f"{request.kind} by {request.actor}: {request.why}"
         return ""
 
 

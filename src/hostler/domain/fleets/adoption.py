@@ -12,90 +12,102 @@ from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.host import host_of
 from hostler.domain.model.machine import Known, Machine, Offer, Origin, Place
 from hostler.domain.model.phases import Goal, Phase, Reason
-from hostler.domain.model.resource import Condition, Part
-from hostler.domain.model.snapshot import Seen, WishKind
+from hostler.domain.model.resource import Condition, Resource
+from hostler.domain.model.snapshot import RequestKind, Snapshot
 
 
-def adoptable(seen: Seen) -> tuple[Part, ...]:
+def adoptable(snapshot: Snapshot) -> tuple[Resource, ...]:
     """Return the parts that the adoption wishes of this turn cover."""
-    sources = _sources(seen)
+    sources = _sources(snapshot)
     if sources is None:
         return ()
-    foreign = tuple(p for p in seen.foreign if p.mark and _from(sources, p.mark.installation))
-    return (*foreign, *seen.unexplained)
+    foreign = tuple(
+        p for p in snapshot.foreign if p.owner_tag and _from(sources, p.owner_tag.installation)
+    )
+    return (*foreign, *snapshot.unexplained)
 
 
-def _sources(seen: Seen) -> tuple[InstallationId, ...] | None:
+def _sources(snapshot: Snapshot) -> tuple[InstallationId, ...] | None:
     """Return the installations named by adoption wishes; None where nobody wished any."""
-    wishes = [wish for wish in seen.wishes if wish.kind is WishKind.ADOPT]
-    if not wishes:
+    requests = [request for request in snapshot.requests if request.kind is RequestKind.ADOPT]
+    if not requests:
         return None
-    return tuple(wish.installation for wish in wishes if wish.installation)
+    return tuple(request.installation for request in requests if request.installation)
 
 
 def _from(sources: tuple[InstallationId, ...], installation: InstallationId) -> bool:
     return installation in sources
 
 
-def adopted_installations(parts: Iterable[Part], seen: Seen) -> tuple[InstallationId, ...]:
+def adopted_installations(
+    resources: Iterable[Resource], snapshot: Snapshot
+) -> tuple[InstallationId, ...]:
     """Return the installations whose marks become ours with these parts, in order."""
-    marks = {part.mark.installation for part in parts if part.mark is not None}
-    return tuple(sorted(marks - set(seen.ours)))
+    owner_tags = {
+        resource.owner_tag.installation for resource in resources if resource.owner_tag is not None
+    }
+    return tuple(sorted(owner_tags - set(snapshot.ours)))
 
 
-def records_for(parts: tuple[Part, ...], row: FleetRow, seen: Seen) -> tuple[Machine, ...]:
+def records_for(
+    resources: tuple[Resource, ...], row: FleetRow, snapshot: Snapshot
+) -> tuple[Machine, ...]:
     """Return one record for each machine that these parts name, with every id bound or known.
 
     A machine with a main part goes on as *starting*, and becomes ready as its server and probe
     say; one without has nothing to go on with, and is cleaned up.
     """
-    groups = dict[MachineId, list[Part]]()
-    for part in parts:
-        if part.mark is not None and part.slot.kind != seen.traits.hosts:
-            groups.setdefault(part.mark.machine, []).append(part)
+    groups = dict[MachineId, list[Resource]]()
+    for resource in resources:
+        if resource.owner_tag is not None and resource.slot.kind != snapshot.capabilities.hosts:
+            groups.setdefault(resource.owner_tag.machine, []).append(resource)
     return tuple(
-        _record(machine, tuple(group), row.serial + number, seen)
+        _record(machine, tuple(group), row.serial + number, snapshot)
         for number, (machine, group) in enumerate(sorted(groups.items()), start=1)
     )
 
 
-def _record(machine: MachineId, parts: tuple[Part, ...], serial: int, seen: Seen) -> Machine:
-    main = next((part for part in parts if part.slot == seen.traits.main), None)
+def _record(
+    machine: MachineId, resources: tuple[Resource, ...], serial: int, snapshot: Snapshot
+) -> Machine:
+    main = next(
+        (resource for resource in resources if resource.slot == snapshot.capabilities.main), None
+    )
     record = Machine(
         id=machine,
-        fleet=seen.fleet.name,
+        fleet=snapshot.fleet.name,
         serial=serial,
-        created=seen.now,
-        since=seen.now,
+        created=snapshot.now,
+        since=snapshot.now,
         phase=Phase.STARTING if main else Phase.STOPPING,
         goal=Goal.PRESENT if main else Goal.ABSENT,
-        offer=_offer(main or parts[0], seen),
+        offer=_offer(main or resources[0], snapshot),
         reason=str(Reason.ADOPTED),
-        template=seen.fleet.template,
+        template=snapshot.fleet.template,
         origin=Origin.ADOPTED,
-        was_ready=seen.now if main is not None and main.condition is Condition.UP else None,
-        host=host_of(main.id) if main is not None and seen.traits.hosts else None,
+        was_ready=snapshot.now if main is not None and main.condition is Condition.UP else None,
+        host=host_of(main.id) if main is not None and snapshot.capabilities.hosts else None,
     )
-    for part in sorted(parts, key=lambda part: part.id):
-        record = record.with_place(_place(record.place(part.slot), part, seen))
+    for resource in sorted(resources, key=lambda resource: resource.id):
+        record = record.with_place(_place(record.place(resource.slot), resource, snapshot))
     return record
 
 
-def _place(place: Place, part: Part, seen: Seen) -> Place:
-    attempt = part.mark.attempt if part.mark else 0
-    known = Known(id=part.id, zone=part.zone, since=seen.now, attempt=attempt)
+def _place(place: Place, resource: Resource, snapshot: Snapshot) -> Place:
+    attempt = resource.owner_tag.attempt if resource.owner_tag else 0
+    known = Known(id=resource.id, zone=resource.zone, since=snapshot.now, attempt=attempt)
     return replace(
         place,
         attempt=max(place.attempt, attempt),
-        bound=place.bound or part.id,
+        bound=place.bound or resource.id,
         known=(*place.known, known),
     )
 
 
-def _offer(part: Part, seen: Seen) -> Offer:
-    named = part.note("type")
-    for offer in seen.fleet.offers:
-        if offer.type == named and offer.zone == part.zone:
+def _offer(resource: Resource, snapshot: Snapshot) -> Offer:
+    named = resource.note("type")
+    for offer in snapshot.fleet.offers:
+        if offer.type == named and offer.zone == resource.zone:
             return offer
-    first = seen.fleet.offers[0]
-    return Offer(type=named or first.type, zone=part.zone, image=first.image)
+    first = snapshot.fleet.offers[0]
+    return Offer(type=named or first.type, zone=resource.zone, image=first.image)

@@ -8,8 +8,8 @@ from hostler.domain.machines import failure, rollout
 from hostler.domain.model.fleet import FleetRow, Setback, creations_left
 from hostler.domain.model.machine import Offer
 from hostler.domain.model.phases import Phase, Reason
-from hostler.domain.model.snapshot import Seen
-from hostler.domain.model.transition import Step
+from hostler.domain.model.snapshot import Snapshot
+from hostler.domain.model.transition import Transition
 from hostler.domain.observation.blockers import world_is_right, zone_is_known
 
 UNBEGUN = 64
@@ -17,83 +17,89 @@ UNBEGUN = 64
 the account's budget, and be given up at their start bound before anything was made for them."""
 
 
-def choose(steps: tuple[Step, ...], row: FleetRow, many: int, seen: Seen) -> tuple[Offer, ...]:
+def choose(
+    transitions: tuple[Transition, ...], row: FleetRow, many: int, snapshot: Snapshot
+) -> tuple[Offer, ...]:
     """Return offers to begin with: the first open one; one at a time where it failed before."""
-    if seen.traits.hosts:
-        return _with_hosts(steps, row, many, seen)
-    admitted = _admitted(seen)
-    for offer in seen.fleet.offers:
+    if snapshot.capabilities.hosts:
+        return _with_hosts(transitions, row, many, snapshot)
+    admitted = _admitted(snapshot)
+    for offer in snapshot.fleet.offers:
         setback = row.setback(offer)
-        if setback is not None and seen.now < setback.until:
+        if setback is not None and snapshot.now < setback.until:
             continue
-        if not zone_is_known(seen, offer):
+        if not zone_is_known(snapshot, offer):
             continue
         if setback is None:
             return (offer,) * many
         trying = any(
-            step.machine.offer == offer and step.machine.phase in admitted for step in steps
+            transition.machine.offer == offer and transition.machine.phase in admitted
+            for transition in transitions
         )
         if not trying:
             return (offer,)
     return ()
 
 
-def _with_hosts(steps: tuple[Step, ...], row: FleetRow, many: int, seen: Seen) -> tuple[Offer, ...]:
+def _with_hosts(
+    transitions: tuple[Transition, ...], row: FleetRow, many: int, snapshot: Snapshot
+) -> tuple[Offer, ...]:
     """Return the offers of hosts that are there; an offer that failed just now is passed by.
 
     That hosts are sold out is no matter to those that stand: it is orders that wait for a stock.
     """
-    failed = {setback.offer for setback in _setbacks(row, seen) if not setback.stock}
+    failed = {setback.offer for setback in _setbacks(row, snapshot) if not setback.stock}
     chosen = (
         offer
-        for offer in claims.offers(len(seen.free), steps, seen)
-        if zone_is_known(seen, offer) and offer not in failed
+        for offer in claims.offers(len(snapshot.free), transitions, snapshot)
+        if zone_is_known(snapshot, offer) and offer not in failed
     )
     return tuple(chosen)[:many]
 
 
-def _setbacks(row: FleetRow, seen: Seen) -> list[Setback]:
+def _setbacks(row: FleetRow, snapshot: Snapshot) -> list[Setback]:
     """Return what keeps the fleet's offers from being tried now."""
-    found = (row.setback(offer) for offer in seen.fleet.offers)
-    return [setback for setback in found if setback is not None and seen.now < setback.until]
+    found = (row.setback(offer) for offer in snapshot.fleet.offers)
+    return [setback for setback in found if setback is not None and snapshot.now < setback.until]
 
 
-def begin_blocked(steps: tuple[Step, ...], row: FleetRow, seen: Seen) -> str:
+def begin_blocked(transitions: tuple[Transition, ...], row: FleetRow, snapshot: Snapshot) -> str:
     """Return why no machine may begin now, or an empty string."""
-    if why := world_is_right(seen) or rollout.condition(seen.revision):
+    if why := world_is_right(snapshot) or rollout.condition(snapshot.revision):
         return why
-    if creations_left(seen.fleet, row, seen.now) == 0:
+    if creations_left(snapshot.fleet, row, snapshot.now) == 0:
         return "the bound on creations in an hour is reached"
-    return "" if unbegun_left(steps, seen) > 0 else "others wait for their first answer"
+    return "" if unbegun_left(transitions, snapshot) > 0 else "others wait for their first answer"
 
 
-def unbegun_left(steps: tuple[Step, ...], seen: Seen) -> int:
+def unbegun_left(transitions: tuple[Transition, ...], snapshot: Snapshot) -> int:
     """Return how many more may begin while that many wait for their first answer."""
-    phases = _admitted(seen)
+    phases = _admitted(snapshot)
     waiting = (
-        step.machine.phase in phases and not any(place.known for place in step.machine.places)
-        for step in steps
+        transition.machine.phase in phases
+        and not any(place.known for place in transition.machine.places)
+        for transition in transitions
     )
     return UNBEGUN - sum(waiting)
 
 
-def _admitted(seen: Seen) -> frozenset[Phase]:
+def _admitted(snapshot: Snapshot) -> frozenset[Phase]:
     """Return the phases of what was let in and is not up: where names are asked for, they wait."""
-    if seen.fleet.renews:
-        return frozenset({Phase.WANTED, Phase.STARTING})
+    if snapshot.fleet.renews:
+        return frozenset({Phase.PENDING, Phase.STARTING})
     return frozenset({Phase.STARTING})
 
 
-def why_no_offer(row: FleetRow, seen: Seen) -> tuple[str, datetime | None]:
+def why_no_offer(row: FleetRow, snapshot: Snapshot) -> tuple[str, datetime | None]:
     """Return why no offer is open, and until when if that is known."""
-    blocked = _setbacks(row, seen)
-    if seen.traits.hosts:
+    blocked = _setbacks(row, snapshot)
+    if snapshot.capabilities.hosts:
         due = min((setback.until for setback in blocked), default=None)
         blocked = [setback for setback in blocked if not setback.stock]
-        if not blocked and all(zone_is_known(seen, offer) for offer in seen.fleet.offers):
-            return claims.none_free(seen), due
+        if not blocked and all(zone_is_known(snapshot, offer) for offer in snapshot.fleet.offers):
+            return claims.none_free(snapshot), due
     if not blocked:
-        trying = [o for o in seen.fleet.offers if row.setback(o)]
+        trying = [o for o in snapshot.fleet.offers if row.setback(o)]
         if trying:
             return f"trying {trying[0]} with one machine after it failed", None
         return (
@@ -106,38 +112,40 @@ def why_no_offer(row: FleetRow, seen: Seen) -> tuple[str, datetime | None]:
     return f"{word} until {first.until:%H:%M:%S} UTC ({offers})", first.until
 
 
-def in_present(row: FleetRow, seen: Seen) -> FleetRow:
+def in_present(row: FleetRow, snapshot: Snapshot) -> FleetRow:
     """Return the row without pauses longer than any: the clock jumped back since they were set."""
-    timers = seen.fleet.timers
-    last = seen.now + max(timers.stock_memory, *timers.tries)
+    timers = snapshot.fleet.timers
+    last = snapshot.now + max(timers.stock_memory, *timers.tries)
     if all(setback.until <= last for setback in row.setbacks):
         return row
     return replace(row, setbacks=tuple(replace(s, until=min(s.until, last)) for s in row.setbacks))
 
 
-def remember(step: Step, row: FleetRow, seen: Seen) -> FleetRow:
+def remember(transition: Transition, row: FleetRow, snapshot: Snapshot) -> FleetRow:
     """Return the row with what this step teaches of its offer: empty shelves, failures, success."""
-    before, machine = step.before, step.machine
+    before, machine = transition.before, transition.machine
     if before.phase is Phase.STARTING and before.offer != machine.offer:
         told = failure.REFUSALS[before.refused] if before.refused else Reason.REFUSED
-        row = replace(row, creations=(*row.creations, seen.now))
-        return row.sold_out(before.offer, str(told), seen.now + seen.fleet.timers.stock_memory)
+        row = replace(row, creations=(*row.creations, snapshot.now))
+        return row.sold_out(
+            before.offer, str(told), snapshot.now + snapshot.fleet.timers.stock_memory
+        )
     if before.phase is not Phase.STARTING or machine.phase is before.phase:
         return row
     if machine.phase is Phase.READY:
         return row.without_setback(machine.offer)
     if machine.reason in {Reason.OUT_OF_STOCK, Reason.QUOTA}:
-        until = seen.now + seen.fleet.timers.stock_memory
+        until = snapshot.now + snapshot.fleet.timers.stock_memory
         return row.sold_out(machine.offer, machine.reason, until)
-    failed = machine.phase in {Phase.BROKEN, Phase.STOPPING}
-    if machine.ending is not None or not failed or machine.reason == Reason.OUTFIT_BROKEN:
+    failed = machine.phase in {Phase.FAILED, Phase.STOPPING}
+    if machine.deletion is not None or not failed or machine.reason == Reason.BOOTSTRAP_FAILED:
         return row
     older = row.setback(machine.offer)
-    count = _failures(older, seen.now)
-    tries = seen.fleet.timers.tries
+    count = _failures(older, snapshot.now)
+    tries = snapshot.fleet.timers.tries
     pause = tries[min(count, len(tries)) - 1]
     return row.with_setback(
-        Setback(offer=machine.offer, why=machine.reason, until=seen.now + pause, count=count)
+        Setback(offer=machine.offer, why=machine.reason, until=snapshot.now + pause, count=count)
     )
 
 

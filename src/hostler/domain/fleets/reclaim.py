@@ -5,216 +5,244 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from hostler.domain.hosts.orphans import ACTIONABLE, CLASS, WHY_NOT
-from hostler.domain.ids import HostId, MachineId, PartId
-from hostler.domain.model.commands import KeepLedger, Reclaim
+from hostler.domain.ids import HostId, MachineId, ResourceId
+from hostler.domain.model.commands import Reclaim, SaveOrphans
 from hostler.domain.model.fleet import FleetRow, destructions_left
 from hostler.domain.model.machine import Known, Machine, Offer, Place, cost_between
 from hostler.domain.model.phases import Goal, Phase
-from hostler.domain.model.provider import Ways
-from hostler.domain.model.resource import Part
-from hostler.domain.model.snapshot import Seen, Suspect, SuspectClass
+from hostler.domain.model.provider import Planner
+from hostler.domain.model.resource import Resource
+from hostler.domain.model.snapshot import Orphan, OrphanClass, Snapshot
 from hostler.domain.observation.blockers import paused
 
 ENOUGH = 2
 """How many complete looks must have shown a suspect; more are not counted, or it never rests."""
 
 
-def ledger(seen: Seen) -> KeepLedger:
+def orphan_report(snapshot: Snapshot) -> SaveOrphans:
     """Return the suspects of this turn: new and old ones as they stand, and those to take out."""
-    older = {suspect.part: suspect for suspect in seen.suspects}
-    parts = [(part, SuspectClass.FOREIGN) for part in seen.foreign]
-    parts += [(part, _class(part, older.get(part.id), seen)) for part in seen.unexplained]
-    parts += [(part, SuspectClass.SET_ASIDE) for part in seen.aside]
-    now = tuple(_suspect(part, cls, older.get(part.id), seen) for part, cls in parts)
-    current = {suspect.part for suspect in now}
-    changed = tuple(suspect for suspect in now if _differs(suspect, older.get(suspect.part)))
-    cleared = tuple(
-        s.part
-        for s in seen.suspects
-        if s.part not in current and s.machine not in seen.moving and _is_over(s, seen)
+    older = {orphan.resource: orphan for orphan in snapshot.orphans}
+    resources = [(resource, OrphanClass.FOREIGN) for resource in snapshot.foreign]
+    resources += [
+        (resource, _class(resource, older.get(resource.id), snapshot))
+        for resource in snapshot.unexplained
+    ]
+    resources += [(resource, OrphanClass.SET_ASIDE) for resource in snapshot.aside]
+    now = tuple(
+        _orphan(resource, cls, older.get(resource.id), snapshot) for resource, cls in resources
     )
-    return KeepLedger(suspects=changed, cleared=cleared)
+    current = {orphan.resource for orphan in now}
+    changed = tuple(orphan for orphan in now if _differs(orphan, older.get(orphan.resource)))
+    cleared = tuple(
+        s.resource
+        for s in snapshot.orphans
+        if s.resource not in current and s.machine not in snapshot.moving and _is_over(s, snapshot)
+    )
+    return SaveOrphans(orphans=changed, cleared=cleared)
 
 
-def _class(part: Part, older: Suspect | None, seen: Seen) -> SuspectClass:
+def _class(resource: Resource, older: Orphan | None, snapshot: Snapshot) -> OrphanClass:
     """Return what a part is suspected to be; a claim that is young may still be under way."""
-    cls = SuspectClass(part.note(CLASS) or SuspectClass.STRAY)
-    first = older.first if older else seen.now
-    if cls is SuspectClass.PENDING_STALE and seen.now - first < seen.fleet.timers.grace:
-        return SuspectClass.PENDING_FRESH
+    cls = OrphanClass(resource.note(CLASS) or OrphanClass.UNRECORDED)
+    first = older.first if older else snapshot.now
+    if cls is OrphanClass.PENDING_STALE and snapshot.now - first < snapshot.fleet.timers.grace:
+        return OrphanClass.PENDING_FRESH
     return cls
 
 
-def _differs(suspect: Suspect, older: Suspect | None) -> bool:
+def _differs(orphan: Orphan, older: Orphan | None) -> bool:
     """Whether the ledger must be written: what only grows with time can be computed by readers."""
     if older is None:
         return True
-    return replace(suspect, last=older.last, cost=older.cost) != older
+    return replace(orphan, last=older.last, cost=older.cost) != older
 
 
-def _is_over(suspect: Suspect, seen: Seen) -> bool:
+def _is_over(orphan: Orphan, snapshot: Snapshot) -> bool:
     """A suspect leaves the ledger when it is explained, or a complete look does not show it."""
-    sighting = seen.view.sightings.get(suspect.part)
+    sighting = snapshot.inventory.sightings.get(orphan.resource)
     if sighting is not None:
         return True
-    whole = seen.view.whole.get((suspect.zone, suspect.kind))
-    return whole is not None and whole > suspect.last + seen.fleet.timers.absence_gap
+    whole = snapshot.inventory.whole.get((orphan.zone, orphan.kind))
+    return whole is not None and whole > orphan.last + snapshot.fleet.timers.absence_gap
 
 
-def _suspect(part: Part, cls: SuspectClass, older: Suspect | None, seen: Seen) -> Suspect:
-    looked = _looked(part, older, seen)
-    first = older.first if older else seen.now
-    created = part.created or first
-    suspect = Suspect(
-        part=part.id,
-        kind=part.slot.kind,
-        zone=part.zone,
-        fleet=seen.fleet.name,
+def _orphan(
+    resource: Resource, cls: OrphanClass, older: Orphan | None, snapshot: Snapshot
+) -> Orphan:
+    observed = _observed(resource, older, snapshot)
+    first = older.first if older else snapshot.now
+    created = resource.created or first
+    orphan = Orphan(
+        resource=resource.id,
+        kind=resource.slot.kind,
+        zone=resource.zone,
+        fleet=snapshot.fleet.name,
         cls=cls,
         first=first,
-        last=seen.view.shown(seen.view.sightings[part.id]),
-        sightings=_sightings(older, looked, seen),
-        counted=_counted(older, looked, seen),
+        last=snapshot.inventory.observed_at(snapshot.inventory.sightings[resource.id]),
+        sightings=_sightings(older, observed, snapshot),
+        counted=_counted(older, observed, snapshot),
         tried=older.tried if older else None,
-        created=part.created,
-        owner=f"{part.mark.machine} of {part.mark.installation}" if part.mark else "",
-        price=part.price,
-        cost=cost_between(part.price, created, seen.now),
-        installation=part.mark.installation if part.mark else None,
-        machine=part.mark.machine if part.mark else None,
+        created=resource.created,
+        owner=f"{resource.owner_tag.machine} of {resource.owner_tag.installation}"
+        if resource.owner_tag
+        else "",
+        price=resource.price,
+        cost=cost_between(resource.price, created, snapshot.now),
+        installation=resource.owner_tag.installation if resource.owner_tag else None,
+        machine=resource.owner_tag.machine if resource.owner_tag else None,
     )
-    return replace(suspect, blocked=blocked(suspect, seen))
+    return replace(orphan, blocked=blocked(orphan, snapshot))
 
 
-def _looked(part: Part, older: Suspect | None, seen: Seen) -> datetime:
+def _observed(resource: Resource, older: Orphan | None, snapshot: Snapshot) -> datetime:
     """Return when the newest complete look began that showed the part."""
-    sighting = seen.view.shown(seen.view.sightings[part.id])
-    whole = seen.view.whole.get((part.zone, part.slot.kind))
+    sighting = snapshot.inventory.observed_at(snapshot.inventory.sightings[resource.id])
+    whole = snapshot.inventory.whole.get((resource.zone, resource.slot.kind))
     if older is None or older.counted is None or sighting == whole:
         return sighting
     return older.counted
 
 
-def _counted(older: Suspect | None, looked: datetime, seen: Seen) -> datetime:
+def _counted(older: Orphan | None, observed: datetime, snapshot: Snapshot) -> datetime:
     if older is None or older.counted is None:
-        return looked
+        return observed
     if older.sightings >= ENOUGH:
         return older.counted
-    gap = seen.fleet.timers.sighting_gap
-    since = max(older.counted, seen.jumped or older.counted)
-    return looked if looked - since >= gap else older.counted
+    gap = snapshot.fleet.timers.sighting_gap
+    since = max(older.counted, snapshot.jumped or older.counted)
+    return observed if observed - since >= gap else older.counted
 
 
-def _sightings(older: Suspect | None, looked: datetime, seen: Seen) -> int:
+def _sightings(older: Orphan | None, observed: datetime, snapshot: Snapshot) -> int:
     if older is None:
         return 1
-    return older.sightings + (_counted(older, looked, seen) != older.counted)
+    return older.sightings + (_counted(older, observed, snapshot) != older.counted)
 
 
-def blocked(suspect: Suspect, seen: Seen) -> str:
+def blocked(orphan: Orphan, snapshot: Snapshot) -> str:
     """Return what keeps this suspect from being reclaimed, or an empty string."""
-    timers = seen.fleet.timers
-    since = suspect.first if seen.traits.hosts else suspect.created or suspect.first
-    since = max(since, seen.jumped or since)
-    if suspect.cls is SuspectClass.FOREIGN:
+    timers = snapshot.fleet.timers
+    since = orphan.first if snapshot.capabilities.hosts else orphan.created or orphan.first
+    since = max(since, snapshot.jumped or since)
+    if orphan.cls is OrphanClass.FOREIGN:
         return "it carries the mark of another installation"
-    if suspect.cls not in ACTIONABLE:
-        return WHY_NOT[suspect.cls]
-    if seen.traits.hosts and not _has_pool(suspect.part, seen):
+    if orphan.cls not in ACTIONABLE:
+        return WHY_NOT[orphan.cls]
+    if snapshot.capabilities.hosts and not _has_pool(orphan.resource, snapshot):
         return "no pool is known that it could go back to: set `pool_prefix`"
-    if seen.now - since < timers.grace:
+    if snapshot.now - since < timers.grace:
         return f"younger than the grace period of {timers.grace}"
-    if suspect.sightings < ENOUGH:
+    if orphan.sightings < ENOUGH:
         return f"seen once; a second complete look at least {timers.sighting_gap} later is needed"
-    return _forbidden(suspect, seen)
+    return _forbidden(orphan, snapshot)
 
 
-def _has_pool(part: PartId, seen: Seen) -> bool:
-    sighting, host = seen.view.sightings.get(part), seen.hosts.get(HostId(part))
-    named = sighting is not None and bool(sighting.part.note("pool"))
+def _has_pool(resource: ResourceId, snapshot: Snapshot) -> bool:
+    sighting, host = (
+        snapshot.inventory.sightings.get(resource),
+        snapshot.hosts.get(HostId(resource)),
+    )
+    named = sighting is not None and bool(sighting.resource.note("pool"))
     return named or (host is not None and bool(host.pool))
 
 
-def _forbidden(suspect: Suspect, seen: Seen) -> str:
-    if seen.foreign:
+def _forbidden(orphan: Orphan, snapshot: Snapshot) -> str:
+    if snapshot.foreign:
         return "parts in this fleet's name carry the mark of another installation"
-    if why := paused(seen.row, seen.now):
+    if why := paused(snapshot.row, snapshot.now):
         return why
-    if not seen.fleet.reclaim:
+    if not snapshot.fleet.reclaim:
         return "report only: set `reclaim = true` for this fleet"
-    if suspect.tried is not None and seen.now - suspect.tried < seen.fleet.timers.sighting_gap:
-        return f"its removal was tried at {suspect.tried:%H:%M:%S} UTC"
+    if (
+        orphan.tried is not None
+        and snapshot.now - orphan.tried < snapshot.fleet.timers.sighting_gap
+    ):
+        return f"its removal was tried at {orphan.tried:%H:%M:%S} UTC"
     return ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Swept:
+class Reclaimed:
     """What a sweep comes to: removals, the ledger that must be kept first, and how many are new."""
 
     reclaims: tuple[Reclaim, ...] = ()
-    ledger: KeepLedger = KeepLedger()
+    orphan_report: SaveOrphans = SaveOrphans()
     counted: int = 0
 
 
-def reclaims(keep: KeepLedger, row: FleetRow, seen: Seen, ways: Ways) -> Swept:
+def reclaims(keep: SaveOrphans, row: FleetRow, snapshot: Snapshot, planner: Planner) -> Reclaimed:
     """Return what may be removed now within the caps, grouped by the machine that marks name.
 
     Trying again what was counted once takes no more of the caps; what has no call now waits.
     """
-    current = {s.part: s for s in (*seen.suspects, *keep.suspects)}
-    left = destructions_left(seen.fleet, row, seen.now)
-    found, tried, counted = list[Reclaim](), dict[PartId, Suspect](), 0
-    for machine, parts in _groups(current, seen).items():
-        record = ghost(machine, parts, seen)
-        aims = _aims(record, parts, seen, ways)
-        fresh = [part for part in aims if current[part.id].tried is None][: left - counted]
-        may = [part for part in aims if current[part.id].tried is not None or part in fresh]
+    current = {s.resource: s for s in (*snapshot.orphans, *keep.orphans)}
+    left = destructions_left(snapshot.fleet, row, snapshot.now)
+    found, tried, counted = list[Reclaim](), dict[ResourceId, Orphan](), 0
+    for machine, resources in _groups(current, snapshot).items():
+        record = placeholder(machine, resources, snapshot)
+        aims = _aims(record, resources, snapshot, planner)
+        fresh = [resource for resource in aims if current[resource.id].tried is None][
+            : left - counted
+        ]
+        may = [
+            resource
+            for resource in aims
+            if current[resource.id].tried is not None or resource in fresh
+        ]
         if not may:
             continue
         counted += len(fresh)
-        suspects = tuple(replace(current[part.id], tried=seen.now) for part in may)
-        tried |= {suspect.part: suspect for suspect in suspects}
-        found.append(Reclaim(ghost=record, parts=tuple(may), suspects=suspects))
-    kept = {suspect.part: suspect for suspect in keep.suspects} | tried
-    book = replace(keep, suspects=tuple(kept.values()))
-    return Swept(reclaims=tuple(found), ledger=book, counted=counted)
+        orphans = tuple(replace(current[resource.id], tried=snapshot.now) for resource in may)
+        tried |= {orphan.resource: orphan for orphan in orphans}
+        found.append(Reclaim(placeholder=record, resources=tuple(may), orphans=orphans))
+    kept = {orphan.resource: orphan for orphan in keep.orphans} | tried
+    book = replace(keep, orphans=tuple(kept.values()))
+    return Reclaimed(reclaims=tuple(found), orphan_report=book, counted=counted)
 
 
-def _aims(record: Machine, parts: tuple[Part, ...], seen: Seen, ways: Ways) -> list[Part]:
+def _aims(
+    record: Machine, resources: tuple[Resource, ...], snapshot: Snapshot, planner: Planner
+) -> list[Resource]:
     """Return the parts that something can be done about now; a host is taken into a record."""
-    if seen.traits.hosts:
-        return list(parts)
-    calls = ways.next_calls(Goal.ABSENT, record, parts, seen.now)
-    return [part for part in parts if part.id in {call.target for call in calls}]
+    if snapshot.capabilities.hosts:
+        return list(resources)
+    calls = planner.next_calls(Goal.ABSENT, record, resources, snapshot.now)
+    return [resource for resource in resources if resource.id in {call.target for call in calls}]
 
 
-def _groups(current: Mapping[PartId, Suspect], seen: Seen) -> dict[MachineId, tuple[Part, ...]]:
+def _groups(
+    current: Mapping[ResourceId, Orphan], snapshot: Snapshot
+) -> dict[MachineId, tuple[Resource, ...]]:
     """Return the parts that nothing keeps from being reclaimed, by the machine they name."""
-    groups = dict[MachineId, tuple[Part, ...]]()
-    for part in seen.unexplained:
-        suspect = current.get(part.id)
-        if suspect is not None and part.mark is not None and not blocked(suspect, seen):
-            groups[part.mark.machine] = (*groups.get(part.mark.machine, ()), part)
+    groups = dict[MachineId, tuple[Resource, ...]]()
+    for resource in snapshot.unexplained:
+        orphan = current.get(resource.id)
+        if orphan is not None and resource.owner_tag is not None and not blocked(orphan, snapshot):
+            groups[resource.owner_tag.machine] = (
+                *groups.get(resource.owner_tag.machine, ()),
+                resource,
+            )
     return groups
 
 
-def ghost(machine: MachineId, parts: tuple[Part, ...], seen: Seen) -> Machine:
+def placeholder(machine: MachineId, resources: tuple[Resource, ...], snapshot: Snapshot) -> Machine:
     """Return a record that stands for a machine nobody recorded; it is never saved."""
     places = dict[str, Place]()
-    for part in parts:
-        place = places.get(str(part.slot), Place(slot=part.slot))
-        known = Known(id=part.id, zone=part.zone, since=seen.now)
-        places[str(part.slot)] = replace(
-            place, bound=place.bound or part.id, known=(*place.known, known)
+    for resource in resources:
+        place = places.get(str(resource.slot), Place(slot=resource.slot))
+        known = Known(id=resource.id, zone=resource.zone, since=snapshot.now)
+        places[str(resource.slot)] = replace(
+            place, bound=place.bound or resource.id, known=(*place.known, known)
         )
     return Machine(
         id=machine,
-        fleet=seen.fleet.name,
+        fleet=snapshot.fleet.name,
         serial=0,
-        created=seen.now,
-        since=seen.now,
+        created=snapshot.now,
+        since=snapshot.now,
         phase=Phase.STOPPING,
         goal=Goal.ABSENT,
-        offer=Offer(type="", zone=parts[0].zone),
+        offer=Offer(type="", zone=resources[0].zone),
         places=tuple(places.values()),
     )

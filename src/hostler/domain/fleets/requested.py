@@ -14,8 +14,8 @@ from hostler.domain.machines.retry import start_deadline
 from hostler.domain.model.fleet import Fleet, FleetRow, creations_left
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase, Reason
-from hostler.domain.model.snapshot import Seen
-from hostler.domain.model.transition import Step, move
+from hostler.domain.model.snapshot import Snapshot
+from hostler.domain.model.transition import Transition, move
 from hostler.domain.observation.blockers import paused
 
 from .offers import begin_blocked, choose, unbegun_left, why_no_offer
@@ -23,20 +23,22 @@ from .requests import births
 from .scaling import Sizing
 
 
-def resize(steps: tuple[Step, ...], row: FleetRow, seen: Seen) -> Sizing:
+def resize(transitions: tuple[Transition, ...], row: FleetRow, snapshot: Snapshot) -> Sizing:
     """Return the machines that were wished by name, and which of those that wait begin now."""
-    named = _new(row, seen)
-    steps = tuple(_too_late(step, seen) for step in steps)
-    waiting = [step for step in steps if _waits(step)]
+    named = _new(row, snapshot)
+    transitions = tuple(_too_late(transition, snapshot) for transition in transitions)
+    waiting = [transition for transition in transitions if _waits(transition)]
     why, due = "", None
-    begun = dict[MachineId, Step]()
+    begun = dict[MachineId, Transition]()
     if waiting:
-        begun, why, due = _begin(waiting, steps, row, seen)
+        begun, why, due = _begin(waiting, transitions, row, snapshot)
     return Sizing(
-        inserts=(seen.fleet.offers[0],) * len(named),
+        inserts=(snapshot.fleet.offers[0],) * len(named),
         named=named,
-        creations=sum(step.machine.phase is Phase.STARTING for step in begun.values()),
-        steps=tuple(begun.get(step.machine.id, step) for step in steps),
+        creations=sum(transition.machine.phase is Phase.STARTING for transition in begun.values()),
+        transitions=tuple(
+            begun.get(transition.machine.id, transition) for transition in transitions
+        ),
         condition=why,
         due=due,
     )
@@ -44,59 +46,64 @@ def resize(steps: tuple[Step, ...], row: FleetRow, seen: Seen) -> Sizing:
 
 def counted(row: FleetRow, sizing: Sizing) -> FleetRow:
     """Return the row with the size that comes of what was asked for, and is not lost."""
-    size = sum(step.machine.wanted for step in sizing.steps) + len(sizing.named)
+    size = sum(transition.machine.wanted for transition in sizing.transitions) + len(sizing.named)
     return row if row.size == size else replace(row, size=size)
 
 
 def room(fleet: Fleet, row: FleetRow, machines: Iterable[Machine]) -> int:
     """Return how many machines may still be named under the fleet's maximum."""
-    most = fleet.most(row.wished(fleet))
+    most = fleet.most(row.desired(fleet))
     stuck, held = 0, 0
     for machine in machines:
         stuck, held = stuck + machine.stuck, held + machine.in_maximum
     return max(0, most - held - max(0, stuck - fleet.caps.stuck))
 
 
-def _new(row: FleetRow, seen: Seen) -> tuple[MachineId, ...]:
+def _new(row: FleetRow, snapshot: Snapshot) -> tuple[MachineId, ...]:
     """Return the ids to insert: those wished, no more than the maximum has room for.
 
     Doors accept no more than there is room; it is kept here whatever they do.
     """
-    known = {machine.id for machine in seen.machines}
-    wished = tuple(machine for machine in births(seen) if machine not in known)
-    return wished[: room(seen.fleet, row, seen.machines)]
+    known = {machine.id for machine in snapshot.machines}
+    desired = tuple(machine for machine in births(snapshot) if machine not in known)
+    return desired[: room(snapshot.fleet, row, snapshot.machines)]
 
 
-def _waits(step: Step) -> bool:
-    return step.machine.phase is Phase.WANTED and step.machine.ending is None
+def _waits(transition: Transition) -> bool:
+    return transition.machine.phase is Phase.PENDING and transition.machine.deletion is None
 
 
-def _too_late(step: Step, seen: Seen) -> Step:
+def _too_late(transition: Transition, snapshot: Snapshot) -> Transition:
     """Give up a machine that could not begin in time; nothing of it exists."""
-    machine = step.machine
-    if not _waits(step) or machine.held(seen.now):
-        return step
+    machine = transition.machine
+    if not _waits(transition) or machine.is_protected(snapshot.now):
+        return transition
     tried = machine.reason == Reason.MADE_AGAIN
-    late = machine.elapsed(seen.now, seen.jumped) >= seen.fleet.timers.admit
-    if late or (tried and seen.now >= start_deadline(machine, seen.fleet, seen.jumped)):
-        return move(step, Phase.GONE, Reason.NOT_ADMITTED, seen)
-    return step
+    late = machine.elapsed(snapshot.now, snapshot.jumped) >= snapshot.fleet.timers.admit
+    if late or (tried and snapshot.now >= start_deadline(machine, snapshot.fleet, snapshot.jumped)):
+        return move(transition, Phase.DELETED, Reason.NOT_ADMITTED, snapshot)
+    return transition
 
 
 def _begin(
-    waiting: list[Step], steps: tuple[Step, ...], row: FleetRow, seen: Seen
-) -> tuple[dict[MachineId, Step], str, datetime | None]:
+    waiting: list[Transition],
+    transitions: tuple[Transition, ...],
+    row: FleetRow,
+    snapshot: Snapshot,
+) -> tuple[dict[MachineId, Transition], str, datetime | None]:
     """Return the steps of those that wait, begun or told why not, and what holds the rest up."""
-    why, due = paused(row, seen.now) or begin_blocked(steps, row, seen), None
-    left = min(creations_left(seen.fleet, row, seen.now), unbegun_left(steps, seen))
-    offers = () if why else choose(steps, row, min(len(waiting), left), seen)
+    why, due = paused(row, snapshot.now) or begin_blocked(transitions, row, snapshot), None
+    left = min(
+        creations_left(snapshot.fleet, row, snapshot.now), unbegun_left(transitions, snapshot)
+    )
+    offers = () if why else choose(transitions, row, min(len(waiting), left), snapshot)
     if not why and not offers:
-        why, due = why_no_offer(row, seen)
-    changed = dict[MachineId, Step]()
-    for step, offer in zip(waiting, offers, strict=False):
-        chosen = replace(step, machine=replace(step.machine, offer=offer))
-        changed[step.machine.id] = move(chosen, Phase.STARTING, Reason.ADMITTED, seen)
-    for step in waiting[len(offers) :]:
+        why, due = why_no_offer(row, snapshot)
+    changed = dict[MachineId, Transition]()
+    for transition, offer in zip(waiting, offers, strict=False):
+        chosen = replace(transition, machine=replace(transition.machine, offer=offer))
+        changed[transition.machine.id] = move(chosen, Phase.STARTING, Reason.ADMITTED, snapshot)
+    for transition in waiting[len(offers) :]:
         said = why or "others begin first"
-        changed[step.machine.id] = replace(step, blocker=said)
+        changed[transition.machine.id] = replace(transition, blocker=said)
     return changed, why, due

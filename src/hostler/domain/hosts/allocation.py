@@ -7,11 +7,11 @@ and kept in the ledger.
 from dataclasses import replace
 
 from hostler.domain.model.host import OTHERS, TENANT, Host
-from hostler.domain.model.machine import RETIRE, Fate, Machine
+from hostler.domain.model.machine import RETIRE, CallState, Machine
 from hostler.domain.model.phases import Phase, Reason
-from hostler.domain.model.resource import Part
-from hostler.domain.model.snapshot import Seen
-from hostler.domain.model.transition import Step, event, move
+from hostler.domain.model.resource import Resource
+from hostler.domain.model.snapshot import Snapshot
+from hostler.domain.model.transition import Transition, event, move
 from hostler.domain.observation.effects import came_late
 
 FAULT = "host_failed"
@@ -36,11 +36,11 @@ STRANGER = "host_stranger"
 """The fact that the host shows a key that is not its own: it is not wiped either."""
 
 
-def blamed(step: Step, seen: Seen) -> Step:
+def blamed(transition: Transition, snapshot: Snapshot) -> Transition:
     """Write down that the host failed, where it is known that it did, and not what asks for it."""
-    if not seen.traits.hosts:
-        return step
-    return replace(step, machine=step.machine.with_fact(FAULT, seen.now))
+    if not snapshot.capabilities.hosts:
+        return transition
+    return replace(transition, machine=transition.machine.with_fact(FAULT, snapshot.now))
 
 
 def lists_of(machine: Machine) -> tuple[str, ...]:
@@ -49,71 +49,90 @@ def lists_of(machine: Machine) -> tuple[str, ...]:
     return tuple(digest for name, _, digest in names if name == LISTED)
 
 
-def watched(step: Step, seen: Seen) -> Step:
+def watched(transition: Transition, snapshot: Snapshot) -> Transition:
     """Raise an alarm, once, where the host bears another's name, or a claim of ours came too late.
 
     Nothing is done about it: beyond settle nobody can prove whose it is, so all sides hold.
     """
-    part = step.main(seen)
-    if part is None or part.status == "promised":
-        return step
-    step = _had(step, part, seen)
-    machine = step.machine
-    late = came_late(machine, part.note("stage"))
-    usurped = machine.host in seen.usurped
-    if not late and not usurped and not _is_others(part, seen):
+    resource = transition.main(snapshot)
+    if resource is None or resource.status == "promised":
+        return transition
+    transition = _had(transition, resource, snapshot)
+    machine = transition.machine
+    late = came_late(machine, resource.note("stage"))
+    usurped = machine.host in snapshot.usurped
+    if not late and not usurped and not _is_others(resource, snapshot):
         calm = machine.fact(CLAIMED_TWICE) is None
-        return step if calm else replace(step, machine=machine.without_fact(CLAIMED_TWICE))
-    why = "a claim of ours took effect too late" if late else f"its host is called {part.name!r}"
+        return (
+            transition if calm else replace(transition, machine=machine.without_fact(CLAIMED_TWICE))
+        )
+    why = (
+        "a claim of ours took effect too late" if late else f"its host is called {resource.name!r}"
+    )
     said = f"{why}: somebody else may use it, and nothing is done to it"
     known = machine.fact(CLAIMED_TWICE) is not None
-    told = () if known else (event("alarm", machine, seen, str(Reason.HOST_TAKEN), said),)
-    noted = machine if known else machine.with_fact(CLAIMED_TWICE, seen.now)
-    return replace(step, machine=noted, events=(*step.events, *told), blocker=step.blocker or said)
+    told = () if known else (event("alarm", machine, snapshot, str(Reason.HOST_TAKEN), said),)
+    noted = machine if known else machine.with_fact(CLAIMED_TWICE, snapshot.now)
+    return replace(
+        transition,
+        machine=noted,
+        events=(*transition.events, *told),
+        blocker=transition.blocker or said,
+    )
 
 
-def _had(step: Step, part: Part, seen: Seen) -> Step:
+def _had(transition: Transition, resource: Resource, snapshot: Snapshot) -> Transition:
     """Write down that another installation's machine has the host, by its name, or had it."""
-    machine, stage = step.machine, part.note("stage")
-    others = stage == "foreign" and part.note("named") in TENANT and _is_others(part, seen)
+    machine, stage = transition.machine, resource.note("stage")
+    others = (
+        stage == "foreign" and resource.note("named") in TENANT and _is_others(resource, snapshot)
+    )
     if machine.fact(HAD) is None and machine.was_ready is not None and others:
-        return replace(step, machine=machine.with_fact(HAD, seen.now))
-    if machine.fact(HAD) is not None and part.mark is not None and stage == "claimed":
-        return replace(step, machine=machine.without_fact(HAD))
-    return step
+        return replace(transition, machine=machine.with_fact(HAD, snapshot.now))
+    if machine.fact(HAD) is not None and resource.owner_tag is not None and stage == "claimed":
+        return replace(transition, machine=machine.without_fact(HAD))
+    return transition
 
 
-def stopping(step: Step, seen: Seen) -> Step:
+def stopping(transition: Transition, snapshot: Snapshot) -> Transition:
     """Write down whether the host is given up; end at once where it can go nowhere."""
-    machine = step.machine
-    host = seen.hosts.get(machine.host) if machine.host else None
+    machine = transition.machine
+    host = snapshot.hosts.get(machine.host) if machine.host else None
     if host is not None and host.retires and machine.fact(RETIRE) is None:
-        step = replace(step, machine=machine.with_fact(RETIRE, seen.now))
-    reason = _left_alone(step, host, seen)
+        transition = replace(transition, machine=machine.with_fact(RETIRE, snapshot.now))
+    reason = _left_alone(transition, host, snapshot)
     if reason is None:
-        return step
-    told = event(str(reason), step.machine, seen, str(reason), str(machine.host))
-    skipped = replace(step, events=(*step.events, told))
-    return move(skipped, Phase.GONE, reason, seen)
+        return transition
+    told = event(str(reason), transition.machine, snapshot, str(reason), str(machine.host))
+    skipped = replace(transition, events=(*transition.events, told))
+    return move(skipped, Phase.DELETED, reason, snapshot)
 
 
-def _left_alone(step: Step, host: Host | None, seen: Seen) -> Reason | None:
+def _left_alone(transition: Transition, host: Host | None, snapshot: Snapshot) -> Reason | None:
     """Return why the host is left as it is: it is somebody else's, a stranger, or has no pool."""
-    machine, part = step.machine, step.main(seen)
-    if part is None or part.status == "promised" or any(a.fate is Fate.OPEN for a in machine.asked):
+    machine, resource = transition.machine, transition.main(snapshot)
+    if (
+        resource is None
+        or resource.status == "promised"
+        or any(a.call_state is CallState.OPEN for a in machine.asked)
+    ):
         return None
-    if came_late(machine, part.note("stage")):
+    if came_late(machine, resource.note("stage")):
         return Reason.HOST_TAKEN
-    if machine.host in seen.usurped or _is_others(part, seen):
+    if machine.host in snapshot.usurped or _is_others(resource, snapshot):
         return Reason.HOST_TAKEN
     if machine.fact(STRANGER) is not None and machine.fact(RETIRE) is None:
         return Reason.NOT_PREPARED
-    if machine.fact(RETIRE) is not None or part.note("pool") or (host is not None and host.pool):
+    if (
+        machine.fact(RETIRE) is not None
+        or resource.note("pool")
+        or (host is not None and host.pool)
+    ):
         return None
     return Reason.RELEASE_SKIPPED
 
 
-def _is_others(part: Part, seen: Seen) -> bool:
+def _is_others(resource: Resource, snapshot: Snapshot) -> bool:
     """Tell whether a host's name was given by nobody whose marks are ours by now."""
-    adopted = part.mark is not None and part.mark.installation in seen.ours
-    return part.note("stage") in OTHERS and not adopted
+    adopted = resource.owner_tag is not None and resource.owner_tag.installation in snapshot.ours
+    return resource.note("stage") in OTHERS and not adopted

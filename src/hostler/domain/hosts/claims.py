@@ -9,16 +9,16 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from hostler.domain.ids import AccountName, HostId, MachineId, PartId
-from hostler.domain.model.commands import Take
+from hostler.domain.ids import AccountName, HostId, MachineId, ResourceId
+from hostler.domain.model.commands import Bind
 from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.host import AT_HOME, OTHERS, WAITING, Free, Host, HostCondition, host_of
-from hostler.domain.model.inventory import View
-from hostler.domain.model.machine import LEFT, Fate, Machine, Offer, Place
+from hostler.domain.model.inventory import Inventory
+from hostler.domain.model.machine import LEFT, CallState, Machine, Offer, Place
 from hostler.domain.model.phases import Phase, Reason
-from hostler.domain.model.resource import Part
-from hostler.domain.model.snapshot import Seen
-from hostler.domain.model.transition import Step, event, move, wait
+from hostler.domain.model.resource import Resource
+from hostler.domain.model.snapshot import Snapshot
+from hostler.domain.model.transition import Transition, event, move, wait
 
 CLEAN = "clean"
 """The fact that a machine's host was proved clean when it was taken."""
@@ -30,7 +30,7 @@ ADOPTED = "adopted"
 
 _TAKEABLE = frozenset({HostCondition.FREE, HostCondition.DIRTY})
 
-Fits = Callable[[Offer, Part], str]
+Fits = Callable[[Offer, Resource], str]
 """Says why a host is none for an offer, as the provider sees it; empty where it is one."""
 
 
@@ -38,13 +38,13 @@ Fits = Callable[[Offer, Part], str]
 class Assigned:
     """Machines with their hosts, and the ties that must be made first."""
 
-    steps: tuple[Step, ...]
-    takes: tuple[Take, ...] = ()
+    transitions: tuple[Transition, ...]
+    binds: tuple[Bind, ...] = ()
 
 
 def free_hosts(  # noqa: PLR0913, PLR0917 - all that makes a host free
     fleet: Fleet,
-    view: View,
+    inventory: Inventory,
     kind: str,
     hosts: Mapping[HostId, Host],
     tied: Iterable[HostId],
@@ -54,102 +54,115 @@ def free_hosts(  # noqa: PLR0913, PLR0917 - all that makes a host free
     """Return the hosts that this fleet's machines may take: the clean ones of each offer first."""
     taken = frozenset(tied)
     found = list[Free]()
-    for sighting in view.sightings.values():
-        part = sighting.part
-        if part.slot.kind != kind or HostId(part.id) in taken:
+    for sighting in inventory.sightings.values():
+        resource = sighting.resource
+        if resource.slot.kind != kind or HostId(resource.id) in taken:
             continue
-        offer = next((o for o in fleet.offers if not fits(o, part)), None)
-        record = hosts.get(HostId(part.id))
-        if offer is not None and _may_be_taken(record, part, now):
-            clean = record is not None and is_clean(record, part)
-            found.append(Free(part=part, offer=offer, record=record, clean=clean))
+        offer = next((o for o in fleet.offers if not fits(o, resource)), None)
+        record = hosts.get(HostId(resource.id))
+        if offer is not None and _may_be_taken(record, resource, now):
+            clean = record is not None and is_clean(record, resource)
+            found.append(Free(resource=resource, offer=offer, record=record, clean=clean))
     return tuple(sorted(found, key=_preference))
 
 
-def is_clean(record: Host, part: Part) -> bool:
+def is_clean(record: Host, resource: Resource) -> bool:
     """Tell whether a free host's wipe is proved, and nothing since speaks against it."""
-    same = not (record.witness and part.note("witness")) or record.witness == part.note("witness")
-    ours = part.name == record.name  # any other name of the pool is somebody else's, or a person's
+    same = not (record.witness and resource.note("witness")) or record.witness == resource.note(
+        "witness"
+    )
+    ours = (
+        resource.name == record.name
+    )  # any other name of the pool is somebody else's, or a person's
     return record.condition is HostCondition.FREE and record.wiped is not None and same and ours
 
 
-def _may_be_taken(record: Host | None, part: Part, now: datetime) -> bool:
+def _may_be_taken(record: Host | None, resource: Resource, now: datetime) -> bool:
     """Tell whether a machine may take a host now, for all that its record says.
 
     Without a record only a name of the pool says that it may: a name of ours is a slip then, or its
     record is lost, and the ledger tells it.
     """
     if record is None:
-        return part.note("stage") == "pool"
-    unsure = any(asked.fate is Fate.OPEN for asked in record.asked)
+        return resource.note("stage") == "pool"
+    unsure = any(asked.call_state is CallState.OPEN for asked in record.asked)
     return record.condition in _TAKEABLE and not unsure and not record.quarantined(now)
 
 
 def _preference(free: Free) -> tuple[bool, int, bool, str]:
     """Clean before dirty, few strikes before many, what we pay for anyway before the pool."""
     record = free.record
-    ours = free.part.note("stage") in WAITING
-    return (not free.clean, record.strikes if record else 0, not ours, free.part.id)
+    ours = free.resource.note("stage") in WAITING
+    return (not free.clean, record.strikes if record else 0, not ours, free.resource.id)
 
 
-def offers(many: int, steps: tuple[Step, ...], seen: Seen) -> tuple[Offer, ...]:
+def offers(many: int, transitions: tuple[Transition, ...], snapshot: Snapshot) -> tuple[Offer, ...]:
     """Return an offer for each machine that may begin: there is a host for it that no other has."""
-    waiting = [s for s in steps if s.machine.phase is Phase.WANTED and s.machine.host is None]
-    left = [free.offer for free in seen.free]
-    for step in waiting:
-        if seen.fleet.renews and step.machine.offer in left:
-            left.remove(step.machine.offer)
+    waiting = [
+        s for s in transitions if s.machine.phase is Phase.PENDING and s.machine.host is None
+    ]
+    left = [free.offer for free in snapshot.free]
+    for transition in waiting:
+        if snapshot.fleet.renews and transition.machine.offer in left:
+            left.remove(transition.machine.offer)
     return tuple(left[:many])
 
 
-def assign(steps: tuple[Step, ...], account: AccountName, seen: Seen) -> Assigned:
+def assign(
+    transitions: tuple[Transition, ...], account: AccountName, snapshot: Snapshot
+) -> Assigned:
     """Give a host to each machine that waits for one, while there are any that fit."""
-    if not seen.traits.hosts:
-        return Assigned(steps=steps)
-    left, takes, given = list(seen.free), list[Take](), list[Step]()
-    for step in steps:
-        if (again := _untied(step, account, seen)) is not None:
-            takes.append(again)
-        if not _waits(step, seen):
-            given.append(step)
+    if not snapshot.capabilities.hosts:
+        return Assigned(transitions=transitions)
+    left, binds, given = list(snapshot.free), list[Bind](), list[Transition]()
+    for transition in transitions:
+        if (retry_at := _untied(transition, account, snapshot)) is not None:
+            binds.append(retry_at)
+        if not _waits(transition, snapshot):
+            given.append(transition)
             continue
-        tied = seen.ties.get(step.machine.id)
-        free = None if tied or seen.revision.broken else _choose(step.machine, left)
+        tied = snapshot.bindings.get(transition.machine.id)
+        free = None if tied or snapshot.revision.broken else _choose(transition.machine, left)
         if tied is not None:
-            given.append(_begun(step, tied, seen))
+            given.append(_begun(transition, tied, snapshot))
         elif free is not None:
             left.remove(free)
-            takes.append(
-                Take(host=taken(free, step.machine, account, seen), machine=step.machine.id)
+            binds.append(
+                Bind(
+                    host=taken(free, transition.machine, account, snapshot),
+                    machine=transition.machine.id,
+                )
             )
-            given.append(_begun(step, free.id, seen, free.part.name if free.clean else ""))
-        elif seen.revision.broken:
-            given.append(wait(step, "wait", "a list of commands that is not at fault"))
+            given.append(
+                _begun(transition, free.id, snapshot, free.resource.name if free.clean else "")
+            )
+        elif snapshot.revision.broken:
+            given.append(wait(transition, "wait", "a list of commands that is not at fault"))
         else:
-            given.append(wait(step, "wait", "a free host of its pool"))
-    return Assigned(steps=tuple(given), takes=tuple(takes))
+            given.append(wait(transition, "wait", "a free host of its pool"))
+    return Assigned(transitions=tuple(given), binds=tuple(binds))
 
 
-def _untied(step: Step, account: AccountName, seen: Seen) -> Take | None:
+def _untied(transition: Transition, account: AccountName, snapshot: Snapshot) -> Bind | None:
     """Return the tie of a machine that was adopted together with its host, while it has none."""
-    machine = step.machine
-    if machine.host is None or machine.id in seen.ties or machine.id in seen.moving:
+    machine = transition.machine
+    if machine.host is None or machine.id in snapshot.bindings or machine.id in snapshot.moving:
         return None
-    part = seen.view.part(PartId(machine.host))
-    if part is None or machine.phase is Phase.GONE:
+    resource = snapshot.inventory.resource(ResourceId(machine.host))
+    if resource is None or machine.phase is Phase.DELETED:
         return None
-    record = seen.hosts.get(machine.host)
-    free = Free(part=part, offer=machine.offer, record=record)
-    return Take(host=taken(free, machine, account, seen), machine=machine.id)
+    record = snapshot.hosts.get(machine.host)
+    free = Free(resource=resource, offer=machine.offer, record=record)
+    return Bind(host=taken(free, machine, account, snapshot), machine=machine.id)
 
 
-def _waits(step: Step, seen: Seen) -> bool:
-    machine = step.machine
-    if machine.host is not None or machine.ending is not None or machine.id in seen.moving:
+def _waits(transition: Transition, snapshot: Snapshot) -> bool:
+    machine = transition.machine
+    if machine.host is not None or machine.deletion is not None or machine.id in snapshot.moving:
         return False
-    if step.before.host is not None:  # it has just let go of one: that tie is loosened first
+    if transition.before.host is not None:  # it has just let go of one: that tie is loosened first
         return False
-    begins = machine.phase is Phase.WANTED and seen.fleet.renews and not step.blocker
+    begins = machine.phase is Phase.PENDING and snapshot.fleet.renews and not transition.blocker
     return begins or machine.phase is Phase.STARTING
 
 
@@ -170,14 +183,18 @@ def _spread(machine: MachineId, host: HostId) -> bytes:
     return hashlib.sha256(f"{machine} {host}".encode()).digest()
 
 
-def _begun(step: Step, host: HostId, seen: Seen, clean_as: str = "") -> Step:
-    machine = _unproved(replace(step.machine, host=host))
+def _begun(
+    transition: Transition, host: HostId, snapshot: Snapshot, clean_as: str = ""
+) -> Transition:
+    machine = _unproved(replace(transition.machine, host=host))
     if clean_as:
-        machine = machine.with_fact(CLEAN, seen.now).with_fact(f"{_CLEAN_AS}{clean_as}", seen.now)
-    told = event("host", machine, seen, str(Reason.ADMITTED), f"takes host {host}")
-    begun = replace(step, machine=machine, events=(*step.events, told))
-    if machine.phase is Phase.WANTED:
-        return move(begun, Phase.STARTING, Reason.ADMITTED, seen)
+        machine = machine.with_fact(CLEAN, snapshot.now).with_fact(
+            f"{_CLEAN_AS}{clean_as}", snapshot.now
+        )
+    told = event("host", machine, snapshot, str(Reason.ADMITTED), f"takes host {host}")
+    begun = replace(transition, machine=machine, events=(*transition.events, told))
+    if machine.phase is Phase.PENDING:
+        return move(begun, Phase.STARTING, Reason.ADMITTED, snapshot)
     return begun
 
 
@@ -196,58 +213,62 @@ def _unproved(machine: Machine) -> Machine:
     return replace(machine, facts=tuple(kept))
 
 
-def doubted(step: Step, seen: Seen) -> Step:
+def doubted(transition: Transition, snapshot: Snapshot) -> Transition:
     """Take back that the host is clean where it is called otherwise before it is claimed.
 
     Somebody gave it that name, and may have used it: it is wiped first, as any other.
     """
-    name, machine = clean_name(step.machine), step.machine
-    part = seen.view.part(PartId(machine.host or ""))
-    if not name or machine.places or part is None or part.name == name:
-        return step
-    told = event("host", machine, seen, str(Reason.HOST_USED), f"it is called {part.name!r} now")
-    return replace(step, machine=_unproved(machine), events=(*step.events, told))
+    name, machine = clean_name(transition.machine), transition.machine
+    resource = snapshot.inventory.resource(ResourceId(machine.host or ""))
+    if not name or machine.places or resource is None or resource.name == name:
+        return transition
+    told = event(
+        "host", machine, snapshot, str(Reason.HOST_USED), f"it is called {resource.name!r} now"
+    )
+    return replace(transition, machine=_unproved(machine), events=(*transition.events, told))
 
 
-def taken(free: Free, machine: Machine, account: AccountName, seen: Seen) -> Host:
+def taken(free: Free, machine: Machine, account: AccountName, snapshot: Snapshot) -> Host:
     """Return a host's record from the moment on that a machine takes it: dirty until proved."""
-    part = free.part
-    record = free.record or Host(id=free.id, account=account, zone=part.zone)
-    held = record.now(HostCondition.HELD, seen.now, str(Reason.ADMITTED))
+    resource = free.resource
+    record = free.record or Host(id=free.id, account=account, zone=resource.zone)
+    held = record.now(HostCondition.ALLOCATED, snapshot.now, str(Reason.ADMITTED))
     return replace(
         held,
         machine=machine.id,
         fleet=machine.fleet,
         goal=None,
-        type=part.note("type"),
+        type=resource.note("type"),
         image=free.offer.image,
-        pool=part.note("pool") or record.pool,
-        name=part.name,
+        pool=resource.note("pool") or record.pool,
+        name=resource.name,
         wiped=None,
         wiping=None,
-        price=part.price,
+        price=resource.price,
     )
 
 
-def lets_go(step: Step, seen: Seen) -> Step:
+def lets_go(transition: Transition, snapshot: Snapshot) -> Transition:
     """Take another host where the chosen one became somebody else's before it was claimed."""
-    machine = step.machine
+    machine = transition.machine
     if machine.host is None or machine.phase is not Phase.STARTING or machine.was_ready is not None:
-        return step
-    if any(asked.fate is Fate.OPEN for asked in machine.asked) or _has_it(step, seen):
-        return step
-    told = event("host_lost", machine, seen, str(Reason.HOST_LOST), f"host {machine.host}")
+        return transition
+    if any(asked.call_state is CallState.OPEN for asked in machine.asked) or _has_it(
+        transition, snapshot
+    ):
+        return transition
+    told = event("host_lost", machine, snapshot, str(Reason.HOST_LOST), f"host {machine.host}")
     freed = replace(
         machine,
         host=None,
         places=tuple(_left(place) for place in machine.places),
         asked=(),
         doubt=None,
-        again=None,
+        retry_at=None,
         error="",
     )
-    freed = _unproved(freed).without_fact(ADOPTED).with_fact(f"{LEFT} {machine.host}", seen.now)
-    return replace(step, machine=freed, parts=(), events=(*step.events, told))
+    freed = _unproved(freed).without_fact(ADOPTED).with_fact(f"{LEFT} {machine.host}", snapshot.now)
+    return replace(transition, machine=freed, resources=(), events=(*transition.events, told))
 
 
 def _left(place: Place) -> Place:
@@ -256,58 +277,77 @@ def _left(place: Place) -> Place:
     return replace(place, bound=None, known=known)
 
 
-def _has_it(step: Step, seen: Seen) -> bool:
+def _has_it(transition: Transition, snapshot: Snapshot) -> bool:
     """Tell whether the host is, or may still become, this machine's.
 
     What a mark of ours was answered to may be seen as late as settle, over whatever name it has
     until then.
     """
-    machine = step.machine
-    parts = (part for part in step.parts if host_of(part.id) == machine.host)
-    if any(part.mark is not None or part.status == "promised" for part in parts):
+    machine = transition.machine
+    resources = (
+        resource for resource in transition.resources if host_of(resource.id) == machine.host
+    )
+    if any(
+        resource.owner_tag is not None or resource.status == "promised" for resource in resources
+    ):
         return True
-    sighting = seen.view.sightings.get(PartId(machine.host or ""))
-    looked = seen.view.covered(machine.offer.zone, seen.traits.main.kind, machine.id)
+    sighting = snapshot.inventory.sightings.get(ResourceId(machine.host or ""))
+    observed = snapshot.inventory.covered(
+        machine.offer.zone, snapshot.capabilities.main.kind, machine.id
+    )
     newest = max((asked.closed or asked.at for asked in machine.asked), default=machine.since)
     if sighting is None:
-        return _may_show(machine) or looked is None or looked <= newest + seen.traits.settle
-    if seen.view.shown(sighting) <= newest or sighting.part.note("holder") == machine.id:
+        return (
+            _may_show(machine)
+            or observed is None
+            or observed <= newest + snapshot.capabilities.consistency_delay
+        )
+    if (
+        snapshot.inventory.observed_at(sighting) <= newest
+        or sighting.resource.note("holder") == machine.id
+    ):
         return True
-    marks = (a.closed or a.at for a in machine.asked if a.aim and a.fate is Fate.DONE)
-    shown = seen.view.shown(sighting)
-    if any(shown <= marked + seen.traits.settle for marked in marks):
+    owner_tags = (
+        a.closed or a.at for a in machine.asked if a.aim and a.call_state is CallState.DONE
+    )
+    observed_at = snapshot.inventory.observed_at(sighting)
+    if any(
+        observed_at <= tagged + snapshot.capabilities.consistency_delay for tagged in owner_tags
+    ):
         return True
-    stage = sighting.part.note("stage")
+    stage = sighting.resource.note("stage")
     named = machine.fact(ADOPTED) is not None and stage != "foreign"
     return not machine.places and (named or stage in AT_HOME)
 
 
 def _may_show(machine: Machine) -> bool:
     """Tell whether looks lack a host that they showed once: only a proof says that it is gone."""
-    shown = [k for place in machine.places for k in place.known if host_of(k.id) == machine.host]
-    return any(not known.gone for known in shown)
+    observed_at = [
+        k for place in machine.places for k in place.known if host_of(k.id) == machine.host
+    ]
+    return any(not known.gone for known in observed_at)
 
 
 _OUTSIDE = {"pool": "in the pool", "other": "outside the pool", "unnamed": "without a name"}
 
 
-def _stands(part: Part, record: Host | None) -> str:
+def _stands(resource: Resource, record: Host | None) -> str:
     """Return how a host stands, in a word: by its record, or by its name where that says more."""
-    stage = part.note("stage")
+    stage = resource.note("stage")
     aside = stage in OTHERS and record is not None and record.goal is None
     if record is None or (aside and record.condition is HostCondition.DIRTY):
         return _OUTSIDE.get(stage, stage)
     return str(record.condition)
 
 
-def none_free(seen: Seen) -> str:
+def none_free(snapshot: Snapshot) -> str:
     """Return why no host can be taken, in a sentence that begins with its reason's name."""
     counts = dict[str, int]()
-    for sighting in seen.view.sightings.values():
-        part = sighting.part
-        if part.slot.kind == seen.traits.hosts:
-            word = _stands(part, seen.hosts.get(HostId(part.id)))
+    for sighting in snapshot.inventory.sightings.values():
+        resource = sighting.resource
+        if resource.slot.kind == snapshot.capabilities.hosts:
+            word = _stands(resource, snapshot.hosts.get(HostId(resource.id)))
             counts[word] = counts.get(word, 0) + 1
     told = ", ".join(f"{number} {word}" for word, number in sorted(counts.items())) or "none at all"
-    wanted = ", ".join(str(offer) for offer in seen.fleet.offers)
+    wanted = ", ".join(str(offer) for offer in snapshot.fleet.offers)
     return f"{Reason.NO_AVAILABLE_HOST}: no host fits {wanted} (hosts: {told})"

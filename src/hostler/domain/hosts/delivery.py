@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 
 from hostler.domain.ids import HostId, MachineId
 from hostler.domain.model.host import Host, HostCondition, HostGoal, HostOrigin
-from hostler.domain.model.inventory import View
-from hostler.domain.model.resource import Condition, Part
-from hostler.domain.model.snapshot import HostsSeen
+from hostler.domain.model.inventory import Inventory
+from hostler.domain.model.resource import Condition, Resource
+from hostler.domain.model.snapshot import HostsSnapshot
 
 LONGEST = timedelta(hours=3)
 """How long a host that was ordered may take to be delivered, by our guess."""
@@ -20,53 +20,59 @@ _SKEW = timedelta(minutes=5)
 """How far apart the provider's clock and ours may be."""
 
 
-def came(view: View, kind: str, hosts: Mapping[HostId, Host], orders: Orders) -> Iterator[Part]:
+def came(
+    inventory: Inventory, kind: str, hosts: Mapping[HostId, Host], orders: Orders
+) -> Iterator[Resource]:
     """Yield every host that bears the name of an order, has no record, and is what was ordered."""
-    for part in _named(view, kind, hosts):
-        if _is_ordered(part, view, hosts, orders):
-            yield part
+    for resource in _named(inventory, kind, hosts):
+        if _is_ordered(resource, inventory, hosts, orders):
+            yield resource
 
 
-def copies(view: View, kind: str, hosts: Mapping[HostId, Host], orders: Orders) -> Iterator[Part]:
+def copies(
+    inventory: Inventory, kind: str, hosts: Mapping[HostId, Host], orders: Orders
+) -> Iterator[Resource]:
     """Yield every host that bears the name of an order, has no record, and was not ordered.
 
     A person gave it that name. It is nothing that may be wiped or given up.
     """
-    for part in _named(view, kind, hosts):
-        if not _is_ordered(part, view, hosts, orders):
-            yield part
+    for resource in _named(inventory, kind, hosts):
+        if not _is_ordered(resource, inventory, hosts, orders):
+            yield resource
 
 
-def _named(view: View, kind: str, hosts: Mapping[HostId, Host]) -> Iterator[Part]:
-    for sighting in view.sightings.values():
-        part = sighting.part
-        known = part.slot.kind != kind or HostId(part.id) in hosts
-        if not known and part.note("stage") == "ordered":
-            yield part
+def _named(inventory: Inventory, kind: str, hosts: Mapping[HostId, Host]) -> Iterator[Resource]:
+    for sighting in inventory.sightings.values():
+        resource = sighting.resource
+        known = resource.slot.kind != kind or HostId(resource.id) in hosts
+        if not known and resource.note("stage") == "ordered":
+            yield resource
 
 
-def _is_ordered(part: Part, view: View, hosts: Mapping[HostId, Host], orders: Orders) -> bool:
+def _is_ordered(
+    resource: Resource, inventory: Inventory, hosts: Mapping[HostId, Host], orders: Orders
+) -> bool:
     """Tell whether a host came to be by the order that its name tells of.
 
     Our provider may have doubled an order: both hosts are younger than it. Clocks may be apart, but
     not where another host of that order is younger by the same clock. Where the order is on no row
     any more, the name is the proof, as long as one host alone ever bore it.
     """
-    order = MachineId(part.note("holder"))
+    order = MachineId(resource.note("holder"))
     at = orders.get(order)
     known = any(host.order == order for host in hosts.values())
     bearers = [
         other
-        for other in (sighting.part for sighting in view.sightings.values())
+        for other in (sighting.resource for sighting in inventory.sightings.values())
         if other.note("stage") == "ordered" and other.note("holder") == order
     ]
-    if at is None or part.created is None:
-        return not known and all(other.id == part.id for other in bearers)
+    if at is None or resource.created is None:
+        return not known and all(other.id == resource.id for other in bearers)
     younger = any(other.created is not None and other.created >= at for other in bearers)
-    return part.created >= (at if known or younger else at - _SKEW)
+    return resource.created >= (at if known or younger else at - _SKEW)
 
 
-def delivered(host: Host, part: Part, seen: HostsSeen) -> Host:
+def delivered(host: Host, resource: Resource, snapshot: HostsSnapshot) -> Host:
     """Return the record of a host that is on its way, as a look shows it.
 
     It is free when it is delivered, for nobody ever used it, if its order is on record and its name
@@ -74,25 +80,25 @@ def delivered(host: Host, part: Part, seen: HostsSeen) -> Host:
     for: it is wiped, which mends it. One that never comes is given up, so that another may be
     ordered in its place.
     """
-    now = seen.now
-    if not part.note("delivered"):
-        return _given_up(host, now) if _is_overdue(host, now, seen.jumped) else host
-    if part.condition is Condition.FAILED:
-        mended = replace(host, delivered=now, goal=HostGoal.WIPED)
+    now = snapshot.now
+    if not resource.note("delivered"):
+        return _given_up(host, now) if _is_overdue(host, now, snapshot.jumped) else host
+    if resource.condition is Condition.FAILED:
+        mended = replace(host, delivered=now, goal=HostGoal.CLEAN)
         return mended.now(HostCondition.DIRTY, now, "delivered in error")
-    if part.condition is not Condition.UP:
+    if resource.condition is not Condition.UP:
         return host
-    if part.note("stage") != "ordered" or host.order not in seen.orders:
+    if resource.note("stage") != "ordered" or host.order not in snapshot.orders:
         there = replace(host, delivered=now)
         return there.now(HostCondition.DIRTY, now, "delivered, and perhaps used since")
-    fresh = replace(host, wiped=now, delivered=now, witness=part.note("witness"))
+    fresh = replace(host, wiped=now, delivered=now, witness=resource.note("witness"))
     return fresh.now(HostCondition.FREE, now, "delivered")
 
 
-def after_all(host: Host, part: Part, now: datetime) -> Host:
+def after_all(host: Host, resource: Resource, now: datetime) -> Host:
     """Return the record of a host that is given up, which is paid for if it was delivered late."""
     bought = host.origin is HostOrigin.ORDERED and host.delivered is None
-    return replace(host, delivered=now) if bought and part.note("delivered") else host
+    return replace(host, delivered=now) if bought and resource.note("delivered") else host
 
 
 def _is_overdue(host: Host, now: datetime, jumped: datetime | None) -> bool:

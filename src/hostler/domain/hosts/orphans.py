@@ -8,12 +8,12 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 
-from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId, PartId
+from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId, ResourceId
 from hostler.domain.model.host import GIVEN_UP, KEPT, OURS, TENANT, Host, HostCondition, HostGoal
-from hostler.domain.model.inventory import View
-from hostler.domain.model.machine import Fate, Machine
-from hostler.domain.model.resource import Condition, Mark, Part
-from hostler.domain.model.snapshot import SuspectClass
+from hostler.domain.model.inventory import Inventory
+from hostler.domain.model.machine import CallState, Machine
+from hostler.domain.model.resource import Condition, OwnerTag, Resource
+from hostler.domain.model.snapshot import OrphanClass
 from hostler.domain.observation.effects import claimed_late, is_unknown
 
 from .delivery import Orders, copies
@@ -23,26 +23,26 @@ CLASS = "class"
 """The note that says of which class a suspected host is."""
 
 ACTIONABLE = frozenset(
-    {SuspectClass.STRAY, SuspectClass.PENDING_STALE, SuspectClass.RELEASING_STUCK}
+    {OrphanClass.UNRECORDED, OrphanClass.PENDING_STALE, OrphanClass.RELEASING_STUCK}
 )
 """The classes of hosts that a sweep may take back; all others are only told."""
 
-WHY_NOT: Mapping[SuspectClass, str] = {
-    SuspectClass.PENDING_FRESH: "somebody may be claiming it just now",
-    SuspectClass.DUPLICATE_NAME: "its name is that of a machine or an order which has another "
+WHY_NOT: Mapping[OrphanClass, str] = {
+    OrphanClass.PENDING_FRESH: "somebody may be claiming it just now",
+    OrphanClass.DUPLICATE_NAME: "its name is that of a machine or an order which has another "
     "host: look who uses it, then give it its own name back",
-    SuspectClass.SCHEDULED: "the provider will delete it: see its date",
-    SuspectClass.LOCKED: "the provider locked it, or says that it is in error",
-    SuspectClass.DOUBLE: "two may have it, for a claim came too late, or records are older than "
+    OrphanClass.SCHEDULED: "the provider will delete it: see its date",
+    OrphanClass.LOCKED: "the provider locked it, or says that it is in error",
+    OrphanClass.DOUBLE: "two may have it, for a claim came too late, or records are older than "
     "its name: look who uses it, then rename it into the pool or retire it",
-    SuspectClass.SET_ASIDE: "it failed too often, or cannot be wiped, and is paid for: "
+    OrphanClass.SET_ASIDE: "it failed too often, or cannot be wiped, and is paid for: "
     "`hostler explain` says more, `hostler pool` adds it to its pool anew or retires it",
 }
 
 _STAGES = {
-    "pending": SuspectClass.PENDING_STALE,
-    "releasing": SuspectClass.RELEASING_STUCK,
-    "wiping": SuspectClass.RELEASING_STUCK,
+    "pending": OrphanClass.PENDING_STALE,
+    "releasing": OrphanClass.RELEASING_STUCK,
+    "wiping": OrphanClass.RELEASING_STUCK,
 }
 _AT_WORK = frozenset(
     {
@@ -54,111 +54,116 @@ _AT_WORK = frozenset(
 )
 
 
-def strays(  # noqa: PLR0913, PLR0917 - all that may explain a host
-    view: View,
+def orphans(  # noqa: PLR0913, PLR0917 - all that may explain a host
+    inventory: Inventory,
     kind: str,
     hosts: Mapping[HostId, Host],
-    ties: Mapping[HostId, MachineId],
+    bindings: Mapping[HostId, MachineId],
     living: Mapping[MachineId, Machine],
     past: Mapping[MachineId, Machine],
     ours: Collection[InstallationId] = (),
-) -> Iterator[Part]:
+) -> Iterator[Resource]:
     """Yield every host under a name of ours that no record explains, with its class in its notes.
 
     Its mark is what its name says, so that it is grouped with the machine that it names. `ours` are
     the installations whose names are ours by adoption too: what they told of twice is left over.
     """
-    for sighting in view.sightings.values():
-        part = sighting.part
-        adopted = _is_adopted(part, ours)
-        if part.slot.kind != kind or not (adopted or part.note("stage") in OURS | GIVEN_UP):
+    for sighting in inventory.sightings.values():
+        resource = sighting.resource
+        adopted = _is_adopted(resource, ours)
+        if resource.slot.kind != kind or not (adopted or resource.note("stage") in OURS | GIVEN_UP):
             continue
-        host = HostId(part.id)
+        host = HostId(resource.id)
         record = hosts.get(host)
-        if _is_owned(part, record, ties.get(host), living, past):
+        if _is_owned(resource, record, bindings.get(host), living, past):
             continue
-        double = adopted or (record is not None and _came_late(record, part))
-        cls = SuspectClass.DOUBLE if double else _class(part, ties, living, past)
-        yield replace(_marked(part), notes=(*part.notes, (CLASS, str(cls))))
+        double = adopted or (record is not None and _came_late(record, resource))
+        cls = OrphanClass.DOUBLE if double else _class(resource, bindings, living, past)
+        yield replace(_tagged(resource), notes=(*resource.notes, (CLASS, str(cls))))
 
 
-def _came_late(record: Host, part: Part) -> bool:
+def _came_late(record: Host, resource: Resource) -> bool:
     """Tell whether a host shows a name that came after it was given back: another may have it."""
-    given_back = any(a.aim == "pool" and a.fate is Fate.DONE for a in record.asked)
-    wiping_again = part.note("stage") == "wiping" and given_back
-    return wiping_again or record.late == part.note("holder")
+    given_back = any(a.aim == "pool" and a.call_state is CallState.DONE for a in record.asked)
+    wiping_again = resource.note("stage") == "wiping" and given_back
+    return wiping_again or record.late == resource.note("holder")
 
 
-def _is_adopted(part: Part, ours: Collection[InstallationId]) -> bool:
+def _is_adopted(resource: Resource, ours: Collection[InstallationId]) -> bool:
     """Tell whether a host bears a tenant's name of an installation that was adopted."""
-    tenant = part.note("stage") == "foreign" and part.note("named") in TENANT
-    return tenant and part.note("installation") in ours
+    tenant = resource.note("stage") == "foreign" and resource.note("named") in TENANT
+    return tenant and resource.note("installation") in ours
 
 
-def copied(view: View, kind: str, hosts: Mapping[HostId, Host], orders: Orders) -> Iterator[Part]:
+def copied(
+    inventory: Inventory, kind: str, hosts: Mapping[HostId, Host], orders: Orders
+) -> Iterator[Resource]:
     """Yield every host that a person gave the name of an order of ours."""
-    for part in copies(view, kind, hosts, orders):
-        cls = str(SuspectClass.DUPLICATE_NAME)
-        yield replace(_marked(part), notes=(*part.notes, (CLASS, cls)))
+    for resource in copies(inventory, kind, hosts, orders):
+        cls = str(OrphanClass.DUPLICATE_NAME)
+        yield replace(_tagged(resource), notes=(*resource.notes, (CLASS, cls)))
 
 
 def others(
-    view: View, kind: str, hosts: Mapping[HostId, Host], ties: Mapping[HostId, MachineId]
-) -> Iterator[Part]:
+    inventory: Inventory,
+    kind: str,
+    hosts: Mapping[HostId, Host],
+    bindings: Mapping[HostId, MachineId],
+) -> Iterator[Resource]:
     """Yield every host that another installation's name says is being kept, without a tenancy.
 
     Those are what a lost store leaves of wipes, parked hosts and ends; tenancies are parts of their
     own. One of which a record of ours says more is ours by now.
     """
-    for sighting in view.sightings.values():
-        part = sighting.part
-        if part.slot.kind != kind or part.note("stage") != "foreign":
+    for sighting in inventory.sightings.values():
+        resource = sighting.resource
+        if resource.slot.kind != kind or resource.note("stage") != "foreign":
             continue
-        kept = part.note("named") in KEPT
-        record = hosts.get(HostId(part.id))
-        if kept and HostId(part.id) not in ties and (record is None or not record.adopted):
-            yield _marked(part)
+        kept = resource.note("named") in KEPT
+        record = hosts.get(HostId(resource.id))
+        if kept and HostId(resource.id) not in bindings and (record is None or not record.adopted):
+            yield _tagged(resource)
 
 
 def set_aside(
-    view: View,
+    inventory: Inventory,
     hosts: Mapping[HostId, Host],
-    ties: Mapping[HostId, MachineId],
+    bindings: Mapping[HostId, MachineId],
     now: datetime,
     since: datetime,
-) -> Iterator[Part]:
+) -> Iterator[Resource]:
     """Yield every host that no machine can have for now: in quarantine, or not to be wiped.
 
     It is explained, and costs as much as any; nothing but its own work is done about it. `since` is
     when our process could act.
     """
     for host in hosts.values():
-        if host.goal is not HostGoal.WIPED or host.id in ties:
+        if host.goal is not HostGoal.CLEAN or host.id in bindings:
             continue
-        part = view.part(PartId(host.id))
-        if part is None or not (host.quarantined(now) or is_overdue(host, now, since)):
+        resource = inventory.resource(ResourceId(host.id))
+        if resource is None or not (host.quarantined(now) or is_overdue(host, now, since)):
             continue
-        marked = _marked(part)
-        if marked.mark is not None and (fleet := host.fleet or host.buyer):
-            marked = replace(marked, mark=replace(marked.mark, fleet=fleet))
-        yield replace(marked, notes=(*part.notes, (CLASS, str(SuspectClass.SET_ASIDE))))
+        tagged = _tagged(resource)
+        if tagged.owner_tag is not None and (fleet := host.fleet or host.buyer):
+            tagged = replace(tagged, owner_tag=replace(tagged.owner_tag, fleet=fleet))
+        yield replace(tagged, notes=(*resource.notes, (CLASS, str(OrphanClass.SET_ASIDE))))
 
 
-def _marked(part: Part) -> Part:
+def _tagged(resource: Resource) -> Resource:
     """Return a host with the mark that its name is."""
-    mark = Mark(
-        installation=InstallationId(part.note("installation")),
-        fleet=FleetName(part.note("fleet")),
-        machine=MachineId(part.note("holder")),
+    owner_tag = OwnerTag(
+        installation=InstallationId(resource.note("installation")),
+        fleet=FleetName(resource.note("fleet")),
+        machine=MachineId(resource.note("holder")),
         attempt=0,
     )
-    return replace(part, mark=mark)
+    return replace(resource, owner_tag=owner_tag)
 
 
 def _is_owned(
-    part: Part,
+    resource: Resource,
     record: Host | None,
-    tie: MachineId | None,
+    binding: MachineId | None,
     living: Collection[MachineId],
     past: Collection[MachineId],
 ) -> bool:
@@ -166,45 +171,47 @@ def _is_owned(
 
     A tie to a machine that is in the history is about to be loosened, in order.
     """
-    if tie is not None:
-        return (tie in living or tie in past) and not is_unknown(part, (*living, *past))
+    if binding is not None:
+        return (binding in living or binding in past) and not is_unknown(resource, (*living, *past))
     if record is None:
         return False
-    return record.goal is not None or (record.condition in _AT_WORK and record.name == part.name)
+    return record.goal is not None or (
+        record.condition in _AT_WORK and record.name == resource.name
+    )
 
 
 def usurped(
-    view: View, ties: Mapping[HostId, MachineId], known: Collection[MachineId]
+    inventory: Inventory, bindings: Mapping[HostId, MachineId], known: Collection[MachineId]
 ) -> Iterator[HostId]:
     """Yield the hosts with machines of ours whose names tell of tenants that no record knows.
 
     The records are older than those names: a backup was put back, or two engines keep two copies
     of one store. Somebody may use the host, so that nothing is done to it.
     """
-    for host in ties:
-        part = view.part(PartId(host))
-        if part is not None and is_unknown(part, known):
+    for host in bindings:
+        resource = inventory.resource(ResourceId(host))
+        if resource is not None and is_unknown(resource, known):
             yield host
 
 
 def _class(
-    part: Part,
-    ties: Mapping[HostId, MachineId],
+    resource: Resource,
+    bindings: Mapping[HostId, MachineId],
     living: Mapping[MachineId, Machine],
     past: Mapping[MachineId, Machine],
-) -> SuspectClass:
-    holder = MachineId(part.note("holder"))
-    if ties.get(HostId(part.id), holder) != holder:
-        return SuspectClass.DOUBLE
+) -> OrphanClass:
+    holder = MachineId(resource.note("holder"))
+    if bindings.get(HostId(resource.id), holder) != holder:
+        return OrphanClass.DOUBLE
     machine = living.get(holder) or past.get(holder)
-    if machine is not None and claimed_late(machine, part):
-        return SuspectClass.DOUBLE
+    if machine is not None and claimed_late(machine, resource):
+        return OrphanClass.DOUBLE
     if holder in living:
         return (
-            SuspectClass.DUPLICATE_NAME if holder in ties.values() else SuspectClass.PENDING_FRESH
+            OrphanClass.DUPLICATE_NAME if holder in bindings.values() else OrphanClass.PENDING_FRESH
         )
-    if part.note("scheduled"):
-        return SuspectClass.SCHEDULED
-    if part.condition in {Condition.LOCKED, Condition.FAILED}:
-        return SuspectClass.LOCKED
-    return _STAGES.get(part.note("stage"), SuspectClass.STRAY)
+    if resource.note("scheduled"):
+        return OrphanClass.SCHEDULED
+    if resource.condition in {Condition.LOCKED, Condition.FAILED}:
+        return OrphanClass.LOCKED
+    return _STAGES.get(resource.note("stage"), OrphanClass.UNRECORDED)

@@ -8,8 +8,8 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from hostler.domain.ids import AccountName, HostId, MachineId, PartId, machine_id
-from hostler.domain.model.commands import KeepHost
+from hostler.domain.ids import AccountName, HostId, MachineId, ResourceId, machine_id
+from hostler.domain.model.commands import SaveHost
 from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.host import (
     OTHERS,
@@ -19,143 +19,170 @@ from hostler.domain.model.host import (
     HostOrigin,
     ReleasePolicy,
 )
-from hostler.domain.model.machine import Fate, Machine, Offer, Origin
+from hostler.domain.model.machine import CallState, Machine, Offer, Origin
 from hostler.domain.model.phases import Goal, Phase, Reason
-from hostler.domain.model.resource import Part
-from hostler.domain.model.snapshot import Seen, Wish, WishKind
+from hostler.domain.model.resource import Resource
+from hostler.domain.model.snapshot import Request, RequestKind, Snapshot
 
 from .claims import ADOPTED, CLEAN
 
 
-def pooled(account: AccountName, seen: Seen) -> Iterator[KeepHost]:
+def pooled(account: AccountName, snapshot: Snapshot) -> Iterator[SaveHost]:
     """Yield the record of each host that is wished into the pool; one that is in use stays out."""
-    tied = frozenset(seen.ties.values())
-    for wish in seen.wishes:
-        part = _named(wish, WishKind.POOL_ADD, seen)
-        if part is None or wish.host is None or wish.host in tied or _is_foreign(part):
+    tied = frozenset(snapshot.bindings.values())
+    for request in snapshot.requests:
+        resource = _named(request, RequestKind.POOL_ADD, snapshot)
+        if (
+            resource is None
+            or request.host is None
+            or request.host in tied
+            or _is_foreign(resource)
+        ):
             continue
-        record = seen.hosts.get(wish.host) or Host(id=wish.host, account=account, zone=part.zone)
+        record = snapshot.hosts.get(request.host) or Host(
+            id=request.host, account=account, zone=resource.zone
+        )
         dirty = replace(
             record,
-            fleet=seen.fleet.name,
+            fleet=snapshot.fleet.name,
             goal=HostGoal.POOLED,
-            pool=seen.pool,
-            type=part.note("type"),
-            name=part.name,
+            pool=snapshot.pool,
+            type=resource.note("type"),
+            name=resource.name,
             policy=ReleasePolicy.KEEP if record.origin is HostOrigin.ORDERED else None,
             quarantined_until=None,
             scheduled=None,
             wiped=None,
             wiping=None,
         )
-        yield KeepHost(host=dirty.now(HostCondition.DIRTY, seen.now, f"put in by {wish.actor}"))
+        yield SaveHost(
+            host=dirty.now(HostCondition.DIRTY, snapshot.now, f"put in by {request.actor}")
+        )
 
 
-def given_up(account: AccountName, seen: Seen) -> Iterator[KeepHost]:
+def given_up(account: AccountName, snapshot: Snapshot) -> Iterator[SaveHost]:
     """Yield the record of each host that is wished to be given up, and that nobody has."""
-    tied = frozenset(seen.ties.values())
-    for wish in seen.wishes:
-        part = _named(wish, WishKind.RETIRE, seen)
-        if part is None or wish.host is None or wish.host in tied or part.note("stage") in OTHERS:
+    tied = frozenset(snapshot.bindings.values())
+    for request in snapshot.requests:
+        resource = _named(request, RequestKind.RETIRE, snapshot)
+        if (
+            resource is None
+            or request.host is None
+            or request.host in tied
+            or resource.note("stage") in OTHERS
+        ):
             continue
-        record = seen.hosts.get(wish.host) or Host(id=wish.host, account=account, zone=part.zone)
+        record = snapshot.hosts.get(request.host) or Host(
+            id=request.host, account=account, zone=resource.zone
+        )
         retired = replace(
             record,
-            fleet=record.fleet or seen.fleet.name,
-            machine=record.machine or _nobody(wish.host),
+            fleet=record.fleet or snapshot.fleet.name,
+            machine=record.machine or _nobody(request.host),
             goal=HostGoal.RETIRED,
             policy=ReleasePolicy.TERMINATE,
-            type=part.note("type"),
-            name=part.name,
+            type=resource.note("type"),
+            name=resource.name,
             quarantined_until=None,
-            asked=tuple(asked for asked in record.asked if asked.fate is Fate.OPEN),
+            asked=tuple(asked for asked in record.asked if asked.call_state is CallState.OPEN),
         )
-        why = f"given up by {wish.actor}: {wish.why}"
-        yield KeepHost(host=retired.now(HostCondition.RETIRING, seen.now, why))
+        why = f"given up by {request.actor}: {request.why}"
+        yield SaveHost(host=retired.now(HostCondition.RETIRING, snapshot.now, why))
 
 
-def taken_over(parts: Iterable[Part], seen: Seen) -> Iterator[KeepHost]:
+def taken_over(resources: Iterable[Resource], snapshot: Snapshot) -> Iterator[SaveHost]:
     """Yield a record for each host that another installation kept and that is adopted: wiped anew.
 
     What was being given up goes on to its end. A host that a machine of ours has stays as it is,
     whatever it is called.
     """
-    tied = frozenset(seen.ties.values())
-    for part in parts:
-        if part.slot.kind != seen.traits.hosts or part.mark is None or HostId(part.id) in tied:
+    tied = frozenset(snapshot.bindings.values())
+    for resource in resources:
+        if (
+            resource.slot.kind != snapshot.capabilities.hosts
+            or resource.owner_tag is None
+            or HostId(resource.id) in tied
+        ):
             continue
-        retires = part.note("named") == "retiring"
-        known = seen.hosts.get(HostId(part.id))
-        record = known or Host(id=HostId(part.id), account=seen.fleet.account, zone=part.zone)
+        retires = resource.note("named") == "retiring"
+        known = snapshot.hosts.get(HostId(resource.id))
+        record = known or Host(
+            id=HostId(resource.id), account=snapshot.fleet.account, zone=resource.zone
+        )
         host = replace(
             record,
-            fleet=seen.fleet.name,
-            machine=part.mark.machine,
+            fleet=snapshot.fleet.name,
+            machine=resource.owner_tag.machine,
             adopted=True,
-            goal=HostGoal.RETIRED if retires else HostGoal.WIPED,
-            pool=part.note("pool") or seen.pool,
-            type=part.note("type"),
-            image=seen.fleet.offers[0].image,
-            name=part.name,
+            goal=HostGoal.RETIRED if retires else HostGoal.CLEAN,
+            pool=resource.note("pool") or snapshot.pool,
+            type=resource.note("type"),
+            image=snapshot.fleet.offers[0].image,
+            name=resource.name,
             wiped=None,
             wiping=None,
         )
         condition = HostCondition.RETIRING if retires else HostCondition.DIRTY
-        yield KeepHost(host=host.now(condition, seen.now, str(Reason.ADOPTED)))
+        yield SaveHost(host=host.now(condition, snapshot.now, str(Reason.ADOPTED)))
 
 
-def adopted(seen: Seen, serial: int) -> Iterator[Machine]:
+def adopted(snapshot: Snapshot, serial: int) -> Iterator[Machine]:
     """Yield a machine for each host that is wished to be one; they begin with their hosts."""
-    tied = frozenset(seen.ties.values())
-    known = {machine.id for machine in seen.machines}
-    for wish in seen.wishes:
-        part = _named(wish, WishKind.POOL_ADOPT, seen)
-        if part is None or wish.host in tied or _is_foreign(part) or not wish.machines:
+    tied = frozenset(snapshot.bindings.values())
+    known = {machine.id for machine in snapshot.machines}
+    for request in snapshot.requests:
+        resource = _named(request, RequestKind.POOL_ADOPT, snapshot)
+        if (
+            resource is None
+            or request.host in tied
+            or _is_foreign(resource)
+            or not request.machines
+        ):
             continue
-        if wish.machines[0] in known:
+        if request.machines[0] in known:
             continue
         serial += 1
-        yield _machine(wish, part, serial, seen)
+        yield _machine(request, resource, serial, snapshot)
 
 
-def joining(seen: Seen) -> int:
+def joining(snapshot: Snapshot) -> int:
     """Return how many machines come with hosts in this turn: no others are made in their place."""
-    return sum(1 for _ in adopted(seen, 0))
+    return sum(1 for _ in adopted(snapshot, 0))
 
 
-def with_room(row: FleetRow, machines: Iterable[Machine], seen: Seen) -> FleetRow:
+def with_room(row: FleetRow, machines: Iterable[Machine], snapshot: Snapshot) -> FleetRow:
     """Return the row with a size that has room for those that come, or one would be shed for them.
 
     What is shed is wiped, and it would be the youngest. A fleet that lacks machines grows less.
     """
-    many = joining(seen)
-    wanted = sum(m.wanted and m.goal is not Goal.RESTING for m in machines) if many else 0
-    return replace(row, size=max(row.wished(seen.fleet), wanted + many)) if many else row
+    many = joining(snapshot)
+    wanted = sum(m.wanted and m.goal is not Goal.STANDBY for m in machines) if many else 0
+    return replace(row, size=max(row.desired(snapshot.fleet), wanted + many)) if many else row
 
 
-def _machine(wish: Wish, part: Part, serial: int, seen: Seen) -> Machine:
-    image = seen.fleet.offers[0].image
+def _machine(request: Request, resource: Resource, serial: int, snapshot: Snapshot) -> Machine:
+    image = snapshot.fleet.offers[0].image
     machine = Machine(
-        id=wish.machines[0],
-        fleet=seen.fleet.name,
+        id=request.machines[0],
+        fleet=snapshot.fleet.name,
         serial=serial,
-        created=seen.now,
-        since=seen.now,
+        created=snapshot.now,
+        since=snapshot.now,
         phase=Phase.STARTING,
-        offer=Offer(type=part.note("type"), zone=part.zone, image=image),
+        offer=Offer(type=resource.note("type"), zone=resource.zone, image=image),
         reason=str(Reason.ADOPTED),
-        template=seen.fleet.template,
+        template=snapshot.fleet.template,
         origin=Origin.ADOPTED,
-        host=wish.host,
-    ).with_fact(ADOPTED, seen.now)
-    return machine.with_fact(CLEAN, seen.now) if wish.keep else machine
+        host=request.host,
+    ).with_fact(ADOPTED, snapshot.now)
+    return machine.with_fact(CLEAN, snapshot.now) if request.keep else machine
 
 
-def _named(wish: Wish, kind: WishKind, seen: Seen) -> Part | None:
+def _named(request: Request, kind: RequestKind, snapshot: Snapshot) -> Resource | None:
     """Return the host that a wish of this kind names, if looks show it."""
-    if wish.kind is not kind or wish.host is None:
+    if request.kind is not kind or request.host is None:
         return None
-    return seen.view.part(PartId(wish.host))
+    return snapshot.inventory.resource(ResourceId(request.host))
 
 
 def _nobody(host: HostId) -> MachineId:
@@ -163,6 +190,6 @@ def _nobody(host: HostId) -> MachineId:
     return machine_id(int.from_bytes(hashlib.sha256(host.encode()).digest()[:7], "big"))
 
 
-def _is_foreign(part: Part) -> bool:
+def _is_foreign(resource: Resource) -> bool:
     """Tell whether another installation has it: that is not ours to take, whoever asks."""
-    return part.note("stage") == "foreign"
+    return resource.note("stage") == "foreign"

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from hostler.domain.ids import HostId, MachineId, PartId, evolve, machine_id
-from hostler.domain.model.commands import RESIZE, KeepHost, OrderHosts
+from hostler.domain.ids import HostId, MachineId, ResourceId, evolve, machine_id
+from hostler.domain.model.commands import RESIZE, OrderHosts, SaveHost
 from hostler.domain.model.fleet import FleetRow, Order, Sized
 from hostler.domain.model.host import (
     AT_HOME,
@@ -22,11 +22,11 @@ from hostler.domain.model.host import (
     ReleasePolicy,
     may_come_back,
 )
-from hostler.domain.model.machine import Ending, Fate
+from hostler.domain.model.machine import CallState, Deletion
 from hostler.domain.model.phases import Goal, Phase, Reason
-from hostler.domain.model.resource import Condition, Part
-from hostler.domain.model.snapshot import Seen
-from hostler.domain.model.transition import Step
+from hostler.domain.model.resource import Condition, Resource
+from hostler.domain.model.snapshot import Snapshot
+from hostler.domain.model.transition import Transition
 from hostler.domain.observation.blockers import paused, world_is_right, zone_is_known
 from hostler.domain.policy.demand import demand_of
 from hostler.domain.policy.purchasing import Ended, Leased, Limits, Purchase, Situation, default
@@ -48,8 +48,8 @@ class Bought:
     """
 
     row: FleetRow
-    steps: tuple[Step, ...]
-    keeps: tuple[KeepHost, ...] = ()
+    transitions: tuple[Transition, ...]
+    keeps: tuple[SaveHost, ...] = ()
     order: OrderHosts | None = None
     due: datetime | None = None
     limit: str = ""
@@ -61,53 +61,59 @@ class Bought:
         return f"{condition}; no more are ordered: {self.limit}"
 
 
-def buy(steps: tuple[Step, ...], row: FleetRow, seen: Seen) -> Bought:
+def buy(transitions: tuple[Transition, ...], row: FleetRow, snapshot: Snapshot) -> Bought:
     """Return what is ordered and given up now, where hosts may be ordered, or were.
 
     Nothing is ordered for a list of commands that is at fault, nor where another installation uses
     the fleet's name (G8): what we bought and nobody wants is given up all the same.
     """
-    if seen.limits is not None:
-        row = _remembered(row, seen)
-    elif not any(_leased(steps, seen)):
-        return Bought(row=row, steps=steps)
-    if paused(row, seen.now) or seen.fleet.protected:
-        return Bought(row=row, steps=steps)
-    purchase = default(_situation(steps, row, seen))
+    if snapshot.limits is not None:
+        row = _remembered(row, snapshot)
+    elif not any(_leased(transitions, snapshot)):
+        return Bought(row=row, transitions=transitions)
+    if paused(row, snapshot.now) or snapshot.fleet.protected:
+        return Bought(row=row, transitions=transitions)
+    purchase = default(_situation(transitions, row, snapshot))
     ends = {end.host: end for end in purchase.ends}
-    given_up = tuple(_given_up(step, ends, seen) for step in steps)
-    keeps = tuple(_retired(seen.hosts[host], end, seen) for host, end in _untied(ends, seen))
-    ended = sum(after is not step for after, step in zip(given_up, steps, strict=True))
+    given_up = tuple(_given_up(transition, ends, snapshot) for transition in transitions)
+    keeps = tuple(
+        _retired(snapshot.hosts[host], end, snapshot) for host, end in _untied(ends, snapshot)
+    )
+    ended = sum(
+        after is not transition for after, transition in zip(given_up, transitions, strict=True)
+    )
     kept = len(ends) - ended - len(keeps)  # what cannot be ended yet is not bought anew
-    barred = seen.revision.broken is not None or bool(world_is_right(seen))
-    orders = () if barred else _orders(max(0, purchase.order - kept), row, seen)
+    barred = snapshot.revision.broken is not None or bool(world_is_right(snapshot))
+    orders = () if barred else _orders(max(0, purchase.order - kept), row, snapshot)
     return Bought(
         row=evolve(row, orders=(*row.orders, *orders)),
-        steps=given_up,
+        transitions=given_up,
         keeps=keeps,
         order=OrderHosts(orders=orders) if orders else None,
         due=purchase.due,
-        limit="" if orders else _in_the_way(purchase, row, seen),
+        limit="" if orders else _in_the_way(purchase, row, snapshot),
     )
 
 
-def _in_the_way(purchase: Purchase, row: FleetRow, seen: Seen) -> str:
+def _in_the_way(purchase: Purchase, row: FleetRow, snapshot: Snapshot) -> str:
     """Return why nothing is ordered: a limit of ours, or what was answered to the last order."""
     if purchase.order == 0:
         return purchase.limit if purchase.short else ""
-    setbacks = (row.setback(offer) for offer in seen.fleet.offers)
-    told = dict.fromkeys(s.why for s in setbacks if s is not None and seen.now < s.until)
+    setbacks = (row.setback(offer) for offer in snapshot.fleet.offers)
+    told = dict.fromkeys(s.why for s in setbacks if s is not None and snapshot.now < s.until)
     return "; ".join(told)
 
 
-def _remembered(row: FleetRow, seen: Seen) -> FleetRow:
+def _remembered(row: FleetRow, snapshot: Snapshot) -> FleetRow:
     """Write down the demand, and forget orders and sizes that count no more."""
-    wished = row.wished(seen.fleet)
+    desired = row.desired(snapshot.fleet)
     sizes = row.sizes
-    if not sizes or sizes[-1].size != wished:
-        sizes = (*sizes, Sized(at=seen.now, size=wished))
-    young = tuple(s for s in sizes[:-1] if seen.now - s.at < _REMEMBERED)
-    orders = tuple(_looked_for(order, seen) for order in row.orders if seen.now - order.at < _DAY)
+    if not sizes or sizes[-1].size != desired:
+        sizes = (*sizes, Sized(at=snapshot.now, size=desired))
+    young = tuple(s for s in sizes[:-1] if snapshot.now - s.at < _REMEMBERED)
+    orders = tuple(
+        _observed_for(order, snapshot) for order in row.orders if snapshot.now - order.at < _DAY
+    )
     return evolve(row, sizes=(*young, sizes[-1])[-_MOST:], orders=orders)
 
 
@@ -117,51 +123,55 @@ def lapses(row: FleetRow) -> Iterator[datetime]:
     yield from (sized.at + _REMEMBERED for sized in row.sizes[:-1])
 
 
-def _situation(steps: tuple[Step, ...], row: FleetRow, seen: Seen) -> Situation:
-    hosts = tuple(_leased(steps, seen))
-    pool = _in_pool(steps, frozenset(host.id for host in hosts), seen)
+def _situation(transitions: tuple[Transition, ...], row: FleetRow, snapshot: Snapshot) -> Situation:
+    hosts = tuple(_leased(transitions, snapshot))
+    pool = _in_pool(transitions, frozenset(host.id for host in hosts), snapshot)
     beyond = [(sized.at, max(0, sized.size - pool)) for sized in row.sizes]
-    wanted = sum(step.machine.wanted or wakes(step) for step in steps)
-    waiting = row.wished(seen.fleet) - wanted
-    limits = seen.limits or Limits(batch=0)
-    prices = [seen.hosts[host.id].price for host in hosts]
+    wanted = sum(transition.machine.wanted or wakes(transition) for transition in transitions)
+    waiting = row.desired(snapshot.fleet) - wanted
+    limits = snapshot.limits or Limits(batch=0)
+    prices = [snapshot.hosts[host.id].price for host in hosts]
     return Situation(
-        now=seen.now,
+        now=snapshot.now,
         hosts=hosts,
-        past=demand_of(beyond, seen.now),
-        coming=(*_coming(row, seen), *_called_back(seen)),
-        waiting=max(0, waiting - len(seen.free)),
+        past=demand_of(beyond, snapshot.now),
+        coming=(*_coming(row, snapshot), *_called_back(snapshot)),
+        waiting=max(0, waiting - len(snapshot.free)),
         ordered=tuple(order.at for order in row.orders),
         price=max((limits.price, *prices)),
         limits=limits,
-        beside=_beside(seen),
+        beside=_beside(snapshot),
     )
 
 
-def _in_pool(steps: tuple[Step, ...], leased: frozenset[HostId], seen: Seen) -> int:
+def _in_pool(
+    transitions: tuple[Transition, ...], leased: frozenset[HostId], snapshot: Snapshot
+) -> int:
     """Return for how many machines the pool has hosts: what was wanted of those was never bought.
 
     It is the pool as it is now: how many hosts it had earlier is not on record.
     """
-    served = [step for step in steps if step.machine.wanted or wakes(step)]
-    at_work = sum(step.machine.host not in leased for step in served)
-    return at_work + sum(free.id not in leased for free in seen.free)
+    served = [
+        transition for transition in transitions if transition.machine.wanted or wakes(transition)
+    ]
+    at_work = sum(transition.machine.host not in leased for transition in served)
+    return at_work + sum(free.id not in leased for free in snapshot.free)
 
 
-def _beside(seen: Seen) -> int:
+def _beside(snapshot: Snapshot) -> int:
     """Return how many more hosts this fleet bought than it has, or fewer where it has others'.
 
     Fleets of one pool take each other's free hosts before anything is bought. What is given up
     counts until it is gone: until then it is paid for, and the provider counts it too.
     """
-    mine, hosts = seen.fleet.name, seen.hosts.values()
-    counted = sum((_may_go(h) and h.fleet == mine) or _comes_back(h, seen) for h in hosts)
+    mine, hosts = snapshot.fleet.name, snapshot.hosts.values()
+    counted = sum((_may_go(h) and h.fleet == mine) or _comes_back(h, snapshot) for h in hosts)
     return sum((h.buyer or h.fleet) == mine for h in hosts if is_paid(h)) - counted
 
 
-def _comes_back(host: Host, seen: Seen) -> bool:
+def _comes_back(host: Host, snapshot: Snapshot) -> bool:
     """Tell whether a host of this fleet, or that it bought, can be called back from its end."""
-    return seen.fleet.name in {host.fleet, host.buyer} and may_come_back(host, seen.now)
+    return snapshot.fleet.name in {host.fleet, host.buyer} and may_come_back(host, snapshot.now)
 
 
 def is_paid(host: Host) -> bool:
@@ -176,163 +186,180 @@ def _may_go(host: Host) -> bool:
     return stands and host.policy is not ReleasePolicy.KEEP
 
 
-def _coming(row: FleetRow, seen: Seen) -> Iterator[datetime]:
-    return (order.at for order in row.orders if _is_coming(order, seen))
+def _coming(row: FleetRow, snapshot: Snapshot) -> Iterator[datetime]:
+    return (order.at for order in row.orders if _is_coming(order, snapshot))
 
 
-def _called_back(seen: Seen) -> Iterator[datetime]:
+def _called_back(snapshot: Snapshot) -> Iterator[datetime]:
     """Yield a time for each host whose end is only scheduled: none is bought in its place."""
-    for host in seen.hosts.values():
-        if _comes_back(host, seen):
-            yield seen.now
+    for host in snapshot.hosts.values():
+        if _comes_back(host, snapshot):
+            yield snapshot.now
 
 
-def _leased(steps: tuple[Step, ...], seen: Seen) -> Iterator[Leased]:
+def _leased(transitions: tuple[Transition, ...], snapshot: Snapshot) -> Iterator[Leased]:
     """Yield the hosts that this fleet ordered and may give up, with since when each is free."""
-    holders = {step.machine.host: step for step in steps if step.machine.host}
-    for host in seen.hosts.values():
-        if host.fleet != seen.fleet.name or not _may_go(host) or host.delivered is None:
+    holders = {
+        transition.machine.host: transition for transition in transitions if transition.machine.host
+    }
+    for host in snapshot.hosts.values():
+        if host.fleet != snapshot.fleet.name or not _may_go(host) or host.delivered is None:
             continue
-        paid_until = host.paid_until or host.delivered + seen.traits.floor
-        step = holders.get(host.id)
-        free = _free_from(host, paid_until, seen) if step is None else _rests_from(step)
+        paid_until = host.paid_until or host.delivered + snapshot.capabilities.floor
+        transition = holders.get(host.id)
+        free = (
+            _free_from(host, paid_until, snapshot)
+            if transition is None
+            else _rests_from(transition)
+        )
         yield Leased(
             id=host.id,
             delivered=host.delivered,
             paid_until=paid_until,
             free_from=free,
-            useless=step is None and _is_of_no_use(host, seen),
+            useless=transition is None and _is_of_no_use(host, snapshot),
         )
 
 
-def _is_of_no_use(host: Host, seen: Seen) -> bool:
+def _is_of_no_use(host: Host, snapshot: Snapshot) -> bool:
     """Tell whether no machine can have a host: it failed too often, or is in error in the pool.
 
     Under our own name an error is wiped away; there nobody mends it.
     """
-    part = seen.view.part(PartId(host.id))
-    if part is not None and part.condition is Condition.FAILED and _is_pooled(host, seen):
+    resource = snapshot.inventory.resource(ResourceId(host.id))
+    if (
+        resource is not None
+        and resource.condition is Condition.FAILED
+        and _is_pooled(host, snapshot)
+    ):
         return True
-    return host.quarantined(seen.now) or is_overdue(host, seen.now, seen.steady)
+    return host.quarantined(snapshot.now) or is_overdue(host, snapshot.now, snapshot.steady)
 
 
-def _rests_from(step: Step) -> datetime | None:
+def _rests_from(transition: Transition) -> datetime | None:
     """Return since when a machine rests on its host, None where it does not, or wakes."""
-    rests = step.machine.phase is Phase.RESTING and not wakes(step)
-    return step.machine.since if rests else None
+    rests = transition.machine.phase is Phase.STANDBY and not wakes(transition)
+    return transition.machine.since if rests else None
 
 
-def _free_from(host: Host, paid_until: datetime, seen: Seen) -> datetime | None:
+def _free_from(host: Host, paid_until: datetime, snapshot: Snapshot) -> datetime | None:
     """Return from when on a host without a machine can be taken; None where somebody else has it.
 
     One that fits no offer is of no use: it is given up at the end of its window. One that is tied
     to a machine which is over is not offered to any other in this turn, and is in the next.
     """
-    since, part = host.since or seen.now, seen.view.part(PartId(host.id))
-    if part is None:
+    since, resource = host.since or snapshot.now, snapshot.inventory.resource(ResourceId(host.id))
+    if resource is None:
         return since
-    if part.note("stage") in OTHERS:
+    if resource.note("stage") in OTHERS:
         return None
-    offered = {*seen.ties.values(), *(free.id for free in seen.free)}
-    useless = _is_at_hand(host, part) and host.id not in offered
-    return paid_until if useless and paid_until > seen.now else since
+    offered = {*snapshot.bindings.values(), *(free.id for free in snapshot.free)}
+    useless = _is_at_hand(host, resource) and host.id not in offered
+    return paid_until if useless and paid_until > snapshot.now else since
 
 
-def _is_at_hand(host: Host, part: Part) -> bool:
+def _is_at_hand(host: Host, resource: Resource) -> bool:
     """Tell whether nothing but what it is keeps a host from being taken."""
-    unsure = any(asked.fate is Fate.OPEN for asked in host.asked)
-    if host.condition is not HostCondition.FREE or unsure or part.note("scheduled"):
+    unsure = any(asked.call_state is CallState.OPEN for asked in host.asked)
+    if host.condition is not HostCondition.FREE or unsure or resource.note("scheduled"):
         return False
-    return part.condition is Condition.UP and part.note("stage") in AT_HOME
+    return resource.condition is Condition.UP and resource.note("stage") in AT_HOME
 
 
-def _is_coming(order: Order, seen: Seen) -> bool:
+def _is_coming(order: Order, snapshot: Snapshot) -> bool:
     """Tell whether an order is under way: its host is not delivered, or may still show up.
 
     Until two complete looks, a gap apart, lack what they had to show, it may.
     """
-    for host in seen.hosts.values():
+    for host in snapshot.hosts.values():
         if host.order == order.id:
             return host.condition is HostCondition.COMING
-    whole = _shown_at(order, seen)
+    whole = _shown_at(order, snapshot)
     if order.missing is None or whole is None:
         return True
-    since = max(order.missing, seen.jumped or order.missing)
-    return whole - since < max(seen.fleet.timers.absence_gap, seen.traits.settle)
+    since = max(order.missing, snapshot.jumped or order.missing)
+    return whole - since < max(
+        snapshot.fleet.timers.absence_gap, snapshot.capabilities.consistency_delay
+    )
 
 
-def _looked_for(order: Order, seen: Seen) -> Order:
+def _observed_for(order: Order, snapshot: Snapshot) -> Order:
     """Return the order with since when looks lack its host; one that is seen is not missing.
 
     Its record is made by the hosts' own turn, which comes after ours.
     """
-    shown = any(
-        part.note("stage") == "ordered" and part.note("holder") == order.id
-        for part in (sighting.part for sighting in seen.view.sightings.values())
+    observed_at = any(
+        resource.note("stage") == "ordered" and resource.note("holder") == order.id
+        for resource in (sighting.resource for sighting in snapshot.inventory.sightings.values())
     )
-    whole = _shown_at(order, seen)
-    if shown or any(host.order == order.id for host in seen.hosts.values()):
+    whole = _shown_at(order, snapshot)
+    if observed_at or any(host.order == order.id for host in snapshot.hosts.values()):
         return evolve(order, missing=None)
-    late = whole is not None and whole - order.at >= 2 * seen.traits.settle
+    late = whole is not None and whole - order.at >= 2 * snapshot.capabilities.consistency_delay
     return evolve(order, missing=order.missing or whole) if late else order
 
 
-def _shown_at(order: Order, seen: Seen) -> datetime | None:
+def _shown_at(order: Order, snapshot: Snapshot) -> datetime | None:
     """Return when the newest complete look at an order's zone began."""
-    return seen.view.whole.get((order.offer.zone, seen.traits.hosts))
+    return snapshot.inventory.whole.get((order.offer.zone, snapshot.capabilities.hosts))
 
 
-def _given_up(step: Step, ends: dict[HostId, Ended], seen: Seen) -> Step:
+def _given_up(transition: Transition, ends: dict[HostId, Ended], snapshot: Snapshot) -> Transition:
     """End a machine at rest whose host is given up."""
-    machine = step.machine
+    machine = transition.machine
     end = ends.get(machine.host) if machine.host else None
-    if end is None or machine.phase is not Phase.RESTING or machine.goal is Goal.PRESENT:
-        return step
-    if machine.ending is not None or machine.held(seen.now) or machine.id in seen.moving:
-        return step
-    ending = Ending(at=seen.now, actor=RESIZE, why=end.why, now=True)
-    return replace(step, machine=replace(machine, ending=ending))
+    if end is None or machine.phase is not Phase.STANDBY or machine.goal is Goal.PRESENT:
+        return transition
+    if (
+        machine.deletion is not None
+        or machine.is_protected(snapshot.now)
+        or machine.id in snapshot.moving
+    ):
+        return transition
+    deletion = Deletion(at=snapshot.now, actor=RESIZE, why=end.why, now=True)
+    return replace(transition, machine=replace(machine, deletion=deletion))
 
 
-def _untied(ends: dict[HostId, Ended], seen: Seen) -> Iterator[tuple[HostId, Ended]]:
-    tied = frozenset(seen.ties.values())
+def _untied(ends: dict[HostId, Ended], snapshot: Snapshot) -> Iterator[tuple[HostId, Ended]]:
+    tied = frozenset(snapshot.bindings.values())
     for host, end in ends.items():
-        record = seen.hosts[host]
-        idle = record.condition in _ENDED or _is_of_no_use(record, seen)
-        if host not in tied and (idle or _waits_in_pool(record, seen)):
+        record = snapshot.hosts[host]
+        idle = record.condition in _ENDED or _is_of_no_use(record, snapshot)
+        if host not in tied and (idle or _waits_in_pool(record, snapshot)):
             yield host, end
 
 
-def _waits_in_pool(host: Host, seen: Seen) -> bool:
+def _waits_in_pool(host: Host, snapshot: Snapshot) -> bool:
     """Tell whether a host waits in the pool for a claim that wipes it: a person put it there."""
-    return host.condition is HostCondition.DIRTY and _is_pooled(host, seen)
+    return host.condition is HostCondition.DIRTY and _is_pooled(host, snapshot)
 
 
-def _is_pooled(host: Host, seen: Seen) -> bool:
+def _is_pooled(host: Host, snapshot: Snapshot) -> bool:
     """Tell whether a host bears a name of the pool, and nothing is done about it."""
-    part = seen.view.part(PartId(host.id))
-    return host.goal is None and part is not None and part.note("stage") == "pool"
+    resource = snapshot.inventory.resource(ResourceId(host.id))
+    return host.goal is None and resource is not None and resource.note("stage") == "pool"
 
 
-def _retired(host: Host, end: Ended, seen: Seen) -> KeepHost:
+def _retired(host: Host, end: Ended, snapshot: Snapshot) -> SaveHost:
     given_up = replace(host, goal=HostGoal.RETIRED)
-    return KeepHost(host=given_up.now(HostCondition.RETIRING, seen.now, end.why))
+    return SaveHost(host=given_up.now(HostCondition.RETIRING, snapshot.now, end.why))
 
 
-def _orders(many: int, row: FleetRow, seen: Seen) -> tuple[Order, ...]:
+def _orders(many: int, row: FleetRow, snapshot: Snapshot) -> tuple[Order, ...]:
     """Return that many orders of the first offer whose zone is known and that is not sold out."""
-    for offer in seen.fleet.offers:
+    for offer in snapshot.fleet.offers:
         setback = row.setback(offer)
-        blocked = setback is not None and seen.now < setback.until
-        if zone_is_known(seen, offer) and not blocked:
+        blocked = setback is not None and snapshot.now < setback.until
+        if zone_is_known(snapshot, offer) and not blocked:
             return tuple(
-                Order(id=_order_id(seen, number), offer=offer, at=seen.now)
+                Order(id=_order_id(snapshot, number), offer=offer, at=snapshot.now)
                 for number in range(many)
             )
     return ()
 
 
-def _order_id(seen: Seen, number: int) -> MachineId:
+def _order_id(snapshot: Snapshot, number: int) -> MachineId:
     """Return an id that only this turn gives: deciding once more gives the same."""
-    text = f"{seen.ours[0]} {seen.fleet.name} {seen.turn} {seen.now.timestamp()} {number}"
+    when = f"{snapshot.cycle} {snapshot.now.timestamp()} {number}"
+    text = f"{snapshot.ours[0]} {snapshot.fleet.name} {when}"
     return machine_id(int.from_bytes(hashlib.sha256(text.encode()).digest()[:7], "big"))

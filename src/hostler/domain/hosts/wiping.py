@@ -7,7 +7,7 @@ was given for that: under any other name somebody may have used it since.
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from hostler.domain.ids import PartId
+from hostler.domain.ids import ResourceId
 from hostler.domain.model.host import (
     AT_HOME,
     GIVEN_UP,
@@ -18,9 +18,9 @@ from hostler.domain.model.host import (
     HostCondition,
     HostGoal,
 )
-from hostler.domain.model.machine import Asked, Fate
-from hostler.domain.model.resource import Condition, Part
-from hostler.domain.model.snapshot import HostsSeen
+from hostler.domain.model.machine import Asked, CallState
+from hostler.domain.model.resource import Condition, Resource
+from hostler.domain.model.snapshot import HostsSnapshot
 from hostler.domain.observation import effects
 from hostler.domain.policy.remediation import LADDER, pause_after, wipe_failed
 from hostler.domain.policy.revisions import Drift
@@ -37,7 +37,7 @@ def is_overdue(host: Host, now: datetime, since: datetime | None) -> bool:
 
     That is the latest of our start and of a jump of the clock.
     """
-    if host.goal is not HostGoal.WIPED or host.condition not in _TO_WIPE or host.since is None:
+    if host.goal is not HostGoal.CLEAN or host.condition not in _TO_WIPE or host.since is None:
         return False
     return now - max(host.since, since or host.since) >= LONGEST
 
@@ -45,69 +45,73 @@ def is_overdue(host: Host, now: datetime, since: datetime | None) -> bool:
 _TO_WIPE = frozenset({HostCondition.DIRTY, HostCondition.WIPING})
 
 
-def left(host: Host, part: Part, seen: HostsSeen) -> Host:
+def left(host: Host, resource: Resource, snapshot: HostsSnapshot) -> Host:
     """A free host that bears another name now was used by somebody: its proof is void.
 
     Also where it is a name of the pool: that is not the one that we gave it after its wipe.
     """
-    if part.note("stage") in AT_HOME and part.name == seen.hosts[host.id].name:
-        broken = part.condition is Condition.FAILED and part.note("stage") in WAITING
-        return _mended(host, seen) if broken else host
-    goal = HostGoal.WIPED if _is_named_late(host, part) else None
+    if resource.note("stage") in AT_HOME and resource.name == snapshot.hosts[host.id].name:
+        broken = resource.condition is Condition.FAILED and resource.note("stage") in WAITING
+        return _mended(host, snapshot) if broken else host
+    goal = HostGoal.CLEAN if _is_named_late(host, resource) else None
     void = replace(unproved(host), goal=goal)
     why = "an older name came late" if goal else "somebody else took it"
-    return void.now(HostCondition.DIRTY, seen.now, why)
+    return void.now(HostCondition.DIRTY, snapshot.now, why)
 
 
-def _mended(host: Host, seen: HostsSeen) -> Host:
+def _mended(host: Host, snapshot: HostsSnapshot) -> Host:
     """Return a host in error that waits under our own name, which we pay for: a wipe mends it."""
-    void = replace(unproved(host), goal=HostGoal.WIPED)
-    return void.now(HostCondition.DIRTY, seen.now, "it is in error")
+    void = replace(unproved(host), goal=HostGoal.CLEAN)
+    return void.now(HostCondition.DIRTY, snapshot.now, "it is in error")
 
 
-def _is_named_late(host: Host, part: Part) -> bool:
+def _is_named_late(host: Host, resource: Resource) -> bool:
     """Tell whether a parked host bears a name again that we gave it on its way there.
 
     Nobody else takes what we parked, so that it is ours to wipe still.
     """
-    parked = any(a.aim == "parked" and a.fate is Fate.DONE for a in host.asked)
-    older = part.note("stage") in GIVEN_UP | {"wiping"} and part.note("holder") == host.machine
+    parked = any(a.aim == "parked" and a.call_state is CallState.DONE for a in host.asked)
+    older = (
+        resource.note("stage") in GIVEN_UP | {"wiping"} and resource.note("holder") == host.machine
+    )
     return parked and older and not _was_offered(host)
 
 
-def wiped(host: Host, part: Part, seen: HostsSeen) -> Host:
+def wiped(host: Host, resource: Resource, snapshot: HostsSnapshot) -> Host:
     """Follow a wipe: begun when it was seen, over when the host is ready in a later look."""
-    if (renamed := _renamed(host, part, seen)) is not None:
+    if (renamed := _renamed(host, resource, snapshot)) is not None:
         return renamed
-    at = seen.view.shown(seen.view.sightings[PartId(host.id)])
+    at = snapshot.inventory.observed_at(snapshot.inventory.sightings[ResourceId(host.id)])
     wipe = next((a for a in host.asked if a.shows is effects.Shows.WIPE), None)
-    if host.wiping is None and wipe is not None and wipe.fate is Fate.DONE:
+    if host.wiping is None and wipe is not None and wipe.call_state is CallState.DONE:
         begun = replace(host, wiping=wipe.closed)
-        host = begun.now(HostCondition.WIPING, seen.now, "its wipe was seen")
+        host = begun.now(HostCondition.WIPING, snapshot.now, "its wipe was seen")
     if host.wiping is None:  # in the pool it is wiped before it is claimed, and not before
-        pooled = part.note("stage") == "pool"
-        return replace(host, goal=None) if pooled else _begun(host, wipe, at, seen)
-    if part.condition is Condition.FAILED:
-        return _struck(host, seen, "its wipe ended in error")
-    if host.wiped is None and part.condition is Condition.UP and at > host.wiping:
-        host = replace(host, wiped=seen.now, cleaned=seen.now, witness=part.note("witness"))
+        pooled = resource.note("stage") == "pool"
+        return replace(host, goal=None) if pooled else _begun(host, wipe, at, snapshot)
+    if resource.condition is Condition.FAILED:
+        return _struck(host, snapshot, "its wipe ended in error")
+    if host.wiped is None and resource.condition is Condition.UP and at > host.wiping:
+        host = replace(
+            host, wiped=snapshot.now, cleaned=snapshot.now, witness=resource.note("witness")
+        )
         host = replace(host, applied="", drift=Drift(), asked=_without_wipes(host))
-    return host if host.wiped is None else _clean(host, part, seen)
+    return host if host.wiped is None else _clean(host, resource, snapshot)
 
 
-def _clean(host: Host, part: Part, seen: HostsSeen) -> Host:
+def _clean(host: Host, resource: Resource, snapshot: HostsSnapshot) -> Host:
     """Return a host whose wipe is proved: free once it stands where machines take it from."""
-    stage = part.note("stage")
-    if host.quarantined(seen.now):
-        return host.now(HostCondition.QUARANTINED, seen.now, f"{host.strikes} strikes")
-    if stage == "pool" and not _is_put_back(host, part):
-        return _pooled_by_hand(host, seen)
+    stage = resource.note("stage")
+    if host.quarantined(snapshot.now):
+        return host.now(HostCondition.QUARANTINED, snapshot.now, f"{host.strikes} strikes")
+    if stage == "pool" and not _is_put_back(host, resource):
+        return _pooled_by_hand(host, snapshot)
     if stage in AT_HOME:
-        return replace(host, goal=None).now(HostCondition.FREE, seen.now, "wiped, and put back")
+        return replace(host, goal=None).now(HostCondition.FREE, snapshot.now, "wiped, and put back")
     return host
 
 
-def _renamed(host: Host, part: Part, seen: HostsSeen) -> Host | None:
+def _renamed(host: Host, resource: Resource, snapshot: HostsSnapshot) -> Host | None:
     """Return a host whose wipe is followed and that somebody renamed, or None where nobody did.
 
     One that bears somebody else's name is not ours to wipe: a person lends it, or another
@@ -115,21 +119,21 @@ def _renamed(host: Host, part: Part, seen: HostsSeen) -> Host | None:
     is in the pool before its wipe was seen to end, may have been used since: that proof is void. It
     is wiped anew, unless it was in the pool before: then somebody else may use it, and it is told.
     """
-    stage = part.note("stage")
+    stage = resource.note("stage")
     if stage in OTHERS and not host.adopted:
-        return left(host, part, seen)
+        return left(host, resource, snapshot)
     if stage in _IN_USE:
-        goal = None if _was_offered(host) else HostGoal.WIPED
+        goal = None if _was_offered(host) else HostGoal.CLEAN
         void = replace(unproved(host), goal=goal)
-        return void.now(HostCondition.DIRTY, seen.now, "somebody gave it a tenant's name again")
-    if stage == "pool" and _is_unproved(host, part):
-        return _pooled_by_hand(host, seen)
+        return void.now(HostCondition.DIRTY, snapshot.now, "somebody gave it a tenant's name again")
+    if stage == "pool" and _is_unproved(host, resource):
+        return _pooled_by_hand(host, snapshot)
     return None
 
 
-def _is_put_back(host: Host, part: Part) -> bool:
+def _is_put_back(host: Host, resource: Resource) -> bool:
     """Tell whether a host of the pool bears the very name that we put it back under."""
-    return any(asked.aim == "pool" and asked.name == part.name for asked in host.asked)
+    return any(asked.aim == "pool" and asked.name == resource.name for asked in host.asked)
 
 
 def _was_offered(host: Host) -> bool:
@@ -138,15 +142,15 @@ def _was_offered(host: Host) -> bool:
     return wiped is not None and any(a.aim == "pool" and a.at >= wiped for a in host.asked)
 
 
-def _pooled_by_hand(host: Host, seen: HostsSeen) -> Host:
+def _pooled_by_hand(host: Host, snapshot: HostsSnapshot) -> Host:
     """Return a host that somebody gave a name of the pool, and may have used: no proof counts."""
     void = replace(unproved(host), goal=None)
-    return void.now(HostCondition.DIRTY, seen.now, "somebody put it into the pool")
+    return void.now(HostCondition.DIRTY, snapshot.now, "somebody put it into the pool")
 
 
-def _is_unproved(host: Host, part: Part) -> bool:
+def _is_unproved(host: Host, resource: Resource) -> bool:
     """Tell whether a wipe that was seen to begin is over, and nobody of us saw it end."""
-    return host.wiping is not None and host.wiped is None and part.condition is Condition.UP
+    return host.wiping is not None and host.wiped is None and resource.condition is Condition.UP
 
 
 def unproved(host: Host) -> Host:
@@ -156,29 +160,31 @@ def unproved(host: Host) -> Host:
 
 def _without_wipes(host: Host) -> tuple[Asked, ...]:
     """Return the calls without wipes that are over: each proves one wipe, and that is written."""
-    return tuple(a for a in host.asked if a.shows is not effects.Shows.WIPE or a.fate is Fate.OPEN)
+    return tuple(
+        a for a in host.asked if a.shows is not effects.Shows.WIPE or a.call_state is CallState.OPEN
+    )
 
 
-def _begun(host: Host, wipe: Asked | None, at: datetime, seen: HostsSeen) -> Host:
+def _begun(host: Host, wipe: Asked | None, at: datetime, snapshot: HostsSnapshot) -> Host:
     """Count a wipe that had no effect against a host whose wipe is overdue.
 
     What is refused says nothing of the host; and calls are lost, so that some may lapse.
     """
-    since = max(seen.took, seen.jumped or seen.took)
-    lapsed = wipe is not None and wipe.fate is Fate.LAPSED
+    since = max(snapshot.took, snapshot.jumped or snapshot.took)
+    lapsed = wipe is not None and wipe.call_state is CallState.LAPSED
     if not lapsed or not is_overdue(host, at, since):
         return host
-    return _struck(host, seen, "its wipe never began")
+    return _struck(host, snapshot, "its wipe never began")
 
 
-def _struck(host: Host, seen: HostsSeen, why: str) -> Host:
+def _struck(host: Host, snapshot: HostsSnapshot, why: str) -> Host:
     """A wipe that failed counts against the host: it is tried again later, or left alone."""
     others = tuple(a for a in host.asked if a.shows is not effects.Shows.WIPE)
     strikes = host.strikes + 1
     failed = replace(host, strikes=strikes, wiping=None, wiped=None, asked=others, error=why)
     alone = wipe_failed(strikes, LADDER)
     if alone is not None:
-        left = replace(failed, quarantined_until=seen.now + alone)
-        return left.now(HostCondition.QUARANTINED, seen.now, f"{why}: strike {strikes}")
-    again = seen.now + pause_after(strikes, LADDER.pauses)
-    return replace(failed, again=again).now(HostCondition.DIRTY, seen.now, why)
+        left = replace(failed, quarantined_until=snapshot.now + alone)
+        return left.now(HostCondition.QUARANTINED, snapshot.now, f"{why}: strike {strikes}")
+    retry_at = snapshot.now + pause_after(strikes, LADDER.pauses)
+    return replace(failed, retry_at=retry_at).now(HostCondition.DIRTY, snapshot.now, why)

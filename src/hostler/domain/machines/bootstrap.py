@@ -12,8 +12,8 @@ from hostler.domain.hosts import allocation
 from hostler.domain.model.host import Host
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase, Reason
-from hostler.domain.model.snapshot import Seen
-from hostler.domain.model.transition import Step, event, move, wait
+from hostler.domain.model.snapshot import Snapshot
+from hostler.domain.model.transition import Transition, event, move, wait
 from hostler.domain.policy.bootstrap import digest_of
 from hostler.domain.policy.remediation import LADDER, Remedy, Trouble, next_remedy, pause_after
 from hostler.domain.policy.revisions import ROLLS, next_roll
@@ -27,158 +27,162 @@ TOLD = "prepared"
 """The fact that the story tells of the attempts that began up to then."""
 
 
-def host_of(machine: Machine, seen: Seen) -> Host | None:
+def host_of(machine: Machine, snapshot: Snapshot) -> Host | None:
     """Return the record of a machine's host."""
-    return seen.hosts.get(machine.host) if machine.host else None
+    return snapshot.hosts.get(machine.host) if machine.host else None
 
 
-def starting(step: Step, seen: Seen) -> Step:
+def starting(transition: Transition, snapshot: Snapshot) -> Transition:
     """Judge what preparing a host came to: wait, have it rebooted, or give the machine up."""
-    host = host_of(step.machine, seen)
-    if host is None or not _is_no_news(host, seen):
-        step = _told(step, seen)
-    machine = step.machine
+    host = host_of(transition.machine, snapshot)
+    if host is None or not _is_no_news(host, snapshot):
+        transition = _told(transition, snapshot)
+    machine = transition.machine
     if host is None or machine.phase is not Phase.STARTING:
-        return step
-    trouble = rollout.trouble_of(host, seen.revision)
+        return transition
+    trouble = rollout.trouble_of(host, snapshot.revision)
     if not trouble.failures:
-        return step
-    if rollout.keeps(host, seen.revision):
-        return _kept(step, host, trouble, seen)
+        return transition
+    if rollout.keeps(host, snapshot.revision):
+        return _kept(transition, host, trouble, snapshot)
     remedy = next_remedy(replace(trouble, strikes=host.strikes), LADDER)
     match remedy.remedy:
         case Remedy.REBOOT if machine.fact(REBOOT) is None:
-            told = event("remedy", machine, seen, str(Reason.NOT_PREPARED), f"reboot: {remedy.why}")
-            rebooted = machine.with_fact(REBOOT, seen.now)
-            step = replace(step, machine=rebooted, events=(*step.events, told), probe=False)
-            return wait(step, "reboot", remedy.why)
+            told = event(
+                "remedy", machine, snapshot, str(Reason.NOT_PREPARED), f"reboot: {remedy.why}"
+            )
+            rebooted = machine.with_fact(REBOOT, snapshot.now)
+            transition = replace(
+                transition, machine=rebooted, events=(*transition.events, told), probe=False
+            )
+            return wait(transition, "reboot", remedy.why)
         case Remedy.REINSTALL | Remedy.QUARANTINE as found:
-            at_fault = _blamed(step, host, seen, alone=found is Remedy.QUARANTINE)
+            at_fault = _blamed(transition, host, snapshot, alone=found is Remedy.QUARANTINE)
             given_up = replace(at_fault, probe=False)
-            return move(given_up, Phase.BROKEN, Reason.NOT_PREPARED, seen, remedy.why)
+            return move(given_up, Phase.FAILED, Reason.NOT_PREPARED, snapshot, remedy.why)
         case _:
-            return _in_time(step, trouble, seen)
+            return _in_time(transition, trouble, snapshot)
 
 
-def _is_no_news(host: Host, seen: Seen) -> bool:
+def _is_no_news(host: Host, snapshot: Snapshot) -> bool:
     """Tell whether another failure at a host is no news: its list is at fault, and fails always."""
-    return rollout.keeps(host, seen.revision) and host.trouble.failures > LADDER.attempts
+    return rollout.keeps(host, snapshot.revision) and host.trouble.failures > LADDER.attempts
 
 
-def _kept(step: Step, host: Host, trouble: Trouble, seen: Seen) -> Step:
+def _kept(transition: Transition, host: Host, trouble: Trouble, snapshot: Snapshot) -> Transition:
     """Keep a host on which a list failed that is at fault; its tries become rare."""
     used_up = trouble.failures >= LADDER.attempts
     pause = ROLLS.cooldown if used_up else pause_after(trouble.failures, LADDER.pauses)
     last = host.tried.at
-    at = last + pause if last is not None and last <= seen.now < last + pause else None
-    probes = step.probe and at is None
-    said = replace(step, probe=probes, blocker=rollout.condition(seen.revision))
+    at = last + pause if last is not None and last <= snapshot.now < last + pause else None
+    probes = transition.probe and at is None
+    said = replace(transition, probe=probes, blocker=rollout.condition(snapshot.revision))
     return wait(said, "prepare", "the list once more, for it may work by now", at)
 
 
-def start_due(machine: Machine, seen: Seen) -> datetime:
+def start_due(machine: Machine, snapshot: Snapshot) -> datetime:
     """Return when a start is overdue: it has its whole time again when its list is another one.
 
     A host that is kept for its list is kept as long as somebody might hold it.
     """
-    timers = seen.fleet.timers
-    begun = [machine.since, seen.jumped, seen.revision.anew]
+    timers = snapshot.fleet.timers
+    begun = [machine.since, snapshot.jumped, snapshot.revision.retry]
     due = max(at for at in begun if at is not None) + timers.start
-    host, broken = host_of(machine, seen), seen.revision.broken
-    if broken is None or host is None or not rollout.keeps(host, seen.revision):
+    host, broken = host_of(machine, snapshot), snapshot.revision.broken
+    if broken is None or host is None or not rollout.keeps(host, snapshot.revision):
         return due
-    return max(due, broken + timers.longest_hold)
+    return max(due, broken + timers.longest_protection)
 
 
-def overdue(step: Step, seen: Seen) -> tuple[Step, Reason]:
+def overdue(transition: Transition, snapshot: Snapshot) -> tuple[Transition, Reason]:
     """Hold a start that took too long against its host, where that failed to be prepared."""
-    host = host_of(step.machine, seen)
-    if not rollout.is_prepared_by_ssh(seen) or host is None:
-        return step, Reason.START_OVERDUE
-    if rollout.keeps(host, seen.revision):
-        return step, Reason.OUTFIT_BROKEN
-    if not rollout.trouble_of(host, seen.revision).failures:
-        return step, Reason.START_OVERDUE
-    return _blamed(step, host, seen, alone=host.trouble.stranger), Reason.START_OVERDUE
+    host = host_of(transition.machine, snapshot)
+    if not rollout.is_prepared_by_ssh(snapshot) or host is None:
+        return transition, Reason.START_OVERDUE
+    if rollout.keeps(host, snapshot.revision):
+        return transition, Reason.BOOTSTRAP_FAILED
+    if not rollout.trouble_of(host, snapshot.revision).failures:
+        return transition, Reason.START_OVERDUE
+    return _blamed(transition, host, snapshot, alone=host.trouble.stranger), Reason.START_OVERDUE
 
 
-def _blamed(step: Step, host: Host, seen: Seen, *, alone: bool) -> Step:
+def _blamed(transition: Transition, host: Host, snapshot: Snapshot, *, alone: bool) -> Transition:
     """Write down that the host failed, and whether it is left alone, or not even wiped."""
-    blamed = allocation.blamed(step, seen)
+    blamed = allocation.blamed(transition, snapshot)
     machine = blamed.machine
-    machine = machine.with_fact(allocation.ALONE, seen.now) if alone else machine
-    if rollout.is_suspect(host, seen.revision):
-        machine = machine.with_fact(f"{allocation.LISTED} {host.tried.digest}", seen.now)
+    machine = machine.with_fact(allocation.ALONE, snapshot.now) if alone else machine
+    if rollout.is_suspect(host, snapshot.revision):
+        machine = machine.with_fact(f"{allocation.LISTED} {host.tried.digest}", snapshot.now)
     if alone and host.trouble.stranger:
-        machine = machine.with_fact(allocation.STRANGER, seen.now)
+        machine = machine.with_fact(allocation.STRANGER, snapshot.now)
     return replace(blamed, machine=machine)
 
 
-def _told(step: Step, seen: Seen) -> Step:
+def _told(transition: Transition, snapshot: Snapshot) -> Transition:
     """Tell once of the newest attempt that reached out, with what the commands printed."""
-    machine, probed = step.machine, seen.probed.get(step.machine.id)
+    machine, probed = transition.machine, snapshot.probed.get(transition.machine.id)
     told = machine.fact(TOLD)
     if probed is None or probed.ended is None or (told is not None and probed.begun <= told):
-        return step
+        return transition
     if probed.passed and not probed.output:
-        return step
+        return transition
     kind = "prepared" if probed.passed else "not_prepared"
-    text = "\n".join(part for part in (probed.text, probed.output) if part)
-    events = (*step.events, event(kind, machine, seen, "", text))
-    return replace(step, machine=machine.with_fact(TOLD, probed.begun), events=events)
+    text = "\n".join(resource for resource in (probed.text, probed.output) if resource)
+    events = (*transition.events, event(kind, machine, snapshot, "", text))
+    return replace(transition, machine=machine.with_fact(TOLD, probed.begun), events=events)
 
 
-def _in_time(step: Step, trouble: Trouble, seen: Seen) -> Step:
+def _in_time(transition: Transition, trouble: Trouble, snapshot: Snapshot) -> Transition:
     """Leave a pause after each attempt, however long that took."""
-    probed = seen.probed.get(step.machine.id)
+    probed = snapshot.probed.get(transition.machine.id)
     if probed is None:
         times = trouble.failures
-        return wait(step, "prepare", f"preparing its host failed before (in a row: {times})")
-    if not step.probe:
-        return step
+        return wait(transition, "prepare", f"preparing its host failed before (in a row: {times})")
+    if not transition.probe:
+        return transition
     due = (probed.ended or probed.begun) + pause_after(trouble.failures, LADDER.pauses)
-    if seen.now >= due:
-        return step
+    if snapshot.now >= due:
+        return transition
     said = f"preparing its host failed: {probed.text}"
-    return wait(replace(step, probe=False), "prepare", said, due)
+    return wait(replace(transition, probe=False), "prepare", said, due)
 
 
-def running(step: Step, seen: Seen) -> Step:
+def running(transition: Transition, snapshot: Snapshot) -> Transition:
     """Bring a changed list of commands to a host in use, in place."""
-    machine = step.machine
-    host = host_of(machine, seen)
-    if host is None or machine.phase is not Phase.READY or machine.ending is not None:
-        return step
+    machine = transition.machine
+    host = host_of(machine, snapshot)
+    if host is None or machine.phase is not Phase.READY or machine.deletion is not None:
+        return transition
     if host.drift.failures <= ROLLS.attempts:  # what goes on failing is no news
-        step = _told(step, seen)
-    wanted = digest_of(seen.fleet.probe.commands)
-    roll = next_roll(host.drift, wanted, host.applied, seen.now, ROLLS)
-    if (roll.due or roll.stuck) and (why := _untold(machine, seen)):
-        return wait(step, "prepare", why)
-    if roll.due and (found := _asks_first(machine, seen)) is not None:
-        return drain.waiting(step, found)
+        transition = _told(transition, snapshot)
+    wanted = digest_of(snapshot.fleet.probe.commands)
+    roll = next_roll(host.drift, wanted, host.applied, snapshot.now, ROLLS)
+    if (roll.due or roll.stuck) and (why := _untold(machine, snapshot)):
+        return wait(transition, "prepare", why)
+    if roll.due and (found := _asks_first(machine, snapshot)) is not None:
+        return drain.waiting(transition, found)
     if roll.due:
-        return replace(step, probe=True)
+        return replace(transition, probe=True)
     if not roll.stuck:
-        return wait(step, "prepare", roll.why, roll.again) if roll.again else step
+        return wait(transition, "prepare", roll.why, roll.retry_at) if roll.retry_at else transition
     blocker = f"its configuration is not the fleet's: {roll.why}"
-    return wait(replace(step, blocker=blocker), "prepare", roll.why, roll.again)
+    return wait(replace(transition, blocker=blocker), "prepare", roll.why, roll.retry_at)
 
 
-def _asks_first(machine: Machine, seen: Seen) -> drain.Wait | None:
+def _asks_first(machine: Machine, snapshot: Snapshot) -> drain.Wait | None:
     """Return what bringing a list to a machine in use waits for, since it may be brought."""
-    known = seen.revision
-    begun = max((at for at in (known.anew, known.worked) if at is not None), default=seen.now)
-    return drain.before_roll(machine, begun, seen)
+    known = snapshot.revision
+    begun = max((at for at in (known.retry, known.worked) if at is not None), default=snapshot.now)
+    return drain.before_roll(machine, begun, snapshot)
 
 
-def _untold(machine: Machine, seen: Seen) -> str:
+def _untold(machine: Machine, snapshot: Snapshot) -> str:
     """Return why a changed list is not brought to this machine now, or an empty string."""
-    if machine.held(seen.now):
+    if machine.is_protected(snapshot.now):
         return "the changed list: when nobody holds it any more"
-    if seen.canaries is None or machine.id in seen.canaries:
+    if snapshot.canaries is None or machine.id in snapshot.canaries:
         return ""
-    if seen.revision.broken is not None:
+    if snapshot.revision.broken is not None:
         return "another list: this one is at fault"
-    first = ", ".join(sorted(seen.canaries)) or "another machine"
+    first = ", ".join(sorted(snapshot.canaries)) or "another machine"
     return f"the changed list: when it worked on {first}"

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from hostler.domain.model.calls import Shows
-from hostler.domain.model.machine import Fate, Machine
+from hostler.domain.model.machine import CallState, Machine
 from hostler.domain.model.resource import Condition
-from hostler.domain.model.snapshot import Answer, Answered, Seen
-from hostler.domain.model.transition import Step, event, wait
+from hostler.domain.model.snapshot import Answer, Answered, Snapshot
+from hostler.domain.model.transition import Transition, event, wait
 
 from .rollout import is_prepared_by_ssh
 
@@ -34,29 +34,29 @@ class Wait:
     why: str
     until: datetime
     ask: bool
-    again: datetime
+    retry_at: datetime
 
 
-def is_asked(seen: Seen) -> bool:
+def is_asked(snapshot: Snapshot) -> bool:
     """Tell whether hosts of this fleet are asked before what runs on them is ended."""
-    return bool(seen.fleet.probe.busy) and is_prepared_by_ssh(seen)
+    return bool(snapshot.fleet.probe.busy) and is_prepared_by_ssh(snapshot)
 
 
-def noted(step: Step, seen: Seen) -> Step:
+def noted(transition: Transition, snapshot: Snapshot) -> Transition:
     """Write down what a host said since the last time; another answer than before is told."""
-    machine, answered = step.machine, seen.answers.get(step.machine.id)
+    machine, answered = transition.machine, snapshot.answers.get(transition.machine.id)
     if answered is None:
-        return step
+        return transition
     before = answer_of(machine)
     if before is not None and answered.at <= before.at:
-        return step
+        return transition
     for name in _FACTS.values():
         machine = machine.without_fact(name)
     machine = machine.with_fact(_FACTS[answered.answer], answered.at)
     if before is not None and before.answer is answered.answer:
-        return replace(step, machine=machine)
-    told = event("asked_whether_busy", machine, seen, str(answered.answer), answered.text)
-    return replace(step, machine=machine, events=(*step.events, told))
+        return replace(transition, machine=machine)
+    told = event("asked_whether_busy", machine, snapshot, str(answered.answer), answered.text)
+    return replace(transition, machine=machine, events=(*transition.events, told))
 
 
 def answer_of(machine: Machine) -> Answered | None:
@@ -70,30 +70,30 @@ def begun(machine: Machine, at: datetime) -> Machine:
     return machine if machine.fact(DRAIN) is not None else machine.with_fact(DRAIN, at)
 
 
-def bars(machine: Machine, seen: Seen) -> str:
+def bars(machine: Machine, snapshot: Snapshot) -> str:
     """Return why what runs on a machine may not be ended at this moment, or an empty string (G5).
 
     An end at once asks nobody. A wipe that was asked for has ended whatever ran.
     """
     since = machine.fact(DRAIN)
-    at_once = machine.ending is not None and machine.ending.now
-    if not is_asked(seen) or since is None or at_once or _is_wiped(machine, since):
+    at_once = machine.deletion is not None and machine.deletion.now
+    if not is_asked(snapshot) or since is None or at_once or _is_wiped(machine, since):
         return ""
-    until = since + seen.fleet.timers.drain
-    if seen.now >= until:
+    until = since + snapshot.fleet.timers.drain
+    if snapshot.now >= until:
         return ""
-    return _said(machine, since, until, seen)
+    return _said(machine, since, until, snapshot)
 
 
 def _is_wiped(machine: Machine, since: datetime) -> bool:
-    under_way = {Fate.OPEN, Fate.DONE}
+    under_way = {CallState.OPEN, CallState.DONE}
     return any(
-        asked.shows is Shows.WIPE and asked.at >= since and asked.fate in under_way
+        asked.shows is Shows.WIPE and asked.at >= since and asked.call_state in under_way
         for asked in machine.asked
     )
 
 
-def _said(machine: Machine, since: datetime, until: datetime, seen: Seen) -> str:
+def _said(machine: Machine, since: datetime, until: datetime, snapshot: Snapshot) -> str:
     """Return what is waited for, by what the host said since the wait began."""
     answered, anyhow = answer_of(machine), f"it is ended anyhow at {until:%H:%M:%S} UTC"
     if answered is None or answered.at < since:
@@ -101,56 +101,56 @@ def _said(machine: Machine, since: datetime, until: datetime, seen: Seen) -> str
     if answered.answer is Answer.BUSY:
         return f"its host is busy, as it said at {answered.at:%H:%M:%S} UTC; {anyhow}"
     if answered.answer is Answer.UNKNOWN:
-        newest = seen.answers.get(machine.id)
+        newest = snapshot.answers.get(machine.id)
         why = f": {newest.text}" if newest is not None and newest.text else ""
         return f"whether its host is busy is not known{why}; {anyhow}"
-    return "" if is_fresh(answered, seen) else f"its host is asked again; {anyhow}"
+    return "" if is_fresh(answered, snapshot) else f"its host is asked again; {anyhow}"
 
 
-def is_fresh(answered: Answered, seen: Seen) -> bool:
+def is_fresh(answered: Answered, snapshot: Snapshot) -> bool:
     """Tell whether an answer is young enough for an act to rest on it."""
-    if seen.jumped is not None and answered.at < seen.jumped:
+    if snapshot.jumped is not None and answered.at < snapshot.jumped:
         return False
-    return timedelta(0) <= seen.now - answered.at <= seen.fleet.timers.look_limit
+    return timedelta(0) <= snapshot.now - answered.at <= snapshot.fleet.timers.observation_limit
 
 
-def waits(machine: Machine, seen: Seen) -> Wait | None:
+def waits(machine: Machine, snapshot: Snapshot) -> Wait | None:
     """Return what the end of a machine waits for; None where it need not wait any longer."""
-    why = bars(machine, seen)
+    why = bars(machine, snapshot)
     if not why:
         return None
-    until = (machine.fact(DRAIN) or seen.now) + seen.fleet.timers.drain
-    return _wait(machine, why, until, seen)
+    until = (machine.fact(DRAIN) or snapshot.now) + snapshot.fleet.timers.drain
+    return _wait(machine, why, until, snapshot)
 
 
-def _wait(machine: Machine, why: str, until: datetime, seen: Seen) -> Wait:
+def _wait(machine: Machine, why: str, until: datetime, snapshot: Snapshot) -> Wait:
     answered = answer_of(machine)
-    due = answered is None or not answered.at <= seen.now < answered.at + EVERY
-    again = seen.now if due or answered is None else min(answered.at + EVERY, until)
-    return Wait(why=why, until=until, ask=due, again=again)
+    due = answered is None or not answered.at <= snapshot.now < answered.at + EVERY
+    retry_at = snapshot.now if due or answered is None else min(answered.at + EVERY, until)
+    return Wait(why=why, until=until, ask=due, retry_at=retry_at)
 
 
-def waiting(step: Step, found: Wait) -> Step:
+def waiting(transition: Transition, found: Wait) -> Transition:
     """Return the step of a machine whose end waits for what runs on it."""
-    said = replace(step, blocker=found.why, ask=found.ask)
-    return wait(said, "ask", "whether its host is busy", None if found.ask else found.again)
+    said = replace(transition, blocker=found.why, ask=found.ask)
+    return wait(said, "ask", "whether its host is busy", None if found.ask else found.retry_at)
 
 
-def before_roll(machine: Machine, begun: datetime, seen: Seen) -> Wait | None:
+def before_roll(machine: Machine, begun: datetime, snapshot: Snapshot) -> Wait | None:
     """Return what a roll of a changed list waits for on a machine in use, due since then."""
-    until = begun + seen.fleet.timers.drain
-    if not is_asked(seen) or seen.now >= until:
+    until = begun + snapshot.fleet.timers.drain
+    if not is_asked(snapshot) or snapshot.now >= until:
         return None
     answered = answer_of(machine)
-    if answered is not None and answered.answer is Answer.FREE and is_fresh(answered, seen):
+    if answered is not None and answered.answer is Answer.FREE and is_fresh(answered, snapshot):
         return None
     busy = answered is not None and answered.answer is Answer.BUSY
     what = "its host is busy" if busy else "whether its host is busy is not known"
     why = f"the changed list waits: {what}; it comes anyhow at {until:%H:%M:%S} UTC"
-    return _wait(machine, why, until, seen)
+    return _wait(machine, why, until, snapshot)
 
 
-def may_run(step: Step, seen: Seen) -> bool:
+def may_run(transition: Transition, snapshot: Snapshot) -> bool:
     """Tell whether something may run on the host of a machine that failed."""
-    part = step.main(seen)
-    return part is not None and part.condition not in _OFF
+    resource = transition.main(snapshot)
+    return resource is not None and resource.condition not in _OFF

@@ -5,15 +5,15 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from hostler.domain.hosts import allocation, claims
-from hostler.domain.ids import PartId
+from hostler.domain.ids import ResourceId
 from hostler.domain.model.calls import Refusal, Shows
 from hostler.domain.model.commands import Event
 from hostler.domain.model.fleet import ProbeKind
 from hostler.domain.model.machine import LOCKED, Machine, Offer, cost, reprice
 from hostler.domain.model.phases import PHASES, Goal, Phase, Reason
-from hostler.domain.model.resource import Condition, Part, Scope
-from hostler.domain.model.snapshot import Seen
-from hostler.domain.model.transition import Step, event, move, wait
+from hostler.domain.model.resource import Condition, Resource, Scope
+from hostler.domain.model.snapshot import Snapshot
+from hostler.domain.model.transition import Transition, event, move, wait
 from hostler.domain.observation import effects
 from hostler.domain.observation.blockers import protection
 from hostler.domain.observation.certainty import all_gone, survey
@@ -23,243 +23,287 @@ from . import bootstrap, drain, failure, retry, rollout, standby
 _ON_ITS_WAY = (Phase.STARTING, Phase.READY, Phase.DRAINING)
 
 
-def follow(machine: Machine, seen: Seen, *, wave: bool) -> Step:
+def follow(machine: Machine, snapshot: Snapshot, *, wave: bool) -> Transition:
     """Return the machine's step after the world's word: phases that observation decides."""
-    known, parts = survey(machine, seen)
-    step = Step(before=machine, machine=_priced(known, parts, seen), parts=parts)
-    step = drain.noted(_note_status(step, seen), seen)
-    match step.machine.phase:
+    known, resources = survey(machine, snapshot)
+    transition = Transition(
+        before=machine, machine=_priced(known, resources, snapshot), resources=resources
+    )
+    transition = drain.noted(_note_status(transition, snapshot), snapshot)
+    match transition.machine.phase:
         case Phase.STARTING:
-            return _starting(step, seen, wave=wave)
+            return _starting(transition, snapshot, wave=wave)
         case Phase.READY | Phase.DRAINING:
-            return _running(step, seen, wave=wave)
-        case Phase.BROKEN:
-            return _broken(step, seen)
+            return _running(transition, snapshot, wave=wave)
+        case Phase.FAILED:
+            return _broken(transition, snapshot)
         case Phase.STOPPING:
-            rests = step.machine.goal is Goal.RESTING
-            return standby.stopping(step, seen) if rests else _ending(step, seen)
-        case Phase.RESTING:
-            return standby.resting(step, seen)
-        case Phase.WANTED | Phase.GONE:
-            return step
+            rests = transition.machine.goal is Goal.STANDBY
+            return (
+                standby.stopping(transition, snapshot) if rests else _deletion(transition, snapshot)
+            )
+        case Phase.STANDBY:
+            return standby.resting(transition, snapshot)
+        case Phase.PENDING | Phase.DELETED:
+            return transition
 
 
-def _priced(machine: Machine, parts: tuple[Part, ...], seen: Seen) -> Machine:
+def _priced(machine: Machine, resources: tuple[Resource, ...], snapshot: Snapshot) -> Machine:
     """Return the record with the price of what is seen; what was not looked at keeps its price."""
     price = 0.0
-    for part in parts:
-        if part.status == "promised":
+    for resource in resources:
+        if resource.status == "promised":
             return machine
-        price += part.price
-    return reprice(machine, price, seen.now)
+        price += resource.price
+    return reprice(machine, price, snapshot.now)
 
 
-def _note_status(step: Step, seen: Seen) -> Step:
-    part = step.main(seen)
-    if part is None or part.status == "promised":
-        return step
-    step = _witnessed(step, part, seen) if seen.traits.hosts else step
-    machine = step.machine
-    address = part.address or machine.address
-    if (machine.observed, machine.address) == (part.status, address):
-        return step
-    return replace(step, machine=replace(machine, observed=part.status, address=address))
+def _note_status(transition: Transition, snapshot: Snapshot) -> Transition:
+    resource = transition.main(snapshot)
+    if resource is None or resource.status == "promised":
+        return transition
+    transition = (
+        _witnessed(transition, resource, snapshot) if snapshot.capabilities.hosts else transition
+    )
+    machine = transition.machine
+    address = resource.address or machine.address
+    if (machine.observed, machine.address) == (resource.status, address):
+        return transition
+    return replace(transition, machine=replace(machine, observed=resource.status, address=address))
 
 
-def _witnessed(step: Step, part: Part, seen: Seen) -> Step:
+def _witnessed(transition: Transition, resource: Resource, snapshot: Snapshot) -> Transition:
     """Write down what a wipe by somebody else would change, where that was sealed before."""
-    sighting = seen.view.sightings.get(part.id)
+    sighting = snapshot.inventory.sightings.get(resource.id)
     if sighting is None:
-        return step
-    machine = effects.witnessed(step.machine, part, seen.view.shown(sighting))
-    return step if machine is step.machine else replace(step, machine=machine)
+        return transition
+    machine = effects.witnessed(
+        transition.machine, resource, snapshot.inventory.observed_at(sighting)
+    )
+    return transition if machine is transition.machine else replace(transition, machine=machine)
 
 
-def _starting(step: Step, seen: Seen, *, wave: bool) -> Step:
-    machine = step.machine
+def _starting(transition: Transition, snapshot: Snapshot, *, wave: bool) -> Transition:
+    machine = transition.machine
     if machine.refused is not None:
-        return _refused(step, machine.refused, seen)
-    if seen.traits.hosts:
-        step = claims.lets_go(claims.doubted(step, seen), seen)
-    step = _lose(step, seen, wave=wave)
-    part = step.main(seen)
-    up = part is not None and part.condition is Condition.UP
-    if step.machine.phase is Phase.STARTING and up and not step.lost:
-        step = _probe(step, seen)
-        step = bootstrap.starting(step, seen) if rollout.is_prepared_by_ssh(seen) else step
-    if step.machine.phase is Phase.STARTING:
-        step = _overdue(step, seen)
-    return allocation.watched(step, seen) if seen.traits.hosts else step
+        return _refused(transition, machine.refused, snapshot)
+    if snapshot.capabilities.hosts:
+        transition = claims.lets_go(claims.doubted(transition, snapshot), snapshot)
+    transition = _lose(transition, snapshot, wave=wave)
+    resource = transition.main(snapshot)
+    up = resource is not None and resource.condition is Condition.UP
+    if transition.machine.phase is Phase.STARTING and up and not transition.lost:
+        transition = _probe(transition, snapshot)
+        transition = (
+            bootstrap.starting(transition, snapshot)
+            if rollout.is_prepared_by_ssh(snapshot)
+            else transition
+        )
+    if transition.machine.phase is Phase.STARTING:
+        transition = _overdue(transition, snapshot)
+    return allocation.watched(transition, snapshot) if snapshot.capabilities.hosts else transition
 
 
-def _refused(step: Step, why: Refusal, seen: Seen) -> Step:
+def _refused(transition: Transition, why: Refusal, snapshot: Snapshot) -> Transition:
     reason = failure.REFUSALS.get(why, Reason.REFUSED)
     if why in {Refusal.STOCK, Refusal.QUOTA}:
-        if (offer := retry.elsewhere(step.machine, seen)) is not None:
-            return _with_offer(step, offer, str(reason), seen)
-        moved = move(step, Phase.STOPPING, reason, seen, step.machine.error)
-        started = event("rollback_started", moved.machine, seen, str(reason))
+        if (offer := retry.elsewhere(transition.machine, snapshot)) is not None:
+            return _with_offer(transition, offer, str(reason), snapshot)
+        moved = move(transition, Phase.STOPPING, reason, snapshot, transition.machine.error)
+        started = event("rollback_started", moved.machine, snapshot, str(reason))
         return replace(moved, events=(*moved.events, started))
-    return move(step, Phase.BROKEN, reason, seen, step.machine.error)
+    return move(transition, Phase.FAILED, reason, snapshot, transition.machine.error)
 
 
-def _with_offer(step: Step, offer: Offer, reason: str, seen: Seen) -> Step:
+def _with_offer(
+    transition: Transition, offer: Offer, reason: str, snapshot: Snapshot
+) -> Transition:
     """Let a start go on with another offer."""
-    machine = replace(step.machine, offer=offer, refused=None, tries=0, again=None, error="")
-    told = event("offer", machine, seen, reason, f"{step.machine.offer}, now {offer}")
-    return replace(step, machine=machine, events=(*step.events, told))
+    machine = replace(
+        transition.machine, offer=offer, refused=None, tries=0, retry_at=None, error=""
+    )
+    told = event("offer", machine, snapshot, reason, f"{transition.machine.offer}, now {offer}")
+    return replace(transition, machine=machine, events=(*transition.events, told))
 
 
-def _probe(step: Step, seen: Seen) -> Step:
+def _probe(transition: Transition, snapshot: Snapshot) -> Transition:
     """A machine that is up is ready when its probe passed; ask for a probe where none did."""
-    machine = step.machine
-    if seen.fleet.probe.kind is ProbeKind.API:
-        return move(step, Phase.READY, Reason.UP, seen)
-    probed = seen.probed.get(machine.id)
+    machine = transition.machine
+    if snapshot.fleet.probe.kind is ProbeKind.API:
+        return move(transition, Phase.READY, Reason.UP, snapshot)
+    probed = snapshot.probed.get(machine.id)
     if probed is not None and probed.passed and probed.begun >= _probed_from(machine):
-        passed = replace(step, machine=machine.with_fact("probe", probed.begun))
-        return move(passed, Phase.READY, Reason.PROBE_PASSED, seen)
-    every = seen.fleet.timers.probe_every
-    due = probed is None or seen.now - probed.begun >= every
-    said = f"readiness probe ({seen.fleet.probe.kind}) at {machine.address or 'its address'}"
+        passed = replace(transition, machine=machine.with_fact("probe", probed.begun))
+        return move(passed, Phase.READY, Reason.PROBE_PASSED, snapshot)
+    every = snapshot.fleet.timers.probe_every
+    due = probed is None or snapshot.now - probed.begun >= every
+    said = f"readiness probe ({snapshot.fleet.probe.kind}) at {machine.address or 'its address'}"
     at = None if due or probed is None else probed.begun + every
-    return wait(replace(step, probe=due), "probe", said, at)
+    return wait(replace(transition, probe=due), "probe", said, at)
 
 
 def _probed_from(machine: Machine) -> datetime:
     """Return from when on a probe is of what the machine has now: its host and disk may be new."""
-    anew = (asked.at for asked in machine.asked if asked.shows in {Shows.MARK, Shows.WIPE})
-    return max((machine.since, *anew))
+    retry = (asked.at for asked in machine.asked if asked.shows in {Shows.OWNER_TAG, Shows.WIPE})
+    return max((machine.since, *retry))
 
 
-def _overdue(step: Step, seen: Seen) -> Step:
+def _overdue(transition: Transition, snapshot: Snapshot) -> Transition:
     """The start bound counts only with a look, and a probe of what is up, begun after it."""
-    machine = step.machine
-    due = bootstrap.start_due(machine, seen)
-    if machine.held(seen.now) or seen.now < due:
-        return step
-    due = max(due, seen.steady)
-    looked = seen.view.covered(machine.offer.zone, seen.traits.main.kind, machine.id)
-    if looked is None or looked < due:
-        return step
-    part = step.main(seen)
-    if part is not None and part.condition is Condition.UP:
-        probed = seen.probed.get(machine.id)
+    machine = transition.machine
+    due = bootstrap.start_due(machine, snapshot)
+    if machine.is_protected(snapshot.now) or snapshot.now < due:
+        return transition
+    due = max(due, snapshot.steady)
+    observed = snapshot.inventory.covered(
+        machine.offer.zone, snapshot.capabilities.main.kind, machine.id
+    )
+    if observed is None or observed < due:
+        return transition
+    resource = transition.main(snapshot)
+    if resource is not None and resource.condition is Condition.UP:
+        probed = snapshot.probed.get(machine.id)
         if probed is None or probed.begun < due:
-            return replace(step, probe=step.probe or step.lost)
-    if part is not None and part.mark is not None and part.condition is not Condition.UP:
-        step = allocation.blamed(step, seen)
-    step, reason = bootstrap.overdue(step, seen)
-    return move(step, Phase.BROKEN, reason, seen)
+            return replace(transition, probe=transition.probe or transition.lost)
+    if (
+        resource is not None
+        and resource.owner_tag is not None
+        and resource.condition is not Condition.UP
+    ):
+        transition = allocation.blamed(transition, snapshot)
+    transition, reason = bootstrap.overdue(transition, snapshot)
+    return move(transition, Phase.FAILED, reason, snapshot)
 
 
-def _running(step: Step, seen: Seen, *, wave: bool) -> Step:
-    step = _lose(step, seen, wave=wave)
-    step = allocation.watched(step, seen) if seen.traits.hosts else step
-    if rollout.is_prepared_by_ssh(seen) and not step.lost:
-        step = bootstrap.running(_undrained(step), seen)
-    return standby.to_rest(step, seen) if step.machine.phase is Phase.READY else step
+def _running(transition: Transition, snapshot: Snapshot, *, wave: bool) -> Transition:
+    transition = _lose(transition, snapshot, wave=wave)
+    transition = (
+        allocation.watched(transition, snapshot) if snapshot.capabilities.hosts else transition
+    )
+    if rollout.is_prepared_by_ssh(snapshot) and not transition.lost:
+        transition = bootstrap.running(_undrained(transition), snapshot)
+    return (
+        standby.to_rest(transition, snapshot)
+        if transition.machine.phase is Phase.READY
+        else transition
+    )
 
 
-def _undrained(step: Step) -> Step:
+def _undrained(transition: Transition) -> Transition:
     """Forget that its end waited, once nobody wants its end any more."""
-    machine = step.machine
-    stays = machine.phase is Phase.READY and machine.ending is None
+    machine = transition.machine
+    stays = machine.phase is Phase.READY and machine.deletion is None
     if not stays or machine.goal is not Goal.PRESENT or machine.fact(drain.DRAIN) is None:
-        return step
-    return replace(step, machine=machine.without_fact(drain.DRAIN))
+        return transition
+    return replace(transition, machine=machine.without_fact(drain.DRAIN))
 
 
-def _lose(step: Step, seen: Seen, *, wave: bool) -> Step:
+def _lose(transition: Transition, snapshot: Snapshot, *, wave: bool) -> Transition:
     """Move a machine to *broken* once its loss is believed; in a wave, once it is proved too."""
-    step, reason = failure.doubted(step, seen)
+    transition, reason = failure.doubted(transition, snapshot)
     if reason is None:
-        return step
-    if wave and not failure.proved(step, reason, seen):
-        said = replace(step, blocker="too many machines were lost at once: each needs its own look")
-        return failure.look_close(said, reason, seen)
-    lost = step.machine.with_fact("loss_proved", seen.now)
-    lost = lost.with_fact(LOCKED, seen.now) if reason is Reason.LOCKED else lost
-    proven = replace(step, machine=lost)
-    proven = allocation.blamed(proven, seen) if reason is Reason.FAILED else proven
-    return replace(move(proven, Phase.BROKEN, reason, seen), lost=True)
+        return transition
+    if wave and not failure.proved(transition, reason, snapshot):
+        said = replace(
+            transition, blocker="too many machines were lost at once: each needs its own look"
+        )
+        return failure.observe_focused(said, reason, snapshot)
+    lost = transition.machine.with_fact("loss_proved", snapshot.now)
+    lost = lost.with_fact(LOCKED, snapshot.now) if reason is Reason.LOCKED else lost
+    proven = replace(transition, machine=lost)
+    proven = allocation.blamed(proven, snapshot) if reason is Reason.FAILED else proven
+    return replace(move(proven, Phase.FAILED, reason, snapshot), lost=True)
 
 
-def _broken(step: Step, seen: Seen) -> Step:
+def _broken(transition: Transition, snapshot: Snapshot) -> Transition:
     """What was ready and is up again, with no doubt left, recovered."""
-    machine, part = step.machine, step.main(seen)
-    up = part is not None and part.condition is Condition.UP
-    if not up or machine.was_ready is None or machine.ending is not None:
-        return step
-    if failure.suspected(step, seen) is not None:
-        return step
-    return move(step, Phase.READY, Reason.RECOVERED, seen)
+    machine, resource = transition.machine, transition.main(snapshot)
+    up = resource is not None and resource.condition is Condition.UP
+    if not up or machine.was_ready is None or machine.deletion is not None:
+        return transition
+    if failure.suspected(transition, snapshot) is not None:
+        return transition
+    return move(transition, Phase.READY, Reason.RECOVERED, snapshot)
 
 
-def _ending(step: Step, seen: Seen) -> Step:
+def _deletion(transition: Transition, snapshot: Snapshot) -> Transition:
     """End a machine; where it is a tenancy, its host may be left as it is."""
-    step = allocation.stopping(step, seen) if seen.traits.hosts else step
-    return _stopping(step, seen) if step.machine.phase is Phase.STOPPING else step
+    transition = (
+        allocation.stopping(transition, snapshot) if snapshot.capabilities.hosts else transition
+    )
+    return (
+        _stopping(transition, snapshot)
+        if transition.machine.phase is Phase.STOPPING
+        else transition
+    )
 
 
-def _stopping(step: Step, seen: Seen) -> Step:
-    machine = step.machine
-    step = replace(step, events=(*step.events, *_ended(step, seen)))
-    if all_gone(machine, seen):
-        if retry.again(machine, seen.fleet, seen.now, seen.jumped):
-            return _once_more(step, seen)
-        done = replace(step, machine=replace(machine, price=0.0, spent=cost(machine, seen.now)))
-        gone = move(done, Phase.GONE, Reason.ALL_GONE, seen)
+def _stopping(transition: Transition, snapshot: Snapshot) -> Transition:
+    machine = transition.machine
+    transition = replace(transition, events=(*transition.events, *_ended(transition, snapshot)))
+    if all_gone(machine, snapshot):
+        if retry.retry_at(machine, snapshot.fleet, snapshot.now, snapshot.jumped):
+            return _once_more(transition, snapshot)
+        done = replace(
+            transition, machine=replace(machine, price=0.0, spent=cost(machine, snapshot.now))
+        )
+        gone = move(done, Phase.DELETED, Reason.ALL_ABSENT, snapshot)
         if machine.was_ready is None:
-            return replace(gone, events=(*gone.events, event("rollback_done", machine, seen)))
+            return replace(gone, events=(*gone.events, event("rollback_done", machine, snapshot)))
         return gone
-    step = _note_lock(replace(step, close=_missed_scopes(machine, seen)), seen)
-    machine = step.machine
-    if held := protection(machine, seen.row, seen):
-        return replace(step, blocker=held)
-    return _in_time(step, seen)
+    transition = _note_lock(replace(transition, close=_missed_scopes(machine, snapshot)), snapshot)
+    machine = transition.machine
+    if held := protection(machine, snapshot.row, snapshot):
+        return replace(transition, blocker=held)
+    return _in_time(transition, snapshot)
 
 
-def _in_time(step: Step, seen: Seen) -> Step:
+def _in_time(transition: Transition, snapshot: Snapshot) -> Transition:
     """Wait for what runs on it; raise an alarm, once, where it could not be removed in time."""
-    machine, bound = step.machine, seen.fleet.timers.stop
-    if (found := drain.waits(machine, seen)) is not None:
-        return drain.waiting(step, found)
-    if machine.stuck or machine.elapsed(seen.now, seen.jumped) < bound:
-        return step
+    machine, bound = transition.machine, snapshot.fleet.timers.stop
+    if (found := drain.waits(machine, snapshot)) is not None:
+        return drain.waiting(transition, found)
+    if machine.stuck or machine.elapsed(snapshot.now, snapshot.jumped) < bound:
+        return transition
     stuck = replace(machine, stuck=True)
-    alarm = event("alarm", stuck, seen, str(Reason.STOP_OVERDUE), machine.error)
-    return replace(step, machine=stuck, events=(*step.events, alarm))
+    alarm = event("alarm", stuck, snapshot, str(Reason.STOP_OVERDUE), machine.error)
+    return replace(transition, machine=stuck, events=(*transition.events, alarm))
 
 
-def _note_lock(step: Step, seen: Seen) -> Step:
+def _note_lock(transition: Transition, snapshot: Snapshot) -> Transition:
     """Write down whether the provider keeps us from removing it."""
-    machine, part = step.machine, step.main(seen)
-    locked = part is not None and part.condition is Condition.LOCKED
+    machine, resource = transition.machine, transition.main(snapshot)
+    locked = resource is not None and resource.condition is Condition.LOCKED
     if locked == (machine.fact(LOCKED) is not None):
-        return step
-    noted = machine.with_fact(LOCKED, seen.now) if locked else machine.without_fact(LOCKED)
-    return replace(step, machine=noted)
+        return transition
+    noted = machine.with_fact(LOCKED, snapshot.now) if locked else machine.without_fact(LOCKED)
+    return replace(transition, machine=noted)
 
 
-def _once_more(step: Step, seen: Seen) -> Step:
+def _once_more(transition: Transition, snapshot: Snapshot) -> Transition:
     """Begin again under the same id: a start failed, and nothing of it is left."""
-    spent = cost(step.machine, seen.now)
-    fresh = replace(step, machine=replace(retry.anew(step.machine), spent=spent))
-    told = replace(fresh, events=(*fresh.events, event("rollback_done", step.machine, seen)))
-    return move(told, Phase.WANTED, Reason.MADE_AGAIN, seen)
+    spent = cost(transition.machine, snapshot.now)
+    fresh = replace(transition, machine=replace(retry.retry(transition.machine), spent=spent))
+    told = replace(
+        fresh, events=(*fresh.events, event("rollback_done", transition.machine, snapshot))
+    )
+    return move(told, Phase.PENDING, Reason.MADE_AGAIN, snapshot)
 
 
-def _ended(step: Step, seen: Seen) -> Iterator[Event]:
+def _ended(transition: Transition, snapshot: Snapshot) -> Iterator[Event]:
     """Tell of parts whose end no answer told, but looks confirm: a server after its termination."""
-    earlier = {k.id for place in step.before.places for k in place.known if k.gone or k.removed}
-    for place in step.machine.places:
+    earlier = {
+        k.id for place in transition.before.places for k in place.known if k.gone or k.removed
+    }
+    for place in transition.machine.places:
         for known in place.known:
             if known.gone and known.id not in earlier:
-                yield event("part_removed", step.machine, seen, f"{place.slot} gone", known.id)
+                yield event(
+                    "resource_removed", transition.machine, snapshot, f"{place.slot} gone", known.id
+                )
 
 
-def _missed_scopes(machine: Machine, seen: Seen) -> tuple[Scope, ...]:
+def _missed_scopes(machine: Machine, snapshot: Snapshot) -> tuple[Scope, ...]:
     """Return looks at the single ids that listings lack: each one's own answers confirm its end.
 
     It is asked for at once, and once more when a gap has passed.
@@ -271,28 +315,28 @@ def _missed_scopes(machine: Machine, seen: Seen) -> tuple[Scope, ...]:
         if known.absent is not None
         and not known.was_removed
         and not known.gone
-        and _to_be_asked(known.id, known.absent, seen)
+        and _to_be_asked(known.id, known.absent, snapshot)
     )
 
 
-def _to_be_asked(part: PartId, absent: datetime, seen: Seen) -> bool:
-    alone = seen.view.missing.get(part)
+def _to_be_asked(resource: ResourceId, absent: datetime, snapshot: Snapshot) -> bool:
+    alone = snapshot.inventory.missing.get(resource)
     if alone is None or alone < absent:
         return True
-    return seen.now - absent >= seen.fleet.timers.absence_gap
+    return snapshot.now - absent >= snapshot.fleet.timers.absence_gap
 
 
-def bound_of(machine: Machine, seen: Seen) -> timedelta | None:
+def bound_of(machine: Machine, snapshot: Snapshot) -> timedelta | None:
     """Return the bound of the machine's phase, as this fleet sets it."""
     name = PHASES[machine.phase].bound
-    value = getattr(seen.fleet.timers, name) if name else None
+    value = getattr(snapshot.fleet.timers, name) if name else None
     return value if isinstance(value, timedelta) else None
 
 
 def goal_of(machine: Machine) -> Goal | None:
     """Return what is to be pursued for a machine in its phase; None: nothing."""
     if machine.phase is Phase.STOPPING:
-        return machine.goal if machine.goal is Goal.RESTING else Goal.ABSENT
+        return machine.goal if machine.goal is Goal.STANDBY else Goal.ABSENT
     if machine.phase in _ON_ITS_WAY:
         return Goal.PRESENT
     return None

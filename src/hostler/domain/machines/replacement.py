@@ -3,56 +3,69 @@
 from dataclasses import replace
 
 from hostler.domain.model.fleet import FleetRow, destructions_left
-from hostler.domain.model.machine import Ending
+from hostler.domain.model.machine import Deletion
 from hostler.domain.model.phases import Phase, Reason
-from hostler.domain.model.snapshot import Seen
-from hostler.domain.model.transition import Step
+from hostler.domain.model.snapshot import Snapshot
+from hostler.domain.model.transition import Transition
 from hostler.domain.observation.blockers import paused
 
 REPLACE = "hostler-replace"
 """The actor of endings that age or a changed template asks for."""
 
 
-def due(step: Step, seen: Seen) -> Reason | None:
+def due(transition: Transition, snapshot: Snapshot) -> Reason | None:
     """Return why this machine should be replaced, or None."""
-    machine, timers = step.machine, seen.fleet.timers
-    if machine.phase is not Phase.READY or machine.ending is not None or machine.was_ready is None:
+    machine, timers = transition.machine, snapshot.fleet.timers
+    if (
+        machine.phase is not Phase.READY
+        or machine.deletion is not None
+        or machine.was_ready is None
+    ):
         return None
-    since = max(machine.was_ready, seen.jumped or machine.was_ready)
-    if timers.max_age is not None and seen.now - since >= timers.max_age:
+    since = max(machine.was_ready, snapshot.jumped or machine.was_ready)
+    if timers.max_age is not None and snapshot.now - since >= timers.max_age:
         return Reason.MAX_AGE
-    if seen.fleet.replace_outdated and machine.template != seen.fleet.template:
+    if snapshot.fleet.replace_outdated and machine.template != snapshot.fleet.template:
         return Reason.OUTDATED
     return None
 
 
-def _may_go(step: Step, seen: Seen) -> Reason | None:
+def _may_go(transition: Transition, snapshot: Snapshot) -> Reason | None:
     """Return why this machine should be replaced, where nothing keeps it from that now."""
-    if step.machine.id in seen.moving or step.machine.held(seen.now) or step.lost:
+    if (
+        transition.machine.id in snapshot.moving
+        or transition.machine.is_protected(snapshot.now)
+        or transition.lost
+    ):
         return None
-    return due(step, seen)
+    return due(transition, snapshot)
 
 
-def surge(steps: tuple[Step, ...], seen: Seen) -> int:
+def surge(transitions: tuple[Transition, ...], snapshot: Snapshot) -> int:
     """Return by how many machines the fleet may be larger while some are replaced."""
-    return min(seen.fleet.surge, sum(_may_go(step, seen) is not None for step in steps))
+    return min(
+        snapshot.fleet.surge,
+        sum(_may_go(transition, snapshot) is not None for transition in transitions),
+    )
 
 
 def replace_one(
-    steps: tuple[Step, ...], row: FleetRow, target: int, seen: Seen
-) -> tuple[tuple[Step, ...], FleetRow]:
+    transitions: tuple[Transition, ...], row: FleetRow, target: int, snapshot: Snapshot
+) -> tuple[tuple[Transition, ...], FleetRow]:
     """End at most one machine that is due, once its replacement is ready and the caps allow it."""
-    if paused(row, seen.now) or seen.fleet.protected:
-        return steps, row
-    ready = sum(s.machine.phase is Phase.READY and s.machine.wanted for s in steps)
-    if ready < target or destructions_left(seen.fleet, row, seen.now) == 0:
-        return steps, row
-    for place, step in enumerate(steps):
-        reason = _may_go(step, seen)
+    if paused(row, snapshot.now) or snapshot.fleet.protected:
+        return transitions, row
+    ready = sum(s.machine.phase is Phase.READY and s.machine.wanted for s in transitions)
+    if ready < target or destructions_left(snapshot.fleet, row, snapshot.now) == 0:
+        return transitions, row
+    for place, transition in enumerate(transitions):
+        reason = _may_go(transition, snapshot)
         if reason is not None:
-            ending = Ending(at=seen.now, actor=REPLACE, why=str(reason))
-            machine = replace(step.machine, ending=ending).with_fact("allowed", seen.now)
-            changed = replace(step, machine=machine)
-            counted = replace(row, destructions=(*row.destructions, seen.now))
-            return (*steps[:place], changed, *steps[place + 1 :]), counted
-    return steps, row
+            deletion = Deletion(at=snapshot.now, actor=REPLACE, why=str(reason))
+            machine = replace(transition.machine, deletion=deletion).with_fact(
+                "allowed", snapshot.now
+            )
+            changed = replace(transition, machine=machine)
+            counted = replace(row, destructions=(*row.destructions, snapshot.now))
+            return (*transitions[:place], changed, *transitions[place + 1 :]), counted
+    return transitions, row

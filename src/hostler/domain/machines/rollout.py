@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from hostler.domain.ids import MachineId
-from hostler.domain.model.commands import Event, KeepHost
+from hostler.domain.model.commands import Event, SaveHost
 from hostler.domain.model.fleet import FleetRow, ProbeKind
 from hostler.domain.model.host import Host
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase, Reason
-from hostler.domain.model.snapshot import Seen
+from hostler.domain.model.snapshot import Snapshot
 from hostler.domain.policy.bootstrap import digest_of
 from hostler.domain.policy.remediation import LADDER, Trouble, settled
 from hostler.domain.policy.revisions import ROLLS, Lapse, Revision, Tried
@@ -27,44 +27,48 @@ _NAMED = 3
 """How many hosts are named of those on which one command failed."""
 
 
-def is_prepared_by_ssh(seen: Seen) -> bool:
+def is_prepared_by_ssh(snapshot: Snapshot) -> bool:
     """Tell whether this fleet's hosts are logged in to before they are ready."""
-    return bool(seen.traits.hosts) and seen.fleet.probe.kind is ProbeKind.SSH
+    return bool(snapshot.capabilities.hosts) and snapshot.fleet.probe.kind is ProbeKind.SSH
 
 
-def with_revision(seen: Seen) -> Seen:
+def with_revision(snapshot: Snapshot) -> Snapshot:
     """Return what is seen with what that teaches of the fleet's list of commands."""
-    known = reviewed(seen.row, seen)
+    known = reviewed(snapshot.row, snapshot)
     if not known.digest:
-        return seen
-    return replace(seen, revision=known, canaries=canaries(known, seen))
+        return snapshot
+    return replace(snapshot, revision=known, canaries=canaries(known, snapshot))
 
 
-def reviewed(row: FleetRow, seen: Seen) -> Revision:
+def reviewed(row: FleetRow, snapshot: Snapshot) -> Revision:
     """Return what is known of the list in force, with what the records of hosts tell by now."""
-    wanted = digest_of(seen.fleet.probe.commands) if is_prepared_by_ssh(seen) else ""
+    wanted = digest_of(snapshot.fleet.probe.commands) if is_prepared_by_ssh(snapshot) else ""
     if not wanted:
         return Revision()
     known = row.revision
     if known.digest != wanted:
-        known = Revision(digest=wanted, since=seen.now)
-    return _judged(_learnt(known, seen), row, seen)
+        known = Revision(digest=wanted, since=snapshot.now)
+    return _judged(_learnt(known, snapshot), row, snapshot)
 
 
-def _learnt(known: Revision, seen: Seen) -> Revision:
-    hosts = [host for host in seen.hosts.values() if host.fleet == seen.fleet.name]
+def _learnt(known: Revision, snapshot: Snapshot) -> Revision:
+    hosts = [host for host in snapshot.hosts.values() if host.fleet == snapshot.fleet.name]
     if known.worked is None and any(host.applied == known.digest for host in hosts):
         known = replace(known, worked=known.since)
     for host in hosts:
         tried = host.tried
-        if tried.digest == known.digest and tried.fleet == seen.fleet.name and tried.at is not None:
+        if (
+            tried.digest == known.digest
+            and tried.fleet == snapshot.fleet.name
+            and tried.at is not None
+        ):
             known = _folded(known, host, tried, tried.at)
     return known
 
 
 def _folded(known: Revision, host: Host, tried: Tried, at: datetime) -> Revision:
     """Take in what came of the newest try at one host; taking it in twice changes nothing."""
-    if known.anew is not None and at <= known.anew:
+    if known.retry is not None and at <= known.retry:
         return known
     others = tuple(lapse for lapse in known.failed if lapse.host != host.id)
     if not tried.number:
@@ -77,16 +81,16 @@ def _folded(known: Revision, host: Host, tried: Tried, at: datetime) -> Revision
     return replace(known, failed=(*others, lapse))
 
 
-def _judged(known: Revision, row: FleetRow, seen: Seen) -> Revision:
+def _judged(known: Revision, row: FleetRow, snapshot: Snapshot) -> Revision:
     if known.broken is not None:
         healed = known.worked is not None and known.worked > known.broken
-        return replace(known, broken=None, cleared=seen.now, failed=()) if healed else known
+        return replace(known, broken=None, cleared=snapshot.now, failed=()) if healed else known
     if known.worked is None:
-        broken = len(known.failed) >= seen.fleet.probe.broken_on
+        broken = len(known.failed) >= snapshot.fleet.probe.broken_on
     else:
-        recent = sum(seen.now - lapse.at < WAVE for lapse in known.failed)
-        broken = recent > max(2, row.wished(seen.fleet) * 0.2)
-    return replace(known, broken=seen.now) if broken else known
+        recent = sum(snapshot.now - lapse.at < WAVE for lapse in known.failed)
+        broken = recent > max(2, row.desired(snapshot.fleet) * 0.2)
+    return replace(known, broken=snapshot.now) if broken else known
 
 
 def condition(known: Revision) -> str:
@@ -97,7 +101,8 @@ def condition(known: Revision) -> str:
     said = "; ".join(_said(known, *kind) for kind in sorted(kinds))
     once = "it worked on none" if known.worked is None else "it had worked before"
     return (
-        f"{Reason.OUTFIT_BROKEN}: the list of commands is at fault, not the hosts: {said}; {once}: "
+        f"{Reason.BOOTSTRAP_FAILED}: the list of commands is at fault, not the hosts: "
+        f"{said}; {once}: "
         "correct `commands` and start the engine with them; until then no host is claimed for it"
     )
 
@@ -115,7 +120,7 @@ def trouble_of(host: Host, known: Revision) -> Trouble:
     tried = host.tried
     if not host.trouble.listed:
         return host.trouble
-    before = known.anew is not None and tried.at is not None and tried.at <= known.anew
+    before = known.retry is not None and tried.at is not None and tried.at <= known.retry
     return settled(host.trouble) if before or tried.digest != known.digest else host.trouble
 
 
@@ -134,43 +139,43 @@ def is_suspect(host: Host, known: Revision) -> bool:
 class Pardon:
     """A host whose strikes are taken back, with what is told of it."""
 
-    keep: KeepHost
+    keep: SaveHost
     event: Event
 
 
-def pardons(known: Revision, seen: Seen) -> Iterator[Pardon]:
+def pardons(known: Revision, snapshot: Snapshot) -> Iterator[Pardon]:
     """Yield each host that was struck because of a list which is at fault, without those strikes.
 
     A quarantine that came of them alone ends with them. Hosts in flight have their turn later.
     """
     if known.broken is None:
         return
-    for host in seen.hosts.values():
+    for host in snapshot.hosts.values():
         many = host.struck.count(known.digest)
-        if many and host.fleet == seen.fleet.name and host.id not in seen.stirring:
-            yield _pardon(host, many, known, seen)
+        if many and host.fleet == snapshot.fleet.name and host.id not in snapshot.moving_hosts:
+            yield _pardon(host, many, known, snapshot)
 
 
-def _pardon(host: Host, many: int, known: Revision, seen: Seen) -> Pardon:
+def _pardon(host: Host, many: int, known: Revision, snapshot: Snapshot) -> Pardon:
     strikes = max(0, host.strikes - many)
     others = tuple(digest for digest in host.struck if digest != known.digest)
     out = host.quarantined_until
     if out is not None and strikes < LADDER.strikes:
-        out = min(out, seen.now)
+        out = min(out, snapshot.now)
     word = "a strike" if many == 1 else f"{many} strikes"
     told = Event(
         kind="strikes_taken_back",
-        at=seen.now,
-        fleet=seen.fleet.name,
-        turn=seen.turn,
-        reason=str(Reason.OUTFIT_BROKEN),
+        at=snapshot.now,
+        fleet=snapshot.fleet.name,
+        cycle=snapshot.cycle,
+        reason=str(Reason.BOOTSTRAP_FAILED),
         detail=f"host {host.id}: {word} that the list was to blame for",
     )
     cleared = replace(host, strikes=strikes, struck=others, quarantined_until=out)
-    return Pardon(keep=KeepHost(host=cleared), event=told)
+    return Pardon(keep=SaveHost(host=cleared), event=told)
 
 
-def canaries(known: Revision, seen: Seen) -> frozenset[MachineId] | None:
+def canaries(known: Revision, snapshot: Snapshot) -> frozenset[MachineId] | None:
     """Return the machines in use that a changed list is brought to now; None: to all of them.
 
     It is brought to one, until it worked somewhere. When that one's tries are used up another one
@@ -178,22 +183,22 @@ def canaries(known: Revision, seen: Seen) -> frozenset[MachineId] | None:
     """
     if known.worked is not None and known.broken is None:
         return None
-    carriers = [m for m in seen.machines if _lacks(m, known, seen)]
-    tried = [m for m in carriers if seen.hosts[m.host].drift.digest == known.digest]  # pyright: ignore[reportArgumentType] - _lacks() looked for the host
-    waits = [m for m in carriers if m not in tried and not m.held(seen.now)]
-    stuck = all(_is_used_up(m, seen) for m in tried)
+    carriers = [m for m in snapshot.machines if _lacks(m, known, snapshot)]
+    tried = [m for m in carriers if snapshot.hosts[m.host].drift.digest == known.digest]  # pyright: ignore[reportArgumentType] - _lacks() looked for the host
+    waits = [m for m in carriers if m not in tried and not m.is_protected(snapshot.now)]
+    stuck = all(_is_used_up(m, snapshot) for m in tried)
     first = waits[:1] if stuck and known.broken is None else []
     return frozenset(machine.id for machine in (*tried, *first))
 
 
-def _lacks(machine: Machine, known: Revision, seen: Seen) -> bool:
+def _lacks(machine: Machine, known: Revision, snapshot: Snapshot) -> bool:
     """Tell whether a machine in use has a host that does not carry the list in force."""
-    if machine.phase is not Phase.READY or machine.ending is not None or machine.host is None:
+    if machine.phase is not Phase.READY or machine.deletion is not None or machine.host is None:
         return False
-    host = seen.hosts.get(machine.host)
+    host = snapshot.hosts.get(machine.host)
     return host is not None and host.applied != known.digest
 
 
-def _is_used_up(machine: Machine, seen: Seen) -> bool:
-    host = seen.hosts[machine.host] if machine.host else None
+def _is_used_up(machine: Machine, snapshot: Snapshot) -> bool:
+    host = snapshot.hosts[machine.host] if machine.host else None
     return host is not None and host.drift.failures >= ROLLS.attempts

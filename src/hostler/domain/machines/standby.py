@@ -7,11 +7,11 @@ if it is not. A host that does not stand as it was left is given up too.
 
 from dataclasses import replace
 
-from hostler.domain.model.machine import RESTED, Ending, Machine
+from hostler.domain.model.machine import RESTED, Deletion, Machine
 from hostler.domain.model.phases import Goal, Phase, Reason
-from hostler.domain.model.resource import Condition, Part
-from hostler.domain.model.snapshot import Seen
-from hostler.domain.model.transition import Step, event, move, wait
+from hostler.domain.model.resource import Condition, Resource
+from hostler.domain.model.snapshot import Snapshot
+from hostler.domain.model.transition import Transition, event, move, wait
 from hostler.domain.observation.blockers import protection
 
 from . import drain, failure
@@ -20,88 +20,98 @@ STANDBY = "hostler-standby"
 """The actor of endings of what could not rest, or did not stay as it was left."""
 
 
-def to_rest(step: Step, seen: Seen) -> Step:
+def to_rest(transition: Transition, snapshot: Snapshot) -> Transition:
     """Begin to rest, where somebody wished it of a machine that is up and well."""
-    machine = step.machine
-    wished = machine.goal is Goal.RESTING and machine.phase is Phase.READY
-    if not wished or machine.ending is not None or step.lost:
-        return step
-    if held := protection(machine, seen.row, seen):
-        return replace(step, blocker=held)
-    if drain.is_asked(seen):
-        step = replace(step, machine=drain.begun(machine, seen.now))
-        if (found := drain.waits(step.machine, seen)) is not None:
-            return drain.waiting(step, found)
-    return _with_goal(move(step, Phase.STOPPING, Reason.TO_REST, seen), Goal.RESTING)
+    machine = transition.machine
+    desired = machine.goal is Goal.STANDBY and machine.phase is Phase.READY
+    if not desired or machine.deletion is not None or transition.lost:
+        return transition
+    if held := protection(machine, snapshot.row, snapshot):
+        return replace(transition, blocker=held)
+    if drain.is_asked(snapshot):
+        transition = replace(transition, machine=drain.begun(machine, snapshot.now))
+        if (found := drain.waits(transition.machine, snapshot)) is not None:
+            return drain.waiting(transition, found)
+    return _with_goal(move(transition, Phase.STOPPING, Reason.TO_STANDBY, snapshot), Goal.STANDBY)
 
 
-def stopping(step: Step, seen: Seen) -> Step:
+def stopping(transition: Transition, snapshot: Snapshot) -> Transition:
     """Follow a machine on its way to rest."""
-    machine = step.machine
-    if machine.ending is not None:
-        return _give_up(step, machine.ending, seen)
+    machine = transition.machine
+    if machine.deletion is not None:
+        return _give_up(transition, machine.deletion, snapshot)
     if failure.is_missing(machine) or machine.doubt is not None:
-        return _doubted(step, seen)
-    part = step.main(seen)
-    if part is None or not _shown_since(machine, part, seen):
-        return wait(step, "look", "at it since it was asked to rest")
-    return _stands(step, part, seen)
+        return _doubted(transition, snapshot)
+    resource = transition.main(snapshot)
+    if resource is None or not _shown_since(machine, resource, snapshot):
+        return wait(transition, "observe", "it since it was asked to go to standby")
+    return _stands(transition, resource, snapshot)
 
 
-def _stands(step: Step, part: Part, seen: Seen) -> Step:
+def _stands(transition: Transition, resource: Resource, snapshot: Snapshot) -> Transition:
     """Judge how it stands since it was asked to rest."""
-    machine = step.machine
-    if part.condition is Condition.STANDBY:
-        rested = machine.with_fact(RESTED, seen.now).without_fact(drain.DRAIN)
-        rested = replace(step, machine=rested)
-        return _with_goal(move(rested, Phase.RESTING, Reason.RESTS, seen), Goal.RESTING)
-    if machine.elapsed(seen.now, seen.jumped) < seen.fleet.timers.stop:
-        return step
-    if part.condition is not Condition.UP:
-        return _give_up(step, _ending(Reason.STOP_OVERDUE, seen), seen)
-    back = move(step, Phase.READY, Reason.RECOVERED, seen, "it would not rest")
+    machine = transition.machine
+    if resource.condition is Condition.STANDBY:
+        rested = machine.with_fact(RESTED, snapshot.now).without_fact(drain.DRAIN)
+        rested = replace(transition, machine=rested)
+        return _with_goal(move(rested, Phase.STANDBY, Reason.IN_STANDBY, snapshot), Goal.STANDBY)
+    if machine.elapsed(snapshot.now, snapshot.jumped) < snapshot.fleet.timers.stop:
+        return transition
+    if resource.condition is not Condition.UP:
+        return _give_up(transition, _deletion(Reason.STOP_OVERDUE, snapshot), snapshot)
+    back = move(transition, Phase.READY, Reason.RECOVERED, snapshot, "it would not rest")
     return _with_goal(back, Goal.PRESENT)
 
 
-def resting(step: Step, seen: Seen) -> Step:
+def resting(transition: Transition, snapshot: Snapshot) -> Transition:
     """Follow a machine that rests: wake it, believe that it is up, or give it up."""
-    step = _doubted(step, seen)
-    machine, part = step.machine, step.main(seen)
-    if machine.phase is not Phase.RESTING or machine.ending is not None or step.lost:
-        return step
+    transition = _doubted(transition, snapshot)
+    machine, resource = transition.machine, transition.main(snapshot)
+    if machine.phase is not Phase.STANDBY or machine.deletion is not None or transition.lost:
+        return transition
     if machine.goal is Goal.PRESENT:
-        return move(step, Phase.STARTING, Reason.WOKEN, seen)
-    up = part is not None and part.condition is Condition.UP and _shown_since(machine, part, seen)
+        return move(transition, Phase.STARTING, Reason.WOKEN, snapshot)
+    up = (
+        resource is not None
+        and resource.condition is Condition.UP
+        and _shown_since(machine, resource, snapshot)
+    )
     if not up:
-        return step
-    back = move(step, Phase.READY, Reason.RECOVERED, seen, "somebody switched it on")
+        return transition
+    back = move(transition, Phase.READY, Reason.RECOVERED, snapshot, "somebody switched it on")
     return _with_goal(back, Goal.PRESENT)
 
 
-def _doubted(step: Step, seen: Seen) -> Step:
+def _doubted(transition: Transition, snapshot: Snapshot) -> Transition:
     """Doubt what is not as it was left, and give it up once the doubt is believed."""
-    step, reason = failure.doubted(step, seen)
-    return step if reason is None else _give_up(step, _ending(reason, seen), seen)
+    transition, reason = failure.doubted(transition, snapshot)
+    return (
+        transition
+        if reason is None
+        else _give_up(transition, _deletion(reason, snapshot), snapshot)
+    )
 
 
-def _ending(why: Reason, seen: Seen) -> Ending:
-    return Ending(at=seen.now, actor=STANDBY, why=str(why), now=True)
+def _deletion(why: Reason, snapshot: Snapshot) -> Deletion:
+    return Deletion(at=snapshot.now, actor=STANDBY, why=str(why), now=True)
 
 
-def _give_up(step: Step, ending: Ending, seen: Seen) -> Step:
+def _give_up(transition: Transition, deletion: Deletion, snapshot: Snapshot) -> Transition:
     """Remove what was to rest: it is of no use to whoever asked for that."""
-    given = replace(step, machine=replace(step.machine, ending=ending, doubt=None))
-    if step.machine.phase is Phase.RESTING:
-        return move(given, Phase.STOPPING, Reason.ENDED, seen, ending.why)
-    changed = replace(given.machine, goal=Goal.ABSENT, since=seen.now)
-    told = event("given_up", changed, seen, ending.why, "it was to rest, and is removed instead")
+    given = replace(transition, machine=replace(transition.machine, deletion=deletion, doubt=None))
+    if transition.machine.phase is Phase.STANDBY:
+        return move(given, Phase.STOPPING, Reason.ENDED, snapshot, deletion.why)
+    changed = replace(given.machine, goal=Goal.ABSENT, since=snapshot.now)
+    told = event(
+        "given_up", changed, snapshot, deletion.why, "it was to rest, and is removed instead"
+    )
     return replace(given, machine=changed, events=(*given.events, told))
 
 
-def _with_goal(step: Step, goal: Goal) -> Step:
-    return replace(step, machine=replace(step.machine, goal=goal))
+def _with_goal(transition: Transition, goal: Goal) -> Transition:
+    return replace(transition, machine=replace(transition.machine, goal=goal))
 
 
-def _shown_since(machine: Machine, part: Part, seen: Seen) -> bool:
-    sighting = seen.view.sightings.get(part.id)
-    return sighting is not None and seen.view.shown(sighting) > machine.since
+def _shown_since(machine: Machine, resource: Resource, snapshot: Snapshot) -> bool:
+    sighting = snapshot.inventory.sightings.get(resource.id)
+    return sighting is not None and snapshot.inventory.observed_at(sighting) > machine.since

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 
-from hostler.domain.ids import PartId, Zone
+from hostler.domain.ids import ResourceId, Zone
 
-from .resource import Part, Slot
+from .resource import Resource, Slot
 
 Argument = str | int | bool | tuple[str, ...]
 
@@ -26,10 +26,10 @@ class Shows(StrEnum):
     tells (`mark`), that it is being wiped, or nothing at all.
     """
 
-    PART = "part"
+    RESOURCE = "resource"
     POWER = "power"
-    REST = "rest"
-    MARK = "mark"
+    REST = "standby"
+    OWNER_TAG = "owner_tag"
     WIPE = "wipe"
     NOTHING = "nothing"
 
@@ -50,10 +50,10 @@ class Call:
     slot: Slot
     zone: Zone
     effect: Effect
-    target: PartId | None = None
+    target: ResourceId | None = None
     attempt: int = 0
     once: bool = False
-    shows: Shows = Shows.PART
+    shows: Shows = Shows.RESOURCE
     fact: str = ""
     aim: str = ""
     witness: str = ""
@@ -90,8 +90,8 @@ class Done:
     one sighting of their absence, and proves it no more than any other.
     """
 
-    parts: tuple[Part, ...] = ()
-    gone: tuple[PartId, ...] = ()
+    resources: tuple[Resource, ...] = ()
+    gone: tuple[ResourceId, ...] = ()
     missing: bool = False
 
 

@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId, PartId, TurnId
+from hostler.domain.ids import CycleId, FleetName, HostId, InstallationId, MachineId, ResourceId
 
 from .fleet import FleetRow, Order
 from .host import Host
 from .machine import Machine, Offer
 from .phases import Goal
-from .resource import Part, Scope
-from .snapshot import Suspect
+from .resource import Resource, Scope
+from .snapshot import Orphan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +23,7 @@ class Event:
     kind: str
     at: datetime
     fleet: FleetName
-    turn: TurnId
+    cycle: CycleId
     machine: MachineId | None = None
     host: HostId | None = None
     reason: str = ""
@@ -34,7 +34,7 @@ class Event:
 class Next:
     """What happens next to a machine: the kind of step, its detail, and when (None: at once)."""
 
-    step: str
+    kind: str
     detail: str = ""
     at: datetime | None = None
 
@@ -46,11 +46,11 @@ class Verdict:
     machine: MachineId
     reason: str
     blocker: str = ""
-    next: Next = Next(step="nothing")
+    next: Next = Next(kind="nothing")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tend:
+class Advance:
     """Save this machine's record if it changed, look or probe, and advance it to a goal.
 
     `ask` says that its host is asked whether it is busy.
@@ -67,7 +67,7 @@ class Tend:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeepRow:
+class SaveFleet:
     """Save the fleet's row, with events, new machines (one for each offer) and wishes taken.
 
     `named` are the ids of the first of the new machines; the others get fresh ones.
@@ -81,28 +81,28 @@ class KeepRow:
     adopted: tuple[Machine, ...] = ()
     installations: tuple[InstallationId, ...] = ()
     events: tuple[Event, ...] = ()
-    wishes: tuple[int, ...] = ()
+    requests: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeepLedger:
+class SaveOrphans:
     """Write suspects that were seen, and take out those that are gone or explained."""
 
-    suspects: tuple[Suspect, ...] = ()
-    cleared: tuple[PartId, ...] = ()
+    orphans: tuple[Orphan, ...] = ()
+    cleared: tuple[ResourceId, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reclaim:
     """Remove parts that no record explains: `ghost` stands for the machine that they name."""
 
-    ghost: Machine
-    parts: tuple[Part, ...]
-    suspects: tuple[Suspect, ...]
+    placeholder: Machine
+    resources: tuple[Resource, ...]
+    orphans: tuple[Orphan, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Take:
+class Bind:
     """Tie this host to this machine, and keep its record; before anything else about either."""
 
     host: Host
@@ -110,7 +110,7 @@ class Take:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Loose:
+class Unbind:
     """Loosen the tie of a machine that took another host, or none, once that is recorded."""
 
     host: HostId
@@ -118,7 +118,7 @@ class Loose:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeepHost:
+class SaveHost:
     """Keep a host's record: somebody wished something of it."""
 
     host: Host
@@ -131,7 +131,7 @@ class OrderHosts:
     orders: tuple[Order, ...]
 
 
-Command = Tend | KeepRow | KeepLedger | Reclaim | Take | Loose | KeepHost | OrderHosts
+Command = Advance | SaveFleet | SaveOrphans | Reclaim | Bind | Unbind | SaveHost | OrderHosts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

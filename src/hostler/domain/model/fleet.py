@@ -7,7 +7,7 @@ from enum import StrEnum
 from hostler.domain.ids import AccountName, FleetName, MachineId
 from hostler.domain.policy.revisions import Revision
 
-from .machine import Hold, Offer
+from .machine import Offer, Protection
 
 _S = timedelta(seconds=1)
 _MIN = timedelta(minutes=1)
@@ -22,16 +22,16 @@ class Timers:
     start: timedelta = 10 * _MIN
     stop: timedelta = 10 * _MIN
     drain: timedelta = 1 * _HOUR
-    keep_broken: timedelta = timedelta(0)
+    keep_failed: timedelta = timedelta(0)
     max_age: timedelta | None = None
     absence_gap: timedelta = 20 * _S
-    look_limit: timedelta = 60 * _S
+    observation_limit: timedelta = 60 * _S
     grace: timedelta = 15 * _MIN
     sighting_gap: timedelta = 60 * _S
     stock_memory: timedelta = 5 * _MIN
     wave_window: timedelta = 5 * _MIN
     probe_every: timedelta = 2 * _S
-    longest_hold: timedelta = 72 * _HOUR
+    longest_protection: timedelta = 72 * _HOUR
     tries: tuple[timedelta, ...] = (30 * _S, 2 * _MIN, 5 * _MIN)
 
 
@@ -39,13 +39,13 @@ class Timers:
 class Caps:
     """Limits on what nobody asked for; they can be set, and cannot be switched off.
 
-    `per_sweep` and `per_hour` are numbers of destroyed parts or machines; `share` is the part of
+    `per_reclaim` and `per_hour` are numbers of destroyed parts or machines; `share` is the part of
     the fleet, at least one machine, that may be destroyed in `share_window`; all three count
     sweep, repair and replace together. `creates` bounds creation attempts per hour, whatever
     fails (None: 30, or 6 × size). `stuck` machines may be over the maximum at most.
     """
 
-    per_sweep: int = 5
+    per_reclaim: int = 5
     per_hour: int = 20
     share: float = 0.10
     share_window: timedelta = 1 * _MIN
@@ -179,13 +179,13 @@ class FleetRow:
     creations: tuple[datetime, ...] = ()
     destructions: tuple[datetime, ...] = ()
     losses: tuple[datetime, ...] = ()
-    pause: Hold | None = None
+    pause: Protection | None = None
     condition: str = ""
     orders: tuple[Order, ...] = ()
     sizes: tuple[Sized, ...] = ()
     revision: Revision = Revision()
 
-    def wished(self, fleet: Fleet) -> int:
+    def desired(self, fleet: Fleet) -> int:
         """Return the size in force: the wish, or the file's."""
         return fleet.size if self.size is None else self.size
 
@@ -226,7 +226,7 @@ def destructions_left(fleet: Fleet, row: FleetRow, now: datetime) -> int:
     caps, share = fleet.caps, _share(fleet, row)
     in_window = len(recent(row.destructions, now, caps.share_window))
     in_hour = len(recent(row.destructions, now, _HOUR))
-    return max(0, min(share - in_window, caps.per_hour - in_hour, caps.per_sweep))
+    return max(0, min(share - in_window, caps.per_hour - in_hour, caps.per_reclaim))
 
 
 def _share(fleet: Fleet, row: FleetRow) -> int:
@@ -234,7 +234,7 @@ def _share(fleet: Fleet, row: FleetRow) -> int:
 
     A group of nine in which seven failed would else have a size of two.
     """
-    size = row.wished(fleet)
+    size = row.desired(fleet)
     return max(1, int((size if fleet.renews else fleet.most(size)) * fleet.caps.share))
 
 
@@ -253,7 +253,7 @@ def _frees(times: tuple[datetime, ...], now: datetime, window: timedelta, most: 
 
 def creations_left(fleet: Fleet, row: FleetRow, now: datetime) -> int:
     """Return how many machines may still be made in this hour, never below zero."""
-    most = fleet.creates_per_hour(row.wished(fleet))
+    most = fleet.creates_per_hour(row.desired(fleet))
     return max(0, most - len(recent(row.creations, now, _HOUR)))
 
 
@@ -263,7 +263,7 @@ def next_creation(fleet: Fleet, row: FleetRow, now: datetime) -> datetime:
     Half of the bound may be used up at once; the other half is spread over the hour, so that an
     outage that comes early in an hour does not keep the fleet from trying for the rest of it.
     """
-    most = fleet.creates_per_hour(row.wished(fleet))
+    most = fleet.creates_per_hour(row.desired(fleet))
     times = sorted(min(at, now) for at in recent(row.creations, now, _HOUR))
     at_once = most // 2
     if len(times) < at_once:
@@ -275,4 +275,4 @@ def next_creation(fleet: Fleet, row: FleetRow, now: datetime) -> datetime:
 def in_wave(fleet: Fleet, row: FleetRow, doubted: int, now: datetime) -> bool:
     """Tell whether so many are lost at once that none is believed without its own proof."""
     lost = doubted + len(recent(row.losses, now, fleet.timers.wave_window))
-    return lost > max(2, row.wished(fleet) * 0.2)
+    return lost > max(2, row.desired(fleet) * 0.2)

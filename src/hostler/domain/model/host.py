@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from hostler.domain.ids import AccountName, Epoch, FleetName, HostId, MachineId, PartId, Zone
-from hostler.domain.policy.host_keys import Pin
+from hostler.domain.ids import AccountName, Epoch, FleetName, HostId, MachineId, ResourceId, Zone
+from hostler.domain.policy.host_keys import HostKey
 from hostler.domain.policy.remediation import Trouble
 from hostler.domain.policy.revisions import Drift, Tried
 
 from .calls import Call
 from .machine import Asked, Offer
-from .resource import Part, Slot
+from .resource import Resource, Slot
 
 HOST = Slot("host")
 """The slot that a host fills in its own record."""
@@ -32,7 +32,7 @@ class HostCondition(StrEnum):
     COMING = "coming"
 
     FREE = "free"
-    HELD = "held"
+    ALLOCATED = "allocated"
     DIRTY = "dirty"
     WIPING = "wiping"
     QUARANTINED = "quarantined"
@@ -43,7 +43,7 @@ class HostCondition(StrEnum):
 class HostGoal(StrEnum):
     """What is wanted of a host, apart from any machine on it; *pooled* is without a wipe yet."""
 
-    WIPED = "wiped"
+    CLEAN = "clean"
     OFF = "off"
     RETIRED = "retired"
     POOLED = "pooled"
@@ -106,7 +106,7 @@ class Host:
     wiping: datetime | None = None
     witness: str = ""
     cleaned: datetime | None = None
-    pin: Pin | None = None
+    host_key: HostKey | None = None
     applied: str = ""
     trouble: Trouble = Trouble()
     drift: Drift = Drift()
@@ -125,8 +125,8 @@ class Host:
     least_off: timedelta = timedelta(0)
     asked: tuple[Asked, ...] = ()
     tries: int = 0
-    again: datetime | None = None
-    blind: datetime | None = None
+    retry_at: datetime | None = None
+    unknown_since: datetime | None = None
     error: str = ""
     reason: str = ""
 
@@ -174,7 +174,7 @@ def may_come_back(host: Host, now: datetime) -> bool:
 class Free:
     """A host that a machine of an offer may take now: `clean` if nobody used it since its wipe."""
 
-    part: Part
+    resource: Resource
     offer: Offer
     record: Host | None = None
     clean: bool = False
@@ -182,21 +182,21 @@ class Free:
     @property
     def id(self) -> HostId:
         """The host's id."""
-        return HostId(self.part.id)
+        return HostId(self.resource.id)
 
 
-def tenancy(host: HostId, machine: MachineId) -> PartId:
+def allocation_of(host: HostId, machine: MachineId) -> ResourceId:
     """Return the id of the part that a machine's tenancy of a host is.
 
     The tenancy is the part, not the host: a host that is taken again is another part, so that
     nothing that is asked about one tenancy can ever mean the next.
     """
-    return PartId(f"{host}#{machine}")
+    return ResourceId(f"{host}#{machine}")
 
 
-def host_of(part: PartId) -> HostId:
+def host_of(resource: ResourceId) -> HostId:
     """Return the host of a tenancy."""
-    return HostId(part.partition("#")[0])
+    return HostId(resource.partition("#")[0])
 
 
 def ask_host(host: Host, call: Call, at: datetime, epoch: Epoch) -> Host:
@@ -215,7 +215,7 @@ def ask_host(host: Host, call: Call, at: datetime, epoch: Epoch) -> Host:
     return host.with_asked(asked)
 
 
-TENANT = frozenset({"pending", "claimed", "resting", "rested", "releasing"})
+TENANT = frozenset({"pending", "claimed", "standby", "rested", "releasing"})
 """The stages in which the name names a machine that holds the host, or is about to."""
 
 

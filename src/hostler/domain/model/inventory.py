@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
-from hostler.domain.ids import MachineId, PartId, Zone
+from hostler.domain.ids import MachineId, ResourceId, Zone
 
-from .resource import Look, Looked, Mark, Part
+from .resource import Observation, ObservedScope, OwnerTag, Resource
 
 _NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -19,12 +19,12 @@ class Sighting:
     As long as looks show the same, the same object stays: whoever remembers it can tell by that.
     """
 
-    part: Part
-    seen: datetime
+    resource: Resource
+    observed: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class View:
+class Inventory:
     """The newest word on every part and scope; a value: merging makes a new one.
 
     `whole` holds when the newest complete listing of a zone and kind began, `close` the same for
@@ -32,9 +32,9 @@ class View:
     since when it never was, as often as it was asked for.
     """
 
-    sightings: Mapping[PartId, Sighting] = field(default_factory=dict[PartId, Sighting])
-    marked: Mapping[MachineId, tuple[PartId, ...]] = field(
-        default_factory=dict[MachineId, tuple[PartId, ...]]
+    sightings: Mapping[ResourceId, Sighting] = field(default_factory=dict[ResourceId, Sighting])
+    tagged: Mapping[MachineId, tuple[ResourceId, ...]] = field(
+        default_factory=dict[MachineId, tuple[ResourceId, ...]]
     )
     whole: Mapping[tuple[Zone, str], datetime] = field(
         default_factory=dict[tuple[Zone, str], datetime]
@@ -42,10 +42,10 @@ class View:
     close: Mapping[tuple[MachineId, str], datetime] = field(
         default_factory=dict[tuple[MachineId, str], datetime]
     )
-    missing: Mapping[PartId, datetime] = field(default_factory=dict[PartId, datetime])
-    lacking: Mapping[PartId, datetime] = field(default_factory=dict[PartId, datetime])
-    failed: Mapping[tuple[Zone, str], Looked] = field(
-        default_factory=dict[tuple[Zone, str], Looked]
+    missing: Mapping[ResourceId, datetime] = field(default_factory=dict[ResourceId, datetime])
+    lacking: Mapping[ResourceId, datetime] = field(default_factory=dict[ResourceId, datetime])
+    failed: Mapping[tuple[Zone, str], ObservedScope] = field(
+        default_factory=dict[tuple[Zone, str], ObservedScope]
     )
 
     def covered(self, zone: Zone, kind: str, machine: MachineId) -> datetime | None:
@@ -55,91 +55,106 @@ class View:
             return whole or close
         return max(whole, close)
 
-    def shown(self, sighting: Sighting) -> datetime:
+    def observed_at(self, sighting: Sighting) -> datetime:
         """Return when the newest look began that showed a part.
 
         What a whole listing did not show, and nothing later, is no longer in the view: so whatever
         is, was shown by the newest one at least.
         """
-        whole = self.whole.get((sighting.part.zone, sighting.part.slot.kind))
-        return sighting.seen if whole is None else max(whole, sighting.seen)
+        whole = self.whole.get((sighting.resource.zone, sighting.resource.slot.kind))
+        return sighting.observed if whole is None else max(whole, sighting.observed)
 
-    def part(self, part: PartId) -> Part | None:
+    def resource(self, resource: ResourceId) -> Resource | None:
         """Return the part as last seen, or None where the newest looks do not show it."""
-        sighting = self.sightings.get(part)
-        return sighting.part if sighting else None
+        sighting = self.sightings.get(resource)
+        return sighting.resource if sighting else None
 
 
 _KEPT = timedelta(hours=1)
 """How long looks at single machines are remembered: whole ones have long said the same."""
 
 
-def merge(view: View, look: Look) -> View:
+def merge(inventory: Inventory, observation: Observation) -> Inventory:
     """Return the view after one more look; what a complete scope no longer shows is dropped.
 
     Where nothing is otherwise than before, the parts' own objects stay, and so do their mappings.
     """
-    shown = {part.id for part in look.parts}
-    sightings = _changed(view, look, shown)
-    whole, failed = dict(view.whole), dict(view.failed)
-    close, missing = _young(view.close, look), _young(view.missing, look)
-    for looked in look.looked:
-        _note_scope(looked, (whole, close, missing, failed), shown)
-    return View(
+    observed_at = {resource.id for resource in observation.resources}
+    sightings = _changed(inventory, observation, observed_at)
+    whole, failed = dict(inventory.whole), dict(inventory.failed)
+    close, missing = _young(inventory.close, observation), _young(inventory.missing, observation)
+    for observed in observation.observed:
+        _note_scope(observed, (whole, close, missing, failed), observed_at)
+    return Inventory(
         sightings=sightings,
-        marked=_marked(view, sightings),
+        tagged=_tagged(inventory, sightings),
         whole=whole,
         close=close,
         missing=missing,
-        lacking={part: view.lacking.get(part, at) for part, at in missing.items()},
+        lacking={resource: inventory.lacking.get(resource, at) for resource, at in missing.items()},
         failed=failed,
     )
 
 
-def _changed(view: View, look: Look, shown: set[PartId]) -> Mapping[PartId, Sighting]:
+def _changed(
+    inventory: Inventory, observation: Observation, observed_at: set[ResourceId]
+) -> Mapping[ResourceId, Sighting]:
     """Return the sightings after a look: the same mapping if none is new, other, later or gone."""
-    begun_for = _beginnings(look.looked)
+    begun_for = _beginnings(observation.observed)
     # Whole listings tell by themselves when they showed a part.
-    all_whole = all(entry.complete and entry.scope.machine is None for entry in look.looked)
-    news, older = dict[PartId, Sighting](), view.sightings
-    for part in look.parts:
-        sighting = older.get(part.id)
-        if sighting is not None and (sighting.part is part or sighting.part == part):
-            if all_whole or view.shown(sighting) >= begun_for(part):
+    all_whole = all(
+        entry.complete and entry.scope.machine is None for entry in observation.observed
+    )
+    news, older = dict[ResourceId, Sighting](), inventory.sightings
+    for resource in observation.resources:
+        sighting = older.get(resource.id)
+        if sighting is not None and (
+            sighting.resource is resource or sighting.resource == resource
+        ):
+            if all_whole or inventory.observed_at(sighting) >= begun_for(resource):
                 continue
-            part = sighting.part  # noqa: PLW2901 - the same, and its own object stays
-        begun = begun_for(part)
-        if sighting is None or view.shown(sighting) <= begun:
-            news[part.id] = Sighting(part, begun)
-    gone = _vanished(view, look, shown)
+            resource = sighting.resource  # noqa: PLW2901 - the same, and its own object stays
+        begun = begun_for(resource)
+        if sighting is None or inventory.observed_at(sighting) <= begun:
+            news[resource.id] = Sighting(resource, begun)
+    gone = _vanished(inventory, observation, observed_at)
     if not news and not gone:
         return older
-    return {part: s for part, s in {**older, **news}.items() if part in news or part not in gone}
+    return {
+        resource: s
+        for resource, s in {**older, **news}.items()
+        if resource in news or resource not in gone
+    }
 
 
-def _marked(
-    view: View, sightings: Mapping[PartId, Sighting]
-) -> Mapping[MachineId, tuple[PartId, ...]]:
+def _tagged(
+    inventory: Inventory, sightings: Mapping[ResourceId, Sighting]
+) -> Mapping[MachineId, tuple[ResourceId, ...]]:
     """Return the ids by machine: the same mapping if no mark and no owner is another."""
-    if sightings is view.sightings:
-        return view.marked
-    if len(sightings) == len(view.sightings):
-        pairs = ((s.part, view.sightings.get(part)) for part, s in sightings.items())
-        if all(older is not None and _whose(part) == _whose(older.part) for part, older in pairs):
-            return view.marked
+    if sightings is inventory.sightings:
+        return inventory.tagged
+    if len(sightings) == len(inventory.sightings):
+        pairs = (
+            (s.resource, inventory.sightings.get(resource)) for resource, s in sightings.items()
+        )
+        if all(
+            older is not None and _whose(resource) == _whose(older.resource)
+            for resource, older in pairs
+        ):
+            return inventory.tagged
     return _by_machine(sightings)
 
 
-def _whose(part: Part) -> tuple[Mark | None, PartId | None]:
-    return (part.mark, part.owner)
+def _whose(resource: Resource) -> tuple[OwnerTag | None, ResourceId | None]:
+    return (resource.owner_tag, resource.owner)
 
 
 TimedT = TypeVar("TimedT", bound=Hashable)
 
 
-def _young(times: Mapping[TimedT, datetime], look: Look) -> dict[TimedT, datetime]:
+def _young(times: Mapping[TimedT, datetime], observation: Observation) -> dict[TimedT, datetime]:
     """Return the times that are not long past at the beginning of a look."""
-    first = min((looked.begun for looked in look.looked), default=_NEVER)
+    first = min((observed.begun for observed in observation.observed), default=_NEVER)
     oldest = first - _KEPT if first > _NEVER else first
     return {what: at for what, at in times.items() if at >= oldest}
 
@@ -147,89 +162,99 @@ def _young(times: Mapping[TimedT, datetime], look: Look) -> dict[TimedT, datetim
 _Times = tuple[
     dict[tuple[Zone, str], datetime],
     dict[tuple[MachineId, str], datetime],
-    dict[PartId, datetime],
-    dict[tuple[Zone, str], Looked],
+    dict[ResourceId, datetime],
+    dict[tuple[Zone, str], ObservedScope],
 ]
 
 
-def _note_scope(looked: Looked, times: _Times, shown: set[PartId]) -> None:
+def _note_scope(observed: ObservedScope, times: _Times, observed_at: set[ResourceId]) -> None:
     whole, close, missing, failed = times
-    scope = looked.scope
+    scope = observed.scope
     if scope.machine is None:
-        if looked.complete:
-            whole[scope.zone, scope.kind] = looked.begun
+        if observed.complete:
+            whole[scope.zone, scope.kind] = observed.begun
             failed.pop((scope.zone, scope.kind), None)
         else:
-            failed[scope.zone, scope.kind] = looked
+            failed[scope.zone, scope.kind] = observed
         return
-    if looked.complete:
-        close[scope.machine, scope.kind] = looked.begun
-        for part in scope.known:
-            if part in shown:
-                missing.pop(part, None)
+    if observed.complete:
+        close[scope.machine, scope.kind] = observed.begun
+        for resource in scope.known:
+            if resource in observed_at:
+                missing.pop(resource, None)
             else:
-                missing[part] = looked.begun
+                missing[resource] = observed.begun
 
 
-def _beginnings(looked: tuple[Looked, ...]) -> Callable[[Part], datetime]:
+def _beginnings(observed: tuple[ObservedScope, ...]) -> Callable[[Resource], datetime]:
     """Return what tells when the look began that showed a part: the earliest scope that fits it.
 
     A part that came along with other kinds was seen when the whole look began.
     """
     whole, close = dict[tuple[Zone, str], datetime](), dict[tuple[MachineId, str], datetime]()
-    alone = dict[PartId, datetime]()
-    for entry in looked:
+    alone = dict[ResourceId, datetime]()
+    for entry in observed:
         scope = entry.scope
         if scope.machine is None:
             whole.setdefault((scope.zone, scope.kind), entry.begun)
             continue
         close.setdefault((scope.machine, scope.kind), entry.begun)
-        for part in scope.known:
-            alone.setdefault(part, entry.begun)
-    first = min((entry.begun for entry in looked), default=_NEVER)
+        for resource in scope.known:
+            alone.setdefault(resource, entry.begun)
+    first = min((entry.begun for entry in observed), default=_NEVER)
 
-    def begun(part: Part) -> datetime:
-        kind = part.slot.kind
-        times = [whole.get((part.zone, kind)), alone.get(part.id)]
-        times += [close.get((part.mark.machine, kind))] if part.mark is not None else []
+    def begun(resource: Resource) -> datetime:
+        kind = resource.slot.kind
+        times = [whole.get((resource.zone, kind)), alone.get(resource.id)]
+        times += (
+            [close.get((resource.owner_tag.machine, kind))]
+            if resource.owner_tag is not None
+            else []
+        )
         return min((at for at in times if at is not None), default=first)
 
     return begun
 
 
-def _vanished(view: View, look: Look, shown: set[PartId]) -> set[PartId]:
+def _vanished(
+    inventory: Inventory, observation: Observation, observed_at: set[ResourceId]
+) -> set[ResourceId]:
     """Return the parts that the complete scopes of this look should have shown, and did not."""
     whole = dict[tuple[Zone, str], datetime]()
-    alone = dict[PartId, datetime]()
-    for looked in look.looked:
-        scope = looked.scope
-        if looked.complete and scope.machine is None:
-            whole[scope.zone, scope.kind] = looked.begun
-        elif looked.complete:
-            alone |= dict.fromkeys(scope.known, looked.begun)
-    gone = {part for part, at in alone.items() if _is_older(view, part, at)} - shown
+    alone = dict[ResourceId, datetime]()
+    for observed in observation.observed:
+        scope = observed.scope
+        if observed.complete and scope.machine is None:
+            whole[scope.zone, scope.kind] = observed.begun
+        elif observed.complete:
+            alone |= dict.fromkeys(scope.known, observed.begun)
+    gone = {
+        resource for resource, at in alone.items() if _is_older(inventory, resource, at)
+    } - observed_at
     if whole:
-        for part_id, sighting in view.sightings.items():
-            if part_id not in shown:
-                listed = whole.get((sighting.part.zone, sighting.part.slot.kind))
-                if listed is not None and view.shown(sighting) <= listed:
-                    gone.add(part_id)
+        for resource_id, sighting in inventory.sightings.items():
+            if resource_id not in observed_at:
+                listed = whole.get((sighting.resource.zone, sighting.resource.slot.kind))
+                if listed is not None and inventory.observed_at(sighting) <= listed:
+                    gone.add(resource_id)
     return gone
 
 
-def _is_older(view: View, part: PartId, at: datetime) -> bool:
-    sighting = view.sightings.get(part)
-    return sighting is not None and view.shown(sighting) <= at
+def _is_older(inventory: Inventory, resource: ResourceId, at: datetime) -> bool:
+    sighting = inventory.sightings.get(resource)
+    return sighting is not None and inventory.observed_at(sighting) <= at
 
 
-def _by_machine(sightings: Mapping[PartId, Sighting]) -> dict[MachineId, tuple[PartId, ...]]:
+def _by_machine(
+    sightings: Mapping[ResourceId, Sighting],
+) -> dict[MachineId, tuple[ResourceId, ...]]:
     """Return the ids by the machine that their mark names, or that their owner's mark names."""
-    found = dict[MachineId, list[PartId]]()
-    for part_id, sighting in sightings.items():
-        mark = sighting.part.mark
-        owner = sighting.part.owner
-        if mark is None and owner is not None and owner in sightings:
-            mark = sightings[owner].part.mark
-        if mark is not None:
-            found.setdefault(mark.machine, []).append(part_id)
+    found = dict[MachineId, list[ResourceId]]()
+    for resource_id, sighting in sightings.items():
+        owner_tag = sighting.resource.owner_tag
+        owner = sighting.resource.owner
+        if owner_tag is None and owner is not None and owner in sightings:
+            owner_tag = sightings[owner].resource.owner_tag
+        if owner_tag is not None:
+            found.setdefault(owner_tag.machine, []).append(resource_id)
     return {machine: tuple(sorted(ids)) for machine, ids in found.items()}

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from hostler.domain.ids import Epoch, FleetName, HostId, MachineId, PartId, Zone
+from hostler.domain.ids import Epoch, FleetName, HostId, MachineId, ResourceId, Zone
 
 from .calls import Call, Refusal, Shows
 from .phases import PHASES, Goal, Phase
@@ -36,7 +36,7 @@ class Known:
     that its absence is confirmed.
     """
 
-    id: PartId
+    id: ResourceId
     zone: Zone
     since: datetime
     attempt: int = 0
@@ -57,11 +57,11 @@ class Place:
 
     slot: Slot
     attempt: int = 0
-    bound: PartId | None = None
+    bound: ResourceId | None = None
     known: tuple[Known, ...] = ()
 
 
-class Fate(StrEnum):
+class CallState(StrEnum):
     """How a *once* call stands in the record."""
 
     OPEN = "open"
@@ -83,7 +83,7 @@ class Asked:
     at: datetime
     epoch: Epoch
     shows: Shows
-    fate: Fate = Fate.OPEN
+    call_state: CallState = CallState.OPEN
     closed: datetime | None = None
     aim: str = ""
     witness: str = ""
@@ -107,7 +107,7 @@ class Doubt:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hold:
+class Protection:
     """Leave this alone until then, because: stops destructive acts and deadlines, not observing."""
 
     until: datetime
@@ -116,7 +116,7 @@ class Hold:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ending:
+class Deletion:
     """Somebody wished that this machine goes; `now` skips the drain."""
 
     at: datetime
@@ -125,7 +125,7 @@ class Ending:
     now: bool = False
 
 
-_SWITCHES = frozenset({Shows.POWER, Shows.MARK})
+_SWITCHES = frozenset({Shows.POWER, Shows.OWNER_TAG})
 
 RESTED = "rested"
 """The fact that says since when a machine was last seen to rest."""
@@ -180,11 +180,11 @@ class Machine:
     asked: tuple[Asked, ...] = ()
     facts: tuple[Fact, ...] = ()
     tries: int = 0
-    again: datetime | None = None
-    blind: datetime | None = None
+    retry_at: datetime | None = None
+    unknown_since: datetime | None = None
     doubt: Doubt | None = None
-    hold: Hold | None = None
-    ending: Ending | None = None
+    protection: Protection | None = None
+    deletion: Deletion | None = None
     was_ready: datetime | None = None
     cleaned: datetime | None = None
     stuck: bool = False
@@ -202,7 +202,7 @@ class Machine:
                 return place
         return Place(slot=slot)
 
-    def bound(self, slot: Slot) -> PartId | None:
+    def bound(self, slot: Slot) -> ResourceId | None:
         """Return the id that is tied to this slot for good, or None."""
         for place in self.places:
             if place.slot == slot:
@@ -244,14 +244,14 @@ class Machine:
         others = tuple(f for f in self.facts if f.name != name)
         return replace(self, facts=(*others, Fact(name=name, at=at)))
 
-    def held(self, now: datetime) -> bool:
+    def is_protected(self, now: datetime) -> bool:
         """Tell whether a hold is in force."""
-        return self.hold is not None and now < self.hold.until
+        return self.protection is not None and now < self.protection.until
 
     @property
     def wanted(self) -> bool:
         """Whether it counts towards the wished size."""
-        return PHASES[self.phase].wanted and self.ending is None
+        return PHASES[self.phase].wanted and self.deletion is None
 
     @property
     def in_maximum(self) -> bool:
@@ -263,7 +263,7 @@ class Machine:
         start = max(self.since, jumped) if jumped else self.since
         return max(now - start, timedelta(0))
 
-    def ids(self) -> tuple[PartId, ...]:
+    def ids(self) -> tuple[ResourceId, ...]:
         """Return every id that is or was ours and is not confirmed gone, in slot order."""
         return tuple(k.id for place in self.places for k in place.known if not k.gone)
 

@@ -10,21 +10,21 @@ from enum import StrEnum
 class Phase(StrEnum):
     """Where a machine stands in our table; never the provider's status."""
 
-    WANTED = "wanted"
+    PENDING = "pending"
     STARTING = "starting"
     READY = "ready"
     DRAINING = "draining"
     STOPPING = "stopping"
-    RESTING = "resting"
-    BROKEN = "broken"
-    GONE = "gone"
+    STANDBY = "standby"
+    FAILED = "failed"
+    DELETED = "deleted"
 
 
 class Goal(StrEnum):
     """What a command wants of one machine."""
 
     PRESENT = "present"
-    RESTING = "resting"
+    STANDBY = "standby"
     ABSENT = "absent"
 
 
@@ -42,11 +42,11 @@ class Row:
 
 
 PHASES: dict[Phase, Row] = {
-    Phase.WANTED: Row(
+    Phase.PENDING: Row(
         meaning="recorded; nothing asked of the provider yet",
         bound="admit",
         on_the_bound="gone, nothing to clean",
-        moves=(Phase.STARTING, Phase.GONE),
+        moves=(Phase.STARTING, Phase.DELETED),
         wanted=True,
         maximum=True,
         billed="no",
@@ -54,8 +54,8 @@ PHASES: dict[Phase, Row] = {
     Phase.STARTING: Row(
         meaning="being made, claimed or switched on, until observed up and the probe passed",
         bound="start",
-        on_the_bound="broken",
-        moves=(Phase.READY, Phase.RESTING, Phase.BROKEN, Phase.STOPPING),
+        on_the_bound="failed",
+        moves=(Phase.READY, Phase.STANDBY, Phase.FAILED, Phase.STOPPING),
         wanted=True,
         maximum=True,
         billed="yes",
@@ -64,7 +64,7 @@ PHASES: dict[Phase, Row] = {
         meaning="up and usable",
         bound="max_age",
         on_the_bound="draining",
-        moves=(Phase.DRAINING, Phase.STOPPING, Phase.BROKEN, Phase.RESTING),
+        moves=(Phase.DRAINING, Phase.STOPPING, Phase.FAILED, Phase.STANDBY),
         wanted=True,
         maximum=True,
         billed="yes",
@@ -73,7 +73,7 @@ PHASES: dict[Phase, Row] = {
         meaning="no new work; waits for jobs or pods",
         bound="drain",
         on_the_bound="stopping",
-        moves=(Phase.READY, Phase.STOPPING, Phase.BROKEN),
+        moves=(Phase.READY, Phase.STOPPING, Phase.FAILED),
         wanted=False,
         maximum=True,
         billed="yes",
@@ -82,30 +82,30 @@ PHASES: dict[Phase, Row] = {
         meaning="being destroyed, released or switched off",
         bound="stop",
         on_the_bound="escalate, alarm, back off; never forgotten",
-        moves=(Phase.GONE, Phase.RESTING, Phase.READY, Phase.WANTED),
+        moves=(Phase.DELETED, Phase.STANDBY, Phase.READY, Phase.PENDING),
         wanted=False,
         maximum=True,
         billed="yes",
     ),
-    Phase.RESTING: Row(
+    Phase.STANDBY: Row(
         meaning="keeps its host while off",
         bound=None,
         on_the_bound="-",
-        moves=(Phase.STARTING, Phase.READY, Phase.STOPPING, Phase.GONE),
+        moves=(Phase.STARTING, Phase.READY, Phase.STOPPING, Phase.DELETED),
         wanted=False,
         maximum=True,
         billed="as the host",
     ),
-    Phase.BROKEN: Row(
-        meaning="failed; kept for evidence as long as keep_broken says",
-        bound="keep_broken",
+    Phase.FAILED: Row(
+        meaning="failed; kept for evidence as long as keep_failed says",
+        bound="keep_failed",
         on_the_bound="stopping",
-        moves=(Phase.STARTING, Phase.READY, Phase.STOPPING, Phase.GONE),
+        moves=(Phase.STARTING, Phase.READY, Phase.STOPPING, Phase.DELETED),
         wanted=False,
         maximum=True,
         billed="yes",
     ),
-    Phase.GONE: Row(
+    Phase.DELETED: Row(
         meaning="nothing of its tenancy is left; the record is history",
         bound=None,
         on_the_bound="-",
@@ -115,8 +115,8 @@ PHASES: dict[Phase, Row] = {
         billed="no",
     ),
 }
-"""The one table. GONE → STOPPING is the reopening of a record whose part turned up late;
-STOPPING → WANTED is another start under the same id (docs/decisions/0009)."""
+"""The one table. DELETED → STOPPING is the reopening of a record whose part turned up late;
+STOPPING → PENDING is another start under the same id (docs/decisions/0009)."""
 
 
 def legal(before: Phase, after: Phase) -> bool:
@@ -126,9 +126,9 @@ def legal(before: Phase, after: Phase) -> bool:
 
 def diagram() -> str:
     """Return the table as a Mermaid state diagram, for the docs."""
-    lines = ["stateDiagram-v2", f"    [*] --> {Phase.WANTED}"]
+    lines = ["stateDiagram-v2", f"    [*] --> {Phase.PENDING}"]
     lines += [f"    {phase} --> {move}" for phase, row in PHASES.items() for move in row.moves]
-    return "\n".join([*lines, f"    {Phase.GONE} --> [*]"])
+    return "\n".join([*lines, f"    {Phase.DELETED} --> [*]"])
 
 
 def table() -> str:
@@ -162,20 +162,20 @@ class Reason(StrEnum):
     UP = "up"
     RECOVERED = "recovered"
     VANISHED = "vanished"
-    PART_VANISHED = "part_vanished"
+    RESOURCE_VANISHED = "resource_vanished"
     STOPPED = "stopped"
-    STANDBY = "stopped_in_place"
+    STOPPED_IN_PLACE = "stopped_in_place"
     LOCKED = "locked"
     WIPED = "wiped"
     FAILED = "failed"
     START_OVERDUE = "start_overdue"
     NOT_PREPARED = "not_prepared"
-    OUTFIT_BROKEN = "outfit_broken"
+    BOOTSTRAP_FAILED = "bootstrap_failed"
     OUT_OF_STOCK = "out_of_stock"
     QUOTA = "quota"
     REFUSED = "refused"
-    TO_REST = "to_rest"
-    RESTS = "rests"
+    TO_STANDBY = "to_standby"
+    IN_STANDBY = "in_standby"
     WOKEN = "woken"
     ENDED = "ended"
     SCALED_DOWN = "scaled_down"
@@ -184,9 +184,9 @@ class Reason(StrEnum):
     DRAINED = "drained"
     DRAIN_OVERDUE = "drain_overdue"
     CLEANING = "cleaning"
-    ALL_GONE = "all_gone"
+    ALL_ABSENT = "all_absent"
     NOTHING_MADE = "nothing_made"
-    TURNED_UP_LATE = "turned_up_late"
+    APPEARED_LATE = "appeared_late"
     STOP_OVERDUE = "stop_overdue"
     HOST_LOST = "host_lost"
     HOST_TAKEN = "host_taken"
@@ -206,20 +206,20 @@ SENTENCES: dict[Reason, str] = {
     Reason.UP: "it is up, and the fleet asks for no probe",
     Reason.RECOVERED: "it is up again",
     Reason.VANISHED: "its server is not there any more",
-    Reason.PART_VANISHED: "one of its parts is not there any more",
+    Reason.RESOURCE_VANISHED: "one of its parts is not there any more",
     Reason.STOPPED: "its server stopped after it had been switched on",
-    Reason.STANDBY: "its server stopped in place (a guest's own shutdown; still billed)",
+    Reason.STOPPED_IN_PLACE: "its server stopped in place (a guest's own shutdown; still billed)",
     Reason.LOCKED: "the provider locked its server",
     Reason.WIPED: "somebody else had its host reinstalled",
     Reason.FAILED: "the provider says that its host is in error",
     Reason.NOT_PREPARED: "its host could not be prepared: it is wiped, or left alone",
-    Reason.OUTFIT_BROKEN: "the fleet's list of commands is at fault: its host is not blamed",
+    Reason.BOOTSTRAP_FAILED: "the fleet's list of commands is at fault: its host is not blamed",
     Reason.START_OVERDUE: "it did not become ready within its start bound",
     Reason.OUT_OF_STOCK: "the provider has none of this type left in this zone",
     Reason.QUOTA: "the provider's quota for this type is used up",
     Reason.REFUSED: "the provider refused what the fleet file asks for",
-    Reason.TO_REST: "somebody asked that it rests",
-    Reason.RESTS: "it is seen at rest",
+    Reason.TO_STANDBY: "somebody asked that it rests",
+    Reason.IN_STANDBY: "it is seen at rest",
     Reason.WOKEN: "somebody asked that it comes back",
     Reason.ENDED: "somebody asked that it goes",
     Reason.SCALED_DOWN: "the fleet has more machines than its size",
@@ -228,9 +228,9 @@ SENTENCES: dict[Reason, str] = {
     Reason.DRAINED: "nothing runs on it any more",
     Reason.DRAIN_OVERDUE: "what runs on it was waited for as long as `drain` allows",
     Reason.CLEANING: "it failed, and its evidence is kept no longer",
-    Reason.ALL_GONE: "complete looks show nothing of it any more",
+    Reason.ALL_ABSENT: "complete looks show nothing of it any more",
     Reason.NOTHING_MADE: "nothing was ever asked of the provider for it",
-    Reason.TURNED_UP_LATE: "a part of it turned up after it had gone",
+    Reason.APPEARED_LATE: "a part of it turned up after it had gone",
     Reason.STOP_OVERDUE: "it could not be removed within its stop bound",
     Reason.HOST_LOST: "somebody else took its host before it was claimed: another one is chosen",
     Reason.HOST_TAKEN: "its host bears a name that is not ours: it is left as it is, and told",

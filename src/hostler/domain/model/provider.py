@@ -9,11 +9,11 @@ from hostler.domain.ids import Zone
 from .calls import Call
 from .machine import Machine
 from .phases import Goal
-from .resource import Part, Slot
+from .resource import Resource, Slot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Traits:
+class Capabilities:
     """How this provider's machines behave.
 
     `main` is the slot whose part must be up; `kinds` are all kinds of part that its looks list, in
@@ -26,9 +26,9 @@ class Traits:
 
     main: Slot = Slot("server")
     kinds: tuple[str, ...] = ("server",)
-    settle: timedelta = timedelta(seconds=60)
-    settles: tuple[tuple[str, timedelta], ...] = ()
-    rests: bool = False
+    consistency_delay: timedelta = timedelta(seconds=60)
+    consistency_delays: tuple[tuple[str, timedelta], ...] = ()
+    standby: bool = False
     created: bool = True
     hosts: str = ""
     floor: timedelta = timedelta(0)
@@ -36,16 +36,18 @@ class Traits:
     page: int = 100
     zones: tuple[Zone, ...] = ()
 
-    def settle_of(self, kind: str) -> timedelta:
+    def consistency_delay_of(self, kind: str) -> timedelta:
         """Return the settle time of one kind of call, or the general one."""
-        return next((time for name, time in self.settles if name == kind), self.settle)
+        return next(
+            (time for name, time in self.consistency_delays if name == kind), self.consistency_delay
+        )
 
 
-class Ways(Protocol):
+class Planner(Protocol):
     """How to get from the parts that exist to a goal."""
 
     def next_calls(
-        self, goal: Goal, machine: Machine, parts: tuple[Part, ...], now: datetime
+        self, goal: Goal, machine: Machine, resources: tuple[Resource, ...], now: datetime
     ) -> tuple[Call, ...]:
         """Return the calls that may be made now, in order; empty means wait, or nothing to do.
 

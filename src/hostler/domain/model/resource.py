@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from hostler.domain.ids import FleetName, InstallationId, MachineId, PartId, Zone
+from hostler.domain.ids import FleetName, InstallationId, MachineId, ResourceId, Zone
 
 
 class Condition(StrEnum):
@@ -42,7 +42,7 @@ class Slot:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
+class OwnerTag:
     """How a part says whose it is."""
 
     installation: InstallationId
@@ -52,7 +52,7 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class Resource:
     """One thing at a provider, as it was seen, or as a definite answer described it.
 
     `slot` is the place that it fills or would fill; `mark` is None where none can be read;
@@ -61,14 +61,14 @@ class Part:
     `price` is in euros per hour; `notes` are facts that only its provider understands.
     """
 
-    id: PartId
+    id: ResourceId
     slot: Slot
     zone: Zone
-    mark: Mark | None = None
+    owner_tag: OwnerTag | None = None
     status: str = ""
     condition: Condition = Condition.UNKNOWN
     allowed: tuple[str, ...] = ()
-    owner: PartId | None = None
+    owner: ResourceId | None = None
     created: datetime | None = None
     price: float = 0.0
     name: str = ""
@@ -95,11 +95,11 @@ class Scope:
     zone: Zone
     kind: str
     machine: MachineId | None = None
-    known: tuple[PartId, ...] = ()
+    known: tuple[ResourceId, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Looked:
+class ObservedScope:
     """How the look at one scope went: when it began, and whether it saw all there is to see."""
 
     scope: Scope
@@ -109,12 +109,12 @@ class Looked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
+class Observation:
     """One look at an account: what was seen, scope by scope.
 
     `strange` counts the provider's words that our table does not know.
     """
 
-    looked: tuple[Looked, ...]
-    parts: tuple[Part, ...]
+    observed: tuple[ObservedScope, ...]
+    resources: tuple[Resource, ...]
     strange: tuple[str, ...] = ()

@@ -7,13 +7,13 @@ from enum import StrEnum
 
 from hostler.domain.ids import (
     AccountName,
+    CycleId,
     Epoch,
     FleetName,
     HostId,
     InstallationId,
     MachineId,
-    PartId,
-    TurnId,
+    ResourceId,
     Zone,
 )
 from hostler.domain.policy.purchasing import Limits
@@ -21,16 +21,16 @@ from hostler.domain.policy.revisions import Revision
 
 from .fleet import Fleet, FleetRow
 from .host import Free, Host, HostGoal
-from .inventory import View
+from .inventory import Inventory
 from .machine import Machine
-from .provider import Traits
-from .resource import Part
+from .provider import Capabilities
+from .resource import Resource
 
 
-class SuspectClass(StrEnum):
+class OrphanClass(StrEnum):
     """What a part is suspected to be; those below *foreign* are of hosts alone (see strays.py)."""
 
-    STRAY = "stray"
+    UNRECORDED = "unrecorded"
     FOREIGN = "foreign"
     PENDING_FRESH = "pending-fresh"
     PENDING_STALE = "pending-stale"
@@ -43,7 +43,7 @@ class SuspectClass(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Suspect:
+class Orphan:
     """A part in our scope that no record explains; it stays in the ledger until it is gone.
 
     `sightings` counts complete looks that showed it, at least a gap apart; `price` is in euros per
@@ -51,11 +51,11 @@ class Suspect:
     its removal was last tried.
     """
 
-    part: PartId
+    resource: ResourceId
     kind: str
     zone: Zone
     fleet: FleetName
-    cls: SuspectClass
+    cls: OrphanClass
     first: datetime
     last: datetime
     sightings: int = 1
@@ -70,16 +70,16 @@ class Suspect:
     machine: MachineId | None = None
 
 
-class WishKind(StrEnum):
+class RequestKind(StrEnum):
     """What a door may ask for."""
 
     SCALE = "scale"
     GROW = "grow"
-    END = "end"
-    REST = "rest"
+    DELETE = "delete"
+    STANDBY = "standby"
     WAKE = "wake"
-    HOLD = "hold"
-    UNHOLD = "unhold"
+    PROTECT = "protect"
+    UNPROTECT = "unprotect"
     PAUSE = "pause"
     RESUME = "resume"
     ADOPT = "adopt"
@@ -89,7 +89,7 @@ class WishKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class Request:
     """What a door asks: a size, machines by name, a machine to go, a hold. `number` orders wishes.
 
     `machines` are the ids that a GROW wish gives to new machines: whoever wished them knows them
@@ -99,7 +99,7 @@ class Wish:
     """
 
     number: int
-    kind: WishKind
+    kind: RequestKind
     fleet: FleetName
     at: datetime
     actor: str
@@ -147,7 +147,7 @@ class Answered:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class Snapshot:
     """Everything that one turn of one fleet may know.
 
     `ours` are the installations whose marks are ours (our own first); `foreign` are parts under
@@ -166,40 +166,40 @@ class Seen:
     decide() fills both in.
     """
 
-    turn: TurnId
+    cycle: CycleId
     now: datetime
     fleet: Fleet
     row: FleetRow
     machines: tuple[Machine, ...]
-    view: View
-    traits: Traits
+    inventory: Inventory
+    capabilities: Capabilities
     epoch: Epoch
     took: datetime
     steady: datetime
     ours: tuple[InstallationId, ...]
     jumped: datetime | None = None
-    foreign: tuple[Part, ...] = ()
-    unexplained: tuple[Part, ...] = ()
-    aside: tuple[Part, ...] = ()
+    foreign: tuple[Resource, ...] = ()
+    unexplained: tuple[Resource, ...] = ()
+    aside: tuple[Resource, ...] = ()
     late: tuple[Machine, ...] = ()
-    suspects: tuple[Suspect, ...] = ()
-    wishes: tuple[Wish, ...] = ()
+    orphans: tuple[Orphan, ...] = ()
+    requests: tuple[Request, ...] = ()
     moving: frozenset[MachineId] = frozenset()
     probed: Mapping[MachineId, Probed] = field(default_factory=dict[MachineId, Probed])
     hosts: Mapping[HostId, Host] = field(default_factory=dict[HostId, Host])
-    ties: Mapping[MachineId, HostId] = field(default_factory=dict[MachineId, HostId])
+    bindings: Mapping[MachineId, HostId] = field(default_factory=dict[MachineId, HostId])
     free: tuple[Free, ...] = ()
     pool: str = ""
     limits: Limits | None = None
     usurped: frozenset[HostId] = frozenset()
-    stirring: frozenset[HostId] = frozenset()
+    moving_hosts: frozenset[HostId] = frozenset()
     answers: Mapping[MachineId, Answered] = field(default_factory=dict[MachineId, Answered])
     revision: Revision = Revision()
     canaries: frozenset[MachineId] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HostsSeen:
+class HostsSnapshot:
     """Everything that one turn of an account's hosts may know.
 
     `machines` are the living ones of all its fleets; `past` those in the history that a tie or a
@@ -207,15 +207,15 @@ class HostsSeen:
     hosts; `orders` says when each order on the fleets' rows was made.
     """
 
-    turn: TurnId
+    cycle: CycleId
     now: datetime
     account: AccountName
     hosts: Mapping[HostId, Host]
-    ties: Mapping[HostId, MachineId]
+    bindings: Mapping[HostId, MachineId]
     machines: Mapping[MachineId, Machine]
     past: Mapping[MachineId, Machine]
-    view: View
-    traits: Traits
+    inventory: Inventory
+    capabilities: Capabilities
     epoch: Epoch
     took: datetime
     ours: tuple[InstallationId, ...] = ()
@@ -227,13 +227,13 @@ class HostsSeen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HostStep:
+class HostTransition:
     """One host in one turn: its record as it will be saved, a tie to loosen, what is pursued."""
 
     before: Host
     host: Host
-    part: Part | None = None
-    loose: MachineId | None = None
+    resource: Resource | None = None
+    unbind: MachineId | None = None
     goal: HostGoal | None = None
     stranded: bool = False
 

@@ -6,8 +6,8 @@ from datetime import datetime
 from .commands import Event, Next, Verdict
 from .machine import Machine
 from .phases import Goal, Phase, Reason, legal, sentence
-from .resource import Part, Scope
-from .snapshot import Seen
+from .resource import Resource, Scope
+from .snapshot import Snapshot
 
 
 class IllegalMove(Exception):
@@ -15,7 +15,7 @@ class IllegalMove(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class Transition:
     """One machine in one decision: its record as it will be saved, and what is to be done.
 
     `tried` is when its calls were last tried, where they make something again: that is counted.
@@ -23,24 +23,24 @@ class Step:
 
     before: Machine
     machine: Machine
-    parts: tuple[Part, ...]
+    resources: tuple[Resource, ...]
     events: tuple[Event, ...] = ()
     goal: Goal | None = None
     probe: bool = False
     ask: bool = False
     close: tuple[Scope, ...] = ()
     blocker: str = ""
-    next: Next = Next(step="nothing")
+    next: Next = Next(kind="nothing")
     lost: bool = False
     failed: bool = False
     tried: datetime | None = None
 
-    def main(self, seen: Seen) -> Part | None:
+    def main(self, snapshot: Snapshot) -> Resource | None:
         """Return the part that must be up: the bound one of the main slot, as last seen."""
-        bound = self.machine.bound(seen.traits.main)
-        for part in self.parts:
-            if part.id == bound:
-                return part
+        bound = self.machine.bound(snapshot.capabilities.main)
+        for resource in self.resources:
+            if resource.id == bound:
+                return resource
         return None
 
     def verdict(self) -> Verdict:
@@ -53,16 +53,18 @@ class Step:
         )
 
 
-_GOALS = {Phase.WANTED: Goal.PRESENT, Phase.STOPPING: Goal.ABSENT, Phase.GONE: Goal.ABSENT}
+_GOALS = {Phase.PENDING: Goal.PRESENT, Phase.STOPPING: Goal.ABSENT, Phase.DELETED: Goal.ABSENT}
 
 
-def event(kind: str, machine: Machine, seen: Seen, reason: str = "", detail: str = "") -> Event:
+def event(
+    kind: str, machine: Machine, snapshot: Snapshot, reason: str = "", detail: str = ""
+) -> Event:
     """Return an event about a machine in this turn."""
     return Event(
         kind=kind,
-        at=seen.now,
+        at=snapshot.now,
         fleet=machine.fleet,
-        turn=seen.turn,
+        cycle=snapshot.cycle,
         machine=machine.id,
         host=machine.host,
         reason=reason,
@@ -70,28 +72,36 @@ def event(kind: str, machine: Machine, seen: Seen, reason: str = "", detail: str
     )
 
 
-def move(step: Step, phase: Phase, reason: Reason, seen: Seen, detail: str = "") -> Step:
+def move(
+    transition: Transition, phase: Phase, reason: Reason, snapshot: Snapshot, detail: str = ""
+) -> Transition:
     """Return the step with its machine in another phase; raise IllegalMove if none leads there."""
-    before = step.machine
+    before = transition.machine
     if not legal(before.phase, phase):
         raise IllegalMove(f"{before.id}: {before.phase} to {phase} ({reason})")
     machine = replace(
         before,
         phase=phase,
-        since=seen.now,
+        since=snapshot.now,
         reason=str(reason),
         doubt=None,
         goal=_GOALS.get(phase, before.goal),
-        was_ready=before.was_ready or (seen.now if phase is Phase.READY else None),
+        was_ready=before.was_ready or (snapshot.now if phase is Phase.READY else None),
         stuck=False,
-        again=None if phase is Phase.READY else before.again,
+        retry_at=None if phase is Phase.READY else before.retry_at,
     )
     moved = event(
-        "moved", machine, seen, str(reason), f"{before.phase}>{phase}: {detail or sentence(reason)}"
+        "moved",
+        machine,
+        snapshot,
+        str(reason),
+        f"{before.phase}>{phase}: {detail or sentence(reason)}",
     )
-    return replace(step, machine=machine, events=(*step.events, moved))
+    return replace(transition, machine=machine, events=(*transition.events, moved))
 
 
-def wait(step: Step, what: str, detail: str = "", at: datetime | None = None) -> Step:
+def wait(
+    transition: Transition, what: str, detail: str = "", at: datetime | None = None
+) -> Transition:
     """Return the step with what it waits for said."""
-    return replace(step, next=Next(step=what, detail=detail, at=at))
+    return replace(transition, next=Next(kind=what, detail=detail, at=at))

@@ -8,15 +8,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from hostler.domain.ids import PartId
+from hostler.domain.ids import ResourceId
 from hostler.domain.model.calls import Call
 from hostler.domain.model.host import host_of
-from hostler.domain.model.inventory import Sighting, View
-from hostler.domain.model.machine import Asked, Fate, Known, Machine, Place
-from hostler.domain.model.resource import Part
-from hostler.domain.model.snapshot import Seen
+from hostler.domain.model.inventory import Inventory, Sighting
+from hostler.domain.model.machine import Asked, CallState, Known, Machine, Place
+from hostler.domain.model.resource import Resource
+from hostler.domain.model.snapshot import Snapshot
 
-from .effects import fate_of, steady
+from .effects import call_state_of, steady
 
 
 def present(machine: Machine, now: datetime) -> Machine:
@@ -27,7 +27,7 @@ def present(machine: Machine, now: datetime) -> Machine:
     return replace(
         machine,
         since=min(machine.since, now),
-        blind=_no_later(machine.blind, now),
+        unknown_since=_no_later(machine.unknown_since, now),
         doubt=replace(doubt, since=min(doubt.since, now)) if doubt else None,
         asked=tuple(
             replace(a, at=min(a.at, now), closed=_no_later(a.closed, now)) for a in machine.asked
@@ -41,7 +41,7 @@ def present(machine: Machine, now: datetime) -> Machine:
 
 def _times(machine: Machine) -> Iterator[datetime | None]:
     yield machine.since
-    yield machine.blind
+    yield machine.unknown_since
     if machine.doubt is not None:
         yield machine.doubt.since
     for asked in machine.asked:
@@ -67,143 +67,156 @@ def _no_later(at: datetime | None, now: datetime) -> datetime | None:
     return None if at is None else min(at, now)
 
 
-def survey(machine: Machine, seen: Seen) -> tuple[Machine, tuple[Part, ...]]:
+def survey(machine: Machine, snapshot: Snapshot) -> tuple[Machine, tuple[Resource, ...]]:
     """Return the reconciled record and its parts; for one at rest, without asking every question.
 
     It promises what `reconcile` and then `parts_of` return, sooner.
     """
-    parts = _at_rest(machine, seen)
-    if parts is not None:
-        return machine, parts
-    known = reconcile(machine, seen)
-    return known, parts_of(known, seen)
+    resources = _at_rest(machine, snapshot)
+    if resources is not None:
+        return machine, resources
+    known = reconcile(machine, snapshot)
+    return known, resources_of(known, snapshot)
 
 
-def _at_rest(machine: Machine, seen: Seen) -> tuple[Part, ...] | None:
+def _at_rest(machine: Machine, snapshot: Snapshot) -> tuple[Resource, ...] | None:
     """Return the parts of a record with which every look agrees: one living id a slot, no more."""
-    if machine.blind is not None or machine.doubt is not None or machine.since > seen.now:
+    if (
+        machine.unknown_since is not None
+        or machine.doubt is not None
+        or machine.since > snapshot.now
+    ):
         return None
     for asked in machine.asked:
-        if not _is_closed(asked, seen.now):
+        if not _is_closed(asked, snapshot.now):
             return None
-    parts, ids = list[Part](), list[PartId]()
+    resources, ids = list[Resource](), list[ResourceId]()
     for place in machine.places:
-        sighting = _only_living(place, seen)
+        sighting = _only_living(place, snapshot)
         if sighting is None:
             return None
-        parts.append(_judged(machine, sighting.part))
+        resources.append(_judged(machine, sighting.resource))
         ids.append(place.known[0].id)
-    for part in _marked(machine, seen):
-        if part not in ids:
+    for resource in _tagged(machine, snapshot):
+        if resource not in ids:
             return None
-    return tuple(parts)
+    return tuple(resources)
 
 
 def _is_closed(asked: Asked, now: datetime) -> bool:
     closed = asked.closed
-    return asked.fate is not Fate.OPEN and asked.at <= now and (closed is None or closed <= now)
+    return (
+        asked.call_state is not CallState.OPEN
+        and asked.at <= now
+        and (closed is None or closed <= now)
+    )
 
 
-def _only_living(place: Place, seen: Seen) -> Sighting | None:
+def _only_living(place: Place, snapshot: Snapshot) -> Sighting | None:
     """Return the sighting of a slot's bound id, if it has no other and nothing is against it."""
     if len(place.known) != 1:
         return None
     known = place.known[0]
-    sighting = seen.view.sightings.get(known.id)
-    if sighting is None or place.bound != known.id or known.since > seen.now:
+    sighting = snapshot.inventory.sightings.get(known.id)
+    if sighting is None or place.bound != known.id or known.since > snapshot.now:
         return None
     if known.absent is not None or known.gone or known.removed is not None:
         return None
-    slot = sighting.part.slot
+    slot = sighting.resource.slot
     return sighting if slot is place.slot or slot == place.slot else None
 
 
-def parts_of(machine: Machine, seen: Seen) -> tuple[Part, ...]:
+def resources_of(machine: Machine, snapshot: Snapshot) -> tuple[Resource, ...]:
     """Return the machine's parts: what looks show, and what definite answers promised.
 
     A promised part that no look has had time to show appears with condition *unknown*. Every id
     that is not the bound one of its slot is marked surplus.
     """
-    found = dict[PartId, Part]()
+    found = dict[ResourceId, Resource]()
     for place in machine.places:
         for known in place.known:
-            part = _part(machine, place, known, seen)
-            if part is not None:
-                found[part.id] = part
+            resource = _resource(machine, place, known, snapshot)
+            if resource is not None:
+                found[resource.id] = resource
     written = {known.id for place in machine.places for known in place.known}
-    for part_id in _marked(machine, seen):
-        if part_id not in written:
-            found[part_id] = seen.view.sightings[part_id].part
-    ordered = sorted(found.values(), key=lambda part: (part.slot, part.id))
-    return tuple(_judged(machine, part) for part in ordered)
+    for resource_id in _tagged(machine, snapshot):
+        if resource_id not in written:
+            found[resource_id] = snapshot.inventory.sightings[resource_id].resource
+    ordered = sorted(found.values(), key=lambda resource: (resource.slot, resource.id))
+    return tuple(_judged(machine, resource) for resource in ordered)
 
 
-def _marked(machine: Machine, seen: Seen) -> tuple[PartId, ...]:
+def _tagged(machine: Machine, snapshot: Snapshot) -> tuple[ResourceId, ...]:
     """Return the parts that carry the machine's mark.
 
     Another host under its name is none of its parts: the sweep tells of that.
     """
-    marked = seen.view.marked.get(machine.id, ())
-    if not seen.traits.hosts:
-        return marked
-    return tuple(part for part in marked if host_of(part) == machine.host)
+    tagged = snapshot.inventory.tagged.get(machine.id, ())
+    if not snapshot.capabilities.hosts:
+        return tagged
+    return tuple(resource for resource in tagged if host_of(resource) == machine.host)
 
 
-def _judged(machine: Machine, part: Part) -> Part:
-    bound = machine.bound(part.slot)
-    surplus = bound is not None and part.id != bound
-    return part if part.surplus == surplus else replace(part, surplus=surplus)
+def _judged(machine: Machine, resource: Resource) -> Resource:
+    bound = machine.bound(resource.slot)
+    surplus = bound is not None and resource.id != bound
+    return resource if resource.surplus == surplus else replace(resource, surplus=surplus)
 
 
-def _part(machine: Machine, place: Place, known: Known, seen: Seen) -> Part | None:
-    sighting = seen.view.sightings.get(known.id)
-    if known.removed is not None and not _outlived(known, sighting, seen):
+def _resource(machine: Machine, place: Place, known: Known, snapshot: Snapshot) -> Resource | None:
+    sighting = snapshot.inventory.sightings.get(known.id)
+    if known.removed is not None and not _outlived(known, sighting, snapshot):
         return None
     if sighting is not None:
-        part = sighting.part
-        return part if part.slot == place.slot else replace(part, slot=place.slot)
+        resource = sighting.resource
+        return resource if resource.slot == place.slot else replace(resource, slot=place.slot)
     if known.gone or known.absent is not None:
         return None
-    return Part(
+    return Resource(
         id=known.id, slot=place.slot, zone=known.zone, status="promised", name=str(machine.id)
     )
 
 
-def _outlived(known: Known, sighting: Sighting | None, seen: Seen) -> bool:
+def _outlived(known: Known, sighting: Sighting | None, snapshot: Snapshot) -> bool:
     """Tell whether a look that had to know better still shows what was answered to be no more."""
     if sighting is None or known.removed is None:
         return False
-    return seen.view.shown(sighting) >= steady(known.removed, seen) + seen.traits.settle
+    return (
+        snapshot.inventory.observed_at(sighting)
+        >= steady(known.removed, snapshot) + snapshot.capabilities.consistency_delay
+    )
 
 
-def reconcile(machine: Machine, seen: Seen) -> Machine:
+def reconcile(machine: Machine, snapshot: Snapshot) -> Machine:
     """Return the record with everything that the looks prove written into it; no phase moves."""
-    after = _learn(present(machine, seen.now), seen)
-    after = _miss(after, seen)
-    after = _close(after, seen)
-    return _bind(after, seen)
+    after = _learn(present(machine, snapshot.now), snapshot)
+    after = _miss(after, snapshot)
+    after = _close(after, snapshot)
+    return _bind(after, snapshot)
 
 
-def _learn(machine: Machine, seen: Seen) -> Machine:
+def _learn(machine: Machine, snapshot: Snapshot) -> Machine:
     """Write down every id that carries the machine's mark; take back absences of what is seen."""
     after = machine
-    for part_id in _marked(machine, seen):
-        sighting = seen.view.sightings[part_id]
-        slot = sighting.part.slot
+    for resource_id in _tagged(machine, snapshot):
+        sighting = snapshot.inventory.sightings[resource_id]
+        slot = sighting.resource.slot
         place = after.place(slot)
-        if all(known.id != part_id for known in place.known):
-            after = after.with_place(_with_known(place, sighting, seen.view))
+        if all(known.id != resource_id for known in place.known):
+            after = after.with_place(_with_known(place, sighting, snapshot.inventory))
     for place in after.places:
-        changed = tuple(_seen_again(known, seen) for known in place.known)
+        changed = tuple(_seen_again(known, snapshot) for known in place.known)
         if changed != place.known:
             after = after.with_place(replace(place, known=changed))
     return after
 
 
-def _with_known(place: Place, sighting: Sighting, view: View) -> Place:
-    part = sighting.part
-    attempt = part.mark.attempt if part.mark else 0
-    known = Known(id=part.id, zone=part.zone, since=view.shown(sighting), attempt=attempt)
+def _with_known(place: Place, sighting: Sighting, inventory: Inventory) -> Place:
+    resource = sighting.resource
+    attempt = resource.owner_tag.attempt if resource.owner_tag else 0
+    known = Known(
+        id=resource.id, zone=resource.zone, since=inventory.observed_at(sighting), attempt=attempt
+    )
     return replace(
         place, attempt=max(place.attempt, attempt), known=tuple(_by_id((*place.known, known)))
     )
@@ -213,77 +226,80 @@ def _by_id(known: tuple[Known, ...]) -> list[Known]:
     return sorted(known, key=lambda entry: (entry.attempt, entry.id))
 
 
-def _seen_again(known: Known, seen: Seen) -> Known:
-    sighting = seen.view.sightings.get(known.id)
+def _seen_again(known: Known, snapshot: Snapshot) -> Known:
+    sighting = snapshot.inventory.sightings.get(known.id)
     if sighting is None:
         return known
-    outlived = _outlived(known, sighting, seen)
+    outlived = _outlived(known, sighting, snapshot)
     if known.absent is None and not known.gone and not outlived:
         return known
     after = replace(known, absent=None, gone=False)
     return replace(after, removed=None, missing=False) if outlived else after
 
 
-def _miss(machine: Machine, seen: Seen) -> Machine:
+def _miss(machine: Machine, snapshot: Snapshot) -> Machine:
     """Write down which known ids the newest complete looks lack, and which are confirmed gone."""
     after = machine
     for place in machine.places:
-        changed = tuple(_missed(machine, place, known, seen) for known in place.known)
+        changed = tuple(_missed(machine, place, known, snapshot) for known in place.known)
         if changed != place.known:
             after = after.with_place(replace(place, known=changed))
     return after
 
 
-def _missed(machine: Machine, place: Place, known: Known, seen: Seen) -> Known:
-    if known.gone or known.id in seen.view.sightings:
+def _missed(machine: Machine, place: Place, known: Known, snapshot: Snapshot) -> Known:
+    if known.gone or known.id in snapshot.inventory.sightings:
         return known
-    covered = seen.view.covered(known.zone, place.slot.kind, machine.id)
-    if covered is None or covered < _lacked_from(known, seen):
+    covered = snapshot.inventory.covered(known.zone, place.slot.kind, machine.id)
+    if covered is None or covered < _lacked_from(known, snapshot):
         return known
     if known.absent is None:
         return replace(known, absent=covered)
-    if covered - steady(known.absent, seen) < seen.fleet.timers.absence_gap:
+    if covered - steady(known.absent, snapshot) < snapshot.fleet.timers.absence_gap:
         return known
-    if _needs_own_looks(place, known) and not _asked_alone(known, seen):
+    if _needs_own_observations(place, known) and not _asked_alone(known, snapshot):
         return known
     return replace(known, gone=True)
 
 
-def _lacked_from(known: Known, seen: Seen) -> datetime:
+def _lacked_from(known: Known, snapshot: Snapshot) -> datetime:
     """Return from when on a look that lacks this id speaks against it."""
     if known.removed is not None:
         return known.removed
-    return steady(known.since, seen) + seen.traits.settle
+    return steady(known.since, snapshot) + snapshot.capabilities.consistency_delay
 
 
-def _needs_own_looks(place: Place, known: Known) -> bool:
+def _needs_own_observations(place: Place, known: Known) -> bool:
     """Tell whether listings alone prove nothing: of a bound id, and of one that a call missed."""
     return known.missing or (place.bound == known.id and not known.was_removed)
 
 
-def _asked_alone(known: Known, seen: Seen) -> bool:
+def _asked_alone(known: Known, snapshot: Snapshot) -> bool:
     """Tell whether looks at an id alone were answered so, often enough to believe that it is gone.
 
     One answer is nothing here either: the last of several lies a gap after it was first missed.
     """
-    alone, since = seen.view.missing.get(known.id), seen.view.lacking.get(known.id)
+    alone, since = (
+        snapshot.inventory.missing.get(known.id),
+        snapshot.inventory.lacking.get(known.id),
+    )
     if alone is None or since is None or known.absent is None or since == alone:
         return False
-    return alone - steady(known.absent, seen) >= seen.fleet.timers.absence_gap
+    return alone - steady(known.absent, snapshot) >= snapshot.fleet.timers.absence_gap
 
 
-def _close(machine: Machine, seen: Seen) -> Machine:
+def _close(machine: Machine, snapshot: Snapshot) -> Machine:
     """Close the open *once* calls that a look proves done, or proves to have had no effect."""
     after = machine
     for asked in machine.asked:
-        if asked.fate is Fate.OPEN:
-            fate = fate_of(after, asked, seen)
-            if fate is not Fate.OPEN:
-                after = after.with_asked(replace(asked, fate=fate, closed=seen.now))
+        if asked.call_state is CallState.OPEN:
+            call_state = call_state_of(after, asked, snapshot)
+            if call_state is not CallState.OPEN:
+                after = after.with_asked(replace(asked, call_state=call_state, closed=snapshot.now))
     return after
 
 
-def _bind(machine: Machine, seen: Seen) -> Machine:
+def _bind(machine: Machine, snapshot: Snapshot) -> Machine:
     """Tie each slot that has none to its lowest living id: the oldest attempt, the lowest id."""
     after = machine
     for place in machine.places:
@@ -291,37 +307,37 @@ def _bind(machine: Machine, seen: Seen) -> Machine:
             living = [
                 known
                 for known in place.known
-                if not known.gone and known.absent is None and _is_at_home(machine, known, seen)
+                if not known.gone and known.absent is None and _is_at_home(machine, known, snapshot)
             ]
             if living:
                 after = after.with_place(replace(place, bound=_by_id(tuple(living))[0].id))
     return after
 
 
-def _is_at_home(machine: Machine, known: Known, seen: Seen) -> bool:
+def _is_at_home(machine: Machine, known: Known, snapshot: Snapshot) -> bool:
     """Tell whether an id is of the host that the machine has; one without any has no tenancy."""
-    return not seen.traits.hosts or host_of(known.id) == machine.host
+    return not snapshot.capabilities.hosts or host_of(known.id) == machine.host
 
 
 def unsure(machine: Machine, call: Call) -> bool:
     """Tell whether a *once* call must wait: an earlier one for its slot is still open."""
     return call.once and any(
-        asked.fate is Fate.OPEN and asked.slot == call.slot for asked in machine.asked
+        asked.call_state is CallState.OPEN and asked.slot == call.slot for asked in machine.asked
     )
 
 
-def all_gone(machine: Machine, seen: Seen) -> bool:
+def all_gone(machine: Machine, snapshot: Snapshot) -> bool:
     """Tell whether nothing of the tenancy is left: every id confirmed absent, no call unsure.
 
     An open call is closed only by a complete look after its settle, so that *gone* waits for it;
     marked parts that a look still shows speak against it.
     """
-    if _marked(machine, seen) or any(a.fate is Fate.OPEN for a in machine.asked):
+    if _tagged(machine, snapshot) or any(a.call_state is CallState.OPEN for a in machine.asked):
         return False
     ids = (known for place in machine.places for known in place.known)
-    return all(known.gone for known in ids if _is_at_home(machine, known, seen))
+    return all(known.gone for known in ids if _is_at_home(machine, known, snapshot))
 
 
-def fresh_enough(at: datetime | None, seen: Seen, limit: timedelta) -> bool:
+def fresh_enough(at: datetime | None, snapshot: Snapshot, limit: timedelta) -> bool:
     """Tell whether a look's beginning is known and young enough."""
-    return at is not None and seen.now - at <= limit
+    return at is not None and snapshot.now - at <= limit

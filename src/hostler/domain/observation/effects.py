@@ -8,55 +8,61 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import datetime
 
-from hostler.domain.ids import MachineId, PartId
+from hostler.domain.ids import MachineId, ResourceId
 from hostler.domain.model.calls import Shows
 from hostler.domain.model.host import TENANT
-from hostler.domain.model.machine import LEFT, Asked, Fate, Machine, Place
+from hostler.domain.model.machine import LEFT, Asked, CallState, Machine, Place
 from hostler.domain.model.phases import Phase
-from hostler.domain.model.resource import Condition, Part
-from hostler.domain.model.snapshot import Seen
+from hostler.domain.model.resource import Condition, Resource
+from hostler.domain.model.snapshot import Snapshot
 
-HOST_CALLS = frozenset({Shows.MARK, Shows.WIPE, Shows.NOTHING})
+HOST_CALLS = frozenset({Shows.OWNER_TAG, Shows.WIPE, Shows.NOTHING})
 
 _LEAVING = frozenset({"wiping", "retiring"})
 """The aims of the last name that a machine gives its host: from then on it is the host's own."""
 
 
-def fate(asked: Asked, part: Part | None, shown: datetime | None, sure: datetime) -> Fate:
+def call_state(
+    asked: Asked, resource: Resource | None, observed_at: datetime | None, sure: datetime
+) -> CallState:
     """Return how an open call on a host stands, given the host as a look begun at `shown` saw it.
 
     `part` is None where that look was complete and the host not there; `sure` is from when on a
     look proves that the call had no effect.
     """
-    if shown is None or shown <= asked.at:
-        return Fate.OPEN
-    if part is not None and _has_effect(asked, part) and not _landed_late(asked, part, sure):
-        return Fate.DONE
-    return Fate.LAPSED if shown >= sure else Fate.OPEN
+    if observed_at is None or observed_at <= asked.at:
+        return CallState.OPEN
+    if (
+        resource is not None
+        and _has_effect(asked, resource)
+        and not _landed_late(asked, resource, sure)
+    ):
+        return CallState.DONE
+    return CallState.LAPSED if observed_at >= sure else CallState.OPEN
 
 
-def _has_effect(asked: Asked, part: Part) -> bool:
+def _has_effect(asked: Asked, resource: Resource) -> bool:
     match asked.shows:
-        case Shows.MARK:
-            return part.note("stage") == asked.aim
+        case Shows.OWNER_TAG:
+            return resource.note("stage") == asked.aim
         case Shows.WIPE:
-            return part.condition is Condition.WIPING or _another(asked.witness, part)
+            return resource.condition is Condition.WIPING or _another(asked.witness, resource)
         case _:
             return False
 
 
-def _landed_late(asked: Asked, part: Part, sure: datetime) -> bool:
+def _landed_late(asked: Asked, resource: Resource, sure: datetime) -> bool:
     """Tell whether a claim had its effect after it could be believed, by the host's own last date.
 
     That date proves nothing else: here it can only speak against a claim.
     """
-    updated = part.note("updated")
+    updated = resource.note("updated")
     return bool(updated) and asked.aim == "pending" and datetime.fromisoformat(updated) > sure
 
 
-def _another(witness: str, part: Part) -> bool:
+def _another(witness: str, resource: Resource) -> bool:
     """Tell whether what a wipe changes is another than before the call; unknown is no proof."""
-    return bool(witness) and bool(part.note("witness")) and part.note("witness") != witness
+    return bool(witness) and bool(resource.note("witness")) and resource.note("witness") != witness
 
 
 def witness_of(machine: Machine) -> str:
@@ -64,35 +70,44 @@ def witness_of(machine: Machine) -> str:
 
     Empty where that is unknown, or the machine asked for a wipe since.
     """
-    mark = _kept_as(machine)
-    if mark is None or any(a.shows is Shows.WIPE and a.at > mark.at for a in machine.asked):
+    owner_tag = _kept_as(machine)
+    if owner_tag is None or any(
+        a.shows is Shows.WIPE and a.at > owner_tag.at for a in machine.asked
+    ):
         return ""
-    return mark.witness
+    return owner_tag.witness
 
 
-def was_wiped(machine: Machine, part: Part, at: datetime) -> bool:
+def was_wiped(machine: Machine, resource: Resource, at: datetime) -> bool:
     """Tell whether a look begun then shows that somebody wiped the host of a machine in use."""
-    mark = _kept_as(machine)
-    after = mark is not None and at > (mark.closed or mark.at)
-    return after and machine.was_ready is not None and _another(witness_of(machine), part)
+    owner_tag = _kept_as(machine)
+    after = owner_tag is not None and at > (owner_tag.closed or owner_tag.at)
+    return after and machine.was_ready is not None and _another(witness_of(machine), resource)
 
 
-def witnessed(machine: Machine, part: Part, at: datetime) -> Machine:
+def witnessed(machine: Machine, resource: Resource, at: datetime) -> Machine:
     """Return the record with what its host shows while that was sealed at its last mark."""
-    mark, witness = _kept_as(machine), part.note("witness")
-    if mark is None or mark.witness or not witness or at <= (mark.closed or mark.at):
+    owner_tag, witness = _kept_as(machine), resource.note("witness")
+    if (
+        owner_tag is None
+        or owner_tag.witness
+        or not witness
+        or at <= (owner_tag.closed or owner_tag.at)
+    ):
         return machine
-    mine = part.mark is not None and part.note("stage") == mark.aim
-    wiped = any(a.shows is Shows.WIPE and a.at > mark.at for a in machine.asked)
-    if not mine or wiped or mark.fate is not Fate.DONE:
+    mine = resource.owner_tag is not None and resource.note("stage") == owner_tag.aim
+    wiped = any(a.shows is Shows.WIPE and a.at > owner_tag.at for a in machine.asked)
+    if not mine or wiped or owner_tag.call_state is not CallState.DONE:
         return machine
-    return machine.with_asked(replace(mark, witness=witness))
+    return machine.with_asked(replace(owner_tag, witness=witness))
 
 
 def _kept_as(machine: Machine) -> Asked | None:
     """Return the newest call that marked the host as in use or at rest."""
-    marks = (a for a in machine.asked if a.shows is Shows.MARK and a.aim in {"claimed", "rested"})
-    return max(marks, key=lambda asked: asked.at, default=None)
+    owner_tags = (
+        a for a in machine.asked if a.shows is Shows.OWNER_TAG and a.aim in {"claimed", "rested"}
+    )
+    return max(owner_tags, key=lambda asked: asked.at, default=None)
 
 
 def came_late(machine: Machine, stage: str) -> bool:
@@ -101,90 +116,104 @@ def came_late(machine: Machine, stage: str) -> bool:
     Its effect came beyond settle: somebody else may have claimed the host meanwhile, and use it.
     """
     claims = (asked for asked in machine.asked if asked.aim == stage == "pending")
-    return any(asked.fate in {Fate.LAPSED, Fate.REFUSED} for asked in claims)
+    return any(asked.call_state in {CallState.LAPSED, CallState.REFUSED} for asked in claims)
 
 
-def claimed_late(machine: Machine, part: Part) -> bool:
+def claimed_late(machine: Machine, resource: Resource) -> bool:
     """Tell whether a host shows a claim of this machine that came late, also once it let go of it.
 
     Somebody else may have claimed the host meanwhile, and may use it.
     """
-    if part.note("stage") != "pending":
-        return _came_back(machine, part)
-    return came_late(machine, "pending") or machine.fact(f"{LEFT} {part.id}") is not None
+    if resource.note("stage") != "pending":
+        return _came_back(machine, resource)
+    return came_late(machine, "pending") or machine.fact(f"{LEFT} {resource.id}") is not None
 
 
-def _came_back(machine: Machine, part: Part) -> bool:
+def _came_back(machine: Machine, resource: Resource) -> bool:
     """Tell whether a host bears a tenant's name again of a machine that had given it another since.
 
     That machine is gone, and its host was wiped and put back: an old rename had its effect now.
     """
-    given = any(asked.aim in _LEAVING and asked.fate is Fate.DONE for asked in machine.asked)
-    return machine.phase is Phase.GONE and given and part.note("stage") in TENANT
+    given = any(
+        asked.aim in _LEAVING and asked.call_state is CallState.DONE for asked in machine.asked
+    )
+    return machine.phase is Phase.DELETED and given and resource.note("stage") in TENANT
 
 
-def is_unknown(part: Part, known: Collection[MachineId]) -> bool:
+def is_unknown(resource: Resource, known: Collection[MachineId]) -> bool:
     """Tell whether a host bears the name of a tenant of ours that is not among those known."""
-    holder = MachineId(part.note("holder"))
-    return bool(holder) and part.note("stage") in TENANT and holder not in known
+    holder = MachineId(resource.note("holder"))
+    return bool(holder) and resource.note("stage") in TENANT and holder not in known
 
 
-def sure_from(asked: Asked, seen: Seen) -> datetime:
+def certain_from(asked: Asked, snapshot: Snapshot) -> datetime:
     """Return from when on a look can prove that an open call had no effect.
 
     A call of an older epoch may have been begun as late as the take-over.
     """
-    begun = asked.at if asked.epoch == seen.epoch else max(asked.at, seen.took)
-    return steady(begun, seen) + seen.traits.settle_of(asked.kind)
+    begun = asked.at if asked.epoch == snapshot.epoch else max(asked.at, snapshot.took)
+    return steady(begun, snapshot) + snapshot.capabilities.consistency_delay_of(asked.kind)
 
 
-def steady(at: datetime, seen: Seen) -> datetime:
+def steady(at: datetime, snapshot: Snapshot) -> datetime:
     """Return a recorded time as it can be used: counted anew where the clock jumped since."""
-    return max(at, seen.jumped) if seen.jumped else at
+    return max(at, snapshot.jumped) if snapshot.jumped else at
 
 
-def fate_of(machine: Machine, asked: Asked, seen: Seen) -> Fate:
+def call_state_of(machine: Machine, asked: Asked, snapshot: Snapshot) -> CallState:
     """Return how a call of a machine's stands; one that no look has judged yet is open."""
     if asked.shows in HOST_CALLS:
-        return _host_fate(machine, asked, seen)
+        return _host_call_state(machine, asked, snapshot)
     place = machine.place(asked.slot)
-    if asked.shows is not Shows.PART:
-        return _power_fate(machine, place, asked, seen)
+    if asked.shows is not Shows.RESOURCE:
+        return _power_call_state(machine, place, asked, snapshot)
     if any(known.attempt == asked.attempt for known in place.known):
-        return Fate.DONE
-    return _lapsed_in_time(machine, asked, seen)
+        return CallState.DONE
+    return _lapsed_in_time(machine, asked, snapshot)
 
 
-def _lapsed_in_time(machine: Machine, asked: Asked, seen: Seen) -> Fate:
+def _lapsed_in_time(machine: Machine, asked: Asked, snapshot: Snapshot) -> CallState:
     """Judge a call of which nothing is shown: it lapses by a complete look of after its settle."""
-    covered = seen.view.covered(machine.offer.zone, asked.slot.kind, machine.id)
-    return Fate.LAPSED if covered is not None and covered >= sure_from(asked, seen) else Fate.OPEN
+    covered = snapshot.inventory.covered(machine.offer.zone, asked.slot.kind, machine.id)
+    return (
+        CallState.LAPSED
+        if covered is not None and covered >= certain_from(asked, snapshot)
+        else CallState.OPEN
+    )
 
 
-def _host_fate(machine: Machine, asked: Asked, seen: Seen) -> Fate:
+def _host_call_state(machine: Machine, asked: Asked, snapshot: Snapshot) -> CallState:
     """Judge a call on the machine's host by the host itself, which a look shows in any stage."""
-    sighting = seen.view.sightings.get(PartId(machine.host or ""))
+    sighting = snapshot.inventory.sightings.get(ResourceId(machine.host or ""))
     if sighting is None:
-        looked = seen.view.covered(machine.offer.zone, seen.traits.main.kind, machine.id)
-        return fate(asked, None, looked, sure_from(asked, seen))
-    part = sighting.part
-    if asked.shows is Shows.MARK and part.note("holder") != machine.id:
-        part = replace(part, notes=())
-    return fate(asked, part, seen.view.shown(sighting), sure_from(asked, seen))
+        observed = snapshot.inventory.covered(
+            machine.offer.zone, snapshot.capabilities.main.kind, machine.id
+        )
+        return call_state(asked, None, observed, certain_from(asked, snapshot))
+    resource = sighting.resource
+    if asked.shows is Shows.OWNER_TAG and resource.note("holder") != machine.id:
+        resource = replace(resource, notes=())
+    return call_state(
+        asked, resource, snapshot.inventory.observed_at(sighting), certain_from(asked, snapshot)
+    )
 
 
-def _power_fate(machine: Machine, place: Place, asked: Asked, seen: Seen) -> Fate:
+def _power_call_state(
+    machine: Machine, place: Place, asked: Asked, snapshot: Snapshot
+) -> CallState:
     bound = next((known for known in place.known if known.id == place.bound), None)
     if bound is None or bound.gone:
-        return _lapsed_in_time(machine, asked, seen)
-    sighting = seen.view.sightings.get(bound.id)
-    if sighting is None or (shown := seen.view.shown(sighting)) < asked.at:
-        return Fate.OPEN
-    if sighting.part.condition in _EFFECTS[asked.shows]:
-        return Fate.DONE
-    if sighting.part.condition in _NO_EFFECT[asked.shows] and shown >= sure_from(asked, seen):
-        return Fate.LAPSED
-    return Fate.OPEN
+        return _lapsed_in_time(machine, asked, snapshot)
+    sighting = snapshot.inventory.sightings.get(bound.id)
+    if sighting is None or (observed_at := snapshot.inventory.observed_at(sighting)) < asked.at:
+        return CallState.OPEN
+    if sighting.resource.condition in _EFFECTS[asked.shows]:
+        return CallState.DONE
+    if sighting.resource.condition in _NO_EFFECT[asked.shows] and observed_at >= certain_from(
+        asked, snapshot
+    ):
+        return CallState.LAPSED
+    return CallState.OPEN
 
 
 _EFFECTS: Mapping[Shows, frozenset[Condition]] = {

@@ -3,11 +3,11 @@
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from hostler.domain.ids import FleetName, InstallationId, MachineId, PartId, jitter
+from hostler.domain.ids import FleetName, InstallationId, MachineId, ResourceId, jitter
 from hostler.domain.model.calls import Call, Done, Effect, Outcome, Refusal, Refused, Shows, Unknown
 from hostler.domain.model.host import TENANT
-from hostler.domain.model.machine import Asked, Fate, Known, Machine
-from hostler.domain.model.resource import Condition, Mark, Part
+from hostler.domain.model.machine import Asked, CallState, Known, Machine
+from hostler.domain.model.resource import Condition, OwnerTag, Resource
 
 _SECOND = timedelta(seconds=1)
 _HALF = timedelta(milliseconds=500)
@@ -15,7 +15,7 @@ _BLIND = (1 * _SECOND, 2 * _SECOND, 5 * _SECOND, 15 * _SECOND)
 _NEVER = frozenset({Refusal.STOCK, Refusal.QUOTA, Refusal.INVALID, Refusal.DENIED})
 
 
-def fold(machine: Machine, call: Call, outcome: Outcome, now: datetime) -> Machine:
+def apply_outcome(machine: Machine, call: Call, outcome: Outcome, now: datetime) -> Machine:
     """Return the record after the outcome of a call: ids bound, facts dated, next try set."""
     match outcome:
         case Done():
@@ -28,11 +28,11 @@ def fold(machine: Machine, call: Call, outcome: Outcome, now: datetime) -> Machi
 
 def _done(machine: Machine, call: Call, done: Done, now: datetime) -> Machine:
     after = _removed(_closed(machine, call, proof(call), now), done, now)
-    for part in done.parts:
-        after = _keep(after, part, call, now)
+    for resource in done.resources:
+        after = _keep(after, resource, call, now)
     if call.fact:
         after = after.with_fact(call.fact, now)
-    return replace(after, tries=0, again=None, blind=None, error="")
+    return replace(after, tries=0, retry_at=None, unknown_since=None, error="")
 
 
 def _removed(machine: Machine, done: Done, now: datetime) -> Machine:
@@ -57,28 +57,28 @@ def _no_more(known: Known, now: datetime, *, missing: bool) -> Known:
     return replace(known, removed=now, missing=missing and not known.was_removed)
 
 
-def _keep(machine: Machine, part: Part, call: Call, now: datetime) -> Machine:
+def _keep(machine: Machine, resource: Resource, call: Call, now: datetime) -> Machine:
     """Write down a part that an answer named; bind it where it was made now for a free slot."""
-    place = machine.place(part.slot)
-    if any(known.id == part.id for known in place.known):
+    place = machine.place(resource.slot)
+    if any(known.id == resource.id for known in place.known):
         return machine
-    known = Known(id=part.id, zone=part.zone, since=now, attempt=call.attempt)
+    known = Known(id=resource.id, zone=resource.zone, since=now, attempt=call.attempt)
     bound = place.bound
     if bound is None and call.effect is Effect.MAKE:
-        bound = part.id
+        bound = resource.id
     return machine.with_place(replace(place, bound=bound, known=(*place.known, known)))
 
 
 def _refused(machine: Machine, call: Call, refused: Refused, now: datetime) -> Machine:
-    after = _closed(machine, call, Fate.REFUSED, now)
+    after = _closed(machine, call, CallState.REFUSED, now)
     tries = after.tries + 1
     pause = refused.after or _pause(refused.why, tries)
-    again = now + pause + jitter(f"{machine.id} {call.kind} {tries} {now.timestamp()}", _HALF)
+    retry_at = now + pause + jitter(f"{machine.id} {call.kind} {tries} {now.timestamp()}", _HALF)
     fatal = refused.why in _NEVER and call.effect is not Effect.DESTROY
     return replace(
         after,
         tries=tries,
-        again=again,
+        retry_at=retry_at,
         refused=refused.why if fatal else after.refused,
         error=f"{call.kind}: {refused.text}",
     )
@@ -97,8 +97,8 @@ def _unknown(machine: Machine, call: Call, unknown: Unknown, now: datetime) -> M
     return replace(
         _given_up(machine, call, now),
         tries=tries,
-        again=now + pause + jitter(f"{machine.id} {call.kind} {tries}", _HALF),
-        blind=now,
+        retry_at=now + pause + jitter(f"{machine.id} {call.kind} {tries}", _HALF),
+        unknown_since=now,
         error=f"{call.kind}: {unknown.text}",
     )
 
@@ -109,25 +109,25 @@ def _given_up(machine: Machine, call: Call, now: datetime) -> Machine:
     return machine if asked is None else machine.with_asked(replace(asked, at=now))
 
 
-def proof(call: Call) -> Fate:
+def proof(call: Call) -> CallState:
     """Return how a call stands after a good answer: that a wipe begins, only a look can prove."""
-    return Fate.OPEN if call.shows is Shows.WIPE else Fate.DONE
+    return CallState.OPEN if call.shows is Shows.WIPE else CallState.DONE
 
 
-def _closed(machine: Machine, call: Call, fate: Fate, now: datetime) -> Machine:
+def _closed(machine: Machine, call: Call, call_state: CallState, now: datetime) -> Machine:
     if not call.once:
         return machine
     asked = machine.last_asked(call.slot, call.kind)
     if asked is None:
         return machine
-    return machine.with_asked(answered(asked, fate, now))
+    return machine.with_asked(answered(asked, call_state, now))
 
 
-def answered(asked: Asked, fate: Fate, now: datetime) -> Asked:
+def answered(asked: Asked, call_state: CallState, now: datetime) -> Asked:
     """Return a call as its answer leaves it; one that is still open counts from then."""
-    if fate is Fate.OPEN:
+    if call_state is CallState.OPEN:
         return replace(asked, at=now)
-    return replace(asked, fate=fate, closed=now)
+    return replace(asked, call_state=call_state, closed=now)
 
 
 def with_failures(machine: Machine, failed: list[Machine]) -> Machine:
@@ -140,58 +140,62 @@ def with_failures(machine: Machine, failed: list[Machine]) -> Machine:
     return replace(
         machine,
         tries=max(one.tries for one in failed),
-        again=max((one.again for one in failed if one.again), default=None),
-        blind=max((one.blind for one in failed if one.blind), default=None),
+        retry_at=max((one.retry_at for one in failed if one.retry_at), default=None),
+        unknown_since=max((one.unknown_since for one in failed if one.unknown_since), default=None),
         error="; ".join(dict.fromkeys(one.error for one in failed)),
     )
 
 
-def fold_parts(parts: tuple[Part, ...], outcome: Outcome) -> tuple[Part, ...]:
+def apply_to_resources(resources: tuple[Resource, ...], outcome: Outcome) -> tuple[Resource, ...]:
     """Return the parts as a definite answer leaves them; other outcomes change nothing."""
     if not isinstance(outcome, Done):
-        return parts
-    news = {part.id: part for part in outcome.parts}
-    kept = [news.pop(part.id, part) for part in parts if part.id not in outcome.gone]
+        return resources
+    news = {resource.id: resource for resource in outcome.resources}
+    kept = [
+        news.pop(resource.id, resource) for resource in resources if resource.id not in outcome.gone
+    ]
     return (*kept, *news.values())
 
 
-def planned(call: Call, number: int, parts: tuple[Part, ...]) -> Done:
+def planned(call: Call, number: int, resources: tuple[Resource, ...]) -> Done:
     """Return the answer that a plan assumes: a made part appears under a placeholder's name.
 
     A change that names a server hangs its target on that server; a host that is marked shows that
     mark, unless the mark ends the tenancy.
     """
-    marked = tuple(_marked(part, call) for part in parts if part.id == call.target)
-    if call.shows is Shows.MARK and call.aim in TENANT and marked:
-        return Done(parts=marked)
+    tagged = tuple(_tagged(resource, call) for resource in resources if resource.id == call.target)
+    if call.shows is Shows.OWNER_TAG and call.aim in TENANT and tagged:
+        return Done(resources=tagged)
     if call.effect is Effect.DESTROY and call.target is not None:
         return Done(gone=(call.target,))
     if call.effect is Effect.MAKE:
-        part = Part(
-            id=PartId(f"<{call.slot} {number}>" if number else f"<{call.slot}>"),
+        resource = Resource(
+            id=ResourceId(f"<{call.slot} {number}>" if number else f"<{call.slot}>"),
             slot=call.slot,
             zone=call.zone,
             status="planned",
             condition=Condition.OFF if call.slot.kind == "server" else Condition.FREE,
         )
-        return Done(parts=(part,))
+        return Done(resources=(resource,))
     server = call.arg("server")
     if isinstance(server, str):
-        hung = (part for part in parts if part.id == call.target)
+        hung = (resource for resource in resources if resource.id == call.target)
         busy = Condition.BUSY
-        return Done(parts=tuple(replace(p, owner=PartId(server), condition=busy) for p in hung))
+        return Done(
+            resources=tuple(replace(p, owner=ResourceId(server), condition=busy) for p in hung)
+        )
     return Done()
 
 
-def _marked(part: Part, call: Call) -> Part:
-    notes = (note for note in part.notes if note[0] != "stage")
-    mark = part.mark or Mark(
+def _tagged(resource: Resource, call: Call) -> Resource:
+    notes = (note for note in resource.notes if note[0] != "stage")
+    owner_tag = resource.owner_tag or OwnerTag(
         installation=InstallationId("<ours>"),
         fleet=FleetName(str(call.arg("fleet") or "")),
         machine=MachineId(str(call.arg("machine") or "")),
         attempt=0,
     )
-    return replace(part, mark=mark, notes=(*notes, ("stage", call.aim)))
+    return replace(resource, owner_tag=owner_tag, notes=(*notes, ("stage", call.aim)))
 
 
 LONGEST_PAUSE = timedelta(minutes=10)

@@ -16,10 +16,10 @@ class Act(StrEnum):
     CREATE = "create"
     CHANGE = "change"
     ROLLBACK = "rollback"
-    END = "end"
+    DELETE = "delete"
     REPAIR = "repair"
     REPLACE = "replace"
-    SWEEP = "sweep"
+    RECLAIM = "reclaim"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,13 +37,13 @@ class Evidence:
     lease_until: float
     deadline: timedelta
     ours: bool = False
-    looked: datetime | None = None
-    look_limit: timedelta = timedelta(seconds=60)
+    observed: datetime | None = None
+    observation_limit: timedelta = timedelta(seconds=60)
     reread: bool = False
     age: timedelta = timedelta(0)
     grace: timedelta = timedelta(minutes=15)
     sightings: int = 0
-    hold: str = ""
+    protection: str = ""
     granted: bool = False
     world: str = ""
     paid_until: datetime | None = None
@@ -68,12 +68,14 @@ def _scope(e: Evidence) -> str:
 
 
 def _fresh(e: Evidence) -> str:
-    if e.act is Act.SWEEP:
+    if e.act is Act.RECLAIM:
         return "" if e.reread else "provider and records were not both read again just before"
-    if e.looked is None:
+    if e.observed is None:
         return "it was never looked at"
-    age = e.now - e.looked
-    return "" if age <= e.look_limit else f"the look at it is {age.total_seconds():.0f} s old"
+    age = e.now - e.observed
+    return (
+        "" if age <= e.observation_limit else f"the look at it is {age.total_seconds():.0f} s old"
+    )
 
 
 def _age(e: Evidence) -> str:
@@ -84,8 +86,8 @@ def _sightings(e: Evidence) -> str:
     return "" if e.sightings >= 2 else f"seen in {e.sightings} complete looks; two are needed"
 
 
-def _hold(e: Evidence) -> str:
-    return e.hold
+def _protection(e: Evidence) -> str:
+    return e.protection
 
 
 def _lease(e: Evidence) -> str:
@@ -117,27 +119,29 @@ def _wave(e: Evidence) -> str:
     return "too many losses at once, and this one is not proved" if e.wave and not e.proved else ""
 
 
-_DESTRUCTIVE = frozenset({Act.ROLLBACK, Act.END, Act.REPAIR, Act.REPLACE, Act.SWEEP})
-_UNASKED = frozenset({Act.SWEEP, Act.REPAIR, Act.REPLACE})
+_DESTRUCTIVE = frozenset({Act.ROLLBACK, Act.DELETE, Act.REPAIR, Act.REPLACE, Act.RECLAIM})
+_UNASKED = frozenset({Act.RECLAIM, Act.REPAIR, Act.REPLACE})
 
 CHECKS: tuple[Check, ...] = (
     Check(
         id="G1", asks="scope: our mark, or bound in our record", acts=_DESTRUCTIVE, refuses=_scope
     ),
     Check(id="G2", asks="freshness of the look", acts=_DESTRUCTIVE, refuses=_fresh),
-    Check(id="G3", asks="age beyond the grace period", acts=frozenset({Act.SWEEP}), refuses=_age),
-    Check(id="G4", asks="two sightings", acts=frozenset({Act.SWEEP}), refuses=_sightings),
+    Check(id="G3", asks="age beyond the grace period", acts=frozenset({Act.RECLAIM}), refuses=_age),
+    Check(id="G4", asks="two sightings", acts=frozenset({Act.RECLAIM}), refuses=_sightings),
     Check(
         id="G5",
         asks="holds, pauses, protection, running jobs",
         acts=_DESTRUCTIVE - {Act.ROLLBACK},
-        refuses=_hold,
+        refuses=_protection,
     ),
     Check(id="G6", asks="our lease outlives the call", acts=frozenset(Act), refuses=_lease),
     Check(id="G7", asks="caps", acts=_UNASKED, refuses=_cap),
-    Check(id="G8", asks="the right world", acts=frozenset({Act.CREATE, Act.SWEEP}), refuses=_world),
-    Check(id="G9", asks="the paid window", acts=frozenset({Act.END}), refuses=_money),
-    Check(id="G10", asks="the mode of sweeps", acts=frozenset({Act.SWEEP}), refuses=_mode),
+    Check(
+        id="G8", asks="the right world", acts=frozenset({Act.CREATE, Act.RECLAIM}), refuses=_world
+    ),
+    Check(id="G9", asks="the paid window", acts=frozenset({Act.DELETE}), refuses=_money),
+    Check(id="G10", asks="the mode of sweeps", acts=frozenset({Act.RECLAIM}), refuses=_mode),
     Check(
         id="G11",
         asks="loss wave",

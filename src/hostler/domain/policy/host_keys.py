@@ -11,7 +11,7 @@ from enum import StrEnum
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pin:
+class HostKey:
     """The fingerprint of a host's key (`SHA256:…`), and when it was last put on file."""
 
     key: str
@@ -22,7 +22,7 @@ class Ruling(StrEnum):
     """What is to be done about the key that a host showed."""
 
     ACCEPT = "accept"
-    PIN = "pin"
+    HOST_KEY = "pin"
     REPIN = "re-pin"
     REFUSE = "refuse"
 
@@ -32,48 +32,55 @@ class Judgement:
     """A ruling, the pin that must be on file from now on, and why, in a sentence."""
 
     ruling: Ruling
-    pin: Pin | None
+    host_key: HostKey | None
     why: str = ""
 
 
-def expected(pin: Pin | None, wiped: datetime | None) -> str:
+def expected(host_key: HostKey | None, wiped: datetime | None) -> str:
     """Return the fingerprint that the host must show now; empty where the first one is trusted.
 
     `wiped` is when the host's last recorded wipe was seen finished. `judge` refuses no other keys
     than those that differ from this.
     """
-    return "" if pin is None or _reopened(pin, wiped) else pin.key
+    return "" if host_key is None or _reopened(host_key, wiped) else host_key.key
 
 
-def judge(pin: Pin | None, wiped: datetime | None, shown: str, now: datetime) -> Judgement:
+def judge(
+    host_key: HostKey | None, wiped: datetime | None, observed_at: str, now: datetime
+) -> Judgement:
     """Rule on the key that was shown. Total; what has no key is refused, and a pin never lost."""
-    if not shown:
-        return Judgement(ruling=Ruling.REFUSE, pin=pin, why="the host showed no key")
-    if pin is None:
+    if not observed_at:
+        return Judgement(ruling=Ruling.REFUSE, host_key=host_key, why="the host showed no key")
+    if host_key is None:
         return Judgement(
-            ruling=Ruling.PIN, pin=Pin(key=shown, at=now), why=f"the first key it shows: {shown}"
+            ruling=Ruling.HOST_KEY,
+            host_key=HostKey(key=observed_at, at=now),
+            why=f"the first key it shows: {observed_at}",
         )
-    if shown == pin.key:
-        dated = Pin(key=shown, at=now) if _reopened(pin, wiped) else pin
-        return Judgement(ruling=Ruling.ACCEPT, pin=dated)
-    if _reopened(pin, wiped):
+    if observed_at == host_key.key:
+        dated = HostKey(key=observed_at, at=now) if _reopened(host_key, wiped) else host_key
+        return Judgement(ruling=Ruling.ACCEPT, host_key=dated)
+    if _reopened(host_key, wiped):
         return Judgement(
             ruling=Ruling.REPIN,
-            pin=Pin(key=shown, at=now),
-            why=f"it was reinstalled since {pin.key} was pinned, and shows {shown} now",
+            host_key=HostKey(key=observed_at, at=now),
+            why=f"it was reinstalled since {host_key.key} was pinned, and shows {observed_at} now",
         )
-    return Judgement(ruling=Ruling.REFUSE, pin=pin, why=_refused(pin, wiped, shown))
+    return Judgement(
+        ruling=Ruling.REFUSE, host_key=host_key, why=_refused(host_key, wiped, observed_at)
+    )
 
 
-def _reopened(pin: Pin, wiped: datetime | None) -> bool:
+def _reopened(host_key: HostKey, wiped: datetime | None) -> bool:
     """Tell whether a recorded wipe lies between the pin and now."""
-    return wiped is not None and wiped > pin.at
+    return wiped is not None and wiped > host_key.at
 
 
-def _refused(pin: Pin, wiped: datetime | None, shown: str) -> str:
+def _refused(host_key: HostKey, wiped: datetime | None, observed_at: str) -> str:
     last = "none is on record" if wiped is None else f"the last one on record was before, {wiped}"
     return (
-        f"it shows the key {shown}, pinned is {pin.key} since {pin.at}, and no reinstallation of "
+        f"it shows the key {observed_at}, pinned is {host_key.key} since {host_key.at}, and no "
+        "reinstallation of "
         f"ours lies between ({last}): either somebody reinstalled it by hand, or somebody else "
         "answers at its address; nothing was sent"
     )

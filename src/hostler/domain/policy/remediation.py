@@ -84,7 +84,7 @@ class Trouble:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class Transition:
     """The next remedy, why, and how long to wait before it; only AGAIN waits."""
 
     remedy: Remedy
@@ -92,7 +92,7 @@ class Step:
     pause: timedelta = timedelta(0)
 
 
-def next_remedy(trouble: Trouble, ladder: Ladder) -> Step:
+def next_remedy(trouble: Trouble, ladder: Ladder) -> Transition:
     """Return what to do next. Pure and total: the same memory and settings, the same answer.
 
     Giving up outranks a reboot when both are due. A reboot and a reinstallation are repeated until
@@ -112,40 +112,42 @@ def _reached(failures: int, threshold: int) -> bool:
     return 0 < threshold <= failures
 
 
-def _strange(trouble: Trouble, ladder: Ladder, *, over: bool) -> Step:
+def _strange(trouble: Trouble, ladder: Ladder, *, over: bool) -> Transition:
     """A wrong key is neither rebooted nor wiped away: a new pin would trust whoever answers."""
     if over or _reached(trouble.failures, ladder.reboot_after):
-        return Step(
+        return Transition(
             remedy=Remedy.QUARANTINE,
             why=f"it shows another key than the pinned one, after {_times(trouble.failures)}",
         )
     return _again(trouble, ladder)
 
 
-def _give_up(trouble: Trouble, ladder: Ladder) -> Step:
+def _give_up(trouble: Trouble, ladder: Ladder) -> Transition:
     """End this round: by a wipe, or for a long while."""
     failed = f"it did not get ready {_times(trouble.failures)}"
     if trouble.strikes + 1 >= ladder.strikes:
-        return Step(remedy=Remedy.QUARANTINE, why=f"{failed}: strike {trouble.strikes + 1}")
+        return Transition(remedy=Remedy.QUARANTINE, why=f"{failed}: strike {trouble.strikes + 1}")
     match trouble.diagnosis:
         case None:
-            return Step(remedy=Remedy.DIAGNOSE, why=f"{failed}: a look before the disk is wiped")
+            return Transition(
+                remedy=Remedy.DIAGNOSE, why=f"{failed}: a look before the disk is wiped"
+            )
         case Diagnosis.NOTHING | Diagnosis.REBOOT:
-            return Step(remedy=Remedy.QUARANTINE, why=f"{failed}; {trouble.diagnosis}")
+            return Transition(remedy=Remedy.QUARANTINE, why=f"{failed}; {trouble.diagnosis}")
         case (
             Diagnosis.NO_ANSWER | Diagnosis.HEALTHY | Diagnosis.REINSTALL | Diagnosis.EITHER
         ) as found:
-            return Step(remedy=Remedy.REINSTALL, why=f"{failed}; diagnosis: {found}")
+            return Transition(remedy=Remedy.REINSTALL, why=f"{failed}; diagnosis: {found}")
         case _:
             assert_never(trouble.diagnosis)
 
 
-def _shake(trouble: Trouble, ladder: Ladder) -> Step:
+def _shake(trouble: Trouble, ladder: Ladder) -> Transition:
     """Try what is cheap first, unless the provider says that it is no use."""
     failed = f"it did not get ready {_times(trouble.failures)}"
     match trouble.diagnosis:
         case None:
-            return Step(remedy=Remedy.DIAGNOSE, why=f"{failed}: a look before it is rebooted")
+            return Transition(remedy=Remedy.DIAGNOSE, why=f"{failed}: a look before it is rebooted")
         case Diagnosis.REINSTALL if ladder.attempts > 0:
             return _give_up(trouble, ladder)
         case Diagnosis.NOTHING | Diagnosis.REINSTALL:
@@ -153,14 +155,16 @@ def _shake(trouble: Trouble, ladder: Ladder) -> Step:
         case (
             Diagnosis.NO_ANSWER | Diagnosis.HEALTHY | Diagnosis.REBOOT | Diagnosis.EITHER
         ) as found:
-            return Step(remedy=Remedy.REBOOT, why=f"{failed}; diagnosis: {found}")
+            return Transition(remedy=Remedy.REBOOT, why=f"{failed}; diagnosis: {found}")
         case _:
             assert_never(trouble.diagnosis)
 
 
-def _again(trouble: Trouble, ladder: Ladder) -> Step:
+def _again(trouble: Trouble, ladder: Ladder) -> Transition:
     why = f"it did not get ready {_times(trouble.failures)}" if trouble.failures else "not tried"
-    return Step(remedy=Remedy.AGAIN, why=why, pause=pause_after(trouble.failures, ladder.pauses))
+    return Transition(
+        remedy=Remedy.AGAIN, why=why, pause=pause_after(trouble.failures, ladder.pauses)
+    )
 
 
 def _times(failures: int) -> str:

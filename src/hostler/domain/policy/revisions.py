@@ -54,7 +54,7 @@ class Revision:
     cleared: datetime | None = None
 
     @property
-    def anew(self) -> datetime | None:
+    def retry(self) -> datetime | None:
         """From when on its failures count, and what waits for it has its whole time again."""
         return max((at for at in (self.since, self.cleared) if at is not None), default=None)
 
@@ -96,7 +96,7 @@ class Roll:
 
     due: bool
     why: str
-    again: datetime | None = None
+    retry_at: datetime | None = None
     stuck: bool = False
 
 
@@ -117,7 +117,7 @@ def next_roll(drift: Drift, wanted: str, applied: str, now: datetime, rolls: Rol
         return Roll(due=False, why=why, stuck=True)
     if drift.last is None or not drift.last <= now < drift.last + pause:
         return Roll(due=True, why=why, stuck=stuck)
-    return Roll(due=False, why=why, again=drift.last + pause, stuck=stuck)
+    return Roll(due=False, why=why, retry_at=drift.last + pause, stuck=stuck)
 
 
 def roll_failed(drift: Drift, digest: str, now: datetime) -> Drift:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from hostler.domain.ids import HostId, MachineId, TurnId
+from hostler.domain.ids import CycleId, HostId, MachineId
 from hostler.domain.model.commands import Event
 from hostler.domain.model.phases import sentence
 
@@ -18,7 +18,7 @@ class Line:
     host: HostId | None
     kind: str
     text: str
-    turn: TurnId
+    cycle: CycleId
 
 
 def tell(event: Event) -> Line:
@@ -30,7 +30,7 @@ def tell(event: Event) -> Line:
         host=event.host,
         kind=event.kind,
         text=teller(event),
-        turn=event.turn,
+        cycle=event.cycle,
     )
 
 
@@ -74,7 +74,7 @@ def _condition(event: Event) -> str:
     return f"the fleet: {event.reason}"
 
 
-def _wish(event: Event) -> str:
+def _request(event: Event) -> str:
     return f"asked: {event.reason} ({event.detail})".removesuffix(" ()")
 
 
@@ -108,12 +108,12 @@ _TELLERS: dict[str, Callable[[Event], str]] = {
     "moved": _moved,
     "asked": _asked,
     "done": _done,
-    "part_removed": _removed,
+    "resource_removed": _removed,
     "refused": _refused,
     "unknown": _unknown,
     "barred": _barred,
     "condition": _condition,
-    "wish": _wish,
+    "request": _request,
     "host": _host,
     "host_lost": _host_lost,
     "host_taken": _host_lost,

@@ -72,7 +72,9 @@ def _of_one(life: Sequence[Image], now: datetime) -> Usage:
 
 
 def _is_paid(machine: Machine) -> bool:
-    return machine.price > 0 and machine.billed_from is not None and machine.phase is not Phase.GONE
+    return (
+        machine.price > 0 and machine.billed_from is not None and machine.phase is not Phase.DELETED
+    )
 
 
 def recorded(images: Iterable[Image], now: datetime) -> Demand:

@@ -8,7 +8,7 @@ from typing import Protocol
 from hostler.config.values import Config
 from hostler.controllers.runtime.settings import Account, Ports
 from hostler.ports.clock import Clock
-from hostler.ports.metrics import Meters
+from hostler.ports.metrics import Metrics
 from hostler.ports.store import Store
 
 
@@ -17,7 +17,7 @@ class Purpose(StrEnum):
 
     READ = "read"
     """Records are read; where there is no store yet, an empty one that is not kept is given."""
-    WISH = "wish"
+    REQUEST = "request"
     """Wishes are written, beside a running engine or before the first."""
     ENGINE = "engine"
     """This process is the engine; StoreHeld where another one is."""
@@ -60,7 +60,7 @@ class Outside(Protocol):
         """Open every account, and close it at the end; ConfigError names a missing secret."""
         ...
 
-    def meters(self, config: Config) -> AbstractAsyncContextManager[Meters]:
+    def metrics(self, config: Config) -> AbstractAsyncContextManager[Metrics]:
         """Give meters, and serve them where the file says, until the end."""
         ...
 
@@ -68,6 +68,6 @@ class Outside(Protocol):
         """Return the engine, not yet running."""
         ...
 
-    def ports(self, store: Store, meters: Meters) -> Ports:
+    def ports(self, store: Store, metrics: Metrics) -> Ports:
         """Return what controllers share, with the real clock and prober."""
         ...

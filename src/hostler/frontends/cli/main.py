@@ -17,8 +17,18 @@ Groups = Mapping[str, Mapping[str, Command]]
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "Keep a fleet": ("run", "check"),
-    "See": ("status", "top", "plan", "explain", "story", "leaks"),
-    "Ask": ("scale", "end", "retire", "hold", "unhold", "pause", "resume", "adopt", "pool"),
+    "See": ("status", "top", "plan", "explain", "history", "orphans"),
+    "Ask": (
+        "scale",
+        "delete",
+        "retire",
+        "protect",
+        "unprotect",
+        "pause",
+        "resume",
+        "adopt",
+        "pool",
+    ),
 }
 """Every command of this door, in the order of the help."""
 
@@ -38,20 +48,20 @@ def _command(name: str, outside: Outside) -> Command:
     """Import one command: nobody should wait for what the others need."""
     match name:
         case "run":
-            from .commands.run import Running as Room
+            from .commands.run import Running as Commands
         case "top":
-            from .commands.top import Watching as Room
+            from .commands.top import Watching as Commands
         case "check":
-            from .commands.check import Checking as Room
+            from .commands.check import Checking as Commands
         case "plan" | "explain":
-            from .commands.plan import Asked as Room
+            from .commands.plan import Asked as Commands
         case "pool":
-            from .commands.pool import Pooling as Room
-        case "status" | "story" | "leaks":
-            from .commands.status import Reading as Room
+            from .commands.pool import Pooling as Commands
+        case "status" | "history" | "orphans":
+            from .commands.status import Reading as Commands
         case _:
-            from .commands.requests import Wishing as Room
-    command: Command = getattr(Room(outside, guarded), name)
+            from .commands.requests import Requesting as Commands
+    command: Command = getattr(Commands(outside, guarded), name)
     return command
 
 

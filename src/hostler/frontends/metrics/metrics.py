@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, generate_latest
 from hostler.domain.ids import AccountName, FleetName
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
-from hostler.domain.model.snapshot import Suspect
+from hostler.domain.model.snapshot import Orphan
 from hostler.ports.clock import Clock
 
 
@@ -44,25 +44,25 @@ METRICS = (
         help="Calls to a provider: done, unknown, or refused_ with the class of the refusal",
     ),
     Metric(
-        name="hostler_look_age_seconds",
+        name="hostler_observation_age_seconds",
         kind="gauge",
         labels=("provider",),
         help="Age of the oldest whole look that decisions rest on",
     ),
     Metric(
-        name="hostler_looks_failed_total",
+        name="hostler_observations_failed_total",
         kind="counter",
         labels=("provider", "zone", "kind"),
         help="Looks that failed, and of which nothing is concluded: not that anything is gone",
     ),
     Metric(
-        name="hostler_suspects",
+        name="hostler_orphans",
         kind="gauge",
         labels=("fleet", "zone", "class"),
         help="Parts that no record explains",
     ),
     Metric(
-        name="hostler_suspects_euros_per_hour",
+        name="hostler_orphans_euros_per_hour",
         kind="gauge",
         labels=("fleet", "zone", "class"),
         help="What those parts cost",
@@ -74,7 +74,7 @@ METRICS = (
         help="What sweeps did about suspects: taken_back, removed, failed",
     ),
     Metric(
-        name="hostler_sweep_last_success_timestamp_seconds",
+        name="hostler_reclaim_last_success_timestamp_seconds",
         kind="gauge",
         labels=("fleet",),
         help="When complete looks last brought the ledger up to date, in seconds since 1970",
@@ -99,7 +99,7 @@ METRICS = (
         help="Machines that a fleet lacks because no host of its pool is free: alert when it lasts",
     ),
     Metric(
-        name="hostler_outfit_broken",
+        name="hostler_bootstrap_failed",
         kind="gauge",
         labels=("fleet",),
         help="Hosts on which a fleet's list of commands failed that is held to be at fault itself: "
@@ -109,7 +109,7 @@ METRICS = (
         name="scaleway_orphan_servers",
         kind="gauge",
         labels=(),
-        help="Hosts under our names that no record explains: hostler_suspects under the name that "
+        help="Hosts under our names that no record explains: hostler_orphans under the name that "
         "the upstream provider gave it",
     ),
     Metric(
@@ -150,7 +150,7 @@ METRICS = (
         help="Words of the provider's that hostler does not know",
     ),
     Metric(
-        name="hostler_settle_seconds_max",
+        name="hostler_consistency_delay_seconds_max",
         kind="gauge",
         labels=("provider", "call"),
         help="Longest time that an effect took to show in a look; beyond `settle` it is an alarm",
@@ -159,7 +159,7 @@ METRICS = (
 """Every metric there is."""
 
 
-class PrometheusMeters:
+class PrometheusMetrics:
     """Counts into its own registry; remembers which fleets have had a turn."""
 
     def __init__(self, clock: Clock) -> None:
@@ -172,7 +172,7 @@ class PrometheusMeters:
             made(metric)
         self._clock = clock
         self._longest = dict[tuple[AccountName, str], float]()
-        self._turned = set[FleetName]()
+        self._reconciled = set[FleetName]()
         self._stabled = dict[AccountName, frozenset[tuple[str, str, str]]]()
         self._paid = dict[AccountName, frozenset[tuple[str, str]]]()
 
@@ -190,16 +190,16 @@ class PrometheusMeters:
         """Return all metrics in Prometheus' text format."""
         return generate_latest(self.registry)
 
-    def turned(self) -> frozenset[FleetName]:
+    def reconciled(self) -> frozenset[FleetName]:
         """Return the fleets that have had a turn, which comes after a look."""
-        return frozenset(self._turned)
+        return frozenset(self._reconciled)
 
     def machines(self, fleet: FleetName, machines: tuple[Machine, ...]) -> None:
         """Note the living machines of a fleet, after a turn."""
-        self._turned.add(fleet)
+        self._reconciled.add(fleet)
         counts = Tally(machine.phase for machine in machines)
         for phase in Phase:
-            if phase is not Phase.GONE:
+            if phase is not Phase.DELETED:
                 self._gauges["hostler_machines"].labels(fleet, phase).set(counts[phase])
 
     def moved(self, fleet: FleetName, before: str, after: str, reason: str) -> None:
@@ -210,28 +210,28 @@ class PrometheusMeters:
         """Count a call."""
         self._counters["hostler_calls_total"].labels(account, call, outcome).inc()
 
-    def looked(self, account: AccountName, age: timedelta) -> None:
+    def observed(self, account: AccountName, age: timedelta) -> None:
         """Note the age of the oldest whole look; it goes on growing until the next one."""
         begun = self._clock.boot() - age.total_seconds()
-        gauge = self._gauges["hostler_look_age_seconds"].labels(account)
+        gauge = self._gauges["hostler_observation_age_seconds"].labels(account)
         gauge.set_function(lambda: self._clock.boot() - begun)
 
     def unseen(self, account: AccountName, zone: str, kind: str) -> None:
         """Count a look that failed."""
-        self._counters["hostler_looks_failed_total"].labels(account, zone, kind).inc()
+        self._counters["hostler_observations_failed_total"].labels(account, zone, kind).inc()
 
-    def suspects(self, suspects: tuple[Suspect, ...]) -> None:
+    def orphans(self, orphans: tuple[Orphan, ...]) -> None:
         """Note the ledger: what is not in it any more counts nothing."""
-        places = Tally((s.fleet, s.zone, s.cls) for s in suspects)
-        counts, prices = (self._gauges[f"hostler_suspects{end}"] for end in ("", "_euros_per_hour"))
+        places = Tally((s.fleet, s.zone, s.cls) for s in orphans)
+        counts, prices = (self._gauges[f"hostler_orphans{end}"] for end in ("", "_euros_per_hour"))
         counts.clear()
         prices.clear()
         for place, count in places.items():
             counts.labels(*place).set(count)
-        for suspect in suspects:
-            prices.labels(suspect.fleet, suspect.zone, suspect.cls).inc(suspect.price)
-        orphans = sum(suspect.kind == "host" for suspect in suspects)
-        self._gauges["scaleway_orphan_servers"].set(orphans)
+        for orphan in orphans:
+            prices.labels(orphan.fleet, orphan.zone, orphan.cls).inc(orphan.price)
+        hosts = sum(orphan.kind == "host" for orphan in orphans)
+        self._gauges["scaleway_orphan_servers"].set(hosts)
 
     def reclaimed(self, fleet: FleetName, result: str) -> None:
         """Count what a sweep did."""
@@ -239,9 +239,9 @@ class PrometheusMeters:
         if result == "taken_back":
             self._counters["scaleway_orphan_servers_reclaimed_total"].inc()
 
-    def swept(self, fleet: FleetName, at: datetime) -> None:
+    def orphans_checked(self, fleet: FleetName, at: datetime) -> None:
         """Note when the ledger was brought up to date."""
-        gauge = self._gauges["hostler_sweep_last_success_timestamp_seconds"].labels(fleet)
+        gauge = self._gauges["hostler_reclaim_last_success_timestamp_seconds"].labels(fleet)
         gauge.set(at.timestamp())
 
     def hosts(self, account: AccountName, hosts: Mapping[tuple[str, str, str], int]) -> None:
@@ -266,9 +266,9 @@ class PrometheusMeters:
         """Note how many machines a fleet lacks."""
         self._gauges["hostler_no_available_host"].labels(fleet).set(missing)
 
-    def outfit(self, fleet: FleetName, failed: int) -> None:
+    def bootstrap(self, fleet: FleetName, failed: int) -> None:
         """Note on how many hosts a list failed that is at fault."""
-        self._gauges["hostler_outfit_broken"].labels(fleet).set(failed)
+        self._gauges["hostler_bootstrap_failed"].labels(fleet).set(failed)
 
     def alarmed(self, fleet: FleetName, reason: str) -> None:
         """Count an alarm."""
@@ -292,7 +292,7 @@ class PrometheusMeters:
 
     def settled(self, account: AccountName, kind: str, lag: timedelta) -> None:
         """Keep the longest lag."""
-        gauge = self._gauges["hostler_settle_seconds_max"].labels(account, kind)
+        gauge = self._gauges["hostler_consistency_delay_seconds_max"].labels(account, kind)
         seconds = max(lag.total_seconds(), self._longest.get((account, kind), 0.0))
         self._longest[account, kind] = seconds
         gauge.set(seconds)

@@ -9,17 +9,17 @@ from hostler.config.values import Listen
 from hostler.domain.errors import ConfigError
 from hostler.domain.ids import FleetName
 
-from .metrics import PrometheusMeters
+from .metrics import PrometheusMetrics
 
 PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 
 
 @asynccontextmanager
 async def serving(
-    listen: Listen, meters: PrometheusMeters, fleets: tuple[FleetName, ...]
+    listen: Listen, metrics: PrometheusMetrics, fleets: tuple[FleetName, ...]
 ) -> AsyncGenerator[Listen]:
     """Serve until the block ends; gives where (a port of 0 is any). ConfigError: it cannot."""
-    runner = web.AppRunner(application(meters, fleets), access_log=None, shutdown_timeout=0.5)
+    runner = web.AppRunner(application(metrics, fleets), access_log=None, shutdown_timeout=0.5)
     await runner.setup()
     try:
         site = web.TCPSite(runner, listen.host, listen.port)
@@ -40,14 +40,14 @@ def _port(runner: web.AppRunner, listen: Listen) -> int:
     return listen.port
 
 
-def application(meters: PrometheusMeters, fleets: tuple[FleetName, ...]) -> web.Application:
+def application(metrics: PrometheusMetrics, fleets: tuple[FleetName, ...]) -> web.Application:
     """Return the three pages."""
     app = web.Application()
     app.add_routes(
         [
-            web.get("/metrics", _metrics(meters)),
+            web.get("/metrics", _metrics(metrics)),
             web.get("/healthz", _healthy),
-            web.get("/readyz", _ready(meters, fleets)),
+            web.get("/readyz", _ready(metrics, fleets)),
         ]
     )
     return app
@@ -56,12 +56,12 @@ def application(meters: PrometheusMeters, fleets: tuple[FleetName, ...]) -> web.
 _Page = Callable[[web.Request], "web.StreamResponse"]
 
 
-def _metrics(meters: PrometheusMeters):
-    async def metrics(request: web.Request) -> web.Response:
+def _metrics(metrics: PrometheusMetrics):
+    async def page(request: web.Request) -> web.Response:
         del request
-        return web.Response(body=meters.page(), headers={"Content-Type": PROMETHEUS})
+        return web.Response(body=metrics.page(), headers={"Content-Type": PROMETHEUS})
 
-    return metrics
+    return page
 
 
 async def _healthy(request: web.Request) -> web.Response:
@@ -70,11 +70,11 @@ async def _healthy(request: web.Request) -> web.Response:
     return web.Response(text="ok\n")
 
 
-def _ready(meters: PrometheusMeters, fleets: tuple[FleetName, ...]):
+def _ready(metrics: PrometheusMetrics, fleets: tuple[FleetName, ...]):
     async def ready(request: web.Request) -> web.Response:
         """Every fleet has been looked at and decided on once."""
         del request
-        missing = sorted(set(fleets) - meters.turned())
+        missing = sorted(set(fleets) - metrics.reconciled())
         if missing:
             text = f"not yet: no turn of {', '.join(missing)}\n"
             return web.Response(status=503, text=text)

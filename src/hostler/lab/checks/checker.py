@@ -5,15 +5,15 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 
-from hostler.domain.ids import Epoch, FleetName, HostId, MachineId, PartId, Zone
+from hostler.domain.ids import Epoch, FleetName, HostId, MachineId, ResourceId, Zone
 from hostler.domain.model.calls import Call, Outcome
 from hostler.domain.model.commands import Event
 from hostler.domain.model.fleet import Fleet, FleetRow
 from hostler.domain.model.host import Host
 from hostler.domain.model.machine import LOCKED, Machine
 from hostler.domain.model.phases import Phase
-from hostler.domain.model.resource import Looked
-from hostler.ports.http import Request
+from hostler.domain.model.resource import ObservedScope
+from hostler.ports.http import HttpRequest
 from hostler.ports.store import Fence
 from hostler.simulators.scaleway.state.ledger import Line
 from hostler.simulators.scaleway.world import World
@@ -21,7 +21,7 @@ from hostler.testing import invariants
 from hostler.testing.invariants import Attempts, Found, Recorded, Thing, Touch, Violation
 from hostler.testing.sureness import swept
 
-from .shadow_store import Book
+from .shadow_store import ShadowStore
 from .trace import Trace
 from .world_facts import KINDS, fills, is_healthy, is_of, things_in
 
@@ -34,15 +34,17 @@ _ID = re.compile(r"/(servers|ips|volumes)(?:/([0-9a-f-]{36}))?")
 _ENDS = (b'"terminate"', b'"poweroff"', b'"stop_in_place"')
 
 
-class Watch:
+class Checker:
     """All checkers of one seed, and the facts that they need."""
 
     kinds: tuple[str, ...] = KINDS
     """The kinds of part of which a whole listing shows what is there."""
 
-    def __init__(self, world: World, trace: Trace, settle: float, bound: float = S1_BOUND) -> None:
-        self.world, self.trace, self.settle = world, trace, settle
-        self.books = list[Book]()
+    def __init__(
+        self, world: World, trace: Trace, consistency_delay: float, bound: float = S1_BOUND
+    ) -> None:
+        self.world, self.trace, self.consistency_delay = world, trace, consistency_delay
+        self.books = list[ShadowStore]()
         self.first: Violation | None = None
         self.faults = Counter[str]()
         self.pairs = set[tuple[str, str]]()
@@ -54,7 +56,7 @@ class Watch:
         self.resting = False
         self.lied = -LIES
         self.longest_lag = 0.0
-        self._recorded = Recorded(settle + bound)
+        self._recorded = Recorded(consistency_delay + bound)
         self._checked = 0.0
         self._ambient = dict[str, int]()
         self._ticked = 0.0
@@ -77,7 +79,7 @@ class Watch:
     def struck(self, fault: str, times: int = 1) -> None:
         """Count a fault that truly happened, and in which phases machines were."""
         self.faults[fault] += times
-        self.pairs |= {(fault, m.phase) for book in self.books for m in book.living()}
+        self.pairs |= {(fault, m.phase) for shadow in self.books for m in shadow.living()}
 
     def befallen(self, fault: str, *, done: bool) -> None:
         """Count what somebody did in the world, beside all processes."""
@@ -98,13 +100,13 @@ class Watch:
         """Return what there still is of a machine that is gone."""
         return [thing for thing, _ in self.things() if is_of(thing, machine)]
 
-    def explained(self, book: Book) -> Iterable[PartId]:
+    def explained(self, shadow: ShadowStore) -> Iterable[ResourceId]:
         """Return the ids of what a book's records or its ledger explain."""
-        return book.explained()
+        return shadow.explained()
 
     # ------------------------------------------------------------ what is asked
 
-    def asked(self, book: Book, request: Request, *, holds_lease: bool) -> None:
+    def asked(self, shadow: ShadowStore, request: HttpRequest, *, holds_lease: bool) -> None:
         """Check a request at its beginning."""
         if request.method == "GET":
             return
@@ -117,10 +119,10 @@ class Watch:
         if thing is None:
             return
         destroys = (request.method == "DELETE") or any(w in request.body for w in _ENDS)
-        touch = Touch(thing=thing, by=book.ours, destroys=destroys)
+        touch = Touch(thing=thing, by=shadow.ours, destroys=destroys)
         self.found(invariants.touched(touch, self._owner(thing.id)))
 
-    def answered(self, request: Request, source: str, line: Line) -> None:
+    def answered(self, request: HttpRequest, source: str, line: Line) -> None:
         """Note what became of a request in the world; count the faults that took effect."""
         text = f"{source} {request.method} {request.path}"
         if request.method != "GET":
@@ -129,35 +131,37 @@ class Watch:
             self.trace.note(f"{text} -> {line.status} {line.fate} {line.fault}")
         else:
             self.trace.digest(f"{text} {line.status} {line.fault}")
-            if self.resting and not line.key.endswith(".list") and self._is_marked(request):
+            if self.resting and not line.key.endswith(".list") and self._is_tagged(request):
                 self.calls_at_rest.append(line.key)
         for fault in line.fault.split("+") if line.fault else ():
             self.struck(fault)
             if fault in _HIDE:
                 self.lied = self.now
 
-    def _is_marked(self, request: Request) -> bool:
+    def _is_tagged(self, request: HttpRequest) -> bool:
         """What lost its marks by hand can only be seen by its id: that is no call too many."""
         match = _ID.search(request.path)
-        things = {thing.id: thing.mark for thing, _ in self.things()}
-        return match is None or match[2] is None or things.get(PartId(match[2])) is not None
+        things = {thing.id: thing.owner_tag for thing, _ in self.things()}
+        return match is None or match[2] is None or things.get(ResourceId(match[2])) is not None
 
-    def _owner(self, part: PartId) -> Machine | None:
-        for book in self.books:
-            if not book.lost:
-                for machine in book.living():
-                    if any(place.bound == part for place in machine.places):
+    def _owner(self, resource: ResourceId) -> Machine | None:
+        for shadow in self.books:
+            if not shadow.lost:
+                for machine in shadow.living():
+                    if any(place.bound == resource for place in machine.places):
                         return machine
         return None
 
     # ------------------------------------------------------------ what is recorded
 
-    def machine_saved(self, book: Book, machine: Machine, events: tuple[Event, ...]) -> None:
+    def machine_saved(
+        self, shadow: ShadowStore, machine: Machine, events: tuple[Event, ...]
+    ) -> None:
         """Check a record that was saved."""
         self.changed = True
-        before = book.machines.get(machine.id)
-        book.machines[machine.id] = machine
-        book.records.note(machine, self.now)
+        before = shadow.machines.get(machine.id)
+        shadow.machines[machine.id] = machine
+        shadow.records.note(machine, self.now)
         for event in events:
             self.trace.note(
                 f"  {machine.id} {event.kind} {event.reason} {event.detail}", machine.id
@@ -165,24 +169,26 @@ class Watch:
         self.found(invariants.moved(before, machine))
         if before is None or before.phase is machine.phase:
             return
-        book.failures.moved(before, machine, self.now)
-        if machine.phase is Phase.GONE:
-            self.found(book.onces.gone(before.phase, machine, self.now))
+        shadow.failures.moved(before, machine, self.now)
+        if machine.phase is Phase.DELETED:
+            self.found(shadow.onces.gone(before.phase, machine, self.now))
             left = self.left_of(machine)
-            oldest = self.now - self.settle - (LIES if self.now - self.lied < LIES else 0.0)
+            oldest = (
+                self.now - self.consistency_delay - (LIES if self.now - self.lied < LIES else 0.0)
+            )
             self.found(invariants.gone(before.phase, machine, left, oldest))
         else:
             healthy = self.is_healthy(machine)
             self.found(invariants.lost_falsely(before, machine, healthy=healthy))
 
-    def untied(self, book: Book, host: HostId, machine: MachineId) -> None:
+    def untied(self, shadow: ShadowStore, host: HostId, machine: MachineId) -> None:
         """Check a tie that was loosened: no living machine has the host (S5)."""
-        record = book.machines.get(machine)
-        if record is not None and record.phase is not Phase.GONE and record.host == host:
+        record = shadow.machines.get(machine)
+        if record is not None and record.phase is not Phase.DELETED and record.host == host:
             text = f"host {host} was taken from {machine}, which is {record.phase}"
             self.found((Violation(invariant="S5", text=text, machine=machine),))
 
-    def host_saved(self, book: Book, host: Host) -> None:
+    def host_saved(self, shadow: ShadowStore, host: Host) -> None:
         """Check the record of a host that was saved."""
 
     def _was_locked(self, machine: Machine) -> bool:
@@ -190,54 +196,58 @@ class Watch:
         return machine.fact(LOCKED) is not None and self.world.faults.get("server_locked", 0) > 0
 
     def fleet_saved(
-        self, book: Book, row: FleetRow, inserts: tuple[Machine, ...], events: tuple[Event, ...]
+        self,
+        shadow: ShadowStore,
+        row: FleetRow,
+        inserts: tuple[Machine, ...],
+        events: tuple[Event, ...],
     ) -> None:
         """Check a row that was saved, with what it inserted."""
         self.changed = True
-        book.rows[row.name] = row
+        shadow.rows[row.name] = row
         for machine in inserts:
-            book.machines[machine.id] = replace(machine, version=1)
+            shadow.machines[machine.id] = replace(machine, version=1)
         for event in events:
             about = event.machine or ""
             self.trace.note(f"  {about} {event.kind} {event.reason} {event.detail}", about)
-        fleet = book.fleets[row.name]
+        fleet = shadow.fleets[row.name]
         made = tuple(machine for machine in inserts if machine.origin == "made")
-        self.found(invariants.grown(fleet, row, book.living(row.name), made))
-        self.found(book.failures.inserted(made, self.now))
+        self.found(invariants.grown(fleet, row, shadow.living(row.name), made))
+        self.found(shadow.failures.inserted(made, self.now))
 
-    def creation_tried(self, book: Book, fleet: FleetName) -> None:
+    def creation_tried(self, shadow: ShadowStore, fleet: FleetName) -> None:
         """Count an attempt to create a server."""
-        row = book.rows.get(fleet)
-        size = row.wished(book.fleets[fleet]) if row else 0
-        attempts = book.attempts.setdefault(fleet, Attempts())
-        self.found(attempts.made(self.now, book.fleets[fleet].creates_per_hour(size)))
+        row = shadow.rows.get(fleet)
+        size = row.desired(shadow.fleets[fleet]) if row else 0
+        attempts = shadow.attempts.setdefault(fleet, Attempts())
+        self.found(attempts.made(self.now, shadow.fleets[fleet].creates_per_hour(size)))
 
-    def doing(self, book: Book, call: Call, *, ahead: float) -> None:
+    def doing(self, shadow: ShadowStore, call: Call, *, ahead: float) -> None:
         """Check a call before it is sent, by a process whose wall clock is `ahead`."""
         name = call.arg("machine")
-        record = book.machines.get(MachineId(name)) if isinstance(name, str) else None
+        record = shadow.machines.get(MachineId(name)) if isinstance(name, str) else None
         things = [t for t, _ in self.things()] if call.once or record is None else []
         if record is not None:
             there = any(fills(thing, record.id, call) for thing in things)
-            self.found(book.onces.sending(call, record, self.now, there=there))
+            self.found(shadow.onces.sending(call, record, self.now, there=there))
         for thing in things:
             if record is None and thing.id == call.target:
-                fleet = next(iter(book.fleets.values()))
-                looked = book.close.get(MachineId(str(name)))
-                since = self.now - looked if looked is not None else None
+                fleet = next(iter(shadow.fleets.values()))
+                observed = shadow.close.get(MachineId(str(name)))
+                since = self.now - observed if observed is not None else None
                 grace = fleet.timers.grace.total_seconds() - 10
                 age = self.now - thing.created + max(ahead, 0.0)
                 self.found(swept(thing, age, grace, since))
 
-    def did(self, book: Book, call: Call, outcome: Outcome) -> None:
+    def did(self, shadow: ShadowStore, call: Call, outcome: Outcome) -> None:
         """Note what came of a call."""
         name, word = call.arg("machine"), type(outcome).__name__.lower()
         if isinstance(name, str):
-            book.onces.sent(MachineId(name), call, word)
+            shadow.onces.sent(MachineId(name), call, word)
 
-    def fenced(self, book: Book, fence: Fence, what: str) -> None:
+    def fenced(self, shadow: ShadowStore, fence: Fence, what: str) -> None:
         """Check the epoch of a save that stands."""
-        newest = book.epochs.get(fence.lease, Epoch(0))
+        newest = shadow.epochs.get(fence.lease, Epoch(0))
         self.found(invariants.saved(fence.epoch, newest, what))
 
     # ------------------------------------------------------------ from time to time
@@ -257,47 +267,47 @@ class Watch:
 
     def _check(self, passed: float) -> None:
         things = self.things()
-        books = [book for book in self.books if not book.lost]
-        explained = {part for book in books for part in self.explained(book)}
-        counted = {t.id: passed for t, zone in things if passed and self._seen_by(t, zone)}
-        self.found(self._recorded.check((t for t, _ in things if t.mark), explained, counted))
-        for book in books:
-            self._check_book(book, [t for t, _ in things], passed)
+        books = [shadow for shadow in self.books if not shadow.lost]
+        explained = {resource for shadow in books for resource in self.explained(shadow)}
+        counted = {t.id: passed for t, zone in things if passed and self._snapshot_by(t, zone)}
+        self.found(self._recorded.check((t for t, _ in things if t.owner_tag), explained, counted))
+        for shadow in books:
+            self._check_shadow(shadow, [t for t, _ in things], passed)
 
-    def _seen_by(self, thing: Thing, zone: Zone) -> bool:
-        mark = thing.mark
-        return mark is not None and any(
-            mark.fleet in book.fleets and book.looking(zone, self.kinds, self.now)
-            for book in self.books
-            if not book.lost
+    def _snapshot_by(self, thing: Thing, zone: Zone) -> bool:
+        owner_tag = thing.owner_tag
+        return owner_tag is not None and any(
+            owner_tag.fleet in shadow.fleets and shadow.looking(zone, self.kinds, self.now)
+            for shadow in self.books
+            if not shadow.lost
         )
 
-    def _check_book(self, book: Book, things: list[Thing], passed: float) -> None:
-        living = book.living()
+    def _check_shadow(self, shadow: ShadowStore, things: list[Thing], passed: float) -> None:
+        living = shadow.living()
         self.machine_seconds += passed * len(living)
-        if book.bounds is not None:
-            counts = {m.id: passed for m in living if self._may_move(book, m)}
-            self.found(book.bounds.check(living, counts))
-        old = self.now - self.settle - 2 * S1_BOUND - 240.0
-        for name, fleet in book.fleets.items():
-            row = book.rows.get(name)
+        if shadow.bounds is not None:
+            counts = {m.id: passed for m in living if self._may_move(shadow, m)}
+            self.found(shadow.bounds.check(living, counts))
+        old = self.now - self.consistency_delay - 2 * S1_BOUND - 240.0
+        for name, fleet in shadow.fleets.items():
+            row = shadow.rows.get(name)
             servers = sum(
                 t.kind == "server"
-                and t.mark is not None
-                and (t.mark.installation, t.mark.fleet) == (book.own, name)
+                and t.owner_tag is not None
+                and (t.owner_tag.installation, t.owner_tag.fleet) == (shadow.own, name)
                 and t.created < old
                 for t in things
             )
-            held = sum(m.in_maximum for m in book.living(name))
-            size = max(row.wished(fleet) if row else 0, held - fleet.caps.stuck)
+            held = sum(m.in_maximum for m in shadow.living(name))
+            size = max(row.desired(fleet) if row else 0, held - fleet.caps.stuck)
             self.found(invariants.crowded(fleet, size, servers))
 
-    def _may_move(self, book: Book, machine: Machine) -> bool:
+    def _may_move(self, shadow: ShadowStore, machine: Machine) -> bool:
         """Tell whether nothing but the engine keeps a machine in its phase."""
-        row = book.rows.get(machine.fleet)
+        row = shadow.rows.get(machine.fleet)
         paused = row is not None and row.pause is not None
-        looked = book.looking(machine.offer.zone, self.kinds, self.now)
-        return looked and machine.hold is None and not paused
+        observed = shadow.looking(machine.offer.zone, self.kinds, self.now)
+        return observed and machine.protection is None and not paused
 
     def _count_ambient(self) -> None:
         for fault, count in self.world.faults.items():
@@ -307,41 +317,43 @@ class Watch:
                 self.struck(fault, count - known)
             self._ambient[fault] = count
 
-    def looked(self, book: Book, looked: Iterable[Looked]) -> None:
+    def observed(self, shadow: ShadowStore, observed: Iterable[ObservedScope]) -> None:
         """Note which whole listings succeeded."""
-        for one in looked:
+        for one in observed:
             if one.complete and one.scope.machine is None:
-                book.looks[one.scope.zone, one.scope.kind] = self.now
+                shadow.observations[one.scope.zone, one.scope.kind] = self.now
             elif one.scope.machine is not None:
-                book.close[one.scope.machine] = self.now
+                shadow.close[one.scope.machine] = self.now
 
-    def fleets_changed(self, book: Book) -> None:
+    def fleets_changed(self, shadow: ShadowStore) -> None:
         """Note that the fleets of a book were written anew."""
 
-    def may_rest(self, book: Book, machine: Machine) -> bool:
+    def may_rest(self, shadow: ShadowStore, machine: Machine) -> bool:
         """Tell whether a machine may be at rest in the end, with nobody to wake it."""
-        del book, machine
+        del shadow, machine
         return False
 
-    def needs_a_person(self, book: Book, machine: Machine) -> bool:
+    def needs_a_person(self, shadow: ShadowStore, machine: Machine) -> bool:
         """Tell whether a machine at work is to be ended by somebody who reads of it."""
-        del book, machine
+        del shadow, machine
         return False
 
-    def left_to_people(self, book: Book) -> list[str]:
+    def left_to_people(self, shadow: ShadowStore) -> list[str]:
         """Return the hosts of which a ledger says that only a person can tell whose they are."""
-        del book
+        del shadow
         return []
 
-    def rested(self, book: Book, fleet: Fleet) -> Found:
+    def rested(self, shadow: ShadowStore, fleet: Fleet) -> Found:
         """Return what still keeps this fleet from rest."""
-        row = book.rows.get(fleet.name)
-        size = row.wished(fleet) if row else fleet.size
+        row = shadow.rows.get(fleet.name)
+        size = row.desired(fleet) if row else fleet.size
         things = [
             t
             for t, _ in self.things()
-            if t.mark and t.mark.installation in book.ours and t.mark.fleet == fleet.name
+            if t.owner_tag
+            and t.owner_tag.installation in shadow.ours
+            and t.owner_tag.fleet == fleet.name
         ]
-        machines = book.living(fleet.name)
+        machines = shadow.living(fleet.name)
         bound = {p.bound for m in machines for p in m.places if p.bound is not None}
         return invariants.rested(size, machines, things, bound)

@@ -4,12 +4,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from hostler.domain.ids import Epoch, FleetName, HostId, InstallationId, MachineId, PartId, Zone
+from hostler.domain.ids import Epoch, FleetName, HostId, InstallationId, MachineId, ResourceId, Zone
 from hostler.domain.model.fleet import Fleet, FleetRow
 from hostler.domain.model.host import Host
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
-from hostler.domain.model.snapshot import Suspect
+from hostler.domain.model.snapshot import Orphan
 from hostler.testing.invariants import SLACK, Attempts, Bounds
 from hostler.testing.sureness import Failures, Onces, Records
 
@@ -18,7 +18,7 @@ FRESH = 75.0
 
 
 @dataclass(slots=True)
-class Book:
+class ShadowStore:
     """What one installation's store holds, as its saves told it; `lost`: nobody has it any more."""
 
     own: InstallationId
@@ -26,16 +26,18 @@ class Book:
     adopted: tuple[InstallationId, ...] = ()
     rows: dict[FleetName, FleetRow] = field(default_factory=dict[FleetName, FleetRow])
     machines: dict[MachineId, Machine] = field(default_factory=dict[MachineId, Machine])
-    suspects: dict[PartId, Suspect] = field(default_factory=dict[PartId, Suspect])
+    orphans: dict[ResourceId, Orphan] = field(default_factory=dict[ResourceId, Orphan])
     hosts: dict[HostId, Host] = field(default_factory=dict[HostId, Host])
-    ties: dict[HostId, MachineId] = field(default_factory=dict[HostId, MachineId])
+    bindings: dict[HostId, MachineId] = field(default_factory=dict[HostId, MachineId])
     epochs: dict[str, Epoch] = field(default_factory=dict[str, Epoch])
     attempts: dict[FleetName, Attempts] = field(default_factory=dict[FleetName, Attempts])
     failures: Failures = field(default_factory=lambda: Failures(25.0))
     onces: Onces = field(default_factory=lambda: Onces(60.0))
     records: Records = field(default_factory=Records)
     close: dict[MachineId, float] = field(default_factory=dict[MachineId, float])
-    looks: dict[tuple[Zone, str], float] = field(default_factory=dict[tuple[Zone, str], float])
+    observations: dict[tuple[Zone, str], float] = field(
+        default_factory=dict[tuple[Zone, str], float]
+    )
     bounds: Bounds | None = None
     lost: bool = False
     fresh: float = FRESH
@@ -50,7 +52,7 @@ class Book:
         return [
             m
             for m in self.machines.values()
-            if m.phase is not Phase.GONE and fleet in {None, m.fleet}
+            if m.phase is not Phase.DELETED and fleet in {None, m.fleet}
         ]
 
     def forget_times(self) -> None:
@@ -59,19 +61,19 @@ class Book:
         if self.bounds is not None:
             self.bounds.spent.clear()
 
-    def explained(self) -> Iterable[PartId]:
+    def explained(self) -> Iterable[ResourceId]:
         """Return every id that a record or the ledger explains."""
         for machine in self.living():
             yield from machine.ids()
-        yield from self.suspects
+        yield from self.orphans
 
     def looking(self, zone: Zone, kinds: Iterable[str], now: float) -> bool:
         """Tell whether somebody looks with success at these kinds in this zone."""
         fresh = self.fresh
-        return all(now - self.looks.get((zone, kind), -fresh) < fresh for kind in kinds)
+        return all(now - self.observations.get((zone, kind), -fresh) < fresh for kind in kinds)
 
 
-def book_for(own: InstallationId, fleets: Iterable[Fleet], quiet: float) -> Book:
+def shadow_for(own: InstallationId, fleets: Iterable[Fleet], quiet: float) -> ShadowStore:
     """Return the empty book of a new installation that looks so often where all is quiet.
 
     A phase may end later than its bound by a look, and by what a jump of the clock is noticed late.
@@ -80,4 +82,4 @@ def book_for(own: InstallationId, fleets: Iterable[Fleet], quiet: float) -> Book
     timers = next(iter(by_name.values())).timers
     slow = timedelta(seconds=max(0.0, 1.5 * quiet - FRESH))
     bounds = Bounds(timers, SLACK + slow)
-    return Book(own=own, fleets=by_name, bounds=bounds, fresh=max(FRESH, 1.5 * quiet))
+    return ShadowStore(own=own, fleets=by_name, bounds=bounds, fresh=max(FRESH, 1.5 * quiet))

@@ -2,10 +2,10 @@
 
 from functools import lru_cache
 
-from hostler.domain.ids import MachineId, PartId, Zone
+from hostler.domain.ids import MachineId, ResourceId, Zone
 from hostler.domain.model.calls import Call, Shows
 from hostler.domain.model.machine import Machine
-from hostler.domain.model.resource import Mark, Slot
+from hostler.domain.model.resource import OwnerTag, Slot
 from hostler.providers.scaleway.common.owner_tags import Claim, claim_of
 from hostler.simulators.scaleway.state.records import Server, State
 from hostler.simulators.scaleway.world import World
@@ -23,15 +23,15 @@ def things_in(world: World) -> list[tuple[Thing, Zone]]:
     """Return every billable thing that truly exists, with its zone."""
     estate = world.estate
     found = list[tuple[Thing, Zone]]()
-    marks = dict[str, Mark | None]()
+    owner_tags = dict[str, OwnerTag | None]()
     for server in estate.servers:
         claim = claim_on(server)
-        marks[server.id] = claim.mark if claim else None
+        owner_tags[server.id] = claim.owner_tag if claim else None
         thing = Thing(
-            id=PartId(server.id),
+            id=ResourceId(server.id),
             kind="server",
             created=server.created,
-            mark=marks[server.id],
+            owner_tag=owner_tags[server.id],
             slot=claim.slot if claim else None,
         )
         found.append((thing, Zone(server.zone)))
@@ -44,12 +44,12 @@ def things_in(world: World) -> list[tuple[Thing, Zone]]:
             owner = item.server.id if item.server is not None else None
             claim = _claim(tuple(item.tags), item.name, kind)
             thing = Thing(
-                id=PartId(item.id),
+                id=ResourceId(item.id),
                 kind=kind,
                 created=item.created,
-                mark=claim.mark if claim else marks.get(owner or ""),
+                owner_tag=claim.owner_tag if claim else owner_tags.get(owner or ""),
                 slot=claim.slot if claim else None,
-                owner=PartId(owner) if owner else None,
+                owner=ResourceId(owner) if owner else None,
             )
             found.append((thing, Zone(item.zone)))
     return found
@@ -64,31 +64,31 @@ def _by_root(server: Server) -> Claim | None:
     """Return what a server's root volume says, where the server's own name says the same."""
     root = server.volumes.get("0")
     claim = _claim((), root.name, "volume") if root is not None else None
-    if claim is None or server.name != f"{claim.mark.fleet}-{claim.mark.machine}":
+    if claim is None or server.name != f"{claim.owner_tag.fleet}-{claim.owner_tag.machine}":
         return None
-    return Claim(claim.mark, Slot("server"))
+    return Claim(claim.owner_tag, Slot("server"))
 
 
 def fills(thing: Thing, machine: MachineId, call: Call) -> bool:
     """Tell whether a thing is what a call would make."""
-    mark = thing.mark
-    mine = mark is not None and mark.machine == machine
-    return mine and thing.slot == call.slot and call.shows is Shows.PART
+    owner_tag = thing.owner_tag
+    mine = owner_tag is not None and owner_tag.machine == machine
+    return mine and thing.slot == call.slot and call.shows is Shows.RESOURCE
 
 
 def is_of(thing: Thing, machine: Machine) -> bool:
     """Tell whether a thing belongs to a machine, by its mark or by the record."""
     bound = any(known.id == thing.id for place in machine.places for known in place.known)
-    return bound or (thing.mark is not None and thing.mark.machine == machine.id)
+    return bound or (thing.owner_tag is not None and thing.owner_tag.machine == machine.id)
 
 
 def is_healthy(world: World, machine: Machine) -> bool:
     """Tell whether everything that the record binds is there, and its server is up."""
     estate = world.estate
     bound = {str(place.bound): place.slot.kind for place in machine.places if place.bound}
-    servers = [estate.servers.get(part) for part, kind in bound.items() if kind == "server"]
+    servers = [estate.servers.get(resource) for resource, kind in bound.items() if kind == "server"]
     shelves = (estate.servers, estate.addresses, estate.volumes, estate.locals)
-    there = all(any(shelf.get(part) for shelf in shelves) for part in bound)
+    there = all(any(shelf.get(resource) for shelf in shelves) for resource in bound)
     return there and bool(servers) and all(s is not None and _up(s) for s in servers)
 
 

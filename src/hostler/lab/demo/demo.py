@@ -18,7 +18,7 @@ from hostler.config.values import AccountConfig, Config
 from hostler.domain.errors import ConfigError
 from hostler.domain.model.commands import Event
 from hostler.domain.model.fleet import Fleet
-from hostler.domain.model.snapshot import Wish, WishKind
+from hostler.domain.model.snapshot import Request, RequestKind
 from hostler.frontends.cli.commands.status import standing_of
 from hostler.frontends.cli.console.guard import guarded
 from hostler.frontends.cli.console.screen import Screen
@@ -28,7 +28,7 @@ from hostler.frontends.cli.views.fleet_status import Standing
 from hostler.ports.store import Store
 from hostler.providers.scaleway.common.config_tables import AccountTable
 from hostler.simulators.scaleway.http import Settings, SimulatorServer, serve, world_of
-from hostler.testing.fakes.metrics import CountingMeters
+from hostler.testing.fakes.metrics import CountingMetrics
 
 from .board import Board
 from .environment import Stage
@@ -44,7 +44,7 @@ ENDING = timedelta(seconds=17)
 SHORTEST = 20.0
 """Seconds that the troubles of the day take at least."""
 
-_LOOK = timedelta(milliseconds=200)
+_OBSERVE = timedelta(milliseconds=200)
 _LIVELY, _BY_HAND, _CLEAR = 0.2, 0.4, 0.65
 """When, as parts of the whole, lively weather comes up at the latest, a server is deleted by hand
 at the latest, and the weather clears."""
@@ -93,28 +93,28 @@ class Demo:
         self.script.begin()
         while (passed := self.stage.passed()) < self.seconds:
             self._trouble(await self.show(), passed / self.seconds)
-            await clock.sleep(_LOOK)
+            await clock.sleep(_OBSERVE)
         return await self.show()
 
-    def _trouble(self, seen: Standing, part: float) -> None:
+    def _trouble(self, seen: Standing, resource: float) -> None:
         """Let happen what belongs to this part of the whole."""
-        whole = seen.ready == seen.wished
-        if not self.script.missed() or part > _LIVELY:
+        whole = seen.ready == seen.desired
+        if not self.script.missed() or resource > _LIVELY:
             self.script.rouse()
-        if (whole and part > _LIVELY) or part > _BY_HAND:
+        if (whole and resource > _LIVELY) or resource > _BY_HAND:
             self.script.insist()
             self.script.delete_one()
-        if part > _CLEAR:
+        if resource > _CLEAR:
             self.script.clear()
 
     async def end(self) -> bool:
         """Scale to zero and wait until nothing is left, at the simulator too; tell whether so."""
         clock = self.outside.clock()
         self.stage.say("scaling to zero")
-        await self.store.wish(
-            Wish(
+        await self.store.request(
+            Request(
                 number=0,
-                kind=WishKind.SCALE,
+                kind=RequestKind.SCALE,
                 fleet=self.fleet.name,
                 at=clock.now(),
                 actor="demo",
@@ -124,9 +124,9 @@ class Demo:
         end = clock.boot() + ENDING.total_seconds()
         while clock.boot() < end:
             seen = await self.show()
-            if seen.wished == 0 and not seen.machines and not self.server.world.leaks():
+            if seen.desired == 0 and not seen.machines and not self.server.world.leaks():
                 return True
-            await clock.sleep(_LOOK)
+            await clock.sleep(_OBSERVE)
         return False
 
     async def show(self) -> Standing:
@@ -143,10 +143,10 @@ class Demo:
         """Return what came of it; `before` is how the fleet stood before it was scaled down."""
         world = self.server.world
         return Tally(
-            wanted=before.wished,
+            wanted=before.desired,
             ready=before.ready,
             made=count_made(self.events),
-            healed=count_healed(self.events, before.wished, before.ready),
+            healed=count_healed(self.events, before.desired, before.ready),
             faults={name: count for name, count in world.faults.items() if count},
             calls=sum(world.calls.values()),
             leaks=len(world.leaks()),
@@ -162,7 +162,7 @@ async def _demo(outside: Outside, folder: Path, seconds: float, seed: int, scree
         config = at_simulator(outside.load(example()), server.url, guest_port, folder)
         store = await stack.enter_async_context(outside.store(config, Purpose.ENGINE))
         accounts = await stack.enter_async_context(outside.accounts(config, store))
-        engine = outside.engine(config, outside.ports(store, CountingMeters()), accounts)
+        engine = outside.engine(config, outside.ports(store, CountingMetrics()), accounts)
         board = stack.enter_context(Board(screen))
         stage = Stage(board, outside.clock(), seconds)
         demo = Demo(
@@ -171,7 +171,7 @@ async def _demo(outside: Outside, folder: Path, seconds: float, seed: int, scree
             store=store,
             server=server,
             stage=stage,
-            script=Script(world, stage.weather),
+            script=Script(world, stage.fault_rates),
             seconds=seconds,
         )
         before, gone = await _beside(engine, demo)

@@ -14,7 +14,7 @@ from hostler.ports.clock import Clock
 from .board import Board
 from .tally import Tally
 
-TOLD = frozenset({"made", "moved", "refused", "unknown", "condition", "wish", "barred"})
+TOLD = frozenset({"made", "moved", "refused", "unknown", "condition", "request", "barred"})
 """The kinds of event that are told; the calls in between are not."""
 
 
@@ -35,7 +35,7 @@ class Stage:
         """Tell something that the demo itself does."""
         self._line(text, "bold")
 
-    def weather(self, text: str) -> None:
+    def fault_rates(self, text: str) -> None:
         """Tell a trouble."""
         self._line(f"trouble: {text}", "magenta")
 
@@ -49,7 +49,7 @@ class Stage:
             self._board.draw(self._picture(seen, faults))
             return
         counts = ", ".join(f"{number} {phase}" for phase, number in sorted(seen.counts.items()))
-        said = f"{seen.ready} of {seen.wished} ready" + (f" ({counts})" if counts else "")
+        said = f"{seen.ready} of {seen.desired} ready" + (f" ({counts})" if counts else "")
         if said != self._last:
             self._last = said
             self._line(said, "")

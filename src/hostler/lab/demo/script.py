@@ -40,7 +40,7 @@ class Script:
     say: Say
     lively: bool = False
     deleted: bool = False
-    again: bool = False
+    retry_at: bool = False
     calm: bool = False
 
     def begin(self) -> None:
@@ -57,13 +57,13 @@ class Script:
         """Let lively weather come up."""
         if not self.lively:
             self.lively = True
-            self.world.set_weather(LIVELY)
+            self.world.set_fault_rates(LIVELY)
             self.say("lively weather comes up: anything may happen now")
 
     def insist(self) -> None:
         """Script once more what has not struck: the next request that it fits meets it."""
-        if not self.again:
-            self.again = True
+        if not self.retry_at:
+            self.retry_at = True
             for rule in self.missed():
                 self.world.script(replace(rule, after=1))
 
@@ -78,5 +78,5 @@ class Script:
         """Let the weather clear; scripted troubles that did not strike yet still will."""
         if not self.calm:
             self.calm = True
-            self.world.set_weather(CALM)
+            self.world.set_fault_rates(CALM)
             self.say("the weather clears: what is broken now is healed, and nothing new breaks")

@@ -47,4 +47,4 @@ def count_healed(events: Iterable[Event], wanted: int, ready: int) -> int:
 
 def _failed(event: Event) -> bool:
     way = event.detail.partition(":")[0]
-    return event.kind == "moved" and way.endswith(f">{Phase.BROKEN}")
+    return event.kind == "moved" and way.endswith(f">{Phase.FAILED}")

@@ -15,7 +15,7 @@ from hostler.frontends.fleeting.contract import (
     State,
 )
 
-from .checker import Watch
+from .checker import Checker
 from .process import INSIDE, Plugin
 
 T = TypeVar("T")
@@ -24,8 +24,8 @@ T = TypeVar("T")
 class Calls:
     """The group of a plugin process, as the runner reaches it; implements `Group`."""
 
-    def __init__(self, plugin: Plugin, group: Group, watch: Watch) -> None:
-        self._plugin, self._group, self._watch = plugin, group, watch
+    def __init__(self, plugin: Plugin, group: Group, checker: Checker) -> None:
+        self._plugin, self._group, self._checker = plugin, group, checker
 
     async def init(
         self, config: bytes, connector: Connector, states: frozenset[State]
@@ -36,28 +36,28 @@ class Calls:
     async def update(self) -> Sequence[Instance]:
         """List the instances, and hold the answer against the truth."""
         instances = await self._made("update", self._group.update())
-        self._watch.updated(instances)
+        self._checker.updated(instances)
         return instances
 
     async def increase(self, count: int) -> int:
         """Ask for more; where the answer is lost, any of them may come."""
-        watch = self._watch
-        watch.unsure += count
+        checker = self._checker
+        checker.unsure += count
         try:
             accepted = await self._made("increase", self._group.increase(count))
         except Refused:
-            watch.unsure -= 0 if self._plugin.dead else count
+            checker.unsure -= 0 if self._plugin.dead else count
             raise
-        watch.unsure -= count
-        watch.accepted += accepted
-        watch.trace.note(f"increase {count}: {accepted}")
+        checker.unsure -= count
+        checker.accepted += accepted
+        checker.trace.note(f"increase {count}: {accepted}")
         return accepted
 
     async def decrease(self, ids: Sequence[str]) -> Sequence[str]:
         """Ask for the end of some."""
-        self._watch.trace.note(f"decrease {' '.join(ids)}")
+        self._checker.trace.note(f"decrease {' '.join(ids)}")
         accepted = await self._made("decrease", self._group.decrease(ids))
-        self._watch.decreased(accepted)
+        self._checker.decreased(accepted)
         return accepted
 
     async def connect_info(self, instance: str) -> ConnectInfo:
@@ -78,23 +78,23 @@ class Calls:
 
     async def shutdown(self) -> None:
         """End."""
-        begun = self._watch.untouched()
+        begun = self._checker.untouched()
         await self._made("shutdown", self._group.shutdown())
-        self._watch.shut_down(begun)
+        self._checker.shut_down(begun)
 
     async def _made(self, call: str, work: Awaitable[T]) -> T:
-        watch, time = self._watch, asyncio.get_running_loop().time
+        checker, time = self._checker, asyncio.get_running_loop().time
         begun = time()
         try:
             with _inside(call):
                 return await _while_alive(self._plugin, work)
         except Refused as refused:
             if not self._plugin.dead:
-                watch.refused(call, str(refused))
+                checker.refused(call, str(refused))
             raise
         finally:
             if call and not self._plugin.dead:
-                watch.called(call, time() - begun)
+                checker.called(call, time() - begun)
 
 
 async def _while_alive(plugin: Plugin, work: Awaitable[T]) -> T:

@@ -23,7 +23,7 @@ from hostler.domain.model.commands import Event
 from hostler.domain.model.machine import Machine
 from hostler.frontends.fleeting.contract import ConnectInfo, Instance, State
 from hostler.lab.checks.trace import Trace
-from hostler.ports.http import Request
+from hostler.ports.http import HttpRequest
 from hostler.simulators.scaleway.state.ledger import Line
 from hostler.simulators.scaleway.state.records import State as ServerState
 from hostler.simulators.scaleway.world import World
@@ -78,7 +78,7 @@ class Told:
     ended: bool = False
 
 
-class Watch:
+class Checker:
     """All checkers of one season, and the facts that they need."""
 
     def __init__(self, world: World, trace: Trace, most: int) -> None:
@@ -125,7 +125,7 @@ class Watch:
         for told in self.told.values():
             told.untried = 0.0
 
-    def answered(self, request: Request, source: str, line: Line) -> None:
+    def answered(self, request: HttpRequest, source: str, line: Line) -> None:
         """Note what became of a request in the world, and whose guests are up by then."""
         self.truth.note()
         self._up.update(self.world.guests.values())
@@ -139,7 +139,7 @@ class Watch:
             if fault == "zone_dead":
                 self.able_from = max(self.able_from, self.now + AFTER_DEATH)
 
-    def sending(self, request: Request, inside: str) -> None:
+    def sending(self, request: HttpRequest, inside: str) -> None:
         """Check a request before it is sent; note tries to delete."""
         if inside in {"update", "shutdown"}:
             self.found("R10", f"{inside} sent {request.method} {request.path}")
@@ -269,8 +269,8 @@ class Watch:
             text = f"{len(self.told)} instances were told, {self.accepted} were accepted"
             self.found("R6", text)
         held = sum(state not in _LEFT for state in told.values())
-        ending = sum(state is State.DELETING for state in told.values())
-        if held > self.most + min(ending, STUCK):
+        deletion = sum(state is State.DELETING for state in told.values())
+        if held > self.most + min(deletion, STUCK):
             self.found("R8", f"{held} instances are told; at most {self.most} may be")
         now = self.now
         servers = [s for s in self.world.estate.servers if now - s.created > SETTLED]

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from hostler.frontends.fleeting.contract import CORE, State
-from hostler.lab.scenario.faults import Climate, Size, Stroke, draw
+from hostler.lab.scenario.faults import Disruption, Scenario, Size, draw
 
 from .workload import Job, RunnerOptions, draw_jobs
 
@@ -24,39 +24,39 @@ _SCHEMAS = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunnerClimate:
+class RunnerScenario:
     """Everything that one seed draws: the weather, the runner, its jobs, and what befalls it."""
 
     seed: int
-    base: Climate
+    base: Scenario
     options: RunnerOptions
     states: frozenset[State]
     jobs: tuple[Job, ...]
-    strokes: tuple[Stroke, ...]
+    disruptions: tuple[Disruption, ...]
     span: float
 
 
-def draw_runner(seed: int, size: Size) -> RunnerClimate:
+def draw_runner(seed: int, size: Size) -> RunnerScenario:
     """Draw the climate of a seed; the same seed and size, the same climate."""
     base, rng = draw(seed, size), Random(f"hostler runner climate {seed}")
     rates = {f: r for f, r in base.world.rates.items() if f not in PAGES}
     base = replace(base, world=replace(base.world, rates=rates), crowd=0)
     options = _options(base, rng)
-    strokes = [stroke for stroke in base.strokes if stroke.fault in HOST]
+    disruptions = [disruption for disruption in base.disruptions if disruption.fault in HOST]
     if base.mood != "calm":
-        strokes += _runner_strokes(base.span, rng)
-    return RunnerClimate(
+        disruptions += _runner_disruptions(base.span, rng)
+    return RunnerScenario(
         seed=seed,
         base=base,
         options=options,
         states=rng.choice(_SCHEMAS),
         jobs=draw_jobs(rng, base.span, options.max_instances),
-        strokes=tuple(sorted(strokes, key=lambda stroke: stroke.at)),
+        disruptions=tuple(sorted(disruptions, key=lambda disruption: disruption.at)),
         span=base.span,
     )
 
 
-def _options(base: Climate, rng: Random) -> RunnerOptions:
+def _options(base: Scenario, rng: Random) -> RunnerOptions:
     return RunnerOptions(
         max_instances=base.machines + rng.randrange(4),
         capacity_per_instance=rng.choice((1, 1, 1, 2)),
@@ -69,15 +69,17 @@ def _options(base: Climate, rng: Random) -> RunnerOptions:
     )
 
 
-def _runner_strokes(span: float, rng: Random) -> list[Stroke]:
-    found = list[Stroke]()
+def _runner_disruptions(span: float, rng: Random) -> list[Disruption]:
+    found = list[Disruption]()
     for fault, rate in _RATES.items():
         if rng.random() < 0.5:
             continue
         at = rng.expovariate(rate / 3600.0)
         while at < span:
-            port = rng.choice(("", "", "save_fleet", "save_machine", "take_wishes", "http", "wish"))
-            stroke = Stroke(
+            port = rng.choice(
+                ("", "", "save_fleet", "save_machine", "take_requests", "http", "request")
+            )
+            disruption = Disruption(
                 at=at,
                 fault=fault,
                 skip=rng.randrange(-1, 12) if not port else rng.randrange(3),
@@ -85,6 +87,6 @@ def _runner_strokes(span: float, rng: Random) -> list[Stroke]:
                 port=port,
                 length=rng.uniform(2.0, 180.0),
             )
-            found.append(stroke)
+            found.append(disruption)
             at += rng.expovariate(rate / 3600.0)
     return found

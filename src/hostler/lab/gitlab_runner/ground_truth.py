@@ -27,7 +27,7 @@ class Truth:
             if server.id not in self._whose:
                 claim = claim_on(server)
                 if claim is not None:
-                    self._whose[server.id] = claim.mark.machine
+                    self._whose[server.id] = claim.owner_tag.machine
 
     def owner(self, thing: str) -> str:
         """Return the instance that a server, or what hangs on one, belongs to; or nothing."""

@@ -10,20 +10,27 @@ from typing import Protocol
 
 from hostler.controllers.engine import Engine
 from hostler.controllers.runtime.settings import Account, Ports, Settings
-from hostler.domain.ids import AccountName, HostId, InstallationId, MachineId, PartId, machine_id
+from hostler.domain.ids import (
+    AccountName,
+    HostId,
+    InstallationId,
+    MachineId,
+    ResourceId,
+    machine_id,
+)
 from hostler.domain.model.commands import Event
 from hostler.domain.model.fleet import Fleet, FleetRow, Probe
 from hostler.domain.model.host import Host
 from hostler.domain.model.machine import Machine
-from hostler.domain.model.snapshot import Suspect
+from hostler.domain.model.snapshot import Orphan
 from hostler.frontends.fleeting.contract import Connector
 from hostler.frontends.fleeting.group.group import EngineGroup
 from hostler.frontends.fleeting.group.opened import Opened
 from hostler.lab.harness.bystanders import SECRET
 from hostler.lab.harness.gated_store import GatedStore
 from hostler.lab.harness.gates import Gate
-from hostler.ports.http import Request, Response
-from hostler.ports.metrics import Meters
+from hostler.ports.http import HttpRequest, Response
+from hostler.ports.metrics import Metrics
 from hostler.ports.provider import Connection
 from hostler.ports.store import Fence, Lease, Store
 from hostler.providers.scaleway.common.client import Client
@@ -40,13 +47,13 @@ INSIDE: contextvars.ContextVar[str] = contextvars.ContextVar("inside", default="
 
 _LATENCY = 0.05
 _DEADLINE = timedelta(seconds=20)
-_SETTLE = timedelta(seconds=60)
+_CONSISTENCY_DELAY = timedelta(seconds=60)
 
 
 class Witness(Protocol):
     """Who is told what a plugin does; it sees no more than a person beside the network."""
 
-    def sending(self, request: Request, inside: str) -> None:
+    def sending(self, request: HttpRequest, inside: str) -> None:
         """Note a request that is about to be sent, whether or not it arrives."""
         ...
 
@@ -68,7 +75,7 @@ class Site:
     fleet: Fleet
     template: Template
     witness: Witness
-    meters: Meters
+    metrics: Metrics
     dice: Random
     clock: SimClock
     settings: Settings
@@ -106,7 +113,7 @@ class Notes:
     def untied(self, host: HostId, machine: MachineId) -> None:
         """Nobody reads this here."""
 
-    def suspects_saved(self, suspects: tuple[Suspect, ...], cleared: tuple[PartId, ...]) -> None:
+    def orphans_saved(self, orphans: tuple[Orphan, ...], cleared: tuple[ResourceId, ...]) -> None:
         """Nobody reads this here."""
 
     def adopted(self, installations: tuple[InstallationId, ...]) -> None:
@@ -125,7 +132,7 @@ class Wire:
     def __init__(self, inner: WorldTransport, gate: Gate, site: Site) -> None:
         self._inner, self._gate, self._site = inner, gate, site
 
-    async def send(self, request: Request, deadline: timedelta) -> Response:
+    async def send(self, request: HttpRequest, deadline: timedelta) -> Response:
         """Send once; whoever was killed sends nothing."""
         await self._gate.pass_through("http", before=True)
         self._site.witness.sending(request, INSIDE.get())
@@ -202,14 +209,14 @@ class Plugin:
             installation=(await self._store.identity()).own,
             zones=tuple(dict.fromkeys(offer.zone for offer in site.fleet.offers)),
             templates={site.fleet.name: site.template},
-            settle=_SETTLE,
+            consistency_delay=_CONSISTENCY_DELAY,
         )
         fresh = Random(site.dice.getrandbits(64))
         ports = Ports(
             store=GatedStore(self._store, self.gate, Notes(site.witness), exclusive=True),
             clock=site.clock,
             prober=GuestProber(site),
-            meters=site.meters,
+            metrics=site.metrics,
             fresh=lambda: machine_id(fresh.getrandbits(50)),
         )
         account = Account(name=AccountName("main"), provider=provider, fleets=(site.fleet,))

@@ -14,9 +14,9 @@ from hostler.domain.model.machine import Offer
 from hostler.frontends.fleeting.contract import Group
 from hostler.lab.checks.trace import Trace
 from hostler.lab.harness.gates import Trap
-from hostler.lab.scenario.faults import Stroke
+from hostler.lab.scenario.faults import Disruption
 from hostler.lab.scenario.run import Result
-from hostler.ports.http import Request
+from hostler.ports.http import HttpRequest
 from hostler.ports.store import Store
 from hostler.providers.scaleway.common.settings import Disk, Template
 from hostler.simulators.scaleway.api.replies import Reply
@@ -25,13 +25,13 @@ from hostler.simulators.scaleway.world import World
 from hostler.stores.memory import MemoryStore
 from hostler.stores.sqlite.opening import open_engine
 from hostler.stores.sqlite.worker import Inline
-from hostler.testing.fakes.metrics import CountingMeters
+from hostler.testing.fakes.metrics import CountingMetrics
 from hostler.testing.time.clock import BEGINNING, SimClock
 from hostler.testing.time.loop import SimLoop
 
 from .calls import Wrap
-from .checker import Watch
-from .faults import RunnerClimate
+from .checker import Checker
+from .faults import RunnerScenario
 from .process import Plugin, Site
 from .runner import Runner, Setting
 from .workload import Job
@@ -50,13 +50,13 @@ _AGAIN = 60.0
 class ToldWorld(World):
     """A world that tells the watch of each request that it handled."""
 
-    watch: Watch | None = None
+    checker: Checker | None = None
 
-    def handle(self, request: Request, source: str = "") -> Reply:
+    def handle(self, request: HttpRequest, source: str = "") -> Reply:
         """Process one request."""
         reply = super().handle(request, source)
-        if self.watch is not None:
-            self.watch.answered(request, source, self.journal[-1])
+        if self.checker is not None:
+            self.checker.answered(request, source, self.journal[-1])
         return reply
 
 
@@ -66,27 +66,27 @@ def as_it_is(group: Group, plugin: Plugin) -> Group:
     return group
 
 
-class RunnerSeason:
+class RunnerRun:
     """Plays one climate; `wrap` plants a defect; records are in memory, or in `folder`."""
 
     def __init__(
-        self, climate: RunnerClimate, wrap: Wrap = as_it_is, folder: Path | None = None
+        self, scenario: RunnerScenario, wrap: Wrap = as_it_is, folder: Path | None = None
     ) -> None:
-        self.climate, self._folder = climate, folder
+        self.scenario, self._folder = scenario, folder
         self.loop = SimLoop()
-        rng = Random(f"hostler runner season {climate.seed}")
+        rng = Random(f"hostler runner season {scenario.seed}")
         self.world = self._make_world(rng)
         self.trace = Trace(self.loop.time)
         most = self._fleet().most(0)
-        self.watch = self.world.watch = Watch(self.world, self.trace, most)
-        self.watch.offered = climate.states
-        self.meters = CountingMeters()
+        self.checker = self.world.checker = Checker(self.world, self.trace, most)
+        self.checker.offered = scenario.states
+        self.metrics = CountingMetrics()
         self.site = self._make_site(rng)
         self._wrap = wrap
         self.runner: Runner
 
     def _make_world(self, rng: Random) -> ToldWorld:
-        base = self.climate.base
+        base = self.scenario.base
         options = Options(
             epoch=BEGINNING,
             list_lag=base.list_lag,
@@ -94,13 +94,13 @@ class RunnerSeason:
             generation=rng.choice(("2026", "2025", "mixed")),
         )
         world = ToldWorld(self.loop.time, Random(rng.getrandbits(64)), options)
-        world.set_weather(base.world)
+        world.set_fault_rates(base.world)
         for rule in base.scripts:
             world.script(rule)
         return world
 
     def _make_site(self, rng: Random) -> Site:
-        base = self.climate.base
+        base = self.scenario.base
         disk = Disk(size=10, type="l_ssd") if base.local_disk else Disk(size=10)
         return Site(
             loop=self.loop,
@@ -113,8 +113,8 @@ class RunnerSeason:
                 ipv6=base.ipv6,
                 protected=base.protected,
             ),
-            witness=self.watch,
-            meters=self.meters,
+            witness=self.checker,
+            metrics=self.metrics,
             dice=Random(rng.getrandbits(64)),
             clock=SimClock(self.loop, boot=rng.uniform(10, 1e6), wall=base.skews[0]),
             settings=Settings(),
@@ -122,22 +122,22 @@ class RunnerSeason:
         )
 
     def _opener(self) -> Callable[[], Store]:
-        own = InstallationId(f"i1{self.climate.seed}")
-        if self._folder is not None and self.climate.base.sqlite:
+        own = InstallationId(f"i1{self.scenario.seed}")
+        if self._folder is not None and self.scenario.base.sqlite:
             path = self._folder / "group.db"
             return lambda: open_engine(path, own, runner=Inline)
         memory = MemoryStore(own)
         return lambda: memory
 
     def _fleet(self) -> Fleet:
-        base = self.climate.base
+        base = self.scenario.base
         zones = ("fr-par-1", "nl-ams-1") if base.two_zones else ("fr-par-1",)
         types = ("DEV1-S",) if base.local_disk else ("PLAY2-PICO", "PLAY2-NANO")
         return Fleet(
             name=FLEET,
             account=AccountName("main"),
             size=0,
-            maximum=self.climate.options.max_instances,
+            maximum=self.scenario.options.max_instances,
             renews=False,
             offers=tuple(Offer(t, Zone(z), "ubuntu_noble") for t in types for z in zones),
             template="t1",
@@ -155,32 +155,32 @@ class RunnerSeason:
         finally:
             self.loop.close()
         if self.loop.failures:
-            self.watch.found("bug", self.loop.failures[0])
+            self.checker.found("bug", self.loop.failures[0])
         return self._result()
 
     async def _play(self) -> None:
-        climate, watch = self.climate, self.watch
+        scenario, checker = self.scenario, self.checker
         async with asyncio.TaskGroup() as tasks:
-            setting = Setting(options=climate.options, states=climate.states, wrap=self._wrap)
-            runner = self.runner = Runner(self.site, watch, setting, tasks)
+            setting = Setting(options=scenario.options, states=scenario.states, wrap=self._wrap)
+            runner = self.runner = Runner(self.site, checker, setting, tasks)
             runner.launch()
             work = [tasks.create_task(self._strike(runner)), tasks.create_task(self._feed(runner))]
-            await self._until(climate.span, lambda: False)
+            await self._until(scenario.span, lambda: False)
             for task in work:
                 task.cancel()
             self._clear(runner)
-            if watch.first is None:
+            if checker.first is None:
                 await self._fill(runner)
-            if watch.first is None:
+            if checker.first is None:
                 await self._empty(runner)
-            if watch.first is None:
+            if checker.first is None:
                 await runner.stop()
                 self._nothing_left()
             await runner.bury()
 
     async def _until(self, end: float, done: Callable[[], bool]) -> bool:
         """Let time pass until something holds; tell whether it did before `end`."""
-        while self.loop.time() < end and self.watch.first is None:
+        while self.loop.time() < end and self.checker.first is None:
             if done():
                 return True
             await asyncio.sleep(min(TICK, end - self.loop.time()))
@@ -188,15 +188,15 @@ class RunnerSeason:
         return done()
 
     def _tick(self) -> None:
-        self.watch.tick()
-        wrong = (self.meters.illegal_moves, dict(self.meters.bugs), self.loop.failures[:1])
+        self.checker.tick()
+        wrong = (self.metrics.illegal_moves, dict(self.metrics.bugs), self.loop.failures[:1])
         if any(wrong):
-            self.watch.found("bug", f"illegal moves, bugs, failures: {wrong}")
+            self.checker.found("bug", f"illegal moves, bugs, failures: {wrong}")
 
     def _clear(self, runner: Runner) -> None:
         """Let all faults cease; who is dead is started."""
         self.trace.note("good weather")
-        self.world.clear_weather()
+        self.world.clear_fault_rates()
         self._set_network(runner, down=False)
         if runner.plugin is not None:
             runner.plugin.gate.calm()
@@ -206,7 +206,7 @@ class RunnerSeason:
 
     async def _fill(self, runner: Runner) -> None:
         """L: with more jobs than fit, every place is filled by an instance that is ready."""
-        options = self.climate.options
+        options = self.scenario.options
         many = options.max_instances * options.capacity_per_instance
 
         def full() -> bool:
@@ -220,7 +220,7 @@ class RunnerSeason:
         if not await self._until(self.loop.time() + REACHED, full):
             ready = len(runner.scaler.ready) if runner.scaler else 0
             text = f"{ready} of {options.max_instances} are ready: {self._standing(runner)}"
-            self.watch.found("L", text)
+            self.checker.found("L", text)
 
     def _wanting(self, runner: Runner) -> bool:
         return runner.provisioner is None or any(
@@ -237,11 +237,11 @@ class RunnerSeason:
 
         if not await self._until(self.loop.time() + EMPTY, bare):
             left = [f"{leak.kind} {leak.id}" for leak in self.world.leaks()]
-            self.watch.found("L", f"left behind: {left}; {self._standing(runner)}")
+            self.checker.found("L", f"left behind: {left}; {self._standing(runner)}")
 
     def _nothing_left(self) -> None:
         if leaks := self.world.leaks():
-            self.watch.found("L", f"left behind: {leaks[0].kind} {leaks[0].id}")
+            self.checker.found("L", f"left behind: {leaks[0].kind} {leaks[0].id}")
 
     def _tracked(self, runner: Runner) -> int:
         return len(runner.provisioner.tracked) if runner.provisioner else 0
@@ -253,50 +253,52 @@ class RunnerSeason:
     # ------------------------------------------------------------ what befalls it
 
     async def _feed(self, runner: Runner) -> None:
-        for job in self.climate.jobs:
+        for job in self.scenario.jobs:
             await asyncio.sleep(max(0.0, job.at - self.loop.time()))
             if runner.scaler is not None:
                 runner.scaler.arrive(job)
 
     async def _strike(self, runner: Runner) -> None:
-        for stroke in self.climate.strokes:
-            await asyncio.sleep(max(0.0, stroke.at - self.loop.time()))
-            await self._befall(runner, stroke)
+        for disruption in self.scenario.disruptions:
+            await asyncio.sleep(max(0.0, disruption.at - self.loop.time()))
+            await self._befall(runner, disruption)
 
-    async def _befall(self, runner: Runner, stroke: Stroke) -> None:
+    async def _befall(self, runner: Runner, disruption: Disruption) -> None:
         plugin = runner.plugin
-        match stroke.fault:
+        match disruption.fault:
             case "network_down":
                 self._set_network(runner, down=True)
-                self._later(stroke.length, lambda: self._set_network(runner, down=False))
+                self._later(disruption.length, lambda: self._set_network(runner, down=False))
             case "clock_jump":
-                self._note(stroke.fault)
-                self._jump(timedelta(seconds=stroke.length))
+                self._note(disruption.fault)
+                self._jump(timedelta(seconds=disruption.length))
             case "store_busy" | "disk_full" if plugin is not None:
-                end = self.loop.time() + stroke.length
-                self.watch.able_from = end + _AGAIN
-                plugin.gate.refuse_writes(end, stroke.fault)
+                end = self.loop.time() + disruption.length
+                self.checker.able_from = end + _AGAIN
+                plugin.gate.refuse_writes(end, disruption.fault)
             case "plugin_killed" | "runner_killed" if plugin is not None:
-                self._kill_soon(runner, plugin, stroke)
+                self._kill_soon(runner, plugin, disruption)
             case "runner_restarted" if runner.serving:
-                self._note(stroke.fault)
+                self._note(disruption.fault)
                 await runner.stop()
                 runner.launch()
             case _:
                 pass
 
-    def _kill_soon(self, runner: Runner, plugin: Plugin, stroke: Stroke) -> None:
+    def _kill_soon(self, runner: Runner, plugin: Plugin, disruption: Disruption) -> None:
         def strike() -> None:
-            self._note(stroke.fault)
+            self._note(disruption.fault)
             plugin.kill()
-            if stroke.fault == "runner_killed":
+            if disruption.fault == "runner_killed":
                 self._later(0.0, runner.kill)
-            self._later(stroke.length, lambda: self._relaunch(runner))
+            self._later(disruption.length, lambda: self._relaunch(runner))
 
-        if stroke.skip < 0:
+        if disruption.skip < 0:
             strike()
         else:
-            trap = Trap(strike=strike, skip=stroke.skip, before=stroke.before, port=stroke.port)
+            trap = Trap(
+                strike=strike, skip=disruption.skip, before=disruption.before, port=disruption.port
+            )
             plugin.gate.trap(trap)
 
     def _relaunch(self, runner: Runner) -> None:
@@ -307,34 +309,34 @@ class RunnerSeason:
 
     def _set_network(self, runner: Runner, *, down: bool) -> None:
         self.site.down = down
-        self.watch.awake = not down
+        self.checker.awake = not down
         if runner.plugin is not None:
             runner.plugin.wire.set_network(down=down)
 
     def _note(self, fault: str) -> None:
         self.trace.note(fault)
-        self.watch.struck(fault)
+        self.checker.struck(fault)
 
     def _jump(self, by: timedelta) -> None:
         """Let the clock jump; put back, it comes to every pause of before once more."""
-        self.watch.jumped = self.loop.time() + max(0.0, -by.total_seconds())
+        self.checker.jumped = self.loop.time() + max(0.0, -by.total_seconds())
         self.site.clock.jump(by)
 
     def _later(self, seconds: float, work: Callable[[], None]) -> None:
         self.loop.call_later(seconds, work, context=contextvars.Context())
 
     def _result(self) -> Result:
-        watch = self.watch
-        text = watch.first.text if watch.first else ""
-        about = next((name for name in watch.told if name in text), "")
+        checker = self.checker
+        text = checker.first.text if checker.first else ""
+        about = next((name for name in checker.told if name in text), "")
         return Result(
-            seed=self.climate.seed,
-            violation=watch.first,
-            story=self.trace.story(about, 80) if watch.first else (),
+            seed=self.scenario.seed,
+            violation=checker.first,
+            story=self.trace.story(about, 80) if checker.first else (),
             digest=self.trace.sum,
             simulated=self.loop.time(),
-            machine_seconds=watch.machine_seconds,
-            faults=dict(sorted(watch.faults.items())),
-            pairs=tuple(sorted(watch.pairs)),
-            calm=self.climate.base.mood == "calm",
+            machine_seconds=checker.machine_seconds,
+            faults=dict(sorted(checker.faults.items())),
+            pairs=tuple(sorted(checker.pairs)),
+            calm=self.scenario.base.mood == "calm",
         )

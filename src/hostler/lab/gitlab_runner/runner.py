@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from hostler.frontends.fleeting.contract import ConnectInfo, Connector, Group, Refused, State
 
 from .calls import Calls, Wrap
-from .checker import Watch
+from .checker import Checker
 from .process import Plugin, Site
 from .provisioner import Provisioner
 from .taskscaler import Memory, Taskscaler
@@ -31,9 +31,9 @@ class Runner:
     """Runs until it is stopped or killed; what it has in state storage outlives it."""
 
     def __init__(
-        self, site: Site, watch: Watch, setting: Setting, tasks: asyncio.TaskGroup
+        self, site: Site, checker: Checker, setting: Setting, tasks: asyncio.TaskGroup
     ) -> None:
-        self._site, self._watch, self._setting, self._tasks = site, watch, setting, tasks
+        self._site, self._checker, self._setting, self._tasks = site, checker, setting, tasks
         self._memory = Memory()
         self._work = set[asyncio.Task[None]]()
         self._last: Plugin | None = None
@@ -76,10 +76,10 @@ class Runner:
         if self._last is not None:
             await self._last.bury()
         plugin = self._last = Plugin(self._site, self._tasks)
-        self._watch.trace.note(f"{plugin.name} starts")
+        self._checker.trace.note(f"{plugin.name} starts")
         wrapped = self._setting.wrap(plugin.group, plugin)
-        group = Calls(plugin, wrapped, self._watch)
-        self._watch.begins(self._site.key)
+        group = Calls(plugin, wrapped, self._checker)
+        self._checker.begins(self._site.key)
         try:
             async with asyncio.timeout(_INIT_LIMIT):
                 await group.init(b"{}", Connector(), self._setting.states)
@@ -102,7 +102,7 @@ class Runner:
 
     def dial(self, instance: str, info: ConnectInfo) -> bool:
         """Tell whether the instance answers there; implements `Network`."""
-        return not self._site.down and self._watch.dialled(instance, info)
+        return not self._site.down and self._checker.dialled(instance, info)
 
     def retire(self) -> None:
         """Ask for nothing any more: jobs end, and no idle capacity is kept."""

@@ -9,7 +9,7 @@ from hostler.lab.scenario.faults import Size
 from hostler.lab.scenario.run import Result
 
 from .faults import HOST, OURS, PAGES, draw_runner
-from .run import RunnerSeason
+from .run import RunnerRun
 
 ALL = (*(f for f in WORLD_AND_HOST if f not in {*ENGINES, *PAGES}), *sorted(HOST), *OURS)
 """Every fault that a runner's season knows."""
@@ -17,9 +17,9 @@ ALL = (*(f for f in WORLD_AND_HOST if f not in {*ENGINES, *PAGES}), *sorted(HOST
 
 def run_seed(seed: int, size: Size, folder: Path, bug: str = "") -> Result:
     """Run one seed from its first second until nothing is left; its records may be in `folder`."""
-    climate = draw_runner(seed, size)
+    scenario = draw_runner(seed, size)
     if not bug:
-        return RunnerSeason(climate, folder=folder).play()
+        return RunnerRun(scenario, folder=folder).play()
     found = BUGS[bug]
     with planted(found):
-        return RunnerSeason(found.climate(climate), found.wrap).play()
+        return RunnerRun(found.scenario(scenario), found.wrap).play()

@@ -3,8 +3,8 @@
 import msgspec
 
 from hostler.domain.ids import FleetName, InstallationId, MachineId
-from hostler.domain.model.resource import Mark, Slot
-from hostler.ports.http import Request
+from hostler.domain.model.resource import OwnerTag, Slot
+from hostler.ports.http import HttpRequest
 from hostler.providers.scaleway.common.owner_tags import Claim, tags_of
 from hostler.simulators.scaleway.world import World
 
@@ -26,18 +26,18 @@ def crowd(world: World, many: int) -> None:
 
 def _post(world: World, path: str, body: object) -> None:
     content = msgspec.json.encode(body)
-    world.handle(Request(method="POST", path=path, headers=_HEADERS, body=content), "somebody")
+    world.handle(HttpRequest(method="POST", path=path, headers=_HEADERS, body=content), "somebody")
 
 
-def leave_part(world: World, installation: InstallationId) -> None:
+def leave_resource(world: World, installation: InstallationId) -> None:
     """Let somebody make an address with our marks that no record knows, as by a copied command."""
-    mark = Mark(
+    owner_tag = OwnerTag(
         installation=installation,
         fleet=FleetName("web"),
         machine=MachineId("m-aaaaaaaaaa"),
         attempt=1,
     )
-    tags = list(tags_of(Claim(mark, Slot("address"))))
+    tags = list(tags_of(Claim(owner_tag, Slot("address"))))
     body = {"project": world.options.project, "type": "routed_ipv4", "tags": tags}
     _post(world, _IPS, body)
 
@@ -45,5 +45,5 @@ def leave_part(world: World, installation: InstallationId) -> None:
 def remove_volume(world: World, volume: str, zone: str) -> None:
     """Let somebody delete a volume, of either generation, if it hangs on nothing."""
     for path in (f"/block/v1/zones/{zone}/volumes", f"/instance/v1/zones/{zone}/volumes"):
-        request = Request(method="DELETE", path=f"{path}/{volume}", headers=_HEADERS)
+        request = HttpRequest(method="DELETE", path=f"{path}/{volume}", headers=_HEADERS)
         world.handle(request, "somebody")

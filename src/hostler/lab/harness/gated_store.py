@@ -5,12 +5,12 @@ from datetime import datetime
 from typing import Protocol, TypeVar
 
 from hostler.domain.errors import StoreError
-from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId, PartId
+from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId, ResourceId
 from hostler.domain.model.commands import Event
 from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.host import Host
 from hostler.domain.model.machine import Machine
-from hostler.domain.model.snapshot import Suspect, Wish
+from hostler.domain.model.snapshot import Orphan, Request
 from hostler.ports.store import Fence, Identity, Kept, Lease, Store
 
 from .gates import Gate
@@ -43,7 +43,7 @@ class Notary(Protocol):
         """Note that it is not any more."""
         ...
 
-    def suspects_saved(self, suspects: tuple[Suspect, ...], cleared: tuple[PartId, ...]) -> None:
+    def orphans_saved(self, orphans: tuple[Orphan, ...], cleared: tuple[ResourceId, ...]) -> None:
         """Note the ledger's changes."""
         ...
 
@@ -183,9 +183,9 @@ class GatedStore:
             lambda saved: self._notary.host_saved(saved, fence),
         )
 
-    async def ties(self) -> tuple[tuple[HostId, MachineId], ...]:
+    async def bindings(self) -> tuple[tuple[HostId, MachineId], ...]:
         """Return which host is which machine's."""
-        return await self._read(self._store.ties)
+        return await self._read(self._store.bindings)
 
     async def bind(self, host: HostId, machine: MachineId, fence: Fence) -> None:
         """Tie a host to a machine."""
@@ -203,31 +203,33 @@ class GatedStore:
             lambda _: self._notary.untied(host, machine),
         )
 
-    async def suspects(self) -> tuple[Suspect, ...]:
+    async def orphans(self) -> tuple[Orphan, ...]:
         """Return the ledger."""
-        return await self._read(self._store.suspects)
+        return await self._read(self._store.orphans)
 
-    async def save_suspects(
-        self, suspects: tuple[Suspect, ...], cleared: tuple[PartId, ...], fence: Fence
+    async def save_orphans(
+        self, orphans: tuple[Orphan, ...], cleared: tuple[ResourceId, ...], fence: Fence
     ) -> None:
         """Write the ledger."""
         await self._write(
-            "save_suspects",
-            lambda: self._store.save_suspects(suspects, cleared, fence),
-            lambda _: self._notary.suspects_saved(suspects, cleared),
+            "save_orphans",
+            lambda: self._store.save_orphans(orphans, cleared, fence),
+            lambda _: self._notary.orphans_saved(orphans, cleared),
         )
 
-    async def wish(self, wish: Wish) -> Wish:
+    async def request(self, request: Request) -> Request:
         """Keep a wish."""
-        return await self._write("wish", lambda: self._store.wish(wish), _nothing)
+        return await self._write("request", lambda: self._store.request(request), _nothing)
 
-    async def wishes(self) -> tuple[Wish, ...]:
+    async def requests(self) -> tuple[Request, ...]:
         """Return the wishes that nobody took yet."""
-        return await self._read(self._store.wishes)
+        return await self._read(self._store.requests)
 
-    async def take_wishes(self, numbers: tuple[int, ...], fence: Fence) -> None:
+    async def take_requests(self, numbers: tuple[int, ...], fence: Fence) -> None:
         """Take wishes out."""
-        await self._write("take_wishes", lambda: self._store.take_wishes(numbers, fence), _nothing)
+        await self._write(
+            "take_requests", lambda: self._store.take_requests(numbers, fence), _nothing
+        )
 
     async def revision(self) -> int:
         """Return a number that changes with other writers' saves."""

@@ -7,18 +7,18 @@ from datetime import datetime, timedelta
 
 from hostler.domain.ids import AccountName, FleetName
 from hostler.domain.model.machine import Machine
-from hostler.domain.model.snapshot import Suspect
-from hostler.lab.checks.checker import Watch
+from hostler.domain.model.snapshot import Orphan
+from hostler.lab.checks.checker import Checker
 from hostler.testing.invariants import Violation
 
 from .prediction import Foreteller
 
 
-class WatchfulMeters:
+class CheckedMetrics:
     """Implements `hostler.ports.metrics.Meters`."""
 
-    def __init__(self, watch: Watch, foreteller: Foreteller) -> None:
-        self._watch, self._foreteller = watch, foreteller
+    def __init__(self, checker: Checker, foreteller: Foreteller) -> None:
+        self._checker, self._foreteller = checker, foreteller
         self.words = 0
 
     def machines(self, fleet: FleetName, machines: tuple[Machine, ...]) -> None:
@@ -33,19 +33,19 @@ class WatchfulMeters:
         if outcome == "refused_rate_limited" or outcome.endswith("rate"):
             self._foreteller.blur()
 
-    def looked(self, account: AccountName, age: timedelta) -> None:
+    def observed(self, account: AccountName, age: timedelta) -> None:
         """Nobody reads this here."""
 
     def unseen(self, account: AccountName, zone: str, kind: str) -> None:
         """Nobody reads this here."""
 
-    def suspects(self, suspects: tuple[Suspect, ...]) -> None:
+    def orphans(self, orphans: tuple[Orphan, ...]) -> None:
         """Nobody reads this here."""
 
     def reclaimed(self, fleet: FleetName, result: str) -> None:
         """Nobody reads this here."""
 
-    def swept(self, fleet: FleetName, at: datetime) -> None:
+    def orphans_checked(self, fleet: FleetName, at: datetime) -> None:
         """Nobody reads this here."""
 
     def hosts(self, account: AccountName, hosts: Mapping[tuple[str, str, str], int]) -> None:
@@ -57,7 +57,7 @@ class WatchfulMeters:
     def starved(self, fleet: FleetName, missing: int) -> None:
         """Nobody reads this here."""
 
-    def outfit(self, fleet: FleetName, failed: int) -> None:
+    def bootstrap(self, fleet: FleetName, failed: int) -> None:
         """Nobody reads this here."""
 
     def alarmed(self, fleet: FleetName, reason: str) -> None:
@@ -65,12 +65,12 @@ class WatchfulMeters:
 
     def barred(self, check: str) -> None:
         """What the gate refuses is not called, although it was foretold."""
-        self._watch.barred[check] += 1
+        self._checker.barred[check] += 1
         self._foreteller.blur()
 
     def illegal(self) -> None:
         """Report an illegal move: the table of phases is wrong, or the code is."""
-        self._watch.found((Violation(invariant="illegal move", text="a move was refused"),))
+        self._checker.found((Violation(invariant="illegal move", text="a move was refused"),))
 
     def bug(self, where: str) -> None:
         """Report an exception that nobody foresaw."""
@@ -80,14 +80,14 @@ class WatchfulMeters:
             frames = traceback.extract_tb(error.__traceback__)[-3:]
             places = " < ".join(f"{f.name}:{f.lineno}" for f in reversed(frames))
             text = f"{text} at {places}"
-        self._watch.found((Violation(invariant="bug", text=text),))
+        self._checker.found((Violation(invariant="bug", text=text),))
 
     def strange(self, account: AccountName, word: str) -> None:
         """Count an unknown status that was reported."""
         del account, word
-        self._watch.strange += 1
+        self._checker.strange += 1
 
     def settled(self, account: AccountName, kind: str, lag: timedelta) -> None:
         """Keep the longest lag."""
         del account, kind
-        self._watch.longest_lag = max(self._watch.longest_lag, lag.total_seconds())
+        self._checker.longest_lag = max(self._checker.longest_lag, lag.total_seconds())

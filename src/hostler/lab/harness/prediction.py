@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from hostler.controllers.plan import SEE, calls_to
 from hostler.domain.ids import MachineId
 from hostler.domain.model.calls import Call, Done, Outcome
-from hostler.domain.model.commands import Decision, Reclaim, Tend
-from hostler.domain.model.provider import Ways
-from hostler.domain.model.snapshot import Seen
-from hostler.domain.observation.certainty import parts_of
+from hostler.domain.model.commands import Advance, Decision, Reclaim
+from hostler.domain.model.provider import Planner
+from hostler.domain.model.snapshot import Snapshot
+from hostler.domain.observation.certainty import resources_of
 from hostler.testing.invariants import Found, Violation, delayed, wedged
 
 MOST_WAIT = 60.0
@@ -39,13 +39,13 @@ class Foreteller:
         self._time, self._gap = time, gap
         self._steps = dict[MachineId, Foretold]()
         self._sweeps = set[MachineId]()
-        self._turned: float | None = None
-        self.looked = 0.0
+        self._reconciled: float | None = None
+        self.observed = 0.0
 
     def blur(self) -> None:
         """Something was refused or stopped: what was said before binds no more."""
         self.blur_steps()
-        self._turned = None
+        self._reconciled = None
 
     def blur_steps(self) -> None:
         """Something new was observed: what steps were said to do may change."""
@@ -54,41 +54,45 @@ class Foreteller:
 
     def took(self) -> None:
         """A fleet's lease was taken: until now turns were another's, from now on they are ours."""
-        self._turned = self._time()
+        self._reconciled = self._time()
 
-    def decided(self, seen: Seen, ways: Ways, decision: Decision) -> Found:
+    def decided(self, snapshot: Snapshot, planner: Planner, decision: Decision) -> Found:
         """Take in a decision; hold the last steps to what was said of them."""
         now = self._time()
-        found = list(wedged(now - self._turned, self._gap)) if self._turned is not None else []
-        self._turned = now
-        for machine in seen.machines:
-            found += self._check_step(machine.id, seen, now)
+        found = (
+            list(wedged(now - self._reconciled, self._gap)) if self._reconciled is not None else []
+        )
+        self._reconciled = now
+        for machine in snapshot.machines:
+            found += self._check_step(machine.id, snapshot, now)
         verdicts = {verdict.machine: verdict for verdict in decision.verdicts}
-        tends = {c.machine.id: c for c in decision.commands if isinstance(c, Tend)}
-        self._sweeps |= {c.ghost.id for c in decision.commands if isinstance(c, Reclaim)}
-        moving = {m: s for m, s in self._steps.items() if m in seen.moving}
+        advances = {c.machine.id: c for c in decision.commands if isinstance(c, Advance)}
+        self._sweeps |= {c.placeholder.id for c in decision.commands if isinstance(c, Reclaim)}
+        moving = {m: s for m, s in self._steps.items() if m in snapshot.moving}
         for name, verdict in verdicts.items():
-            if name not in seen.moving:
-                said = f"{verdict.next.step} {verdict.next.detail}"
-                calls = self._calls(tends.get(name), seen, ways)
+            if name not in snapshot.moving:
+                said = f"{verdict.next.kind} {verdict.next.detail}"
+                calls = self._calls(advances.get(name), snapshot, planner)
                 moving[name] = Foretold(calls=calls, said=said, at=now)
-                found += _matches(name, said, calls, is_call=verdict.next.step == "call")
+                found += _matches(name, said, calls, is_call=verdict.next.kind == "call")
         self._steps = moving
         return tuple(found)
 
-    def _calls(self, tend: Tend | None, seen: Seen, ways: Ways) -> tuple[str, ...]:
-        if tend is None or tend.goal is None:
+    def _calls(
+        self, advance: Advance | None, snapshot: Snapshot, planner: Planner
+    ) -> tuple[str, ...]:
+        if advance is None or advance.goal is None:
             return ()
-        parts = parts_of(tend.machine, seen)
-        calls, waits = calls_to(tend.machine, tend.goal, parts, seen, ways)
+        resources = resources_of(advance.machine, snapshot)
+        calls, waits = calls_to(advance.machine, advance.goal, resources, snapshot, planner)
         more = (ANY,) if waits == SEE else ()
         return (*(_line(call) for call in calls), *more)
 
-    def _check_step(self, machine: MachineId, seen: Seen, now: float) -> Found:
+    def _check_step(self, machine: MachineId, snapshot: Snapshot, now: float) -> Found:
         step = self._steps.get(machine)
         if step is None or step.blurred or step.done or not step.calls:
             return _FINE
-        if machine in seen.moving:
+        if machine in snapshot.moving:
             return delayed(machine, now - step.at, MOST_WAIT)
         text = f"{machine}: explain said {step.said!r}, and nothing was called"
         return (Violation(invariant="E1", text=text, machine=machine),)

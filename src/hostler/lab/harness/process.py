@@ -15,12 +15,12 @@ from hostler.domain.model.commands import Decision
 from hostler.domain.model.fleet import Fleet, Probe
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal
-from hostler.domain.model.provider import Traits, Ways
-from hostler.domain.model.resource import Look, Part, Scope
-from hostler.domain.model.snapshot import Seen
-from hostler.lab.checks.checker import Watch
-from hostler.lab.checks.shadow_store import Book
-from hostler.ports.http import Request, Response
+from hostler.domain.model.provider import Capabilities, Planner
+from hostler.domain.model.resource import Observation, Resource, Scope
+from hostler.domain.model.snapshot import Snapshot
+from hostler.lab.checks.checker import Checker
+from hostler.lab.checks.shadow_store import ShadowStore
+from hostler.ports.http import HttpRequest, Response
 from hostler.ports.preparer import Preparer
 from hostler.ports.provider import Connection, Provider
 from hostler.ports.store import Store
@@ -36,9 +36,9 @@ from hostler.testing.time.loop import LIFE, Life, SimLoop
 from .bystanders import SECRET
 from .gated_store import GatedStore
 from .gates import Gate
-from .metrics import WatchfulMeters
+from .metrics import CheckedMetrics
 from .prediction import MOST_GAP, Foreteller
-from .recorder import Clerk
+from .recorder import Recorder
 
 _LATENCY = 0.05
 
@@ -48,8 +48,8 @@ class Home:
     """What all processes of one installation share; `fleets` are what its file says just now."""
 
     loop: SimLoop
-    watch: Watch
-    book: Book
+    checker: Checker
+    shadow: ShadowStore
     project: str
     fleets: tuple[Fleet, ...]
     settings: Settings
@@ -68,16 +68,18 @@ class WatchedTransport:
         self.inner = inner
         self._process, self._gate = process, gate
 
-    async def send(self, request: Request, deadline: timedelta) -> Response:
+    async def send(self, request: HttpRequest, deadline: timedelta) -> Response:
         """Send once; whoever was killed or stopped sends nothing."""
         process = self._process
         if not self._gate.dead:
-            process.home.watch.asked(process.home.book, request, holds_lease=process.holds_lease())
+            process.home.checker.asked(
+                process.home.shadow, request, holds_lease=process.holds_lease()
+            )
         await self._gate.pass_through("http", before=True)
         if self.inner.down:
-            process.home.watch.struck("network_down")
+            process.home.checker.struck("network_down")
         elif request.method == "POST" and request.path.endswith("/servers"):
-            process.home.watch.creation_tried(process.home.book, process.home.fleets[0].name)
+            process.home.checker.creation_tried(process.home.shadow, process.home.fleets[0].name)
         response = await self.inner.send(request, deadline)
         await self._gate.pass_through("http", before=False)
         return response
@@ -94,26 +96,26 @@ class WatchedProvider:
         self._inner, self._process, self._foreteller = inner, process, foreteller
 
     @property
-    def traits(self) -> Traits:
+    def capabilities(self) -> Capabilities:
         """How its machines behave."""
-        return self._inner.traits
+        return self._inner.capabilities
 
-    async def look(self, scopes: tuple[Scope, ...]) -> Look:
+    async def observe(self, scopes: tuple[Scope, ...]) -> Observation:
         """Look, and note what was seen whole."""
-        look = await self._inner.look(scopes)
+        observation = await self._inner.observe(scopes)
         self._foreteller.blur_steps()
-        self._foreteller.looked = self._process.home.loop.time()
-        self._process.home.watch.looked(self._process.home.book, look.looked)
-        return look
+        self._foreteller.observed = self._process.home.loop.time()
+        self._process.home.checker.observed(self._process.home.shadow, observation.observed)
+        return observation
 
     async def do(self, call: Call) -> Outcome:
         """Make one call."""
-        watch, told = self._process.home.watch, self.told(call)
-        watch.found(self._foreteller.doing(told))
-        watch.doing(self._process.home.book, told, ahead=self._process.clock.ahead)
+        checker, told = self._process.home.checker, self.told(call)
+        checker.found(self._foreteller.doing(told))
+        checker.doing(self._process.home.shadow, told, ahead=self._process.clock.ahead)
         outcome = await self._inner.do(call)
         self._foreteller.done(told, outcome)
-        watch.did(self._process.home.book, told, outcome)
+        checker.did(self._process.home.shadow, told, outcome)
         return outcome
 
     def told(self, call: Call) -> Call:
@@ -121,14 +123,14 @@ class WatchedProvider:
         return call
 
     def next_calls(
-        self, goal: Goal, machine: Machine, parts: tuple[Part, ...], now: datetime
+        self, goal: Goal, machine: Machine, resources: tuple[Resource, ...], now: datetime
     ) -> tuple[Call, ...]:
         """Return the calls that may be made now."""
-        return self._inner.next_calls(goal, machine, parts, now)
+        return self._inner.next_calls(goal, machine, resources, now)
 
-    def connection(self, machine: Machine, parts: tuple[Part, ...]) -> Connection | None:
+    def connection(self, machine: Machine, resources: tuple[Resource, ...]) -> Connection | None:
         """Return how to reach the machine."""
-        return self._inner.connection(machine, parts)
+        return self._inner.connection(machine, resources)
 
     def cost(self, call: Call | Scope) -> int:
         """Return how many requests this takes."""
@@ -152,7 +154,7 @@ class SimProber:
         del machine, probe
         await self._gate.pass_through("probe", before=True)
         await asyncio.sleep(_LATENCY)
-        world = self._process.home.watch.world
+        world = self._process.home.checker.world
         world.advance()
         up = self._process.home.answers(world, connection.address) and not self._process.down
         await self._gate.pass_through("probe", before=False)
@@ -167,17 +169,17 @@ class Incarnation:
     transport: WatchedTransport
     engine: Engine
     foreteller: Foreteller
-    meters: WatchfulMeters
+    metrics: CheckedMetrics
     store: Store
-    watch: Watch
-    book: Book
+    checker: Checker
+    shadow: ShadowStore
     task: "asyncio.Task[None] | None" = None
 
-    def decided(self, seen: Seen, ways: Ways, decision: Decision) -> None:
+    def decided(self, snapshot: Snapshot, planner: Planner, decision: Decision) -> None:
         """Hold a decision against the last one."""
-        self.watch.commands += len(decision.commands)
-        self.watch.found(self.book.records.check(seen, self.foreteller.looked))
-        self.watch.found(self.foreteller.decided(seen, ways, decision))
+        self.checker.commands += len(decision.commands)
+        self.checker.found(self.shadow.records.check(snapshot, self.foreteller.observed))
+        self.checker.found(self.foreteller.decided(snapshot, planner, decision))
 
 
 RUNNING: contextvars.ContextVar[Incarnation | None] = contextvars.ContextVar(
@@ -221,7 +223,7 @@ class Process:
         context = contextvars.copy_context()
         context.run(LIFE.set, life)
         context.run(RUNNING.set, run)
-        self.home.watch.trace.note(f"{self.name}.{self._births} starts")
+        self.home.checker.trace.note(f"{self.name}.{self._births} starts")
         run.task = group.create_task(self._run(run), context=context)
 
     def _has_neighbour(self) -> bool:
@@ -231,8 +233,8 @@ class Process:
         home, loop = self.home, self.home.loop
         holder = f"{self.name}.{self._births}"
         gate = Gate(loop, life)
-        gate.on_refusal = home.watch.struck
-        inner = WorldTransport(home.watch.world, holder)
+        gate.on_refusal = home.checker.struck
+        inner = WorldTransport(home.checker.world, holder)
         inner.down = self.down
         transport = WatchedTransport(inner, self, gate)
         key = Key(project=home.project, secret_key=Secret(SECRET))
@@ -240,11 +242,11 @@ class Process:
         quiet = home.settings.quiet.total_seconds()
         foreteller = Foreteller(loop.time, max(MOST_GAP, 1.5 * quiet))
         provider = home.watched(inside, self, foreteller)
-        meters = WatchfulMeters(home.watch, foreteller)
+        metrics = CheckedMetrics(home.checker, foreteller)
         raw = home.open_store()
-        clerk = Clerk(
-            watch=home.watch,
-            book=home.book,
+        recorder = Recorder(
+            checker=home.checker,
+            shadow=home.shadow,
             name=holder,
             blur=foreteller.blur,
             took=foreteller.took,
@@ -252,10 +254,10 @@ class Process:
         )
         fresh = Random(self._rng.getrandbits(64))
         ports = Ports(
-            store=GatedStore(raw, gate, clerk, exclusive=home.replicas == 1),
+            store=GatedStore(raw, gate, recorder, exclusive=home.replicas == 1),
             clock=self.clock,
             prober=SimProber(self, gate),
-            meters=meters,
+            metrics=metrics,
             fresh=lambda: machine_id(fresh.getrandbits(50)),
             preparer=home.open_preparer(self, gate),
         )
@@ -266,10 +268,10 @@ class Process:
             transport=transport,
             engine=engine,
             foreteller=foreteller,
-            meters=meters,
+            metrics=metrics,
             store=raw,
-            watch=home.watch,
-            book=home.book,
+            checker=home.checker,
+            shadow=home.shadow,
         )
 
     async def _run(self, run: Incarnation) -> None:
@@ -277,7 +279,7 @@ class Process:
             await run.engine.run()
         except Exception as error:  # noqa: BLE001 - the edge: whatever ends an engine is a finding
             text = f"the engine ended: {error!r}"
-            self.home.watch.found((Violation(invariant="engine", text=text),))
+            self.home.checker.found((Violation(invariant="engine", text=text),))
 
     def holds_lease(self) -> bool:
         """Tell whether calls may be begun: a fleet's lease is ours, by our own clock.
@@ -288,7 +290,7 @@ class Process:
         if run is None:
             return False
         names = [f"fleet/{fleet.name}" for fleet in self.home.fleets]
-        names += ["account/main"] if self.home.book.hosts else []
+        names += ["account/main"] if self.home.shadow.hosts else []
         return any(self.clock.boot() < run.engine.leases.until(name) for name in names)
 
     # ------------------------------------------------------------ what befalls it
@@ -326,7 +328,7 @@ class Process:
     def jump(self, by: timedelta) -> None:
         """Let its wall clock jump."""
         self.clock.jump(by)
-        self.home.book.forget_times()
+        self.home.shadow.forget_times()
         if self.incarnation is not None:
             self.incarnation.foreteller.blur()
 

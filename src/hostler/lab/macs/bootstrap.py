@@ -16,8 +16,8 @@ from hostler.domain.model.host import Host
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.policy.bootstrap import Applied, digest_of
-from hostler.domain.policy.host_keys import Pin
-from hostler.lab.checks.shadow_store import Book
+from hostler.domain.policy.host_keys import HostKey
+from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.simulators.scaleway.macs.reach import fingerprint
 from hostler.testing.invariants import Found, Violation
 
@@ -25,7 +25,7 @@ from .demands import Wants
 from .ground_truth import Change, Truth
 from .ssh import Login, Logins
 
-_FRESH = frozenset({Phase.STARTING, Phase.WANTED})
+_FRESH = frozenset({Phase.STARTING, Phase.PENDING})
 _AWAITED = 3600.0
 """So long, in seconds, a wipe that was asked for may be waited for."""
 
@@ -34,7 +34,7 @@ _AWAITED = 3600.0
 class Pinned:
     """What one installation believes of a host's key: as it is on record, and when it was shown."""
 
-    pin: Pin
+    host_key: HostKey
     at: float
 
 
@@ -45,7 +45,9 @@ class Outfits:
     truth: Truth
     wants: Wants
     logins: Logins
-    pins: dict[tuple[str, HostId], Pinned] = field(default_factory=dict[tuple[str, HostId], Pinned])
+    host_keys: dict[tuple[str, HostId], Pinned] = field(
+        default_factory=dict[tuple[str, HostId], Pinned]
+    )
     wipes: dict[tuple[str, HostId], float] = field(default_factory=dict[tuple[str, HostId], float])
     shown: dict[tuple[str, HostId, str], float] = field(
         default_factory=dict[tuple[str, HostId, str], float]
@@ -88,19 +90,19 @@ class Outfits:
 
     # ------------------------------------------------------------ what is recorded
 
-    def saved(self, book: Book, before: Machine | None, machine: Machine) -> Found:
+    def saved(self, shadow: ShadowStore, before: Machine | None, machine: Machine) -> Found:
         """Check a machine that gets ready: its disk is prepared, its host is wired."""
         begins = before is not None and before.phase in _FRESH and machine.phase is Phase.READY
         if not begins or machine.host is None or machine.host not in self.truth.hosts:
             return ()
-        fleet = book.fleets[machine.fleet]
-        return self._prepared(book, fleet, machine) or self._wired(machine)
+        fleet = shadow.fleets[machine.fleet]
+        return self._prepared(shadow, fleet, machine) or self._wired(machine)
 
-    def _prepared(self, book: Book, fleet: Fleet, machine: Machine) -> Found:
+    def _prepared(self, shadow: ShadowStore, fleet: Fleet, machine: Machine) -> Found:
         disk = self.logins.disk(machine.host) if machine.host is not None else None
         if not self.wants.commands or disk is None or self._wiped_since(machine):
             return ()
-        known = self.lists.setdefault(book.own, set())
+        known = self.lists.setdefault(shadow.own, set())
         known.add(digest_of(fleet.probe.commands))
         if any(Applied(digest=digest, machine=machine.id) in disk.whole for digest in known):
             return ()
@@ -114,7 +116,7 @@ class Outfits:
             return True
         return self.by_hand.get(machine.host, -1.0) >= fact.named
 
-    def shows_a_stranger(self, book: Book, machine: Machine) -> bool:
+    def shows_a_stranger(self, shadow: ShadowStore, machine: Machine) -> bool:
         """Tell whether somebody stood in between when the key of its host was pinned on first use.
 
         Nobody can know that then; later the true key is a stranger's, and nothing is sent to it.
@@ -122,10 +124,10 @@ class Outfits:
         mac = self.truth.mac(machine.host) if machine.host is not None else None
         if mac is None or machine.host is None or machine.phase is not Phase.READY:
             return False
-        known = self.pins.get((book.own, machine.host))
-        if known is None or self._wiped_after(known, book, machine.host):
+        known = self.host_keys.get((shadow.own, machine.host))
+        if known is None or self._wiped_after(known, shadow, machine.host):
             return False
-        return known.pin.key != fingerprint(mac.disk.seed)
+        return known.host_key.key != fingerprint(mac.disk.seed)
 
     def _wired(self, machine: Machine) -> Found:
         mac = self.truth.mac(machine.host) if machine.host is not None else None
@@ -138,56 +140,56 @@ class Outfits:
                 return (Violation(invariant="network", text=text, machine=machine.id),)
         return ()
 
-    def changed_list(self, book: Book) -> None:
+    def changed_list(self, shadow: ShadowStore) -> None:
         """Note that the fleet file has another list: what was wished before may be found too."""
-        known = self.lists.setdefault(book.own, set())
-        known |= {digest_of(fleet.probe.commands) for fleet in book.fleets.values()}
+        known = self.lists.setdefault(shadow.own, set())
+        known |= {digest_of(fleet.probe.commands) for fleet in shadow.fleets.values()}
 
-    def believed(self, book: Book, host: Host) -> Found:
+    def believed(self, shadow: ShadowStore, host: Host) -> Found:
         """Check the key that an installation believes: another one only after a wipe of its own.
 
         A key is as old as the login that showed it. It is saved only after the commands, and the
         host may be wiped meanwhile: that wipe opens the pin again, although it was saved later.
         """
-        if host.pin is None:
+        if host.host_key is None:
             return ()
-        known = self.pins.get((book.own, host.id))
-        if known is not None and known.pin == host.pin:
+        known = self.host_keys.get((shadow.own, host.id))
+        if known is not None and known.host_key == host.host_key:
             return ()
-        at = self.shown.get((book.own, host.id, host.pin.key), self.now)
-        self.pins[book.own, host.id] = Pinned(host.pin, at)
-        same = known is None or known.pin.key == host.pin.key
-        if known is None or same or self._wiped_after(known, book, host.id):
+        at = self.shown.get((shadow.own, host.id, host.host_key.key), self.now)
+        self.host_keys[shadow.own, host.id] = Pinned(host.host_key, at)
+        same = known is None or known.host_key.key == host.host_key.key
+        if known is None or same or self._wiped_after(known, shadow, host.id):
             return ()
         text = f"host {host.id} showed another key than the pinned one, and is believed"
         return (Violation(invariant="pin", text=text, machine=host.machine),)
 
-    def _wiped_after(self, known: Pinned, book: Book, host: HostId) -> bool:
-        wiped = self.wipes.get((book.own, host))
+    def _wiped_after(self, known: Pinned, shadow: ShadowStore, host: HostId) -> bool:
+        wiped = self.wipes.get((shadow.own, host))
         return wiped is not None and wiped >= known.at
 
-    def tried(self, book: Book, login: Login) -> Found:
+    def tried(self, shadow: ShadowStore, login: Login) -> Found:
         """Note which key is shown; check who is let in with another than that on record.
 
         What was begun before that key was shown, by a process that paused since, knows none.
         """
-        self.shown[book.own, login.host, login.shown] = self.now
-        known = self.pins.get((book.own, login.host))
+        self.shown[shadow.own, login.host, login.shown] = self.now
+        known = self.host_keys.get((shadow.own, login.host))
         if known is None or login.order.fingerprint or not login.entered:
             return ()
         if login.begun < known.at:
             return ()
-        if self._wiped_after(known, book, login.host):
+        if self._wiped_after(known, shadow, login.host):
             return ()
         text = f"any key was taken of host {login.host}, which was pinned and not wiped since"
         return (Violation(invariant="pin", text=text, machine=login.order.machine),)
 
     # ------------------------------------------------------------ at rest
 
-    def rested(self, book: Book, fleet: Fleet) -> Found:
+    def rested(self, shadow: ShadowStore, fleet: Fleet) -> Found:
         """Check that each ready machine carries its fleet's list in the end."""
         wanted = digest_of(fleet.probe.commands)
-        for machine in book.living(fleet.name):
+        for machine in shadow.living(fleet.name):
             if machine.phase is not Phase.READY or machine.host is None or not wanted:
                 continue
             disk = self.logins.disk(machine.host)

@@ -13,17 +13,17 @@ import re
 
 import msgspec
 
-from hostler.domain.ids import HostId, MachineId, PartId, Zone
+from hostler.domain.ids import HostId, MachineId, ResourceId, Zone
 from hostler.domain.model.calls import Call, Effect
 from hostler.domain.model.commands import Event
 from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.host import Host, HostCondition, host_of
-from hostler.domain.model.machine import Fate, Machine
+from hostler.domain.model.machine import CallState, Machine
 from hostler.domain.model.phases import Goal, Phase
-from hostler.lab.checks.checker import S1_BOUND, Watch
-from hostler.lab.checks.shadow_store import Book
+from hostler.lab.checks.checker import S1_BOUND, Checker
+from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.lab.checks.trace import Trace
-from hostler.ports.http import Request
+from hostler.ports.http import HttpRequest
 from hostler.simulators.scaleway.state.ledger import Line
 from hostler.simulators.scaleway.state.mac_records import Mac, MacStatus
 from hostler.simulators.scaleway.world import World
@@ -31,7 +31,7 @@ from hostler.testing import invariants
 from hostler.testing.invariants import LIVE, Found, Thing, Violation
 
 from . import quiescence
-from .faults import MacClimate
+from .faults import MacScenario
 from .ground_truth import PERSON, Asked, Change, Truth, words_of
 from .process import DOING
 from .quiescence import KEPT, free_for, hosts_rest
@@ -42,19 +42,21 @@ FORGIVEN = 7200.0
 _SKEW = 5.0
 """How far apart, in seconds, our clocks and the provider's may be."""
 _USED = frozenset({Phase.READY, Phase.DRAINING})
-_CLAIMS = frozenset({"pending", "claimed", "resting", "rested"})
+_CLAIMS = frozenset({"pending", "claimed", "standby", "rested"})
 
 
-class MacWatch(Watch):
+class MacChecker(Checker):
     """All checkers of one season of Macs."""
 
     kinds = ("server", "host")
 
-    def __init__(self, world: World, trace: Trace, settle: float, climate: MacClimate) -> None:
-        super().__init__(world, trace, settle, S1_BOUND + 2 * climate.quiet)
-        self.truth = Truth(world, settle, climate.fresh)
-        self._climate = climate
-        self._pools = tuple(dict.fromkeys(climate.pools))
+    def __init__(
+        self, world: World, trace: Trace, consistency_delay: float, scenario: MacScenario
+    ) -> None:
+        super().__init__(world, trace, consistency_delay, S1_BOUND + 2 * scenario.quiet)
+        self.truth = Truth(world, consistency_delay, scenario.fresh)
+        self._scenario = scenario
+        self._pools = tuple(dict.fromkeys(scenario.pools))
 
     # ------------------------------------------------------------ what is true
 
@@ -65,10 +67,10 @@ class MacWatch(Watch):
     def _thing(self, mac: Mac) -> Thing:
         whose, fact = words_of(mac.name), self.truth.hosts.get(HostId(mac.id))
         return Thing(
-            id=PartId(mac.id),
+            id=ResourceId(mac.id),
             kind="server" if whose and whose[0] in _CLAIMS and not self._given(mac) else "host",
             created=fact.named if fact is not None else self.now,
-            mark=None if whose is None else whose[1],
+            owner_tag=None if whose is None else whose[1],
         )
 
     def _given(self, mac: Mac) -> bool:
@@ -82,27 +84,27 @@ class MacWatch(Watch):
         One that was wiped since it was claimed is not: its disk is another one.
         """
         host = machine.host
-        if host is None or host not in self.truth.hosts or machine.goal is Goal.RESTING:
+        if host is None or host not in self.truth.hosts or machine.goal is Goal.STANDBY:
             return False
         whose = self.truth.hosts[host].whose
         mine = whose is not None and (whose[0], whose[1].machine) == ("claimed", machine.id)
         return mine and self.truth.is_steady(host) and not self.truth.is_clean(host)
 
-    def left_to_people(self, book: Book) -> list[str]:
+    def left_to_people(self, shadow: ShadowStore) -> list[str]:
         """Return the hosts that are told as doubles, and that no machine of anybody has."""
-        return quiescence.to_people(book, self._books())
+        return quiescence.to_people(shadow, self._books())
 
     def left_of(self, machine: Machine) -> list[Thing]:
         """Return the hosts whose names tell that a machine has them; those it let go of apart."""
         mine = quiescence.left_of(machine, self.truth)
         return [thing for thing, _ in self.things() if thing.id in mine]
 
-    def explained(self, book: Book) -> set[PartId]:
+    def explained(self, shadow: ShadowStore) -> set[ResourceId]:
         """Return the hosts that a machine has, that have work of their own, or that are told."""
-        found = {PartId(host_of(part)) for part in book.suspects}
-        found |= {PartId(m.host) for m in book.living() if m.host is not None}
-        found |= {PartId(host_of(part)) for m in book.living() for part in m.ids()}
-        found |= {PartId(h.id) for h in book.hosts.values() if self._has_work(h)}
+        found = {ResourceId(host_of(resource)) for resource in shadow.orphans}
+        found |= {ResourceId(m.host) for m in shadow.living() if m.host is not None}
+        found |= {ResourceId(host_of(resource)) for m in shadow.living() for resource in m.ids()}
+        found |= {ResourceId(h.id) for h in shadow.hosts.values() if self._has_work(h)}
         return found
 
     def _has_work(self, host: Host) -> bool:
@@ -113,7 +115,7 @@ class MacWatch(Watch):
 
     # ------------------------------------------------------------ what is asked
 
-    def asked(self, book: Book, request: Request, *, holds_lease: bool) -> None:
+    def asked(self, shadow: ShadowStore, request: HttpRequest, *, holds_lease: bool) -> None:
         """Note in whose name a request is made; the lease is checked where its call begins."""
         del holds_lease
         if request.method == "GET":
@@ -128,7 +130,7 @@ class MacWatch(Watch):
         if deed == "update":
             body = msgspec.json.decode(request.body, type=dict[str, object])
             name = str(body.get("name") or "")
-        asked = Asked(ours=book.ours, machine=machine, deed=deed, name=name, begun=doing.begun)
+        asked = Asked(ours=shadow.ours, machine=machine, deed=deed, name=name, begun=doing.begun)
         self.truth.ask(host, asked)
         mac = self.truth.mac(host)
         if deed == "delete" and mac is not None:
@@ -140,23 +142,23 @@ class MacWatch(Watch):
             text = f"host {mac.id} was to be deleted, and is paid for until {mac.deletable:.0f}"
             self.found((Violation(invariant="S11", text=text),))
 
-    def answered(self, request: Request, source: str, line: Line) -> None:
+    def answered(self, request: HttpRequest, source: str, line: Line) -> None:
         """Note what became of a request, and of all hosts by then."""
         super().answered(request, source, line)
         self._update()
 
-    def _is_marked(self, request: Request) -> bool:
+    def _is_tagged(self, request: HttpRequest) -> bool:
         """Every look at a single host at rest is one too many."""
         del request
         return True
 
-    def doing(self, book: Book, call: Call, *, ahead: float) -> None:
+    def doing(self, shadow: ShadowStore, call: Call, *, ahead: float) -> None:
         """Check a call before it is sent."""
         del ahead
-        record = next((m for m in book.living() if m.id == call.arg("machine")), None)
-        self.found(book.onces.sending(call, record, self.now, there=False))
+        record = next((m for m in shadow.living() if m.id == call.arg("machine")), None)
+        self.found(shadow.onces.sending(call, record, self.now, there=False))
         if call.effect is Effect.MAKE and record is not None:
-            self.creation_tried(book, record.fleet)
+            self.creation_tried(shadow, record.fleet)
 
     # ------------------------------------------------------------ what happens to hosts
 
@@ -204,18 +206,18 @@ class MacWatch(Watch):
             self._wrong("S5", f"{text} by {by.ours[0]}", change)
         if whose is None and change.what == "wiped" and stood:
             self._wrong("S5", f"host {change.host} was wiped under the name {before.name}", change)
-        for book in self._books():
-            self._judge_records(change, by, book)
+        for shadow in self._books():
+            self._judge_records(change, by, shadow)
 
-    def _judge_records(self, change: Change, by: Asked, book: Book) -> None:
+    def _judge_records(self, change: Change, by: Asked, shadow: ShadowStore) -> None:
         """What a live record has is its own machine's; but who is lent a host cannot know that.
 
         Nor does a machine wipe its own host while it is ready: whoever was handed it is on it.
         """
-        mine = book.own == by.ours[0]
+        mine = shadow.own == by.ours[0]
         if change.before.lent in by.ours and not mine:
             return
-        for machine in book.living():
+        for machine in shadow.living():
             if machine.host != change.host:
                 continue
             if machine.id == by.machine:
@@ -268,13 +270,13 @@ class MacWatch(Watch):
 
     def _in_use(self) -> None:
         """Whoever is ready on a host uses it; two at once are one too many (S13)."""
-        users = dict[HostId, tuple[Book, Machine]]()
-        for book in self._books():
-            for machine in book.living():
+        users = dict[HostId, tuple[ShadowStore, Machine]]()
+        for shadow in self._books():
+            for machine in shadow.living():
                 host = machine.host
                 if host is None or machine.phase not in _USED or host not in self.truth.hosts:
                     continue
-                other = users.setdefault(host, (book, machine))[1]
+                other = users.setdefault(host, (shadow, machine))[1]
                 fact = self.truth.hosts[host]
                 if other is not machine and not self._is_recent(max(fact.late, fact.handled)):
                     text = f"host {host} is in use by {other.id} and by {machine.id}"
@@ -296,50 +298,54 @@ class MacWatch(Watch):
                 text = f"host {host} is free as {fact.name}, unwiped since {fact.user} had it"
                 self.found((Violation(invariant="pool", text=text),))
 
-    def _books(self) -> list[Book]:
-        return [book for book in self.books if not book.lost]
+    def _books(self) -> list[ShadowStore]:
+        return [shadow for shadow in self.books if not shadow.lost]
 
     # ------------------------------------------------------------ what is recorded
 
-    def machine_saved(self, book: Book, machine: Machine, events: tuple[Event, ...]) -> None:
+    def machine_saved(
+        self, shadow: ShadowStore, machine: Machine, events: tuple[Event, ...]
+    ) -> None:
         """Check a record that was saved: its host is tied to it, and to nobody else (S13)."""
         self.world.advance()
         self._update()
         for asked in machine.asked:
-            if asked.fate is Fate.DONE:  # a look proved it: what undoes it later is another matter
-                book.onces.proved(machine.id, asked)
-        super().machine_saved(book, machine, events)
-        if machine.host is None or machine.phase is Phase.GONE:
+            if (
+                asked.call_state is CallState.DONE
+            ):  # a look proved it: what undoes it later is another matter
+                shadow.onces.proved(machine.id, asked)
+        super().machine_saved(shadow, machine, events)
+        if machine.host is None or machine.phase is Phase.DELETED:
             return
-        if book.ties.get(machine.host) != machine.id:
+        if shadow.bindings.get(machine.host) != machine.id:
             text = f"{machine.id} has host {machine.host}, which is not tied to it"
             self.found((Violation(invariant="S13", text=text, machine=machine.id),))
 
     # ------------------------------------------------------------ at rest
 
-    def rested(self, book: Book, fleet: Fleet) -> Found:
+    def rested(self, shadow: ShadowStore, fleet: Fleet) -> Found:
         """Return what still keeps a fleet from rest: a machine, a host, or a size not reached."""
-        row, machines = book.rows.get(fleet.name), self._at_work(book, fleet)
-        size = row.wished(fleet) if row else fleet.size
+        row, machines = shadow.rows.get(fleet.name), self._at_work(shadow, fleet)
+        size = row.desired(fleet) if row else fleet.size
         ready = sum(machine.phase is Phase.READY for machine in machines)
         things = [
             thing
             for thing, _ in self.things()
-            if thing.mark
-            and thing.mark.installation in book.ours
-            and thing.mark.fleet == fleet.name
+            if thing.owner_tag
+            and thing.owner_tag.installation in shadow.ours
+            and thing.owner_tag.fleet == fleet.name
         ]
-        free = self._free(book, fleet)
-        barred = self.truth.is_shared(fleet.name, book.ours)
+        free = self._free(shadow, fleet)
+        barred = self.truth.is_shared(fleet.name, shadow.ours)
         reachable = size if ready + len(free) >= size and not barred else ready
-        return invariants.rested(reachable, machines, things, self.explained(book)) or hosts_rest(
-            book
+        return invariants.rested(reachable, machines, things, self.explained(shadow)) or hosts_rest(
+            shadow
         )
 
-    def _at_work(self, book: Book, fleet: Fleet) -> list[Machine]:
+    def _at_work(self, shadow: ShadowStore, fleet: Fleet) -> list[Machine]:
         """Return the machines that must be ready in the end."""
-        return book.living(fleet.name)
+        return shadow.living(fleet.name)
 
-    def _free(self, book: Book, fleet: Fleet) -> list[str]:
+    def _free(self, shadow: ShadowStore, fleet: Fleet) -> list[str]:
         """Return the hosts that a machine of the fleet could take now."""
-        return free_for(self.world, self._climate, book, fleet)
+        return free_for(self.world, self._scenario, shadow, fleet)

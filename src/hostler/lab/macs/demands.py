@@ -10,8 +10,8 @@ from random import Random
 
 from hostler.domain.policy.billing import FLOOR
 from hostler.domain.policy.purchasing import Limits
-from hostler.lab.scenario.faults import Climate, Stroke
-from hostler.simulators.scaleway.faults.rates import Weather
+from hostler.lab.scenario.faults import Disruption, Scenario
+from hostler.simulators.scaleway.faults.rates import FaultRates
 
 HOUR = 3600.0
 FAMILY = "Tahoe"
@@ -45,7 +45,7 @@ LISTS = ("pages_shuffled", "list_shifted")
 """What only long lists meet."""
 LOGINS = ("login_refused", "command_failed", "command_broken", "command_hung", "line_broken")
 """What befalls logins and commands: see logins.py."""
-SOLD_OUT, CHANGED = "sold_out", "outfit_changed"
+SOLD_OUT, CHANGED = "sold_out", "bootstrap_changed"
 """For a spell there are no Macs of a type; somebody writes another list into the fleet file."""
 
 ALL = (*ORDERS, *WIRES, *REBOOTS, *LISTS, *LOGINS, SOLD_OUT, CHANGED)
@@ -101,21 +101,21 @@ class Wants:
 NOTHING = Wants()
 
 
-def draw_wants(climate: Climate, types: tuple[str, ...]) -> tuple[Wants, Climate]:
+def draw_wants(scenario: Scenario, types: tuple[str, ...]) -> tuple[Wants, Scenario]:
     """Draw what the fleets of a seed ask for, and the climate with what befalls that."""
-    rng = Random(f"hostler macs wants {climate.seed}")
+    rng = Random(f"hostler macs wants {scenario.seed}")
     if rng.random() > _SHARE:
-        return NOTHING, climate
+        return NOTHING, scenario
     wants = Wants(
         limits=_limits(types, rng) if rng.random() < 0.65 else None,
         networks=NETWORKS[: rng.choice((1, 1, 2))] if rng.random() < 0.35 else (),
         commands=COMMANDS[: rng.randint(1, 3)] if rng.random() < 0.6 else (),
         crowd=_CROWD if rng.random() < 0.05 else 0,
     )
-    faults = _faults(wants, climate.mood, rng)
+    faults = _faults(wants, scenario.mood, rng)
     wants = replace(wants, troubles={f: _rate(f, rng) for f in faults if f in LOGINS})
     wants = replace(wants, later=LATER if CHANGED in faults else ())
-    return wants, _befallen(climate, faults, wants, rng)
+    return wants, _befallen(scenario, faults, wants, rng)
 
 
 def _limits(types: tuple[str, ...], rng: Random) -> Limits:
@@ -145,36 +145,40 @@ def _faults(wants: Wants, mood: str, rng: Random) -> tuple[str, ...]:
     return tuple(sorted(rng.sample(known, many)))
 
 
-def _befallen(climate: Climate, faults: tuple[str, ...], wants: Wants, rng: Random) -> Climate:
-    if climate.mood == "calm":
-        return climate
+def _befallen(scenario: Scenario, faults: tuple[str, ...], wants: Wants, rng: Random) -> Scenario:
+    if scenario.mood == "calm":
+        return scenario
     rates = {f: _rate(f, rng) for f in faults if f in _RATES and f not in LOGINS}
     if wants.commands:
         rates |= {f: most * rng.random() for f, most in _HARDER.items() if rng.random() < 0.3}
-    world = Weather({**climate.world.rates, **rates}, climate.world.spells)
-    strokes = sorted((*climate.strokes, *_strokes(climate, faults, wants, rng)), key=lambda s: s.at)
-    more = tuple(sorted({*climate.faults, *faults}))
-    return replace(climate, world=world, faults=more, strokes=tuple(strokes))
+    world = FaultRates({**scenario.world.rates, **rates}, scenario.world.spells)
+    disruptions = sorted(
+        (*scenario.disruptions, *_disruptions(scenario, faults, wants, rng)), key=lambda s: s.at
+    )
+    more = tuple(sorted({*scenario.faults, *faults}))
+    return replace(scenario, world=world, faults=more, disruptions=tuple(disruptions))
 
 
-def _strokes(climate: Climate, faults: tuple[str, ...], wants: Wants, rng: Random) -> list[Stroke]:
+def _disruptions(
+    scenario: Scenario, faults: tuple[str, ...], wants: Wants, rng: Random
+) -> list[Disruption]:
     """Draw what befalls at a time, and deaths in the midst of orders and of logins."""
-    span, found = climate.span, list[Stroke]()
+    span, found = scenario.span, list[Disruption]()
     if SOLD_OUT in faults:
         found += [
-            Stroke(at=rng.uniform(0, span), fault=SOLD_OUT, length=rng.uniform(HOUR, 12 * HOUR))
+            Disruption(at=rng.uniform(0, span), fault=SOLD_OUT, length=rng.uniform(HOUR, 12 * HOUR))
             for _ in range(rng.randint(1, 3))
         ]
     if CHANGED in faults:
-        found.append(Stroke(at=rng.uniform(0.2, 0.8) * span, fault=CHANGED))
+        found.append(Disruption(at=rng.uniform(0.2, 0.8) * span, fault=CHANGED))
     ports = [*(["order"] if wants.limits else []), *(["ssh"] if wants.commands else [])]
-    if ports and ("crash" in climate.faults or rng.random() < 0.4):
+    if ports and ("crash" in scenario.faults or rng.random() < 0.4):
         found += [_crash(rng.uniform(0, span), rng.choice(ports), rng) for _ in range(3)]
     return found
 
 
-def _crash(at: float, port: str, rng: Random) -> Stroke:
-    return Stroke(
+def _crash(at: float, port: str, rng: Random) -> Disruption:
+    return Disruption(
         at=at,
         fault="crash",
         who=rng.randrange(2),

@@ -8,12 +8,12 @@ from hostler.controllers.runtime.settings import Settings
 from hostler.domain.ids import AccountName, FleetName, InstallationId, Zone
 from hostler.domain.model.fleet import Fleet, Probe, ProbeKind, Timers
 from hostler.domain.model.machine import Offer
-from hostler.lab.checks.checker import Watch
+from hostler.lab.checks.checker import Checker
 from hostler.lab.checks.trace import Trace
 from hostler.lab.harness.gates import Gate
 from hostler.lab.harness.process import Process
-from hostler.lab.scenario.environment import SETTLE, Cadence
-from hostler.lab.scenario.faults import Stroke
+from hostler.lab.scenario.environment import CONSISTENCY_DELAY, Cadence
+from hostler.lab.scenario.faults import Disruption
 from hostler.ports.preparer import Preparer
 from hostler.ports.provider import Provider
 from hostler.providers.scaleway.common.client import Client
@@ -24,13 +24,13 @@ from hostler.simulators.scaleway.state.options import MacOptions, Options
 from hostler.simulators.scaleway.world import World
 from hostler.testing.time.clock import BEGINNING, SimClock
 
-from .checker import MacWatch
+from .checker import MacChecker
 from .console import crowd, leave_host, rename, restock, sell_out
 from .demands import CHANGED, FAMILY, PRICES, SOLD_OUT
-from .faults import PEOPLE, MacClimate
-from .order_checker import WantWatch
+from .faults import PEOPLE, MacScenario
+from .order_checker import OrderChecker
 from .process import WatchedMacs
-from .ssh import Logins, SeasonPreparer
+from .ssh import Logins, SimulatedPreparer
 
 FLEETS = (FleetName("macs"), FleetName("ci"))
 ZONES = (Zone("fr-par-1"),)
@@ -45,14 +45,14 @@ def name_of(fleet: FleetName, *, other: bool) -> FleetName:
 _LONG_AGO = 7 * 86_400.0
 
 
-class MacLand:
+class MacEnvironment:
     """Hosts that outlive machines. Implements `hostler.lab.scenario.environment.Land`."""
 
     watched = WatchedMacs
 
-    def __init__(self, climate: MacClimate) -> None:
-        self._climate = climate
-        quiet = timedelta(seconds=climate.quiet)
+    def __init__(self, scenario: MacScenario) -> None:
+        self._scenario = scenario
+        quiet = timedelta(seconds=scenario.quiet)
         self.settings = Settings(
             poll=timedelta(seconds=180),
             standby=timedelta(seconds=120),
@@ -63,25 +63,25 @@ class MacLand:
             lease_ttl=timedelta(seconds=800),
             lease_beat=timedelta(seconds=200),
         )
-        self.cadence = Cadence(tick=300.0, rest=2 * climate.quiet, limit=8 * 3600.0)
+        self.cadence = Cadence(tick=300.0, rest=2 * scenario.quiet, limit=8 * 3600.0)
         self._logins: Logins | None = None
-        self._looks = quiet + timedelta(seconds=60)
+        self._observations = quiet + timedelta(seconds=60)
 
     def options(self, generation: str) -> Options:
         """Return the setting of the world."""
-        climate = self._climate
+        scenario = self._scenario
         return Options(
             epoch=BEGINNING,
-            list_lag=climate.base.list_lag,
+            list_lag=scenario.base.list_lag,
             generation=generation,
-            macs=MacOptions(floor=climate.floor, gone=climate.gone),
+            macs=MacOptions(floor=scenario.floor, gone=scenario.gone),
         )
 
     def fill(self, world: World) -> frozenset[str]:
         """Stock the pools with hosts that somebody bought long ago, and may have used."""
-        for stock in self._climate.stocks:
+        for stock in self._scenario.stocks:
             world.stock_macs(stock.count, stock.type_name, stock.zone, stock.prefix)
-        crowd(world, self._climate.wants.crowd)
+        crowd(world, self._scenario.wants.crowd)
         for mac in world.estate.macs:
             mac.created -= _LONG_AGO
         return frozenset()
@@ -94,44 +94,44 @@ class MacLand:
         """
         restock(world, FAMILY)
 
-    def watch(self, world: World, trace: Trace) -> Watch:
+    def checker(self, world: World, trace: Trace) -> Checker:
         """Return who watches over the season."""
-        climate, settle = self._climate, SETTLE.total_seconds()
-        if not climate.wants:
-            return MacWatch(world, trace, settle, climate)
-        self._logins = Logins(world, climate.wants.troubles, climate.base.seed)
-        return WantWatch(world, trace, settle, climate, self._logins)
+        scenario, consistency_delay = self._scenario, CONSISTENCY_DELAY.total_seconds()
+        if not scenario.wants:
+            return MacChecker(world, trace, consistency_delay, scenario)
+        self._logins = Logins(world, scenario.wants.troubles, scenario.base.seed)
+        return OrderChecker(world, trace, consistency_delay, scenario, self._logins)
 
     def fleets(self, *, other: bool) -> tuple[Fleet, ...]:
         """Return a fleet for each of the pools; the other installation's may be namesakes."""
-        base, climate = self._climate.base, self._climate
-        types = tuple(dict.fromkeys(stock.type_name for stock in self._climate.stocks))
+        base, scenario = self._scenario.base, self._scenario
+        types = tuple(dict.fromkeys(stock.type_name for stock in self._scenario.stocks))
         return tuple(
             Fleet(
-                name=name_of(name, other=other and not climate.namesakes),
+                name=name_of(name, other=other and not scenario.namesakes),
                 account=AccountName("main"),
                 size=base.machines,
                 offers=tuple(Offer(t, zone, FAMILY) for t in types for zone in ZONES),
                 reclaim=base.reclaim,
-                probe=self._probe(climate.wants.commands),
-                timers=Timers(start=START, stop=START, look_limit=self._looks),
+                probe=self._probe(scenario.wants.commands),
+                timers=Timers(start=START, stop=START, observation_limit=self._observations),
             )
-            for name, _ in zip(FLEETS, self._climate.pools, strict=False)
+            for name, _ in zip(FLEETS, self._scenario.pools, strict=False)
         )
 
     def _probe(self, commands: tuple[str, ...]) -> Probe:
-        kind = ProbeKind.SSH if commands else ProbeKind(self._climate.base.probe)
+        kind = ProbeKind.SSH if commands else ProbeKind(self._scenario.base.probe)
         return Probe(kind=kind, commands=commands)
 
-    def rewritten(self, fleet: Fleet, stroke: Stroke) -> Fleet:
+    def rewritten(self, fleet: Fleet, disruption: Disruption) -> Fleet:
         """Return a fleet with the list of commands that somebody writes into its file."""
-        if stroke.fault != CHANGED:
+        if disruption.fault != CHANGED:
             return fleet
-        return replace(fleet, probe=self._probe(self._climate.wants.later))
+        return replace(fleet, probe=self._probe(self._scenario.wants.later))
 
     def provider(self, client: Client, clock: SimClock, own: InstallationId) -> Provider:
         """Return the account."""
-        pools, wants = self._climate.pools, self._climate.wants
+        pools, wants = self._scenario.pools, self._scenario.wants
         prices = {"prices": PRICES} if wants.limits else {}
         return Macs(
             client,
@@ -146,7 +146,7 @@ class MacLand:
                 for other in (False, True)
             },
             site=MacSite(pools=tuple(dict.fromkeys(pools)), default=pools[0], **prices),
-            settle=SETTLE,
+            consistency_delay=CONSISTENCY_DELAY,
         )
 
     def answers(self, world: World, address: str) -> bool:
@@ -156,20 +156,28 @@ class MacLand:
 
     def preparer(self, process: Process, gate: Gate) -> Preparer | None:
         """Return what logs in to hosts, where the fleets have an outfit."""
-        logins, watch = self._logins, process.home.watch
-        if logins is None or not self._climate.wants.commands or not isinstance(watch, WantWatch):
+        logins, checker = self._logins, process.home.checker
+        if (
+            logins is None
+            or not self._scenario.wants.commands
+            or not isinstance(checker, OrderChecker)
+        ):
             return None
-        told = partial(watch.tried, process.home.book)
-        return SeasonPreparer(logins, gate, cut=lambda: process.down, told=told)
+        told = partial(checker.tried, process.home.shadow)
+        return SimulatedPreparer(logins, gate, cut=lambda: process.down, told=told)
 
-    def befall(self, world: World, own: InstallationId, stroke: Stroke) -> bool | None:
+    def befall(self, world: World, own: InstallationId, disruption: Disruption) -> bool | None:
         """Do what a person does, or the shop; None where the stroke is none of theirs."""
-        pools = tuple(dict.fromkeys(self._climate.pools))
-        if stroke.fault == SOLD_OUT:
-            sell_out(world, stroke.length)
+        pools = tuple(dict.fromkeys(self._scenario.pools))
+        if disruption.fault == SOLD_OUT:
+            sell_out(world, disruption.length)
             return True
-        if stroke.fault == CHANGED:
+        if disruption.fault == CHANGED:
             return True
-        if stroke.fault == "part_without_record":
+        if disruption.fault == "resource_without_record":
             return leave_host(world, own, FLEETS[0], pools[0])
-        return rename(world, stroke.fault, stroke.length, pools) if stroke.fault in PEOPLE else None
+        return (
+            rename(world, disruption.fault, disruption.length, pools)
+            if disruption.fault in PEOPLE
+            else None
+        )

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from random import Random
 
-from hostler.lab.scenario.faults import OURS, Asking, Climate, Size, Stroke
+from hostler.lab.scenario.faults import OURS, Asking, Disruption, Scenario, Size
 from hostler.simulators.scaleway.faults.catalogue import (
     CALLS,
     FAULTS,
@@ -12,7 +12,7 @@ from hostler.simulators.scaleway.faults.catalogue import (
     MAC_CALLS,
     Where,
 )
-from hostler.simulators.scaleway.faults.rates import PRESETS, Weather
+from hostler.simulators.scaleway.faults.rates import PRESETS, FaultRates
 from hostler.simulators.scaleway.state.options import Stock
 
 from . import demands as wants
@@ -50,14 +50,14 @@ _MOODS = ("calm", "one", "few", "few", "some", "some", "storm")
 _MANY = {"calm": (0, 0), "one": (1, 1), "few": (2, 4), "some": (4, 8), "storm": (9, 14)}
 _KINDS = (
     *("scale",) * 6,
-    *("end",) * 3,
-    "end_now",
+    *("delete",) * 3,
+    "delete_now",
     "retire",
-    "rest",
-    "rest",
+    "standby",
+    "standby",
     "wake",
-    "hold",
-    "unhold",
+    "protect",
+    "unprotect",
     "pause",
     "resume",
 )
@@ -65,7 +65,7 @@ _TYPES = ("M2-L", "M4-M")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MacClimate:
+class MacScenario:
     """Everything that one seed draws: the weather, the pools, the fleets, and a cadence of looks.
 
     `beyond`: some effects come later than settle. `namesakes`: the fleets of the second
@@ -75,7 +75,7 @@ class MacClimate:
     is what the fleets ask for beside hosts of a pool.
     """
 
-    base: Climate
+    base: Scenario
     stocks: tuple[Stock, ...]
     pools: tuple[str, ...]
     floor: str = "412"
@@ -87,7 +87,7 @@ class MacClimate:
     wants: Wants = wants.NOTHING
 
 
-def draw_macs(seed: int, size: Size, *, plain: bool = False) -> MacClimate:
+def draw_macs(seed: int, size: Size, *, plain: bool = False) -> MacScenario:
     """Draw the climate of a seed; the same seed and size, the same climate.
 
     In a `plain` one fleets want nothing but hosts of a pool, as in all seeds of old.
@@ -97,14 +97,14 @@ def draw_macs(seed: int, size: Size, *, plain: bool = False) -> MacClimate:
     faults, span = _faults(seed, mood, rng), size.days * 24 * HOUR
     stocks, pools = _pools(rng)
     askings = _askings(span, rng)
-    base = Climate(
+    base = Scenario(
         seed=seed,
         mood=mood,
         machines=size.machines or rng.choice((1, 2, 2, 3)),
         span=span,
         world=_world(faults, mood, rng),
         faults=faults,
-        strokes=_strokes(faults, askings, span, rng),
+        disruptions=_disruptions(faults, askings, span, rng),
         askings=askings,
         replicas=2 if "two_replicas" in faults or rng.random() < 0.2 else 1,
         sqlite=rng.random() < 0.1,
@@ -116,7 +116,7 @@ def draw_macs(seed: int, size: Size, *, plain: bool = False) -> MacClimate:
     )
     types = tuple(dict.fromkeys(stock.type_name for stock in stocks))
     asked, base = (wants.NOTHING, base) if plain else wants.draw_wants(base, types)
-    return MacClimate(
+    return MacScenario(
         wants=asked,
         base=base,
         stocks=stocks,
@@ -139,7 +139,7 @@ def _faults(seed: int, mood: str, rng: Random) -> tuple[str, ...]:
     return tuple(sorted((first, *rng.sample(usual, many - 1))))
 
 
-def _world(faults: tuple[str, ...], mood: str, rng: Random) -> Weather:
+def _world(faults: tuple[str, ...], mood: str, rng: Random) -> FaultRates:
     few = 3.0 if mood in {"one", "few"} else 1.5
     rates = dict[str, float]()
     for fault in faults:
@@ -147,7 +147,7 @@ def _world(faults: tuple[str, ...], mood: str, rng: Random) -> Weather:
         if base is not None:
             rare = 3.0 if fault in _RARE else 1.0
             rates[fault] = min(0.3, base * few * rare * rng.uniform(0.5, 2.0))
-    return Weather(rates)
+    return FaultRates(rates)
 
 
 def _pools(rng: Random) -> tuple[tuple[Stock, ...], tuple[str, ...]]:
@@ -173,23 +173,25 @@ def _askings(span: float, rng: Random) -> tuple[Asking, ...]:
     return tuple(sorted(found, key=lambda asking: asking.at))
 
 
-def _strokes(
+def _disruptions(
     faults: tuple[str, ...], askings: tuple[Asking, ...], span: float, rng: Random
-) -> tuple[Stroke, ...]:
+) -> tuple[Disruption, ...]:
     """Draw what befalls processes and hosts: half of it soon after somebody wished something."""
-    found = list[Stroke]()
+    found = list[Disruption]()
     for fault in faults:
         if fault in (*_STRUCK, "lease_lost", *PEOPLE):
             for _ in range(max(1, round(span / _EVERY * rng.uniform(0.3, 1.5)))):
                 busy = rng.random() < 0.6
                 after = rng.choice(askings).at + rng.expovariate(1 / 900.0)
                 found.append(_stroke(fault, after if busy else rng.uniform(60, span), rng))
-        elif fault in {"part_without_record", "store_lost"}:
-            found.append(Stroke(at=rng.uniform(0.1, 0.7) * span, fault=fault, length=rng.random()))
-    return tuple(sorted((s for s in found if s.at < span), key=lambda stroke: stroke.at))
+        elif fault in {"resource_without_record", "store_lost"}:
+            found.append(
+                Disruption(at=rng.uniform(0.1, 0.7) * span, fault=fault, length=rng.random())
+            )
+    return tuple(sorted((s for s in found if s.at < span), key=lambda disruption: disruption.at))
 
 
-def _stroke(fault: str, at: float, rng: Random) -> Stroke:
+def _stroke(fault: str, at: float, rng: Random) -> Disruption:
     port, before = rng.choice(_PORTS), rng.random() < 0.5
     skip = rng.randrange(6) if port else rng.randrange(-1, 24)
     length = {
@@ -202,7 +204,7 @@ def _stroke(fault: str, at: float, rng: Random) -> Stroke:
         "network_down": rng.uniform(10, 1200),
         "lease_lost": rng.uniform(600, 1800),
     }.get(fault, rng.random())
-    return Stroke(
+    return Disruption(
         at=at, fault=fault, who=rng.randrange(2), skip=skip, before=before, port=port, length=length
     )
 

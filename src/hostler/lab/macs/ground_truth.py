@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId
-from hostler.domain.model.resource import Mark
+from hostler.domain.model.resource import OwnerTag
 from hostler.simulators.scaleway.state.mac_records import Mac, MacStatus
 from hostler.simulators.scaleway.world import World
 
@@ -23,18 +23,18 @@ _WIPED_BY_HAND = "mac_reinstalled_by_hand"
 
 
 @lru_cache(maxsize=4096)  # names are read anew at every turn of the watch
-def words_of(name: str) -> tuple[str, Mark] | None:
+def words_of(name: str) -> tuple[str, OwnerTag] | None:
     """Return the stage and the mark that a hostler's name tells, or None for any other name."""
     words = name.split(".")
     if words[0] != "hostler" or len(words) < 7:
         return None
-    mark = Mark(
+    owner_tag = OwnerTag(
         installation=InstallationId(words[2]),
         fleet=FleetName(".".join(words[3:-3])),
         machine=MachineId(words[-3]),
         attempt=0,
     )
-    return words[1], mark
+    return words[1], owner_tag
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,8 +76,8 @@ class Change:
         by, whose = self.by, self.before.whose
         if by is None or whose is None or not self.before.given:
             return False
-        mark = whose[1]
-        return mark.installation in by.ours[1:] and mark.machine == by.machine
+        owner_tag = whose[1]
+        return owner_tag.installation in by.ours[1:] and owner_tag.machine == by.machine
 
 
 @dataclass(slots=True, kw_only=True)
@@ -93,7 +93,7 @@ class Fact:
 
     name: str
     named: float
-    turn: int
+    cycle: int
     status: MacStatus
     moved: float
     used: int
@@ -105,7 +105,7 @@ class Fact:
     asked: list[Asked] = field(default_factory=list[Asked])
 
     @property
-    def whose(self) -> tuple[str, Mark] | None:
+    def whose(self) -> tuple[str, OwnerTag] | None:
         """The stage and mark that its name tells."""
         return words_of(self.name)
 
@@ -115,7 +115,7 @@ class Truth:
     """All hosts of a world. `settle` in seconds; `fresh`: nobody had them before us."""
 
     world: World
-    settle: float
+    consistency_delay: float
     fresh: bool = False
     hosts: dict[HostId, Fact] = field(default_factory=dict[HostId, Fact])
     _by_hand: Counter[str] = field(default_factory=Counter[str])
@@ -161,8 +161,11 @@ class Truth:
 
     def is_shared(self, fleet: FleetName, ours: Collection[InstallationId]) -> bool:
         """Tell whether another installation uses a fleet's name: none may be made for it (G8)."""
-        marks = (fact.whose[1] for fact in self.hosts.values() if fact.whose)
-        return any(mark.fleet == fleet and mark.installation not in ours for mark in marks)
+        owner_tags = (fact.whose[1] for fact in self.hosts.values() if fact.whose)
+        return any(
+            owner_tag.fleet == fleet and owner_tag.installation not in ours
+            for owner_tag in owner_tags
+        )
 
     def changes(self) -> Iterator[Change]:
         """Take in what the world has become, host by host."""
@@ -179,10 +182,10 @@ class Truth:
                 continue
             if mac.name != fact.name:
                 yield self._renamed(host, fact, mac)
-            if mac.turn != fact.turn:
+            if mac.turn != fact.cycle:
                 wiped = mac.status is MacStatus.REINSTALLING
                 before = _copy(fact)
-                fact.turn, fact.status, fact.moved = mac.turn, mac.status, mac.modified
+                fact.cycle, fact.status, fact.moved = mac.turn, mac.status, mac.modified
                 if wiped:
                     yield self._wiped(host, before, fact, by_hand=hands > 0)
 
@@ -191,7 +194,7 @@ class Truth:
         return Fact(
             name=mac.name,
             named=now,
-            turn=mac.turn,
+            cycle=mac.turn,
             status=mac.status,
             moved=now,
             used=mac.installs - self.fresh,
@@ -206,7 +209,7 @@ class Truth:
         before = _copy(fact)
         by = next((a for a in reversed(fact.asked) if a.name == mac.name), None)
         fact.name, fact.named, fact.given = mac.name, mac.modified, by is None
-        late = by is not None and mac.modified - by.begun > self.settle
+        late = by is not None and mac.modified - by.begun > self.consistency_delay
         if by is None:
             whose = words_of(mac.name)
             fact.lent = whose[1].installation if whose is not None else ""
@@ -221,7 +224,7 @@ class Truth:
 
     def _wiped(self, host: HostId, before: Fact, fact: Fact, *, by_hand: bool) -> Change:
         by = next((a for a in reversed(fact.asked) if a.deed == "reinstall"), None)
-        late = by is not None and fact.moved - by.begun > self.settle
+        late = by is not None and fact.moved - by.begun > self.consistency_delay
         if by_hand:
             by, late = None, False
         if late:
@@ -237,7 +240,7 @@ def _copy(fact: Fact) -> Fact:
     return Fact(
         name=fact.name,
         named=fact.named,
-        turn=fact.turn,
+        cycle=fact.cycle,
         status=fact.status,
         moved=fact.moved,
         used=fact.used,

@@ -1,14 +1,14 @@
 """Wantwatch: the watch of a season in which fleets order hosts, attach networks, have outfits."""
 
 from hostler.domain.hosts.purchasing import is_paid
-from hostler.domain.ids import HostId, MachineId, PartId
+from hostler.domain.ids import HostId, MachineId, ResourceId
 from hostler.domain.model.calls import Call
 from hostler.domain.model.commands import Event
 from hostler.domain.model.fleet import Fleet, FleetRow
 from hostler.domain.model.host import Host, HostCondition, HostOrigin
 from hostler.domain.model.machine import Machine, Offer
 from hostler.domain.model.phases import Phase
-from hostler.lab.checks.shadow_store import Book
+from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.lab.checks.trace import Trace
 from hostler.providers.scaleway.macs.plan.machine_calls import ORDER
 from hostler.simulators.scaleway.state.mac_catalogue import LEASE, TYPES
@@ -17,9 +17,9 @@ from hostler.simulators.scaleway.world import World
 from hostler.testing.invariants import Found, Thing
 
 from .bootstrap import Outfits
-from .checker import MacWatch
+from .checker import MacChecker
 from .demands import HOUR
-from .faults import MacClimate
+from .faults import MacScenario
 from .ground_truth import Change, words_of
 from .orders import Purchases
 from .ssh import Login, Logins
@@ -28,39 +28,44 @@ _SLACK = 300.0
 """How much later than it was decided an order may be seen, beside settle: budgets and locks."""
 
 
-class WantWatch(MacWatch):
+class OrderChecker(MacChecker):
     """All checkers of a season of Macs, and those of what its fleets want."""
 
     def __init__(
-        self, world: World, trace: Trace, settle: float, climate: MacClimate, logins: Logins
+        self,
+        world: World,
+        trace: Trace,
+        consistency_delay: float,
+        scenario: MacScenario,
+        logins: Logins,
     ) -> None:
-        super().__init__(world, trace, settle, climate)
-        self.purchases = Purchases(self.truth, climate.wants, settle + _SLACK)
+        super().__init__(world, trace, consistency_delay, scenario)
+        self.purchases = Purchases(self.truth, scenario.wants, consistency_delay + _SLACK)
         self.purchases.known |= {HostId(mac.id) for mac in world.estate.macs}
-        self.outfits = Outfits(self.truth, climate.wants, logins)
-        self._wants = climate.wants
+        self.outfits = Outfits(self.truth, scenario.wants, logins)
+        self._wants = scenario.wants
         self._logins = logins
         logins.struck = self.struck
         logins.calm = lambda: self.resting
 
-    def tried(self, book: Book, login: Login) -> None:
+    def tried(self, shadow: ShadowStore, login: Login) -> None:
         """Check a login."""
         self.trace.note(
             f"  login at {login.host}: {login.shown[:15]} {'in' if login.entered else 'out'}",
             login.order.machine,
         )
-        self.found(self.outfits.tried(book, login))
+        self.found(self.outfits.tried(shadow, login))
 
-    def doing(self, book: Book, call: Call, *, ahead: float) -> None:
+    def doing(self, shadow: ShadowStore, call: Call, *, ahead: float) -> None:
         """Check a call before it is sent."""
         if call.kind == ORDER:
-            self.found(self.purchases.sent(book, call))
-        super().doing(book, call, ahead=ahead)
+            self.found(self.purchases.sent(shadow, call))
+        super().doing(shadow, call, ahead=ahead)
 
-    def explained(self, book: Book) -> set[PartId]:
+    def explained(self, shadow: ShadowStore) -> set[ResourceId]:
         """Return what is explained; a host that is on its way is by its record."""
-        coming = (h for h in book.hosts.values() if h.condition is HostCondition.COMING)
-        return super().explained(book) | {PartId(host.id) for host in coming}
+        coming = (h for h in shadow.hosts.values() if h.condition is HostCondition.COMING)
+        return super().explained(shadow) | {ResourceId(host.id) for host in coming}
 
     def _update(self) -> None:
         super()._update()
@@ -76,77 +81,83 @@ class WantWatch(MacWatch):
         if change.what == "renamed" and not self._tainted(change):
             self.found(self.outfits.given(change))
 
-    def _may_move(self, book: Book, machine: Machine) -> bool:
+    def _may_move(self, shadow: ShadowStore, machine: Machine) -> bool:
         """Tell whether time counts; a list that is run has bounds of its own."""
-        return super()._may_move(book, machine) and machine.id not in self._logins.prepared
+        return super()._may_move(shadow, machine) and machine.id not in self._logins.prepared
 
-    def _check_book(self, book: Book, things: list[Thing], passed: float) -> None:
-        super()._check_book(book, things, passed)
+    def _check_shadow(self, shadow: ShadowStore, things: list[Thing], passed: float) -> None:
+        super()._check_shadow(shadow, things, passed)
         if not self._was_jumped():
-            self.found(self.purchases.kept(book, passed))
+            self.found(self.purchases.kept(shadow, passed))
 
     # ------------------------------------------------------------ what is recorded
 
-    def machine_saved(self, book: Book, machine: Machine, events: tuple[Event, ...]) -> None:
+    def machine_saved(
+        self, shadow: ShadowStore, machine: Machine, events: tuple[Event, ...]
+    ) -> None:
         """Check a record that was saved, and whether what gets ready is prepared and wired."""
-        before = book.machines.get(machine.id)
-        super().machine_saved(book, machine, events)
-        self.found(self.outfits.saved(book, before, machine))
+        before = shadow.machines.get(machine.id)
+        super().machine_saved(shadow, machine, events)
+        self.found(self.outfits.saved(shadow, before, machine))
 
-    def host_saved(self, book: Book, host: Host) -> None:
+    def host_saved(self, shadow: ShadowStore, host: Host) -> None:
         """Check the key that is believed."""
-        super().host_saved(book, host)
-        self.found(self.outfits.believed(book, host))
+        super().host_saved(shadow, host)
+        self.found(self.outfits.believed(shadow, host))
 
     def fleet_saved(
-        self, book: Book, row: FleetRow, inserts: tuple[Machine, ...], events: tuple[Event, ...]
+        self,
+        shadow: ShadowStore,
+        row: FleetRow,
+        inserts: tuple[Machine, ...],
+        events: tuple[Event, ...],
     ) -> None:
         """Note the size that is wished."""
-        super().fleet_saved(book, row, inserts, events)
-        self.purchases.sized(book, row)
+        super().fleet_saved(shadow, row, inserts, events)
+        self.purchases.sized(shadow, row)
 
-    def fleets_changed(self, book: Book) -> None:
+    def fleets_changed(self, shadow: ShadowStore) -> None:
         """Note that a fleet file was written anew; who is starting has its whole time again."""
-        self.outfits.changed_list(book)
-        if book.bounds is not None:
-            spent = book.bounds.spent
-            book.bounds.spent = {k: t for k, t in spent.items() if k[1] is not Phase.STARTING}
+        self.outfits.changed_list(shadow)
+        if shadow.bounds is not None:
+            spent = shadow.bounds.spent
+            shadow.bounds.spent = {k: t for k, t in spent.items() if k[1] is not Phase.STARTING}
 
     # ------------------------------------------------------------ at rest
 
-    def may_rest(self, book: Book, machine: Machine) -> bool:
+    def may_rest(self, shadow: ShadowStore, machine: Machine) -> bool:
         """Tell whether a machine may rest in the end: its host is paid for, and nobody needs it."""
-        host = book.hosts.get(machine.host) if machine.host else None
+        host = shadow.hosts.get(machine.host) if machine.host else None
         return (
-            machine.phase is Phase.RESTING
+            machine.phase is Phase.STANDBY
             and host is not None
             and host.origin is HostOrigin.ORDERED
             and self._wants.limits is not None
         )
 
-    def needs_a_person(self, book: Book, machine: Machine) -> bool:
+    def needs_a_person(self, shadow: ShadowStore, machine: Machine) -> bool:
         """Tell whether its host shows a key that is a stranger's to whoever pinned another one."""
-        return self.outfits.shows_a_stranger(book, machine)
+        return self.outfits.shows_a_stranger(shadow, machine)
 
-    def rested(self, book: Book, fleet: Fleet) -> Found:
+    def rested(self, shadow: ShadowStore, fleet: Fleet) -> Found:
         """Return what still keeps a fleet from rest."""
-        return super().rested(book, fleet) or self.outfits.rested(book, fleet)
+        return super().rested(shadow, fleet) or self.outfits.rested(shadow, fleet)
 
-    def _at_work(self, book: Book, fleet: Fleet) -> list[Machine]:
-        return [m for m in super()._at_work(book, fleet) if not self.may_rest(book, m)]
+    def _at_work(self, shadow: ShadowStore, fleet: Fleet) -> list[Machine]:
+        return [m for m in super()._at_work(shadow, fleet) if not self.may_rest(shadow, m)]
 
-    def _free(self, book: Book, fleet: Fleet) -> list[str]:
+    def _free(self, shadow: ShadowStore, fleet: Fleet) -> list[str]:
         """Return the hosts that a machine could take, those parked and those to be ordered too."""
-        found = super()._free(book, fleet)
-        found += [mac.id for mac in self.world.estate.macs if self._is_parked(mac, book)]
-        resting = [m.id for m in book.living(fleet.name) if self.may_rest(book, m)]
-        return [*found, *resting, *self._to_order(book, fleet)]
+        found = super()._free(shadow, fleet)
+        found += [mac.id for mac in self.world.estate.macs if self._is_parked(mac, shadow)]
+        resting = [m.id for m in shadow.living(fleet.name) if self.may_rest(shadow, m)]
+        return [*found, *resting, *self._to_order(shadow, fleet)]
 
-    def _is_parked(self, mac: Mac, book: Book) -> bool:
-        whose, record = words_of(mac.name), book.hosts.get(HostId(mac.id))
+    def _is_parked(self, mac: Mac, shadow: ShadowStore) -> bool:
+        whose, record = words_of(mac.name), shadow.hosts.get(HostId(mac.id))
         if whose is None or whose[0] not in {"parked", "ordered"} or record is None:
             return False
-        mine = whose[1].installation == book.own
+        mine = whose[1].installation == shadow.own
         return mine and record.condition is HostCondition.FREE and mac.status is MacStatus.READY
 
     def _is_sold(self, offer: Offer) -> bool:
@@ -156,12 +167,12 @@ class WantWatch(MacWatch):
         there = any(offer.type in image.types for image in images)
         return there and estate.stock.get(offer.type) != "no_stock"
 
-    def _to_order(self, book: Book, fleet: Fleet) -> list[MachineId]:
+    def _to_order(self, shadow: ShadowStore, fleet: Fleet) -> list[MachineId]:
         """Return a stand-in for each host that the fleet may still order."""
-        limits, row = self._wants.limits, book.rows.get(fleet.name)
+        limits, row = self._wants.limits, shadow.rows.get(fleet.name)
         if limits is None or limits.most is None or row is None or self.faults["clock_jump"]:
             return []
-        mine = [h for h in book.hosts.values() if h.buyer == fleet.name]
+        mine = [h for h in shadow.hosts.values() if h.buyer == fleet.name]
         standing = sum(is_paid(h) or h.condition is HostCondition.COMING for h in mine)
         if not all(self._is_sold(offer) for offer in fleet.offers):
             return []

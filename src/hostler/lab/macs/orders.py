@@ -16,7 +16,7 @@ from hostler.domain.model.calls import Call
 from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.host import Host, HostCondition, HostGoal, HostOrigin
 from hostler.domain.model.phases import Phase
-from hostler.lab.checks.shadow_store import Book
+from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.simulators.scaleway.state.mac_catalogue import LEASE, TYPES
 from hostler.simulators.scaleway.state.mac_records import Mac
 from hostler.testing.invariants import Found, Violation
@@ -65,26 +65,26 @@ class Purchases:
 
     # ------------------------------------------------------------ what is ordered
 
-    def sized(self, book: Book, row: FleetRow) -> None:
+    def sized(self, shadow: ShadowStore, row: FleetRow) -> None:
         """Note what a fleet is wished to have."""
-        sizes = self.sizes.setdefault((book.own, row.name), deque())
-        size = row.wished(book.fleets[row.name])
+        sizes = self.sizes.setdefault((shadow.own, row.name), deque())
+        size = row.desired(shadow.fleets[row.name])
         if not sizes or sizes[-1][1] != size:
             sizes.append((self.now, size))
         while len(sizes) > 1 and self.now - sizes[1][0] > MEMORY:
             sizes.popleft()
 
-    def sent(self, book: Book, call: Call) -> Found:
+    def sent(self, shadow: ShadowStore, call: Call) -> Found:
         """Check an order that is about to be sent: its row has it (E2)."""
         fleet, machines = FleetName(str(call.arg("fleet"))), call.arg("machines")
-        row = book.rows.get(fleet)
+        row = shadow.rows.get(fleet)
         known = {str(order.id) for order in row.orders} if row else set[str]()
         named = set(machines) if isinstance(machines, tuple) else set[str]()
         if named and named <= known:
             return ()
         return (Violation(invariant="E2", text=f"{fleet} orders what is not on its row: {call}"),)
 
-    def born(self, books: list[Book]) -> Found:
+    def born(self, books: list[ShadowStore]) -> Found:
         """Check the hosts that came to be since the last time."""
         found, new = list[Violation](), [h for h in self.truth.hosts if h not in self.known]
         for host in new:
@@ -95,13 +95,13 @@ class Purchases:
             if mac.name in self.names:
                 continue
             self.names.add(mac.name)
-            mark = fact.whose[1]
-            book = next((b for b in books if b.own == mark.installation), None)
-            if book is not None:
-                self.owned[host] = book.own
-                found += self._afford((book.own, mark.fleet), mac)
-                found += self._needed(book, mark.fleet)
-                found += self._most(book)
+            owner_tag = fact.whose[1]
+            shadow = next((b for b in books if b.own == owner_tag.installation), None)
+            if shadow is not None:
+                self.owned[host] = shadow.own
+                found += self._afford((shadow.own, owner_tag.fleet), mac)
+                found += self._needed(shadow, owner_tag.fleet)
+                found += self._most(shadow)
         return tuple(found)
 
     def _afford(self, fleet: Fleets, mac: Mac) -> Found:
@@ -117,56 +117,56 @@ class Purchases:
         text = f"orders of {fleet[1]} commit to €{sum(day):.2f} in a day; the cap is €{cap:.2f}"
         return (Violation(invariant="S4", text=text),)
 
-    def _needed(self, book: Book, fleet: FleetName) -> Found:
+    def _needed(self, shadow: ShadowStore, fleet: FleetName) -> Found:
         """No more is ordered than was lacking: what is at work or free of its own is counted.
 
         Both hosts of an order that the world doubled are there before the first is judged: they
         count as one for as long as they bear its name. What is to end, and is only held, is no
         supply.
         """
-        tied = set[str | None](book.ties)
-        living = [m for m in book.living(fleet) if m.ending is None]
+        tied = set[str | None](shadow.bindings)
+        living = [m for m in shadow.living(fleet) if m.deletion is None]
         at_work = {m.host for m in living if m.phase in _AT_WORK and m.host}
         free = {
             fact.name if fact.whose is not None and fact.whose[0] == "ordered" else host
             for host, fact in self.truth.hosts.items()
-            if host not in tied | at_work and self._is_free(host, fact, book, fleet)
+            if host not in tied | at_work and self._is_free(host, fact, shadow, fleet)
         }
-        size = max((many for _, many in self.sizes.get((book.own, fleet), ())), default=0)
+        size = max((many for _, many in self.sizes.get((shadow.own, fleet), ())), default=0)
         there = len(at_work) + len(free)
         if there <= size:
             return ()
         text = f"{fleet} has {there} hosts with what it ordered just now, and wished {size}"
         return (Violation(invariant="S2", text=text),)
 
-    def _most(self, book: Book) -> Found:
+    def _most(self, shadow: ShadowStore) -> Found:
         """No more hosts stand that were ordered than all fleets of an installation may have."""
         limits = self.wants.limits
         if limits is None or limits.most is None:
             return ()
-        mine = [host for host, own in self.owned.items() if own == book.own]
-        standing = sum(self._stands(host, book) for host in mine)
-        most = limits.most * len(book.fleets)
+        mine = [host for host, own in self.owned.items() if own == shadow.own]
+        standing = sum(self._stands(host, shadow) for host in mine)
+        most = limits.most * len(shadow.fleets)
         if standing <= most:
             return ()
-        text = f"{standing} hosts stand that {book.own} ordered, {most} may"
+        text = f"{standing} hosts stand that {shadow.own} ordered, {most} may"
         return (Violation(invariant="S2", text=text),)
 
-    def _stands(self, host: HostId, book: Book) -> bool:
-        mac, record = self.truth.mac(host), book.hosts.get(host)
+    def _stands(self, host: HostId, shadow: ShadowStore) -> bool:
+        mac, record = self.truth.mac(host), shadow.hosts.get(host)
         if mac is None or record is None or record.goal is not HostGoal.RETIRED:
             return mac is not None
         return record.delivered is not None  # what never came, or after all, is known by a look
 
-    def _is_free(self, host: HostId, fact: Fact, book: Book, fleet: FleetName) -> bool:
+    def _is_free(self, host: HostId, fact: Fact, shadow: ShadowStore, fleet: FleetName) -> bool:
         mac, whose = self.truth.mac(host), fact.whose
         if mac is None or whose is None or whose[0] not in _FREE or mac.deletion_scheduled:
             return False
         if fact.given:  # a person copied that name
             return False
-        if (whose[1].installation, whose[1].fleet) != (book.own, fleet):
+        if (whose[1].installation, whose[1].fleet) != (shadow.own, fleet):
             return False
-        record = book.hosts.get(host)
+        record = shadow.hosts.get(host)
         if record is None:
             return True
         lent = record.fleet not in {None, fleet}  # another fleet of its pool had it last
@@ -174,10 +174,10 @@ class Purchases:
 
     # ------------------------------------------------------------ what is kept
 
-    def kept(self, book: Book, passed: float) -> Found:
+    def kept(self, shadow: ShadowStore, passed: float) -> Found:
         """Check that nothing is kept past its window unwanted; `passed`: an engine could act."""
-        for host, record in book.hosts.items():
-            if not self._is_idle(host, record, book):
+        for host, record in shadow.hosts.items():
+            if not self._is_idle(host, record, shadow):
                 self.idle.pop(host, None)
                 continue
             time = self.idle[host] = self.idle.get(host, 0.0) + passed
@@ -186,7 +186,7 @@ class Purchases:
                 return (Violation(invariant="S11", text=text),)
         return ()
 
-    def _is_idle(self, host: HostId, record: Host, book: Book) -> bool:
+    def _is_idle(self, host: HostId, record: Host, shadow: ShadowStore) -> bool:
         """Tell whether an ordered host is free, its window over, and nobody said to keep it."""
         mac = self.truth.mac(host)
         if mac is None or mac.deletable is None or self.now < mac.deletable:
@@ -196,16 +196,16 @@ class Purchases:
             return False
         if record.origin is not HostOrigin.ORDERED or record.policy is not None:
             return False
-        held = book.ties.get(host)
-        machine = book.machines.get(held) if held is not None else None
-        rests = machine is None or machine.phase is Phase.RESTING
-        row = book.rows.get(record.fleet) if record.fleet is not None else None
-        paused = row is not None and (row.pause is not None or self._is_barred(row, book))
-        return rests and not paused and not (machine is not None and machine.hold)
+        held = shadow.bindings.get(host)
+        machine = shadow.machines.get(held) if held is not None else None
+        rests = machine is None or machine.phase is Phase.STANDBY
+        row = shadow.rows.get(record.fleet) if record.fleet is not None else None
+        paused = row is not None and (row.pause is not None or self._is_barred(row, shadow))
+        return rests and not paused and not (machine is not None and machine.protection)
 
-    def _is_barred(self, row: FleetRow, book: Book) -> bool:
+    def _is_barred(self, row: FleetRow, shadow: ShadowStore) -> bool:
         """Tell whether a fleet lacks machines, and may make none: its name is another's too."""
-        if not self.truth.is_shared(row.name, book.ours):
+        if not self.truth.is_shared(row.name, shadow.ours):
             return False
-        at_work = sum(machine.phase in _AT_WORK for machine in book.living(row.name))
-        return at_work < row.wished(book.fleets[row.name])
+        at_work = sum(machine.phase in _AT_WORK for machine in shadow.living(row.name))
+        return at_work < row.desired(shadow.fleets[row.name])

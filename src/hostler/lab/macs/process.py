@@ -9,7 +9,7 @@ from hostler.domain.model.calls import Call, Outcome
 from hostler.domain.model.fleet import Order
 from hostler.domain.model.host import HOST, Host, HostGoal
 from hostler.domain.model.machine import Offer
-from hostler.domain.model.resource import Part
+from hostler.domain.model.resource import Resource
 from hostler.domain.policy.purchasing import Limits
 from hostler.domain.policy.remediation import Diagnosis
 from hostler.lab.harness.gates import Gate
@@ -61,7 +61,7 @@ class WatchedMacs(WatchedProvider):
         process, run = self._process, self._process.incarnation
         if run is not None:
             found = begun(holds_lease=process.holds_lease(), call=str(call))
-            process.home.watch.found(found)
+            process.home.checker.found(found)
         if call.kind == ORDER and run is not None:
             return await self._order(call, run.gate)
         token = DOING.set(Doing(named(call), process.home.loop.time()))
@@ -81,9 +81,11 @@ class WatchedMacs(WatchedProvider):
         """Return the call with its machine."""
         return named(call)
 
-    def host_calls(self, goal: HostGoal, host: Host, part: Part, now: datetime) -> tuple[Call, ...]:
+    def host_calls(
+        self, goal: HostGoal, host: Host, resource: Resource, now: datetime
+    ) -> tuple[Call, ...]:
         """Return the calls that may be made now for a host."""
-        return self._hosts.host_calls(goal, host, part, now)
+        return self._hosts.host_calls(goal, host, resource, now)
 
     def pool_of(self, fleet: FleetName) -> str:
         """Return how the names in a fleet's pool begin."""
@@ -105,6 +107,6 @@ class WatchedMacs(WatchedProvider):
         """Return the password of the host's user."""
         return await self._hosts.password(zone, host)
 
-    def fits(self, fleet: FleetName, offer: Offer, part: Part) -> str:
+    def fits(self, fleet: FleetName, offer: Offer, resource: Resource) -> str:
         """Return why a host is none for an offer."""
-        return self._hosts.fits(fleet, offer, part)
+        return self._hosts.fits(fleet, offer, resource)

@@ -2,34 +2,34 @@
 
 from collections.abc import Iterable
 
-from hostler.domain.ids import HostId, PartId
+from hostler.domain.ids import HostId, ResourceId
 from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.host import HostCondition, host_of
 from hostler.domain.model.machine import LEFT, Machine
 from hostler.domain.model.phases import Reason
-from hostler.domain.model.snapshot import SuspectClass
-from hostler.lab.checks.shadow_store import Book
+from hostler.domain.model.snapshot import OrphanClass
+from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.simulators.scaleway.state.mac_records import Mac, MacStatus
 from hostler.simulators.scaleway.world import World
 from hostler.testing.invariants import Found, Violation
 
-from .faults import MacClimate
+from .faults import MacScenario
 from .ground_truth import Fact, Truth
 
 KEPT = frozenset({HostCondition.QUARANTINED, HostCondition.RETIRING})
 """The conditions in which a host may rest although something is wanted of it."""
 
 
-def free_for(world: World, climate: MacClimate, book: Book, fleet: Fleet) -> list[str]:
+def free_for(world: World, scenario: MacScenario, shadow: ShadowStore, fleet: Fleet) -> list[str]:
     """Return the hosts that a machine of the fleet could take now."""
-    return [mac.id for mac in world.estate.macs if _fits(mac, climate, book, fleet)]
+    return [mac.id for mac in world.estate.macs if _fits(mac, scenario, shadow, fleet)]
 
 
-def _fits(mac: Mac, climate: MacClimate, book: Book, fleet: Fleet) -> bool:
-    names = [known.name for known in book.fleets.values()]
-    pool = climate.pools[names.index(fleet.name)]
-    longest = max((p for p in climate.pools if mac.name.startswith(p)), key=len, default="")
-    record = book.hosts.get(HostId(mac.id))
+def _fits(mac: Mac, scenario: MacScenario, shadow: ShadowStore, fleet: Fleet) -> bool:
+    names = [known.name for known in shadow.fleets.values()]
+    pool = scenario.pools[names.index(fleet.name)]
+    longest = max((p for p in scenario.pools if mac.name.startswith(p)), key=len, default="")
+    record = shadow.hosts.get(HostId(mac.id))
     quarantined = record is not None and record.quarantined_until is not None
     known = any((o.type, o.zone) == (mac.type_name, mac.zone) for o in fleet.offers)
     well = mac.status is MacStatus.READY and mac.delivered and not mac.deletion_scheduled
@@ -42,9 +42,9 @@ def _fits(mac: Mac, climate: MacClimate, book: Book, fleet: Fleet) -> bool:
     )
 
 
-def hosts_rest(book: Book) -> Found:
+def hosts_rest(shadow: ShadowStore) -> Found:
     """Tell of a host that is still on its way somewhere (L1)."""
-    for host in book.hosts.values():
+    for host in shadow.hosts.values():
         if host.goal is not None and host.condition not in KEPT:
             text = f"host {host.id} is {host.condition} on its way to {host.goal} ({host.error})"
             return (Violation(invariant="L1", text=text, machine=host.machine),)
@@ -61,17 +61,17 @@ keeps it apart, and names it so next.
 """
 
 
-_TENANT = frozenset({"pending", "claimed", "resting", "rested", "releasing"})
+_TENANT = frozenset({"pending", "claimed", "standby", "rested", "releasing"})
 
 
-def to_people(book: Book, books: Iterable[Book]) -> list[str]:
+def to_people(shadow: ShadowStore, books: Iterable[ShadowStore]) -> list[str]:
     """Return the hosts that a book's ledger tells as doubles, and that nobody's machine has."""
     held = {machine.host for one in books for machine in one.living()}
-    told = (s for s in book.suspects.values() if s.cls is SuspectClass.DOUBLE)
-    return [host for s in told if (host := host_of(s.part)) not in held]
+    told = (s for s in shadow.orphans.values() if s.cls is OrphanClass.DOUBLE)
+    return [host for s in told if (host := host_of(s.resource)) not in held]
 
 
-def left_of(machine: Machine, truth: Truth) -> set[PartId]:
+def left_of(machine: Machine, truth: Truth) -> set[ResourceId]:
     """Return the hosts whose names tell that a machine has them; those it let go of apart.
 
     A claim that shows after its machine let go of the host came later than settle: nobody may undo
@@ -80,7 +80,7 @@ def left_of(machine: Machine, truth: Truth) -> set[PartId]:
     if machine.reason in _LET_GO:
         return set()
     return {
-        PartId(host)
+        ResourceId(host)
         for host, fact in truth.hosts.items()
         if (whose := fact.whose) is not None
         and not fact.given

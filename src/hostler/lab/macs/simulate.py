@@ -4,21 +4,21 @@ from pathlib import Path
 
 from hostler.lab.mutants.macs import BUGS, planted
 from hostler.lab.scenario.faults import Size
-from hostler.lab.scenario.run import Result, Season
+from hostler.lab.scenario.run import Result, Run
 
-from .environment import MacLand
-from .faults import MacClimate, draw_macs
+from .environment import MacEnvironment
+from .faults import MacScenario, draw_macs
 
 
 def run_seed(seed: int, size: Size, folder: Path, bug: str = "") -> Result:
     """Run one seed from its first second until its fleets rest."""
-    climate = draw_macs(seed, size)
+    scenario = draw_macs(seed, size)
     if not bug:
-        return play(climate, folder)
+        return play(scenario, folder)
     with planted(BUGS[bug]):
-        return play(BUGS[bug].climate(climate), folder)
+        return play(BUGS[bug].scenario(scenario), folder)
 
 
-def play(climate: MacClimate, folder: Path) -> Result:
+def play(scenario: MacScenario, folder: Path) -> Result:
     """Play one climate."""
-    return Season(climate.base, folder, MacLand(climate)).play()
+    return Run(scenario.base, folder, MacEnvironment(scenario)).play()

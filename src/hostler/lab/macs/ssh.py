@@ -96,7 +96,7 @@ class Logins:
         return self._rng.uniform(*_RUNS)
 
 
-class SeasonPreparer:
+class SimulatedPreparer:
     """Logs in for one process. Implements `hostler.ports.preparer.Preparer`."""
 
     def __init__(

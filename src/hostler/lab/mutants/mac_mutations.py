@@ -10,8 +10,8 @@ from typing import Any
 
 from hostler.domain.model.calls import Call, Done, Effect, Outcome, Refusal, Refused, Shows, Unknown
 from hostler.domain.model.host import HostCondition
-from hostler.domain.model.machine import Asked, Fate
-from hostler.domain.model.resource import Part
+from hostler.domain.model.machine import Asked, CallState
+from hostler.domain.model.resource import Resource
 from hostler.providers.scaleway.common.errors import Failed, Problem
 from hostler.providers.scaleway.macs.plan import host_calls, machine_calls
 from hostler.providers.scaleway.macs.plan.names import Stage
@@ -35,7 +35,7 @@ def read_back(_: Function) -> Function:
     """Take a pending mark for settled as soon as another look shows it."""
 
     def settled(self: Any) -> bool:
-        pended = self.machine.last_asked(self.part.slot, machine_calls.mark_kind(Stage.PENDING))
+        pended = self.machine.last_asked(self.resource.slot, machine_calls.tag_kind(Stage.PENDING))
         return pended is None or self.now > (pended.closed or pended.at)
 
     return settled
@@ -57,7 +57,7 @@ def _at_once(call: Call) -> Call:
     claimed = Stage.CLAIMED
     return replace(
         call,
-        kind=machine_calls.mark_kind(claimed),
+        kind=machine_calls.tag_kind(claimed),
         aim=str(claimed),
         args=(*args, ("stage", str(claimed))),
     )
@@ -66,8 +66,8 @@ def _at_once(call: Call) -> Call:
 def newer_is_wiped(good: Function) -> Function:
     """Take anything newer than the call for a proof of the wipe, as a newer date is."""
 
-    def has_effect(asked: Asked, part: Part) -> bool:
-        return asked.shows is Shows.WIPE or good(asked, part)
+    def has_effect(asked: Asked, resource: Resource) -> bool:
+        return asked.shows is Shows.WIPE or good(asked, resource)
 
     return has_effect
 
@@ -75,21 +75,23 @@ def newer_is_wiped(good: Function) -> Function:
 def lapsed_at_once(good: Function) -> Function:
     """Believe the first look that does not show an effect: it will never come."""
 
-    def fate(asked: Asked, part: Part | None, shown: datetime | None, sure: datetime) -> Fate:
-        found: Fate = good(asked, part, shown, sure)
+    def call_state(
+        asked: Asked, resource: Resource | None, shown: datetime | None, sure: datetime
+    ) -> CallState:
+        found: CallState = good(asked, resource, shown, sure)
         newer = shown is not None and shown > asked.at
-        return Fate.LAPSED if found is Fate.OPEN and newer else found
+        return CallState.LAPSED if found is CallState.OPEN and newer else found
 
-    return fate
+    return call_state
 
 
 def nothing_waits(good: Function) -> Function:
     """Say that no host waits for its wipe: it is put into the pool, and wiped there."""
 
-    def wiped(host: Any, part: Part) -> tuple[Call, ...]:
-        if part.note("stage") == Stage.WIPING:
-            return (_WAYS["_free"](host, part),)
-        return good(host, part)
+    def wiped(host: Any, resource: Resource) -> tuple[Call, ...]:
+        if resource.note("stage") == Stage.WIPING:
+            return (_WAYS["_free"](host, resource),)
+        return good(host, resource)
 
     return wiped
 
@@ -99,7 +101,7 @@ def wiped_by_the_host(_: Function) -> Function:
 
     def absent(self: Any) -> tuple[Call, ...]:
         stage = Stage.WIPING if self.stage == Stage.RELEASING else Stage.RELEASING
-        return (_WAYS["_mark"](self.machine, self.part, stage, Effect.DESTROY),)
+        return (_WAYS["_owner_tag"](self.machine, self.resource, stage, Effect.DESTROY),)
 
     return absent
 
@@ -128,9 +130,9 @@ def transient_is_fine(_: Function) -> Function:
 def answer_is_proof(_: Function) -> Function:
     """Take a good answer to a reinstallation for the wipe itself."""
 
-    def proof(call: Call) -> Fate:
+    def proof(call: Call) -> CallState:
         del call
-        return Fate.DONE
+        return CallState.DONE
 
     return proof
 
@@ -138,10 +140,10 @@ def answer_is_proof(_: Function) -> Function:
 def untold(_: Function) -> Function:
     """Tell of no host that no record explains."""
 
-    def strays(*_: object) -> Iterator[Part]:
+    def orphans(*_: object) -> Iterator[Resource]:
         return iter(())
 
-    return strays
+    return orphans
 
 
 def without_a_pool(good: Function) -> Function:
@@ -165,9 +167,9 @@ def dropped_without_a_pool(good: Function) -> Function:
 def delete_until_granted(_: Function) -> Function:
     """Delete again and again, and never ask for a deletion at the date."""
 
-    def ended(host: Any, part: Part, now: datetime) -> tuple[Call, ...]:
+    def ended(host: Any, resource: Resource, now: datetime) -> tuple[Call, ...]:
         del host, now
-        return (_WAYS["_plain"](machine_calls.DELETE, part),)
+        return (_WAYS["_plain"](machine_calls.DELETE, resource),)
 
     return ended
 
@@ -185,13 +187,13 @@ def by_old_records(good: Function) -> Function:
     """Explain what was just seen by the records of the turn before."""
     older = dict[str, tuple[Any, ...]]()
 
-    def strays(view: Any, kind: str, *explains: Any) -> Iterator[Part]:
-        hosts, ties, living, past, *ours = explains
-        now = tuple(dict(record) for record in (hosts, ties, living, past))
+    def orphans(inventory: Any, kind: str, *explains: Any) -> Iterator[Resource]:
+        hosts, bindings, living, past, *ours = explains
+        now = tuple(dict(record) for record in (hosts, bindings, living, past))
         before, older[kind] = older.get(kind, now), now
-        return good(view, kind, *before, *ours)
+        return good(inventory, kind, *before, *ours)
 
-    return strays
+    return orphans
 
 
 def same_as_listed(_: Function) -> Function:

@@ -10,9 +10,9 @@ from typing import Any
 
 from hostler.domain.policy.purchasing import Limits
 from hostler.lab.macs.demands import COMMANDS, NETWORKS, NOTHING, PRICES, Wants
-from hostler.lab.macs.faults import HOUR, MacClimate
-from hostler.lab.scenario.faults import Asking, Stroke
-from hostler.simulators.scaleway.faults.rates import Weather
+from hostler.lab.macs.faults import HOUR, MacScenario
+from hostler.lab.scenario.faults import Asking, Disruption
+from hostler.simulators.scaleway.faults.rates import FaultRates
 from hostler.simulators.scaleway.state.options import Stock
 
 from . import mac_mutations
@@ -23,12 +23,12 @@ _MINUTE = 60.0
 _ENDS = tuple(
     Asking(at=at * _MINUTE, kind=kind, which=which, home=home)
     for at, kind, which, home in (
-        (50, "end", 0.1, 0),
-        (55, "end", 0.6, 1),
+        (50, "delete", 0.1, 0),
+        (55, "delete", 0.6, 1),
         (110, "scale", 0.0, 0),
         (170, "scale", 0.9, 0),
         (171, "scale", 0.9, 1),
-        (240, "end", 0.9, 0),
+        (240, "delete", 0.9, 0),
         (300, "scale", 0.0, 1),
         (330, "scale", 0.9, 0),
     )
@@ -58,7 +58,7 @@ class Bug:
     caught: tuple[str, ...]
     rates: Mapping[str, float] | None = None
     spells: Mapping[str, tuple[float, float]] | None = None
-    strokes: tuple[Stroke, ...] = ()
+    disruptions: tuple[Disruption, ...] = ()
     askings: tuple[Asking, ...] = _ENDS
     second: bool = False
     reclaim: bool = False
@@ -68,15 +68,15 @@ class Bug:
     wants: Wants = NOTHING
     span: float = 7 * HOUR
 
-    def climate(self, climate: MacClimate) -> MacClimate:
+    def scenario(self, scenario: MacScenario) -> MacScenario:
         """Return a climate in which nothing happens but this."""
         base = replace(
-            climate.base,
+            scenario.base,
             mood="planted",
             machines=2,
-            world=Weather(self.rates or {}, self.spells or {}),
+            world=FaultRates(self.rates or {}, self.spells or {}),
             faults=(),
-            strokes=self.strokes,
+            disruptions=self.disruptions,
             askings=self.askings,
             second=0.0 if self.second else None,
             replicas=1,
@@ -86,7 +86,7 @@ class Bug:
             span=self.span,
         )
         return replace(
-            climate,
+            scenario,
             base=base,
             stocks=(Stock(3),),
             pools=("pool-",),
@@ -139,7 +139,7 @@ BUGS: dict[str, Bug] = {
     ),
     "late-rename": Bug(
         words="a host is handed on while a rename of it may still come",
-        puts=(("domain.observation.effects:fate", mac_mutations.lapsed_at_once),),
+        puts=(("domain.observation.effects:call_state", mac_mutations.lapsed_at_once),),
         caught=("S2", "S5"),
         rates={"effect_delayed": 0.5},
         spells={"effect_delayed": (35.0, 55.0)},
@@ -156,7 +156,7 @@ BUGS: dict[str, Bug] = {
     "any-404-is-gone": Bug(
         words="a 404 that names the image is read as: the host is gone",
         puts=(
-            (f"{_MACS}.execute:MacDeeds._outcome", mac_mutations.any_missing_is_the_host),
+            (f"{_MACS}.execute:MacCalls._outcome", mac_mutations.any_missing_is_the_host),
             ("domain.observation.outcomes:proof", mac_mutations.answer_is_proof),
         ),
         caught=("S12", "pool"),
@@ -174,7 +174,7 @@ BUGS: dict[str, Bug] = {
     "cached-sweep": Bug(
         words="a sweep takes back what old records do not explain, and reads nothing again",
         puts=(
-            ("controllers.observe.snapshot:strays", mac_mutations.by_old_records),
+            ("controllers.observe.snapshot:orphans", mac_mutations.by_old_records),
             ("domain.fleets.reclaim:blocked", only_foreign_is_blocked),
             (
                 "controllers.execute.reclaim:Sweeper._is_explained",
@@ -192,7 +192,7 @@ BUGS: dict[str, Bug] = {
             ("domain.hosts.claims:taken", mac_mutations.dropped_without_a_pool),
             ("domain.hosts.lifecycle:_described", mac_mutations.dropped_without_a_pool),
             (f"{_MACS}.plan.read:MacReader._pool", mac_mutations.without_a_pool),
-            ("controllers.observe.snapshot:strays", mac_mutations.untold),
+            ("controllers.observe.snapshot:orphans", mac_mutations.untold),
         ),
         caught=("S1",),
     ),
@@ -222,7 +222,7 @@ BUGS: dict[str, Bug] = {
     ),
     "lost-is-refused": Bug(
         words="an order whose answer was lost is taken off the row, as if it were refused",
-        puts=((f"{_MACS}.execute:MacDeeds._order", mac_mutations.lost_is_refused),),
+        puts=((f"{_MACS}.execute:MacCalls._order", mac_mutations.lost_is_refused),),
         caught=("S2", "S4"),
         rates={"mac_order_lost": 0.7},
         wants=_ORDERS,

@@ -6,11 +6,11 @@ from typing import Any
 
 from hostler.domain.machines.failure import suspected
 from hostler.domain.model.fleet import FleetRow
-from hostler.domain.model.machine import Fate, Known, Machine, Place
+from hostler.domain.model.machine import CallState, Known, Machine, Place
 from hostler.domain.model.phases import Reason
-from hostler.domain.model.resource import Condition, Part
-from hostler.domain.model.snapshot import Seen, Suspect, SuspectClass
-from hostler.domain.model.transition import Step
+from hostler.domain.model.resource import Condition, Resource
+from hostler.domain.model.snapshot import Orphan, OrphanClass, Snapshot
+from hostler.domain.model.transition import Transition
 from hostler.domain.policy.gate import Barred, Evidence
 from hostler.providers.scaleway.common.errors import Failed, Problem
 from hostler.providers.scaleway.common.wire import Items
@@ -50,8 +50,8 @@ def stopped_is_deleting(good: Function) -> Function:
 def no_rollback(good: Function) -> Function:
     """Call gone what never was ready."""
 
-    def all_gone(machine: Machine, seen: Seen) -> bool:
-        return machine.was_ready is None or good(machine, seen)
+    def all_gone(machine: Machine, snapshot: Snapshot) -> bool:
+        return machine.was_ready is None or good(machine, snapshot)
 
     return all_gone
 
@@ -91,8 +91,8 @@ def forbidden_is_empty(good: Function) -> Function:
 def only_foreign_is_blocked(_: Function) -> Function:
     """Hold back nothing from the sweep but foreign parts."""
 
-    def blocked(suspect: Suspect, _: Seen) -> str:
-        return "foreign" if suspect.cls is SuspectClass.FOREIGN else ""
+    def blocked(orphan: Orphan, _: Snapshot) -> str:
+        return "foreign" if orphan.cls is OrphanClass.FOREIGN else ""
 
     return blocked
 
@@ -113,12 +113,12 @@ def believe_the_list(_: Function) -> Function:
     """Take the parts of the decision for those that exist now."""
 
     async def reread(_: object, command: Any) -> Any:
-        return command.parts
+        return command.resources
 
     return reread
 
 
-def one_turn_old(good: Function) -> Function:
+def one_cycle_old(good: Function) -> Function:
     """Give each turn the records that the one before should have had."""
     older = dict[int, tuple[FleetRow, tuple[Machine, ...]]]()
 
@@ -135,7 +135,7 @@ def save_when_done(good: Function) -> Function:
     """Save a step only when nothing of it is open any more."""
 
     async def save(self: Any, work: Any, tenure: Any) -> None:
-        if any(asked.fate is Fate.OPEN for asked in work.machine.asked):
+        if any(asked.call_state is CallState.OPEN for asked in work.machine.asked):
             return
         await good(self, work, tenure)
 
@@ -145,10 +145,10 @@ def save_when_done(good: Function) -> Function:
 def older_attempts_are_surplus(_: Function) -> Function:
     """Compare the attempts of all slots of a machine with each other."""
 
-    def judged(machine: Machine, part: Part) -> Part:
+    def judged(machine: Machine, resource: Resource) -> Resource:
         newest = max((place.attempt for place in machine.places), default=0)
-        mine = part.mark.attempt if part.mark else newest
-        return replace(part, surplus=mine < newest)
+        mine = resource.owner_tag.attempt if resource.owner_tag else newest
+        return replace(resource, surplus=mine < newest)
 
     return judged
 
@@ -156,11 +156,11 @@ def older_attempts_are_surplus(_: Function) -> Function:
 def newest_stays(_: Function) -> Function:
     """Let the newest attempt of a slot stay, whatever is bound."""
 
-    def judged(machine: Machine, part: Part) -> Part:
-        place = machine.place(part.slot)
+    def judged(machine: Machine, resource: Resource) -> Resource:
+        place = machine.place(resource.slot)
         newest = max((known.attempt for known in place.known if not known.gone), default=0)
-        mine = next((known.attempt for known in place.known if known.id == part.id), newest)
-        return replace(part, surplus=mine < newest)
+        mine = next((known.attempt for known in place.known if known.id == resource.id), newest)
+        return replace(resource, surplus=mine < newest)
 
     return judged
 
@@ -196,8 +196,8 @@ def save_over(_: Function) -> Function:
 def gone_before_settle(_: Function) -> Function:
     """Call gone what no look shows, whatever is still open."""
 
-    def all_gone(machine: Machine, seen: Seen) -> bool:
-        if seen.view.marked.get(machine.id):
+    def all_gone(machine: Machine, snapshot: Snapshot) -> bool:
+        if snapshot.inventory.tagged.get(machine.id):
             return False
         return all(known.gone for place in machine.places for known in place.known)
 
@@ -207,10 +207,10 @@ def gone_before_settle(_: Function) -> Function:
 def absent_is_gone(_: Function) -> Function:
     """Believe the first list that lacks something."""
 
-    def missed(machine: Machine, place: Place, known: Known, seen: Seen) -> Known:
-        if known.gone or known.id in seen.view.sightings:
+    def missed(machine: Machine, place: Place, known: Known, snapshot: Snapshot) -> Known:
+        if known.gone or known.id in snapshot.inventory.sightings:
             return known
-        covered = seen.view.covered(known.zone, place.slot.kind, machine.id)
+        covered = snapshot.inventory.covered(known.zone, place.slot.kind, machine.id)
         if covered is None or covered < known.since:
             return known
         return replace(known, absent=covered, gone=True)
@@ -221,23 +221,27 @@ def absent_is_gone(_: Function) -> Function:
 def doubt_nothing(_: Function) -> Function:
     """Believe a loss at first sight."""
 
-    def doubted(step: Step, seen: Seen) -> tuple[Step, Reason | None]:
-        return step, suspected(step, seen)
+    def doubted(transition: Transition, snapshot: Snapshot) -> tuple[Transition, Reason | None]:
+        return transition, suspected(transition, snapshot)
 
     return doubted
 
 
-def all_marks_are_ours(good: Function) -> Function:
+def all_tags_are_ours(good: Function) -> Function:
     """Take every mark in the fleet's name for one of ours."""
 
-    async def gather(*args: Any) -> Seen:
-        seen: Seen = await good(*args)
-        marks = {part.mark.installation for part in seen.foreign if part.mark is not None}
+    async def gather(*args: Any) -> Snapshot:
+        snapshot: Snapshot = await good(*args)
+        owner_tags = {
+            resource.owner_tag.installation
+            for resource in snapshot.foreign
+            if resource.owner_tag is not None
+        }
         return replace(
-            seen,
-            ours=(*seen.ours, *sorted(marks)),
+            snapshot,
+            ours=(*snapshot.ours, *sorted(owner_tags)),
             foreign=(),
-            unexplained=(*seen.unexplained, *seen.foreign),
+            unexplained=(*snapshot.unexplained, *snapshot.foreign),
         )
 
     return gather
@@ -246,7 +250,7 @@ def all_marks_are_ours(good: Function) -> Function:
 def remember_nothing(_: Function) -> Function:
     """Forget every failure with its record."""
 
-    def remember(_: Step, row: FleetRow, __: Seen) -> FleetRow:
+    def remember(_: Transition, row: FleetRow, __: Snapshot) -> FleetRow:
         return row
 
     return remember

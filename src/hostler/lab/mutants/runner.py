@@ -10,10 +10,10 @@ from typing import Any
 
 from hostler.frontends.fleeting.contract import State
 from hostler.lab.gitlab_runner.calls import Wrap
-from hostler.lab.gitlab_runner.faults import RunnerClimate
+from hostler.lab.gitlab_runner.faults import RunnerScenario
 from hostler.lab.gitlab_runner.workload import Job
-from hostler.lab.scenario.faults import Stroke
-from hostler.simulators.scaleway.faults.rates import Weather
+from hostler.lab.scenario.faults import Disruption
+from hostler.simulators.scaleway.faults.rates import FaultRates
 from hostler.simulators.scaleway.state.records import State as Status
 
 from . import runner_mutations
@@ -22,7 +22,7 @@ from .registry import put
 _MINUTE = 60.0
 _JOBS = tuple(Job(at, 240.0) for at in (5.0, 6.0, 7.0, 600.0, 601.0, 1500.0, 1501.0))
 _RESTARTS = tuple(
-    Stroke(at=at * _MINUTE, fault="runner_restarted", length=5.0) for at in (8, 16, 30)
+    Disruption(at=at * _MINUTE, fault="runner_restarted", length=5.0) for at in (8, 16, 30)
 )
 _UNREPAIRED = (("domain.machines.failure:doubted", runner_mutations.believe_nothing),)
 
@@ -41,28 +41,28 @@ class Bug:
     puts: tuple[tuple[str, Callable[[Any], Any]], ...] = ()
     rates: Mapping[str, float] | None = None
     spells: Mapping[str, tuple[float, float]] | None = None
-    strokes: tuple[Stroke, ...] = ()
+    disruptions: tuple[Disruption, ...] = ()
     within: int = 4
 
-    def climate(self, climate: RunnerClimate) -> RunnerClimate:
+    def scenario(self, scenario: RunnerScenario) -> RunnerScenario:
         """Return a climate in which nothing happens but this."""
-        world = Weather(self.rates or {}, self.spells or {})
-        base = replace(climate.base, mood="planted", world=world, list_lag=0.0, protected=False)
+        world = FaultRates(self.rates or {}, self.spells or {})
+        base = replace(scenario.base, mood="planted", world=world, list_lag=0.0, protected=False)
         options = replace(
-            climate.options,
-            max_instances=max(3, climate.options.max_instances),
+            scenario.options,
+            max_instances=max(3, scenario.options.max_instances),
             idle_count=2,
             idle_time=600.0,
             max_use_count=0,
             state_storage=True,
         )
         return replace(
-            climate,
+            scenario,
             base=base,
             options=options,
             states=frozenset(State),
             jobs=_JOBS,
-            strokes=self.strokes,
+            disruptions=self.disruptions,
             span=40 * _MINUTE,
         )
 
@@ -162,13 +162,13 @@ BUGS: dict[str, Bug] = {
     "shutdown-deletes": Bug(
         words="Shutdown deletes the instances",
         wrap=runner_mutations.ShutdownDeletes,
-        strokes=_RESTARTS,
+        disruptions=_RESTARTS,
         caught=("R10",),
     ),
     "key-lost": Bug(
         words="each start makes a new SSH key, which older machines do not know",
         wrap=runner_mutations.KeyLost,
-        strokes=_RESTARTS,
+        disruptions=_RESTARTS,
         caught=("R9",),
     ),
     "increase-blocks": Bug(

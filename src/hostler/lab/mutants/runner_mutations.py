@@ -17,7 +17,7 @@ from hostler.frontends.fleeting.contract import (
 )
 from hostler.lab.gitlab_runner.ground_truth import Truth
 from hostler.lab.gitlab_runner.process import Plugin
-from hostler.ports.http import Request
+from hostler.ports.http import HttpRequest
 from hostler.simulators.scaleway.state.records import Server
 from hostler.simulators.scaleway.state.records import State as Status
 
@@ -121,7 +121,7 @@ class DeletesInUpdate(Passing):
             server = self.server(instance.id)
             if server is not None and server.state == Status.IN_PLACE:
                 path = f"/instance/v1/zones/{server.zone}/servers/{server.id}"
-                request = Request(method="DELETE", path=path)
+                request = HttpRequest(method="DELETE", path=path)
                 await self.plugin.wire.send(request, self.plugin.deadline)
         return told
 

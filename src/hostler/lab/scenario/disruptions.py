@@ -9,17 +9,17 @@ from functools import partial
 from hostler.lab.harness.gates import Trap
 from hostler.lab.harness.process import Home, Process
 
-from .faults import Stroke
-from .session import Ground
+from .faults import Disruption
+from .session import Session
 
 
-class Strokes:
+class Disruptions:
     """Lets faults of ours happen to the processes of a ground."""
 
-    def __init__(self, ground: Ground, group: asyncio.TaskGroup) -> None:
-        self._ground, self._group = ground, group
+    def __init__(self, session: Session, group: asyncio.TaskGroup) -> None:
+        self._session, self._group = session, group
         self._second: Home | None = None
-        self._ways: dict[str, Callable[[Process, Stroke], None]] = {
+        self._ways: dict[str, Callable[[Process, Disruption], None]] = {
             "crash": self._crash,
             "paused": self._pause,
             "suspended": self._suspend,
@@ -32,130 +32,139 @@ class Strokes:
 
     async def run(self) -> None:
         """Strike as drawn."""
-        ground = self._ground
-        if ground.climate.second is not None:
-            self._plan(ground.climate.second, self._arrive)
-        for stroke in ground.climate.strokes:
-            await asyncio.sleep(max(0.0, stroke.at - ground.loop.time()))
-            self._rewrite(stroke)
-            own = next(home for home in ground.homes if not home.book.lost).book.own
-            done = ground.land.befall(ground.world, own, stroke)
+        session = self._session
+        if session.scenario.second is not None:
+            self._plan(session.scenario.second, self._arrive)
+        for disruption in session.scenario.disruptions:
+            await asyncio.sleep(max(0.0, disruption.at - session.loop.time()))
+            self._rewrite(disruption)
+            own = next(home for home in session.homes if not home.shadow.lost).shadow.own
+            done = session.environment.befall(session.world, own, disruption)
             if done is not None:
-                ground.watch.befallen(stroke.fault, done=done)
+                session.checker.befallen(disruption.fault, done=done)
                 continue
-            if stroke.fault == "store_lost":
+            if disruption.fault == "store_lost":
                 await self._lose_store()
                 continue
-            processes = [p for p in ground.processes if p.incarnation is not None]
+            processes = [p for p in session.processes if p.incarnation is not None]
             if processes:
-                self._strike(processes[stroke.who % len(processes)], stroke)
+                self._strike(processes[disruption.who % len(processes)], disruption)
 
-    def _rewrite(self, stroke: Stroke) -> None:
+    def _rewrite(self, disruption: Disruption) -> None:
         """Write fleet files anew where a stroke does that; whoever reads them begins again."""
-        ground = self._ground
-        for home in ground.homes:
-            fleets = tuple(ground.land.rewritten(fleet, stroke) for fleet in home.fleets)
-            if fleets == home.fleets or home.book.lost:
+        session = self._session
+        for home in session.homes:
+            fleets = tuple(
+                session.environment.rewritten(fleet, disruption) for fleet in home.fleets
+            )
+            if fleets == home.fleets or home.shadow.lost:
                 continue
             home.fleets = fleets
-            home.book.fleets = {fleet.name: fleet for fleet in fleets}
-            ground.watch.fleets_changed(home.book)
-            for process in ground.processes:
+            home.shadow.fleets = {fleet.name: fleet for fleet in fleets}
+            session.checker.fleets_changed(home.shadow)
+            for process in session.processes:
                 if process.home is home and not process.retired:
                     process.kill()
                     self._later(1.0, partial(self._start, process))
 
-    def _strike(self, process: Process, stroke: Stroke) -> None:
-        self._ways[stroke.fault](process, stroke)
+    def _strike(self, process: Process, disruption: Disruption) -> None:
+        self._ways[disruption.fault](process, disruption)
 
     def _note(self, fault: str, process: Process) -> None:
-        self._ground.trace.note(f"{process.name}: {fault}")
-        self._ground.watch.struck(fault)
+        self._session.trace.note(f"{process.name}: {fault}")
+        self._session.checker.struck(fault)
 
     def _plan(self, at: float, work: Callable[[], None]) -> None:
-        self._ground.loop.call_at(at, work)
+        self._session.loop.call_at(at, work)
 
     def _later(self, seconds: float, work: Callable[[], None]) -> None:
         """Plan something of nobody's: what strikes in the midst of a process is not its own."""
-        self._ground.loop.call_later(seconds, work, context=contextvars.Context())
+        self._session.loop.call_later(seconds, work, context=contextvars.Context())
 
-    def _now_or_at_a_call(self, process: Process, stroke: Stroke, work: Callable[[], None]) -> None:
+    def _now_or_at_a_call(
+        self, process: Process, disruption: Disruption, work: Callable[[], None]
+    ) -> None:
         run = process.incarnation
-        if stroke.skip < 0 or run is None:
+        if disruption.skip < 0 or run is None:
             work()
         else:
             run.gate.trap(
-                Trap(strike=work, skip=stroke.skip, before=stroke.before, port=stroke.port)
+                Trap(
+                    strike=work,
+                    skip=disruption.skip,
+                    before=disruption.before,
+                    port=disruption.port,
+                )
             )
 
-    def _crash(self, process: Process, stroke: Stroke) -> None:
+    def _crash(self, process: Process, disruption: Disruption) -> None:
         def strike() -> None:
             self._note("crash", process)
             process.kill()
-            self._later(stroke.length, lambda: self._start(process))
+            self._later(disruption.length, lambda: self._start(process))
 
-        self._now_or_at_a_call(process, stroke, strike)
+        self._now_or_at_a_call(process, disruption, strike)
 
     def _start(self, process: Process) -> None:
         if not process.retired:
             self._group.create_task(process.start(self._group), context=contextvars.Context())
 
-    def _pause(self, process: Process, stroke: Stroke) -> None:
+    def _pause(self, process: Process, disruption: Disruption) -> None:
         def strike() -> None:
             self._note("paused", process)
             process.stop()
-            self._later(stroke.length, process.go_on)
+            self._later(disruption.length, process.go_on)
 
-        self._now_or_at_a_call(process, stroke, strike)
+        self._now_or_at_a_call(process, disruption, strike)
 
-    def _suspend(self, process: Process, stroke: Stroke) -> None:
+    def _suspend(self, process: Process, disruption: Disruption) -> None:
         def strike() -> None:
             self._note("suspended", process)
             process.stop()
-            self._later(stroke.length, lambda: process.go_on(stroke.length))
+            self._later(disruption.length, lambda: process.go_on(disruption.length))
 
-        self._now_or_at_a_call(process, stroke, strike)
+        self._now_or_at_a_call(process, disruption, strike)
 
-    def _jump(self, process: Process, stroke: Stroke) -> None:
+    def _jump(self, process: Process, disruption: Disruption) -> None:
         self._note("clock_jump", process)
-        process.jump(timedelta(seconds=stroke.length))
+        process.jump(timedelta(seconds=disruption.length))
 
-    def _busy(self, process: Process, stroke: Stroke) -> None:
+    def _busy(self, process: Process, disruption: Disruption) -> None:
         run = process.incarnation
         if run is not None:
-            run.gate.refuse_writes(self._ground.loop.time() + stroke.length, stroke.fault)
+            run.gate.refuse_writes(self._session.loop.time() + disruption.length, disruption.fault)
 
-    def _cut(self, process: Process, stroke: Stroke) -> None:
+    def _cut(self, process: Process, disruption: Disruption) -> None:
         process.set_network(down=True)
-        self._later(stroke.length, lambda: process.set_network(down=False))
+        self._later(disruption.length, lambda: process.set_network(down=False))
 
-    def _lose_lease(self, process: Process, stroke: Stroke) -> None:
+    def _lose_lease(self, process: Process, disruption: Disruption) -> None:
         run = process.incarnation
         if run is not None:
-            run.gate.refuse_renewals(self._ground.loop.time() + stroke.length)
+            run.gate.refuse_renewals(self._session.loop.time() + disruption.length)
 
     async def _lose_store(self) -> None:
         """Take the records of the first installation away: its processes begin with new ones."""
-        ground = self._ground
-        old = ground.homes[0]
-        ground.trace.note("the store is lost")
-        ground.watch.struck("store_lost")
-        mine = [p for p in ground.processes if p.home is old]
+        session = self._session
+        old = session.homes[0]
+        session.trace.note("the store is lost")
+        session.checker.struck("store_lost")
+        mine = [p for p in session.processes if p.home is old]
         for process in mine:
             await process.end()
-        old.book.lost = True
-        new = ground.found_home(replicas=old.replicas)
+        old.shadow.lost = True
+        new = session.found_home(replicas=old.replicas)
         for process in mine:
-            reborn = ground.add_process(new, f"{process.name}'", 0.0)
+            reborn = session.add_process(new, f"{process.name}'", 0.0)
             await reborn.start(self._group)
 
     def _arrive(self) -> None:
         """Let a second installation, with the same fleet's name, come into the project."""
-        ground = self._ground
-        ground.trace.note("a second installation arrives")
-        self._second = ground.found_home(replicas=1, other=True)
-        ground.watch.struck("second_installation")
-        process = ground.add_process(self._second, "z", 0.0)
+        session = self._session
+        session.trace.note("a second installation arrives")
+        self._second = session.found_home(replicas=1, other=True)
+        session.checker.struck("second_installation")
+        process = session.add_process(self._second, "z", 0.0)
         self._group.create_task(process.start(self._group))
 
     @property
@@ -165,8 +174,8 @@ class Strokes:
 
     async def cease(self) -> None:
         """Let all go on, and every process run."""
-        ground = self._ground
-        for process in ground.processes:
+        session = self._session
+        for process in session.processes:
             process.set_network(down=False)
             run = process.incarnation
             if run is not None:

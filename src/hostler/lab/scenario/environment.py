@@ -8,13 +8,13 @@ from hostler.controllers.runtime.settings import Settings
 from hostler.domain.ids import AccountName, FleetName, InstallationId, Zone
 from hostler.domain.model.fleet import Fleet, Probe, ProbeKind, Timers
 from hostler.domain.model.machine import Offer
-from hostler.lab.checks.checker import Watch
+from hostler.lab.checks.checker import Checker
 from hostler.lab.checks.trace import Trace
 from hostler.lab.checks.world_facts import things_in
-from hostler.lab.harness.bystanders import crowd, leave_part
+from hostler.lab.harness.bystanders import crowd, leave_resource
 from hostler.lab.harness.gates import Gate
 from hostler.lab.harness.process import Process, WatchedProvider
-from hostler.ports.http import Request
+from hostler.ports.http import HttpRequest
 from hostler.ports.preparer import Preparer
 from hostler.ports.provider import Provider
 from hostler.providers.scaleway.common.client import Client
@@ -25,10 +25,10 @@ from hostler.simulators.scaleway.state.options import Options
 from hostler.simulators.scaleway.world import World
 from hostler.testing.time.clock import BEGINNING, SimClock
 
-from .faults import Climate, Stroke
+from .faults import Disruption, Scenario
 
 FLEET = FleetName("web")
-SETTLE = timedelta(seconds=60)
+CONSISTENCY_DELAY = timedelta(seconds=60)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,17 +46,17 @@ class Cadence:
 class WatchedWorld(World):
     """A world that tells the watch of each request that it handled."""
 
-    watch: Watch | None = None
+    checker: Checker | None = None
 
-    def handle(self, request: Request, source: str = "") -> Reply:
+    def handle(self, request: HttpRequest, source: str = "") -> Reply:
         """Process one request."""
         reply = super().handle(request, source)
-        if self.watch is not None:
-            self.watch.answered(request, source, self.journal[-1])
+        if self.checker is not None:
+            self.checker.answered(request, source, self.journal[-1])
         return reply
 
 
-class Land(Protocol):
+class Environment(Protocol):
     """What is special about one sort of machine in a season."""
 
     @property
@@ -86,7 +86,7 @@ class Land(Protocol):
         """Mend what the weather left for good, and no engine could ever mend."""
         ...
 
-    def watch(self, world: World, trace: Trace) -> Watch:
+    def checker(self, world: World, trace: Trace) -> Checker:
         """Return who watches over the season."""
         ...
 
@@ -106,59 +106,59 @@ class Land(Protocol):
         """Return what logs in to hosts for one run of a process, where anything does."""
         ...
 
-    def rewritten(self, fleet: Fleet, stroke: Stroke) -> Fleet:
+    def rewritten(self, fleet: Fleet, disruption: Disruption) -> Fleet:
         """Return a fleet as its file says after a stroke; the same where that changes none."""
         ...
 
-    def befall(self, world: World, own: InstallationId, stroke: Stroke) -> bool | None:
+    def befall(self, world: World, own: InstallationId, disruption: Disruption) -> bool | None:
         """Do what somebody does beside the engines; tell if it could be done, None: not this."""
         ...
 
 
-class InstanceLand:
+class ServerEnvironment:
     """Servers that are made and destroyed."""
 
     settings = Settings(poll=timedelta(seconds=5))
     cadence = Cadence()
     watched = WatchedProvider
 
-    def __init__(self, climate: Climate) -> None:
-        self._climate = climate
+    def __init__(self, scenario: Scenario) -> None:
+        self._scenario = scenario
 
     def options(self, generation: str) -> Options:
         """Return the setting of the world."""
-        climate = self._climate
+        scenario = self._scenario
         return Options(
-            epoch=BEGINNING, list_lag=climate.list_lag, pace=climate.pace, generation=generation
+            epoch=BEGINNING, list_lag=scenario.list_lag, pace=scenario.pace, generation=generation
         )
 
     def fill(self, world: World) -> frozenset[str]:
         """Let somebody have things in the same project."""
-        crowd(world, self._climate.crowd)
+        crowd(world, self._scenario.crowd)
         return frozenset(thing.id for thing, _ in things_in(world))
 
     def clear(self, world: World) -> None:
         """Nothing stays for good."""
 
-    def watch(self, world: World, trace: Trace) -> Watch:
+    def checker(self, world: World, trace: Trace) -> Checker:
         """Return who watches over the season."""
-        return Watch(world, trace, SETTLE.total_seconds())
+        return Checker(world, trace, CONSISTENCY_DELAY.total_seconds())
 
     def fleets(self, *, other: bool) -> tuple[Fleet, ...]:
         """Return the one fleet; the other installation's has the same name."""
         del other
-        climate = self._climate
-        zones = ("fr-par-1", "nl-ams-1") if climate.two_zones else ("fr-par-1",)
-        types = ("DEV1-S",) if climate.local_disk else ("PLAY2-PICO", "PLAY2-NANO")
+        scenario = self._scenario
+        zones = ("fr-par-1", "nl-ams-1") if scenario.two_zones else ("fr-par-1",)
+        types = ("DEV1-S",) if scenario.local_disk else ("PLAY2-PICO", "PLAY2-NANO")
         fleet = Fleet(
             name=FLEET,
             account=AccountName("main"),
-            size=climate.machines,
+            size=scenario.machines,
             offers=tuple(Offer(t, Zone(z), "ubuntu_noble") for t in types for z in zones),
             template="t1",
-            reclaim=climate.reclaim,
-            probe=Probe(kind=ProbeKind(climate.probe)),
-            timers=Timers(keep_broken=timedelta(seconds=climate.keep_broken)),
+            reclaim=scenario.reclaim,
+            probe=Probe(kind=ProbeKind(scenario.probe)),
+            timers=Timers(keep_failed=timedelta(seconds=scenario.keep_failed)),
         )
         return (fleet,)
 
@@ -166,18 +166,23 @@ class InstanceLand:
         """Return the account; its zones are those of the fleet's offers."""
         templates = {FLEET: self._template()}
         return Instances(
-            client, clock, installation=own, zones=(), templates=templates, settle=SETTLE
+            client,
+            clock,
+            installation=own,
+            zones=(),
+            templates=templates,
+            consistency_delay=CONSISTENCY_DELAY,
         )
 
     def _template(self) -> Template:
-        climate = self._climate
-        disk = Disk(size=10, type="l_ssd") if climate.local_disk else Disk(size=10)
+        scenario = self._scenario
+        disk = Disk(size=10, type="l_ssd") if scenario.local_disk else Disk(size=10)
         return Template(
             root=disk,
-            disks=(Disk(size=5),) * climate.disks,
+            disks=(Disk(size=5),) * scenario.disks,
             cloud_init="#cloud-config\n",
-            ipv6=climate.ipv6,
-            protected=climate.protected,
+            ipv6=scenario.ipv6,
+            protected=scenario.protected,
         )
 
     def answers(self, world: World, address: str) -> bool:
@@ -188,14 +193,14 @@ class InstanceLand:
         """Nobody logs in to a server that is made for one machine."""
         del process, gate
 
-    def rewritten(self, fleet: Fleet, stroke: Stroke) -> Fleet:
+    def rewritten(self, fleet: Fleet, disruption: Disruption) -> Fleet:
         """Nobody writes the fleet file anew."""
-        del stroke
+        del disruption
         return fleet
 
-    def befall(self, world: World, own: InstallationId, stroke: Stroke) -> bool | None:
+    def befall(self, world: World, own: InstallationId, disruption: Disruption) -> bool | None:
         """Let somebody make a part with our marks."""
-        if stroke.fault != "part_without_record":
+        if disruption.fault != "resource_without_record":
             return None
-        leave_part(world, own)
+        leave_resource(world, own)
         return True

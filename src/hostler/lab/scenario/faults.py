@@ -6,7 +6,7 @@ from random import Random
 
 from hostler.simulators.scaleway.faults.catalogue import FAULTS, Where
 from hostler.simulators.scaleway.faults.rates import STORM, Rule
-from hostler.simulators.scaleway.faults.rates import Weather as WorldWeather
+from hostler.simulators.scaleway.faults.rates import FaultRates as WorldFaultRates
 
 OURS = (
     "crash",
@@ -20,7 +20,7 @@ OURS = (
     "store_lost",
     "second_installation",
     "two_replicas",
-    "part_without_record",
+    "resource_without_record",
 )
 """Faults of the processes and their hosts, beside those of the world."""
 
@@ -55,7 +55,7 @@ _MANY = {"calm": (0, 0), "one": (1, 1), "few": (2, 4), "some": (4, 8), "storm": 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stroke:
+class Disruption:
     """One fault of ours: when, to which process, and how it strikes.
 
     `skip` is how many port calls it lets pass first; negative: it strikes at once. `length` is in
@@ -86,16 +86,16 @@ class Asking:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Climate:
+class Scenario:
     """Everything that one seed draws before it begins."""
 
     seed: int
     mood: str
     machines: int
     span: float
-    world: WorldWeather
+    world: WorldFaultRates
     faults: tuple[str, ...]
-    strokes: tuple[Stroke, ...] = ()
+    disruptions: tuple[Disruption, ...] = ()
     askings: tuple[Asking, ...] = ()
     replicas: int = 1
     sqlite: bool = False
@@ -107,7 +107,7 @@ class Climate:
     local_disk: bool = False
     disks: int = 0
     protected: bool = False
-    keep_broken: float = 0.0
+    keep_failed: float = 0.0
     crowd: int = 0
     scripts: tuple[Rule, ...] = ()
     pace: float = 1.0
@@ -123,35 +123,35 @@ class Size:
     days: float = 0.04
 
 
-def draw(seed: int, size: Size) -> Climate:
+def draw(seed: int, size: Size) -> Scenario:
     """Draw the climate of a seed; the same seed and size, the same climate."""
     rng = Random(f"hostler climate {seed}")
     mood = _MOODS[seed % len(_MOODS)]
     faults = _faults(seed, mood, rng)
     span = size.days * 24 * _HOUR
-    climate = Climate(
+    scenario = Scenario(
         seed=seed,
         mood=mood,
         machines=size.machines or rng.choice((2, 3, 4, 5, 6)),
         span=span,
         world=_world(faults, mood, rng),
         faults=faults,
-        strokes=_strokes(faults, span, rng),
+        disruptions=_disruptions(faults, span, rng),
         askings=_askings(span, rng) if mood != "calm" else (),
     )
-    return _with_later(_details(climate, rng))
+    return _with_later(_details(scenario, rng))
 
 
-def _with_later(climate: Climate) -> Climate:
+def _with_later(scenario: Scenario) -> Scenario:
     rates = dict[str, float]()
     for fault in LATER:
-        rng = Random(f"hostler later: {climate.seed}{_OWN_DICE.get(fault, '')}")
-        if climate.mood in {"some", "storm"} and rng.random() <= _LATER_SHARE:
+        rng = Random(f"hostler later: {scenario.seed}{_OWN_DICE.get(fault, '')}")
+        if scenario.mood in {"some", "storm"} and rng.random() <= _LATER_SHARE:
             rates[fault] = STORM.rates[fault] * rng.uniform(2.0, 8.0)
     return replace(
-        climate,
-        world=WorldWeather({**climate.world.rates, **rates}, climate.world.spells),
-        faults=tuple(sorted((*climate.faults, *rates))),
+        scenario,
+        world=WorldFaultRates({**scenario.world.rates, **rates}, scenario.world.spells),
+        faults=tuple(sorted((*scenario.faults, *rates))),
     )
 
 
@@ -167,7 +167,7 @@ def _faults(seed: int, mood: str, rng: Random) -> tuple[str, ...]:
     return tuple(sorted((first, *others)))
 
 
-def _world(faults: tuple[str, ...], mood: str, rng: Random) -> WorldWeather:
+def _world(faults: tuple[str, ...], mood: str, rng: Random) -> WorldFaultRates:
     few = 3.0 if mood in {"one", "few"} else 1.5
     rates = dict[str, float]()
     for fault in faults:
@@ -177,25 +177,25 @@ def _world(faults: tuple[str, ...], mood: str, rng: Random) -> WorldWeather:
             rare = 6.0 if fault in _RARE else 1.0
             rates[fault] = min(most, base * few * rare * rng.uniform(0.5, 2.0))
     spells = {"effect_delayed": (2.0, 100.0)} if rng.random() < 0.3 else {}
-    return WorldWeather(rates, spells)
+    return WorldFaultRates(rates, spells)
 
 
-def _strokes(faults: tuple[str, ...], span: float, rng: Random) -> tuple[Stroke, ...]:
-    found = list[Stroke]()
+def _disruptions(faults: tuple[str, ...], span: float, rng: Random) -> tuple[Disruption, ...]:
+    found = list[Disruption]()
     for fault in faults:
         rate = _RATES.get(fault, 0.0) * rng.uniform(0.5, 2.0)
         at = rng.expovariate(rate / _HOUR) if rate else span
         while at < span:
             found.append(_stroke(fault, at, rng))
             at += rng.expovariate(rate / _HOUR)
-    if "part_without_record" in faults:
-        found.append(Stroke(at=rng.uniform(0, 0.5) * span, fault="part_without_record"))
+    if "resource_without_record" in faults:
+        found.append(Disruption(at=rng.uniform(0, 0.5) * span, fault="resource_without_record"))
     if "store_lost" in faults:
-        found.append(Stroke(at=rng.uniform(0.3, 0.7) * span, fault="store_lost"))
-    return tuple(sorted(found, key=lambda stroke: stroke.at))
+        found.append(Disruption(at=rng.uniform(0.3, 0.7) * span, fault="store_lost"))
+    return tuple(sorted(found, key=lambda disruption: disruption.at))
 
 
-def _stroke(fault: str, at: float, rng: Random) -> Stroke:
+def _stroke(fault: str, at: float, rng: Random) -> Disruption:
     who, before, skip = rng.randrange(2), rng.random() < 0.5, rng.randrange(-1, 24)
     port = rng.choice(_PORTS)
     skip = skip % 3 if port else skip
@@ -209,17 +209,27 @@ def _stroke(fault: str, at: float, rng: Random) -> Stroke:
         "network_down": rng.uniform(10, 300),
         "lease_lost": rng.uniform(60, 150),
     }[fault]
-    return Stroke(
+    return Disruption(
         at=at, fault=fault, who=who, skip=skip, before=before, port=port, length=float(length)
     )
 
 
-_PORTS = ("", "", "", "save_fleet", "save_machine", "save_suspects", "take_wishes", "http", "probe")
+_PORTS = (
+    "",
+    "",
+    "",
+    "save_fleet",
+    "save_machine",
+    "save_orphans",
+    "take_requests",
+    "http",
+    "probe",
+)
 _KINDS = (
     *("scale",) * 4,
-    *("end",) * 4,
-    *("end_now",) * 2,
-    *("hold", "hold", "unhold", "pause", "resume"),
+    *("delete",) * 4,
+    *("delete_now",) * 2,
+    *("protect", "protect", "unprotect", "pause", "resume"),
 )
 
 
@@ -241,12 +251,12 @@ def _askings(span: float, rng: Random) -> tuple[Asking, ...]:
     )
 
 
-def _details(climate: Climate, rng: Random) -> Climate:
-    faults, span = climate.faults, climate.span
+def _details(scenario: Scenario, rng: Random) -> Scenario:
+    faults, span = scenario.faults, scenario.span
     second = "second_installation" in faults
     arrives = rng.choice((0.0, rng.uniform(0, 0.6) * span)) if second else None
     return replace(
-        climate,
+        scenario,
         replicas=2 if "two_replicas" in faults or rng.random() < 0.15 else 1,
         sqlite=rng.random() < 0.4,
         reclaim=rng.random() < 0.6,
@@ -257,7 +267,7 @@ def _details(climate: Climate, rng: Random) -> Climate:
         local_disk=rng.random() < 0.3,
         disks=rng.choice((0, 0, 1)),
         protected=rng.random() < 0.15,
-        keep_broken=rng.choice((0.0, 0.0, 0.0, 240.0)),
+        keep_failed=rng.choice((0.0, 0.0, 0.0, 240.0)),
         crowd=130 if _PAGED & set(faults) else 0,
         pace=rng.choice((1.0, 1.0, 0.3)),
         second=arrives,

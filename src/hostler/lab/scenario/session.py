@@ -5,8 +5,8 @@ from pathlib import Path
 from random import Random
 
 from hostler.domain.ids import InstallationId
-from hostler.domain.model.snapshot import Wish
-from hostler.lab.checks.shadow_store import book_for
+from hostler.domain.model.snapshot import Request
+from hostler.lab.checks.shadow_store import shadow_for
 from hostler.lab.checks.trace import Trace
 from hostler.lab.harness.process import Home, Process
 from hostler.ports.store import Store
@@ -16,27 +16,29 @@ from hostler.stores.sqlite.worker import Inline
 from hostler.testing.time.clock import SimClock
 from hostler.testing.time.loop import SimLoop
 
-from .environment import InstanceLand, Land, WatchedWorld
-from .faults import Climate
+from .environment import Environment, ServerEnvironment, WatchedWorld
+from .faults import Scenario
 
 
-class Ground:
+class Session:
     """Everything that one climate brings. All randomness comes from streams of the seed."""
 
-    def __init__(self, climate: Climate, folder: Path, land: Land | None = None) -> None:
-        self.climate, self._folder = climate, folder
-        self.land: Land = land or InstanceLand(climate)
+    def __init__(
+        self, scenario: Scenario, folder: Path, environment: Environment | None = None
+    ) -> None:
+        self.scenario, self._folder = scenario, folder
+        self.environment: Environment = environment or ServerEnvironment(scenario)
         self.loop = SimLoop()
-        self._rng = Random(f"hostler season {climate.seed}")
-        options = self.land.options(self._rng.choice(("2026", "2025", "mixed")))
+        self._rng = Random(f"hostler season {scenario.seed}")
+        options = self.environment.options(self._rng.choice(("2026", "2025", "mixed")))
         world = WatchedWorld(self.loop.time, Random(self._rng.getrandbits(64)), options)
-        self.strangers = self.land.fill(world)
-        world.set_weather(climate.world)
-        for rule in climate.scripts:
+        self.strangers = self.environment.fill(world)
+        world.set_fault_rates(scenario.world)
+        for rule in scenario.scripts:
             world.script(rule)
         self.world = world
         self.trace = Trace(self.loop.time)
-        self.watch = world.watch = self.land.watch(world, self.trace)
+        self.checker = world.checker = self.environment.checker(world, self.trace)
         self.homes = list[Home]()
         self.processes = list[Process]()
         self._installations = 0
@@ -46,29 +48,29 @@ class Ground:
     def found_home(self, *, replicas: int, other: bool = False) -> Home:
         """Return a new installation, with an empty store of its own; `other`: somebody else's."""
         self._installations += 1
-        own = InstallationId(f"i{self._installations}{self.climate.seed}")
-        land, fleets = self.land, self.land.fleets(other=other)
-        book = book_for(own, fleets, land.settings.quiet.total_seconds())
-        self.watch.books.append(book)
+        own = InstallationId(f"i{self._installations}{self.scenario.seed}")
+        environment, fleets = self.environment, self.environment.fleets(other=other)
+        shadow = shadow_for(own, fleets, environment.settings.quiet.total_seconds())
+        self.checker.books.append(shadow)
         home = Home(
             loop=self.loop,
-            watch=self.watch,
-            book=book,
+            checker=self.checker,
+            shadow=shadow,
             project=self.world.options.project,
             fleets=fleets,
-            settings=land.settings,
+            settings=environment.settings,
             replicas=replicas,
-            watched=land.watched,
-            answers=land.answers,
-            open_provider=lambda client, clock: land.provider(client, clock, own),
+            watched=environment.watched,
+            answers=environment.answers,
+            open_provider=lambda client, clock: environment.provider(client, clock, own),
             open_store=self._opener(own, exclusive=replicas == 1),
-            open_preparer=land.preparer,
+            open_preparer=environment.preparer,
         )
         self.homes.append(home)
         return home
 
     def _opener(self, own: InstallationId, *, exclusive: bool) -> Callable[[], Store]:
-        if not self.climate.sqlite:
+        if not self.scenario.sqlite:
             memory = MemoryStore(own, exclusive=exclusive)
             return lambda: memory
         path = self._folder / f"{self._installations}.db"
@@ -83,12 +85,12 @@ class Ground:
         self.processes.append(process)
         return process
 
-    async def put_wish(self, home: Home, wish: Wish) -> None:
+    async def put_request(self, home: Home, request: Request) -> None:
         """Write a wish beside the engine, as the command line does."""
-        if not self.climate.sqlite:
-            await home.open_store().wish(wish)
+        if not self.scenario.sqlite:
+            await home.open_store().request(request)
             return
         number = self.homes.index(home) + 1
         store = open_beside(self._folder / f"{number}.db", runner=Inline)
-        await store.wish(wish)
+        await store.request(request)
         await store.close()

@@ -1,4 +1,4 @@
-"""Yard: whole engines over the fake provider and the store in memory, on the running loop's time.
+"""Fake scene: whole engines over the fake provider and the store in memory, in simulated time.
 
 Under simulated loop time nothing waits; what goes wrong is written into the provider's script.
 """
@@ -16,10 +16,10 @@ from hostler.domain.ids import AccountName, InstallationId, MachineId, machine_i
 from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
-from hostler.domain.model.snapshot import Wish, WishKind
+from hostler.domain.model.snapshot import Request, RequestKind
 from hostler.ports.store import Kept, Store
 from hostler.stores.memory import MemoryStore
-from hostler.testing.fakes.metrics import CountingMeters
+from hostler.testing.fakes.metrics import CountingMetrics
 from hostler.testing.fakes.prober import FakeProber
 from hostler.testing.fakes.provider import FakeProvider, FakeWorld
 from hostler.testing.scenes.builders import FLEET, HOME
@@ -29,7 +29,7 @@ SETTINGS = Settings()
 
 
 @dataclass(slots=True)
-class Yard:
+class FakeScene:
     """One world, one provider's account, one store; engines over them come and go."""
 
     fleet: Fleet = FLEET
@@ -44,7 +44,7 @@ class Yard:
     provider: FakeProvider = field(init=False)
     store: MemoryStore = field(init=False)
     prober: FakeProber = field(default_factory=FakeProber)
-    meters: CountingMeters = field(default_factory=CountingMeters)
+    metrics: CountingMetrics = field(default_factory=CountingMetrics)
     numbers: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
     wrap: Callable[[Store], Store] = field(default=lambda store: store)
 
@@ -54,9 +54,9 @@ class Yard:
         self.provider = FakeProvider(self.world, self.installation, addresses=self.addresses)
         self.store = MemoryStore(self.installation, exclusive=self.exclusive)
 
-    def neighbour(self, installation: InstallationId) -> "Yard":
+    def neighbour(self, installation: InstallationId) -> "FakeScene":
         """Return a second installation over the same world, with a store of its own."""
-        other = Yard(replace(self.fleet), installation, addresses=self.addresses)
+        other = FakeScene(replace(self.fleet), installation, addresses=self.addresses)
         other.clock, other.world, other.provider.world = self.clock, self.world, self.world
         other.numbers = itertools.count(1000)
         return other
@@ -71,7 +71,7 @@ class Yard:
             store=self.wrap(self.store),
             clock=clock or self.clock,
             prober=self.prober,
-            meters=self.meters,
+            metrics=self.metrics,
             fresh=self.fresh,
         )
         account = Account(
@@ -96,17 +96,17 @@ class Yard:
             finally:
                 task.cancel()
 
-    async def wish(
+    async def request(
         self,
-        kind: WishKind,
+        kind: RequestKind,
         *,
         size: int | None = None,
         machine: MachineId | None = None,
         source: InstallationId | None = None,
-    ) -> Wish:
+    ) -> Request:
         """Wish, as a door does."""
-        return await self.store.wish(
-            Wish(
+        return await self.store.request(
+            Request(
                 number=0,
                 kind=kind,
                 fleet=self.fleet.name,

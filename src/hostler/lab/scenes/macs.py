@@ -14,7 +14,7 @@ from hostler.domain.model.fleet import Fleet, Timers
 from hostler.domain.model.host import Host
 from hostler.domain.model.machine import Machine, Offer
 from hostler.domain.model.phases import Phase
-from hostler.ports.http import Request, Response
+from hostler.ports.http import HttpRequest, Response
 from hostler.simulators.scaleway.state.mac_records import Mac, MacStatus
 from hostler.simulators.scaleway.state.options import Options
 from hostler.stores.memory import MemoryStore
@@ -163,7 +163,7 @@ class MacStand:
 
         async def holds() -> bool:
             known = {host.condition for host in await hosts(hostler)}
-            used = await hostler.machines() or await hostler.store.ties()
+            used = await hostler.machines() or await hostler.store.bindings()
             return not used and self.pooled() and known <= {"free", "gone"}
 
         await self.until(holds, within)
@@ -210,7 +210,7 @@ def play_macs(
 class Crash:
     """Ends an engine hard at its n-th change: before it is sent, or after its effect.
 
-    Nothing is given back: what it held stays held until it runs out.
+    Nothing is given back: what it held stays protected until it runs out.
     """
 
     def __init__(self, hostler: Hostler, nth: int, *, effect: bool) -> None:
@@ -218,7 +218,7 @@ class Crash:
         self._send, self.happened = hostler.wire.send, asyncio.Event()
         hostler.wire.send = self._carry
 
-    async def _carry(self, request: Request, deadline: timedelta) -> Response:
+    async def _carry(self, request: HttpRequest, deadline: timedelta) -> Response:
         if request.method in CHANGES:
             self._left -= 1
         if self._left == 0 and request.method in CHANGES:

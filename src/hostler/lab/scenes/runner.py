@@ -59,7 +59,7 @@ class Plugin:
             store=self.store,
             clock=stand.clock,
             prober=self.prober or Willing(),
-            meters=stand.meters,
+            metrics=stand.metrics,
             fresh=stand.fresh,
         )
         main = Account(name=AccountName("main"), provider=provider, fleets=(self.fleet,))

@@ -17,7 +17,7 @@ from hostler.domain.ids import AccountName, FleetName, InstallationId, MachineId
 from hostler.domain.model.fleet import Caps, Fleet, FleetRow, Probe, Timers
 from hostler.domain.model.machine import Machine, Offer
 from hostler.domain.model.phases import Phase
-from hostler.domain.model.snapshot import Wish, WishKind
+from hostler.domain.model.snapshot import Request, RequestKind
 from hostler.ports.command import Asker
 from hostler.ports.preparer import Preparer
 from hostler.ports.provider import Connection, Provider
@@ -32,7 +32,7 @@ from hostler.simulators.scaleway.state.ledger import Leak
 from hostler.simulators.scaleway.state.options import Options
 from hostler.simulators.scaleway.world import World
 from hostler.stores.memory import MemoryStore
-from hostler.testing.fakes.metrics import CountingMeters
+from hostler.testing.fakes.metrics import CountingMetrics
 from hostler.testing.time.clock import SimClock
 from hostler.testing.time.loop import SimLoop
 
@@ -40,7 +40,7 @@ WEB = FleetName("web")
 ZONE = Zone("fr-par-1")
 SECRET = words.Secret("11111111-2222-4333-8444-555555555555")
 PLAIN = words.Template(image="ubuntu_noble", cloud_init="#cloud-config")
-ALL_PARTS = words.Template(
+ALL_RESOURCES = words.Template(
     image="ubuntu_noble",
     cloud_init="#cloud-config",
     ipv6=True,
@@ -82,7 +82,7 @@ class Stand:
 
     loop: SimLoop
     world: World
-    meters: CountingMeters = field(default_factory=CountingMeters)
+    metrics: CountingMetrics = field(default_factory=CountingMetrics)
     dice: random.Random = field(default_factory=lambda: random.Random(5))
     group: asyncio.TaskGroup = field(default_factory=asyncio.TaskGroup)
     wires: list[WorldTransport] = field(default_factory=list[WorldTransport])
@@ -194,7 +194,7 @@ class Hostler:
             store=self.store,
             clock=stand.clock,
             prober=Willing(),
-            meters=stand.meters,
+            metrics=stand.metrics,
             fresh=stand.fresh,
             preparer=stand.preparer,
             asker=stand.asker,
@@ -230,16 +230,16 @@ class Hostler:
         """Return everything that was recorded."""
         return await self.store.events(self.fleet.name, limit=10_000)
 
-    async def wish(
+    async def request(
         self,
-        kind: WishKind,
+        kind: RequestKind,
         *,
         size: int | None = None,
         installation: InstallationId | None = None,
         machine: MachineId | None = None,
     ) -> None:
         """Wish as a door does."""
-        wish = Wish(
+        request = Request(
             number=0,
             kind=kind,
             fleet=self.fleet.name,
@@ -249,11 +249,11 @@ class Hostler:
             installation=installation,
             machine=machine,
         )
-        await self.store.wish(wish)
+        await self.store.request(request)
 
     async def scale(self, size: int) -> None:
         """Wish a size."""
-        await self.wish(WishKind.SCALE, size=size)
+        await self.request(RequestKind.SCALE, size=size)
 
     async def rests(self, size: int, within: timedelta) -> None:
         """Wait until just this many machines are recorded, ready, and standing with all parts."""
@@ -294,6 +294,6 @@ def play(scene: Callable[[Stand], Awaitable[None]], options: Options = ORDINARY)
         loop.run_until_complete(whole())
     finally:
         loop.close()
-    wrong = (loop.failures, stand.meters.illegal_moves, dict(stand.meters.bugs))
+    wrong = (loop.failures, stand.metrics.illegal_moves, dict(stand.metrics.bugs))
     if any(wrong):
         raise AssertionError(f"failures, illegal moves, bugs: {wrong}")

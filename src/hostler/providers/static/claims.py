@@ -7,8 +7,8 @@ that is asked about one tenancy can ever mean the next.
 import re
 from dataclasses import dataclass
 
-from hostler.domain.ids import FleetName, InstallationId, MachineId, PartId
-from hostler.domain.model.resource import Mark, Slot
+from hostler.domain.ids import FleetName, InstallationId, MachineId, ResourceId
+from hostler.domain.model.resource import OwnerTag, Slot
 
 SERVER = Slot("server")
 
@@ -36,28 +36,28 @@ class Claim:
         return f"{self.machine}.{self.attempt}"
 
     @property
-    def id(self) -> PartId:
+    def id(self) -> ResourceId:
         """The part's id."""
-        return PartId(f"{self.host}#{self.tag}")
+        return ResourceId(f"{self.host}#{self.tag}")
 
 
-def line_of(mark: Mark) -> str:
+def line_of(owner_tag: OwnerTag) -> str:
     """Return the line that is written at the host; ValueError where it could not be read back."""
     line = (
-        f"hostler-claim installation={mark.installation} fleet={mark.fleet} "
-        f"machine={mark.machine} attempt={mark.attempt}"
+        f"hostler-claim installation={owner_tag.installation} fleet={owner_tag.fleet} "
+        f"machine={owner_tag.machine} attempt={owner_tag.attempt}"
     )
-    if mark_of(line) != mark:
-        raise ValueError(f"no mark can be made of {mark}")
+    if owner_tag_of(line) != owner_tag:
+        raise ValueError(f"no mark can be made of {owner_tag}")
     return line
 
 
-def mark_of(line: str) -> Mark | None:
+def owner_tag_of(line: str) -> OwnerTag | None:
     """Return the mark that a claim's line makes, or None: strict, and never raises."""
     found = _LINE.fullmatch(line)
     if found is None:
         return None
-    return Mark(
+    return OwnerTag(
         installation=InstallationId(found[1]),
         fleet=FleetName(found[2]),
         machine=MachineId(found[3]),
@@ -65,9 +65,9 @@ def mark_of(line: str) -> Mark | None:
     )
 
 
-def claim_of(part: PartId | None) -> Claim | None:
+def claim_of(resource: ResourceId | None) -> Claim | None:
     """Return the claim that a part's id names, or None where it names none."""
-    found = _ID.fullmatch(part or "")
+    found = _ID.fullmatch(resource or "")
     if found is None:
         return None
     return Claim(found["host"], MachineId(found["machine"]), int(found["attempt"]))

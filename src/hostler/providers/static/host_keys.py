@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 
-class Pins:
+class HostKeys:
     """The fingerprints on file. A file that cannot be read or written trusts nobody new."""
 
     def __init__(self, file: Path) -> None:

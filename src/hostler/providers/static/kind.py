@@ -9,7 +9,7 @@ from hostler.domain.model.machine import Offer
 from hostler.ports.kind import Blueprint, Opening
 from hostler.ports.provider import Provider
 
-from .host_keys import Pins
+from .host_keys import HostKeys
 from .provider import Site, StaticHosts
 from .settings import StaticTable, StaticTemplate, hosts_of
 from .ssh import SshShell
@@ -50,8 +50,8 @@ class StaticKind:
             installation=opening.installation,
             patience=table.patience,
         )
-        pins = Pins(opening.folder / f"{opening.name}.hostkeys")
-        return StaticHosts(site, SshShell(pins), opening.clock)
+        host_keys = HostKeys(opening.folder / f"{opening.name}.hostkeys")
+        return StaticHosts(site, SshShell(host_keys), opening.clock)
 
 
 def _settings(settings: object) -> StaticTable:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from hostler.domain.model.resource import Part
+from hostler.domain.model.resource import Resource
 
 from .reading import Reading
 
@@ -13,7 +13,7 @@ class Memory:
     """One process's memory of its hosts, by their names."""
 
     patience: timedelta
-    last: dict[str, Part | None] = field(default_factory=dict[str, Part | None])
+    last: dict[str, Resource | None] = field(default_factory=dict[str, Resource | None])
     silent: dict[str, datetime] = field(default_factory=dict[str, datetime])
 
     def note(self, reading: Reading) -> None:
@@ -22,7 +22,7 @@ class Memory:
             self.silent.setdefault(reading.host.name, reading.begun)
         else:
             self.silent.pop(reading.host.name, None)
-            self.last[reading.host.name] = reading.part
+            self.last[reading.host.name] = reading.resource
 
     def out(self, readings: tuple[Reading, ...], now: datetime) -> frozenset[str]:
         """Return which silent hosts of a group count as off.

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from hostler.domain.model.calls import Call, Effect
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal
-from hostler.domain.model.resource import Condition, Part
+from hostler.domain.model.resource import Condition, Resource
 
 from .claims import SERVER
 
@@ -14,19 +14,19 @@ CLEANING, CLEANED, FAILED = "cleaning", "cleaned", "cleaning failed"
 
 
 def next_calls(
-    goal: Goal, machine: Machine, parts: tuple[Part, ...], *, cleans: bool
+    goal: Goal, machine: Machine, resources: tuple[Resource, ...], *, cleans: bool
 ) -> tuple[Call, ...]:
     """Return the calls that may be made now; `cleans` says whether hosts are cleaned first."""
     match goal:
         case Goal.PRESENT:
-            surplus = tuple(part for part in parts if part.surplus)
+            surplus = tuple(resource for resource in resources if resource.surplus)
             if surplus:
                 return tuple(_away(machine, surplus, cleans=False))
-            filled = bool(parts) or machine.bound(SERVER) is not None
+            filled = bool(resources) or machine.bound(SERVER) is not None
             return () if filled else (_claim(machine),)
         case Goal.ABSENT:
-            return tuple(_away(machine, parts, cleans=cleans))
-        case Goal.RESTING:
+            return tuple(_away(machine, resources, cleans=cleans))
+        case Goal.STANDBY:
             return ()
 
 
@@ -43,23 +43,23 @@ def _claim(machine: Machine) -> Call:
     )
 
 
-def _away(machine: Machine, parts: tuple[Part, ...], *, cleans: bool) -> Iterator[Call]:
+def _away(machine: Machine, resources: tuple[Resource, ...], *, cleans: bool) -> Iterator[Call]:
     """Clean, wait until a look shows it done, release. A surplus claim was never used."""
-    for part in parts:
-        if part.condition is Condition.UNKNOWN and part.status != "promised":
+    for resource in resources:
+        if resource.condition is Condition.UNKNOWN and resource.status != "promised":
             continue
-        if not cleans or part.surplus or part.status == CLEANED:
-            yield _end(RELEASE, machine, part)
-        elif part.status != CLEANING:
-            yield _end(CLEAN, machine, part)
+        if not cleans or resource.surplus or resource.status == CLEANED:
+            yield _end(RELEASE, machine, resource)
+        elif resource.status != CLEANING:
+            yield _end(CLEAN, machine, resource)
 
 
-def _end(kind: str, machine: Machine, part: Part) -> Call:
+def _end(kind: str, machine: Machine, resource: Resource) -> Call:
     return Call(
         kind=kind,
         slot=SERVER,
-        zone=part.zone,
+        zone=resource.zone,
         effect=Effect.DESTROY,
-        target=part.id,
+        target=resource.id,
         args=(("fleet", machine.fleet),),
     )

@@ -8,16 +8,16 @@ from hostler.domain.ids import FleetName, InstallationId, MachineId
 from hostler.domain.model.calls import Call, Done, Outcome, Refusal, Refused, Unknown
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal
-from hostler.domain.model.provider import Traits
-from hostler.domain.model.resource import Look, Mark, Part, Scope
+from hostler.domain.model.provider import Capabilities
+from hostler.domain.model.resource import Observation, OwnerTag, Resource, Scope
 from hostler.ports.clock import Clock
 from hostler.ports.provider import Connection
 
 from . import planner, scripts
 from .claims import SERVER, Claim, claim_of, line_of
 from .memory import Memory
-from .observe import Looker
-from .reading import in_cleaning, part_of
+from .observe import Observer
+from .reading import in_cleaning, resource_of
 from .settings import Host, StaticTemplate
 from .shell import Lost, NotReached, Shell
 
@@ -44,29 +44,29 @@ class StaticHosts:
         zones = tuple(dict.fromkeys(host.zone for host in site.hosts))
         self._by_zone = {zone: tuple(h for h in site.hosts if h.zone == zone) for zone in zones}
         self._memory = Memory(site.patience)
-        self._looker = Looker(self._by_zone, shell, clock, self._memory)
-        self._traits = Traits(
+        self._observer = Observer(self._by_zone, shell, clock, self._memory)
+        self._capabilities = Capabilities(
             main=SERVER,
             kinds=(SERVER.kind,),
-            settle=timedelta(seconds=30),
+            consistency_delay=timedelta(seconds=30),
             created=False,
             deadline=timedelta(seconds=30),
             zones=zones,
         )
 
     @property
-    def traits(self) -> Traits:
-        return self._traits
+    def capabilities(self) -> Capabilities:
+        return self._capabilities
 
-    async def look(self, scopes: tuple[Scope, ...]) -> Look:
-        return await self._looker.look(scopes)
+    async def observe(self, scopes: tuple[Scope, ...]) -> Observation:
+        return await self._observer.observe(scopes)
 
     def next_calls(
-        self, goal: Goal, machine: Machine, parts: tuple[Part, ...], now: datetime
+        self, goal: Goal, machine: Machine, resources: tuple[Resource, ...], now: datetime
     ) -> tuple[Call, ...]:
         del now
         cleans = bool(self._cleaning(machine.fleet))
-        return planner.next_calls(goal, machine, parts, cleans=cleans)
+        return planner.next_calls(goal, machine, resources, cleans=cleans)
 
     def _cleaning(self, fleet: FleetName) -> str:
         template = self._site.templates.get(fleet)
@@ -100,14 +100,14 @@ class StaticHosts:
 
     async def _claim(self, call: Call) -> Outcome:
         """Try the hosts of the zone one after the other; the first that is free is ours."""
-        mark = Mark(
+        owner_tag = OwnerTag(
             installation=self._site.installation,
             fleet=FleetName(str(call.arg("fleet"))),
             machine=MachineId(str(call.arg("machine"))),
             attempt=call.attempt,
         )
         try:
-            line = line_of(mark)
+            line = line_of(owner_tag)
         except ValueError as error:
             return Refused(why=Refusal.INVALID, text=str(error))
         hosts = self._by_zone.get(call.zone, ())
@@ -116,14 +116,14 @@ class StaticHosts:
             if self._clock.boot() - begun > _TRYING.total_seconds():
                 text = f"no free host in {call.zone} yet: {'; '.join(tried)}"
                 return Refused(why=Refusal.BUSY, text=text)
-            outcome = await self._take(host, mark, line)
+            outcome = await self._take(host, owner_tag, line)
             if not isinstance(outcome, str):
                 return outcome
             tried.append(outcome)
         text = f"no free host in {call.zone}: {'; '.join(tried) or 'it has none'}"
         return Refused(why=Refusal.STOCK, text=text)
 
-    async def _take(self, host: Host, mark: Mark, line: str) -> Outcome | str:
+    async def _take(self, host: Host, owner_tag: OwnerTag, line: str) -> Outcome | str:
         """Return the outcome of a claim that ends the search, or why this host would not do."""
         try:
             said = scripts.answers(await self._shell.run(host, scripts.take(line)))
@@ -135,19 +135,19 @@ class StaticHosts:
             return Unknown(text=str(error))
         match said:
             case ("claimed",):
-                part = part_of(host, (f"claim {line}", "end"))
-                self._memory.last[host.name] = part
-                return Done(parts=(part,) if part is not None else ())
+                resource = resource_of(host, (f"claim {line}", "end"))
+                self._memory.last[host.name] = resource
+                return Done(resources=(resource,) if resource is not None else ())
             case ("taken",):
                 return f"{host.name} is taken"
             case (word,) if word.startswith("failed"):
                 return f"{host.name} {word[:100]}"
             case _:
-                return Unknown(text=f"{host.name} gave no answer that makes sense to {mark}")
+                return Unknown(text=f"{host.name} gave no answer that makes sense to {owner_tag}")
 
-    def connection(self, machine: Machine, parts: tuple[Part, ...]) -> Connection | None:
+    def connection(self, machine: Machine, resources: tuple[Resource, ...]) -> Connection | None:
         bound = machine.bound(SERVER)
-        claim = claim_of(bound) if any(part.id == bound for part in parts) else None
+        claim = claim_of(bound) if any(resource.id == bound for resource in resources) else None
         host = self._by_name.get(claim.host) if claim is not None else None
         if host is None:
             return None
@@ -167,7 +167,7 @@ def _ended(host: Host, claim: Claim, said: tuple[str, ...]) -> Outcome:
         case ("released",) | ("not there",):
             return Done(gone=(claim.id,))
         case ("cleaning",):
-            return Done(parts=(in_cleaning(host, claim),))
+            return Done(resources=(in_cleaning(host, claim),))
         case (word,) if word.startswith("failed"):
             return Refused(why=Refusal.BUSY, text=f"{claim.host} {word[:100]}")
         case _:

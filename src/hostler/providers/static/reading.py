@@ -3,10 +3,10 @@
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from hostler.domain.ids import PartId
-from hostler.domain.model.resource import Condition, Part
+from hostler.domain.ids import ResourceId
+from hostler.domain.model.resource import Condition, Resource
 
-from .claims import SERVER, Claim, mark_of
+from .claims import SERVER, Claim, owner_tag_of
 from .planner import CLEANED, CLEANING, FAILED
 from .settings import Host
 
@@ -23,29 +23,29 @@ class Reading:
 
     host: Host
     begun: datetime
-    part: Part | None = None
+    resource: Resource | None = None
     error: str = ""
 
 
-def part_of(host: Host, said: tuple[str, ...]) -> Part | None:
+def resource_of(host: Host, said: tuple[str, ...]) -> Resource | None:
     """Return the claim that a host told of, or None where it is free; Senseless where neither."""
     if said == ("free",):
         return None
     first, last = (said[0], said[-1]) if said else ("", "")
     if not first.startswith("claim") or last != "end":
         raise Senseless(first[:100] or "it said nothing")
-    mark = mark_of(first.removeprefix("claim").strip())
-    if mark is None:
-        return _at(host, PartId(f"{host.name}#unreadable"), UNREADABLE)
-    claim = Claim(host.name, mark.machine, mark.attempt)
+    owner_tag = owner_tag_of(first.removeprefix("claim").strip())
+    if owner_tag is None:
+        return _at(host, ResourceId(f"{host.name}#unreadable"), UNREADABLE)
+    claim = Claim(host.name, owner_tag.machine, owner_tag.attempt)
     status = _status(claim.tag, said[1:-1])
     condition = Condition.UP if status == CLAIMED else Condition.STOPPING
-    return replace(_at(host, claim.id, status), mark=mark, condition=condition)
+    return replace(_at(host, claim.id, status), owner_tag=owner_tag, condition=condition)
 
 
-def _at(host: Host, part: PartId, status: str) -> Part:
-    return Part(
-        id=part,
+def _at(host: Host, resource: ResourceId, status: str) -> Resource:
+    return Resource(
+        id=resource,
         slot=SERVER,
         zone=host.zone,
         status=status,
@@ -65,17 +65,17 @@ def _status(tag: str, said: tuple[str, ...]) -> str:
     return words.get(facts.get(f"clean.{tag}", ""), CLAIMED)
 
 
-def claimed(host: Host, claim: Claim) -> Part:
+def claimed(host: Host, claim: Claim) -> Resource:
     """Return the part of a claim whose host cannot be asked."""
     return _at(host, claim.id, SILENT)
 
 
-def in_cleaning(host: Host, claim: Claim) -> Part:
+def in_cleaning(host: Host, claim: Claim) -> Resource:
     """Return the part of a claim whose host has begun to clean itself."""
     return replace(_at(host, claim.id, CLEANING), condition=Condition.STOPPING)
 
 
-def silent(part: Part, *, off: bool) -> Part:
+def silent(resource: Resource, *, off: bool) -> Resource:
     """Return a part as it stands while its host is silent: unknown at first, then off."""
     condition = Condition.OFF if off else Condition.UNKNOWN
-    return replace(part, status=SILENT, condition=condition)
+    return replace(resource, status=SILENT, condition=condition)

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import asyncssh
 
-from .host_keys import Pins
+from .host_keys import HostKeys
 from .settings import Host
 from .shell import Lost, NotReached
 
@@ -19,11 +19,11 @@ class SshShell:
 
     def __init__(
         self,
-        pins: Pins,
+        host_keys: HostKeys,
         connect: timedelta = CONNECT,
         call: timedelta = CALL,
     ) -> None:
-        self._pins, self._connect, self._call = pins, connect, call
+        self._host_keys, self._connect, self._call = host_keys, connect, call
 
     async def run(self, host: Host, command: str) -> str:
         """Log in, run one command and return what it printed; raises NotReached or Lost only."""
@@ -42,7 +42,7 @@ class SshShell:
         return str(result.stdout)
 
     async def _login(self, host: Host) -> asyncssh.SSHClientConnection:
-        guard = _Guard(host, self._pins)
+        guard = _Guard(host, self._host_keys)
         keys = {"client_keys": [str(host.key)], "agent_path": None} if host.key else {}
         try:
             async with asyncio.timeout(self._connect.total_seconds()):
@@ -71,8 +71,8 @@ class SshShell:
 class _Guard(asyncssh.SSHClient):
     """Judges a host's key: by its fingerprint in the fleet file, or by the first one it showed."""
 
-    def __init__(self, host: Host, pins: Pins) -> None:
-        self._host, self._pins = host, pins
+    def __init__(self, host: Host, host_keys: HostKeys) -> None:
+        self._host, self._host_keys = host, host_keys
         self.wrong = ""
 
     def validate_host_public_key(
@@ -84,7 +84,7 @@ class _Guard(asyncssh.SSHClient):
         if wanted:
             self.wrong = "" if shown == wanted else f"it shows the key {shown}, not {wanted}"
         else:
-            self.wrong = self._pins.check(self._host.name, shown)
+            self.wrong = self._host_keys.check(self._host.name, shown)
         return not self.wrong
 
 

@@ -11,7 +11,7 @@ from random import Random
 import structlog
 from aiohttp import web
 
-from hostler.ports.http import Request, Response
+from hostler.ports.http import HttpRequest, Response
 
 from .api.replies import Fate, Reply
 from .faults.rates import load
@@ -45,7 +45,7 @@ class Settings:
     port: int = 8100
     speed: float = 1.0
     seed: int = 1
-    weather: str = "calm"
+    fault_rates: str = "calm"
     guest_port: int | None = None
     rate: float = 0.0
     project: str = ORGANIZATION
@@ -117,9 +117,9 @@ class SimulatorServer:
         return await carried_out(request, reply)
 
 
-async def read(request: web.BaseRequest) -> Request:
+async def read(request: web.BaseRequest) -> HttpRequest:
     """Return a request as the world reads it."""
-    return Request(
+    return HttpRequest(
         method=request.method,
         path=request.path,
         query=tuple(request.query.items()),
@@ -202,7 +202,7 @@ def world_of(settings: Settings) -> World:
     def clock() -> float:
         return (loop.time() - start) * settings.speed
 
-    world = World(clock, Random(settings.seed), options, load(settings.weather))
+    world = World(clock, Random(settings.seed), options, load(settings.fault_rates))
     for text in settings.macs:
         world.console.stock(stock_of(text))
     return world
@@ -233,7 +233,7 @@ async def run_simulator(
             url=server.url,
             speed=settings.speed,
             seed=settings.seed,
-            weather=settings.weather,
+            fault_rates=settings.fault_rates,
             guest_port=settings.guest_port,
             ssh_port=world.ssh_port or None,
             macs=len(world.estate.macs),

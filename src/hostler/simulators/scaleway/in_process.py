@@ -3,7 +3,7 @@
 import asyncio
 from datetime import timedelta
 
-from hostler.ports.http import NoAnswer, NotSent, Request, Response
+from hostler.ports.http import HttpRequest, NoAnswer, NotSent, Response
 
 from .api.replies import Fate
 from .world import World
@@ -22,7 +22,7 @@ class WorldTransport:
         self._closed = False
         self.down = False
 
-    async def send(self, request: Request, deadline: timedelta) -> Response:
+    async def send(self, request: HttpRequest, deadline: timedelta) -> Response:
         """Send once and return the answer within `deadline`; raise `NotSent` or `NoAnswer`.
 
         The effect, if there is one, has happened at once; only the answer takes its time.

@@ -5,9 +5,9 @@ from typing import Any
 
 import msgspec
 
-from hostler.ports.http import Request, Response
+from hostler.ports.http import HttpRequest, Response
 
-from .faults.rates import PRESETS, BadWeather, Rule, Weather
+from .faults.rates import PRESETS, BadFaultRates, FaultRates, Rule
 from .macs.reach import fingerprint, ssh_of
 from .state.mac_catalogue import USER
 from .state.mac_records import Mac
@@ -16,7 +16,7 @@ from .world import World
 Body = dict[str, Any]
 
 
-def body_of(request: Request) -> Body:
+def body_of(request: HttpRequest) -> Body:
     """Return the JSON object that was sent."""
     return msgspec.json.decode(request.body, type=dict[str, Any])
 
@@ -51,22 +51,22 @@ def shown(world: World, mac: Mac) -> Body:
     }
 
 
-def everything(world: World, _request: Request) -> object:
+def everything(world: World, _request: HttpRequest) -> object:
     """Show every Mac."""
     return {"macs": [shown(world, mac) for mac in world.estate.macs]}
 
 
-def id_of(request: Request) -> str:
+def id_of(request: HttpRequest) -> str:
     """Return the id that a path ends with."""
     return request.path.rstrip("/").rsplit("/", 1)[1]
 
 
-def one(world: World, request: Request) -> object:
+def one(world: World, request: HttpRequest) -> object:
     """Show one Mac."""
     return shown(world, world.console.mac(id_of(request)))
 
 
-def done(world: World, request: Request) -> object:
+def done(world: World, request: HttpRequest) -> object:
     """Do something to a Mac by hand: `do` says what, `name` and `spell` how."""
     body = known(body_of(request), "do", "name", "spell")
     deed, mac_id = str(body["do"]), id_of(request)
@@ -75,40 +75,40 @@ def done(world: World, request: Request) -> object:
     return {"done": world.console.do(deed, mac_id, float(body.get("spell", 60.0)))}
 
 
-def bought(world: World, request: Request) -> object:
+def bought(world: World, request: HttpRequest) -> object:
     """Add Macs that are delivered and ready."""
     body = known(body_of(request), "count", "type_name", "zone", "prefix")
     return {"macs": world.stock_macs(**body)}
 
 
-def images(world: World, _request: Request) -> object:
+def images(world: World, _request: HttpRequest) -> object:
     """Show the images that can be installed."""
     found = world.estate.os_images
     return {"images": [{"id": one.id, "name": one.name, "family": one.family} for one in found]}
 
 
-def retired(world: World, request: Request) -> object:
+def retired(world: World, request: HttpRequest) -> object:
     """Retire an image: `retire` is its name or id."""
     body = known(body_of(request), "retire")
     return {"done": world.console.retire_image(str(body["retire"]))}
 
 
-def stocked(world: World, request: Request) -> object:
+def stocked(world: World, request: HttpRequest) -> object:
     """Say how many of a type there are."""
     body = known(body_of(request), "type", "stock", "zone")
     world.console.set_stock(str(body["type"]), str(body["stock"]), str(body.get("zone", "")))
     return {"done": True}
 
 
-View = Callable[[World, Request], object]
+View = Callable[[World, HttpRequest], object]
 
 
-def is_view(request: Request) -> bool:
+def is_view(request: HttpRequest) -> bool:
     """Tell if a request is about the simulator and not one of the API."""
     return request.path.startswith("/_sim/")
 
 
-def inspect(world: World, request: Request) -> Response:
+def inspect(world: World, request: HttpRequest) -> Response:
     """Answer a request under `/_sim/`; needs no key."""
     view = view_of(request.method, request.path.rstrip("/"))
     if view is None:
@@ -118,7 +118,7 @@ def inspect(world: World, request: Request) -> Response:
         return encoded(200, view(world, request))
     except KeyError as error:
         return encoded(400, {"type": "invalid_arguments", "message": f"there is no {error}"})
-    except (BadWeather, TypeError, ValueError) as error:
+    except (BadFaultRates, TypeError, ValueError) as error:
         return encoded(400, {"type": "invalid_arguments", "message": str(error)})
 
 
@@ -134,19 +134,19 @@ def encoded(status: int, body: object) -> Response:
     return Response(status=status, headers=headers, body=msgspec.json.encode(body))
 
 
-def leaks(world: World, _request: Request) -> object:
+def leaks(world: World, _request: HttpRequest) -> object:
     """Show every billable resource that exists, and the cost of everything."""
     found = world.leaks()
     return {"leaks": found, "count": len(found), "cost": round(world.cost(), 6), "currency": "EUR"}
 
 
-def journal(world: World, request: Request) -> object:
+def journal(world: World, request: HttpRequest) -> object:
     """Show the last requests, the newest last."""
     limit = int(dict(request.query).get("limit", "100"))
     return {"journal": list(world.journal)[-limit:] if limit > 0 else []}
 
 
-def state(world: World, _request: Request) -> object:
+def state(world: World, _request: HttpRequest) -> object:
     """Show a summary: the clock, how many of what, requests by route, faults so far."""
     estate = world.estate
     servers = list(estate.servers)
@@ -166,30 +166,30 @@ def state(world: World, _request: Request) -> object:
     }
 
 
-def faults(world: World, _request: Request) -> object:
+def faults(world: World, _request: HttpRequest) -> object:
     """Show how often each fault took effect, and the present rates."""
-    return {"faults": world.faults, "rates": world.weather.rates}
+    return {"faults": world.faults, "rates": world.fault_rates.rates}
 
 
-def set_faults(world: World, request: Request) -> object:
+def set_faults(world: World, request: HttpRequest) -> object:
     """Script a fault (`rule`), set `rates` and `spells`, name a `preset`, or `clear`."""
     body = body_of(request)
     unknown = set(body) - {"rule", "rates", "spells", "preset", "clear"}
     if unknown or not body:
         raise ValueError(f"expected rule, rates, spells, preset or clear, not {sorted(unknown)}")
     if body.get("clear"):
-        world.clear_weather()
+        world.clear_fault_rates()
     if "preset" in body:
-        world.set_weather(PRESETS[body["preset"]])
+        world.set_fault_rates(PRESETS[body["preset"]])
     if "rates" in body or "spells" in body:
         spells = {name: (low, high) for name, (low, high) in body.get("spells", {}).items()}
-        world.set_weather(Weather(body.get("rates", {}), spells))
+        world.set_fault_rates(FaultRates(body.get("rates", {}), spells))
     if "rule" in body:
         world.script(Rule(**body["rule"]))
     return faults(world, request)
 
 
-def act(world: World, request: Request) -> object:
+def act(world: World, request: HttpRequest) -> object:
     """Do something by hand: `act` is the name of an ambient fault, `id` whom it happens to."""
     body = body_of(request)
     done = world.act(str(body["act"]), str(body["id"]), float(body.get("spell", 60.0)))

@@ -8,14 +8,14 @@ from random import Random
 
 import msgspec
 
-from hostler.ports.http import Request, Response
+from hostler.ports.http import HttpRequest, Response
 
 from .api.limits import Bucket, Doorman
 from .api.replies import Fate, Reply
 from .api.route import Route
 from .delivery.delivery import Delivery, deliver, refusal
-from .delivery.fault_injection import Sky
-from .faults.rates import CALM, Rule, Weather
+from .delivery.fault_injection import FaultInjector
+from .faults.rates import CALM, FaultRates, Rule
 from .macs.console import Console
 from .macs.reach import Reach, reach
 from .routes import ACTIONS, match
@@ -45,18 +45,18 @@ class World:
         clock: Callable[[], float],
         rng: Random,
         options: Options = DEFAULTS,
-        weather: Weather = CALM,
+        fault_rates: FaultRates = CALM,
     ) -> None:
         self._clock = clock
         self.options = options
         self.ssh_port = 0  # where SSH on Macs is served, if it is
         self.estate = Estate(options, rng, clock())
-        self._sky = Sky(self.estate, Random(rng.getrandbits(64)), weather)
+        self._injector = FaultInjector(self.estate, Random(rng.getrandbits(64)), fault_rates)
         self._request_ids = Random(rng.getrandbits(64))
         self._bucket = Bucket(options.rate, options.burst)
         self._doorman = Doorman(options)
 
-    def handle(self, request: Request, source: str = "") -> Reply:
+    def handle(self, request: HttpRequest, source: str = "") -> Reply:
         """Process one request; `source` says whose it is, for the journal.
 
         Never raises for anything that a client can send.
@@ -74,17 +74,17 @@ class World:
 
     def script(self, rule: Rule) -> None:
         """Add a scripted fault."""
-        self._sky.script(rule)
+        self._injector.script(rule)
 
-    def set_weather(self, weather: Weather) -> None:
+    def set_fault_rates(self, fault_rates: FaultRates) -> None:
         """Change the weather; scripted faults and spells that have begun go on."""
         self.advance()
-        self._sky.change(weather)
+        self._injector.change(fault_rates)
 
-    def clear_weather(self) -> None:
+    def clear_fault_rates(self) -> None:
         """Let faults cease and spells end, for good weather at the end of a simulation."""
         self.advance()
-        self._sky.clear()
+        self._injector.clear()
         self.advance()
 
     def act(self, fault: str, resource_id: str, spell: float = 60.0) -> bool:
@@ -98,13 +98,13 @@ class World:
         record = next((one for shelf in shelves if (one := shelf.get(resource_id))), None)
         if record is None:
             raise KeyError(resource_id)
-        return self._sky.happen(fault, record, spell)
+        return self._injector.happen(fault, record, spell)
 
     @property
     def console(self) -> Console:
         """What a person can do with Macs by hand; what is due happens first."""
         self.advance()
-        return Console(self.estate, self._sky.happen)
+        return Console(self.estate, self._injector.happen)
 
     def stock_macs(
         self,
@@ -128,14 +128,14 @@ class World:
         return reach(self.estate, address)
 
     @property
-    def weather(self) -> Weather:
+    def fault_rates(self) -> FaultRates:
         """The present weather."""
-        return self._sky.weather
+        return self._injector.fault_rates
 
     @property
     def faults(self) -> dict[str, int]:
         """How often each fault took effect."""
-        return self._sky.counts
+        return self._injector.counts
 
     @property
     def journal(self) -> deque[Line]:
@@ -168,14 +168,14 @@ class World:
         return self.estate.timeline.next_due
 
     def _carry(
-        self, request: Request, noted: Callable[[str], None]
+        self, request: HttpRequest, noted: Callable[[str], None]
     ) -> tuple[str, Spread, Delivery]:
         found = match(request.method, request.path)
         if found is None:
             return "", GATEWAY_LATENCY, Delivery(refusal(errors.no_route()))
         route, names = found
         zoned = bool(names) and ZONED.fullmatch(names[0]) is not None
-        call = Call(route.key, route.key, request, noted=noted, count=self._sky.count)
+        call = Call(route.key, route.key, request, noted=noted, count=self._injector.count)
         call.place, call.names = (names[0], tuple(names[1:])) if zoned else ("", tuple(names))
         try:
             self._bucket.take(self.estate.now)
@@ -183,8 +183,8 @@ class World:
             call.key = key_of(call)
         except Refused as refused:
             return call.key, GATEWAY_LATENCY, Delivery(refusal(refused))
-        call.struck = self._sky.strikes(call)
-        delivery = deliver(self._sky, call, partial(self._serve, route))
+        call.struck = self._injector.strikes(call)
+        delivery = deliver(self._injector, call, partial(self._serve, route))
         return call.key, latency_of(call.key), delivery
 
     def _serve(self, route: Route, call: Call) -> Answer:
@@ -199,7 +199,7 @@ class World:
         newborn = self.estate.newborn
         if newborn:
             for record in newborn:
-                self._sky.expect(record)
+                self._injector.expect(record)
             newborn.clear()
 
     def _reply(self, delivery: Delivery, delay: float) -> Reply:
@@ -219,7 +219,9 @@ class World:
         )
         return Response(status=answer.status, headers=headers, body=body)
 
-    def _journal(self, request: Request, delivery: Delivery, about: tuple[str, str, str]) -> None:
+    def _journal(
+        self, request: HttpRequest, delivery: Delivery, about: tuple[str, str, str]
+    ) -> None:
         key, fault, source = about
         answer = delivery.answer
         status = answer.status if answer and delivery.fate is Fate.ANSWERED else 0

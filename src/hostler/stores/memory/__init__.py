@@ -8,18 +8,18 @@ from typing import TypeVar
 import msgspec
 
 from hostler.domain.errors import AlreadyBound, Conflict, Fenced, StoreError
-from hostler.domain.ids import Epoch, FleetName, HostId, InstallationId, MachineId, PartId
+from hostler.domain.ids import Epoch, FleetName, HostId, InstallationId, MachineId, ResourceId
 from hostler.domain.model.commands import Event
 from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.host import Host
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
-from hostler.domain.model.snapshot import Suspect, Wish
+from hostler.domain.model.snapshot import Orphan, Request
 from hostler.ports.store import Fence, Identity, Kept, Lease
 
 from .past import Past
 
-RecordT = TypeVar("RecordT", bound=FleetRow | Machine | Host | Suspect | Wish | Event)
+RecordT = TypeVar("RecordT", bound=FleetRow | Machine | Host | Orphan | Request | Event)
 
 
 class MemoryStore:
@@ -36,14 +36,14 @@ class MemoryStore:
         self._machines = dict[FleetName, dict[MachineId, Machine]]()
         self._living = dict[MachineId, FleetName]()
         self._history = dict[MachineId, Machine]()
-        self._owners = dict[PartId, MachineId]()
+        self._owners = dict[ResourceId, MachineId]()
         self._past = Past()
         self._forgotten: datetime | None = None
         self._hosts = dict[HostId, Host]()
-        self._ties = dict[HostId, MachineId]()
-        self._suspects = dict[PartId, Suspect]()
-        self._wishes = dict[int, Wish]()
-        self._last_wish = 0
+        self._bindings = dict[HostId, MachineId]()
+        self._orphans = dict[ResourceId, Orphan]()
+        self._requests = dict[int, Request]()
+        self._last_request = 0
         self._leases = dict[str, Lease]()
         self._revision = 0
 
@@ -175,51 +175,51 @@ class MemoryStore:
 
     async def bind(self, host: HostId, machine: MachineId, fence: Fence) -> None:
         self._check(fence)
-        if self._ties.get(host, machine) != machine:
-            raise AlreadyBound(f"host {host} is tied to machine {self._ties[host]}")
-        other = next((tied for tied, to in self._ties.items() if to == machine), host)
+        if self._bindings.get(host, machine) != machine:
+            raise AlreadyBound(f"host {host} is tied to machine {self._bindings[host]}")
+        other = next((tied for tied, to in self._bindings.items() if to == machine), host)
         if other != host:
             raise AlreadyBound(f"machine {machine} is tied to host {other}")
-        self._ties[host] = machine
+        self._bindings[host] = machine
         self._revision += 1
 
-    async def ties(self) -> tuple[tuple[HostId, MachineId], ...]:
-        return tuple(sorted(self._ties.items()))
+    async def bindings(self) -> tuple[tuple[HostId, MachineId], ...]:
+        return tuple(sorted(self._bindings.items()))
 
     async def unbind(self, host: HostId, machine: MachineId, fence: Fence) -> None:
         self._check(fence)
-        if self._ties.get(host) == machine:
-            del self._ties[host]
+        if self._bindings.get(host) == machine:
+            del self._bindings[host]
             self._revision += 1
 
     # ------------------------------------------------------------ suspects and wishes
 
-    async def suspects(self) -> tuple[Suspect, ...]:
-        return tuple(self._suspects[part] for part in sorted(self._suspects))
+    async def orphans(self) -> tuple[Orphan, ...]:
+        return tuple(self._orphans[resource] for resource in sorted(self._orphans))
 
-    async def save_suspects(
-        self, suspects: tuple[Suspect, ...], cleared: tuple[PartId, ...], fence: Fence
+    async def save_orphans(
+        self, orphans: tuple[Orphan, ...], cleared: tuple[ResourceId, ...], fence: Fence
     ) -> None:
         self._check(fence)
-        self._suspects |= {suspect.part: _storable(suspect) for suspect in suspects}
-        for part in cleared:
-            self._suspects.pop(part, None)
+        self._orphans |= {orphan.resource: _storable(orphan) for orphan in orphans}
+        for resource in cleared:
+            self._orphans.pop(resource, None)
         self._revision += 1
 
-    async def wish(self, wish: Wish) -> Wish:
-        kept = _storable(replace(wish, number=self._last_wish + 1))
-        self._last_wish = kept.number
-        self._wishes[kept.number] = kept
+    async def request(self, request: Request) -> Request:
+        kept = _storable(replace(request, number=self._last_request + 1))
+        self._last_request = kept.number
+        self._requests[kept.number] = kept
         self._revision += 1
         return kept
 
-    async def wishes(self) -> tuple[Wish, ...]:
-        return tuple(self._wishes.values())
+    async def requests(self) -> tuple[Request, ...]:
+        return tuple(self._requests.values())
 
-    async def take_wishes(self, numbers: tuple[int, ...], fence: Fence) -> None:
+    async def take_requests(self, numbers: tuple[int, ...], fence: Fence) -> None:
         self._check(fence)
         for number in numbers:
-            self._wishes.pop(number, None)
+            self._requests.pop(number, None)
         self._revision += 1
 
     async def revision(self) -> int:
@@ -270,21 +270,21 @@ class MemoryStore:
             self._check_claims(machine, owners)
             owners |= dict.fromkeys(_claims(machine), machine.id)
 
-    def _check_claims(self, machine: Machine, owners: dict[PartId, MachineId]) -> None:
-        for part in _claims(machine):
-            owner = owners.get(part, machine.id)
+    def _check_claims(self, machine: Machine, owners: dict[ResourceId, MachineId]) -> None:
+        for resource in _claims(machine):
+            owner = owners.get(resource, machine.id)
             if owner != machine.id:
-                raise AlreadyBound(f"part {part} is machine {owner}'s, not {machine.id}'s")
+                raise AlreadyBound(f"part {resource} is machine {owner}'s, not {machine.id}'s")
 
     def _drop(self, machine: Machine) -> None:
         self._history.pop(machine.id, None)
         if self._living.pop(machine.id, None) is not None:
             del self._machines[machine.fleet][machine.id]
-        for part in _claims(machine):
-            self._owners.pop(part)
+        for resource in _claims(machine):
+            self._owners.pop(resource)
 
     def _put(self, machine: Machine) -> None:
-        if machine.phase is Phase.GONE:
+        if machine.phase is Phase.DELETED:
             self._history[machine.id] = machine
             return
         self._machines.setdefault(machine.fleet, {})[machine.id] = machine
@@ -321,13 +321,13 @@ class MemoryStore:
         return lease
 
 
-def _claims(machine: Machine) -> tuple[PartId, ...]:
+def _claims(machine: Machine) -> tuple[ResourceId, ...]:
     """Return the ids that no other living machine may have; what is gone claims nothing."""
-    if machine.phase is Phase.GONE:
+    if machine.phase is Phase.DELETED:
         return ()
     gone = {known.id for place in machine.places for known in place.known if known.gone}
     bound = (place.bound for place in machine.places if place.bound is not None)
-    ids = (*machine.ids(), *(part for part in bound if part not in gone))
+    ids = (*machine.ids(), *(resource for resource in bound if resource not in gone))
     return tuple(dict.fromkeys(ids))
 
 

@@ -48,7 +48,7 @@ class Past:
     def images(self, fleet: FleetName, at: datetime) -> tuple[Machine, ...]:
         """Return each machine's last image before a time, gone left out, by serial."""
         last = (kept.image for kept in self._last_images(at) if kept.event.fleet == fleet)
-        there = (image for image in last if image and image.phase is not Phase.GONE)
+        there = (image for image in last if image and image.phase is not Phase.DELETED)
         return tuple(sorted(there, key=lambda machine: (machine.serial, machine.id)))
 
     def named_since(self, at: datetime) -> set[MachineId | None]:

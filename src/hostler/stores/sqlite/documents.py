@@ -13,7 +13,7 @@ from hostler.domain.model.commands import Event
 from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.host import Host
 from hostler.domain.model.machine import Machine
-from hostler.domain.model.snapshot import Suspect, Wish
+from hostler.domain.model.snapshot import Orphan, Request
 
 Connection = sqlite3.Connection
 Value = str | int | None
@@ -22,7 +22,7 @@ Columns = Mapping[str, Value]
 NOTHING: Columns = MappingProxyType({})
 """The columns of a query that has no parameters."""
 
-RecordT = TypeVar("RecordT", bound=FleetRow | Machine | Host | Suspect | Wish | Event)
+RecordT = TypeVar("RecordT", bound=FleetRow | Machine | Host | Orphan | Request | Event)
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -63,8 +63,8 @@ class Sheet(Generic[RecordT]):
 FLEET = Sheet(FleetRow)
 MACHINE = Sheet(Machine)
 HOST = Sheet(Host)
-SUSPECT = Sheet(Suspect)
-WISH = Sheet(Wish)
+ORPHAN = Sheet(Orphan)
+REQUEST = Sheet(Request)
 EVENT = Sheet(Event)
 
 

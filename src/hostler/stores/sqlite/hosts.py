@@ -4,15 +4,15 @@ from dataclasses import replace
 from sqlite3 import Connection
 
 from hostler.domain.errors import AlreadyBound, Conflict
-from hostler.domain.ids import HostId, MachineId, PartId
+from hostler.domain.ids import HostId, MachineId, ResourceId
 from hostler.domain.model.commands import Event
 from hostler.domain.model.host import Host
-from hostler.domain.model.snapshot import Suspect, Wish
+from hostler.domain.model.snapshot import Orphan, Request
 from hostler.ports.store import Fence
 
 from . import events as story
 from . import leases
-from .documents import HOST, SUSPECT, WISH
+from .documents import HOST, ORPHAN, REQUEST
 from .queries import SQL
 
 
@@ -37,54 +37,56 @@ def bind(db: Connection, host: HostId, machine: MachineId, fence: Fence) -> None
     """Tie a host to a machine; AlreadyBound when either is tied elsewhere."""
     leases.check(db, fence)
     columns = {"host": host, "machine": machine}
-    db.execute(SQL["tie"], columns)
-    ties: list[tuple[str, str]] = db.execute(SQL["ties"], columns).fetchall()
-    for tied_host, tied_machine in ties:
+    db.execute(SQL["bind"], columns)
+    bindings: list[tuple[str, str]] = db.execute(SQL["bindings"], columns).fetchall()
+    for tied_host, tied_machine in bindings:
         if (tied_host, tied_machine) != (host, machine):
             raise AlreadyBound(f"host {tied_host} is tied to machine {tied_machine}")
 
 
-def ties(db: Connection) -> tuple[tuple[HostId, MachineId], ...]:
+def bindings(db: Connection) -> tuple[tuple[HostId, MachineId], ...]:
     """Return every tie, by host."""
-    return tuple((HostId(row[0]), MachineId(row[1])) for row in db.execute(SQL["all_ties"]))
+    return tuple((HostId(row[0]), MachineId(row[1])) for row in db.execute(SQL["all_bindings"]))
 
 
 def unbind(db: Connection, host: HostId, machine: MachineId, fence: Fence) -> None:
     """Loosen this very tie."""
     leases.check(db, fence)
-    db.execute(SQL["untie"], {"host": host, "machine": machine})
+    db.execute(SQL["unbind"], {"host": host, "machine": machine})
 
 
-def suspects(db: Connection) -> tuple[Suspect, ...]:
+def orphans(db: Connection) -> tuple[Orphan, ...]:
     """Return the ledger, by part."""
-    return SUSPECT.read_all(db.execute(SQL["suspects"]))
+    return ORPHAN.read_all(db.execute(SQL["orphans"]))
 
 
-def save_suspects(
-    db: Connection, suspects: tuple[Suspect, ...], cleared: tuple[PartId, ...], fence: Fence
+def save_orphans(
+    db: Connection, orphans: tuple[Orphan, ...], cleared: tuple[ResourceId, ...], fence: Fence
 ) -> None:
     """Write these suspects, then take those parts out."""
     leases.check(db, fence)
-    for suspect in suspects:
-        db.execute(SQL["save_suspect"], {"part": suspect.part, "doc": SUSPECT.write(suspect)})
-    for part in cleared:
-        db.execute(SQL["clear_suspect"], {"part": part})
+    for orphan in orphans:
+        db.execute(SQL["save_orphan"], {"resource": orphan.resource, "doc": ORPHAN.write(orphan)})
+    for resource in cleared:
+        db.execute(SQL["clear_orphan"], {"resource": resource})
 
 
-def wish(db: Connection, wish: Wish) -> Wish:
+def request(db: Connection, request: Request) -> Request:
     """Keep a wish under a number that was never given before."""
-    number = db.execute(SQL["add_wish"], {"doc": WISH.write(replace(wish, number=0))}).lastrowid
-    return replace(wish, number=number or 0)
+    number = db.execute(
+        SQL["add_request"], {"doc": REQUEST.write(replace(request, number=0))}
+    ).lastrowid
+    return replace(request, number=number or 0)
 
 
-def wishes(db: Connection) -> tuple[Wish, ...]:
+def requests(db: Connection) -> tuple[Request, ...]:
     """Return the wishes that nobody took yet, in order."""
-    rows = db.execute(SQL["wishes"])
-    return tuple(replace(WISH.read(document), number=number) for number, document in rows)
+    rows = db.execute(SQL["requests"])
+    return tuple(replace(REQUEST.read(document), number=number) for number, document in rows)
 
 
-def take_wishes(db: Connection, numbers: tuple[int, ...], fence: Fence) -> None:
+def take_requests(db: Connection, numbers: tuple[int, ...], fence: Fence) -> None:
     """Take wishes out, those that are still there."""
     leases.check(db, fence)
     for number in numbers:
-        db.execute(SQL["take_wish"], {"number": number})
+        db.execute(SQL["take_request"], {"number": number})

@@ -4,7 +4,7 @@ from dataclasses import replace
 from sqlite3 import Connection
 
 from hostler.domain.errors import AlreadyBound, Conflict
-from hostler.domain.ids import FleetName, MachineId, PartId
+from hostler.domain.ids import FleetName, MachineId, ResourceId
 from hostler.domain.model.commands import Event
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
@@ -40,7 +40,7 @@ def save(db: Connection, machine: Machine, events: tuple[Event, ...], fence: Fen
     saved = replace(machine, version=machine.version + 1)
     document = MACHINE.write(saved)
     columns = _columns(machine, document)
-    here, there = ("gone", "living") if machine.phase is Phase.GONE else ("living", "gone")
+    here, there = ("deleted", "living") if machine.phase is Phase.DELETED else ("living", "deleted")
     if not db.execute(SQL[f"save_{here}"], columns).rowcount:
         if not db.execute(SQL[f"leave_{there}"], columns).rowcount:
             raise Conflict(f"machine {machine.id} changed since version {machine.version} was read")
@@ -55,7 +55,7 @@ def insert(db: Connection, machine: Machine) -> str:
     if one(db, machine.id) is not None:
         raise Conflict(f"there is a machine {machine.id} already")
     document = MACHINE.write(replace(machine, version=1))
-    table = "gone" if machine.phase is Phase.GONE else "living"
+    table = "deleted" if machine.phase is Phase.DELETED else "living"
     db.execute(SQL[f"enter_{table}"], _columns(replace(machine, version=0), document))
     _claim(db, machine)
     return document
@@ -74,26 +74,28 @@ def _columns(machine: Machine, document: str) -> dict[str, str | int]:
 
 def _claim(db: Connection, machine: Machine) -> None:
     """Bring the machine's claims in line with its record; AlreadyBound when one is another's."""
-    if machine.phase is Phase.GONE:
+    if machine.phase is Phase.DELETED:
         return  # its claims went with its row
-    had = {part for (part,) in db.execute(SQL["claims"], {"machine": machine.id})}
+    had = {resource for (resource,) in db.execute(SQL["claims"], {"machine": machine.id})}
     wanted = _claims(machine)
-    for part in had.difference(wanted):
-        db.execute(SQL["disclaim"], {"part": part, "machine": machine.id})
-    for part in wanted:
-        if part not in had:
-            _claim_one(db, part, machine.id)
+    for resource in had.difference(wanted):
+        db.execute(SQL["disclaim"], {"resource": resource, "machine": machine.id})
+    for resource in wanted:
+        if resource not in had:
+            _claim_one(db, resource, machine.id)
 
 
-def _claim_one(db: Connection, part: PartId, machine: MachineId) -> None:
-    columns = {"part": part, "machine": machine}
+def _claim_one(db: Connection, resource: ResourceId, machine: MachineId) -> None:
+    columns = {"resource": resource, "machine": machine}
     if not db.execute(SQL["claim"], columns).rowcount:
         owner: tuple[str] = db.execute(SQL["claimed_by"], columns).fetchone()
-        raise AlreadyBound(f"part {part} is machine {owner[0]}'s, not {machine}'s")
+        raise AlreadyBound(f"part {resource} is machine {owner[0]}'s, not {machine}'s")
 
 
-def _claims(machine: Machine) -> dict[PartId, None]:
+def _claims(machine: Machine) -> dict[ResourceId, None]:
     """Return the ids that no other living machine may have: all but those confirmed gone."""
     gone = {known.id for place in machine.places for known in place.known if known.gone}
     bound = (place.bound for place in machine.places if place.bound is not None)
-    return dict.fromkeys((*machine.ids(), *(part for part in bound if part not in gone)))
+    return dict.fromkeys(
+        (*machine.ids(), *(resource for resource in bound if resource not in gone))
+    )

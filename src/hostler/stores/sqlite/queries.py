@@ -26,11 +26,11 @@ def statements(script: str) -> Iterator[str]:
 
 def named(script: str) -> Mapping[str, str]:
     """Return the queries of a script by their names."""
-    _, *parts = _NAME.split(script)
+    _, *resources = _NAME.split(script)
     return MappingProxyType(
         {
             name: query.strip().removesuffix(";")
-            for name, query in zip(parts[::2], parts[1::2], strict=True)
+            for name, query in zip(resources[::2], resources[1::2], strict=True)
         }
     )
 

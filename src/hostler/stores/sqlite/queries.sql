@@ -58,7 +58,7 @@ SELECT doc FROM history WHERE id = :id;
 UPDATE machines SET fleet = :fleet, serial = :serial, version = version + 1, doc = :doc
 WHERE id = :id AND version = :version;
 
--- name: save_gone
+-- name: save_deleted
 UPDATE history
 SET fleet = :fleet, serial = :serial, version = version + 1, since = :since, doc = :doc
 WHERE id = :id AND version = :version;
@@ -66,28 +66,28 @@ WHERE id = :id AND version = :version;
 -- name: leave_living
 DELETE FROM machines WHERE id = :id AND version = :version;
 
--- name: leave_gone
+-- name: leave_deleted
 DELETE FROM history WHERE id = :id AND version = :version;
 
 -- name: enter_living
 INSERT INTO machines (id, fleet, serial, version, doc)
 VALUES (:id, :fleet, :serial, :version + 1, :doc);
 
--- name: enter_gone
+-- name: enter_deleted
 INSERT INTO history (id, fleet, serial, version, since, doc)
 VALUES (:id, :fleet, :serial, :version + 1, :since, :doc);
 
 -- name: claims
-SELECT part FROM claims WHERE machine = :machine;
+SELECT resource FROM claims WHERE machine = :machine;
 
 -- name: claim
-INSERT INTO claims (part, machine) VALUES (:part, :machine) ON CONFLICT DO NOTHING;
+INSERT INTO claims (resource, machine) VALUES (:resource, :machine) ON CONFLICT DO NOTHING;
 
 -- name: claimed_by
-SELECT machine FROM claims WHERE part = :part;
+SELECT machine FROM claims WHERE resource = :resource;
 
 -- name: disclaim
-DELETE FROM claims WHERE part = :part AND machine = :machine;
+DELETE FROM claims WHERE resource = :resource AND machine = :machine;
 
 -- name: add_event
 INSERT INTO events (at, fleet, machine, host, doc, image)
@@ -166,36 +166,36 @@ INSERT INTO hosts (id, version, doc) VALUES (:id, 1, :doc) ON CONFLICT DO NOTHIN
 -- name: save_host
 UPDATE hosts SET version = version + 1, doc = :doc WHERE id = :id AND version = :version;
 
--- name: tie
-INSERT INTO ties (host, machine) VALUES (:host, :machine) ON CONFLICT DO NOTHING;
+-- name: bind
+INSERT INTO bindings (host, machine) VALUES (:host, :machine) ON CONFLICT DO NOTHING;
 
--- name: all_ties
-SELECT host, machine FROM ties ORDER BY host;
+-- name: all_bindings
+SELECT host, machine FROM bindings ORDER BY host;
 
--- name: ties
-SELECT host, machine FROM ties WHERE host = :host OR machine = :machine;
+-- name: bindings
+SELECT host, machine FROM bindings WHERE host = :host OR machine = :machine;
 
--- name: untie
-DELETE FROM ties WHERE host = :host AND machine = :machine;
+-- name: unbind
+DELETE FROM bindings WHERE host = :host AND machine = :machine;
 
--- name: suspects
-SELECT doc FROM suspects ORDER BY part;
+-- name: orphans
+SELECT doc FROM orphans ORDER BY resource;
 
--- name: save_suspect
-INSERT INTO suspects (part, doc) VALUES (:part, :doc)
-ON CONFLICT (part) DO UPDATE SET doc = excluded.doc;
+-- name: save_orphan
+INSERT INTO orphans (resource, doc) VALUES (:resource, :doc)
+ON CONFLICT (resource) DO UPDATE SET doc = excluded.doc;
 
--- name: clear_suspect
-DELETE FROM suspects WHERE part = :part;
+-- name: clear_orphan
+DELETE FROM orphans WHERE resource = :resource;
 
--- name: add_wish
-INSERT INTO wishes (doc) VALUES (:doc);
+-- name: add_request
+INSERT INTO requests (doc) VALUES (:doc);
 
--- name: wishes
-SELECT number, doc FROM wishes ORDER BY number;
+-- name: requests
+SELECT number, doc FROM requests ORDER BY number;
 
--- name: take_wish
-DELETE FROM wishes WHERE number = :number;
+-- name: take_request
+DELETE FROM requests WHERE number = :number;
 
 -- name: data_version
 PRAGMA data_version;

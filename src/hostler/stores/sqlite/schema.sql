@@ -39,9 +39,9 @@ CREATE TABLE history (
 );
 CREATE INDEX history_by_time ON history (since, id);
 
--- Which part is whose: every id that a living machine has and that is not confirmed gone.
+-- Which resource is whose: every id that a living machine has and that is not confirmed gone.
 CREATE TABLE claims (
-    part TEXT PRIMARY KEY,
+    resource TEXT PRIMARY KEY,
     machine TEXT NOT NULL REFERENCES machines (id) ON DELETE CASCADE
 ) WITHOUT ROWID;
 CREATE INDEX claims_of_machine ON claims (machine);
@@ -73,17 +73,17 @@ CREATE TABLE hosts (
     doc TEXT NOT NULL
 );
 
-CREATE TABLE ties (
+CREATE TABLE bindings (
     host TEXT PRIMARY KEY,
     machine TEXT NOT NULL UNIQUE
 ) WITHOUT ROWID;
 
-CREATE TABLE suspects (
-    part TEXT PRIMARY KEY,
+CREATE TABLE orphans (
+    resource TEXT PRIMARY KEY,
     doc TEXT NOT NULL
 );
 
-CREATE TABLE wishes (
+CREATE TABLE requests (
     number INTEGER PRIMARY KEY AUTOINCREMENT,   -- never given twice
     doc TEXT NOT NULL
 );

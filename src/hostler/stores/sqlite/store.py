@@ -5,12 +5,12 @@ from datetime import datetime
 from sqlite3 import Connection
 from typing import TypeVar
 
-from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId, PartId
+from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId, ResourceId
 from hostler.domain.model.commands import Event
 from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.host import Host
 from hostler.domain.model.machine import Machine
-from hostler.domain.model.snapshot import Suspect, Wish
+from hostler.domain.model.snapshot import Orphan, Request
 from hostler.ports.store import Fence, Identity, Kept, Lease
 
 from . import events as story
@@ -35,7 +35,7 @@ class SqliteStore:
         self._runner = runner
         self._exclusive = exclusive
         self._let_go = let_go
-        self._wished = 0
+        self._desired = 0
 
     @property
     def exclusive(self) -> bool:
@@ -106,34 +106,34 @@ class SqliteStore:
     async def bind(self, host: HostId, machine: MachineId, fence: Fence) -> None:
         await self._write(lambda db: hosts.bind(db, host, machine, fence))
 
-    async def ties(self) -> tuple[tuple[HostId, MachineId], ...]:
-        return await self._read(hosts.ties)
+    async def bindings(self) -> tuple[tuple[HostId, MachineId], ...]:
+        return await self._read(hosts.bindings)
 
     async def unbind(self, host: HostId, machine: MachineId, fence: Fence) -> None:
         await self._write(lambda db: hosts.unbind(db, host, machine, fence))
 
-    async def suspects(self) -> tuple[Suspect, ...]:
-        return await self._read(hosts.suspects)
+    async def orphans(self) -> tuple[Orphan, ...]:
+        return await self._read(hosts.orphans)
 
-    async def save_suspects(
-        self, suspects: tuple[Suspect, ...], cleared: tuple[PartId, ...], fence: Fence
+    async def save_orphans(
+        self, orphans: tuple[Orphan, ...], cleared: tuple[ResourceId, ...], fence: Fence
     ) -> None:
-        await self._write(lambda db: hosts.save_suspects(db, suspects, cleared, fence))
+        await self._write(lambda db: hosts.save_orphans(db, orphans, cleared, fence))
 
-    async def wish(self, wish: Wish) -> Wish:
-        kept = await self._write(lambda db: hosts.wish(db, wish))
-        self._wished += 1
+    async def request(self, request: Request) -> Request:
+        kept = await self._write(lambda db: hosts.request(db, request))
+        self._desired += 1
         return kept
 
-    async def wishes(self) -> tuple[Wish, ...]:
-        return await self._read(hosts.wishes)
+    async def requests(self) -> tuple[Request, ...]:
+        return await self._read(hosts.requests)
 
-    async def take_wishes(self, numbers: tuple[int, ...], fence: Fence) -> None:
-        await self._write(lambda db: hosts.take_wishes(db, numbers, fence))
+    async def take_requests(self, numbers: tuple[int, ...], fence: Fence) -> None:
+        await self._write(lambda db: hosts.take_requests(db, numbers, fence))
 
     async def revision(self) -> int:
         """SQLite counts what others commit; wishes of doors in this process are added to it."""
-        return self._wished + await self._read(_version)
+        return self._desired + await self._read(_version)
 
     async def leases(self) -> tuple[Lease, ...]:
         return await self._read(leases.standing)

@@ -7,11 +7,11 @@ from datetime import datetime, timedelta
 
 from hostler.domain.ids import AccountName, FleetName
 from hostler.domain.model.machine import Machine
-from hostler.domain.model.snapshot import Suspect
+from hostler.domain.model.snapshot import Orphan
 
 
 @dataclass(slots=True)
-class CountingMeters:
+class CountingMetrics:
     """Remembers everything that it was told; `calls` by kind and outcome, `moves` by from and to.
 
     It promises what every adapter of the port does: it never raises.
@@ -23,7 +23,7 @@ class CountingMeters:
     moves: Counter[tuple[str, str, str]] = field(default_factory=Counter[tuple[str, str, str]])
     calls: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
     ages: dict[AccountName, timedelta] = field(default_factory=dict[AccountName, timedelta])
-    ledger: tuple[Suspect, ...] = ()
+    ledger: tuple[Orphan, ...] = ()
     reclaims: Counter[str] = field(default_factory=Counter[str])
     sweeps: dict[FleetName, datetime] = field(default_factory=dict[FleetName, datetime])
     stabled: dict[AccountName, dict[tuple[str, str, str], int]] = field(
@@ -56,7 +56,7 @@ class CountingMeters:
         del account
         self.calls[call, outcome] += 1
 
-    def looked(self, account: AccountName, age: timedelta) -> None:
+    def observed(self, account: AccountName, age: timedelta) -> None:
         """Note the age of the oldest whole look."""
         self.ages[account] = age
 
@@ -65,16 +65,16 @@ class CountingMeters:
         del account
         self.unlooked[zone, kind] += 1
 
-    def suspects(self, suspects: tuple[Suspect, ...]) -> None:
+    def orphans(self, orphans: tuple[Orphan, ...]) -> None:
         """Note the ledger."""
-        self.ledger = suspects
+        self.ledger = orphans
 
     def reclaimed(self, fleet: FleetName, result: str) -> None:
         """Count what a sweep did."""
         del fleet
         self.reclaims[result] += 1
 
-    def swept(self, fleet: FleetName, at: datetime) -> None:
+    def orphans_checked(self, fleet: FleetName, at: datetime) -> None:
         """Note a ledger that is up to date."""
         self.sweeps[fleet] = at
 
@@ -90,7 +90,7 @@ class CountingMeters:
         """Note how many machines a fleet lacks."""
         self.missing[fleet] = missing
 
-    def outfit(self, fleet: FleetName, failed: int) -> None:
+    def bootstrap(self, fleet: FleetName, failed: int) -> None:
         """Note on how many hosts a list failed that is at fault."""
         self.outfits[fleet] = failed
 

@@ -2,11 +2,11 @@
 
 from datetime import datetime
 
-from hostler.domain.ids import PartId
+from hostler.domain.ids import ResourceId
 from hostler.domain.model.calls import Argument, Call, Effect, Shows
-from hostler.domain.model.machine import Fate, Machine
+from hostler.domain.model.machine import CallState, Machine
 from hostler.domain.model.phases import Goal
-from hostler.domain.model.resource import Condition, Part, Slot
+from hostler.domain.model.resource import Condition, Resource, Slot
 
 SERVER = Slot("server")
 ADDRESS = Slot("address")
@@ -19,7 +19,7 @@ REMOVE_SERVER = "server.remove"
 REMOVE_ADDRESS = "address.remove"
 
 
-class FakeWays:
+class FakePlanner:
     """How to get from the parts that exist to a goal; a machine has so many addresses."""
 
     def __init__(self, addresses: int = 1) -> None:
@@ -29,28 +29,28 @@ class FakeWays:
         self,
         goal: Goal,
         machine: Machine,
-        parts: tuple[Part, ...],
+        resources: tuple[Resource, ...],
         now: datetime,  # noqa: ARG002 - nothing here waits for a time
     ) -> tuple[Call, ...]:
         """Return the calls that may be made now; see the port."""
         match goal:
             case Goal.PRESENT:
-                surplus = tuple(part for part in parts if part.surplus)
-                return (*_clear(machine, surplus), *self._build(machine, parts))
+                surplus = tuple(resource for resource in resources if resource.surplus)
+                return (*_clear(machine, surplus), *self._build(machine, resources))
             case Goal.ABSENT:
-                return _clear(machine, parts)
-            case Goal.RESTING:
+                return _clear(machine, resources)
+            case Goal.STANDBY:
                 return ()
 
-    def _build(self, machine: Machine, parts: tuple[Part, ...]) -> tuple[Call, ...]:
-        used = {part.slot: part for part in parts if not part.surplus}
+    def _build(self, machine: Machine, resources: tuple[Resource, ...]) -> tuple[Call, ...]:
+        used = {resource.slot: resource for resource in resources if not resource.surplus}
         lacking = [slot for slot in (*self._addresses, SERVER) if slot not in used]
         if lacking:
             slot = lacking[0]
             return () if machine.bound(slot) is not None else (self._make(machine, slot, used),)
         return _power_on(machine, used[SERVER])
 
-    def _make(self, machine: Machine, slot: Slot, used: dict[Slot, Part]) -> Call:
+    def _make(self, machine: Machine, slot: Slot, used: dict[Slot, Resource]) -> Call:
         addresses = tuple(str(used[entry].id) for entry in self._addresses if entry in used)
         server = (("type", machine.offer.type), ("addresses", addresses))
         return Call(
@@ -68,10 +68,10 @@ def _whose(machine: Machine) -> tuple[tuple[str, Argument], ...]:
     return (("fleet", str(machine.fleet)), ("machine", str(machine.id)))
 
 
-def _power_on(machine: Machine, server: Part) -> tuple[Call, ...]:
+def _power_on(machine: Machine, server: Resource) -> tuple[Call, ...]:
     """Switch on what is off and was never on: what stopped later is not switched on again."""
     asked = machine.last_asked(SERVER, POWER_ON)
-    was_on = asked is not None and asked.fate is Fate.DONE
+    was_on = asked is not None and asked.call_state is CallState.DONE
     if server.condition is not Condition.OFF or was_on or machine.bound(SERVER) != server.id:
         return ()
     return (
@@ -89,30 +89,30 @@ def _power_on(machine: Machine, server: Part) -> tuple[Call, ...]:
     )
 
 
-def _clear(machine: Machine, parts: tuple[Part, ...]) -> tuple[Call, ...]:
-    servers = {part.id for part in parts if part.slot.kind == "server"}
-    calls = [_clear_one(machine, part, servers) for part in parts]
+def _clear(machine: Machine, resources: tuple[Resource, ...]) -> tuple[Call, ...]:
+    servers = {resource.id for resource in resources if resource.slot.kind == "server"}
+    calls = [_clear_one(machine, resource, servers) for resource in resources]
     return tuple(call for call in calls if call is not None)
 
 
-def _clear_one(machine: Machine, part: Part, servers: set[PartId]) -> Call | None:
+def _clear_one(machine: Machine, resource: Resource, servers: set[ResourceId]) -> Call | None:
     """Return the call that removes a part as it stands now; None where it must be waited for."""
-    if part.slot.kind == "address":
-        return None if part.owner in servers else _destroy(machine, part, REMOVE_ADDRESS)
-    if "terminate" in part.allowed:
-        return _destroy(machine, part, TERMINATE)
-    if "delete" in part.allowed or part.status == "planned":
-        return _destroy(machine, part, REMOVE_SERVER)
+    if resource.slot.kind == "address":
+        return None if resource.owner in servers else _destroy(machine, resource, REMOVE_ADDRESS)
+    if "terminate" in resource.allowed:
+        return _destroy(machine, resource, TERMINATE)
+    if "delete" in resource.allowed or resource.status == "planned":
+        return _destroy(machine, resource, REMOVE_SERVER)
     return None
 
 
-def _destroy(machine: Machine, part: Part, kind: str) -> Call:
+def _destroy(machine: Machine, resource: Resource, kind: str) -> Call:
     return Call(
         kind=kind,
-        slot=part.slot,
-        zone=part.zone,
+        slot=resource.slot,
+        zone=resource.zone,
         effect=Effect.DESTROY,
-        target=part.id,
-        attempt=part.mark.attempt if part.mark else 0,
+        target=resource.id,
+        attempt=resource.owner_tag.attempt if resource.owner_tag else 0,
         args=_whose(machine),
     )

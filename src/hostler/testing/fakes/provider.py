@@ -11,12 +11,19 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from hostler.domain.ids import FleetName, InstallationId, MachineId, PartId, Zone
+from hostler.domain.ids import FleetName, InstallationId, MachineId, ResourceId, Zone
 from hostler.domain.model.calls import Call, Done, Effect, Outcome, Refusal, Refused, Unknown
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal
-from hostler.domain.model.provider import Traits
-from hostler.domain.model.resource import Condition, Look, Looked, Mark, Part, Scope
+from hostler.domain.model.provider import Capabilities
+from hostler.domain.model.resource import (
+    Condition,
+    Observation,
+    ObservedScope,
+    OwnerTag,
+    Resource,
+    Scope,
+)
 from hostler.ports.clock import Clock
 from hostler.ports.provider import Connection
 
@@ -27,7 +34,7 @@ from .planner import (
     REMOVE_SERVER,
     SERVER,
     TERMINATE,
-    FakeWays,
+    FakePlanner,
 )
 
 _S = timedelta(seconds=1)
@@ -65,17 +72,17 @@ class FakeWorld:
 
     clock: Clock
     pace: Pace = field(default_factory=Pace)
-    parts: dict[PartId, Part] = field(default_factory=dict[PartId, Part])
-    journal: list[tuple[datetime, str, PartId | None]] = field(
-        default_factory=list[tuple[datetime, str, PartId | None]]
+    resources: dict[ResourceId, Resource] = field(default_factory=dict[ResourceId, Resource])
+    journal: list[tuple[datetime, str, ResourceId | None]] = field(
+        default_factory=list[tuple[datetime, str, ResourceId | None]]
     )
-    born: dict[PartId, datetime] = field(default_factory=dict[PartId, datetime])
+    born: dict[ResourceId, datetime] = field(default_factory=dict[ResourceId, datetime])
     planned: list[tuple[datetime, int, Callable[[], object]]] = field(
         default_factory=list[tuple[datetime, int, Callable[[], object]]]
     )
     count: int = 0
 
-    def settle(self) -> None:
+    def consistency_delay(self) -> None:
         """Let everything happen that is due by now, in order."""
         while True:
             due = [entry for entry in self.planned if entry[0] <= self.clock.now()]
@@ -90,34 +97,36 @@ class FakeWorld:
         self.count += 1
         self.planned.append((self.clock.now() + after, self.count, happening))
 
-    def add(self, part: Part) -> Part:
+    def add(self, resource: Resource) -> Resource:
         """Put a part there, now."""
-        self.parts[part.id] = part
-        self.born[part.id] = self.clock.now()
-        return part
+        self.resources[resource.id] = resource
+        self.born[resource.id] = self.clock.now()
+        return resource
 
-    def remove(self, part: PartId) -> None:
+    def remove(self, resource: ResourceId) -> None:
         """Take a part away, as a person with a console does; its addresses are let go of."""
-        self.parts.pop(part, None)
-        for other in list(self.parts.values()):
-            if other.owner == part:
-                self.parts[other.id] = replace(other, owner=None, condition=Condition.FREE)
+        self.resources.pop(resource, None)
+        for other in list(self.resources.values()):
+            if other.owner == resource:
+                self.resources[other.id] = replace(other, owner=None, condition=Condition.FREE)
 
-    def become(self, part: PartId, condition: Condition) -> None:
+    def become(self, resource: ResourceId, condition: Condition) -> None:
         """Let a part stand otherwise from now on, if it still exists."""
-        there = self.parts.get(part)
+        there = self.resources.get(resource)
         if there is not None:
-            self.parts[part] = _in_state(there, condition)
+            self.resources[resource] = _in_state(there, condition)
 
-    def servers(self) -> tuple[Part, ...]:
+    def servers(self) -> tuple[Resource, ...]:
         """Return the servers that exist, by id."""
-        self.settle()
-        return tuple(self.parts[i] for i in sorted(self.parts) if self.parts[i].slot == SERVER)
+        self.consistency_delay()
+        return tuple(
+            self.resources[i] for i in sorted(self.resources) if self.resources[i].slot == SERVER
+        )
 
-    def name(self, kind: str) -> PartId:
+    def name(self, kind: str) -> ResourceId:
         """Return a fresh id."""
         self.count += 1
-        return PartId(f"{kind}-{self.count:04d}")
+        return ResourceId(f"{kind}-{self.count:04d}")
 
 
 _ALLOWED = {
@@ -127,9 +136,9 @@ _ALLOWED = {
 }
 
 
-def _in_state(part: Part, condition: Condition) -> Part:
+def _in_state(resource: Resource, condition: Condition) -> Resource:
     return replace(
-        part, condition=condition, status=str(condition), allowed=_ALLOWED.get(condition, ())
+        resource, condition=condition, status=str(condition), allowed=_ALLOWED.get(condition, ())
     )
 
 
@@ -144,31 +153,31 @@ class FakeProvider:
         self,
         world: FakeWorld,
         installation: InstallationId,
-        traits: Traits | None = None,
+        capabilities: Capabilities | None = None,
         addresses: int = 1,
     ) -> None:
-        self.ways = FakeWays(addresses)
+        self.ways = FakePlanner(addresses)
         self.world, self.installation = world, installation
         kinds = ("server", "address") if addresses else ("server",)
-        self._traits = traits or Traits(main=SERVER, kinds=kinds)
+        self._capabilities = capabilities or Capabilities(main=SERVER, kinds=kinds)
         self.script: dict[str, deque[Scripted]] = {}
         self.answers = dict[MachineId, timedelta]()
         self.dead = set[Zone]()
         self.empty = False
         self.strange: tuple[str, ...] = ()
-        self.looks = list[tuple[datetime, tuple[Scope, ...]]]()
+        self.observations = list[tuple[datetime, tuple[Scope, ...]]]()
         self.out_of_stock = set[tuple[str, Zone]]()
 
     @property
-    def traits(self) -> Traits:
+    def capabilities(self) -> Capabilities:
         """Return how its machines behave."""
-        return self._traits
+        return self._capabilities
 
     def next_calls(
-        self, goal: Goal, machine: Machine, parts: tuple[Part, ...], now: datetime
+        self, goal: Goal, machine: Machine, resources: tuple[Resource, ...], now: datetime
     ) -> tuple[Call, ...]:
         """Return the calls that may be made now."""
-        return self.ways.next_calls(goal, machine, parts, now)
+        return self.ways.next_calls(goal, machine, resources, now)
 
     def befall(self, kind: str, *what: Scripted) -> None:
         """Let these befall the next calls of a kind, in order."""
@@ -176,13 +185,13 @@ class FakeProvider:
 
     # ------------------------------------------------------------ looks
 
-    async def look(self, scopes: tuple[Scope, ...]) -> Look:
+    async def observe(self, scopes: tuple[Scope, ...]) -> Observation:
         """Look at these scopes; what is younger than the lag is missing from lists."""
         begun = self.world.clock.now()
-        self.looks.append((begun, scopes))
-        self.world.settle()
-        looked = tuple(
-            Looked(
+        self.observations.append((begun, scopes))
+        self.world.consistency_delay()
+        observed = tuple(
+            ObservedScope(
                 scope=scope,
                 begun=begun,
                 complete=scope.zone not in self.dead,
@@ -190,37 +199,45 @@ class FakeProvider:
             )
             for scope in scopes
         )
-        found = {part.id: part for scope in scopes for part in self._found(scope, begun)}
+        found = {
+            resource.id: resource for scope in scopes for resource in self._found(scope, begun)
+        }
         await asyncio.sleep(self.world.pace.answer.total_seconds())
-        parts = tuple(found[part] for part in sorted(found))
-        return Look(looked=looked, parts=parts, strange=self.strange)
+        resources = tuple(found[resource] for resource in sorted(found))
+        return Observation(observed=observed, resources=resources, strange=self.strange)
 
-    def _found(self, scope: Scope, now: datetime) -> tuple[Part, ...]:
+    def _found(self, scope: Scope, now: datetime) -> tuple[Resource, ...]:
         if scope.zone in self.dead:
             return ()
         here = [
-            part
-            for part in self.world.parts.values()
-            if part.zone == scope.zone and part.slot.kind == scope.kind
+            resource
+            for resource in self.world.resources.values()
+            if resource.zone == scope.zone and resource.slot.kind == scope.kind
         ]
-        listed = [part for part in here if self.world.born[part.id] + self.world.pace.lag <= now]
+        listed = [
+            resource
+            for resource in here
+            if self.world.born[resource.id] + self.world.pace.lag <= now
+        ]
         if scope.machine is None:
             return () if self.empty else tuple(listed)
-        marked = [p for p in listed if p.mark is not None and p.mark.machine == scope.machine]
-        known = [part for part in here if part.id in scope.known]
-        return (*known, *(() if self.empty else marked))
+        tagged = [
+            p for p in listed if p.owner_tag is not None and p.owner_tag.machine == scope.machine
+        ]
+        known = [resource for resource in here if resource.id in scope.known]
+        return (*known, *(() if self.empty else tagged))
 
     # ------------------------------------------------------------ calls
 
     async def do(self, call: Call) -> Outcome:
         """Make one call as the script says, else as the world allows."""
-        fate = self._fate(call)
+        call_state = self._call_state(call)
         await asyncio.sleep(self._patience(call))
-        self.world.settle()
+        self.world.consistency_delay()
         self.world.journal.append((self.world.clock.now(), call.kind, call.target))
-        match fate:
+        match call_state:
             case Refused():
-                return fate
+                return call_state
             case Lost.BEFORE:
                 return Unknown(text="the connection was reset")
             case Lost.AFTER:
@@ -230,12 +247,12 @@ class FakeProvider:
                 self.world.plan(self.world.pace.late, lambda: self._effect(call))
                 return Unknown(text="no answer in time")
             case Lost.HUNG:
-                await asyncio.sleep(self.traits.deadline.total_seconds())
+                await asyncio.sleep(self.capabilities.deadline.total_seconds())
                 return Unknown(text="no answer in time")
             case None:
                 return self._effect(call)
 
-    def _fate(self, call: Call) -> Scripted | None:
+    def _call_state(self, call: Call) -> Scripted | None:
         queue = self.script.get(call.kind)
         return queue.popleft() if queue else None
 
@@ -247,82 +264,84 @@ class FakeProvider:
         """Let a call have its effect, and return the answer that the world gives."""
         if call.effect is Effect.MAKE:
             return self._make(call)
-        part = self.world.parts.get(call.target) if call.target is not None else None
-        if part is None:
+        resource = self.world.resources.get(call.target) if call.target is not None else None
+        if resource is None:
             gone = (call.target,) if call.target is not None else ()
             if call.effect is Effect.DESTROY:
                 return Done(gone=gone, missing=True)
             return Refused(why=Refusal.WRONG_STATE, text="there is no such part")
-        return self._change(call, part)
+        return self._change(call, resource)
 
     def _make(self, call: Call) -> Outcome:
         kind = str(call.arg("type"))
         if call.kind == MAKE_SERVER and (kind, call.zone) in self.out_of_stock:
             return Refused(why=Refusal.STOCK, text=f"no {kind} left in {call.zone}")
-        part = Part(
+        resource = Resource(
             id=self.world.name(call.slot.kind),
             slot=call.slot,
             zone=call.zone,
-            mark=self._mark(call),
+            owner_tag=self._owner_tag(call),
             created=self.world.clock.now(),
             price=0.01,
             notes=(("type", kind),) if call.kind == MAKE_SERVER else (),
         )
         server = call.kind == MAKE_SERVER
-        made = self.world.add(_in_state(part, Condition.OFF if server else Condition.FREE))
+        made = self.world.add(_in_state(resource, Condition.OFF if server else Condition.FREE))
         addresses = call.arg("addresses")
         for address in addresses if isinstance(addresses, tuple) else ():
-            there = self.world.parts.get(PartId(address))
+            there = self.world.resources.get(ResourceId(address))
             if there is not None:
-                self.world.parts[there.id] = replace(there, owner=made.id)
-        return Done(parts=(made,))
+                self.world.resources[there.id] = replace(there, owner=made.id)
+        return Done(resources=(made,))
 
-    def _mark(self, call: Call) -> Mark:
-        return Mark(
+    def _owner_tag(self, call: Call) -> OwnerTag:
+        return OwnerTag(
             installation=self.installation,
             fleet=FleetName(str(call.arg("fleet"))),
             machine=MachineId(str(call.arg("machine"))),
             attempt=call.attempt,
         )
 
-    def _change(self, call: Call, part: Part) -> Outcome:
+    def _change(self, call: Call, resource: Resource) -> Outcome:
         match call.kind:
             case _ if call.kind == POWER_ON:
-                return self._power_on(part)
+                return self._power_on(resource)
             case _ if call.kind == TERMINATE:
-                return self._terminate(part)
+                return self._terminate(resource)
             case _ if call.kind in {REMOVE_SERVER, REMOVE_ADDRESS}:
-                self.world.remove(part.id)
-                return Done(gone=(part.id,))
+                self.world.remove(resource.id)
+                return Done(gone=(resource.id,))
             case _:
                 return Refused(why=Refusal.INVALID, text=f"no such call: {call.kind}")
 
-    def _power_on(self, part: Part) -> Outcome:
-        if "poweron" not in part.allowed:
-            return Refused(why=Refusal.WRONG_STATE, text=f"it is {part.status}")
-        self.world.become(part.id, Condition.STARTING)
-        self.world.plan(self.world.pace.boot, lambda: self._booted(part.id))
-        return Done(parts=(self.world.parts[part.id],))
+    def _power_on(self, resource: Resource) -> Outcome:
+        if "poweron" not in resource.allowed:
+            return Refused(why=Refusal.WRONG_STATE, text=f"it is {resource.status}")
+        self.world.become(resource.id, Condition.STARTING)
+        self.world.plan(self.world.pace.boot, lambda: self._booted(resource.id))
+        return Done(resources=(self.world.resources[resource.id],))
 
-    def _booted(self, part: PartId) -> None:
-        there = self.world.parts.get(part)
+    def _booted(self, resource: ResourceId) -> None:
+        there = self.world.resources.get(resource)
         if there is not None and there.condition is Condition.STARTING:
-            address = f"192.0.2.{len(self.world.parts) % 250}"
-            self.world.parts[part] = replace(_in_state(there, Condition.UP), address=address)
+            address = f"192.0.2.{len(self.world.resources) % 250}"
+            self.world.resources[resource] = replace(
+                _in_state(there, Condition.UP), address=address
+            )
 
-    def _terminate(self, part: Part) -> Outcome:
-        if "terminate" not in part.allowed:
-            return Refused(why=Refusal.WRONG_STATE, text=f"it is {part.status}")
-        self.world.become(part.id, Condition.STOPPING)
-        self.world.plan(self.world.pace.removal, lambda: self.world.remove(part.id))
-        return Done(parts=(self.world.parts[part.id],))
+    def _terminate(self, resource: Resource) -> Outcome:
+        if "terminate" not in resource.allowed:
+            return Refused(why=Refusal.WRONG_STATE, text=f"it is {resource.status}")
+        self.world.become(resource.id, Condition.STOPPING)
+        self.world.plan(self.world.pace.removal, lambda: self.world.remove(resource.id))
+        return Done(resources=(self.world.resources[resource.id],))
 
     # ------------------------------------------------------------ the rest of the port
 
-    def connection(self, machine: Machine, parts: tuple[Part, ...]) -> Connection | None:
+    def connection(self, machine: Machine, resources: tuple[Resource, ...]) -> Connection | None:
         """Return the address of the bound server once it is up."""
         bound = machine.bound(SERVER)
-        server = next((part for part in parts if part.id == bound), None)
+        server = next((resource for resource in resources if resource.id == bound), None)
         if server is None or server.condition is not Condition.UP or not server.address:
             return None
         return Connection(address=server.address)

@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from hostler.ports.http import NoAnswer, NotSent, Request, Response
+from hostler.ports.http import HttpRequest, NoAnswer, NotSent, Response
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,7 +20,7 @@ class Exchange:
     query: tuple[tuple[str, str], ...] = ()
     sent: object = None
 
-    def fits(self, request: Request) -> bool:
+    def fits(self, request: HttpRequest) -> bool:
         """Tell whether a request is the expected one."""
         return (
             (self.method, self.path) == (request.method, request.path)
@@ -34,17 +34,17 @@ class Script:
     """Answers each expected request once, in any order; keeps what was asked."""
 
     exchanges: list[Exchange]
-    asked: list[Request] = field(default_factory=list[Request])
-    stray: list[Request] = field(default_factory=list[Request])
+    asked: list[HttpRequest] = field(default_factory=list[HttpRequest])
+    orphan: list[HttpRequest] = field(default_factory=list[HttpRequest])
     closed: bool = False
 
-    async def send(self, request: Request, deadline: timedelta) -> Response:
+    async def send(self, request: HttpRequest, deadline: timedelta) -> Response:
         """Answer a request as the script says; raise AssertionError for a stray one."""
         assert deadline > timedelta(0)
         self.asked.append(request)
         exchange = next((one for one in self.exchanges if one.fits(request)), None)
         if exchange is None:
-            self.stray.append(request)
+            self.orphan.append(request)
             raise AssertionError(f"stray request: {request.method} {request.path} {request.query}")
         self.exchanges.remove(exchange)
         if isinstance(exchange.answer, Response):
@@ -57,7 +57,7 @@ class Script:
 
     def finish(self) -> None:
         """Fail unless everything that was expected was asked, and nothing else."""
-        assert not self.stray, f"stray requests: {self.stray}"
+        assert not self.orphan, f"stray requests: {self.orphan}"
         left = [f"{one.method} {one.path}" for one in self.exchanges]
         assert not left, f"never asked: {left}"
 

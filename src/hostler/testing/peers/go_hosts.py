@@ -49,7 +49,7 @@ def go_program() -> Path:
     for candidate in (Path(found) if found else packaged, packaged):
         if candidate.exists() and _version(candidate) >= _OLDEST:
             return candidate
-    wanted = ".".join(str(part) for part in _OLDEST)
+    wanted = ".".join(str(resource) for resource in _OLDEST)
     raise NoGo(f"no go of {wanted} or later on the PATH; `make setup` puts one into .venv")
 
 

@@ -103,7 +103,7 @@ class SshHost:
         self._server = await asyncssh.listen(
             self.address,
             self.port,
-            server_factory=lambda: _Door(self),
+            server_factory=lambda: _Frontend(self),
             server_host_keys=[self._host_key()],
             process_factory=self._serve,
             encoding=None,
@@ -263,7 +263,7 @@ class _Relay:
             transport.close()
 
 
-class _Door(asyncssh.SSHServer):
+class _Frontend(asyncssh.SSHServer):
     """Lets in whom the host knows."""
 
     def __init__(self, host: SshHost) -> None:

@@ -8,16 +8,16 @@ from hostler.domain.ids import (
     FleetName,
     InstallationId,
     MachineId,
-    PartId,
+    ResourceId,
     Zone,
     machine_id,
 )
 from hostler.domain.model.calls import Shows
 from hostler.domain.model.fleet import Fleet
-from hostler.domain.model.machine import Asked, Fate, Known, Machine, Offer, Place
+from hostler.domain.model.machine import Asked, CallState, Known, Machine, Offer, Place
 from hostler.domain.model.phases import Goal, Phase
-from hostler.domain.model.provider import Traits
-from hostler.domain.model.resource import Condition, Mark, Part, Slot
+from hostler.domain.model.provider import Capabilities
+from hostler.domain.model.resource import Condition, OwnerTag, Resource, Slot
 from hostler.testing.fakes.planner import ADDRESS, POWER_ON, SERVER
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
@@ -27,7 +27,7 @@ WEB = FleetName("web")
 ZONE = Zone("z-1")
 OFFER = Offer(type="small", zone=ZONE)
 FLEET = Fleet(name=WEB, account=AccountName("main"), size=1, offers=(OFFER,))
-TRAITS = Traits(main=SERVER, kinds=("server", "address"))
+CAPABILITIES = Capabilities(main=SERVER, kinds=("server", "address"))
 S = timedelta(seconds=1)
 MIN = timedelta(minutes=1)
 
@@ -39,7 +39,7 @@ def server(
     attempt: int = 1,
     installation: InstallationId = HOME,
     name: str = "",
-) -> Part:
+) -> Resource:
     """Return a server that carries a machine's mark."""
     owner = machine if isinstance(machine, str) else machine.id
     allowed = {
@@ -47,11 +47,11 @@ def server(
         Condition.STANDBY: ("poweron", "terminate"),
         Condition.OFF: ("poweron", "delete"),
     }
-    return Part(
-        id=PartId(name or f"server-{owner}"),
+    return Resource(
+        id=ResourceId(name or f"server-{owner}"),
         slot=SERVER,
         zone=ZONE,
-        mark=Mark(installation=installation, fleet=WEB, machine=owner, attempt=attempt),
+        owner_tag=OwnerTag(installation=installation, fleet=WEB, machine=owner, attempt=attempt),
         status=str(condition),
         condition=condition,
         allowed=allowed.get(condition, ()),
@@ -64,17 +64,17 @@ def address(
     machine: Machine | MachineId,
     *,
     attempt: int = 1,
-    owner: PartId | None = None,
+    owner: ResourceId | None = None,
     installation: InstallationId = HOME,
     name: str = "",
-) -> Part:
+) -> Resource:
     """Return an address that carries a machine's mark."""
     whose = machine if isinstance(machine, str) else machine.id
-    return Part(
-        id=PartId(name or f"address-{whose}"),
+    return Resource(
+        id=ResourceId(name or f"address-{whose}"),
         slot=ADDRESS,
         zone=ZONE,
-        mark=Mark(installation=installation, fleet=WEB, machine=whose, attempt=attempt),
+        owner_tag=OwnerTag(installation=installation, fleet=WEB, machine=whose, attempt=attempt),
         status="free",
         condition=Condition.FREE,
         owner=owner,
@@ -83,10 +83,10 @@ def address(
     )
 
 
-def bound(slot: Slot, part: PartId, since: datetime = BEGIN, attempt: int = 1) -> Place:
+def bound(slot: Slot, resource: ResourceId, since: datetime = BEGIN, attempt: int = 1) -> Place:
     """Return a place whose slot is tied to this id."""
-    known = Known(id=part, zone=ZONE, since=since, attempt=attempt)
-    return Place(slot=slot, attempt=attempt, bound=part, known=(known,))
+    known = Known(id=resource, zone=ZONE, since=since, attempt=attempt)
+    return Place(slot=slot, attempt=attempt, bound=resource, known=(known,))
 
 
 def asked(  # noqa: PLR0913 - a record's fields, all with defaults
@@ -96,22 +96,31 @@ def asked(  # noqa: PLR0913 - a record's fields, all with defaults
     slot: Slot = SERVER,
     attempt: int = 1,
     epoch: int = 1,
-    shows: Shows = Shows.PART,
-    fate: Fate = Fate.OPEN,
+    shows: Shows = Shows.RESOURCE,
+    call_state: CallState = CallState.OPEN,
 ) -> Asked:
     """Return a *once* call as the record keeps it."""
     return Asked(
-        kind=kind, slot=slot, attempt=attempt, at=at, epoch=Epoch(epoch), shows=shows, fate=fate
+        kind=kind,
+        slot=slot,
+        attempt=attempt,
+        at=at,
+        epoch=Epoch(epoch),
+        shows=shows,
+        call_state=call_state,
     )
 
 
 def machine(number: int = 1, phase: Phase = Phase.READY, since: datetime = BEGIN) -> Machine:
     """Return a machine with its parts bound, as it stands in this phase since then."""
     name = machine_id(number)
-    made = phase not in {Phase.WANTED, Phase.GONE}
+    made = phase not in {Phase.PENDING, Phase.DELETED}
     switched = made and phase is not Phase.STARTING
-    power = asked(POWER_ON, since, shows=Shows.POWER, fate=Fate.DONE)
-    places = (bound(ADDRESS, PartId(f"address-{name}")), bound(SERVER, PartId(f"server-{name}")))
+    power = asked(POWER_ON, since, shows=Shows.POWER, call_state=CallState.DONE)
+    places = (
+        bound(ADDRESS, ResourceId(f"address-{name}")),
+        bound(SERVER, ResourceId(f"server-{name}")),
+    )
     return Machine(
         id=name,
         fleet=WEB,
@@ -119,7 +128,7 @@ def machine(number: int = 1, phase: Phase = Phase.READY, since: datetime = BEGIN
         created=since,
         since=since,
         phase=phase,
-        goal=Goal.ABSENT if phase in {Phase.STOPPING, Phase.GONE} else Goal.PRESENT,
+        goal=Goal.ABSENT if phase in {Phase.STOPPING, Phase.DELETED} else Goal.PRESENT,
         offer=OFFER,
         version=1,
         places=places if made else (),

@@ -4,16 +4,24 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from hostler.domain.ids import AccountName, Epoch, HostId, MachineId, PartId, TurnId, machine_id
+from hostler.domain.ids import (
+    AccountName,
+    CycleId,
+    Epoch,
+    HostId,
+    MachineId,
+    ResourceId,
+    machine_id,
+)
 from hostler.domain.model.calls import Shows
 from hostler.domain.model.fleet import FleetRow
-from hostler.domain.model.host import HOST, Free, Host, tenancy
-from hostler.domain.model.inventory import Sighting, View
-from hostler.domain.model.machine import Asked, Fate, Known, Machine, Place
+from hostler.domain.model.host import HOST, Free, Host, allocation_of
+from hostler.domain.model.inventory import Inventory, Sighting
+from hostler.domain.model.machine import Asked, CallState, Known, Machine, Place
 from hostler.domain.model.phases import Phase
-from hostler.domain.model.provider import Traits
-from hostler.domain.model.resource import Condition, Mark, Part
-from hostler.domain.model.snapshot import HostsSeen, Seen
+from hostler.domain.model.provider import Capabilities
+from hostler.domain.model.resource import Condition, OwnerTag, Resource
+from hostler.domain.model.snapshot import HostsSnapshot, Snapshot
 from hostler.testing.fakes.planner import SERVER
 
 from .builders import BEGIN, FLEET, HOME, OFFER, WEB, ZONE
@@ -21,9 +29,14 @@ from .builders import BEGIN, FLEET, HOME, OFFER, WEB, ZONE
 MAIN = AccountName("main")
 MINE, HIS = machine_id(1), machine_id(2)
 BOX = HostId("host-1")
-SETTLE = timedelta(seconds=60)
-TRAITS = Traits(
-    main=SERVER, kinds=("server", "host"), rests=True, created=False, hosts="host", settle=SETTLE
+CONSISTENCY_DELAY = timedelta(seconds=60)
+CAPABILITIES = Capabilities(
+    main=SERVER,
+    kinds=("server", "host"),
+    standby=True,
+    created=False,
+    hosts="host",
+    consistency_delay=CONSISTENCY_DELAY,
 )
 """What machines that are tenancies of hosts are like."""
 
@@ -33,11 +46,11 @@ def box(
     condition: Condition = Condition.UP,
     host: HostId = BOX,
     **notes: str,
-) -> Part:
+) -> Resource:
     """Return a host as a look shows it; its pool is known unless `notes` say otherwise."""
     told = {"stage": stage, "pool": "pool-", "type": OFFER.type, **notes}
-    return Part(
-        id=PartId(host),
+    return Resource(
+        id=ResourceId(host),
         slot=HOST,
         zone=ZONE,
         status=str(condition),
@@ -53,13 +66,18 @@ def tenant(
     condition: Condition = Condition.UP,
     machine: MachineId = MINE,
     *,
-    marked: bool = True,
+    tagged: bool = True,
     **notes: str,
-) -> Part:
+) -> Resource:
     """Return a machine's tenancy of the host."""
-    mark = Mark(installation=HOME, fleet=WEB, machine=machine, attempt=0)
-    part = box(stage, condition, BOX, holder=machine, **notes)
-    return replace(part, id=tenancy(BOX, machine), slot=SERVER, mark=mark if marked else None)
+    owner_tag = OwnerTag(installation=HOME, fleet=WEB, machine=machine, attempt=0)
+    resource = box(stage, condition, BOX, holder=machine, **notes)
+    return replace(
+        resource,
+        id=allocation_of(BOX, machine),
+        slot=SERVER,
+        owner_tag=owner_tag if tagged else None,
+    )
 
 
 def record(**fields: object) -> Host:
@@ -69,7 +87,7 @@ def record(**fields: object) -> Host:
 
 def on_host(phase: Phase = Phase.READY, machine: MachineId = MINE, **fields: object) -> Machine:
     """Return a machine that is bound to its tenancy of the host."""
-    mine = tenancy(BOX, machine)
+    mine = allocation_of(BOX, machine)
     known = Known(id=mine, zone=ZONE, since=BEGIN)
     base = Machine(
         id=machine,
@@ -89,83 +107,88 @@ def on_host(phase: Phase = Phase.READY, machine: MachineId = MINE, **fields: obj
 
 def call(
     kind: str,
-    fate: Fate = Fate.OPEN,
+    call_state: CallState = CallState.OPEN,
     at: datetime = BEGIN,
     *,
     aim: str = "",
-    shows: Shows = Shows.MARK,
+    shows: Shows = Shows.OWNER_TAG,
 ) -> Asked:
     """Return a call on a host as a record keeps it; a wipe by its kind."""
     shows = Shows.WIPE if kind.endswith("reinstall") else shows
     asked = Asked(kind=kind, slot=HOST, attempt=0, at=at, epoch=Epoch(1), shows=shows, aim=aim)
-    return replace(asked, fate=fate, closed=None if fate is Fate.OPEN else at)
-
-
-def view(parts: Iterable[Part], at: datetime = BEGIN) -> View:
-    """Return what is known after one whole look that showed these."""
-    found = tuple(parts)
-    marked = dict[MachineId, tuple[PartId, ...]]()
-    for part in found:
-        if part.mark is not None:
-            marked[part.mark.machine] = (*marked.get(part.mark.machine, ()), part.id)
-    return View(
-        sightings={part.id: Sighting(part, at) for part in found},
-        marked=marked,
-        whole={(ZONE, kind): at for kind in TRAITS.kinds},
+    return replace(
+        asked, call_state=call_state, closed=None if call_state is CallState.OPEN else at
     )
 
 
-def hosts_seen(  # noqa: PLR0913 - everything that a turn of the hosts may know, by name
+def inventory(resources: Iterable[Resource], at: datetime = BEGIN) -> Inventory:
+    """Return what is known after one whole look that showed these."""
+    found = tuple(resources)
+    tagged = dict[MachineId, tuple[ResourceId, ...]]()
+    for resource in found:
+        if resource.owner_tag is not None:
+            tagged[resource.owner_tag.machine] = (
+                *tagged.get(resource.owner_tag.machine, ()),
+                resource.id,
+            )
+    return Inventory(
+        sightings={resource.id: Sighting(resource, at) for resource in found},
+        tagged=tagged,
+        whole={(ZONE, kind): at for kind in CAPABILITIES.kinds},
+    )
+
+
+def hosts_snapshot(  # noqa: PLR0913 - everything that a turn of the hosts may know, by name
     host: Host,
-    part: Part | None,
+    resource: Resource | None,
     *,
     now: datetime = BEGIN,
-    ties: Mapping[HostId, MachineId] | None = None,
+    bindings: Mapping[HostId, MachineId] | None = None,
     living: Iterable[Machine] = (),
     past: Iterable[Machine] = (),
-    looked: datetime | None = None,
-) -> HostsSeen:
+    observed: datetime | None = None,
+) -> HostsSnapshot:
     """Return what a turn of the hosts sees: one record, and what the newest look shows."""
-    shown = view(() if part is None else (part,), looked or now)
-    return HostsSeen(
-        turn=TurnId("t"),
+    observed_at = inventory(() if resource is None else (resource,), observed or now)
+    return HostsSnapshot(
+        cycle=CycleId("t"),
         now=now,
         account=MAIN,
         hosts={host.id: host},
-        ties=ties or {},
+        bindings=bindings or {},
         machines={machine.id: machine for machine in living},
         past={machine.id: machine for machine in past},
-        view=shown,
-        traits=TRAITS,
+        inventory=observed_at,
+        capabilities=CAPABILITIES,
         epoch=Epoch(1),
         took=BEGIN,
         ours=(HOME,),
     )
 
 
-def fleet_seen(  # noqa: PLR0913 - everything that a turn of the fleet may know, by name
+def fleet_snapshot(  # noqa: PLR0913 - everything that a turn of the fleet may know, by name
     machines: Iterable[Machine],
-    parts: Iterable[Part] = (),
+    resources: Iterable[Resource] = (),
     *,
     now: datetime = BEGIN,
     hosts: Iterable[Host] = (),
-    ties: Mapping[MachineId, HostId] | None = None,
+    bindings: Mapping[MachineId, HostId] | None = None,
     free: Iterable[Free] = (),
-) -> Seen:
+) -> Snapshot:
     """Return what a turn of the fleet sees."""
-    return Seen(
-        turn=TurnId("t"),
+    return Snapshot(
+        cycle=CycleId("t"),
         now=now,
         fleet=FLEET,
         row=FleetRow(name=WEB, created=BEGIN),
         machines=tuple(machines),
-        view=view(parts, now),
-        traits=TRAITS,
+        inventory=inventory(resources, now),
+        capabilities=CAPABILITIES,
         epoch=Epoch(1),
         took=BEGIN,
         steady=BEGIN,
         ours=(HOME,),
         hosts={host.id: host for host in hosts},
-        ties=ties or {},
+        bindings=bindings or {},
         free=tuple(free),
     )

@@ -145,7 +145,7 @@ def test_every_key_reaches_the_fleet(tmp_path: Path) -> None:
             "reclaim": False,
             "rate": 3,
             "burst": 4,
-            "settle": "3s",
+            "consistency_delay": "3s",
             "metrics": "127.0.0.1:9100",
             "timers": {"start": "4m"},
             "caps": {"creates": 9},
@@ -180,7 +180,7 @@ def test_every_key_reaches_the_fleet(tmp_path: Path) -> None:
     assert getattr(template, "user", "") == made.user == "ubuntu"
     assert (made.account.rate, made.account.burst) == (3, 4)
     assert getattr(made.account.settings, "endpoint", "") == "http://127.0.0.1:8100"
-    assert getattr(made.account.settings, "settle", None) == timedelta(seconds=3)
+    assert getattr(made.account.settings, "consistency_delay", None) == timedelta(seconds=3)
     assert made.config.settings.quiet == timedelta(seconds=9)
     assert made.config.metrics is not None
     assert made.config.metrics.port == 9100
@@ -483,9 +483,9 @@ def test_a_restart_changes_nothing(tmp_path: Path) -> None:
     said = {**SMALL, "cloud_init": "#cloud-config\npackages: [git]\n"}
     first = group(tmp_path, said)
     files = {file.name: file.read_bytes() for file in first.state.iterdir()}
-    again = group(tmp_path, said)
-    assert {file.name: file.read_bytes() for file in again.state.iterdir()} == files
-    assert (again.fleet.template, again.key) == (first.fleet.template, first.key)
+    retry_at = group(tmp_path, said)
+    assert {file.name: file.read_bytes() for file in retry_at.state.iterdir()} == files
+    assert (retry_at.fleet.template, retry_at.key) == (first.fleet.template, first.key)
 
 
 def test_a_given_key_is_used_and_none_is_made(tmp_path: Path) -> None:

@@ -9,14 +9,14 @@ from hostler.frontends.fleeting.config.user_data import KINDS, with_key
 KEY = "ssh-ed25519 AAAAC3Nz hostler-ci"
 
 
-def parts(text: str) -> list[tuple[str, str]]:
+def resources(text: str) -> list[tuple[str, str]]:
     """Return the leaves of a MIME message, as cloud-init walks through them."""
     found = list[tuple[str, str]]()
-    for part in email.message_from_string(text).walk():
-        if part.get_content_maintype() != "multipart":
-            content = part.get_payload(decode=True)
+    for resource in email.message_from_string(text).walk():
+        if resource.get_content_maintype() != "multipart":
+            content = resource.get_payload(decode=True)
             assert isinstance(content, bytes)
-            found.append((part.get_content_type(), content.decode()))
+            found.append((resource.get_content_type(), content.decode()))
     return found
 
 
@@ -36,26 +36,26 @@ def test_another_login_is_made_with_the_key() -> None:
 @pytest.mark.parametrize(("begins", "kind"), KINDS.items())
 def test_theirs_stands_beside_ours(begins: str, kind: str) -> None:
     theirs = f"{begins} and more\nline: two"
-    (first, said), (second, ours) = parts(with_key(f"\n{theirs}", "root", KEY))
+    (first, said), (second, ours) = resources(with_key(f"\n{theirs}", "root", KEY))
     assert (first, said.rstrip("\n")) == (kind, theirs)
     assert second == "text/cloud-config"
     assert KEY in ours
 
 
 def test_our_cloud_config_adds_to_theirs_and_replaces_nothing() -> None:
-    ours = parts(with_key("#cloud-config\nssh_authorized_keys: [x]", "root", KEY))[-1][1]
+    ours = resources(with_key("#cloud-config\nssh_authorized_keys: [x]", "root", KEY))[-1][1]
     assert "{name: list, settings: [append]}" in ours
     assert "no_replace" in ours
 
 
 def test_another_login_gets_the_key_by_a_script_too() -> None:
-    kinds = [kind for kind, _ in parts(with_key("#cloud-config\n", "builder", KEY))]
+    kinds = [kind for kind, _ in resources(with_key("#cloud-config\n", "builder", KEY))]
     assert kinds == ["text/cloud-config", "text/cloud-config", "text/x-shellscript"]
 
 
 def test_letters_beyond_ascii_arrive_whole() -> None:
     theirs = "#!/bin/sh\necho 'Grüße, 世界'\n"
-    assert parts(with_key(theirs, "root", KEY))[0] == ("text/x-shellscript", theirs)
+    assert resources(with_key(theirs, "root", KEY))[0] == ("text/x-shellscript", theirs)
 
 
 def test_a_mime_message_is_kept_part_by_part() -> None:
@@ -64,7 +64,7 @@ def test_a_mime_message_is_kept_part_by_part() -> None:
         "--b\nContent-Type: text/x-shellscript\n\n#!/bin/sh\n"
         "--b\nContent-Type: text/cloud-config\n\n#cloud-config\n--b--\n"
     )
-    assert [kind for kind, _ in parts(with_key(inner, "root", KEY))] == [
+    assert [kind for kind, _ in resources(with_key(inner, "root", KEY))] == [
         "text/x-shellscript",
         "text/cloud-config",
         "text/cloud-config",

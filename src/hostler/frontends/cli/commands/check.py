@@ -10,14 +10,14 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from hostler.config.values import Config
-from hostler.controllers.plan import look_once
+from hostler.controllers.plan import observe_once
 from hostler.controllers.runtime.settings import Account
 from hostler.domain.errors import ProviderError
 from hostler.domain.model.fleet import Fleet
-from hostler.domain.model.snapshot import Seen
+from hostler.domain.model.snapshot import Snapshot
 from hostler.frontends.cli.console.exits import Exit
 from hostler.frontends.cli.console.guard import Guard
-from hostler.frontends.cli.console.null_metrics import SilentMeters
+from hostler.frontends.cli.console.null_metrics import NullMetrics
 from hostler.frontends.cli.console.options import File, Json
 from hostler.frontends.cli.console.screen import Screen
 from hostler.frontends.cli.context import Outside, Purpose
@@ -81,20 +81,22 @@ class Checking:
     async def _online(self, config: Config, store: Store) -> AsyncIterator[Checked]:
         """Look once for each fleet, and let providers that can say more."""
         async with self.outside.accounts(config, store) as accounts:
-            ports = self.outside.ports(store, SilentMeters())
+            ports = self.outside.ports(store, NullMetrics())
             for account in accounts:
                 for fleet in account.fleets:
-                    seen = await look_once(ports, account, fleet, config.settings)
-                    await _answers(account, seen)
-                    yield _looked(account, fleet, len(seen.view.sightings), len(seen.foreign))
+                    snapshot = await observe_once(ports, account, fleet, config.settings)
+                    await _answers(account, snapshot)
+                    yield _observed(
+                        account, fleet, len(snapshot.inventory.sightings), len(snapshot.foreign)
+                    )
                 for found in await _findings(account):
                     yield found
 
 
-async def _answers(account: Account, seen: Seen) -> None:
+async def _answers(account: Account, snapshot: Snapshot) -> None:
     """Raise ProviderError where nothing answers; the provider may know what must be changed."""
     try:
-        whole(seen)
+        whole(snapshot)
     except ProviderError as error:
         lasting = [f"{f.about} {f.text}" for f in await _found(account) if f.lasting]
         if not lasting:
@@ -114,14 +116,14 @@ async def _found(account: Account) -> tuple[Finding, ...]:
     return await account.provider.check_online(offers)
 
 
-def _looked(account: Account, fleet: Fleet, parts: int, foreign: int) -> Checked:
+def _observed(account: Account, fleet: Fleet, resources: int, foreign: int) -> Checked:
     about = f"provider {account.name}"
     if foreign:
         text = f"{foreign} parts in the name of {fleet.name} are of another installation: see leaks"
         return Checked(about=about, text=text, well=False)
-    if account.provider.traits.hosts:  # its own findings tell of them, zone by zone
+    if account.provider.capabilities.hosts:  # its own findings tell of them, zone by zone
         return Checked(about=about, text="answers")
-    return Checked(about=about, text=f"answers; {parts} parts are marked")
+    return Checked(about=about, text=f"answers; {resources} parts are marked")
 
 
 def _fleet(fleet: Fleet) -> Checked:

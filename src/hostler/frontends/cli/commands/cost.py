@@ -9,7 +9,7 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 from rich.console import Group, RenderableType
 
-from hostler.domain.errors import WishRefused
+from hostler.domain.errors import RequestRefused
 from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.host import Host, HostCondition, HostGoal, HostOrigin
 from hostler.domain.policy.billing import DAILY, HOURLY, MONTHLY, Terms, cost_so_far, paid
@@ -94,14 +94,14 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Money:
+class Cost:
     """The command that tells of money."""
 
     outside: Outside
     guard: Guard
     trying: Trying
 
-    def money(  # noqa: PLR0913 - options of one command
+    def cost(  # noqa: PLR0913 - options of one command
         self,
         file: File,
         /,
@@ -155,10 +155,10 @@ class Money:
     async def _try(self, file: File, tried: Asked, asked: About, screen: Screen) -> int:
         if tried.policy not in self.trying.policies:
             names = ", ".join(self.trying.policies)
-            raise WishRefused(f"there is no policy {tried.policy!r}; there are {names}")
+            raise RequestRefused(f"there is no policy {tried.policy!r}; there are {names}")
         demand, price = await self._demand(file, tried, asked)
         if not any(demand.wanted):
-            raise WishRefused("nothing was wanted in that time; try --demand generated")
+            raise RequestRefused("nothing was wanted in that time; try --demand generated")
         with screen.waiting("playing the demand"):
             names = dict.fromkeys((self.trying.policies[0], tried.policy))
             found = [self.trying.outcome(name, demand, price) for name in names]

@@ -11,10 +11,10 @@ from rich.text import Text
 
 from hostler.config.values import Config
 from hostler.controllers.host_plan import HostPlanned, hosts_once, plan_hosts
-from hostler.controllers.plan import Plan, Planned, look_once, plan
+from hostler.controllers.plan import Plan, Planned, observe_once, plan
 from hostler.controllers.runtime.settings import Account
 from hostler.domain.decide import Explained, verdict_of
-from hostler.domain.errors import ProviderError, WishRefused
+from hostler.domain.errors import ProviderError, RequestRefused
 from hostler.domain.hosts.allocation import CLAIMED_TWICE
 from hostler.domain.machines.bootstrap import start_due
 from hostler.domain.machines.rollout import with_revision
@@ -22,12 +22,12 @@ from hostler.domain.model.calls import Call, Effect
 from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import PHASES, Phase, sentence
-from hostler.domain.model.snapshot import Seen
-from hostler.domain.observation.blockers import held_until
+from hostler.domain.model.snapshot import Snapshot
+from hostler.domain.observation.blockers import protected_until
 from hostler.frontends.cli.console.exits import Exit
 from hostler.frontends.cli.console.format import clock_time, euros, span, until
 from hostler.frontends.cli.console.guard import Guard
-from hostler.frontends.cli.console.null_metrics import SilentMeters
+from hostler.frontends.cli.console.null_metrics import NullMetrics
 from hostler.frontends.cli.console.options import About, File, find_machine
 from hostler.frontends.cli.console.screen import Screen
 from hostler.frontends.cli.context import Outside, Purpose
@@ -44,7 +44,7 @@ from hostler.frontends.cli.render.explain import (
 from hostler.frontends.cli.render.host_tables import as_row
 from hostler.frontends.cli.render.tables import ink
 from hostler.frontends.cli.views.coverage import whole, whole_hosts
-from hostler.frontends.cli.views.fleet_status import bound_of, ending_of
+from hostler.frontends.cli.views.fleet_status import bound_of, deletion_of
 from hostler.frontends.cli.views.pool_checks import read_as
 from hostler.ports.store import Store
 
@@ -72,18 +72,21 @@ class Asked:
             self.outside.store(config, Purpose.READ) as store,
             self.outside.accounts(config, store) as accounts,
         ):
-            ports = self.outside.ports(store, SilentMeters())
+            ports = self.outside.ports(store, NullMetrics())
             for fleet in config.chosen(asked.fleet):
                 with screen.waiting(f"looking at {fleet.account}"):
                     account = _account(accounts, fleet)
                     plans.append(await plan(ports, account, fleet, config.settings))
-            chosen = {made.seen.fleet.account for made in plans}
+            chosen = {made.snapshot.fleet.account for made in plans}
             for account in (account for account in accounts if account.name in chosen):
                 hosts += await plan_hosts(ports, account, config.settings)
         for made in plans:
-            whole(made.seen)
+            whole(made.snapshot)
         screen.show(
-            Group(*(part for made in plans for part in _pictured(made)), *_hosts_pictured(hosts)),
+            Group(
+                *(resource for made in plans for resource in _pictured(made)),
+                *_hosts_pictured(hosts),
+            ),
             {"fleets": [_plan_json(made) for made in plans], "hosts": list(map(_host_json, hosts))},
         )
         return Exit.OK
@@ -108,34 +111,34 @@ class Asked:
         async with self.outside.store(config, Purpose.READ) as store:
             try:
                 fleet, machine = await find_machine(store, config, asked.fleet, name)
-            except WishRefused as refused:
+            except RequestRefused as refused:
                 return await self._explain_host(config, store, name, screen, refused)
             async with self.outside.accounts(config, store) as accounts:
-                ports = self.outside.ports(store, SilentMeters())
+                ports = self.outside.ports(store, NullMetrics())
                 with screen.waiting(f"looking at {fleet.account}"):
                     account = _account(accounts, fleet)
-                    seen = await look_once(ports, account, fleet, config.settings)
-        explained = verdict_of(machine, seen, account.provider)
+                    snapshot = await observe_once(ports, account, fleet, config.settings)
+        explained = verdict_of(machine, snapshot, account.provider)
         if explained is None:
             raise ProviderError(f"{machine.id} changed while it was looked at; ask again")
-        screen.show(explained_picture(explained, seen), explained_json(explained, seen))
+        screen.show(explained_picture(explained, snapshot), explained_json(explained, snapshot))
         return Exit.OK
 
     async def _explain_host(
-        self, config: Config, store: Store, name: str, screen: Screen, refused: WishRefused
+        self, config: Config, store: Store, name: str, screen: Screen, refused: RequestRefused
     ) -> int:
         """Explain the host of this id or name; raise `refused` where nothing has any hosts."""
         if name.startswith("m-"):
             raise refused
         reckoned, rows = list[Reckoned](), await store.fleets()
         async with self.outside.accounts(config, store) as accounts:
-            ports = self.outside.ports(store, SilentMeters())
+            ports = self.outside.ports(store, NullMetrics())
             for account in accounts:
                 with screen.waiting(f"looking at {account.name}"):
-                    seen = await hosts_once(ports, account, config.settings)
-                if seen is not None:
+                    snapshot = await hosts_once(ports, account, config.settings)
+                if snapshot is not None:
                     blocked = blocked_lists(account, rows)
-                    reckoned += reckoned_hosts(account, whole_hosts(seen), blocked)
+                    reckoned += reckoned_hosts(account, whole_hosts(snapshot), blocked)
         if not reckoned:
             raise refused
         stall = read_as(name, (found.stall for found in reckoned))
@@ -151,7 +154,7 @@ def _account(accounts: Iterable[Account], fleet: Fleet) -> Account:
 
 def _plan_json(made: Plan) -> Mapping[str, object]:
     return {
-        "fleet": made.seen.fleet.name,
+        "fleet": made.snapshot.fleet.name,
         "condition": made.decision.condition,
         "calls": sum(len(entry.calls) for entry in made.machines),
         "machines": [
@@ -166,23 +169,23 @@ def _plan_json(made: Plan) -> Mapping[str, object]:
             for entry in made.machines
         ],
         "incomplete": [
-            {"zone": zone, "kind": kind, "error": looked.error}
-            for (zone, kind), looked in sorted(made.seen.view.failed.items())
+            {"zone": zone, "kind": kind, "error": observed.error}
+            for (zone, kind), observed in sorted(made.snapshot.inventory.failed.items())
         ],
     }
 
 
 def _pictured(made: Plan) -> Iterable[RenderableType]:
     calls = sum(len(entry.calls) for entry in made.machines)
-    name = str(made.seen.fleet.name)
+    name = str(made.snapshot.fleet.name)
     if not made.machines:
         yield Text.assemble((name, "bold"), "  nothing to do")
     else:
         yield Text.assemble((name, "bold"), f"  {_calls(calls)} now")
     if made.decision.condition:
         yield ink(f"  {made.decision.condition}", "yellow")
-    for (zone, kind), looked in sorted(made.seen.view.failed.items()):
-        yield ink(f"  could not look at {kind}s in {zone}: {looked.error}", "red")
+    for (zone, kind), observed in sorted(made.snapshot.inventory.failed.items()):
+        yield ink(f"  could not look at {kind}s in {zone}: {observed.error}", "red")
     for entry in made.machines:
         yield from _machine_plan(entry)
 
@@ -238,54 +241,54 @@ def _value(value: object) -> str:
     return text if len(text) <= 48 else f"{text[:48]}…"
 
 
-def explained_picture(explained: Explained, seen: Seen) -> RenderableType:
+def explained_picture(explained: Explained, snapshot: Snapshot) -> RenderableType:
     """Return why a machine stands as it does, as a person reads it."""
     machine, verdict = explained.machine, explained.verdict
     title = Text.assemble((machine.id, "bold"), "  ", (machine.phase, tables.STYLES[machine.phase]))
-    bound, due_at = bound_of(machine, seen.fleet), due_of(machine, seen)
-    due = f"until {clock_time(due_at, seen.now)}" if due_at else ""
-    next_said = f"{verdict.next.step}: {verdict.next.detail}".removesuffix(": ")
-    last = "at the latest " if verdict.next.step == "observe" else ""
-    when = f", {last}{until(verdict.next.at, seen.now)}" if verdict.next.at else ""
-    stall = stall_of(machine, seen)
+    bound, due_at = bound_of(machine, snapshot.fleet), due_of(machine, snapshot)
+    due = f"until {clock_time(due_at, snapshot.now)}" if due_at else ""
+    next_said = f"{verdict.next.kind}: {verdict.next.detail}".removesuffix(": ")
+    last = "at the latest " if verdict.next.kind == "observe" else ""
+    when = f", {last}{until(verdict.next.at, snapshot.now)}" if verdict.next.at else ""
+    stall = stall_of(machine, snapshot)
     return Group(
         title,
         tables.facts(
             (
                 ("because", sentence(verdict.reason)),
-                ("since", clock_time(machine.since, seen.now)),
+                ("since", clock_time(machine.since, snapshot.now)),
                 ("bound", f"{PHASES[machine.phase].bound} {span(bound)}, {due}" if bound else ""),
                 ("observed", (stall.status if stall else "") or machine.observed),
                 ("offer", str(machine.offer)),
                 ("price", f"{euros(machine.price)} an hour" if machine.price else ""),
-                ("its end", ending_of(machine, seen.now)),
-                ("held", held_until(machine, seen.now).removeprefix("held ")),
+                ("its end", deletion_of(machine, snapshot.now)),
+                ("protected", protected_until(machine, snapshot.now).removeprefix("protected ")),
                 ("blocked by", verdict.blocker),
-                ("alarm", alarm_of(machine, seen)),
+                ("alarm", alarm_of(machine, snapshot)),
                 ("next", f"{next_said}{when}"),
                 ("last error", machine.error),
-                *(host_facts(stall, seen.now) if stall else ()),
+                *(host_facts(stall, snapshot.now) if stall else ()),
                 ("the fleet", explained.condition),
             )
         ),
         ink("moves", "dim"),
-        tables.facts((f"  {name}", said) for name, said in moves(explained, seen)),
+        tables.facts((f"  {name}", said) for name, said in moves(explained, snapshot)),
     )
 
 
-def due_of(machine: Machine, seen: Seen) -> datetime | None:
+def due_of(machine: Machine, snapshot: Snapshot) -> datetime | None:
     """Return when a machine has been in its phase for too long, or None where it never has."""
-    bound = bound_of(machine, seen.fleet)
+    bound = bound_of(machine, snapshot.fleet)
     if bound is not None and machine.phase is Phase.STARTING:
-        return start_due(machine, with_revision(seen))
+        return start_due(machine, with_revision(snapshot))
     return machine.since + bound if bound else None
 
 
-def moves(explained: Explained, seen: Seen) -> list[tuple[str, str]]:
+def moves(explained: Explained, snapshot: Snapshot) -> list[tuple[str, str]]:
     """Return every phase with whether the machine may move there, and why not."""
     machine = explained.machine
     open_now = PHASES[machine.phase].moves
-    stop = explained.verdict.blocker or held_until(machine, seen.now)
+    stop = explained.verdict.blocker or protected_until(machine, snapshot.now)
     if len(stop) > _LONG:  # it is told in full above
         stop = stop.partition(": ")[0]
     said = list[tuple[str, str]]()
@@ -299,16 +302,16 @@ def moves(explained: Explained, seen: Seen) -> list[tuple[str, str]]:
     return said
 
 
-def alarm_of(machine: Machine, seen: Seen) -> str:
+def alarm_of(machine: Machine, snapshot: Snapshot) -> str:
     """Return since when somebody else may have the machine's host; empty where nobody may."""
     since = machine.fact(CLAIMED_TWICE)
     if since is None:
         return ""
-    at = clock_time(since, seen.now)
+    at = clock_time(since, snapshot.now)
     return f"somebody else may have its host too, since {at}: nothing is done to it meanwhile"
 
 
-def explained_json(explained: Explained, seen: Seen) -> Mapping[str, object]:
+def explained_json(explained: Explained, snapshot: Snapshot) -> Mapping[str, object]:
     """Return the same for a program."""
     machine, verdict = explained.machine, explained.verdict
     return {
@@ -316,20 +319,20 @@ def explained_json(explained: Explained, seen: Seen) -> Mapping[str, object]:
         "fleet": machine.fleet,
         "phase": machine.phase,
         "since": machine.since,
-        "bound": due_of(machine, seen),
+        "bound": due_of(machine, snapshot),
         "observed": machine.observed,
         "reason": verdict.reason,
         "because": sentence(verdict.reason),
         "blocker": verdict.blocker,
-        "ending": ending_of(machine, seen.now),
-        "alarm": alarm_of(machine, seen),
+        "ending": deletion_of(machine, snapshot.now),
+        "alarm": alarm_of(machine, snapshot),
         "next": {
-            "step": verdict.next.step,
+            "step": verdict.next.kind,
             "detail": verdict.next.detail,
             "at": verdict.next.at,
         },
         "error": machine.error,
-        "host": as_row(stall, seen.now) if (stall := stall_of(machine, seen)) else None,
+        "host": as_row(stall, snapshot.now) if (stall := stall_of(machine, snapshot)) else None,
         "condition": explained.condition,
-        "moves": dict(moves(explained, seen)),
+        "moves": dict(moves(explained, snapshot)),
     }

@@ -10,12 +10,12 @@ from cyclopts import Parameter
 from hostler.config.values import Config
 from hostler.controllers.host_plan import hosts_once
 from hostler.controllers.runtime.settings import Account
-from hostler.domain.errors import WishRefused
+from hostler.domain.errors import RequestRefused
 from hostler.domain.model.fleet import Fleet
-from hostler.domain.model.snapshot import HostsSeen, Wish, WishKind
+from hostler.domain.model.snapshot import HostsSnapshot, Request, RequestKind
 from hostler.frontends.cli.console.exits import Exit
 from hostler.frontends.cli.console.guard import Guard
-from hostler.frontends.cli.console.null_metrics import SilentMeters
+from hostler.frontends.cli.console.null_metrics import NullMetrics
 from hostler.frontends.cli.console.options import Asking, File
 from hostler.frontends.cli.console.screen import Screen
 from hostler.frontends.cli.context import Outside, Purpose
@@ -38,7 +38,7 @@ from hostler.frontends.cli.views.pool_checks import (
 from hostler.ports.hosts import KeepsHosts
 from hostler.ports.store import Store
 
-from .requests import taken_wish, told_of
+from .requests import taken_request, told_of
 
 Act = Literal["list", "add", "adopt", "retire"]
 NO_HOSTS = (
@@ -51,7 +51,7 @@ NO_HOSTS = (
 class Granted:
     """What was asked of hosts: the wishes to write, and the hosts that they are about."""
 
-    wishes: tuple[Wish, ...]
+    requests: tuple[Request, ...]
     hosts: tuple[Stall, ...]
 
 
@@ -102,38 +102,38 @@ class Pooling:
         accounts = {fleet.account for fleet in config.chosen(asked.fleet)}
         async with self.outside.store(config, Purpose.READ) as store:
             hosts = [host for host in await store.hosts() if host.account in accounts]
-            ties = dict(await store.ties())
+            bindings = dict(await store.bindings())
             found = [
                 stall
                 for account in sorted(accounts)
                 for stall in stalls(
-                    account, {host.id: host for host in hosts if host.account == account}, ties
+                    account, {host.id: host for host in hosts if host.account == account}, bindings
                 )
             ]
             if online:
                 with screen.waiting("looking at the provider"):
                     found = [
                         stall
-                        for account, seen in await self._looked(config, store)
+                        for account, snapshot in await self._observed(config, store)
                         if account.name in accounts
-                        for stall in stalls_of(seen)
+                        for stall in stalls_of(snapshot)
                     ]
         now = self.outside.clock().now()
-        value = {"at": now, "looked": online, "hosts": as_rows(found, now)}
-        screen.show(listed(found, now, looked=online), value)
+        value = {"at": now, "observed": online, "hosts": as_rows(found, now)}
+        screen.show(listed(found, now, observed=online), value)
         return Exit.OK
 
-    async def _looked(self, config: Config, store: Store) -> list[tuple[Account, HostsSeen]]:
+    async def _observed(self, config: Config, store: Store) -> list[tuple[Account, HostsSnapshot]]:
         """Return what one look at each account that has hosts shows."""
-        found = list[tuple[Account, HostsSeen]]()
+        found = list[tuple[Account, HostsSnapshot]]()
         async with self.outside.accounts(config, store) as accounts:
-            ports = self.outside.ports(store, SilentMeters())
+            ports = self.outside.ports(store, NullMetrics())
             for account in accounts:
-                seen = await hosts_once(ports, account, config.settings)
-                if seen is not None:
-                    found.append((account, whole_hosts(seen)))
+                snapshot = await hosts_once(ports, account, config.settings)
+                if snapshot is not None:
+                    found.append((account, whole_hosts(snapshot)))
         if not found:
-            raise WishRefused(NO_HOSTS)
+            raise RequestRefused(NO_HOSTS)
         return found
 
     async def _of_fleet(
@@ -141,25 +141,27 @@ class Pooling:
     ) -> tuple[Account, tuple[Stall, ...]]:
         """Return the hosts of a fleet's account as a look shows them now."""
         with screen.waiting(f"looking at {fleet.account}"):
-            looked = await self._looked(config, store)
-        mine = next(((a, seen) for a, seen in looked if a.name == fleet.account), None)
+            observed = await self._observed(config, store)
+        mine = next(((a, snapshot) for a, snapshot in observed if a.name == fleet.account), None)
         if mine is None:
-            raise WishRefused(NO_HOSTS)
+            raise RequestRefused(NO_HOSTS)
         return mine[0], stalls_of(mine[1])
 
     async def _add(
         self, file: Path, servers: tuple[str, ...], asked: Asking, screen: Screen
     ) -> int:
         config, fleet = self._asked(file, servers, asked, "add")
-        async with self.outside.store(config, Purpose.WISH) as store:
+        async with self.outside.store(config, Purpose.REQUEST) as store:
             account, found = await self._of_fleet(config, store, fleet, screen)
             hosts = named(servers, found)
             check_pool(_pool_of(account, fleet), fleet)
             check_hosts(hosts)
             check_put(hosts)
-        wishes = tuple(self._wish(WishKind.POOL_ADD, fleet, stall, asked) for stall in hosts)
+        requests = tuple(
+            self._request(RequestKind.POOL_ADD, fleet, stall, asked) for stall in hosts
+        )
         _warn(fleet, hosts, screen)
-        return await self._grant(config, Granted(wishes=wishes, hosts=hosts), asked, screen)
+        return await self._grant(config, Granted(requests=requests, hosts=hosts), asked, screen)
 
     async def _adopt(
         self,
@@ -171,50 +173,52 @@ class Pooling:
         keep: bool,
     ) -> int:
         config, fleet = self._asked(file, servers, asked, "adopt")
-        async with self.outside.store(config, Purpose.WISH) as store:
+        async with self.outside.store(config, Purpose.REQUEST) as store:
             _, found = await self._of_fleet(config, store, fleet, screen)
             hosts = named(servers, found)
             check_hosts(hosts)
             rows = {row.name: row for row in await store.fleets()}
             living = await store.machines(fleet.name)
             check_room(len(hosts), fleet, rows.get(fleet.name), living)
-            fresh = self.outside.ports(store, SilentMeters()).fresh
+            fresh = self.outside.ports(store, NullMetrics()).fresh
         if not keep:
             _confirm(untyped(hosts, servers), screen)
-        wishes = tuple(
+        requests = tuple(
             replace(
-                self._wish(WishKind.POOL_ADOPT, fleet, stall, asked), machines=(fresh(),), keep=keep
+                self._request(RequestKind.POOL_ADOPT, fleet, stall, asked),
+                machines=(fresh(),),
+                keep=keep,
             )
             for stall in hosts
         )
         _warn(fleet, hosts, screen)
-        return await self._grant(config, Granted(wishes=wishes, hosts=hosts), asked, screen)
+        return await self._grant(config, Granted(requests=requests, hosts=hosts), asked, screen)
 
     async def _retire(
         self, file: Path, servers: tuple[str, ...], asked: Asking, screen: Screen
     ) -> int:
         config, fleet = self._asked(file, servers, asked, "retire")
         check_why(asked.why)
-        async with self.outside.store(config, Purpose.WISH) as store:
+        async with self.outside.store(config, Purpose.REQUEST) as store:
             _, found = await self._of_fleet(config, store, fleet, screen)
             hosts = named(servers, found)
             check_given_up(hosts)
-        wishes = tuple(self._wish(WishKind.RETIRE, fleet, stall, asked) for stall in hosts)
-        return await self._grant(config, Granted(wishes=wishes, hosts=hosts), asked, screen)
+        requests = tuple(self._request(RequestKind.RETIRE, fleet, stall, asked) for stall in hosts)
+        return await self._grant(config, Granted(requests=requests, hosts=hosts), asked, screen)
 
     def _asked(
         self, file: Path, servers: tuple[str, ...], asked: Asking, act: str
     ) -> tuple[Config, Fleet]:
         if not servers:
-            raise WishRefused(
+            raise RequestRefused(
                 f"say which: hostler pool {file} {act} SERVER…; hostler pool {file} list --online "
                 "shows them all"
             )
         config = self.outside.load(file)
         return config, config.fleet(asked.fleet)
 
-    def _wish(self, kind: WishKind, fleet: Fleet, stall: Stall, asked: Asking) -> Wish:
-        return Wish(
+    def _request(self, kind: RequestKind, fleet: Fleet, stall: Stall, asked: Asking) -> Request:
+        return Request(
             number=0,
             kind=kind,
             fleet=fleet.name,
@@ -226,15 +230,15 @@ class Pooling:
 
     async def _grant(self, config: Config, asks: Granted, asked: Asking, screen: Screen) -> int:
         """Write the wishes, wait for the last one, and say what is to come of each."""
-        async with self.outside.store(config, Purpose.WISH) as store:
-            kept = [await store.wish(wish) for wish in asks.wishes]
+        async with self.outside.store(config, Purpose.REQUEST) as store:
+            kept = [await store.request(request) for request in asks.requests]
             runs = self.outside.engine_runs(config)
             with screen.waiting("waiting for the engine"):
-                numbers = {wish.number for wish in kept}
+                numbers = {request.number for request in kept}
                 waits = runs and asked.wait
-                taken = waits and await taken_wish(self.outside, store, numbers)
-        value = {"wishes": [as_json.wish(w) for w in kept], "engine": runs, "taken": taken}
-        lines = [_said(wish, stall) for wish, stall in zip(kept, asks.hosts, strict=True)]
+                taken = waits and await taken_request(self.outside, store, numbers)
+        value = {"requests": [as_json.request(w) for w in kept], "engine": runs, "taken": taken}
+        lines = [_said(request, stall) for request, stall in zip(kept, asks.hosts, strict=True)]
         how = told_of(runs=runs, taken=taken, waited=asked.wait)
         screen.show(ink("\n".join([*lines, how])), value)
         return Exit.OK if taken or not asked.wait else Exit.NOT_TAKEN
@@ -242,7 +246,7 @@ class Pooling:
 
 def _no_servers(servers: tuple[str, ...]) -> None:
     if servers:
-        raise WishRefused(f"list takes no servers: {' '.join(servers)}")
+        raise RequestRefused(f"list takes no servers: {' '.join(servers)}")
 
 
 def _pool_of(account: Account, fleet: Fleet) -> str:
@@ -261,25 +265,26 @@ def _confirm(hosts: tuple[Stall, ...], screen: Screen) -> None:
     for stall in hosts:
         told = f"{stall.name} ({stall.id}) is not in the pool, and this wipes its disk"
         if screen.json or not (screen.live and sys.stdin.isatty()):
-            raise WishRefused(
+            raise RequestRefused(
                 f"{told}: name it by its whole name instead of its id, or add --keep-disk"
             )
         screen.note(f"{told}. Type its name to go on:")
         if sys.stdin.readline().strip() != stall.name:
-            raise WishRefused(f"that is not {stall.name}: nothing was asked")
+            raise RequestRefused(f"that is not {stall.name}: nothing was asked")
 
 
-def _said(wish: Wish, stall: Stall) -> str:
+def _said(request: Request, stall: Stall) -> str:
     what = f"{stall.name} ({stall.id})" if stall.name else str(stall.id)
-    if wish.kind is WishKind.RETIRE:
+    if request.kind is RequestKind.RETIRE:
         return (
             f"{what}: given up: deleted, or at its date where it cannot be deleted before "
-            f"(hostler story FILE {stall.id} tells)"
+            f"(hostler history FILE {stall.id} tells)"
         )
-    if wish.kind is WishKind.POOL_ADD:
+    if request.kind is RequestKind.POOL_ADD:
         return (
-            f"{what}: into the pool of {wish.fleet}, under another name; it keeps its disk until "
+            f"{what}: into the pool of {request.fleet}, under another name; it keeps its disk "
+            "until "
             f"it is claimed, and is wiped then (hostler explain FILE {stall.id} tells of it)"
         )
-    disk = "its disk is left as it is" if wish.keep else "wiped first"
-    return f"{what}: becomes machine {wish.machines[0]} of {wish.fleet}, {disk}"
+    disk = "its disk is left as it is" if request.keep else "wiped first"
+    return f"{what}: becomes machine {request.machines[0]} of {request.fleet}, {disk}"

@@ -1,4 +1,4 @@
-"""Wishing: scale, end, retire, hold, pause and adopt write what is wanted; an engine takes it."""
+"""Requests: scale, delete, retire, protect, pause and adopt write what is wanted for the engine."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
@@ -9,12 +9,12 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from hostler.config.values import Config
-from hostler.domain.errors import WishRefused
+from hostler.domain.errors import RequestRefused
 from hostler.domain.ids import InstallationId
 from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.machine import Machine
-from hostler.domain.model.snapshot import Wish, WishKind
-from hostler.domain.observation.blockers import held_until
+from hostler.domain.model.snapshot import Request, RequestKind
+from hostler.domain.observation.blockers import protected_until
 from hostler.frontends.cli.console.exits import Exit
 from hostler.frontends.cli.console.format import parse_span, span
 from hostler.frontends.cli.console.guard import Guard
@@ -37,7 +37,7 @@ Span = Annotated[
 
 
 @dataclass(frozen=True, slots=True)
-class Wishing:
+class Requesting:
     """The commands that ask for something."""
 
     outside: Outside
@@ -55,13 +55,13 @@ class Wishing:
         asked = asking or Asking()
 
         async def work(screen: Screen) -> int:
-            config, wish = self._for_fleet(file, WishKind.SCALE, asked)
+            config, request = self._for_fleet(file, RequestKind.SCALE, asked)
             _check_size(config.fleet(asked.fleet), size)
-            return await self._wish(config, replace(wish, size=size), asked, screen)
+            return await self._request(config, replace(request, size=size), asked, screen)
 
         return self.guard(asked.json, work)
 
-    def end(
+    def delete(
         self,
         file: File,
         machine: Name,
@@ -73,7 +73,7 @@ class Wishing:
         asking: Asking | None = None,
     ) -> int:
         """Wish that a machine goes; the fleet's size decides whether another one comes."""
-        return self._machine(file, machine, WishKind.END, None, asking, now=now)
+        return self._machine(file, machine, RequestKind.DELETE, None, asking, now=now)
 
     def retire(
         self,
@@ -87,9 +87,9 @@ class Wishing:
         asking: Asking | None = None,
     ) -> int:
         """Wish that a machine goes, and that its host is given up: say --why."""
-        return self._machine(file, machine, WishKind.RETIRE, None, asking, now=now)
+        return self._machine(file, machine, RequestKind.RETIRE, None, asking, now=now)
 
-    def hold(
+    def protect(
         self,
         file: File,
         machine: Name,
@@ -99,11 +99,11 @@ class Wishing:
         asking: Asking | None = None,
     ) -> int:
         """Wish that a machine is left alone: nothing destructive is done to it meanwhile."""
-        return self._machine(file, machine, WishKind.HOLD, for_, asking)
+        return self._machine(file, machine, RequestKind.PROTECT, for_, asking)
 
-    def unhold(self, file: File, machine: Name, /, *, asking: Asking | None = None) -> int:
+    def unprotect(self, file: File, machine: Name, /, *, asking: Asking | None = None) -> int:
         """Take a hold back."""
-        return self._machine(file, machine, WishKind.UNHOLD, None, asking)
+        return self._machine(file, machine, RequestKind.UNPROTECT, None, asking)
 
     def pause(
         self,
@@ -117,9 +117,9 @@ class Wishing:
         asked = asking or Asking()
 
         async def work(screen: Screen) -> int:
-            config, wish = self._for_fleet(file, WishKind.PAUSE, asked)
+            config, request = self._for_fleet(file, RequestKind.PAUSE, asked)
             until = self._until(for_, config.fleet(asked.fleet))
-            return await self._wish(config, replace(wish, until=until), asked, screen)
+            return await self._request(config, replace(request, until=until), asked, screen)
 
         return self.guard(asked.json, work)
 
@@ -128,8 +128,8 @@ class Wishing:
         asked = asking or Asking()
 
         async def work(screen: Screen) -> int:
-            config, wish = self._for_fleet(file, WishKind.RESUME, asked)
-            return await self._wish(config, wish, asked, screen)
+            config, request = self._for_fleet(file, RequestKind.RESUME, asked)
+            return await self._request(config, request, asked, screen)
 
         return self.guard(asked.json, work)
 
@@ -152,11 +152,11 @@ class Wishing:
         asked = asking or Asking()
 
         async def work(screen: Screen) -> int:
-            config, wish = self._for_fleet(file, WishKind.ADOPT, asked)
+            config, request = self._for_fleet(file, RequestKind.ADOPT, asked)
             source = InstallationId(from_) if from_ else None
             async with self.outside.store(config, Purpose.READ) as store:
-                check_source(await store.suspects(), wish.fleet, source)
-            return await self._wish(config, replace(wish, installation=source), asked, screen)
+                check_source(await store.orphans(), request.fleet, source)
+            return await self._request(config, replace(request, installation=source), asked, screen)
 
         return self.guard(asked.json, work)
 
@@ -164,7 +164,7 @@ class Wishing:
         self,
         file: File,
         name: str,
-        kind: WishKind,
+        kind: RequestKind,
         time: str | None,
         asking: Asking | None,
         *,
@@ -177,23 +177,23 @@ class Wishing:
             async with self.outside.store(config, Purpose.READ) as store:
                 fleet, machine = await find_machine(store, config, asked.fleet, name)
             _check_machine(kind, machine, fleet)
-            if kind in {WishKind.END, WishKind.RETIRE}:
-                _warn_of_hold(machine, self.outside.clock().now(), screen)
-            if kind is WishKind.RETIRE:
+            if kind in {RequestKind.DELETE, RequestKind.RETIRE}:
+                _warn_of_protection(machine, self.outside.clock().now(), screen)
+            if kind is RequestKind.RETIRE:
                 _check_retiring(machine, asked, screen)
-            wish = replace(self._new(kind, fleet, asked), machine=machine.id, now=now)
-            if kind is WishKind.HOLD:
-                wish = replace(wish, until=self._until(time, fleet))
-            return await self._wish(config, wish, asked, screen)
+            request = replace(self._new(kind, fleet, asked), machine=machine.id, now=now)
+            if kind is RequestKind.PROTECT:
+                request = replace(request, until=self._until(time, fleet))
+            return await self._request(config, request, asked, screen)
 
         return self.guard(asked.json, work)
 
-    def _for_fleet(self, file: File, kind: WishKind, asked: Asking) -> tuple[Config, Wish]:
+    def _for_fleet(self, file: File, kind: RequestKind, asked: Asking) -> tuple[Config, Request]:
         config = self.outside.load(file)
         return config, self._new(kind, config.fleet(asked.fleet), asked)
 
-    def _new(self, kind: WishKind, fleet: Fleet, asked: Asking) -> Wish:
-        return Wish(
+    def _new(self, kind: RequestKind, fleet: Fleet, asked: Asking) -> Request:
+        return Request(
             number=0,
             kind=kind,
             fleet=fleet.name,
@@ -203,33 +203,35 @@ class Wishing:
         )
 
     def _until(self, time: str | None, fleet: Fleet) -> datetime:
-        longest = fleet.timers.longest_hold
+        longest = fleet.timers.longest_protection
         asked = parse_span(time) if time else longest
         if asked > longest:
-            raise WishRefused(
-                f"at most {span(longest)}: that is timers.longest_hold of fleet {fleet.name}"
+            raise RequestRefused(
+                f"at most {span(longest)}: that is timers.longest_protection of fleet {fleet.name}"
             )
         return self.outside.clock().now() + asked
 
-    async def _wish(self, config: Config, wish: Wish, asked: Asking, screen: Screen) -> int:
+    async def _request(
+        self, config: Config, request: Request, asked: Asking, screen: Screen
+    ) -> int:
         """Write the wish, and say whether it was taken."""
-        async with self.outside.store(config, Purpose.WISH) as store:
-            kept = await store.wish(wish)
+        async with self.outside.store(config, Purpose.REQUEST) as store:
+            kept = await store.request(request)
             runs = self.outside.engine_runs(config)
             with screen.waiting("waiting for the engine"):
                 waits = runs and asked.wait
-                taken = waits and await taken_wish(self.outside, store, {kept.number})
-        value = {"wish": as_json.wish(kept), "engine": runs, "taken": taken}
+                taken = waits and await taken_request(self.outside, store, {kept.number})
+        value = {"request": as_json.request(kept), "engine": runs, "taken": taken}
         screen.show(ink(_said(kept, runs=runs, taken=taken, waited=asked.wait)), value)
         return Exit.OK if taken or not asked.wait else Exit.NOT_TAKEN
 
 
-async def taken_wish(outside: Outside, store: Store, numbers: Collection[int]) -> bool:
+async def taken_request(outside: Outside, store: Store, numbers: Collection[int]) -> bool:
     """Wait a while for an engine to take these wishes; tell whether it took them all."""
     clock = outside.clock()
     end = clock.boot() + PATIENCE.total_seconds()
     while clock.boot() < end:
-        if all(wish.number not in numbers for wish in await store.wishes()):
+        if all(request.number not in numbers for request in await store.requests()):
             return True
         await clock.sleep(_POLL)
     return False
@@ -237,27 +239,31 @@ async def taken_wish(outside: Outside, store: Store, numbers: Collection[int]) -
 
 def _check_size(fleet: Fleet, size: int) -> None:
     if not fleet.renews:
-        raise WishRefused(
+        raise RequestRefused(
             f"fleet {fleet.name} has no size of its own (`renews = false`): whoever uses it asks "
             "for each machine"
         )
     if fleet.maximum is not None and size > fleet.maximum:
-        raise WishRefused(
+        raise RequestRefused(
             f"fleet {fleet.name} has at most {fleet.maximum} machines: raise `maximum` in its file"
         )
 
 
-def _check_machine(kind: WishKind, machine: Machine, fleet: Fleet) -> None:
-    if kind in {WishKind.END, WishKind.RETIRE} and fleet.protected:
-        raise WishRefused(f"fleet {fleet.name} is protected: change `protected` in its file first")
-    if kind is WishKind.UNHOLD and machine.hold is None:
-        raise WishRefused(f"{machine.id} is not held")
+def _check_machine(kind: RequestKind, machine: Machine, fleet: Fleet) -> None:
+    if kind in {RequestKind.DELETE, RequestKind.RETIRE} and fleet.protected:
+        raise RequestRefused(
+            f"fleet {fleet.name} is protected: change `protected` in its file first"
+        )
+    if kind is RequestKind.UNPROTECT and machine.protection is None:
+        raise RequestRefused(f"{machine.id} is not held")
 
 
-def _warn_of_hold(machine: Machine, now: datetime, screen: Screen) -> None:
+def _warn_of_protection(machine: Machine, now: datetime, screen: Screen) -> None:
     """Say that a machine whose end is asked for stays as long as it is held."""
-    if machine.held(now):
-        screen.note(f"{held_until(machine, now)}: {machine.id} goes then, or after hostler unhold")
+    if machine.is_protected(now):
+        screen.note(
+            f"{protected_until(machine, now)}: {machine.id} goes then, or after hostler unprotect"
+        )
 
 
 def _check_retiring(machine: Machine, asked: Asking, screen: Screen) -> None:
@@ -265,14 +271,14 @@ def _check_retiring(machine: Machine, asked: Asking, screen: Screen) -> None:
     check_why(asked.why)
     if machine.host is None:
         screen.note(
-            f"{machine.id} has no host that would outlive it: this is the same as hostler end"
+            f"{machine.id} has no host that would outlive it: this is the same as hostler delete"
         )
 
 
-def _said(wish: Wish, *, runs: bool, taken: bool, waited: bool) -> str:
-    what = f"{wish.kind} {wish.machine or wish.fleet}"
-    if wish.size is not None:
-        what += f" to {wish.size}"
+def _said(request: Request, *, runs: bool, taken: bool, waited: bool) -> str:
+    what = f"{request.kind} {request.machine or request.fleet}"
+    if request.size is not None:
+        what += f" to {request.size}"
     return f"{what}: {told_of(runs=runs, taken=taken, waited=waited)}"
 
 

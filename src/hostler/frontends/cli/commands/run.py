@@ -50,9 +50,9 @@ class Running:
         async with (
             outside.store(config, Purpose.ENGINE) as store,
             outside.accounts(config, store) as accounts,
-            outside.meters(config) as meters,
+            outside.metrics(config) as metrics,
         ):
-            engine = outside.engine(config, outside.ports(store, meters), accounts)
+            engine = outside.engine(config, outside.ports(store, metrics), accounts)
             identity = await store.identity()
             log.info("engine started", **_about(config), installation=identity.own)
             await until_stopped(engine)
@@ -86,7 +86,7 @@ async def until_stopped(engine: Turning) -> None:
 
 
 def _told(told: asyncio.Event, loop: asyncio.AbstractEventLoop) -> None:
-    log.info("stopping", again="a second signal ends at once")
+    log.info("stopping", retry_at="a second signal ends at once")
     told.set()
     _as_before(loop)
 

@@ -8,16 +8,16 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from hostler.config.values import Config
-from hostler.controllers.plan import look_once
-from hostler.domain.fleets.reclaim import ledger
+from hostler.controllers.plan import observe_once
+from hostler.domain.fleets.reclaim import orphan_report
 from hostler.domain.ids import MachineId
 from hostler.domain.model.fleet import Fleet
-from hostler.domain.model.snapshot import Suspect, SuspectClass
+from hostler.domain.model.snapshot import Orphan, OrphanClass
 from hostler.domain.reporting.history import Line, tell
 from hostler.frontends.cli.console.exits import Exit
 from hostler.frontends.cli.console.format import clock_time, parse_time, span
 from hostler.frontends.cli.console.guard import Guard
-from hostler.frontends.cli.console.null_metrics import SilentMeters
+from hostler.frontends.cli.console.null_metrics import NullMetrics
 from hostler.frontends.cli.console.options import About, File, find_host, find_machine
 from hostler.frontends.cli.console.screen import Screen
 from hostler.frontends.cli.context import Outside, Purpose
@@ -73,7 +73,7 @@ class Reading:
             )
         return Exit.OK
 
-    def story(
+    def history(
         self,
         file: File,
         machine: Annotated[
@@ -129,14 +129,14 @@ class Reading:
             screen.note("nothing has happened yet")
             return
         value = {"events": [as_json.line(line) for line in lines]}
-        screen.show(tables.story(lines, now, names=names), value)
+        screen.show(tables.history(lines, now, names=names), value)
 
-    def leaks(
+    def orphans(
         self,
         file: File,
         /,
         *,
-        look: Annotated[
+        observe: Annotated[
             bool,
             Parameter(negative=(), help="look at the provider now, not only into the ledger"),
         ] = False,
@@ -144,73 +144,79 @@ class Reading:
     ) -> int:
         """List the parts that no record explains, and what they cost; exit 3 if any is amiss."""
         asked = about or About()
-        return self.guard(asked.json, lambda screen: self._leaks(file, asked, screen, look=look))
+        return self.guard(
+            asked.json, lambda screen: self._orphans(file, asked, screen, observe=observe)
+        )
 
-    async def _leaks(self, file: File, asked: About, screen: Screen, *, look: bool) -> int:
+    async def _orphans(self, file: File, asked: About, screen: Screen, *, observe: bool) -> int:
         config = self.outside.load(file)
         fleets = config.chosen(asked.fleet)
         async with self.outside.store(config, Purpose.READ) as store:
             names = {fleet.name for fleet in fleets}
-            found = {s.part: s for s in await store.suspects() if s.fleet in names}
+            found = {s.resource: s for s in await store.orphans() if s.fleet in names}
             hidden: dict[str, str] = {}
-            if look:
+            if observe:
                 with screen.waiting("looking at the provider"):
-                    found, hidden = await self._looked(config, store, fleets)
+                    found, hidden = await self._observed(config, store, fleets)
         for place, error in hidden.items():
             screen.note(f"could not look at {place}, so nothing is said of it: {error}")
-        note = self._as_of(config, look=look)
+        note = self._as_of(config, observe=observe)
         now = self.outside.clock().now()
-        suspects = tuple(found.values())
+        orphans = tuple(found.values())
         value = {
             "at": now,
-            "looked": look,
+            "observed": observe,
             "note": note,
             "incomplete": hidden,
-            "suspects": [as_json.suspect(entry, now) for entry in suspects],
-            "price": sum(entry.price for entry in suspects),
-            "cost": sum(as_json.cost_of(entry, now) for entry in suspects),
+            "orphans": [as_json.orphan(entry, now) for entry in orphans],
+            "price": sum(entry.price for entry in orphans),
+            "cost": sum(as_json.cost_of(entry, now) for entry in orphans),
         }
-        screen.show(tables.leaks(suspects, now, note), value)
-        return Exit.SUSPECTS if any(is_amiss(entry) for entry in suspects) else Exit.OK
+        screen.show(tables.orphans(orphans, now, note), value)
+        return Exit.ORPHANS if any(is_amiss(entry) for entry in orphans) else Exit.OK
 
-    async def _looked(
+    async def _observed(
         self, config: Config, store: Store, fleets: tuple[Fleet, ...]
-    ) -> tuple[dict[str, Suspect], dict[str, str]]:
+    ) -> tuple[dict[str, Orphan], dict[str, str]]:
         """Return what a look at the provider shows now, and what it does not show, with why.
 
         Nothing is written down. Raises ProviderError where an account shows nothing at all.
         """
-        found, hidden = dict[str, Suspect](), dict[str, str]()
+        found, hidden = dict[str, Orphan](), dict[str, str]()
         async with self.outside.accounts(config, store) as accounts:
-            ports = self.outside.ports(store, SilentMeters())
+            ports = self.outside.ports(store, NullMetrics())
             for account in accounts:
                 for fleet in account.fleets:
                     if fleet in fleets:
-                        seen = await look_once(ports, account, fleet, config.settings)
+                        seen = await observe_once(ports, account, fleet, config.settings)
                         whole(seen)
-                        hidden |= unseen(seen.view)
-                        kept = ledger(seen)
-                        current = {s.part: s for s in seen.suspects if s.part not in kept.cleared}
-                        found |= current | {s.part: s for s in kept.suspects}
-        return {str(part): suspect for part, suspect in found.items()}, hidden
+                        hidden |= unseen(seen.inventory)
+                        kept = orphan_report(seen)
+                        current = {
+                            s.resource: s for s in seen.orphans if s.resource not in kept.cleared
+                        }
+                        found |= current | {s.resource: s for s in kept.orphans}
+        return {str(resource): orphan for resource, orphan in found.items()}, hidden
 
-    def _as_of(self, config: Config, *, look: bool) -> str:
+    def _as_of(self, config: Config, *, observe: bool) -> str:
         """Return a sentence that says how old this answer is."""
-        if look:
+        if observe:
             return "as of a look just now"
         if self.outside.engine_runs(config):
             quiet = span(config.settings.quiet)
-            return f"from the ledger of the running engine, which looks at least every {quiet}"
-        return "from the ledger as the last engine left it; none is running (--look looks now)"
+            return (
+                f"from the orphan report of the running engine, which looks at least every {quiet}"
+            )
+        return "as the last engine left it; none is running (--observe asks the provider now)"
 
 
-_TOLD = frozenset({SuspectClass.PENDING_FRESH, SuspectClass.SCHEDULED})
+_TOLD = frozenset({OrphanClass.PENDING_FRESH, OrphanClass.SCHEDULED})
 """The classes of what takes its course: it is told, and nobody has to do anything."""
 
 
-def is_amiss(suspect: Suspect) -> bool:
+def is_amiss(orphan: Orphan) -> bool:
     """Tell whether a suspect is more than told."""
-    return suspect.cls not in _TOLD
+    return orphan.cls not in _TOLD
 
 
 async def standing_of(
@@ -228,8 +234,8 @@ async def standing_of(
         row=rows.get(fleet.name),
         machines=machines,
         at=outside.clock().now(),
-        suspects=tuple(s for s in await store.suspects() if s.fleet == fleet.name),
-        wishes=tuple(w for w in await store.wishes() if w.fleet == fleet.name),
+        orphans=tuple(s for s in await store.orphans() if s.fleet == fleet.name),
+        requests=tuple(w for w in await store.requests() if w.fleet == fleet.name),
         runs=outside.engine_runs(config),
         hosts={host.id: host for host in await store.hosts()} if has_hosts else {},
     )

@@ -117,7 +117,7 @@ class _Frames:
 
 def frame(seen: Sequence[Standing], lines: Sequence[Line]) -> RenderableType:
     """Return one picture: the fleets, and what happened of late. Pure."""
-    parts = [tables.status(seen)]
+    resources = [tables.status(seen)]
     if lines:
-        parts += [ink("\nof late", "dim"), tables.story(lines, seen[0].at, names=True)]
-    return Group(*parts)
+        resources += [ink("\nof late", "dim"), tables.history(lines, seen[0].at, names=True)]
+    return Group(*resources)

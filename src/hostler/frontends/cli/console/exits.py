@@ -6,10 +6,10 @@ from hostler.domain.errors import (
     ConfigError,
     HostlerError,
     ProviderError,
+    RequestRefused,
     StoreError,
     StoreHeld,
     UsageError,
-    WishRefused,
 )
 
 
@@ -19,7 +19,7 @@ class Exit(IntEnum):
     OK = 0
     FAILED = 1
     USAGE = 2
-    SUSPECTS = 3
+    ORPHANS = 3
     HELD = 4
     NOT_TAKEN = 5
     STORE = 6
@@ -31,7 +31,7 @@ MEANINGS: dict[Exit, str] = {
     Exit.OK: "it did what was asked",
     Exit.FAILED: "it could not do what was asked; the message says why",
     Exit.USAGE: "the command or the fleet file is wrong; nothing was done",
-    Exit.SUSPECTS: "`leaks` only: there are suspects of whom somebody should know",
+    Exit.ORPHANS: "`orphans` only: there are orphans of whom somebody should know",
     Exit.HELD: "another engine runs on this store",
     Exit.NOT_TAKEN: "the wish is written, but no engine has taken it yet",
     Exit.STORE: "the store cannot be used: damaged, too new, lost, locked or full",
@@ -43,7 +43,7 @@ MEANINGS: dict[Exit, str] = {
 def exit_of(error: HostlerError) -> Exit:
     """Return the code that an error ends with."""
     match error:
-        case ConfigError() | UsageError() | WishRefused():
+        case ConfigError() | UsageError() | RequestRefused():
             return Exit.USAGE
         case StoreHeld():
             return Exit.HELD

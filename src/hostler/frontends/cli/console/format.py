@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta, tzinfo
 
 from hostler.config.units import format_duration, parse_duration
-from hostler.domain.errors import WishRefused
+from hostler.domain.errors import RequestRefused
 
 _S = timedelta(seconds=1)
 _STEPS = ((timedelta(days=2), 86400, "d"), (timedelta(hours=2), 3600, "h"), (2 * 60 * _S, 60, "m"))
@@ -65,7 +65,7 @@ def parse_time(text: str, now: datetime) -> datetime:
     try:
         return datetime.fromisoformat(text).astimezone(UTC)
     except (ValueError, OverflowError) as error:
-        raise WishRefused(
+        raise RequestRefused(
             f"{text!r} is no time: write 2026-03-01T14:30, or 10m for ten minutes ago"
         ) from error
 
@@ -75,7 +75,7 @@ def parse_span(text: str) -> timedelta:
     try:
         return parse_duration(text)
     except ValueError as error:
-        raise WishRefused(f"{text!r} is no duration: write 30s, 10m or 1h30m") from error
+        raise RequestRefused(f"{text!r} is no duration: write 30s, 10m or 1h30m") from error
 
 
 def span(time: timedelta) -> str:

@@ -5,10 +5,10 @@ from datetime import datetime, timedelta
 
 from hostler.domain.ids import AccountName, FleetName
 from hostler.domain.model.machine import Machine
-from hostler.domain.model.snapshot import Suspect
+from hostler.domain.model.snapshot import Orphan
 
 
-class SilentMeters:
+class NullMetrics:
     """Counts nothing."""
 
     def machines(self, fleet: FleetName, machines: tuple[Machine, ...]) -> None:
@@ -20,19 +20,19 @@ class SilentMeters:
     def called(self, account: AccountName, call: str, outcome: str) -> None:
         """Do nothing."""
 
-    def looked(self, account: AccountName, age: timedelta) -> None:
+    def observed(self, account: AccountName, age: timedelta) -> None:
         """Do nothing."""
 
     def unseen(self, account: AccountName, zone: str, kind: str) -> None:
         """Nobody reads this here."""
 
-    def suspects(self, suspects: tuple[Suspect, ...]) -> None:
+    def orphans(self, orphans: tuple[Orphan, ...]) -> None:
         """Do nothing."""
 
     def reclaimed(self, fleet: FleetName, result: str) -> None:
         """Nobody reads this here."""
 
-    def swept(self, fleet: FleetName, at: datetime) -> None:
+    def orphans_checked(self, fleet: FleetName, at: datetime) -> None:
         """Nobody reads this here."""
 
     def hosts(self, account: AccountName, hosts: Mapping[tuple[str, str, str], int]) -> None:
@@ -44,7 +44,7 @@ class SilentMeters:
     def starved(self, fleet: FleetName, missing: int) -> None:
         """Nobody reads this here."""
 
-    def outfit(self, fleet: FleetName, failed: int) -> None:
+    def bootstrap(self, fleet: FleetName, failed: int) -> None:
         """Nobody reads this here."""
 
     def alarmed(self, fleet: FleetName, reason: str) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from hostler.config.values import Config
-from hostler.domain.errors import WishRefused
+from hostler.domain.errors import RequestRefused
 from hostler.domain.ids import HostId, MachineId
 from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.host import Host
@@ -52,7 +52,7 @@ async def find_machine(
 ) -> tuple[Fleet, Machine]:
     """Return a living machine by the beginning of its id, and its fleet, or raise WishRefused."""
     if not name.strip():
-        raise WishRefused("the name is empty: say which machine; hostler status lists them")
+        raise RequestRefused("the name is empty: say which machine; hostler status lists them")
     found = [
         (chosen, machine)
         for chosen in config.chosen(fleet)
@@ -64,10 +64,10 @@ async def find_machine(
         return (exact or found)[0]
     if found:
         ids = ", ".join(machine.id for _, machine in found[:5])
-        raise WishRefused(f"{typed(name)} could be {ids}: write more of the id")
+        raise RequestRefused(f"{typed(name)} could be {ids}: write more of the id")
     if await store.machine(MachineId(name)) is not None:
-        raise WishRefused(f"{name} is gone; hostler story tells its life")
-    raise WishRefused(await _host_named(store, name) or _NOBODY.format(typed(name)))
+        raise RequestRefused(f"{name} is gone; hostler history tells its life")
+    raise RequestRefused(await _host_named(store, name) or _NOBODY.format(typed(name)))
 
 
 _NOBODY = "no machine {} lives here; hostler status lists those that do"
@@ -78,7 +78,7 @@ async def _host_named(store: Store, name: str) -> str:
     host = await find_host(store, name)
     if host is None:
         return ""
-    machine = dict(await store.ties()).get(host.id)
+    machine = dict(await store.bindings()).get(host.id)
     if machine is not None:
         return f"{name} is a host: name its machine, {machine}"
     return (

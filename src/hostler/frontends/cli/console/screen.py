@@ -77,7 +77,7 @@ def _error(error: HostlerError, code: int) -> dict[str, object]:
         "kind": type(error).__name__,
         "message": str(error),
         "exit": int(code),
-        "again": error.again,
+        "again": error.retry_at,
     }
     if isinstance(error, WrongFile):
         said["faults"] = [

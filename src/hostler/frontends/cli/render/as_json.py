@@ -5,7 +5,7 @@ from datetime import datetime
 from hostler.domain.model.calls import Call
 from hostler.domain.model.host import Host
 from hostler.domain.model.machine import Machine, cost
-from hostler.domain.model.snapshot import Suspect, Wish
+from hostler.domain.model.snapshot import Orphan, Request
 from hostler.domain.reporting.history import Line
 from hostler.frontends.cli.views.fleet_status import Standing, outlook
 
@@ -17,15 +17,15 @@ def standing(seen: Standing) -> Json:
     return {
         "name": seen.fleet.name,
         "account": seen.fleet.account,
-        "size": None if seen.past else seen.wished,
+        "size": None if seen.past else seen.desired,
         "ready": seen.ready,
         "phases": dict(sorted(seen.counts.items())),
         "condition": seen.row.condition if seen.row else "",
         "paused": seen.pause,
         "engine": None if seen.past else seen.runs,
         "cost": round(seen.cost, 6),
-        "suspects": len(seen.suspects),
-        "wishes": [wish(entry) for entry in seen.wishes],
+        "orphans": len(seen.orphans),
+        "requests": [request(entry) for entry in seen.requests],
         "machines": [machine(entry, seen) for entry in seen.machines],
     }
 
@@ -47,14 +47,14 @@ def machine(entry: Machine, seen: Standing) -> Json:
         "price": entry.price,
         "cost": round(cost(entry, seen.at), 6),
         "tries": entry.tries,
-        "again": entry.again,
+        "retry_at": entry.retry_at,
         "error": entry.error,
-        "held": entry.held(seen.at),
-        "ending": entry.ending is not None,
+        "protected": entry.is_protected(seen.at),
+        "deleting": entry.deletion is not None,
         "stuck": entry.stuck,
         "next": outlook(entry, seen.fleet, seen.at, seen.kept_until(entry)),
         "host": host(seen.host(entry)) if entry.host else None,
-        "parts": {str(p.slot): p.bound for p in entry.places if p.bound},
+        "resources": {str(p.slot): p.bound for p in entry.places if p.bound},
     }
 
 
@@ -72,7 +72,7 @@ def host(entry: Host | None) -> Json | None:
     }
 
 
-def wish(entry: Wish) -> Json:
+def request(entry: Request) -> Json:
     """Return a wish that nobody took yet."""
     return {
         "number": entry.number,
@@ -88,10 +88,10 @@ def wish(entry: Wish) -> Json:
     }
 
 
-def suspect(entry: Suspect, now: datetime) -> Json:
+def orphan(entry: Orphan, now: datetime) -> Json:
     """Return one suspect."""
     return {
-        "part": entry.part,
+        "resource": entry.resource,
         "kind": entry.kind,
         "zone": entry.zone,
         "fleet": entry.fleet,
@@ -108,7 +108,7 @@ def suspect(entry: Suspect, now: datetime) -> Json:
     }
 
 
-def cost_of(entry: Suspect, now: datetime) -> float:
+def cost_of(entry: Orphan, now: datetime) -> float:
     """Return what a suspect has cost up to now: the ledger is written when something changes."""
     hours = (now - (entry.created or entry.first)).total_seconds() / 3600
     return max(entry.cost, entry.price * hours)
@@ -122,7 +122,7 @@ def line(entry: Line) -> Json:
         "host": entry.host,
         "kind": entry.kind,
         "text": entry.text,
-        "turn": entry.turn,
+        "cycle": entry.cycle,
     }
 
 

@@ -9,14 +9,14 @@ from rich.text import Text
 
 from hostler.controllers.host_plan import HostPlanned, planned_hosts
 from hostler.controllers.runtime.settings import Account
-from hostler.domain.ids import PartId
+from hostler.domain.ids import ResourceId
 from hostler.domain.machines import rollout
 from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.host import ReleasePolicy
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import sentence
-from hostler.domain.model.resource import Part
-from hostler.domain.model.snapshot import HostsSeen, Seen
+from hostler.domain.model.resource import Resource
+from hostler.domain.model.snapshot import HostsSnapshot, Snapshot
 from hostler.domain.policy.bootstrap import digest_of
 from hostler.frontends.cli.console.format import ago, clock_time, euros
 from hostler.frontends.cli.views.host_status import OTHERS, Stall, outlook, stalls, stalls_of
@@ -36,15 +36,15 @@ class Reckoned:
     fits: Mapping[str, str]
 
 
-def stall_of(machine: Machine, seen: Seen) -> Stall | None:
+def stall_of(machine: Machine, snapshot: Snapshot) -> Stall | None:
     """Return the host of a machine, or None where it has none that outlives it."""
     if machine.host is None:
         return None
-    part = seen.view.part(PartId(machine.host))
-    record = {machine.host: seen.hosts[machine.host]} if machine.host in seen.hosts else {}
-    ties = {host: holder for holder, host in seen.ties.items()}
-    parts = (part,) if part else ()
-    return next(iter(stalls(seen.fleet.account, record, ties, parts)), None)
+    resource = snapshot.inventory.resource(ResourceId(machine.host))
+    record = {machine.host: snapshot.hosts[machine.host]} if machine.host in snapshot.hosts else {}
+    bindings = {host: holder for holder, host in snapshot.bindings.items()}
+    resources = (resource,) if resource else ()
+    return next(iter(stalls(snapshot.fleet.account, record, bindings, resources)), None)
 
 
 def blocked_lists(account: Account, rows: Iterable[FleetRow]) -> dict[str, str]:
@@ -63,7 +63,7 @@ def blocked_lists(account: Account, rows: Iterable[FleetRow]) -> dict[str, str]:
 
 
 def reckoned_hosts(
-    account: Account, seen: HostsSeen, blocked: Mapping[str, str]
+    account: Account, snapshot: HostsSnapshot, blocked: Mapping[str, str]
 ) -> Iterable[Reckoned]:
     """Yield every host of an account with what would be done for it now.
 
@@ -71,20 +71,20 @@ def reckoned_hosts(
     """
     provider = account.provider
     keeps = isinstance(provider, KeepsHosts)
-    planned = {one.host: one for one in (planned_hosts(seen, provider) if keeps else ())}
-    for stall in stalls_of(seen):
-        fits = unfit(account, stall.part) if stall.tie is None else {}
+    planned = {one.host: one for one in (planned_hosts(snapshot, provider) if keeps else ())}
+    for stall in stalls_of(snapshot):
+        fits = unfit(account, stall.resource) if stall.binding is None else {}
         fits = {fleet: why or blocked.get(fleet, "") for fleet, why in fits.items()}
         yield Reckoned(stall=stall, planned=planned.get(stall.id), fits=fits)
 
 
-def unfit(account: Account, part: Part | None) -> dict[str, str]:
+def unfit(account: Account, resource: Resource | None) -> dict[str, str]:
     """Return for each fleet of an account why a host is not its to take; empty where it is."""
     provider = account.provider
-    if part is None or not isinstance(provider, KeepsHosts):
+    if resource is None or not isinstance(provider, KeepsHosts):
         return {}
     return {
-        str(fleet.name): _why_not([provider.fits(fleet.name, o, part) for o in fleet.offers])
+        str(fleet.name): _why_not([provider.fits(fleet.name, o, resource) for o in fleet.offers])
         for fleet in account.fleets
     }
 
@@ -112,7 +112,7 @@ def _since(stall: Stall, now: datetime) -> str:
     record = stall.record
     if record is None or record.since is None or str(record.condition) != stall.state:
         return ""
-    why = f": {sentence(record.reason)}" if record.reason and stall.tie is None else ""
+    why = f": {sentence(record.reason)}" if record.reason and stall.binding is None else ""
     return f" since {clock_time(record.since, now)}{why}"
 
 
@@ -141,21 +141,21 @@ def host_picture(found: Reckoned, now: datetime) -> RenderableType:
 
 def whose(stall: Stall) -> str:
     """Return whose a host is."""
-    if stall.tie is not None:
-        return f"machine {stall.tie}'s, by our records"
+    if stall.binding is not None:
+        return f"machine {stall.binding}'s, by our records"
     if stall.note("stage") == "foreign":
         return f"the installation {stall.note('installation') or 'that its name does not tell'}'s"
     if stall.note("stage") == "pool":
         return f"free, in the pool {stall.note('pool')}"
     if stall.machine is not None:
         return f"ours by its name, which tells of {stall.machine}"
-    return "nobody's of us" if stall.part else ""
+    return "nobody's of us" if stall.resource else ""
 
 
 def at_its_end(stall: Stall) -> str:
     """Return what becomes of a host when its machine lets go of it, if it is ours at all."""
     record = stall.record
-    if record is None or (stall.tie is None and stall.note("stage") in OTHERS):
+    if record is None or (stall.binding is None and stall.note("stage") in OTHERS):
         return ""
     if stall.note("stage") in OTHERS:
         return "it is left as it is, as long as it has this name"

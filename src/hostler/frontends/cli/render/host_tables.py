@@ -16,7 +16,7 @@ from .tables import ink, table
 _STYLES = {
     "free": "green",
     "in the pool": "green",
-    "held": "cyan",
+    "allocated": "cyan",
     "wiping": "yellow",
     "dirty": "yellow",
     "retiring": "magenta",
@@ -25,11 +25,11 @@ _STYLES = {
 _COLUMNS = ("host", "name", "what", "state", "machine", "wiped", "paid for", "€/h", "note")
 
 
-def listed(found: Sequence[Stall], now: datetime, *, looked: bool) -> RenderableType:
+def listed(found: Sequence[Stall], now: datetime, *, observed: bool) -> RenderableType:
     """Return hosts as a table, and how many there are of each state."""
     note = (
         "as of a look just now"
-        if looked
+        if observed
         else "those of which records are kept; --online shows the others of the account as well"
     )
     if not found:
@@ -49,7 +49,8 @@ def _cells(stall: Stall, now: datetime) -> tuple[Text, ...]:
         ink(short(stall.name)),
         ink(f"{stall.type} in {stall.zone}"),
         ink(
-            stall.state, _STYLES.get(stall.state, "red" if stall.state.startswith("stray") else "")
+            stall.state,
+            _STYLES.get(stall.state, "red" if stall.state.startswith("unrecorded") else ""),
         ),
         ink(f"{stall.machine or ''} {stall.fleet}".strip()),
         ink(ago(now - wiped) + " ago" if (wiped := wiped_at(stall)) else ""),
@@ -82,7 +83,7 @@ def oddities(stall: Stall, now: datetime) -> tuple[str, ...]:
         said.append(f"deleted at {stall.scheduled:%Y-%m-%d %H:%M} UTC")
     if stall.note("commitment"):
         said.append("its commitment renews")
-    if stall.tie is not None and stall.note("stage") in OTHERS:
+    if stall.binding is not None and stall.note("stage") in OTHERS:
         said.append("somebody gave it this name")
     if stall.status not in {"", "ready"}:
         said.append(stall.status)

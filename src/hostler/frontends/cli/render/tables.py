@@ -10,7 +10,7 @@ from rich.text import Text
 
 from hostler.domain.model.machine import Machine, cost
 from hostler.domain.model.phases import Phase
-from hostler.domain.model.snapshot import Suspect, SuspectClass
+from hostler.domain.model.snapshot import Orphan, OrphanClass
 from hostler.domain.reporting.history import Line
 from hostler.frontends.cli.console.format import ago, clean, clock_time, euros
 from hostler.frontends.cli.views.fleet_status import Standing, outlook, trouble
@@ -18,14 +18,14 @@ from hostler.frontends.cli.views.fleet_status import Standing, outlook, trouble
 from .as_json import cost_of
 
 STYLES: Mapping[str, str] = {
-    Phase.WANTED: "dim",
+    Phase.PENDING: "dim",
     Phase.STARTING: "yellow",
     Phase.READY: "green",
     Phase.DRAINING: "cyan",
     Phase.STOPPING: "magenta",
-    Phase.RESTING: "blue",
-    Phase.BROKEN: "red bold",
-    Phase.GONE: "dim",
+    Phase.STANDBY: "blue",
+    Phase.FAILED: "red bold",
+    Phase.DELETED: "dim",
 }
 
 
@@ -47,8 +47,8 @@ def headline(seen: Standing) -> Text:
 
     What was asked for at an earlier time is not kept.
     """
-    good = seen.past or (seen.ready == seen.wished and not seen.suspects)
-    how_many = f"{seen.ready} ready" if seen.past else f"{seen.ready} of {seen.wished} ready"
+    good = seen.past or (seen.ready == seen.desired and not seen.orphans)
+    how_many = f"{seen.ready} ready" if seen.past else f"{seen.ready} of {seen.desired} ready"
     text = Text.assemble(
         (str(seen.fleet.name), "bold"),
         "  ",
@@ -69,11 +69,11 @@ def _oddities(seen: Standing) -> Iterable[str]:
         yield seen.pause
     elif seen.row is not None and seen.row.condition and not seen.past:
         yield seen.row.condition
-    if seen.suspects:
-        price = sum(suspect.price for suspect in seen.suspects)
-        yield f"{_many(len(seen.suspects), 'suspect')}, {euros(price)} an hour: see hostler leaks"
-    if seen.wishes:
-        yield f"{_many(len(seen.wishes), 'wish', 'wishes')} not taken yet"
+    if seen.orphans:
+        price = sum(orphan.price for orphan in seen.orphans)
+        yield f"{_many(len(seen.orphans), 'orphan')}, {euros(price)} an hour: see hostler orphans"
+    if seen.requests:
+        yield f"{_many(len(seen.requests), 'request')} not taken yet"
     if not seen.runs and not seen.past:
         yield "no engine is running: start one with hostler run"
 
@@ -84,7 +84,7 @@ def _many(number: int, one: str, more: str = "") -> str:
 
 def status(standings: Iterable[Standing]) -> RenderableType:
     """Return fleets, one after the other."""
-    return Group(*(part for seen in standings for part in _fleet(seen)))
+    return Group(*(resource for seen in standings for resource in _fleet(seen)))
 
 
 def _fleet(seen: Standing) -> Iterable[RenderableType]:
@@ -119,43 +119,43 @@ def _next(entry: Machine, seen: Standing) -> Text:
     wrong = trouble(entry)
     if wrong:
         said.append("; " if said else "")
-        said.append(wrong, "red" if entry.phase is Phase.BROKEN or entry.stuck else "yellow")
+        said.append(wrong, "red" if entry.phase is Phase.FAILED or entry.stuck else "yellow")
     return said
 
 
-def leaks(suspects: tuple[Suspect, ...], now: datetime, note: str) -> RenderableType:
-    """Return the ledger of suspects, dearest first, with what they come to."""
-    if not suspects:
-        return Group(ink("no suspects", "green"), ink(note, "dim"))
+def orphans(found: tuple[Orphan, ...], now: datetime, note: str) -> RenderableType:
+    """Return the orphan report, dearest first, with what they come to."""
+    if not found:
+        return Group(ink("no orphans", "green"), ink(note, "dim"))
     made = table(
-        "part", "kind", "zone", "fleet", "class", "age", "owner", "€/h", "so far", "blocked"
+        "resource", "kind", "zone", "fleet", "class", "age", "owner", "€/h", "so far", "blocked"
     )
-    for entry in sorted(suspects, key=lambda s: (-cost_of(s, now), s.part)):
+    for entry in sorted(found, key=lambda s: (-cost_of(s, now), s.resource)):
         made.add_row(
-            ink(entry.part),
+            ink(entry.resource),
             entry.kind,
             entry.zone,
             ink(entry.fleet),
-            ink(entry.cls, "red" if entry.cls is SuspectClass.STRAY else "yellow"),
+            ink(entry.cls, "red" if entry.cls is OrphanClass.UNRECORDED else "yellow"),
             ago(now - (entry.created or entry.first)),
             ink(entry.owner),
             euros(entry.price),
             euros(cost_of(entry, now)),
             ink(entry.blocked or "nothing: it goes next"),
         )
-    price = sum(suspect.price for suspect in suspects)
-    so_far = sum(cost_of(suspect, now) for suspect in suspects)
-    total = f"{_many(len(suspects), 'suspect')}: {euros(price)} an hour, {euros(so_far)} so far"
+    price = sum(orphan.price for orphan in found)
+    so_far = sum(cost_of(orphan, now) for orphan in found)
+    total = f"{_many(len(found), 'orphan')}: {euros(price)} an hour, {euros(so_far)} so far"
     return Group(made, ink(total, "bold"), ink(note, "dim"))
 
 
-def story(lines: Iterable[Line], now: datetime, *, names: bool) -> RenderableType:
-    """Return events as sentences; the machines' names where the story is a fleet's."""
+def history(lines: Iterable[Line], now: datetime, *, names: bool) -> RenderableType:
+    """Return events as sentences; the machines' names where the history is a fleet's."""
     made = Table.grid(padding=(0, 2))
     for entry in lines:
         cells = [ink(clock_time(entry.at, now), "dim")]
         cells += [ink(entry.machine or entry.host or "", "bold")] if names else []
-        made.add_row(*cells, ink(entry.text), ink(entry.turn, "dim"))
+        made.add_row(*cells, ink(entry.text), ink(entry.cycle, "dim"))
     return made
 
 

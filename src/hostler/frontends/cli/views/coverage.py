@@ -1,29 +1,32 @@
 """Looking: whether a look showed enough for anything to be said."""
 
 from hostler.domain.errors import ProviderError
-from hostler.domain.model.inventory import View
-from hostler.domain.model.snapshot import HostsSeen, Seen
+from hostler.domain.model.inventory import Inventory
+from hostler.domain.model.snapshot import HostsSnapshot, Snapshot
 
 
-def whole(seen: Seen) -> None:
+def whole(snapshot: Snapshot) -> None:
     """Raise ProviderError where nothing could be looked at whole: then nothing can be said."""
-    _check(seen.view)
+    _check(snapshot.inventory)
 
 
-def whole_hosts(seen: HostsSeen) -> HostsSeen:
+def whole_hosts(snapshot: HostsSnapshot) -> HostsSnapshot:
     """Return it, or raise ProviderError as `whole` does."""
-    _check(seen.view)
-    return seen
+    _check(snapshot.inventory)
+    return snapshot
 
 
-def unseen(view: View) -> dict[str, str]:
+def unseen(inventory: Inventory) -> dict[str, str]:
     """Return each place that could not be looked at whole, with why."""
     return {
-        f"{kind}s in {zone}": looked.error for (zone, kind), looked in sorted(view.failed.items())
+        f"{kind}s in {zone}": observed.error
+        for (zone, kind), observed in sorted(inventory.failed.items())
     }
 
 
-def _check(view: View) -> None:
-    if view.failed and not view.whole:
-        errors = dict.fromkeys(f"{zone}: {found.error}" for (zone, _), found in view.failed.items())
+def _check(inventory: Inventory) -> None:
+    if inventory.failed and not inventory.whole:
+        errors = dict.fromkeys(
+            f"{zone}: {found.error}" for (zone, _), found in inventory.failed.items()
+        )
         raise ProviderError("the provider could not be looked at: " + "; ".join(errors))

@@ -12,7 +12,7 @@ from hostler.domain.model.fleet import Fleet, FleetRow
 from hostler.domain.model.host import Host
 from hostler.domain.model.machine import Machine, cost
 from hostler.domain.model.phases import PHASES, Phase, sentence
-from hostler.domain.model.snapshot import Suspect, Wish
+from hostler.domain.model.snapshot import Orphan, Request
 from hostler.frontends.cli.console.format import clock_time, until
 
 
@@ -24,16 +24,16 @@ class Standing:
     row: FleetRow | None
     machines: tuple[Machine, ...]
     at: datetime
-    suspects: tuple[Suspect, ...] = ()
-    wishes: tuple[Wish, ...] = ()
+    orphans: tuple[Orphan, ...] = ()
+    requests: tuple[Request, ...] = ()
     runs: bool = False
     past: bool = False
     hosts: Mapping[HostId, Host] = field(default_factory=dict[HostId, Host])
 
     @property
-    def wished(self) -> int:
+    def desired(self) -> int:
         """The size in force."""
-        return self.row.wished(self.fleet) if self.row else self.fleet.size
+        return self.row.desired(self.fleet) if self.row else self.fleet.size
 
     @property
     def counts(self) -> Counter[str]:
@@ -62,7 +62,7 @@ class Standing:
         broken = row.revision.broken
         if broken is None or not keeps(host, row.revision):
             return None
-        return broken + self.fleet.timers.longest_hold
+        return broken + self.fleet.timers.longest_protection
 
     @property
     def pause(self) -> str:
@@ -88,12 +88,12 @@ def outlook(machine: Machine, fleet: Fleet, now: datetime, kept: datetime | None
 
     `kept` is until when it is kept for a list that is at fault.
     """
-    if machine.hold is not None and machine.held(now):
-        hold = machine.hold
-        then = "; it ends then" if machine.ending is not None else ""
+    if machine.protection is not None and machine.is_protected(now):
+        hold = machine.protection
+        then = "; it ends then" if machine.deletion is not None else ""
         return f"held by {hold.actor} until {clock_time(hold.until, now)}{then}"
-    if machine.again is not None and machine.again > now:
-        return f"next try {until(machine.again, now)}"
+    if machine.retry_at is not None and machine.retry_at > now:
+        return f"next try {until(machine.retry_at, now)}"
     if machine.doubt is not None:
         return f"to be confirmed: {machine.doubt.what}"
     bound = bound_of(machine, fleet)
@@ -105,13 +105,13 @@ def outlook(machine: Machine, fleet: Fleet, now: datetime, kept: datetime | None
     return f"{word} {until(machine.since + bound, now)}".strip()
 
 
-def ending_of(machine: Machine, now: datetime) -> str:
+def deletion_of(machine: Machine, now: datetime) -> str:
     """Return who asked for the end of a machine, when and why; empty where nobody did."""
-    ending = machine.ending
-    if ending is None:
+    deletion = machine.deletion
+    if deletion is None:
         return ""
-    why = f": {sentence(ending.why)}" if ending.why else ""
-    return f"asked for by {ending.actor} at {clock_time(ending.at, now)}{why}"
+    why = f": {sentence(deletion.why)}" if deletion.why else ""
+    return f"asked for by {deletion.actor} at {clock_time(deletion.at, now)}{why}"
 
 
 def bound_of(machine: Machine, fleet: Fleet) -> timedelta | None:
@@ -129,4 +129,4 @@ def trouble(machine: Machine) -> str:
         return f"stuck: {machine.error}".removesuffix(": ")
     if machine.error:
         return machine.error
-    return sentence(machine.reason) if machine.phase in {Phase.BROKEN, Phase.STOPPING} else ""
+    return sentence(machine.reason) if machine.phase in {Phase.FAILED, Phase.STOPPING} else ""

@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 
 from hostler.domain.ids import AccountName, HostId, MachineId
 from hostler.domain.model.host import AT_HOME, Host, HostCondition
-from hostler.domain.model.resource import Part
-from hostler.domain.model.snapshot import HostsSeen
+from hostler.domain.model.resource import Resource
+from hostler.domain.model.snapshot import HostsSnapshot
 
 POOL, FOREIGN, OTHERS = "pool", "foreign", frozenset({"other", "unnamed"})
 """What a name tells: it is in a pool, another hostler's, or nobody's."""
@@ -31,17 +31,17 @@ class Stall:
     id: HostId
     account: AccountName
     record: Host | None = None
-    part: Part | None = None
-    tie: MachineId | None = None
+    resource: Resource | None = None
+    binding: MachineId | None = None
 
     def note(self, name: str) -> str:
         """Return what the look notes of it, or an empty string."""
-        return self.part.note(name) if self.part else ""
+        return self.resource.note(name) if self.resource else ""
 
     @property
     def name(self) -> str:
         """Its name as last seen."""
-        return self.part.name if self.part else self.record.name if self.record else ""
+        return self.resource.name if self.resource else self.record.name if self.record else ""
 
     @property
     def type(self) -> str:
@@ -51,19 +51,21 @@ class Stall:
     @property
     def zone(self) -> str:
         """Where it is."""
-        return self.part.zone if self.part else self.record.zone if self.record else ""
+        return self.resource.zone if self.resource else self.record.zone if self.record else ""
 
     @property
     def status(self) -> str:
         """The provider's word for how it is."""
-        return self.part.status if self.part else self.record.observed if self.record else ""
+        return (
+            self.resource.status if self.resource else self.record.observed if self.record else ""
+        )
 
     @property
     def state(self) -> str:
         """How it stands: its record's word, or what its name tells where there is no record."""
         stage, record = self.note("stage"), self.record
-        if self.tie is not None:
-            return str(HostCondition.HELD)
+        if self.binding is not None:
+            return str(HostCondition.ALLOCATED)
         if record is not None and (record.goal is not None or not self._is_at_large):
             return _NAMED[POOL] if self._is_put else str(record.condition)
         if stage in _NAMED:
@@ -80,7 +82,7 @@ class Stall:
     def _is_put(self) -> bool:
         """Whether its record has it in a pool, with a disk that is anybody's."""
         record = self.record
-        if self.part is not None or record is None or record.goal is not None:
+        if self.resource is not None or record is None or record.goal is not None:
             return False
         named = bool(record.pool) and record.name.startswith(record.pool)
         return named and record.condition is HostCondition.DIRTY
@@ -98,7 +100,7 @@ class Stall:
     @property
     def machine(self) -> MachineId | None:
         """The machine that has it, or that its name tells of."""
-        named = self.tie or self.note("holder")
+        named = self.binding or self.note("holder")
         return MachineId(named) if named else None
 
     @property
@@ -124,7 +126,7 @@ class Stall:
     @property
     def price(self) -> float:
         """Euros per hour."""
-        return self.part.price if self.part else self.record.price if self.record else 0.0
+        return self.resource.price if self.resource else self.record.price if self.record else 0.0
 
     def quarantined(self, now: datetime) -> datetime | None:
         """Return until when it is left alone because it failed too often, or None."""
@@ -140,33 +142,35 @@ class Stall:
 def stalls(
     account: AccountName,
     hosts: Mapping[HostId, Host],
-    ties: Mapping[HostId, MachineId],
-    parts: Iterable[Part] = (),
+    bindings: Mapping[HostId, MachineId],
+    resources: Iterable[Resource] = (),
 ) -> tuple[Stall, ...]:
     """Return every host that is recorded or was seen, by zone and name."""
-    shown = {HostId(part.id): part for part in parts}
+    shown = {HostId(resource.id): resource for resource in resources}
     found = (
         Stall(
-            id=host, account=account, record=hosts.get(host), part=shown.get(host),
-            tie=ties.get(host),
+            id=host, account=account, record=hosts.get(host), resource=shown.get(host),
+            binding=bindings.get(host),
         )
         for host in {**hosts, **shown}
     )  # fmt: skip
     return tuple(sorted(found, key=lambda stall: (stall.zone, stall.name, stall.id)))
 
 
-def stalls_of(seen: HostsSeen) -> tuple[Stall, ...]:
+def stalls_of(snapshot: HostsSnapshot) -> tuple[Stall, ...]:
     """Return the hosts of a look."""
-    sightings = seen.view.sightings.values()
-    parts = (s.part for s in sightings if s.part.slot.kind == seen.traits.hosts)
-    return stalls(seen.account, seen.hosts, seen.ties, parts)
+    sightings = snapshot.inventory.sightings.values()
+    resources = (
+        s.resource for s in sightings if s.resource.slot.kind == snapshot.capabilities.hosts
+    )
+    return stalls(snapshot.account, snapshot.hosts, snapshot.bindings, resources)
 
 
 def outlook(stall: Stall, now: datetime) -> str:
     """Return what is next for a host for which nothing is under way."""
     record, until = stall.record, stall.quarantined(now)
-    if stall.tie is not None:
-        return f"its machine decides: hostler explain FILE {stall.tie}"
+    if stall.binding is not None:
+        return f"its machine decides: hostler explain FILE {stall.binding}"
     if record is not None and record.condition is HostCondition.GONE:
         return "nothing: complete looks do not show it any more"
     if until is not None:
@@ -186,4 +190,6 @@ def _at_large(stall: Stall) -> str:
         return "it is left alone: another installation has it"
     if stage in OTHERS:
         return "it is left alone; `hostler pool FILE add` puts it into the pool"
-    return "no record explains it: see hostler leaks" if stall.part else "it was not looked at"
+    return (
+        "no record explains it: see hostler orphans" if stall.resource else "it was not looked at"
+    )

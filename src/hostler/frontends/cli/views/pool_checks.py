@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 
-from hostler.domain.errors import WishRefused
+from hostler.domain.errors import RequestRefused
 from hostler.domain.model.fleet import Fleet, FleetRow
 from hostler.domain.model.host import HostCondition, HostGoal
 from hostler.domain.model.machine import Machine
@@ -44,7 +44,7 @@ def named(names: Iterable[str], found: Iterable[Stall]) -> tuple[Stall, ...]:
         else:
             wrong.append(f"no host {typed(name)} is there{_near(name, stalls)}")
     if wrong:
-        raise WishRefused("; ".join(wrong))
+        raise RequestRefused("; ".join(wrong))
     return tuple(chosen.values())
 
 
@@ -75,7 +75,7 @@ def check_hosts(stalls: Iterable[Stall]) -> None:
 def _check(stalls: Iterable[Stall], why_not: Callable[[Stall], str]) -> None:
     wrong = [f"{stall.name or stall.id}: {why}" for stall in stalls if (why := why_not(stall))]
     if wrong:
-        raise WishRefused("; ".join(wrong))
+        raise RequestRefused("; ".join(wrong))
 
 
 def _foreign(stall: Stall, act: str) -> str:
@@ -90,8 +90,8 @@ def _barred(stall: Stall) -> str:
     """Return why a host can neither be put into a pool nor adopted; empty where it can."""
     if foreign := _foreign(stall, "take"):
         return foreign
-    if stall.tie is not None:
-        return f"machine {stall.tie} has it"
+    if stall.binding is not None:
+        return f"machine {stall.binding} has it"
     if stall.scheduled is not None:
         return (
             f"the provider deletes it at {stall.scheduled:%Y-%m-%d %H:%M} UTC: take that back first"
@@ -102,7 +102,7 @@ def _barred(stall: Stall) -> str:
 def check_why(why: str) -> None:
     """Raise WishRefused where no reason is given: it is not easily had again."""
     if not why:
-        raise WishRefused("say why a host is given up, as in --why 'its fan is broken'")
+        raise RequestRefused("say why a host is given up, as in --why 'its fan is broken'")
 
 
 def check_given_up(stalls: Iterable[Stall]) -> None:
@@ -114,13 +114,13 @@ def _kept(stall: Stall) -> str:
     """Return why a host is not given up by its own name; empty where it is."""
     if foreign := _foreign(stall, "give up"):
         return foreign
-    if stall.tie is not None:
-        return f"machine {stall.tie} has it: hostler retire FILE {stall.tie} --why …"
+    if stall.binding is not None:
+        return f"machine {stall.binding} has it: hostler retire FILE {stall.binding} --why …"
     if stall.note("stage") in OTHERS:
         return "it is not in the pool: put it in first (hostler pool FILE add), or use the console"
     if stall.record is not None and stall.record.goal is HostGoal.RETIRED:
         return "it is being given up"
-    return "the provider does not show it any more" if stall.part is None else ""
+    return "the provider does not show it any more" if stall.resource is None else ""
 
 
 def _busy(stall: Stall) -> str:
@@ -132,7 +132,7 @@ def _busy(stall: Stall) -> str:
 
 
 def _unfit(stall: Stall) -> str:
-    if stall.part is None:
+    if stall.resource is None:
         return "the provider does not show it any more"
     if not stall.note("delivered"):
         return "it is not delivered yet"
@@ -142,7 +142,7 @@ def _unfit(stall: Stall) -> str:
 def check_pool(prefix: str, fleet: Fleet) -> None:
     """Raise WishRefused where the fleet has no pool to put anything into."""
     if not prefix:
-        raise WishRefused(
+        raise RequestRefused(
             f"fleet {fleet.name} has no pool: set `pool_prefix` in its file, or in its provider's "
             "table"
         )
@@ -152,7 +152,7 @@ def check_put(stalls: Iterable[Stall]) -> None:
     """Raise WishRefused for hosts that are in the pool as it is."""
     there = [stall.name for stall in stalls if stall.note("stage") == POOL and _is_known(stall)]
     if there:
-        raise WishRefused(f"already in the pool: {', '.join(there)}")
+        raise RequestRefused(f"already in the pool: {', '.join(there)}")
 
 
 def _is_known(stall: Stall) -> bool:
@@ -169,14 +169,14 @@ def untyped(stalls: Iterable[Stall], names: Iterable[str]) -> tuple[Stall, ...]:
 def check_room(many: int, fleet: Fleet, row: FleetRow | None, machines: Iterable[Machine]) -> None:
     """Raise WishRefused where so many adopted machines do not fit into the fleet."""
     if not fleet.renews:
-        raise WishRefused(
+        raise RequestRefused(
             f"fleet {fleet.name} takes in no hosts (`renews = false`): whoever uses it asks for "
             "each machine"
         )
-    wanted = sum(m.wanted and m.goal is not Goal.RESTING for m in machines)
-    size = max(row.wished(fleet) if row else fleet.size, wanted + many)
+    wanted = sum(m.wanted and m.goal is not Goal.STANDBY for m in machines)
+    size = max(row.desired(fleet) if row else fleet.size, wanted + many)
     if fleet.maximum is not None and size > fleet.maximum:
-        raise WishRefused(
+        raise RequestRefused(
             f"fleet {fleet.name} has at most {fleet.maximum} machines, and {wanted} of them are "
             "there: raise `maximum` in its file"
         )

@@ -65,7 +65,7 @@ class Writer:
             "rate": self._noted(f"{PROVIDER}.rate", "rate", table.rate),
             "burst": self._noted(f"{PROVIDER}.burst", "burst", table.burst),
         }
-        for key in ("settle", "ca_file"):
+        for key in ("consistency_delay", "ca_file"):
             value: object = getattr(table, key)
             if value is not None:
                 made[key] = self._noted(f"{PROVIDER}.{key}", key, value)

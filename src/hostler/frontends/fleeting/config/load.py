@@ -170,5 +170,5 @@ def _same_world(file: Path, tables: Mapping[str, object], kinds: Kinds) -> None:
         raise ConfigError(
             f"{ROOT}.project: the records in {file.parent} are of project {was}; instances there "
             "would be forgotten. Give this group another name or state_dir; or, once "
-            f"`hostler leaks {file} --look` shows nothing there, remove that folder"
+            f"`hostler orphans {file} --observe` shows nothing there, remove that folder"
         )

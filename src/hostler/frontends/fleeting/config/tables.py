@@ -217,7 +217,7 @@ class PluginTable(Struct, frozen=True, kw_only=True):
     burst: Annotated[
         Annotated[int, Meta(ge=1, le=10_000)], Meta(description="calls that may be made at once")
     ] = 20
-    settle: Annotated[
+    consistency_delay: Annotated[
         Time | None, Meta(description="how long effects and listings may lag; left out: `1m`")
     ] = None
     metrics: Annotated[

@@ -42,26 +42,29 @@ def with_key(given: str, user: str, key: str) -> str:
     theirs = given.lstrip()
     if not theirs:
         return _cloud_config(user, key)
-    parts = [_part_of(theirs), _part("text/cloud-config", _cloud_config(user, key, merged=True))]
+    resources = [
+        _resource_of(theirs),
+        _resource("text/cloud-config", _cloud_config(user, key, merged=True)),
+    ]
     if user != "root":
-        parts.append(_part("text/x-shellscript", _script(user, key)))
-    digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()
+        resources.append(_resource("text/x-shellscript", _script(user, key)))
+    digest = hashlib.sha256("\0".join(resources).encode()).hexdigest()
     boundary = f"hostler-{digest[:24]}"
-    return "\n".join(_message(parts, boundary))
+    return "\n".join(_message(resources, boundary))
 
 
-def _message(parts: list[str], boundary: str) -> Iterator[str]:
+def _message(resources: list[str], boundary: str) -> Iterator[str]:
     yield f'Content-Type: multipart/mixed; boundary="{boundary}"'
     yield "MIME-Version: 1.0"
     yield ""
-    for part in parts:
+    for resource in resources:
         yield f"--{boundary}"
-        yield part
+        yield resource
     yield f"--{boundary}--"
     yield ""
 
 
-def _part_of(theirs: str) -> str:
+def _resource_of(theirs: str) -> str:
     """Return the operator's user data as a part; a MIME message is one as it stands."""
     low = theirs[:100].lower()
     if low.startswith(_MIME):
@@ -69,10 +72,10 @@ def _part_of(theirs: str) -> str:
     kind = next((kind for word, kind in KINDS.items() if low.startswith(word)), None)
     if kind is None:
         raise ValueError(A_KIND)
-    return _part(kind, theirs)
+    return _resource(kind, theirs)
 
 
-def _part(kind: str, text: str) -> str:
+def _resource(kind: str, text: str) -> str:
     """Return a text with its headers; letters beyond ASCII do not survive without base64."""
     if text.isascii():
         return f"Content-Type: {kind}\nMIME-Version: 1.0\n\n{text}"

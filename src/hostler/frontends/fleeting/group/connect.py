@@ -45,7 +45,7 @@ async def _reach(known: Known, machine: Machine) -> Connection:
         reach = loop.connection(machine)
         if reach is not None:
             return reach
-        if loop.state.looked_once or clock.boot() >= last:
+        if loop.state.observed_once or clock.boot() >= last:
             told = machine.observed or "not seen yet"
             raise Refused(f"{machine.id} has no address now: it is {machine.phase} ({told})")
         await clock.sleep(_STEP)
@@ -61,7 +61,7 @@ async def heartbeat(known: Known, instance: str) -> None:
         raise Refused(f"{machine.id} is not up: {machine.doubt.what}")
     probe = opened.fleet.probe
     if probe.kind is ProbeKind.API:
-        _looked_lately(known, machine, now)
+        _observed_lately(known, machine, now)
         return
     reach = await _reach(known, machine)
     passed, text = await opened.ports.prober.probe(machine.id, reach, probe)
@@ -69,8 +69,8 @@ async def heartbeat(known: Known, instance: str) -> None:
         raise Refused(f"{machine.id} does not answer: {text}")
 
 
-def _looked_lately(known: Known, machine: Machine, now: datetime) -> None:
+def _observed_lately(known: Known, machine: Machine, now: datetime) -> None:
     loop = known.loop
-    seen = loop.state.view.covered(machine.offer.zone, loop.main, machine.id)
+    seen = loop.state.inventory.covered(machine.offer.zone, loop.main, machine.id)
     if seen is None or now - seen > _OLD_LOOK:
         raise Refused(f"{machine.id} was not looked at for {_OLD_LOOK}: nothing is known of it")

@@ -12,7 +12,7 @@ from hostler.domain.ids import MachineId
 from hostler.domain.model.fleet import Fleet, FleetRow, creations_left
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
-from hostler.domain.model.snapshot import WishKind
+from hostler.domain.model.snapshot import RequestKind
 from hostler.domain.observation.blockers import paused
 from hostler.frontends.fleeting.contract import Refused
 
@@ -53,8 +53,8 @@ def admit(asked: int, standing: Standing) -> Admitted:
         return Admitted(0, why)
     left = room(fleet, row, standing.machines) - standing.named
     if left < asked:
-        why = f"the group has at most {fleet.most(row.wished(fleet))} instances (max_size)"
-    waiting = sum(m.phase is Phase.WANTED for m in standing.machines) + standing.named
+        why = f"the group has at most {fleet.most(row.desired(fleet))} instances (max_size)"
+    waiting = sum(m.phase is Phase.PENDING for m in standing.machines) + standing.named
     creations = creations_left(fleet, row, now) - waiting
     if creations < min(left, asked):
         left, why = creations, "the bound on creations in an hour is reached"
@@ -113,9 +113,9 @@ def _standing(known: Known) -> Standing:
 async def _grow(known: Known, names: tuple[MachineId, ...]) -> None:
     """Write the wish; until an answer to that is known, the names count as wished."""
     known.named |= dict.fromkeys(names, _UNANSWERED)
-    wish = replace(known.wish(WishKind.GROW), machines=names)
+    request = replace(known.request(RequestKind.GROW), machines=names)
     try:
-        kept = await known.opened.ports.store.wish(wish)
+        kept = await known.opened.ports.store.request(request)
     except StoreError as error:
         for name in names:
             known.named.pop(name, None)

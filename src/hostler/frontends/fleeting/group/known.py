@@ -8,7 +8,7 @@ from hostler.domain.ids import MachineId
 from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
-from hostler.domain.model.snapshot import Wish, WishKind
+from hostler.domain.model.snapshot import Request, RequestKind
 from hostler.frontends.fleeting.contract import Refused
 
 from .opened import Opened
@@ -79,18 +79,20 @@ class Known:
 
         Callable from another thread: a look makes a new view.
         """
-        sightings = self.loop.state.view.sightings
+        sightings = self.loop.state.inventory.sightings
         return frozenset(
             machine.id
             for machine in machines
             if machine.phase is Phase.STOPPING
-            and any(sightings[i].part.note("protected") for i in machine.ids() if i in sightings)
+            and any(
+                sightings[i].resource.note("protected") for i in machine.ids() if i in sightings
+            )
         )
 
-    def wish(self, kind: WishKind) -> Wish:
+    def request(self, kind: RequestKind) -> Request:
         """Return a wish of the runner's, as of now."""
         opened = self.opened
-        return Wish(
+        return Request(
             number=0, kind=kind, fleet=opened.fleet.name, at=opened.ports.clock.now(), actor=ACTOR
         )
 
@@ -100,11 +102,13 @@ async def read_known(opened: Opened) -> Known:
     store, fleet = opened.ports.store, opened.fleet
     row = await store.add_fleet(FleetRow(name=fleet.name, created=opened.ports.clock.now()))
     known = Known(opened, row, await store.machines(fleet.name))
-    for wish in await store.wishes():
-        if wish.kind is WishKind.GROW and wish.number > row.grown:
-            known.named |= dict.fromkeys(wish.machines, wish.number)
+    for request in await store.requests():
+        if request.kind is RequestKind.GROW and request.number > row.grown:
+            known.named |= dict.fromkeys(request.machines, request.number)
     ours = (await store.identity()).ours
     for installation in opened.adopt:
         if installation not in ours:
-            await store.wish(replace(known.wish(WishKind.ADOPT), installation=installation))
+            await store.request(
+                replace(known.request(RequestKind.ADOPT), installation=installation)
+            )
     return known

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
 
-from hostler.domain.machines.retry import again
+from hostler.domain.machines.retry import retry_at
 from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.machine import LOCKED, Machine
 from hostler.domain.model.phases import Goal, Phase, Reason
@@ -45,7 +45,7 @@ _MADE: Mapping[Aspect, tuple[State, ...]] = dict.fromkeys(Aspect, (State.CREATIN
 _GONE: Mapping[Aspect, tuple[State, ...]] = dict.fromkeys(Aspect, (State.DELETED,))
 
 TABLE: Mapping[Phase, Mapping[Aspect, tuple[State, ...]]] = {
-    Phase.WANTED: _MADE,
+    Phase.PENDING: _MADE,
     Phase.STARTING: {
         **_MADE,
         Aspect.DOWN: _NOT_WELL,
@@ -60,18 +60,18 @@ TABLE: Mapping[Phase, Mapping[Aspect, tuple[State, ...]]] = {
         Aspect.STUCK: _GIVEN_UP,
         Aspect.RESTS: (State.SUSPENDING, *_NOT_WELL),
     },
-    Phase.RESTING: {
+    Phase.STANDBY: {
         **dict.fromkeys(Aspect, (State.SUSPENDED, *_NOT_WELL)),
         Aspect.WAKES: (State.RESUMING, State.CREATING),
     },
-    Phase.BROKEN: {**dict.fromkeys(Aspect, _NOT_WELL), Aspect.AGAIN: (State.CREATING,)},
-    Phase.GONE: _GONE,
+    Phase.FAILED: {**dict.fromkeys(Aspect, _NOT_WELL), Aspect.AGAIN: (State.CREATING,)},
+    Phase.DELETED: _GONE,
 }
 """The first of these states that the runner's schema offers; where it offers none, the instance is
 left out, and the runner forgets it after five updates."""
 
-_DOWN = frozenset({str(Reason.STOPPED), str(Reason.STANDBY), str(Reason.LOCKED)})
-_ENDING = (Phase.BROKEN, Phase.STOPPING)
+_DOWN = frozenset({str(Reason.STOPPED), str(Reason.STOPPED_IN_PLACE), str(Reason.LOCKED)})
+_ENDING = (Phase.FAILED, Phase.STOPPING)
 
 
 def state_of(
@@ -97,17 +97,17 @@ def aspect(machine: Machine, fleet: Fleet, now: datetime, *, protected: bool = F
     was_up = machine.was_ready is not None
     applies: Mapping[Aspect, bool] = {
         Aspect.STUCK: machine.stuck,
-        Aspect.AGAIN: phase in _ENDING and again(machine, fleet, now),
+        Aspect.AGAIN: phase in _ENDING and retry_at(machine, fleet, now),
         Aspect.HELD: phase is Phase.STOPPING and (protected or _is_kept(machine, now)),
-        Aspect.RESTS: machine.goal is Goal.RESTING,
+        Aspect.RESTS: machine.goal is Goal.STANDBY,
         Aspect.DOWN: machine.doubt is not None and machine.doubt.what in _DOWN,
-        Aspect.WAKES: phase is Phase.RESTING or (phase is Phase.STARTING and was_up),
+        Aspect.WAKES: phase is Phase.STANDBY or (phase is Phase.STARTING and was_up),
     }
     return next((found for found, is_so in applies.items() if is_so), Aspect.PLAIN)
 
 
 def _is_kept(machine: Machine, now: datetime) -> bool:
-    return machine.held(now) or machine.fact(LOCKED) is not None
+    return machine.is_protected(now) or machine.fact(LOCKED) is not None
 
 
 def table() -> str:

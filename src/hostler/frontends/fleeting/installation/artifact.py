@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 
 _REGISTRY = "registry.gitlab.com"
 _REPOSITORY = "gitlab-org/fleeting/plugins"
-_PART = re.compile(r"[a-z0-9]+(?:[._-]+[a-z0-9]+)*")
+_RESOURCE = re.compile(r"[a-z0-9]+(?:[._-]+[a-z0-9]+)*")
 _TAG = re.compile(r"\w[\w.-]{0,127}", re.ASCII)
 _HOST = re.compile(r"[A-Za-z0-9]+(?:[.-][A-Za-z0-9]+)*(?::\d+)?")
 
@@ -45,8 +45,12 @@ def named(text: str, version: str) -> Artifact:
     repository = rest if hosted else name
     if "/" not in name:
         repository = f"{_REPOSITORY}/{name}"
-    parts = repository.split("/")
-    if not (_HOST.fullmatch(registry) and _TAG.fullmatch(tag) and all(map(_PART.fullmatch, parts))):
+    resources = repository.split("/")
+    if not (
+        _HOST.fullmatch(registry)
+        and _TAG.fullmatch(tag)
+        and all(map(_RESOURCE.fullmatch, resources))
+    ):
         raise ValueError(f"{text!r} is not of the form [[registry/]repository/]name[:version]")
     return Artifact(registry, repository, tag)
 

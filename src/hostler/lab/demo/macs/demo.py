@@ -153,7 +153,7 @@ class Demo:
             calls=sum(world.calls.values()),
             cost=world.cost(),
             ordered_cost=sum(entry.cost(world.estate.now) for entry in entries),
-            stray_cost=eyes.stray_cost,
+            orphan_cost=eyes.orphan_cost,
             seconds=self._pace.passed,
         )
 

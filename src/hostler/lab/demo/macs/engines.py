@@ -11,10 +11,10 @@ from hostler.controllers.runtime.settings import Account, Ports, Settings
 from hostler.domain.ids import AccountName, FleetName, InstallationId, MachineId, Zone, machine_id
 from hostler.domain.model.fleet import Fleet, Timers
 from hostler.domain.model.machine import Offer
-from hostler.domain.model.snapshot import Wish, WishKind
+from hostler.domain.model.snapshot import Request, RequestKind
 from hostler.domain.policy.purchasing import Limits
 from hostler.lab.scenes.servers import SECRET, Willing
-from hostler.ports.http import Request, Response
+from hostler.ports.http import HttpRequest, Response
 from hostler.providers.scaleway.common.client import Client
 from hostler.providers.scaleway.common.settings import Account as Credentials
 from hostler.providers.scaleway.macs.provider import Macs
@@ -22,7 +22,7 @@ from hostler.providers.scaleway.macs.settings import MacSite, MacTemplate
 from hostler.simulators.scaleway.in_process import WorldTransport
 from hostler.simulators.scaleway.state.options import Options
 from hostler.simulators.scaleway.world import World
-from hostler.testing.fakes.metrics import CountingMeters
+from hostler.testing.fakes.metrics import CountingMetrics
 from hostler.testing.time.clock import BEGINNING, SimClock
 from hostler.testing.time.loop import SimLoop
 
@@ -60,7 +60,7 @@ def fleet(name: FleetName, size: int) -> Fleet:
         size=size,
         offers=(Offer(TYPE, ZONE, FAMILY),),
         reclaim=True,
-        timers=Timers(start=45 * _MIN, stop=45 * _MIN, look_limit=QUIET + _MIN, grace=GRACE),
+        timers=Timers(start=45 * _MIN, stop=45 * _MIN, observation_limit=QUIET + _MIN, grace=GRACE),
     )
 
 
@@ -76,7 +76,7 @@ class Cast:
     world: World = field(init=False)
     clock: SimClock = field(init=False)
     store: FragileStore = field(init=False)
-    meters: CountingMeters = field(default_factory=CountingMeters)
+    metrics: CountingMetrics = field(default_factory=CountingMetrics)
     names: int = 0
     engine: "asyncio.Task[None] | None" = None
     wire: "Wire | None" = None
@@ -104,7 +104,7 @@ class Cast:
             store=self.store,
             clock=self.clock,
             prober=Willing(),
-            meters=self.meters,
+            metrics=self.metrics,
             fresh=self._fresh,
         )
         credentials = Credentials(project=self.world.options.project, secret_key=SECRET)
@@ -139,16 +139,21 @@ class Cast:
         engine = self.engine
         if engine is not None and engine.done() and not engine.cancelled():
             engine.result()
-        if self.loop.failures or self.meters.bugs or self.meters.illegal_moves:
-            bugs = (self.loop.failures, dict(self.meters.bugs), self.meters.illegal_moves)
+        if self.loop.failures or self.metrics.bugs or self.metrics.illegal_moves:
+            bugs = (self.loop.failures, dict(self.metrics.bugs), self.metrics.illegal_moves)
             raise RuntimeError(f"failures, bugs, illegal moves: {bugs}")
 
     async def scale(self, name: FleetName, size: int) -> None:
         """Wish a size, as `hostler scale` does."""
-        wish = Wish(
-            number=0, kind=WishKind.SCALE, fleet=name, at=self.clock.now(), actor="demo", size=size
+        request = Request(
+            number=0,
+            kind=RequestKind.SCALE,
+            fleet=name,
+            at=self.clock.now(),
+            actor="demo",
+            size=size,
         )
-        await self.store.wish(wish)
+        await self.store.request(request)
 
 
 class Wire:
@@ -162,7 +167,7 @@ class Wire:
         """Let this happen after the effect of the next rename, in place of its answer."""
         self._die = die
 
-    async def send(self, request: Request, deadline: timedelta) -> Response:
+    async def send(self, request: HttpRequest, deadline: timedelta) -> Response:
         """Send once; the one who asked may not live to hear the answer."""
         response = await self._inner.send(request, deadline)
         if self._die is not None and request.method == "PATCH":

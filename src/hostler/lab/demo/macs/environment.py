@@ -32,7 +32,7 @@ LOOKS = {
     State.COMING: ("+", "yellow"),
     State.RETIRING: ("×", "magenta"),
     State.LENT: ("a", "magenta"),
-    State.STRAY: ("!", "red bold"),
+    State.ORPHAN: ("!", "red bold"),
     State.GONE: (" ", ""),
 }
 """How a host is drawn; each as a sign, for who sees no colours."""
@@ -46,7 +46,7 @@ _KEY = (
     (State.COMING, "ordered"),
     (State.RETIRING, "given up"),
     (State.LENT, "ann's"),
-    (State.STRAY, "stranded"),
+    (State.ORPHAN, "stranded"),
 )
 
 
@@ -144,8 +144,8 @@ def _key() -> Text:
 def standings(eyes: Eyes) -> tuple[str, ...]:
     """Return how the fleets stand, a line each."""
     return tuple(
-        f"{name} {up} of {wished} ready" + (f", {parked} parked" if parked else "")
-        for name, (up, wished, parked) in eyes.sizes.items()
+        f"{name} {up} of {desired} ready" + (f", {parked} parked" if parked else "")
+        for name, (up, desired, parked) in eyes.sizes.items()
     )
 
 
@@ -153,13 +153,13 @@ def money(eyes: Eyes) -> tuple[str, str]:
     """Return what was paid so far beside the best possible, and what the ledger says."""
     paid = paid_hours(eyes.ordered(), eyes.cast.loop.time())
     paying = f"ordered hosts: {paid:.1f} h paid, best possible {eyes.bill.optimal_hours():.1f} h"
-    suspects = eyes.suspects
-    if not suspects:
+    orphans = eyes.orphans
+    if not orphans:
         return paying, "ledger: no suspects"
-    classes = ", ".join(sorted({str(suspect.cls) for suspect in suspects}))
-    price = sum(suspect.price for suspect in suspects)
-    told = f"ledger: {len(suspects)} {classes}, {euros(price)} an hour"
-    return paying, f"{told}, {euros(eyes.stray_cost)} since it was found"
+    classes = ", ".join(sorted({str(orphan.cls) for orphan in orphans}))
+    price = sum(orphan.price for orphan in orphans)
+    told = f"ledger: {len(orphans)} {classes}, {euros(price)} an hour"
+    return paying, f"{told}, {euros(eyes.orphan_cost)} since it was found"
 
 
 def conclusion(tally: MacTally, *, rests: bool) -> RenderableType:
@@ -173,7 +173,7 @@ def conclusion(tally: MacTally, *, rests: bool) -> RenderableType:
             ("released", f"{tally.released} hosts given back, {tally.wiped} wipes"),
             ("ordered", f"{tally.ordered} hosts, {tally.parked} times parked, {tally.woken} woken"),
             ("stranded", f"{tally.stranded_found} found, {tally.reclaimed} taken back"),
-            ("ledger", f"{euros(tally.stray_cost)} while a host was stranded"),
+            ("ledger", f"{euros(tally.orphan_cost)} while a host was stranded"),
             ("troubles", said(tally.faults)),
             ("paid", f"{hosts}; {best}"),
             ("cost", f"{euros(tally.ordered_cost)} of {euros(tally.cost)} for ordered hosts"),

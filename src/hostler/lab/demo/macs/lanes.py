@@ -22,7 +22,7 @@ class State(StrEnum):
     WIPING = "wiping"
     PARKED = "parked"
     LENT = "lent"
-    STRAY = "stray"
+    ORPHAN = "stray"
     RETIRING = "retiring"
     GONE = "gone"
 
@@ -35,14 +35,14 @@ TOLD = {
     State.WIPING: "is being wiped",
     State.PARKED: "is parked: paid for anyway, and clean",
     State.LENT: "is ann's",
-    State.STRAY: "is stranded: it bears our name, and no record explains it",
+    State.ORPHAN: "is stranded: it bears our name, and no record explains it",
     State.RETIRING: "is given up",
     State.GONE: "is deleted",
 }
 """What is told when a host becomes so."""
 
 _STAGES = {
-    "resting": State.WIPING,
+    "standby": State.WIPING,
     "rested": State.PARKED,
     "releasing": State.WIPING,
     "wiping": State.WIPING,
@@ -54,10 +54,10 @@ _STAGES = {
 """What a host is by the stage that its name tells; in any other it is its fleet's."""
 
 
-def state_of(mac: Mac, *, stray: bool = False) -> State:
+def state_of(mac: Mac, *, orphan: bool = False) -> State:
     """Return what a host is. Pure."""
-    if stray:
-        return State.STRAY
+    if orphan:
+        return State.ORPHAN
     if not mac.delivered:
         return State.COMING
     if mac.status is MacStatus.REINSTALLING:
@@ -69,8 +69,8 @@ def _named(name: str) -> State:
     words = words_of(name)
     if words is None:
         return State.FREE if name.startswith(POOL) else State.LENT
-    stage, mark = words
-    return _STAGES.get(stage, State.IOS if mark.fleet == IOS else State.TESTS)
+    stage, owner_tag = words
+    return _STAGES.get(stage, State.IOS if owner_tag.fleet == IOS else State.TESTS)
 
 
 @dataclass(slots=True)
@@ -91,7 +91,7 @@ class Lane:
 
 
 _WEIGHT = {
-    State.STRAY: 9,
+    State.ORPHAN: 9,
     State.WIPING: 8,
     State.RETIRING: 7,
     State.COMING: 6,

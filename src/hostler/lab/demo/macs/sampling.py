@@ -13,7 +13,7 @@ from hostler.domain.ids import HostId
 from hostler.domain.model.commands import Event
 from hostler.domain.model.host import HostCondition
 from hostler.domain.model.phases import Phase
-from hostler.domain.model.snapshot import Suspect
+from hostler.domain.model.snapshot import Orphan
 from hostler.frontends.cli.console.format import euros
 from hostler.lab.macs.ground_truth import words_of
 from hostler.simulators.scaleway.state.mac_records import Mac, MacStatus
@@ -47,8 +47,8 @@ class Eyes:
     events: list[Event] = field(default_factory=list[Event])
     stranded: set[str] = field(default_factory=set[str])
     reclaimed: set[str] = field(default_factory=set[str])
-    suspects: tuple[Suspect, ...] = ()
-    stray_cost: float = 0.0
+    orphans: tuple[Orphan, ...] = ()
+    orphan_cost: float = 0.0
     sizes: dict[str, tuple[int, int, int]] = field(default_factory=dict[str, tuple[int, int, int]])
     _shown: int = 0
 
@@ -65,25 +65,25 @@ class Eyes:
     async def watch(self) -> None:
         """Take one sample."""
         self.cast.world.advance()
-        self._open_ledger(await self.cast.store.suspects())
-        stray = {str(s.part) for s in self.suspects if s.cls in ACTIONABLE}
-        self.stranded |= stray
+        self._open_ledger(await self.cast.store.orphans())
+        orphan = {str(s.resource) for s in self.orphans if s.cls in ACTIONABLE}
+        self.stranded |= orphan
         for mac in self.macs():
-            self._note(mac, stray=mac.id in stray)
+            self._note(mac, orphan=mac.id in orphan)
         await self._count()
         await self._hear()
 
-    def _open_ledger(self, suspects: tuple[Suspect, ...]) -> None:
+    def _open_ledger(self, orphans: tuple[Orphan, ...]) -> None:
         """Look into the ledger, and tell what is new in it."""
-        known = {(suspect.part, suspect.cls) for suspect in self.suspects}
-        self.suspects = suspects
-        if suspects:
-            self.stray_cost = sum(s.price * _hours(self.now - s.first) for s in suspects)
-        for suspect in suspects:
-            if (suspect.part, suspect.cls) not in known:
-                price = f"{euros(suspect.price)} an hour"
-                why = suspect.blocked or "it is taken back now"
-                self.say(f"ledger: {suspect.cls}, once of {suspect.owner}, {price}; {why}")
+        known = {(orphan.resource, orphan.cls) for orphan in self.orphans}
+        self.orphans = orphans
+        if orphans:
+            self.orphan_cost = sum(s.price * _hours(self.now - s.first) for s in orphans)
+        for orphan in orphans:
+            if (orphan.resource, orphan.cls) not in known:
+                price = f"{euros(orphan.price)} an hour"
+                why = orphan.blocked or "it is taken back now"
+                self.say(f"ledger: {orphan.cls}, once of {orphan.owner}, {price}; {why}")
 
     def macs(self) -> Iterator[Mac]:
         """Yield every host that ever was, the oldest first."""
@@ -91,25 +91,25 @@ class Eyes:
             if isinstance(entry.record, Mac):
                 yield entry.record
 
-    def _note(self, mac: Mac, *, stray: bool) -> None:
+    def _note(self, mac: Mac, *, orphan: bool) -> None:
         lane = self.lanes.get(mac.id)
         if lane is None:
             own = mac.name.startswith(POOL)
             number = 1 + sum(other.own == own for other in self.lanes.values())
             lane = self.lanes[mac.id] = Lane(mac.id, f"{'pool' if own else 'order'} {number}", own)
-        state = State.GONE if mac.ended is not None else state_of(mac, stray=stray)
+        state = State.GONE if mac.ended is not None else state_of(mac, orphan=orphan)
         if lane.note(self.sample, state) and (len(lane.runs) > 1 or not lane.own):
             self.say(f"{lane.label}  {TOLD[state]}")
 
     async def _count(self) -> None:
         """Count machines, and what of the demand the pool could not have served."""
         ready, hosts = 0, {host.id: host for host in await self.cast.store.hosts()}
-        wished = {row.name: row.size for row in await self.cast.store.fleets()}
+        desired = {row.name: row.size for row in await self.cast.store.fleets()}
         for fleet in FLEETS:
             machines = await self.cast.store.machines(fleet.name)
             up = sum(machine.phase is Phase.READY for machine in machines)
-            parked = sum(machine.phase is Phase.RESTING for machine in machines)
-            size = wished.get(fleet.name)
+            parked = sum(machine.phase is Phase.STANDBY for machine in machines)
+            size = desired.get(fleet.name)
             self.sizes[fleet.name] = (up, fleet.size if size is None else size, parked)
             ready += up
         there = [mac for mac in self.macs() if mac.ended is None and self.lanes[mac.id].own]
@@ -133,14 +133,14 @@ class Eyes:
         """Return the hosts under our names that no record explains."""
         store = self.cast.store
         records = {host.id: host for host in await store.hosts()}
-        ties = dict(await store.ties())
+        bindings = dict(await store.bindings())
         left = list[Mac]()
         for mac in self.macs():
             if mac.ended is not None or words_of(mac.name) is None:
                 continue
             record = records.get(HostId(mac.id))
-            tie = ties.get(HostId(mac.id))
-            held = tie is not None and await store.machine(tie) is not None
+            binding = bindings.get(HostId(mac.id))
+            held = binding is not None and await store.machine(binding) is not None
             if not held and (record is None or record.condition not in _AT_WORK):
                 left.append(mac)
         return left
@@ -149,7 +149,7 @@ class Eyes:
         """Tell whether nothing is left to be done: no machine, all hosts pooled or given up."""
         store = self.cast.store
         machines = [m for fleet in FLEETS for m in await store.machines(fleet.name)]
-        if machines or await store.wishes() or await store.suspects():
+        if machines or await store.requests() or await store.orphans():
             return False
         return all(_rests(mac) for mac in self.macs() if mac.ended is None)
 

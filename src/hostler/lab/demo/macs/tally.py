@@ -33,7 +33,7 @@ class MacTally:
     calls: int = 0
     cost: float = 0.0
     ordered_cost: float = 0.0
-    stray_cost: float = 0.0
+    orphan_cost: float = 0.0
     seconds: float = 0.0
 
     @property
@@ -60,7 +60,7 @@ class MacTally:
             "calls": self.calls,
             "cost": round(self.cost, 4),
             "ordered_cost": round(self.ordered_cost, 4),
-            "stray_cost": round(self.stray_cost, 4),
+            "stray_cost": round(self.orphan_cost, 4),
             "seconds": round(self.seconds, 1),
         }
 
@@ -84,8 +84,8 @@ def count_moves(events: Iterable[Event]) -> Moves:
         before, _, after = event.detail.partition(":")[0].partition(">")
         if after == "ready":
             ready.add(event.machine)
-        if after == "gone":
+        if after == "deleted":
             gone.add(event.machine)
-        parked += after == "resting"
-        woken += before == "resting" and after in {"starting", "ready"}
+        parked += after == "standby"
+        woken += before == "standby" and after in {"starting", "ready"}
     return Moves(claimed=len(ready), gone=len(gone & ready), parked=parked, woken=woken)

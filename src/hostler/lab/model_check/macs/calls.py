@@ -10,18 +10,18 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
-from hostler.domain.ids import FleetName, HostId, InstallationId, PartId, Zone
+from hostler.domain.ids import FleetName, HostId, InstallationId, ResourceId, Zone
 from hostler.domain.model.calls import Call, Outcome
 from hostler.domain.model.host import host_of
 from hostler.domain.model.machine import Offer
-from hostler.ports.http import Request, Response
+from hostler.ports.http import HttpRequest, Response
 from hostler.providers.scaleway.common.client import Client
 from hostler.providers.scaleway.common.errors import Failed, Problem
 from hostler.providers.scaleway.common.pages import Listing
 from hostler.providers.scaleway.common.settings import Account, Secret
 from hostler.providers.scaleway.macs.api.endpoints import MacApi
 from hostler.providers.scaleway.macs.api.wire import Mac, MacImage, Os
-from hostler.providers.scaleway.macs.execute import MacDeeds
+from hostler.providers.scaleway.macs.execute import MacCalls
 from hostler.providers.scaleway.macs.plan.read import MacReader
 from hostler.providers.scaleway.macs.provider import Macs
 from hostler.providers.scaleway.macs.settings import MacSite, MacTemplate
@@ -79,7 +79,7 @@ class _Stopped(BaseException):
 class _Nowhere:
     """A transport and a clock for a client that is never asked to send anything."""
 
-    async def send(self, request: Request, deadline: timedelta) -> Response:
+    async def send(self, request: HttpRequest, deadline: timedelta) -> Response:
         """Fail: nothing is sent here."""
         raise AssertionError(request, deadline)
 
@@ -151,7 +151,7 @@ def reader_of(home: InstallationId) -> MacReader:
     return MacReader(PLACE, home, frozenset({home}), (POOL,), POOL)
 
 
-def provider_of(home: InstallationId, fleet: FleetName, settle: timedelta) -> Macs:
+def provider_of(home: InstallationId, fleet: FleetName, consistency_delay: timedelta) -> Macs:
     """Return the provider as one installation has it."""
     return Macs(
         _client_of(),
@@ -160,22 +160,22 @@ def provider_of(home: InstallationId, fleet: FleetName, settle: timedelta) -> Ma
         zones=(PLACE,),
         templates={fleet: MacTemplate(pool=POOL)},
         site=MacSite(pools=(POOL,), default=POOL),
-        settle=settle,
+        consistency_delay=consistency_delay,
     )
 
 
 def host_in(call: Call) -> HostId:
     """Return the host that a call is about."""
     named = call.arg("host")
-    return HostId(str(named)) if named else host_of(call.target or PartId(""))
+    return HostId(str(named)) if named else host_of(call.target or ResourceId(""))
 
 
 @lru_cache(maxsize=100_000)
 def next_of(home: InstallationId, call: Call, answers: tuple[Shown, ...]) -> Write | Outcome | None:
     """Return what a deed writes next, or what it comes to; None where it reads first."""
-    deeds = MacDeeds(_Replay(answers), _Nowhere(), lambda _: reader_of(home), home, lambda _: POOL)
+    calls = MacCalls(_Replay(answers), _Nowhere(), lambda _: reader_of(home), home, lambda _: POOL)
     try:
-        return _run(deeds.do(call))
+        return _run(calls.do(call))
     except _Stopped as stopped:
         return stopped.write
 

@@ -42,8 +42,8 @@ def _times(side: Side) -> Iterator[datetime]:
     for holder in (*side.machines, *side.history, *side.hosts, *(t.holder for t in side.tasks)):
         for asked in holder.asked:
             yield from (at for at in (asked.at, asked.closed) if at is not None)
-        if holder.blind is not None:
-            yield holder.blind
+        if holder.unknown_since is not None:
+            yield holder.unknown_since
         if isinstance(holder, Machine):
             yield from _times_of(holder)
         else:
@@ -81,7 +81,7 @@ def _mapped(side: Side, aged_: Aged) -> Side:
         took=side.took if side.took == LONG_AGO else aged_(side.took),
         dates=tuple((host, aged_(at)) for host, at in side.dates),
         saw=Saw(
-            parts=saw.parts,
+            resources=saw.resources,
             at=_maybe(saw.at, aged_),
             close=tuple((m, kind, aged_(at)) for m, kind, at in saw.close),
             missing=tuple((p, aged_(at), aged_(since)) for p, at, since in saw.missing),
@@ -114,7 +114,7 @@ def _machine(machine: Machine, aged_: Aged) -> Machine:
         machine,
         asked=tuple(_asked(a, aged_) for a in machine.asked),
         places=tuple(_place(place, aged_) for place in machine.places),
-        blind=_maybe(machine.blind, aged_),
+        unknown_since=_maybe(machine.unknown_since, aged_),
         doubt=None if doubt is None else replace(doubt, since=aged_(doubt.since)),
         since=machine.since if machine.since == LONG_AGO else aged_(machine.since),
     )
@@ -141,7 +141,7 @@ def _host(host: Host, aged_: Aged) -> Host:
     return replace(
         host,
         asked=tuple(_asked(a, aged_) for a in host.asked),
-        blind=_maybe(host.blind, aged_),
+        unknown_since=_maybe(host.unknown_since, aged_),
         wiping=_maybe(host.wiping, aged_),
         missing=_maybe(host.missing, aged_),
     )

@@ -12,18 +12,18 @@ from datetime import datetime
 from hostler.controllers.execute.evidence import act_of
 from hostler.domain.decide import decide
 from hostler.domain.hosts.lifecycle import decide_hosts
-from hostler.domain.hosts.next_calls import fold_host, host_allowed, host_part
-from hostler.domain.ids import HostId, PartId
+from hostler.domain.hosts.next_calls import apply_to_host, host_allowed, host_resource
+from hostler.domain.ids import HostId, ResourceId
 from hostler.domain.machines.next_calls import allowed
 from hostler.domain.model.calls import Call, Done, Effect, Outcome, Refusal, Refused
-from hostler.domain.model.commands import Decision, KeepRow, Loose, Take, Tend
+from hostler.domain.model.commands import Advance, Bind, Decision, SaveFleet, Unbind
 from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.host import Host, HostCondition, HostGoal, ask_host
 from hostler.domain.model.machine import Machine, ask
 from hostler.domain.model.phases import Goal, Phase, Reason
-from hostler.domain.model.resource import Part
-from hostler.domain.observation.certainty import parts_of
-from hostler.domain.observation.outcomes import fold, fold_parts
+from hostler.domain.model.resource import Resource
+from hostler.domain.observation.certainty import resources_of
+from hostler.domain.observation.outcomes import apply_outcome, apply_to_resources
 from hostler.domain.policy.gate import Act, Evidence, pass_gate
 
 from .calls import OFFER, PLACE, POOL, Shown
@@ -53,20 +53,24 @@ class Caller:
 
     # ------------------------------------------------------------ calls of machines
 
-    def go_on(self, saves: Saves, machine: Machine, parts: tuple[Part, ...], goal: Goal) -> None:
+    def go_on(
+        self, saves: Saves, machine: Machine, resources: tuple[Resource, ...], goal: Goal
+    ) -> None:
         """Begin the next call of a machine, recorded first; or end the step with a save."""
         while True:
-            ready = allowed(machine, goal, parts, self._eyes.seen(saves.side), self._eyes.provider)
+            ready = allowed(
+                machine, goal, resources, self._eyes.snapshot(saves.side), self._eyes.provider
+            )
             if not ready.calls or self._is_recalled(saves.side, machine, ready.calls[0]):
                 break
             call = ready.calls[0]
             machine = ask(machine, call, NOW, MINE)
             saves.save(saves.side.with_machine(machine))
             if not self._barred(saves.side, call, machine):
-                task = Task(holder=machine, parts=parts, goal=str(goal), call=call)
+                task = Task(holder=machine, resources=resources, goal=str(goal), call=call)
                 self._keep_task(saves, task)
                 return
-            machine = fold(machine, call, _NOT_SENT, NOW)
+            machine = apply_outcome(machine, call, _NOT_SENT, NOW)
             break
         if saves.side.machine(machine.id) != machine:
             saves.save(saves.side.with_machine(machine))
@@ -82,71 +86,75 @@ class Caller:
 
     def _barred(self, side: Side, call: Call, machine: Machine) -> bool:
         """Pass the gate, as far as it asks whose a part is and how old the look at it."""
-        view, target = self._eyes.view(side.saw), call.target
-        part = view.part(target) if target is not None else None
+        inventory, target = self._eyes.inventory(side.saw), call.target
+        resource = inventory.resource(target) if target is not None else None
         ours = target in machine.ids()
-        if part is not None and part.mark is not None:
-            own = part.mark.installation == self._eyes.home.installation
-            ours = own and part.mark.machine == machine.id
+        if resource is not None and resource.owner_tag is not None:
+            own = resource.owner_tag.installation == self._eyes.home.installation
+            ours = own and resource.owner_tag.machine == machine.id
         known = [k.since for k in machine.place(call.slot).known if k.id == target]
-        times = [*known, *([side.saw.at] if part is not None and side.saw.at else [])]
+        times = [*known, *([side.saw.at] if resource is not None and side.saw.at else [])]
         act = act_of(call, machine)
         return bool(pass_gate(self._evidence(act, max(times, default=None), ours=ours)))
 
-    def _evidence(self, act: Act, looked: datetime | None, *, ours: bool) -> Evidence:
+    def _evidence(self, act: Act, observed: datetime | None, *, ours: bool) -> Evidence:
         """Return the evidence for a call: leases, caps and worlds are not what is checked here."""
         return Evidence(
             act=act,
             now=NOW,
             boot=0.0,
             lease_until=1e9,
-            deadline=self._eyes.provider.traits.deadline,
+            deadline=self._eyes.provider.capabilities.deadline,
             ours=ours,
-            looked=looked,
-            look_limit=self._eyes.fleet.timers.look_limit,
+            observed=observed,
+            observation_limit=self._eyes.fleet.timers.observation_limit,
             granted=True,
             proved=True,
         )
 
     # ------------------------------------------------------------ calls of hosts
 
-    def go_on_host(self, saves: Saves, host: Host, part: Part, goal: HostGoal) -> None:
+    def go_on_host(self, saves: Saves, host: Host, resource: Resource, goal: HostGoal) -> None:
         """Begin the next call of a host that no machine holds, recorded first; or end the step."""
         at = saves.side.saw.at
-        if at is None or saves.side.tie(host.id) is not None:
+        if at is None or saves.side.binding(host.id) is not None:
             return
-        found = host_allowed(goal, host, part, at, NOW, self._eyes.provider)
+        found = host_allowed(goal, host, resource, at, NOW, self._eyes.provider)
         if not found:
             return
         call = found[0]
         host = ask_host(host, call, NOW, MINE)
         saves.save(saves.side.with_host(host))
-        seen = self._eyes.view(saves.side.saw).part(PartId(host.id))
-        ours = seen is not None and seen.note("stage") not in {"foreign", "other", "unnamed"}
-        act = Act.END if call.effect is Effect.DESTROY else Act.CHANGE
+        snapshot = self._eyes.inventory(saves.side.saw).resource(ResourceId(host.id))
+        ours = snapshot is not None and snapshot.note("stage") not in {
+            "foreign",
+            "other",
+            "unnamed",
+        }
+        act = Act.DELETE if call.effect is Effect.DESTROY else Act.CHANGE
         if pass_gate(self._evidence(act, at, ours=ours)):
-            saves.save(saves.side.with_host(fold_host(host, call, _NOT_SENT, NOW)))
+            saves.save(saves.side.with_host(apply_to_host(host, call, _NOT_SENT, NOW)))
             return
-        self._keep_task(saves, Task(holder=host, parts=(part,), goal=str(goal), call=call))
+        self._keep_task(saves, Task(holder=host, resources=(resource,), goal=str(goal), call=call))
 
     # ------------------------------------------------------------ answers
 
     def machine_answered(self, saves: Saves, holder: Machine, task: Task, outcome: Outcome) -> None:
         """Take in what came of a machine's call, and begin the next one where that was done."""
-        machine = fold(holder, task.call, outcome, NOW)
-        parts = fold_parts(task.parts, outcome)
+        machine = apply_outcome(holder, task.call, outcome, NOW)
+        resources = apply_to_resources(task.resources, outcome)
         if isinstance(outcome, Done):
-            self.go_on(saves, machine, parts, Goal(task.goal))
+            self.go_on(saves, machine, resources, Goal(task.goal))
         else:
             saves.save(saves.side.with_machine(machine))
 
     def host_answered(self, saves: Saves, holder: Host, task: Task, outcome: Outcome) -> None:
         """Take in what came of a host's call, and begin the next one where that was done."""
-        host = fold_host(holder, task.call, outcome, NOW)
+        host = apply_to_host(holder, task.call, outcome, NOW)
         saves.save(saves.side.with_host(host))
-        part = host_part(task.parts[0], outcome)
-        if isinstance(outcome, Done) and part is not None:
-            self.go_on_host(saves, host, part, HostGoal(task.goal))
+        resource = host_resource(task.resources[0], outcome)
+        if isinstance(outcome, Done) and resource is not None:
+            self.go_on_host(saves, host, resource, HostGoal(task.goal))
 
 
 _NOT_SENT = Refused(why=Refusal.NOT_SENT, text="the gate")
@@ -192,54 +200,54 @@ class Actor:
 
     # ------------------------------------------------------------ looks and turns
 
-    def look(self, side: Side, shown: tuple[Shown, ...]) -> Side:
+    def observe(self, side: Side, observed_at: tuple[Shown, ...]) -> Side:
         """Return the side after a listing of the zone, and looks at the ids that are in doubt."""
-        return self._settled(self.eyes.looked(side, shown))
+        return self._settled(self.eyes.observed(side, observed_at))
 
-    def turn(self, side: Side) -> tuple[Side, tuple[Side, ...]]:
+    def reconcile(self, side: Side) -> tuple[Side, tuple[Side, ...]]:
         """Return the side after a turn of its fleet and its hosts, and the store save by save."""
-        saves = Saves(replace(side, looked=False))
-        seen = self.eyes.seen(side)
-        decision = decide(seen, self.provider)
-        tends = self._record(saves, decision)
+        saves = Saves(replace(side, observed=False))
+        snapshot = self.eyes.snapshot(side)
+        decision = decide(snapshot, self.provider)
+        advances = self._record(saves, decision)
         self._keep_hosts(saves)
-        asked = tuple(s for tend in tends for s in tend.close)
-        recalled = set(side.recalled) - {m.id for m in seen.machines} | set(decision.recalled)
+        asked = tuple(s for advance in advances for s in advance.close)
+        recalled = set(side.recalled) - {m.id for m in snapshot.machines} | set(decision.recalled)
         saves.side = replace(saves.side, asked=asked, recalled=tuple(sorted(recalled)))
-        for tend in tends:
-            machine = saves.side.machine(tend.machine.id)
-            if tend.goal is not None and machine is not None:
-                parts = parts_of(machine, seen)
-                self._caller.go_on(saves, machine, parts, tend.goal)
+        for advance in advances:
+            machine = saves.side.machine(advance.machine.id)
+            if advance.goal is not None and machine is not None:
+                resources = resources_of(machine, snapshot)
+                self._caller.go_on(saves, machine, resources, advance.goal)
         return self._settled(saves.side), tuple(saves.stores)
 
-    def _record(self, saves: Saves, decision: Decision) -> list[Tend]:
+    def _record(self, saves: Saves, decision: Decision) -> list[Advance]:
         """Save what was decided in the order of a turn; return the machines to be worked on."""
         commands = decision.commands
-        rows = [c for c in commands if isinstance(c, KeepRow)]
-        tends = [c for c in commands if isinstance(c, Tend)]
+        rows = [c for c in commands if isinstance(c, SaveFleet)]
+        advances = [c for c in commands if isinstance(c, Advance)]
         for row in rows:
             saves.save(replace(saves.side, row=self._row(row, saves.side)))
         for take in commands:
-            if isinstance(take, Take):
+            if isinstance(take, Bind):
                 saves.save(saves.side.bound(take.host.id, take.machine))
                 saves.save(saves.side.with_host(take.host))
-        for tend in tends:
-            if tend.changed:
-                saves.save(saves.side.with_machine(tend.machine))
-        for loose in commands:
-            if isinstance(loose, Loose):
-                saves.save(saves.side.loosened(loose.host, loose.machine))
+        for advance in advances:
+            if advance.changed:
+                saves.save(saves.side.with_machine(advance.machine))
+        for unbind in commands:
+            if isinstance(unbind, Unbind):
+                saves.save(saves.side.loosened(unbind.host, unbind.machine))
         for row in rows:
             self._bear(saves, row)
-        return [tend for tend in tends if tend.machine.phase is not Phase.GONE]
+        return [advance for advance in advances if advance.machine.phase is not Phase.DELETED]
 
-    def _row(self, command: KeepRow, side: Side) -> FleetRow:
+    def _row(self, command: SaveFleet, side: Side) -> FleetRow:
         lacks = command.row.condition.startswith(Reason.NO_AVAILABLE_HOST)
         condition = str(Reason.NO_AVAILABLE_HOST) if lacks else ""
         return replace(command.row, condition=condition, serial=side.row.serial)
 
-    def _bear(self, saves: Saves, command: KeepRow) -> None:
+    def _bear(self, saves: Saves, command: SaveFleet) -> None:
         for offer in command.inserts:
             born = saves.side.born
             if born >= len(self.home.ids):
@@ -250,7 +258,7 @@ class Actor:
                 serial=born + 1,
                 created=LONG_AGO,
                 since=NOW,
-                phase=Phase.WANTED,
+                phase=Phase.PENDING,
                 offer=offer,
                 version=1,
             )
@@ -259,14 +267,18 @@ class Actor:
 
     def _keep_hosts(self, saves: Saves) -> None:
         side = saves.side
-        seen = self.eyes.hosts_seen(side)
-        for step in decide_hosts(seen):
+        snapshot = self.eyes.hosts_snapshot(side)
+        for step in decide_hosts(snapshot):
             if step.changed:
                 saves.save(saves.side.with_host(step.host))
-            if step.loose is not None:
-                saves.save(saves.side.loosened(step.host.id, step.loose))
-            if step.goal is not None and step.part is not None and step.host.id not in seen.moving:
-                self._caller.go_on_host(saves, step.host, step.part, step.goal)
+            if step.unbind is not None:
+                saves.save(saves.side.loosened(step.host.id, step.unbind))
+            if (
+                step.goal is not None
+                and step.resource is not None
+                and step.host.id not in snapshot.moving
+            ):
+                self._caller.go_on_host(saves, step.host, step.resource, step.goal)
 
     # ------------------------------------------------------------ answers
 
@@ -301,7 +313,7 @@ class Actor:
                 ),
                 saw=Saw(),
                 asked=(),
-                looked=False,
+                observed=False,
                 recalled=(),
                 tasks=(),
                 took=NOW,
@@ -317,13 +329,13 @@ class Actor:
         others = (entry for entry in side.dates if entry[0] != host)
         return self._settled(replace(side, dates=tuple(sorted((*others, (host, NOW))))))
 
-    def wished(self, side: Side, size: int = 0) -> Side:
+    def desired(self, side: Side, size: int = 0) -> Side:
         """Return the side after the wish for so many machines: that nothing is left."""
         return self._settled(replace(side, row=replace(side.row, size=size)))
 
-    def stranded(self, side: Side) -> Iterator[Part]:
+    def stranded(self, side: Side) -> Iterator[Resource]:
         """Yield the hosts that the ledger tells of."""
-        yield from self.eyes.seen(side).unexplained
+        yield from self.eyes.snapshot(side).unexplained
 
 
 def _of_old(machine: Machine) -> Machine:

@@ -30,7 +30,7 @@ class Graph:
     known: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
     origins: "array[int]" = field(default_factory=_numbers)
     labels: list[str] = field(default_factory=list[str])
-    turned: bytearray = field(default_factory=bytearray)
+    reconciled: bytearray = field(default_factory=bytearray)
     rests: "array[int]" = field(default_factory=_numbers)
     sources: "array[int]" = field(default_factory=_numbers)
     targets: "array[int]" = field(default_factory=_numbers)
@@ -51,7 +51,7 @@ class Graph:
             return number, False
         self.origins.append(origin)
         self.labels.append(label)
-        self.turned.append(place + 2 * mirrored)
+        self.reconciled.append(place + 2 * mirrored)
         return number, True
 
     def leads(self, source: int, target: int) -> None:
@@ -67,9 +67,9 @@ class Graph:
             number = self.origins[number]
         steps, swapped = list[str](), 0
         for step in reversed(way):
-            first = swapped ^ (self.turned[step] & 1)
+            first = swapped ^ (self.reconciled[step] & 1)
             steps.append(self.labels[step].format(first, 1 - first))
-            swapped ^= self.turned[step] >> 1
+            swapped ^= self.reconciled[step] >> 1
         return tuple(steps)
 
     def without_exit(self) -> int | None:
@@ -139,7 +139,7 @@ PERSON: dict[str, Setting] = {
 DEEP: dict[str, Setting] = {
     "1 installation with 2 machines that come and go": Setting(homes=1, size=2),
     "2 hosts, 2 installations that claim, any fault": Setting(ends=0, overlaps=False, faults=1),
-    "1 host, settle of 2 ticks": Setting(hosts=1, settle=2, ends=0, overlaps=False),
+    "1 host, settle of 2 ticks": Setting(hosts=1, consistency_delay=2, ends=0, overlaps=False),
     "2 hosts, 2 installations that claim and release, and a person": Setting(
         overlaps=False, acts=1
     ),
@@ -202,7 +202,7 @@ def _reached(
 ) -> Iterator[tuple[int, State]]:
     """Yield the new states that one step leads to, and remember all steps."""
     number, state = place
-    for step in world.steps(state):
+    for step in world.transitions(state):
         found.transitions += 1
         reached, new = graph.add(
             step.after, number, step.said, place=step.place, mirrored=step.mirrored

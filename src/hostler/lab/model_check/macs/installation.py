@@ -8,14 +8,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from hostler.domain.ids import Epoch, HostId, MachineId, PartId, Zone
+from hostler.domain.ids import Epoch, HostId, MachineId, ResourceId, Zone
 from hostler.domain.model.calls import Call
 from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.host import Host
-from hostler.domain.model.inventory import Sighting, View
+from hostler.domain.model.inventory import Inventory, Sighting
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
-from hostler.domain.model.resource import Part, Scope
+from hostler.domain.model.resource import Resource, Scope
 from hostler.testing.scenes.builders import BEGIN
 
 TICK = timedelta(seconds=60)
@@ -34,7 +34,7 @@ class Task:
     """
 
     holder: Machine | Host
-    parts: tuple[Part, ...]
+    resources: tuple[Resource, ...]
     goal: str
     call: Call
     sent: datetime = NOW
@@ -51,10 +51,10 @@ class Task:
 class Saw:
     """A view as a value that can be compared."""
 
-    parts: tuple[Part, ...] = ()
+    resources: tuple[Resource, ...] = ()
     at: datetime | None = None
     close: tuple[tuple[MachineId, str, datetime], ...] = ()
-    missing: tuple[tuple[PartId, datetime, datetime], ...] = ()
+    missing: tuple[tuple[ResourceId, datetime, datetime], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +69,10 @@ class Side:
     machines: tuple[Machine, ...] = ()
     history: tuple[Machine, ...] = ()
     hosts: tuple[Host, ...] = ()
-    ties: tuple[tuple[HostId, MachineId], ...] = ()
+    bindings: tuple[tuple[HostId, MachineId], ...] = ()
     saw: Saw = Saw()
     asked: tuple[Scope, ...] = ()
-    looked: bool = False
+    observed: bool = False
     recalled: tuple[MachineId, ...] = ()
     tasks: tuple[Task, ...] = ()
     took: datetime = LONG_AGO
@@ -87,15 +87,15 @@ class Side:
         """Return the record of a host, or None."""
         return next((h for h in self.hosts if h.id == host), None)
 
-    def tie(self, host: HostId) -> MachineId | None:
+    def binding(self, host: HostId) -> MachineId | None:
         """Return the machine that a host is tied to, or None."""
-        return next((m for h, m in self.ties if h == host), None)
+        return next((m for h, m in self.bindings if h == host), None)
 
     def with_machine(self, machine: Machine) -> "Side":
         """Return the store after a save."""
         machines = tuple(m for m in self.machines if m.id != machine.id)
         history = tuple(m for m in self.history if m.id != machine.id)
-        if machine.phase is Phase.GONE:
+        if machine.phase is Phase.DELETED:
             return replace(self, machines=machines, history=_sorted(*history, machine))
         return replace(self, machines=_sorted(*machines, machine), history=history)
 
@@ -106,50 +106,55 @@ class Side:
 
     def bound(self, host: HostId, machine: MachineId) -> "Side":
         """Return the store after a tie; raises ValueError where either has another."""
-        others = tuple((h, m) for h, m in self.ties if (h, m) != (host, machine))
+        others = tuple((h, m) for h, m in self.bindings if (h, m) != (host, machine))
         if any(h == host or m == machine for h, m in others):
-            raise ValueError(host, machine, self.ties)
-        return replace(self, ties=tuple(sorted((*others, (host, machine)))))
+            raise ValueError(host, machine, self.bindings)
+        return replace(self, bindings=tuple(sorted((*others, (host, machine)))))
 
     def loosened(self, host: HostId, machine: MachineId) -> "Side":
         """Return the store without a tie."""
-        return replace(self, ties=tuple(tie for tie in self.ties if tie != (host, machine)))
+        return replace(
+            self, bindings=tuple(binding for binding in self.bindings if binding != (host, machine))
+        )
 
 
 def _sorted(*machines: Machine) -> tuple[Machine, ...]:
     return tuple(sorted(machines, key=lambda m: m.serial))
 
 
-def view_of(saw: Saw, kinds: tuple[str, ...], zone: Zone) -> View:
+def inventory_of(saw: Saw, kinds: tuple[str, ...], zone: Zone) -> Inventory:
     """Return the view that a value stands for."""
     if saw.at is None:
-        return View()
-    marked = dict[MachineId, list[PartId]]()
-    for part in saw.parts:
-        if part.mark is not None:
-            marked.setdefault(part.mark.machine, []).append(part.id)
-    return View(
-        sightings={part.id: Sighting(part, saw.at) for part in saw.parts},
-        marked={machine: tuple(sorted(parts)) for machine, parts in marked.items()},
+        return Inventory()
+    tagged = dict[MachineId, list[ResourceId]]()
+    for resource in saw.resources:
+        if resource.owner_tag is not None:
+            tagged.setdefault(resource.owner_tag.machine, []).append(resource.id)
+    return Inventory(
+        sightings={resource.id: Sighting(resource, saw.at) for resource in saw.resources},
+        tagged={machine: tuple(sorted(resources)) for machine, resources in tagged.items()},
         whole={(zone, kind): saw.at for kind in kinds},
         close={(machine, kind): at for machine, kind, at in saw.close},
-        missing={part: at for part, at, _ in saw.missing},
-        lacking={part: since for part, _, since in saw.missing},
+        missing={resource: at for resource, at, _ in saw.missing},
+        lacking={resource: since for resource, _, since in saw.missing},
     )
 
 
-def saw_of(view: View, at: datetime) -> Saw:
+def saw_of(inventory: Inventory, at: datetime) -> Saw:
     """Return the value that a view comes to, whose newest whole look began at this time."""
     return Saw(
-        parts=tuple(s.part for _, s in sorted(view.sightings.items())),
+        resources=tuple(s.resource for _, s in sorted(inventory.sightings.items())),
         at=at,
-        close=tuple(sorted((m, kind, when) for (m, kind), when in view.close.items())),
+        close=tuple(sorted((m, kind, when) for (m, kind), when in inventory.close.items())),
         missing=tuple(
-            sorted((part, when, view.lacking[part]) for part, when in view.missing.items())
+            sorted(
+                (resource, when, inventory.lacking[resource])
+                for resource, when in inventory.missing.items()
+            )
         ),
     )
 
 
 def tied_to(side: Side) -> Mapping[MachineId, HostId]:
     """Return which host each machine has."""
-    return {machine: host for host, machine in side.ties}
+    return {machine: host for host, machine in side.bindings}

@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from hostler.domain.hosts.allocation import ALONE, FAULT, STRANGER
-from hostler.domain.ids import HostId, PartId
+from hostler.domain.ids import HostId, ResourceId
 from hostler.domain.model.calls import Shows
 from hostler.domain.model.host import Host, HostCondition, host_of
 from hostler.domain.model.machine import (
@@ -17,14 +17,14 @@ from hostler.domain.model.machine import (
     RETIRE,
     RETIRE_ASKED,
     Asked,
+    CallState,
     Fact,
-    Fate,
     Known,
     Machine,
     Place,
 )
 from hostler.domain.model.phases import Phase, Reason
-from hostler.domain.model.resource import Part
+from hostler.domain.model.resource import Resource
 from hostler.providers.scaleway.macs.plan.names import Stage
 from hostler.providers.scaleway.macs.plan.read import SERVER
 
@@ -47,23 +47,25 @@ def leave_out(side: Side, longest: int) -> Side:
         pause=None,
         setbacks=tuple(replace(s, until=_ahead(s.until)) for s in side.row.setbacks),
     )
-    idle = not side.tasks and not side.looked
-    seen, settle = (NOW if idle else side.saw.at) or NOW, longest * TICK
-    tied = {machine for _, machine in side.ties}
+    idle = not side.tasks and not side.observed
+    snapshot, consistency_delay = (NOW if idle else side.saw.at) or NOW, longest * TICK
+    tied = {machine for _, machine in side.bindings}
     absent, open_to = set(_absent(side)), set(unsure(side))
-    parts = side.saw.parts if side.looked else tuple(_parts(side))
+    resources = side.saw.resources if side.observed else tuple(_resources(side))
     return replace(
         side,
         row=row,
-        machines=tuple(_plain_machine(m, seen, settle) for m in side.machines),
-        history=tuple(_plain_gone(m, seen, settle, tied=m.id in tied) for m in side.history),
-        hosts=tuple(_plain_host(h, seen, settle) for h in side.hosts),
+        machines=tuple(_plain_machine(m, snapshot, consistency_delay) for m in side.machines),
+        history=tuple(
+            _plain_gone(m, snapshot, consistency_delay, tied=m.id in tied) for m in side.history
+        ),
+        hosts=tuple(_plain_host(h, snapshot, consistency_delay) for h in side.hosts),
         recalled=tuple(m for m in side.recalled if any(t.holder.id == m for t in side.tasks)),
-        tasks=tuple(_plain_task(t, seen, settle) for t in side.tasks),
+        tasks=tuple(_plain_task(t, snapshot, consistency_delay) for t in side.tasks),
         dates=tuple(entry for entry in side.dates if entry[0] in open_to),
         took=side.took if any(_is_of_old(a) for a in _all_asked(side)) else LONG_AGO,
         saw=Saw(
-            parts=parts,
+            resources=resources,
             at=NOW if idle and side.saw.at is not None else side.saw.at,
             close=(),
             missing=tuple(entry for entry in side.saw.missing if entry[0] in absent),
@@ -76,26 +78,28 @@ def _ahead(until: datetime) -> datetime:
     return until if until > NOW else LONG_AGO
 
 
-def _parts(side: Side) -> Iterator[Part]:
+def _resources(side: Side) -> Iterator[Resource]:
     """Yield what matters of a view after its turn, until the next look replaces all of it.
 
     That is whose name the hosts of calls in flight bore, and what looks ask for by its id.
     """
     busy = {host_in(task.call) for task in side.tasks}
-    for part in side.saw.parts:
-        plain = Part(id=part.id, slot=part.slot, zone=part.zone, mark=part.mark)
-        if host_of(part.id) in busy:
-            stage = part.note("stage")
+    for resource in side.saw.resources:
+        plain = Resource(
+            id=resource.id, slot=resource.slot, zone=resource.zone, owner_tag=resource.owner_tag
+        )
+        if host_of(resource.id) in busy:
+            stage = resource.note("stage")
             yield replace(plain, notes=(("stage", stage),) if stage else ())
-        elif part.mark is None and part.slot == SERVER:
+        elif resource.owner_tag is None and resource.slot == SERVER:
             yield plain
 
 
-def _plain_task(task: Task, seen: datetime, settle: timedelta) -> Task:
+def _plain_task(task: Task, snapshot: datetime, consistency_delay: timedelta) -> Task:
     holder = task.holder
     if isinstance(holder, Machine):
-        return replace(task, holder=_plain_machine(holder, seen, settle))
-    return replace(task, holder=_plain_host(holder, seen, settle))
+        return replace(task, holder=_plain_machine(holder, snapshot, consistency_delay))
+    return replace(task, holder=_plain_host(holder, snapshot, consistency_delay))
 
 
 def _all_asked(side: Side) -> Iterator[Asked]:
@@ -104,17 +108,17 @@ def _all_asked(side: Side) -> Iterator[Asked]:
 
 
 def _is_of_old(asked: Asked) -> bool:
-    return asked.fate is Fate.OPEN and asked.epoch == OLDER
+    return asked.call_state is CallState.OPEN and asked.epoch == OLDER
 
 
 def unsure(side: Side) -> Iterator[HostId | None]:
     """Yield the hosts of which it is not known whether they were claimed: their dates may tell."""
     for machine in side.machines:
-        if any(a.aim == Stage.PENDING and a.fate is Fate.OPEN for a in machine.asked):
+        if any(a.aim == Stage.PENDING and a.call_state is CallState.OPEN for a in machine.asked):
             yield machine.host
 
 
-def _absent(side: Side) -> Iterator[PartId]:
+def _absent(side: Side) -> Iterator[ResourceId]:
     for machine in side.machines:
         for place in machine.places:
             yield from (k.id for k in place.known if k.absent is not None and not k.gone)
@@ -135,15 +139,17 @@ _KEPT = frozenset({Reason.RELEASE_SKIPPED, Reason.RETIRED, Reason.MADE_AGAIN, Re
 """The reasons that something is decided by."""
 
 
-def _plain_gone(machine: Machine, seen: datetime, settle: timedelta, *, tied: bool) -> Machine:
+def _plain_gone(
+    machine: Machine, snapshot: datetime, consistency_delay: timedelta, *, tied: bool
+) -> Machine:
     """Return of a machine that is gone what the host's own record takes over from it."""
-    plain = _plain_machine(machine, seen, settle)
+    plain = _plain_machine(machine, snapshot, consistency_delay)
     return replace(
         plain,
         places=(),
-        blind=None,
+        unknown_since=None,
         doubt=None,
-        ending=None,
+        deletion=None,
         reason=plain.reason if tied else "",
         was_ready=plain.was_ready if tied else None,
         asked=tuple(a for a in plain.asked if _outlasts(a, tied=tied)),
@@ -153,12 +159,12 @@ def _plain_gone(machine: Machine, seen: datetime, settle: timedelta, *, tied: bo
 
 def _outlasts(asked: Asked, *, tied: bool) -> bool:
     """Tell whether a host's own record or the ledger asks for a call of a machine that is gone."""
-    came_late = asked.aim == Stage.PENDING and asked.fate is Fate.LAPSED
+    came_late = asked.aim == Stage.PENDING and asked.call_state is CallState.LAPSED
     return came_late or (tied and (asked.shows is Shows.WIPE or asked.aim == Stage.CLAIMED))
 
 
-def _plain_machine(machine: Machine, seen: datetime, settle: timedelta) -> Machine:
-    ending, sure = machine.ending, seen - settle
+def _plain_machine(machine: Machine, snapshot: datetime, consistency_delay: timedelta) -> Machine:
+    deletion, sure = machine.deletion, snapshot - consistency_delay
     told = machine.reason in _KEPT
     return replace(
         machine,
@@ -168,7 +174,7 @@ def _plain_machine(machine: Machine, seen: datetime, settle: timedelta) -> Machi
         error="",
         reason=machine.reason if told else "",
         tries=0,
-        again=None,
+        retry_at=None,
         observed="",
         address="",
         price=0.0,
@@ -176,22 +182,22 @@ def _plain_machine(machine: Machine, seen: datetime, settle: timedelta) -> Machi
         billed_from=None,
         cleaned=None,
         was_ready=None if machine.was_ready is None else LONG_AGO,
-        ending=None if ending is None else replace(ending, at=LONG_AGO, why=""),
+        deletion=None if deletion is None else replace(deletion, at=LONG_AGO, why=""),
         facts=tuple(sorted((Fact(name=f.name, at=LONG_AGO) for f in machine.facts), key=_by_name))
         if machine.facts
         else (),
         asked=_in_order(
             machine.asked,
-            seen,
-            settle,
-            begins=_settles(machine),
+            snapshot,
+            consistency_delay,
+            begins=_in_doubt_until(machine),
             used=machine.was_ready is not None,
         ),
         places=tuple(_plain_place(place, sure) for place in machine.places),
     )
 
 
-def _settles(machine: Machine) -> bool:
+def _in_doubt_until(machine: Machine) -> bool:
     """Tell whether it matters when a claim was made: until it settled, also of one that ends."""
     released = any(asked.aim == Stage.RELEASING for asked in machine.asked)
     never = machine.phase is Phase.STOPPING and machine.was_ready is None and not released
@@ -219,8 +225,8 @@ def _by_name(fact: Fact) -> str:
 
 def _in_order(  # noqa: PLR0913 - what a call may still matter for
     asked: tuple[Asked, ...],
-    seen: datetime,
-    settle: timedelta,
+    snapshot: datetime,
+    consistency_delay: timedelta,
     *,
     begins: bool = False,
     used: bool = False,
@@ -231,9 +237,12 @@ def _in_order(  # noqa: PLR0913 - what a call may still matter for
     `begins` says that when they were closed does; `used` that the claim is known otherwise, `puts`
     that the name which a host is put back under does.
     """
-    wipe = next((a for a in asked if a.shows is Shows.WIPE and a.fate is Fate.DONE), None)
+    wipe = next(
+        (a for a in asked if a.shows is Shows.WIPE and a.call_state is CallState.DONE), None
+    )
     plain = (
-        _closed(a, wipe, seen, settle if begins or a.shows is Shows.WIPE else _NEVER) for a in asked
+        _closed(a, wipe, snapshot, consistency_delay if begins or a.shows is Shows.WIPE else _NEVER)
+        for a in asked
     )
     kept = (a for a in plain if not _is_over(a, begins=begins, used=used, puts=puts))
     return tuple(sorted(kept, key=lambda a: (a.kind, a.aim)))
@@ -245,37 +254,42 @@ def _is_over(asked: Asked, *, begins: bool, used: bool, puts: bool) -> bool:
     It came to nothing, or the wipe to which it would be compared came after it.
     A claim that came to nothing may still have its effect, and one that was done gives a host.
     """
-    if asked.fate is Fate.OPEN:
+    if asked.call_state is CallState.OPEN:
         return False
     if asked.shows is Shows.WIPE and not begins:
-        return asked.fate is Fate.LAPSED
+        return asked.call_state is CallState.LAPSED
     if asked.closed not in {None, LONG_AGO}:
         return False
     if asked.shows is Shows.WIPE:
-        return asked.fate is Fate.LAPSED
+        return asked.call_state is CallState.LAPSED
     if asked.aim in {Stage.WIPING, "pool"}:
         return not (puts and asked.aim == "pool")
-    done = asked.fate is Fate.DONE
+    done = asked.call_state is CallState.DONE
     matters = {Stage.PENDING: not done, Stage.CLAIMED: done and not used}
     return asked.at == LONG_AGO and not matters.get(Stage(asked.aim), False)
 
 
-def _closed(asked: Asked, wipe: Asked | None, seen: datetime, settle: timedelta) -> Asked:
+def _closed(
+    asked: Asked, wipe: Asked | None, snapshot: datetime, consistency_delay: timedelta
+) -> Asked:
     """Return a closed call with what is still asked of it.
 
     That is whether it was before or after the newest wipe, whether a look since it was closed has
     seen what it came to, and whether settle has passed since.
     """
-    if asked.fate is Fate.OPEN:
+    if asked.call_state is CallState.OPEN:
         return asked
     at, closed = LONG_AGO, asked.closed
     if wipe is not None:
         at = _WIPE if asked is wipe else AFTER if asked.at > wipe.at else LONG_AGO
-    if closed is not None and (settle < timedelta(0) or (closed < seen and closed <= NOW - settle)):
+    if closed is not None and (
+        consistency_delay < timedelta(0)
+        or (closed < snapshot and closed <= NOW - consistency_delay)
+    ):
         closed = LONG_AGO
-    failed = asked.fate is Fate.REFUSED
-    fate = Fate.LAPSED if failed else asked.fate  # nothing tells the two apart
-    return replace(asked, epoch=MINE, at=at, closed=closed, fate=fate)
+    failed = asked.call_state is CallState.REFUSED
+    call_state = CallState.LAPSED if failed else asked.call_state  # nothing tells the two apart
+    return replace(asked, epoch=MINE, at=at, closed=closed, call_state=call_state)
 
 
 def _is_asked_for_name(host: Host) -> bool:
@@ -283,11 +297,11 @@ def _is_asked_for_name(host: Host) -> bool:
     return host.condition in _NAMED and (host.condition is HostCondition.FREE or host.goal is None)
 
 
-def _outlived(at: datetime | None, seen: datetime) -> datetime | None:
-    return LONG_AGO if at is not None and at < seen else at
+def _outlived(at: datetime | None, snapshot: datetime) -> datetime | None:
+    return LONG_AGO if at is not None and at < snapshot else at
 
 
-def _plain_host(host: Host, seen: datetime, settle: timedelta) -> Host:
+def _plain_host(host: Host, snapshot: datetime, consistency_delay: timedelta) -> Host:
     return replace(
         host,
         version=1,
@@ -295,7 +309,7 @@ def _plain_host(host: Host, seen: datetime, settle: timedelta) -> Host:
         observed="",
         error="",
         tries=0,
-        again=None,
+        retry_at=None,
         wiped=None if host.wiped is None else LONG_AGO,
         cleaned=None,
         price=0.0,
@@ -303,7 +317,9 @@ def _plain_host(host: Host, seen: datetime, settle: timedelta) -> Host:
         billed_from=None,
         reason="",
         strikes=min(host.strikes, 1),
-        asked=_in_order(host.asked, seen, settle, used=True, puts=host.goal is not None),
+        asked=_in_order(
+            host.asked, snapshot, consistency_delay, used=True, puts=host.goal is not None
+        ),
         name=host.name if _is_asked_for_name(host) else "",
-        wiping=_outlived(host.wiping, seen),
+        wiping=_outlived(host.wiping, snapshot),
     )

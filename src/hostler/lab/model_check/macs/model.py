@@ -8,7 +8,7 @@ setting says otherwise. Two worlds in which the installations have changed their
 from collections.abc import Iterator
 
 from hostler.domain.ids import MachineId
-from hostler.domain.model.machine import Fate, Machine
+from hostler.domain.model.machine import CallState, Machine
 from hostler.domain.model.phases import Phase
 from hostler.providers.scaleway.macs.plan.names import Stage, name_of
 
@@ -16,7 +16,19 @@ from . import host_effects
 from .calls import HOSTS, POOL, WIPING, Write, host_in
 from .installation import Side
 from .moves import One
-from .values import BY_HAND, PERSON, THEIRS, Act, Box, Late, Local, Setting, State, Step, Violated
+from .values import (
+    BY_HAND,
+    PERSON,
+    THEIRS,
+    Act,
+    Box,
+    Late,
+    Local,
+    Setting,
+    State,
+    Transition,
+    Violated,
+)
 
 Holder = tuple[int, MachineId]
 
@@ -45,12 +57,12 @@ class World:
         first = (actor.first(wiped), *(actor.first() for _ in range(1, self.setting.homes)))
         sides, number = list[int](), self.boxes.number(boxes)
         for place, side in enumerate(first):
-            stays = actor.wished(side, self.setting.size) if place >= self.setting.ends else side
-            own, seen = self.sides.number(stays), self.in_eyes(place, number)
+            stays = actor.desired(side, self.setting.size) if place >= self.setting.ends else side
+            own, snapshot = self.sides.number(stays), self.in_eyes(place, number)
             if place < self.setting.ready:
-                own, seen = self.one.brought_up(own, seen)
+                own, snapshot = self.one.brought_up(own, snapshot)
             sides.append(own)
-            number = self.in_eyes(place, seen)
+            number = self.in_eyes(place, snapshot)
         return State(number, tuple(sides), (), self.setting.faults, self.setting.acts)
 
     def in_eyes(self, place: int, boxes: int) -> int:
@@ -63,29 +75,33 @@ class World:
             self._mirrored[boxes], self._mirrored[found] = found, boxes
         return found
 
-    def steps(self, state: State) -> Iterator[Step]:
+    def transitions(self, state: State) -> Iterator[Transition]:
         """Yield every step that may be taken next; raise Violated where one breaks a promise."""
         boxes, sides, late, faults, acts = state
         for place, side in enumerate(sides):
-            seen = self.in_eyes(place, boxes)
-            for step in self.one.steps(side, seen, faulty=faults > 0):
-                if step.touch is not None:
-                    self._check(step, place, state)
+            snapshot = self.in_eyes(place, boxes)
+            for transition in self.one.steps(side, snapshot, faulty=faults > 0):
+                if transition.touch is not None:
+                    self._check(transition, place, state)
                 after = State(
-                    boxes if step.boxes == seen else self.in_eyes(place, step.boxes),
-                    (*sides[:place], step.side, *sides[place + 1 :]),
-                    _with(late, step.late, place) if step.late else late,
-                    faults - step.fault,
+                    boxes
+                    if transition.boxes == snapshot
+                    else self.in_eyes(place, transition.boxes),
+                    (*sides[:place], transition.side, *sides[place + 1 :]),
+                    _with(late, transition.late, place) if transition.late else late,
+                    faults - transition.fault,
                     acts,
                 )
-                yield self._step(step.said, state, after, step.good, place)
+                yield self._transition(transition.said, state, after, transition.good, place)
         for said, after, good in self._world(state):
-            yield self._step(said, state, after, good)
+            yield self._transition(said, state, after, good)
         if acts:
             for said, after in self._person(state._replace(acts=acts - 1)):
-                yield self._step(said, state, after, good=False)
+                yield self._transition(said, state, after, good=False)
 
-    def _step(self, said: str, before: State, after: State, good: bool, place: int = 0) -> Step:
+    def _transition(
+        self, said: str, before: State, after: State, good: bool, place: int = 0
+    ) -> Transition:
         """Return the step, with whose dates it changes, and the one world of the two for it."""
         if after.boxes != before.boxes:
             after = self._dated(before.boxes, after)
@@ -95,8 +111,8 @@ class World:
                 sides, late = after.sides[::-1], tuple(sorted(one ^ 1 for one in after.late))
                 other = State(boxes, sides, late, after.faults, after.acts)
                 if other < after:
-                    return Step(said, other, good, place, mirrored=True)
-        return Step(said, after, good, place)
+                    return Transition(said, other, good, place, mirrored=True)
+        return Transition(said, after, good, place)
 
     def _dated(self, before: int, after: State) -> State:
         """Show the date of a change to whoever has its pending mark on the host."""
@@ -117,17 +133,17 @@ class World:
             if owner is not None and (older.name, older.status) != (newer.name, newer.status):
                 yield homes.index(owner), host
 
-    def _check(self, step: Local, place: int, state: State) -> None:
+    def _check(self, transition: Local, place: int, state: State) -> None:
         """What one machine has, no call for anybody else may wipe or rename."""
-        touch = step.touch
-        if step.wrong:
-            raise Violated(f"{step.wrong} ({step.said})")
+        touch = transition.touch
+        if transition.wrong:
+            raise Violated(f"{transition.wrong} ({transition.said})")
         if touch is None or self.boxes[state.boxes][touch.host].torn:
             return
         for owner, holder in self.holders(state, touch.host):
             if (owner, holder) != (place, touch.holder):
                 said = f"{HOSTS[touch.host]} is {holder}'s, and {touch.holder} {touch.what}"
-                raise Violated(f"S5: {said} ({step.said})")
+                raise Violated(f"S5: {said} ({transition.said})")
 
     def holders(self, state: State, host: int) -> list[Holder]:
         """Return the machines that have a host: by their records, or by its name and their tie."""
@@ -173,26 +189,26 @@ class World:
         rest.remove(key)
         late, left = self.one.alone[number], state._replace(late=tuple(rest))
         said = f"late: {late.call.kind} {host_in(late.call)} of {{{place}}}"
-        seen = self.in_eyes(place, state.boxes)
+        snapshot = self.in_eyes(place, state.boxes)
         if late.name is not None:
-            step, _ = self.one.lands(late, Local(said, seen, state.sides[place]))
-            landed = left._replace(boxes=self.in_eyes(place, step.boxes))
-            if late.limit > self.setting.settle:
-                return said, self._doubled(left, landed, step)
-            self._check(step, place, state)
+            transition, _ = self.one.lands(late, Local(said, snapshot, state.sides[place]))
+            landed = left._replace(boxes=self.in_eyes(place, transition.boxes))
+            if late.limit > self.setting.consistency_delay:
+                return said, self._doubled(left, landed, transition)
+            self._check(transition, place, state)
             return said, landed
-        box = self.boxes[seen][HOSTS.index(host_in(late.call))]
+        box = self.boxes[snapshot][HOSTS.index(host_in(late.call))]
         if not isinstance(self.one.asks(late.call, box), Write):
             return f"{said}: no", left
         read = self.one.alone.number(late._replace(name=box.name))
         return f"{said}: it is read", left._replace(late=_with(left.late, (read,), place))
 
-    def _doubled(self, before: State, landed: State, step: Local) -> State:
+    def _doubled(self, before: State, landed: State, transition: Local) -> State:
         """Return the world after an effect beyond settle, which hit whoever had the host."""
-        if step.touch is None or not self.holders(before, step.touch.host):
+        if transition.touch is None or not self.holders(before, transition.touch.host):
             return landed
-        box = self.boxes[landed.boxes][step.touch.host]
-        boxes = self._boxed(landed.boxes, step.touch.host, box._replace(double=True))
+        box = self.boxes[landed.boxes][transition.touch.host]
+        boxes = self._boxed(landed.boxes, transition.touch.host, box._replace(double=True))
         return landed._replace(boxes=boxes)
 
     def _ticked(self, state: State) -> State | None:
@@ -240,13 +256,13 @@ class World:
             Act.CLAIM: self._claims(),
         }
         for host, box in enumerate(self.boxes[number]):
-            every = [pair for act in self.setting.deeds for pair in names.get(act, {}).items()]
+            every = [pair for act in self.setting.calls for pair in names.get(act, {}).items()]
             for name, told in every:
                 if name != box.name:
                     torn = box.torn or bool(name_of(box.name) or name_of(name))
                     said = f"a person names {HOSTS[host]} {told}"
                     yield said, host, box._replace(name=name, torn=torn)
-            if Act.WIPE in self.setting.deeds and box.status != WIPING:
+            if Act.WIPE in self.setting.calls and box.status != WIPING:
                 yield f"a person wipes {HOSTS[host]}", host, box._replace(status=WIPING)
 
     def _claims(self) -> dict[str, str]:
@@ -264,7 +280,7 @@ def _older(late: Late) -> Late | None:
     return None if late.age + 1 >= late.limit else late._replace(age=late.age + 1)
 
 
-_HAS = frozenset({Phase.STARTING, Phase.READY, Phase.DRAINING, Phase.BROKEN})
+_HAS = frozenset({Phase.STARTING, Phase.READY, Phase.DRAINING, Phase.FAILED})
 
 
 def _holders(side: Side, host: int, box: Box) -> tuple[MachineId, ...]:
@@ -275,5 +291,5 @@ def _holders(side: Side, host: int, box: Box) -> tuple[MachineId, ...]:
 
 def _has(machine: Machine) -> bool:
     """Tell whether a machine's record says that its claim was completed."""
-    asked = any(a.aim == Stage.CLAIMED and a.fate is Fate.DONE for a in machine.asked)
+    asked = any(a.aim == Stage.CLAIMED and a.call_state is CallState.DONE for a in machine.asked)
     return asked or machine.was_ready is not None

@@ -38,7 +38,7 @@ class One:
             found = self._found[key] = tuple(self._steps(side, boxes, faulty=faulty))
         return found
 
-    def shown(self, boxes: int, side: Side) -> tuple[Shown, ...]:
+    def observed_at(self, boxes: int, side: Side) -> tuple[Shown, ...]:
         """Return what a listing shows; dates of changes only where anything asks for them."""
         dates = dict(side.dates)
         return tuple(
@@ -48,10 +48,10 @@ class One:
 
     def _steps(self, number: int, boxes: int, *, faulty: bool) -> Iterator[Local]:
         side, here = self.sides[number], Local("", boxes, number)
-        if side.looked:
-            yield from self._turns(side, here, faulty=faulty)
+        if side.observed:
+            yield from self._cycles(side, here, faulty=faulty)
         elif self.setting.overlaps or not side.tasks:
-            yield from self._looks(side, here, faulty=faulty)
+            yield from self._observations(side, here, faulty=faulty)
         for which in range(len(side.tasks)):
             yield from self._goes_on(side, which, here, faulty=faulty)
         if faulty and Fault.CRASH in self.setting.kinds:
@@ -59,23 +59,23 @@ class One:
         if faulty and Fault.TAKE_OVER in self.setting.kinds and side.tasks:
             yield from self._gone(side, list(side.tasks), here, "is taken over")
 
-    def _looks(self, side: Side, here: Local, *, faulty: bool) -> Iterator[Local]:
+    def _observations(self, side: Side, here: Local, *, faulty: bool) -> Iterator[Local]:
         """Look, and take the turn at once where nothing of one's own can come between."""
-        looked = self.actor.look(side, self.shown(here.boxes, side))
+        observed = self.actor.observe(side, self.observed_at(here.boxes, side))
         if side.tasks:
-            yield here._replace(said="{0} looks", side=self.sides.number(looked))
+            yield here._replace(said="{0} looks", side=self.sides.number(observed))
         else:
-            yield from self._turns(looked, here, faulty=faulty)
+            yield from self._cycles(observed, here, faulty=faulty)
 
-    def _turns(self, side: Side, here: Local, *, faulty: bool) -> Iterator[Local]:
+    def _cycles(self, side: Side, here: Local, *, faulty: bool) -> Iterator[Local]:
         """Take a turn, also with a wish that has come just before: none asks for it earlier."""
-        yield from self._turn(side, here._replace(said="{0} takes a turn"), faulty=faulty)
+        yield from self._cycle(side, here._replace(said="{0} takes a turn"), faulty=faulty)
         if side.row.size is None:
-            wish = here._replace(said="{0} wishes none, and takes a turn", good=False)
-            yield from self._turn(self.actor.wished(side), wish, faulty=faulty)
+            request = here._replace(said="{0} wishes none, and takes a turn", good=False)
+            yield from self._cycle(self.actor.desired(side), request, faulty=faulty)
 
-    def _turn(self, side: Side, here: Local, *, faulty: bool) -> Iterator[Local]:
-        after, stores = self.actor.turn(side)
+    def _cycle(self, side: Side, here: Local, *, faulty: bool) -> Iterator[Local]:
+        after, stores = self.actor.reconcile(side)
         yield here._replace(side=self.sides.number(after))
         if faulty and Fault.CRASH in self.setting.kinds:
             for saves, store in enumerate(stores, start=1):
@@ -120,8 +120,8 @@ class One:
 
     def _writes(self, side: Side, which: int, here: Local, *, faulty: bool) -> Iterator[Local]:
         """Let a write take effect and be answered; or effect, answer, or both are lost."""
-        late = _late(side.tasks[which], self.setting.settle)
-        beyond = late._replace(limit=2 * self.setting.settle + 1)
+        late = _late(side.tasks[which], self.setting.consistency_delay)
+        beyond = late._replace(limit=2 * self.setting.consistency_delay + 1)
         landed, outcome = self.lands(late, here)
         crashes = faulty and Fault.CRASH in self.setting.kinds
         yield from self._answers(side, which, outcome, landed, crashes=crashes)
@@ -182,17 +182,19 @@ class One:
 
     def _gone(self, store: Side, wires: list[Task], here: Local, said: str) -> Iterator[Local]:
         number = self.sides.number(self.actor.dead(store))
-        settle = self.setting.settle
+        consistency_delay = self.setting.consistency_delay
         for kept in itertools.product((False, True), repeat=len(wires)):
             pairs = zip(wires, kept, strict=True)
-            late = tuple(self.alone.number(_late(t, settle)) for t, on in pairs if on)
+            late = tuple(self.alone.number(_late(t, consistency_delay)) for t, on in pairs if on)
             what = f"{{0}} {said} ({len(late)} calls go on)"
             yield here._replace(said=what, side=number, late=late, fault=True, good=False)
 
     def aged(self, number: int) -> int | None:
         """Return the side a tick later; None while a call must have its effect before."""
         side = self.sides[number]
-        if side.looked or any(_age(task) + 1 >= self.setting.settle for task in side.tasks):
+        if side.observed or any(
+            _age(task) + 1 >= self.setting.consistency_delay for task in side.tasks
+        ):
             return None
         return self.sides.number(self.actor.aged(side))
 

@@ -10,26 +10,26 @@ from functools import partial
 from hostler.controllers.observe.observer import due_scopes
 from hostler.controllers.runtime.settings import Settings
 from hostler.domain.hosts.claims import free_hosts
-from hostler.domain.hosts.orphans import strays
+from hostler.domain.hosts.orphans import orphans
 from hostler.domain.ids import (
     AccountName,
+    CycleId,
     FleetName,
     HostId,
     InstallationId,
     MachineId,
-    PartId,
-    TurnId,
+    ResourceId,
 )
 from hostler.domain.model.fleet import Caps, Fleet, Timers
 from hostler.domain.model.host import Host, host_of
-from hostler.domain.model.inventory import View, merge
+from hostler.domain.model.inventory import Inventory, merge
 from hostler.domain.model.machine import Machine
-from hostler.domain.model.resource import Look, Looked, Part, Scope
-from hostler.domain.model.snapshot import HostsSeen, Seen
+from hostler.domain.model.resource import Observation, ObservedScope, Resource, Scope
+from hostler.domain.model.snapshot import HostsSnapshot, Snapshot
 from hostler.domain.observation.ownership import bound_in, sort_out
 
 from .calls import HOSTS, OFFER, PLACE, Shown, provider_of, reader_of
-from .installation import MINE, NOW, TICK, Saw, Side, saw_of, tied_to, view_of
+from .installation import MINE, NOW, TICK, Saw, Side, inventory_of, saw_of, tied_to
 
 _NEVER = timedelta(days=3000)
 _MANY = 10**6
@@ -45,12 +45,12 @@ class Home:
     fleet: FleetName
     ids: tuple[MachineId, ...]
     size: int
-    settle: int
+    consistency_delay: int
 
     @property
     def longest(self) -> int:
         """The longest time in ticks that any question asks for, and one more."""
-        return self.settle
+        return self.consistency_delay
 
 
 class Eyes:
@@ -58,7 +58,7 @@ class Eyes:
 
     def __init__(self, home: Home) -> None:
         self.home = home
-        self.provider = provider_of(home.installation, home.fleet, home.settle * TICK)
+        self.provider = provider_of(home.installation, home.fleet, home.consistency_delay * TICK)
         self.fleet = Fleet(
             name=home.fleet,
             account=ACCOUNT,
@@ -70,48 +70,53 @@ class Eyes:
                 start=_NEVER,
                 stop=_NEVER,
                 absence_gap=TICK,
-                look_limit=home.settle * TICK,
+                observation_limit=home.consistency_delay * TICK,
                 tries=(TICK,),
             ),
-            caps=Caps(per_sweep=_MANY, per_hour=_MANY, share=float(_MANY), creates=_MANY),
+            caps=Caps(per_reclaim=_MANY, per_hour=_MANY, share=float(_MANY), creates=_MANY),
         )
         self._reader = reader_of(home.installation)
 
-    def looked(self, side: Side, shown: tuple[Shown, ...]) -> Side:
+    def observed(self, side: Side, observed_at: tuple[Shown, ...]) -> Side:
         """Return the side after a listing of the zone, and looks at the ids that are in doubt."""
-        view = self.view(side.saw)
+        inventory = self.inventory(side.saw)
         scopes = due_scopes(
             provider=self.provider,
             zones=(PLACE,),
             machines={self.home.fleet: side.machines},
-            view=view,
+            inventory=inventory,
             now=NOW,
             settings=_ALWAYS,
             asked=side.asked,
         )
-        looked = tuple(Looked(scope=s, begun=NOW, complete=True) for s in scopes)
-        seen = merge(view, Look(looked=looked, parts=self._parts(scopes, shown)))
-        return replace(side, saw=saw_of(seen, NOW), asked=(), looked=True)
+        observed = tuple(ObservedScope(scope=s, begun=NOW, complete=True) for s in scopes)
+        snapshot = merge(
+            inventory,
+            Observation(observed=observed, resources=self._resources(scopes, observed_at)),
+        )
+        return replace(side, saw=saw_of(snapshot, NOW), asked=(), observed=True)
 
-    def _parts(self, scopes: tuple[Scope, ...], shown: tuple[Shown, ...]) -> tuple[Part, ...]:
+    def _resources(
+        self, scopes: tuple[Scope, ...], observed_at: tuple[Shown, ...]
+    ) -> tuple[Resource, ...]:
         """Return what the provider's look makes of the Macs: hosts, tenancies, renamed ones."""
-        kind, parts = self.provider.traits.main.kind, dict[PartId, Part]()
-        known = {part for scope in scopes if scope.kind == kind for part in scope.known}
-        for host, box in zip(HOSTS, shown, strict=False):
+        kind, resources = self.provider.capabilities.main.kind, dict[ResourceId, Resource]()
+        known = {resource for scope in scopes if scope.kind == kind for resource in scope.known}
+        for host, box in zip(HOSTS, observed_at, strict=False):
             mac = box.mac(host)
             found = [self._reader.host(mac)]
-            for part in sorted(known):
-                if host_of(part) == host:
-                    renamed = self._reader.renamed(mac, MachineId(part.partition("#")[2]))
+            for resource in sorted(known):
+                if host_of(resource) == host:
+                    renamed = self._reader.renamed(mac, MachineId(resource.partition("#")[2]))
                     found += [renamed] if renamed is not None else []
-            named = self._reader.tenancy(mac)
+            named = self._reader.allocation_of(mac)
             found += [named] if named is not None else []
-            parts |= {part.id: part for part in found}
-        return tuple(parts.values())
+            resources |= {resource.id: resource for resource in found}
+        return tuple(resources.values())
 
-    def view(self, saw: Saw) -> View:
+    def inventory(self, saw: Saw) -> Inventory:
         """Return what was seen as the program remembers it."""
-        return view_of(saw, self.provider.traits.kinds, PLACE)
+        return inventory_of(saw, self.provider.capabilities.kinds, PLACE)
 
     def moving(self, side: Side) -> tuple[frozenset[MachineId], frozenset[HostId]]:
         """Return the machines and the hosts with calls in flight."""
@@ -119,54 +124,54 @@ class Eyes:
         hosts = frozenset(t.holder.id for t in side.tasks if isinstance(t.holder, Host))
         return machines, hosts
 
-    def seen(self, side: Side) -> Seen:
+    def snapshot(self, side: Side) -> Snapshot:
         """Return what a turn sees, gathered as the controllers gather it."""
-        view, hosts = self.view(side.saw), {host.id: host for host in side.hosts}
+        inventory, hosts = self.inventory(side.saw), {host.id: host for host in side.hosts}
         moving, busy = self.moving(side)
-        home, fleet, ties = self.home, self.fleet, dict(side.ties)
+        home, fleet, bindings = self.home, self.fleet, dict(side.bindings)
         living = {machine.id: machine for machine in side.machines}
         past = {machine.id: machine for machine in side.history}
         found = sort_out(
-            view,
+            inventory,
             fleet.name,
             {*living, *moving},
             lambda: bound_in(side.machines),
             (home.installation,),
         )
-        kind = self.provider.traits.hosts
+        kind = self.provider.capabilities.hosts
         fits = partial(self.provider.fits, fleet.name)
-        return Seen(
-            turn=TurnId("turn"),
+        return Snapshot(
+            cycle=CycleId("turn"),
             now=NOW,
             fleet=fleet,
             row=side.row,
             machines=side.machines,
-            view=view,
-            traits=self.provider.traits,
+            inventory=inventory,
+            capabilities=self.provider.capabilities,
             epoch=MINE,
             took=side.took,
             steady=side.took,
             ours=(home.installation,),
             foreign=found.foreign,
-            unexplained=tuple(strays(view, kind, hosts, ties, living, past)),
+            unexplained=tuple(orphans(inventory, kind, hosts, bindings, living, past)),
             moving=moving,
             hosts=hosts,
-            ties=tied_to(side),
-            free=free_hosts(fleet, view, kind, hosts, {*ties, *busy}, fits, NOW),
+            bindings=tied_to(side),
+            free=free_hosts(fleet, inventory, kind, hosts, {*bindings, *busy}, fits, NOW),
         )
 
-    def hosts_seen(self, side: Side) -> HostsSeen:
+    def hosts_snapshot(self, side: Side) -> HostsSnapshot:
         """Return what a turn of the hosts sees."""
-        return HostsSeen(
-            turn=TurnId("turn"),
+        return HostsSnapshot(
+            cycle=CycleId("turn"),
             now=NOW,
             account=ACCOUNT,
             hosts={host.id: host for host in side.hosts},
-            ties=dict(side.ties),
+            bindings=dict(side.bindings),
             machines={machine.id: machine for machine in side.machines},
             past={machine.id: machine for machine in side.history},
-            view=self.view(side.saw),
-            traits=self.provider.traits,
+            inventory=self.inventory(side.saw),
+            capabilities=self.provider.capabilities,
             epoch=MINE,
             took=side.took,
             absence_gap=TICK,

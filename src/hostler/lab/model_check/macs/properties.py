@@ -70,8 +70,8 @@ class Judge:
         key = (number, boxes)
         if key not in self._told:
             side, one = self._world.sides[number], self._world.one
-            looked = one.actor.look(side, one.shown(boxes, side))
-            told = (HostId(part.id) for part in one.actor.stranded(looked))
+            observed = one.actor.observe(side, one.observed_at(boxes, side))
+            told = (HostId(resource.id) for resource in one.actor.stranded(observed))
             held = (m.host for m in (*_ready(side), *_holding(side)) if m.host is not None)
             self._told[key] = frozenset((*told, *held))
         return self._told[key]
@@ -92,23 +92,25 @@ def _holding(side: Side) -> list[Machine]:
 def _untied(side: Side) -> str:
     """Return which machine is ready on a host that it never claimed, or an empty string."""
     for machine in side.machines:
-        if machine.phase is Phase.READY and side.tie(machine.host or HostId("")) != machine.id:
+        if machine.phase is Phase.READY and side.binding(machine.host or HostId("")) != machine.id:
             return f"S13: {machine.id} is ready, and has no tie to a host ({machine.host})"
     return ""
 
 
 def _is_calm(side: Side, size: int, boxes: tuple[Box, ...]) -> bool:
     """Tell whether a side has what it wants, or says why not, and nothing is under way."""
-    if side.tasks or side.looked or any(host.goal is not None for host in side.hosts):
+    if side.tasks or side.observed or any(host.goal is not None for host in side.hosts):
         return False
     if any(m.phase is not Phase.STARTING for m in _holding(side)):
         return False
     if (size if side.row.size is None else side.row.size) == 0:
-        return not side.machines and not side.ties
+        return not side.machines and not side.bindings
     ready = _ready(side)
     if not all(_stands(machine, boxes) for machine in ready):
         return False
-    waits = sum(m.phase in {Phase.STARTING, Phase.WANTED} and m.host is None for m in side.machines)
+    waits = sum(
+        m.phase in {Phase.STARTING, Phase.PENDING} and m.host is None for m in side.machines
+    )
     said = side.row.condition == Reason.NO_AVAILABLE_HOST
     left = any(box.name.startswith(POOL) for box in boxes)
     if _holding(side):

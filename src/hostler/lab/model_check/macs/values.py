@@ -64,11 +64,11 @@ class Setting:
     homes: int = 2
     size: int = 1
     hosts: int = 2
-    settle: int = 1
+    consistency_delay: int = 1
     faults: int = 0
     acts: int = 0
     kinds: tuple[Fault, ...] = WITHIN
-    deeds: tuple[Act, ...] = tuple(Act)
+    calls: tuple[Act, ...] = tuple(Act)
     ends: int = 2
     ready: int = 0
     overlaps: bool = True
@@ -87,7 +87,7 @@ class Setting:
             fleet=FleetName(f"fleet{place}"),
             ids=_ids(place, self.size + 1),
             size=self.size,
-            settle=self.settle,
+            consistency_delay=self.consistency_delay,
         )
 
 
@@ -168,7 +168,7 @@ class Violated(Exception):
     """What must always hold does not; the message says what."""
 
 
-class Step(NamedTuple):
+class Transition(NamedTuple):
     """What happened, what came of it, and whether it was of the good weather.
 
     `said` tells it in the eyes of the installation at `place`; `mirrored` says that the two change

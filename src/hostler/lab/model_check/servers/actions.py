@@ -2,24 +2,24 @@
 
 from dataclasses import replace
 
-from hostler.domain.ids import MachineId, PartId, machine_id
+from hostler.domain.ids import MachineId, ResourceId, machine_id
 from hostler.domain.model.calls import Call, Done, Effect, Outcome, Refusal, Refused
-from hostler.domain.model.commands import Decision, KeepRow, Tend
+from hostler.domain.model.commands import Advance, Decision, SaveFleet
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
-from hostler.domain.model.resource import Condition, Mark, Part
+from hostler.domain.model.resource import Condition, OwnerTag, Resource
 from hostler.testing.fakes.planner import POWER_ON, SERVER, TERMINATE
 from hostler.testing.scenes.builders import HOME, OFFER, WEB, ZONE
 
 from .state import TICK, Fault, Replica, Setting, State, Task, Violated
 
 
-def saves_of(decision: Decision) -> tuple[KeepRow | Tend, ...]:
+def saves_of(decision: Decision) -> tuple[SaveFleet | Advance, ...]:
     """Return the saves in the order in which a turn makes them: new machines come last."""
-    rows = [c for c in decision.commands if isinstance(c, KeepRow)]
-    tends = [c for c in decision.commands if isinstance(c, Tend)]
+    rows = [c for c in decision.commands if isinstance(c, SaveFleet)]
+    advances = [c for c in decision.commands if isinstance(c, Advance)]
     firsts = [replace(row, inserts=()) for row in rows if not row.inserts]
-    return (*firsts, *tends, *(row for row in rows if row.inserts))
+    return (*firsts, *advances, *(row for row in rows if row.inserts))
 
 
 def may_tick(state: State) -> bool:
@@ -34,7 +34,7 @@ def ticked(state: State) -> State:
 
 def passing(state: State) -> bool:
     """Tell whether a server is on its way to another state: that takes less than a tick."""
-    return any(p.condition in {Condition.STARTING, Condition.STOPPING} for p in state.parts)
+    return any(p.condition in {Condition.STARTING, Condition.STOPPING} for p in state.resources)
 
 
 def makes(call: Call) -> bool:
@@ -65,30 +65,33 @@ def swapped(replica: Replica, task: Task, after: Task | None) -> Replica:
     return replace(replica, tasks=tuple(t for t in tasks if t is not None))
 
 
-def standing(part: Part, condition: Condition) -> Part:
+def standing(resource: Resource, condition: Condition) -> Resource:
     """Return the part in another condition, with what may be asked of it then."""
     allowed_now = {Condition.OFF: ("poweron", "delete"), Condition.UP: ("terminate",)}
     return replace(
-        part, condition=condition, status=str(condition), allowed=allowed_now.get(condition, ())
+        resource, condition=condition, status=str(condition), allowed=allowed_now.get(condition, ())
     )
 
 
-def becomes(state: State, part: Part, condition: Condition) -> State:
+def becomes(state: State, resource: Resource, condition: Condition) -> State:
     """Return the state after a part came into another condition."""
-    after = standing(part, condition)
-    return replace(state, parts=tuple(after if p.id == part.id else p for p in state.parts))
-
-
-def answered(state: State, part: Part) -> tuple[State, Outcome]:
-    """Return the state as it is, and an answer that shows a part of it."""
-    return state, Done(parts=tuple(p for p in state.parts if p.id == part.id))
-
-
-def removed(state: State, part: Part) -> State:
-    """Return the state without a part; what was its own is nobody's."""
-    kept = tuple(p for p in state.parts if p.id != part.id)
+    after = standing(resource, condition)
     return replace(
-        state, parts=tuple(replace(p, owner=None) if p.owner == part.id else p for p in kept)
+        state, resources=tuple(after if p.id == resource.id else p for p in state.resources)
+    )
+
+
+def answered(state: State, resource: Resource) -> tuple[State, Outcome]:
+    """Return the state as it is, and an answer that shows a part of it."""
+    return state, Done(resources=tuple(p for p in state.resources if p.id == resource.id))
+
+
+def removed(state: State, resource: Resource) -> State:
+    """Return the state without a part; what was its own is nobody's."""
+    kept = tuple(p for p in state.resources if p.id != resource.id)
+    return replace(
+        state,
+        resources=tuple(replace(p, owner=None) if p.owner == resource.id else p for p in kept),
     )
 
 
@@ -100,27 +103,27 @@ def effect_of(state: State, call: Call) -> tuple[State, Outcome]:
     """Return the world after a call, and its answer."""
     if call.effect is Effect.MAKE:
         return _make(state, call)
-    part = next((p for p in state.parts if p.id == call.target), None)
-    if part is None and call.effect is Effect.DESTROY and call.target is not None:
+    resource = next((p for p in state.resources if p.id == call.target), None)
+    if resource is None and call.effect is Effect.DESTROY and call.target is not None:
         return state, Done(gone=(call.target,), missing=True)
     wanted = _WANTED.get(call.kind)
-    if part is None or wanted not in {None, part.condition}:
+    if resource is None or wanted not in {None, resource.condition}:
         return state, Refused(why=Refusal.WRONG_STATE, text="it does not stand so")
     if call.effect is Effect.CHANGE:
-        return answered(becomes(state, part, Condition.STARTING), part)
-    _may_go(state, part)
+        return answered(becomes(state, resource, Condition.STARTING), resource)
+    _may_go(state, resource)
     if call.kind == TERMINATE:
-        return answered(becomes(state, part, Condition.STOPPING), part)
-    return removed(state, part), Done(gone=(part.id,))
+        return answered(becomes(state, resource, Condition.STOPPING), resource)
+    return removed(state, resource), Done(gone=(resource.id,))
 
 
 def _make(state: State, call: Call) -> tuple[State, Outcome]:
     server = call.slot == SERVER
-    part = Part(
-        id=PartId(f"{call.slot.kind}-{state.names:06d}"),
+    resource = Resource(
+        id=ResourceId(f"{call.slot.kind}-{state.names:06d}"),
         slot=call.slot,
         zone=ZONE,
-        mark=Mark(
+        owner_tag=OwnerTag(
             installation=HOME,
             fleet=WEB,
             machine=MachineId(str(call.arg("machine"))),
@@ -128,19 +131,21 @@ def _make(state: State, call: Call) -> tuple[State, Outcome]:
         ),
         created=state.now,
     )
-    part = standing(part, Condition.OFF if server else Condition.FREE)
-    made = replace(state, parts=(*state.parts, part), names=state.names + 1)
+    resource = standing(resource, Condition.OFF if server else Condition.FREE)
+    made = replace(state, resources=(*state.resources, resource), names=state.names + 1)
     for address in call.arg("addresses") if server else ():  # type: ignore[union-attr]
-        parts = tuple(replace(p, owner=part.id) if p.id == address else p for p in made.parts)
-        made = replace(made, parts=parts)
-    return made, Done(parts=(part,))
+        resources = tuple(
+            replace(p, owner=resource.id) if p.id == address else p for p in made.resources
+        )
+        made = replace(made, resources=resources)
+    return made, Done(resources=(resource,))
 
 
-def _may_go(state: State, part: Part) -> None:
+def _may_go(state: State, resource: Resource) -> None:
     """What a wanted record is bound to must never be destroyed."""
     for machine in state.machines:
-        if machine.wanted and machine.bound(part.slot) == part.id:
-            raise Violated(f"S5: {part.id} is bound in {machine.id}, which is {machine.phase}")
+        if machine.wanted and machine.bound(resource.slot) == resource.id:
+            raise Violated(f"S5: {resource.id} is bound in {machine.id}, which is {machine.phase}")
 
 
 class Records:
@@ -149,7 +154,7 @@ class Records:
     def __init__(self, setting: Setting) -> None:
         self._setting, self._fleet = setting, setting.fleet
 
-    def save_row(self, state: State, command: KeepRow) -> State:
+    def save_row(self, state: State, command: SaveFleet) -> State:
         """Write a row with its new machines; no more may be wanted than were wished."""
         row = replace(command.row, version=state.row.version + 1, creations=(), losses=())
         row = replace(row, destructions=(), serial=row.serial + len(command.inserts), condition="")
@@ -160,7 +165,7 @@ class Records:
                 serial=command.row.serial + number,
                 created=state.now,
                 since=state.now,
-                phase=Phase.WANTED,
+                phase=Phase.PENDING,
                 offer=OFFER,
                 version=1,
             )
@@ -168,8 +173,8 @@ class Records:
         )
         after = replace(state, row=row, machines=(*state.machines, *born))
         wanted = sum(machine.wanted for machine in after.machines)
-        if born and wanted > row.wished(self._fleet):
-            raise Violated(f"S2: {wanted} machines are wanted of {row.wished(self._fleet)}")
+        if born and wanted > row.desired(self._fleet):
+            raise Violated(f"S2: {wanted} machines are wanted of {row.desired(self._fleet)}")
         return after
 
     def save(self, state: State, machine: Machine) -> State:
@@ -177,8 +182,10 @@ class Records:
         saved = replace(machine, version=machine.version + 1)
         machines = tuple(m for m in state.machines if m.id != machine.id)
         history = tuple(m for m in state.history if m.id != machine.id)
-        if machine.phase is Phase.GONE:
-            left = [p.id for p in state.parts if p.mark and p.mark.machine == machine.id]
+        if machine.phase is Phase.DELETED:
+            left = [
+                p.id for p in state.resources if p.owner_tag and p.owner_tag.machine == machine.id
+            ]
             left += [c.kind for c in state.late if c.arg("machine") == str(machine.id) if makes(c)]
             if left and Fault.TOO_LATE not in self._setting.kinds:
                 raise Violated(f"S7: {machine.id} is called gone, and there is {left}")

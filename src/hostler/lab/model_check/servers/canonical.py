@@ -7,13 +7,13 @@ from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from hostler.domain.ids import MachineId, PartId
+from hostler.domain.ids import MachineId, ResourceId
 from hostler.domain.model.calls import Call, Shows
-from hostler.domain.model.inventory import View
-from hostler.domain.model.machine import Asked, Fate, Known, Machine, Place
+from hostler.domain.model.inventory import Inventory
+from hostler.domain.model.machine import Asked, CallState, Known, Machine, Place
 from hostler.domain.model.phases import Phase
-from hostler.domain.model.resource import Part, Slot
-from hostler.domain.model.snapshot import Seen
+from hostler.domain.model.resource import Resource, Slot
+from hostler.domain.model.snapshot import Snapshot
 
 from .state import TICK, Replica, State, Task
 
@@ -28,7 +28,7 @@ class Names:
     """The ranks of machines and parts in one state, and its time."""
 
     machines: Mapping[MachineId, int]
-    parts: Mapping[PartId, int]
+    resources: Mapping[ResourceId, int]
     attempts: Mapping[tuple[MachineId, Slot], tuple[int, ...]]
     now: datetime
 
@@ -48,7 +48,7 @@ def key(state: State) -> Key:
         state.faults,
         state.row.size,
         tuple((s.count, names.age(s.until)) for s in state.row.setbacks),
-        tuple(sorted(_part(p, names) for p in state.parts)),
+        tuple(sorted(_resource(p, names) for p in state.resources)),
         tuple(sorted(_call(call, names) for call in state.late)),
         tuple(sorted(_call(call, names) for call in state.too_late)),
         tuple(_machine(m, state, names) for m in _by_rank(state.machines, names)),
@@ -64,7 +64,7 @@ def _call(call: Call, names: Names) -> Key:
         call.kind,
         names.machines[machine],
         attempt,
-        names.parts.get(call.target or PartId(""), -1),
+        names.resources.get(call.target or ResourceId(""), -1),
     )
 
 
@@ -74,11 +74,11 @@ def _of(argument: object) -> MachineId:
 
 def _known_history(state: State) -> Iterable[Machine]:
     """Return gone machines of which something may still turn up; of others nobody asks."""
-    there = {p.mark.machine for p in state.parts if p.mark} | {
+    there = {p.owner_tag.machine for p in state.resources if p.owner_tag} | {
         _of(c.arg("machine")) for c in (*state.late, *state.too_late)
     }
     for replica in state.replicas:
-        there |= set(replica.view.marked)
+        there |= set(replica.inventory.tagged)
     return (machine for machine in state.history if machine.id in there)
 
 
@@ -88,27 +88,29 @@ def _all_machines(state: State) -> Iterable[Machine]:
     for replica in state.replicas:
         for task in replica.tasks:
             yield task.machine
-        if replica.seen is not None:
-            yield from replica.seen.machines
+        if replica.snapshot is not None:
+            yield from replica.snapshot.machines
 
 
 def _names(state: State) -> Names:
     serials = dict[MachineId, int]()
     attempts = dict[tuple[MachineId, Slot], set[int]]()
-    parts = {part.id for part in state.parts}
+    resources = {resource.id for resource in state.resources}
     for machine in _all_machines(state):
         serials[machine.id] = machine.serial
         for place in machine.places:
             numbers = attempts.setdefault((machine.id, place.slot), {0})
             numbers |= {place.attempt, *(known.attempt for known in place.known)}
-            parts |= {known.id for known in place.known}
+            resources |= {known.id for known in place.known}
         for asked in filter(_matters, machine.asked):
             attempts.setdefault((machine.id, asked.slot), {0}).add(asked.attempt)
-    for part in (*state.parts, *_sighted(state)):
-        parts.add(part.id)
-        if part.mark is not None:
-            serials.setdefault(part.mark.machine, 0)
-            attempts.setdefault((part.mark.machine, part.slot), {0}).add(part.mark.attempt)
+    for resource in (*state.resources, *_sighted(state)):
+        resources.add(resource.id)
+        if resource.owner_tag is not None:
+            serials.setdefault(resource.owner_tag.machine, 0)
+            attempts.setdefault((resource.owner_tag.machine, resource.slot), {0}).add(
+                resource.owner_tag.attempt
+            )
     for call in (*state.late, *state.too_late):
         machine = _of(call.arg("machine"))
         serials.setdefault(machine, 0)
@@ -116,38 +118,48 @@ def _names(state: State) -> Names:
     ranked = sorted(serials, key=lambda m: (serials[m], m))
     return Names(
         machines={machine: rank for rank, machine in enumerate(ranked)},
-        parts={part: rank for rank, part in enumerate(sorted(parts))},
+        resources={resource: rank for rank, resource in enumerate(sorted(resources))},
         attempts={where: tuple(sorted(numbers)) for where, numbers in attempts.items()},
         now=state.now,
     )
 
 
-def _sighted(state: State) -> Iterable[Part]:
+def _sighted(state: State) -> Iterable[Resource]:
     for replica in state.replicas:
-        for view in (replica.view, replica.seen.view if replica.seen else replica.view):
-            for sighting in view.sightings.values():
-                yield sighting.part
+        for inventory in (
+            replica.inventory,
+            replica.snapshot.inventory if replica.snapshot else replica.inventory,
+        ):
+            for sighting in inventory.sightings.values():
+                yield sighting.resource
         for task in replica.tasks:
-            yield from task.parts
+            yield from task.resources
 
 
 def _by_rank(machines: Iterable[Machine], names: Names) -> list[Machine]:
     return sorted(machines, key=lambda machine: names.machines[machine.id])
 
 
-def _part(part: Part, names: Names) -> Key:
-    mark = part.mark
+def _resource(resource: Resource, names: Names) -> Key:
+    owner_tag = resource.owner_tag
     whose = (
         (-1, 0)
-        if mark is None
+        if owner_tag is None
         else (
-            names.machines[mark.machine],
-            names.attempt(mark.machine, part.slot, mark.attempt),
+            names.machines[owner_tag.machine],
+            names.attempt(owner_tag.machine, resource.slot, owner_tag.attempt),
         )
     )
-    owner = -1 if part.owner is None else names.parts.get(part.owner, -2)
-    fresh = part.created == names.now
-    return (names.parts[part.id], *whose, str(part.condition), owner, fresh, part.surplus)
+    owner = -1 if resource.owner is None else names.resources.get(resource.owner, -2)
+    fresh = resource.created == names.now
+    return (
+        names.resources[resource.id],
+        *whose,
+        str(resource.condition),
+        owner,
+        fresh,
+        resource.surplus,
+    )
 
 
 def _machine(machine: Machine, state: State, names: Names) -> Key:
@@ -160,11 +172,11 @@ def _machine(machine: Machine, state: State, names: Names) -> Key:
         tuple(_place(machine, place, names) for place in machine.places),
         tuple(_asked(machine, asked, state, names) for asked in machine.asked if _matters(asked)),
         tuple(sorted(fact.name for fact in machine.facts)),
-        names.age(machine.blind),
-        machine.again is not None and machine.again > state.now,
+        names.age(machine.unknown_since),
+        machine.retry_at is not None and machine.retry_at > state.now,
         None if doubt is None else (doubt.what, names.age(doubt.since)),
         machine.was_ready is not None,
-        machine.ending is not None and machine.ending.actor,
+        machine.deletion is not None and machine.deletion.actor,
         machine.refused,
         machine.stuck,
     )
@@ -174,14 +186,14 @@ def _place(machine: Machine, place: Place, names: Names) -> Key:
     return (
         place.slot,
         names.attempt(machine.id, place.slot, place.attempt),
-        None if place.bound is None else names.parts.get(place.bound),
+        None if place.bound is None else names.resources.get(place.bound),
         tuple(_known(machine, place, known, names) for known in place.known),
     )
 
 
 def _known(machine: Machine, place: Place, known: Known, names: Names) -> Key:
     return (
-        names.parts[known.id],
+        names.resources[known.id],
         names.attempt(machine.id, place.slot, known.attempt),
         names.age(known.since),
         names.age(known.removed),
@@ -193,9 +205,9 @@ def _known(machine: Machine, place: Place, known: Known, names: Names) -> Key:
 
 def _matters(asked: Asked) -> bool:
     """Tell whether anything still asks for a call: it is open, or switched the server on."""
-    if asked.fate is Fate.OPEN:
+    if asked.call_state is CallState.OPEN:
         return True
-    return asked.shows is Shows.POWER and asked.fate is Fate.DONE
+    return asked.shows is Shows.POWER and asked.call_state is CallState.DONE
 
 
 def _asked(machine: Machine, asked: Asked, state: State, names: Names) -> Key:
@@ -206,67 +218,75 @@ def _asked(machine: Machine, asked: Asked, state: State, names: Names) -> Key:
         names.age(asked.at),
         names.age(asked.closed),
         asked.epoch == state.epoch,
-        str(asked.fate),
+        str(asked.call_state),
     )
 
 
 def _replica(replica: Replica, state: State, names: Names) -> Key:
     if replica.epoch != state.epoch:
-        return (False, None if replica.seen is None else _seen(replica.seen, state, names))
+        return (
+            False,
+            None if replica.snapshot is None else _snapshot(replica.snapshot, state, names),
+        )
     return (
         True,
         names.age(replica.took, 1),
-        _view(replica.view, names),
+        _inventory(replica.inventory, names),
         tuple((scope.kind, _ranks(scope.known, names)) for scope in replica.asked),
-        replica.looked,
+        replica.observed,
         tuple(_task(task, state, names) for task in replica.tasks),
     )
 
 
-def _ranks(parts: Iterable[PartId], names: Names) -> tuple[int, ...]:
-    return tuple(names.parts.get(part, -1) for part in parts)
+def _ranks(resources: Iterable[ResourceId], names: Names) -> tuple[int, ...]:
+    return tuple(names.resources.get(resource, -1) for resource in resources)
 
 
-def _view(view: View, names: Names) -> Key:
+def _inventory(inventory: Inventory, names: Names) -> Key:
     return (
         tuple(
             sorted(
-                (*_part(s.part, names), names.age(view.shown(s))) for s in view.sightings.values()
+                (*_resource(s.resource, names), names.age(inventory.observed_at(s)))
+                for s in inventory.sightings.values()
             )
         ),
-        tuple(sorted((kind, names.age(at)) for (_, kind), at in view.whole.items())),
+        tuple(sorted((kind, names.age(at)) for (_, kind), at in inventory.whole.items())),
         tuple(
             sorted(
                 (names.machines[machine], kind, names.age(at))
-                for (machine, kind), at in view.close.items()
+                for (machine, kind), at in inventory.close.items()
                 if machine in names.machines
             )
         ),
         tuple(
             sorted(
-                (names.parts[part], names.age(at), names.age(view.lacking.get(part)))
-                for part, at in view.missing.items()
-                if part in names.parts
+                (
+                    names.resources[resource],
+                    names.age(at),
+                    names.age(inventory.lacking.get(resource)),
+                )
+                for resource, at in inventory.missing.items()
+                if resource in names.resources
             )
         ),
     )
 
 
-def _seen(seen: Seen, state: State, names: Names) -> Key:
+def _snapshot(snapshot: Snapshot, state: State, names: Names) -> Key:
     return (
-        names.age(seen.now),
-        seen.row.size,
-        _view(seen.view, names),
-        tuple(_machine(m, state, names) for m in seen.machines),
+        names.age(snapshot.now),
+        snapshot.row.size,
+        _inventory(snapshot.inventory, names),
+        tuple(_machine(m, state, names) for m in snapshot.machines),
     )
 
 
 def _task(task: Task, state: State, names: Names) -> Key:
     return (
         _machine(task.machine, state, names),
-        tuple(_part(part, names) for part in task.parts),
+        tuple(_resource(resource, names) for resource in task.resources),
         str(task.goal),
         None
         if task.call is None
-        else (task.call.kind, task.call.target and names.parts.get(task.call.target, -1)),
+        else (task.call.kind, task.call.target and names.resources.get(task.call.target, -1)),
     )

@@ -110,7 +110,7 @@ def explore(setting: Setting, most: int = 10_000_000) -> Found:
         if small.at_rest(state):
             graph.rests.append(number)
         try:
-            for label, after, fault in small.steps(state):
+            for label, after, fault in small.transitions(state):
                 found.transitions += 1
                 _check(after, setting)
                 reached, new = graph.add(key(after), number, label)
@@ -132,10 +132,14 @@ def explore(setting: Setting, most: int = 10_000_000) -> Found:
 
 def _check(state: State, setting: Setting) -> None:
     """At most one server of a machine exists, or at least is ever switched on."""
-    there = [p.mark.machine for p in state.parts if p.slot == SERVER and p.mark]
+    there = [p.owner_tag.machine for p in state.resources if p.slot == SERVER and p.owner_tag]
     if len(there) != len(set(there)) and Fault.TOO_LATE not in setting.kinds:
         raise Violated(f"S2: there are two servers of one machine: {sorted(there)}")
-    on = [p.mark.machine for p in state.parts if p.slot == SERVER and p.condition in _ON and p.mark]
+    on = [
+        p.owner_tag.machine
+        for p in state.resources
+        if p.slot == SERVER and p.condition in _ON and p.owner_tag
+    ]
     if len(on) != len(set(on)):
         raise Violated(f"S2: two servers of one machine are at work: {sorted(on)}")
 

@@ -9,17 +9,17 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from hostler.domain.decide import decide
-from hostler.domain.ids import Epoch, TurnId
+from hostler.domain.ids import CycleId, Epoch
 from hostler.domain.machines.next_calls import allowed
 from hostler.domain.model.calls import Done, Effect, Outcome, Refusal, Refused, Unknown
-from hostler.domain.model.commands import KeepRow, Tend
+from hostler.domain.model.commands import Advance, SaveFleet
 from hostler.domain.model.inventory import merge
 from hostler.domain.model.machine import ask
 from hostler.domain.model.phases import Phase
-from hostler.domain.model.resource import Condition, Look, Looked, Scope
-from hostler.domain.model.snapshot import Seen
-from hostler.domain.observation.certainty import parts_of
-from hostler.domain.observation.outcomes import fold, fold_parts
+from hostler.domain.model.resource import Condition, Observation, ObservedScope, Scope
+from hostler.domain.model.snapshot import Snapshot
+from hostler.domain.observation.certainty import resources_of
+from hostler.domain.observation.outcomes import apply_outcome, apply_to_resources
 from hostler.domain.observation.ownership import bound_in, sort_out
 from hostler.testing.fakes.planner import SERVER
 from hostler.testing.scenes.builders import HOME, WEB, ZONE
@@ -38,7 +38,7 @@ from .actions import (
     ticked,
     with_replica,
 )
-from .state import Fault, Replica, Setting, State, Step, Task
+from .state import Fault, Replica, Setting, State, Task, Transition
 
 
 class Small:
@@ -46,10 +46,14 @@ class Small:
 
     def __init__(self, setting: Setting) -> None:
         self._setting = setting
-        self._fleet, self._traits, self._ways = setting.fleet, setting.traits, setting.ways
+        self._fleet, self._capabilities, self._planner = (
+            setting.fleet,
+            setting.capabilities,
+            setting.planner,
+        )
         self._records = Records(setting)
 
-    def steps(self, state: State) -> Iterator[Step]:
+    def transitions(self, state: State) -> Iterator[Transition]:
         """Return every step that may be taken next.
 
         Steps that nothing else can see the order of are taken in one order: a process goes on with
@@ -60,12 +64,12 @@ class Small:
         going = next((task for task in holder.tasks if task.call is None), None)
         if going is not None:
             yield self._begin(state, place, holder, going)
-        if holder.looked:
-            yield "a turn", self._turn(state, place, holder), False
+        if holder.observed:
+            yield "a turn", self._cycle(state, place, holder), False
         if going is None:
             yield from self._answers(state, place, holder)
-            if not holder.looked:
-                yield "a look", self._look(state, place, holder), False
+            if not holder.observed:
+                yield "a look", self._observe(state, place, holder), False
                 yield from self._world(state)
                 yield from self._fenced(state)
         if state.faults:
@@ -75,20 +79,20 @@ class Small:
         """Tell whether the fleet is what was wished, and nothing else exists or is under way."""
         if state.late or state.too_late or any(replica.tasks for replica in state.replicas):
             return False
-        wished = state.row.wished(self._fleet)
+        desired = state.row.desired(self._fleet)
         ready = [m for m in state.machines if m.phase is Phase.READY and m.doubt is None]
-        up = [p for p in state.parts if p.slot == SERVER and p.condition is Condition.UP]
-        whole = len(state.parts) == wished * (1 + self._setting.addresses)
-        return len(ready) == len(state.machines) == len(up) == wished and whole
+        up = [p for p in state.resources if p.slot == SERVER and p.condition is Condition.UP]
+        whole = len(state.resources) == desired * (1 + self._setting.addresses)
+        return len(ready) == len(state.machines) == len(up) == desired and whole
 
     # ------------------------------------------------------------ the world
 
-    def _world(self, state: State) -> Iterator[Step]:
-        for part in state.parts:
-            if part.condition is Condition.STARTING:
-                yield f"{part.id} boots", becomes(state, part, Condition.UP), False
-            if part.condition is Condition.STOPPING:
-                yield f"{part.id} ends", removed(state, part), False
+    def _world(self, state: State) -> Iterator[Transition]:
+        for resource in state.resources:
+            if resource.condition is Condition.STARTING:
+                yield f"{resource.id} boots", becomes(state, resource, Condition.UP), False
+            if resource.condition is Condition.STOPPING:
+                yield f"{resource.id} ends", removed(state, resource), False
         for call in state.late:
             late = tuple(other for other in state.late if other is not call)
             landed, _ = effect_of(replace(state, late=late), call)
@@ -100,90 +104,96 @@ class Small:
 
     # ------------------------------------------------------------ the process that holds the lease
 
-    def _answers(self, state: State, place: int, replica: Replica) -> Iterator[Step]:
+    def _answers(self, state: State, place: int, replica: Replica) -> Iterator[Transition]:
         for task in replica.tasks:
             if task.call is not None:
                 landed, outcome = effect_of(state, task.call)
                 done = self._answer(landed, place, replica, task, outcome)
                 yield f"{task.call.kind} is answered", done, False
 
-    def _turn(self, state: State, place: int, replica: Replica, until: int | None = None) -> State:
-        return self._apply(state, place, replica, self._seen(state, replica), until)
+    def _cycle(self, state: State, place: int, replica: Replica, until: int | None = None) -> State:
+        return self._apply(state, place, replica, self._snapshot(state, replica), until)
 
-    def _fenced(self, state: State) -> Iterator[Step]:
+    def _fenced(self, state: State) -> Iterator[Transition]:
         """Let a process that lost its lease wake up with what it had read, and try to record."""
         for place, replica in enumerate(state.replicas):
-            if replica.seen is not None:
+            if replica.snapshot is not None:
                 after = state
                 if self.passes_fence(state, replica):
-                    after = self._apply(state, place, replica, replica.seen, None)
-                awake = replace(after.replicas[place], seen=None)
+                    after = self._apply(state, place, replica, replica.snapshot, None)
+                awake = replace(after.replicas[place], snapshot=None)
                 yield "a stale decision", with_replica(after, place, awake), False
 
     def passes_fence(self, state: State, replica: Replica) -> bool:
         """Tell whether the store takes what a process saves."""
         return replica.epoch == state.epoch
 
-    def _look(self, state: State, place: int, replica: Replica, *, lag: bool = False) -> State:
-        scopes = (*(Scope(ZONE, kind) for kind in self._traits.kinds), *replica.asked)
-        looked = tuple(Looked(scope=s, begun=state.now, complete=True) for s in scopes)
-        ids = {part for scope in replica.asked for part in scope.known}
-        parts = tuple(
-            p for p in state.parts if not (lag and p.created == state.now and p.id not in ids)
+    def _observe(self, state: State, place: int, replica: Replica, *, lag: bool = False) -> State:
+        scopes = (*(Scope(ZONE, kind) for kind in self._capabilities.kinds), *replica.asked)
+        observed = tuple(ObservedScope(scope=s, begun=state.now, complete=True) for s in scopes)
+        ids = {resource for scope in replica.asked for resource in scope.known}
+        resources = tuple(
+            p for p in state.resources if not (lag and p.created == state.now and p.id not in ids)
         )
-        view = merge(replica.view, Look(looked=looked, parts=parts))
-        return with_replica(state, place, replace(replica, view=view, asked=(), looked=True))
+        inventory = merge(replica.inventory, Observation(observed=observed, resources=resources))
+        return with_replica(
+            state, place, replace(replica, inventory=inventory, asked=(), observed=True)
+        )
 
-    def _seen(self, state: State, replica: Replica) -> Seen:
+    def _snapshot(self, state: State, replica: Replica) -> Snapshot:
         moving = frozenset(task.machine.id for task in replica.tasks)
         living = {machine.id for machine in state.machines} | moving
-        found = sort_out(replica.view, WEB, living, lambda: bound_in(state.machines), (HOME,))
+        found = sort_out(replica.inventory, WEB, living, lambda: bound_in(state.machines), (HOME,))
         late = tuple(m for m in state.history if m.id in found.machines())
         known = {machine.id for machine in late}
-        return Seen(
-            turn=TurnId("turn"),
+        return Snapshot(
+            cycle=CycleId("turn"),
             now=state.now,
             fleet=self._fleet,
             row=state.row,
             machines=tuple(sorted(state.machines, key=lambda m: m.serial)),
-            view=replica.view,
-            traits=self._traits,
+            inventory=replica.inventory,
+            capabilities=self._capabilities,
             epoch=Epoch(replica.epoch),
             took=replica.took,
             steady=replica.took,
             ours=(HOME,),
-            unexplained=tuple(p for p in found.strangers if p.mark and p.mark.machine not in known),
+            unexplained=tuple(
+                p for p in found.strangers if p.owner_tag and p.owner_tag.machine not in known
+            ),
             late=late,
             moving=moving,
         )
 
     def _apply(
-        self, state: State, place: int, replica: Replica, seen: Seen, until: int | None
+        self, state: State, place: int, replica: Replica, snapshot: Snapshot, until: int | None
     ) -> State:
         """Decide and record it all, or only the first saves of it, as one who dies over it."""
-        saves = saves_of(decide(seen, self._ways))
+        saves = saves_of(decide(snapshot, self._planner))
         for save in saves[:until]:
             state = (
                 self._records.save_row(state, save)
-                if isinstance(save, KeepRow)
+                if isinstance(save, SaveFleet)
                 else (self._records.save(state, save.machine) if save.changed else state)
             )
         if until is not None:
             return state
-        asked = tuple(s for s in saves if isinstance(s, Tend) for s in s.close)
-        tasks = tuple(self._task(state, s, seen) for s in saves if isinstance(s, Tend) and s.goal)
-        after = replace(replica, looked=False, asked=asked, tasks=(*replica.tasks, *tasks))
+        asked = tuple(s for s in saves if isinstance(s, Advance) for s in s.close)
+        tasks = tuple(
+            self._task(state, s, snapshot) for s in saves if isinstance(s, Advance) and s.goal
+        )
+        after = replace(replica, observed=False, asked=asked, tasks=(*replica.tasks, *tasks))
         return with_replica(state, place, after)
 
-    def _task(self, state: State, tend: Tend, seen: Seen) -> Task:
-        machine = next(m for m in state.machines if m.id == tend.machine.id)
-        assert tend.goal is not None  # noqa: S101 - the caller chose those with a goal
-        return Task(machine, parts_of(machine, seen), tend.goal, seen)
+    def _task(self, state: State, advance: Advance, snapshot: Snapshot) -> Task:
+        machine = next(m for m in state.machines if m.id == advance.machine.id)
+        assert advance.goal is not None  # noqa: S101 - the caller chose those with a goal
+        return Task(machine, resources_of(machine, snapshot), advance.goal, snapshot)
 
-    def _begin(self, state: State, place: int, replica: Replica, task: Task) -> Step:
+    def _begin(self, state: State, place: int, replica: Replica, task: Task) -> Transition:
         """Ask what may be done now; record it where it must be, and send it. Or end the step."""
-        seen = replace(task.seen, now=state.now, view=replica.view)
-        ready = allowed(task.machine, task.goal, task.parts, seen, self._ways)
+        snapshot = replace(task.snapshot, now=state.now, inventory=replica.inventory)
+        ready = allowed(task.machine, task.goal, task.resources, snapshot, self._planner)
         if not ready.calls:
             return "a step ends", self._end(state, place, replica, task), False
         call, machine = ready.calls[0], task.machine
@@ -199,9 +209,9 @@ class Small:
         self, state: State, place: int, replica: Replica, task: Task, outcome: Outcome
     ) -> State:
         assert task.call is not None  # noqa: S101 - an answer has a call
-        machine = fold(task.machine, task.call, outcome, state.now)
-        parts = fold_parts(task.parts, outcome)
-        after = replace(task, machine=machine, parts=parts, call=None)
+        machine = apply_outcome(task.machine, task.call, outcome, state.now)
+        resources = apply_to_resources(task.resources, outcome)
+        after = replace(task, machine=machine, resources=resources, call=None)
         if isinstance(outcome, Done):
             return with_replica(state, place, swapped(replica, task, after))
         return self._end(state, place, swapped(replica, task, after), after)
@@ -213,7 +223,7 @@ class Small:
 
     # ------------------------------------------------------------ what goes wrong
 
-    def _faults(self, state: State, place: int, holder: Replica) -> Iterator[Step]:
+    def _faults(self, state: State, place: int, holder: Replica) -> Iterator[Transition]:
         less = replace(state, faults=state.faults - 1)
         for fault, what, after in self._mishaps(less, place, holder):
             if fault in self._setting.kinds:
@@ -230,7 +240,7 @@ class Small:
             for other in range(len(state.replicas)):
                 if other != place:
                     yield Fault.TAKE_OVER, str(other), taken(self._paused(dead, place), other)
-        if holder.looked:
+        if holder.observed:
             yield from self._cut(state, place, holder)
         else:
             yield from self._outside(state, place, holder)
@@ -239,30 +249,30 @@ class Small:
         self, state: State, place: int, holder: Replica
     ) -> Iterator[tuple[Fault, str, State]]:
         """What happens to servers, and to looks."""
-        for part in state.parts:
-            if part.slot == SERVER:
-                yield Fault.VANISHED, part.id, removed(state, part)
-            if part.condition is Condition.UP:
-                yield Fault.STOPPED, part.id, becomes(state, part, Condition.OFF)
+        for resource in state.resources:
+            if resource.slot == SERVER:
+                yield Fault.VANISHED, resource.id, removed(state, resource)
+            if resource.condition is Condition.UP:
+                yield Fault.STOPPED, resource.id, becomes(state, resource, Condition.OFF)
         if may_tick(state) and passing(state):
             yield Fault.SLOW, "a tick", ticked(state)
-        yield Fault.BLIND, "a look", with_replica(state, place, replace(holder, looked=True))
-        if any(part.created == state.now for part in state.parts):
-            yield Fault.LAG, "a look", self._look(state, place, holder, lag=True)
+        yield Fault.BLIND, "a look", with_replica(state, place, replace(holder, observed=True))
+        if any(resource.created == state.now for resource in state.resources):
+            yield Fault.LAG, "a look", self._observe(state, place, holder, lag=True)
 
     def _paused(self, state: State, place: int) -> State:
         """Return the state with a process that was stopped in the middle of its turn."""
         replica = state.replicas[place]
-        seen = self._seen(state, replica) if replica.looked else None
+        snapshot = self._snapshot(state, replica) if replica.observed else None
         return with_replica(
-            state, place, Replica(epoch=replica.epoch, took=replica.took, seen=seen)
+            state, place, Replica(epoch=replica.epoch, took=replica.took, snapshot=snapshot)
         )
 
     def _cut(self, state: State, place: int, holder: Replica) -> Iterator[tuple[Fault, str, State]]:
         """Die after some of a turn's saves."""
-        saves = saves_of(decide(self._seen(state, holder), self._ways))
+        saves = saves_of(decide(self._snapshot(state, holder), self._planner))
         for until in range(1, len(saves)):
-            for dead in self._dying(self._turn(state, place, holder, until), place):
+            for dead in self._dying(self._cycle(state, place, holder, until), place):
                 yield Fault.CRASH, f"after {until} saves", taken(dead, place)
 
     def _lost(

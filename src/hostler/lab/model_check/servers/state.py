@@ -9,13 +9,13 @@ from enum import StrEnum
 
 from hostler.domain.model.calls import Call
 from hostler.domain.model.fleet import Caps, Fleet, FleetRow, Timers
-from hostler.domain.model.inventory import View
+from hostler.domain.model.inventory import Inventory
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal
-from hostler.domain.model.provider import Traits, Ways
-from hostler.domain.model.resource import Part, Scope
-from hostler.domain.model.snapshot import Seen
-from hostler.testing.fakes.planner import SERVER, FakeWays
+from hostler.domain.model.provider import Capabilities, Planner
+from hostler.domain.model.resource import Resource, Scope
+from hostler.domain.model.snapshot import Snapshot
+from hostler.testing.fakes.planner import SERVER, FakePlanner
 from hostler.testing.scenes.builders import BEGIN, FLEET, WEB
 
 TICK = timedelta(seconds=60)
@@ -24,13 +24,13 @@ _TIMERS = Timers(
     start=2 * TICK,
     stop=2 * TICK,
     absence_gap=TICK,
-    look_limit=TICK,
+    observation_limit=TICK,
     stock_memory=TICK,
     wave_window=timedelta(0),
     tries=(TICK,),
 )
 _MANY = 10**6
-_CAPS = Caps(per_sweep=_MANY, per_hour=_MANY, share=float(_MANY), creates=_MANY, stuck=0)
+_CAPS = Caps(per_reclaim=_MANY, per_hour=_MANY, share=float(_MANY), creates=_MANY, stuck=0)
 
 
 class Fault(StrEnum):
@@ -82,15 +82,15 @@ class Setting:
         )
 
     @property
-    def traits(self) -> Traits:
+    def capabilities(self) -> Capabilities:
         """What the provider says of itself."""
         kinds = ("server", "address") if self.addresses else ("server",)
-        return Traits(main=SERVER, kinds=kinds, settle=TICK)
+        return Capabilities(main=SERVER, kinds=kinds, consistency_delay=TICK)
 
     @property
-    def ways(self) -> Ways:
+    def planner(self) -> Planner:
         """The pure half of the provider."""
-        return FakeWays(self.addresses)
+        return FakePlanner(self.addresses)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +98,9 @@ class Task:
     """One machine in flight: its record, its parts, and the call that is on the wire."""
 
     machine: Machine
-    parts: tuple[Part, ...]
+    resources: tuple[Resource, ...]
     goal: Goal
-    seen: Seen
+    snapshot: Snapshot
     call: Call | None = None
 
 
@@ -110,10 +110,10 @@ class Replica:
 
     epoch: int = 0
     took: datetime = BEGIN
-    view: View = View()
+    inventory: Inventory = Inventory()
     asked: tuple[Scope, ...] = ()
-    looked: bool = False
-    seen: Seen | None = None
+    observed: bool = False
+    snapshot: Snapshot | None = None
     tasks: tuple[Task, ...] = ()
 
 
@@ -125,7 +125,7 @@ class State:
     row: FleetRow
     replicas: tuple[Replica, ...]
     now: datetime = BEGIN
-    parts: tuple[Part, ...] = ()
+    resources: tuple[Resource, ...] = ()
     late: tuple[Call, ...] = ()
     too_late: tuple[Call, ...] = ()
     machines: tuple[Machine, ...] = ()
@@ -138,7 +138,7 @@ class Violated(Exception):
     """An invariant does not hold; the message says which."""
 
 
-Step = tuple[str, State, bool]
+Transition = tuple[str, State, bool]
 """What happened, what came of it, and whether it was a fault."""
 
 

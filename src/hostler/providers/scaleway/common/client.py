@@ -9,7 +9,7 @@ import msgspec
 import structlog
 
 from hostler.ports.clock import Clock
-from hostler.ports.http import NoAnswer, NotSent, Request, Response, Transport
+from hostler.ports.http import HttpRequest, NoAnswer, NotSent, Response, Transport
 
 from .errors import Failed, Problem, read_problem
 from .log_throttle import Repeats
@@ -79,7 +79,9 @@ class Client:
         headers = [("X-Auth-Token", self.account.secret_key.reveal()), ("Accept", "*/*")]
         if content_type:
             headers.append(("Content-Type", content_type))
-        request = Request(method=method, path=path, query=query, headers=tuple(headers), body=body)
+        request = HttpRequest(
+            method=method, path=path, query=query, headers=tuple(headers), body=body
+        )
         if not _PLAIN.fullmatch(path) or ".." in path:
             raise NotSent(f"{self._hide(path)!r} is no path of the API: an id in it is damaged")
         async with self._room:
@@ -88,7 +90,7 @@ class Client:
             return response
         raise self._failed(request, response)
 
-    async def _answer(self, request: Request) -> Response:
+    async def _answer(self, request: HttpRequest) -> Response:
         begun = self._clock.boot()
         try:
             response = await self._transport.send(request, self.deadline)
@@ -108,7 +110,7 @@ class Client:
         )
         return response
 
-    def _failed(self, request: Request, response: Response) -> Failed:
+    def _failed(self, request: HttpRequest, response: Response) -> Failed:
         """Return the trouble that an answer means; an echoed secret is blotted out first."""
         problem = read_problem(self._clean(response))
         self._tell(
@@ -122,7 +124,7 @@ class Client:
         )
         return Failed(problem)
 
-    def _tell(self, kind: str, event: str, request: Request, /, **said: object) -> None:
+    def _tell(self, kind: str, event: str, request: HttpRequest, /, **said: object) -> None:
         """Log a trouble; one of a kind that was told of within the minute is for debugging only.
 
         `times` is how many it stands for; no `kind` is no trouble.

@@ -84,12 +84,12 @@ class AccountTable(Struct, frozen=True, kw_only=True):
         ),
     ] = None
     secret_key: Annotated[object, refused(_CURE)] = None
-    settle: Annotated[
+    consistency_delay: Annotated[
         timedelta,
         Meta(
             extra=POSITIVE,
             description="how long effects and listings may lag; measured: see "
-            "`hostler_settle_seconds_max`",
+            "`hostler_consistency_delay_seconds_max`",
         ),
     ] = timedelta(seconds=60)
     ca_file: Annotated[

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from hostler.domain.ids import FleetName, InstallationId, MachineId, PartId, is_machine_id
-from hostler.domain.model.resource import Mark, Slot
+from hostler.domain.ids import FleetName, InstallationId, MachineId, ResourceId, is_machine_id
+from hostler.domain.model.resource import OwnerTag, Slot
 
 _INSTALLATION = r"[A-Za-z0-9_-]{1,64}"
 _FLEET = r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9])?"
@@ -33,7 +33,7 @@ _IS_NAME = re.compile(
 class Claim:
     """What a whole mark says: whose the part is, and which slot it was made for."""
 
-    mark: Mark
+    owner_tag: OwnerTag
     slot: Slot
 
 
@@ -45,12 +45,12 @@ def writable(installation: InstallationId, fleet: FleetName) -> bool:
 
 def tags_of(claim: Claim) -> tuple[str, ...]:
     """Return the four tags that make the mark."""
-    mark, slot = claim.mark, claim.slot
+    owner_tag, slot = claim.owner_tag, claim.slot
     return (
-        f"hostler={mark.installation}",
-        f"hostler-fleet={mark.fleet}",
-        machine_tag(mark.machine),
-        f"hostler-attempt={slot.kind}{slot.index}.{mark.attempt}",
+        f"hostler={owner_tag.installation}",
+        f"hostler-fleet={owner_tag.fleet}",
+        machine_tag(owner_tag.machine),
+        f"hostler-attempt={slot.kind}{slot.index}.{owner_tag.attempt}",
     )
 
 
@@ -92,20 +92,20 @@ def _claim(found: dict[str, str], kind: str) -> Claim | None:
         or not writable(InstallationId(installation), FleetName(fleet))
     ):
         return None
-    mark = Mark(
+    owner_tag = OwnerTag(
         installation=InstallationId(installation),
         fleet=FleetName(fleet),
         machine=MachineId(machine),
         attempt=int(place["attempt"]),
     )
-    return Claim(mark, Slot(kind, int(place["index"])))
+    return Claim(owner_tag, Slot(kind, int(place["index"])))
 
 
 def name_of(claim: Claim) -> str:
     """Return the name that is the mark where no tags can be written."""
-    mark, slot = claim.mark, claim.slot
-    body = f"{mark.fleet}.{mark.machine}.{slot.kind}{slot.index}.{mark.attempt}"
-    return f"hostler.{mark.installation}.{body}.{_check(mark.installation, body)}"
+    owner_tag, slot = claim.owner_tag, claim.slot
+    body = f"{owner_tag.fleet}.{owner_tag.machine}.{slot.kind}{slot.index}.{owner_tag.attempt}"
+    return f"hostler.{owner_tag.installation}.{body}.{_check(owner_tag.installation, body)}"
 
 
 def server_name(fleet: FleetName, machine: MachineId) -> str:
@@ -120,13 +120,13 @@ def from_name(name: str, kind: str) -> Claim | None:
     match = _IS_NAME.fullmatch(name)
     if match is None or match["kind"] != kind:
         return None
-    mark = Mark(
+    owner_tag = OwnerTag(
         installation=InstallationId(match["installation"]),
         fleet=FleetName(match["fleet"]),
         machine=MachineId(match["machine"]),
         attempt=int(match["attempt"]),
     )
-    claim = Claim(mark, Slot(kind, int(match["index"])))
+    claim = Claim(owner_tag, Slot(kind, int(match["index"])))
     return claim if name_of(claim) == name else None
 
 
@@ -153,16 +153,16 @@ def pool_of(tags: Sequence[str]) -> str:
     return next((tag.removeprefix(prefix) for tag in tags if tag.startswith(prefix)), "")
 
 
-def taken_id(address: str, machine: MachineId) -> PartId:
+def taken_id(address: str, machine: MachineId) -> ResourceId:
     """Return the id of a pool's address for one tenancy: the next tenant's is another part."""
-    return PartId(f"{address}@{machine}")
+    return ResourceId(f"{address}@{machine}")
 
 
-def pooled(part: PartId) -> bool:
+def pooled(resource: ResourceId) -> bool:
     """Tell whether an id is that of a pool's address: it is given back, never deleted."""
-    return "@" in part
+    return "@" in resource
 
 
-def address_id(part: str) -> str:
+def address_id(resource: str) -> str:
     """Return the provider's id of an address, whether it is a pool's or not."""
-    return part.partition("@")[0]
+    return resource.partition("@")[0]

@@ -45,7 +45,7 @@ class Listing(Generic[N]):
 
     def also(self, error: str) -> None:
         """Note one more reason why the listing is not whole."""
-        self.error = "; ".join(part for part in (self.error, error) if part)
+        self.error = "; ".join(resource for resource in (self.error, error) if resource)
 
 
 @dataclass(frozen=True, slots=True)

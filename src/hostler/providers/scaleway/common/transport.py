@@ -9,7 +9,7 @@ from pathlib import Path
 import aiohttp
 from yarl import URL
 
-from hostler.ports.http import NoAnswer, NotSent, Request, Response
+from hostler.ports.http import HttpRequest, NoAnswer, NotSent, Response
 
 CONNECT = timedelta(seconds=5)
 _POOL = 128  # not fewer than a client sends at once: waiting for a connection costs its deadline
@@ -31,7 +31,7 @@ class AiohttpTransport:
         self._session: aiohttp.ClientSession | None = None
         self._closed = False
 
-    async def send(self, request: Request, deadline: timedelta) -> Response:
+    async def send(self, request: HttpRequest, deadline: timedelta) -> Response:
         seconds = deadline.total_seconds()
         if seconds <= 0:
             raise NotSent("the deadline had passed before the request was sent")
@@ -74,7 +74,7 @@ class AiohttpTransport:
         return session
 
     async def _exchange(
-        self, session: aiohttp.ClientSession, request: Request, progress: "_Progress"
+        self, session: aiohttp.ClientSession, request: HttpRequest, progress: "_Progress"
     ) -> Response:
         url = self._base.with_path(self._base.path.rstrip("/") + request.path)
         async with session.request(

@@ -9,7 +9,7 @@ makes a tag unique.
 
 from datetime import timedelta
 
-from hostler.domain.ids import PartId
+from hostler.domain.ids import ResourceId
 from hostler.domain.model.calls import Call, Done, Outcome, Refusal, Refused
 from hostler.ports.clock import Clock
 from hostler.ports.http import NoAnswer
@@ -56,15 +56,15 @@ class Pool:
             return Refused(why=Refusal.QUOTA, text=why)
         address = min(free, key=lambda ip: ip.id)
         self._rest(address.id)
-        marks = [*(address.tags or []), f"{POOL_TAG}={pool}", *tags]
+        owner_tags = [*(address.tags or []), f"{POOL_TAG}={pool}", *tags]
         try:
-            taken = await self._api.change_address(call.zone, address.id, {"tags": marks})
+            taken = await self._api.change_address(call.zone, address.id, {"tags": owner_tags})
         except TROUBLE as trouble:
             self._wake_if_untouched(address.id, trouble)
             return outcome_of(trouble, call)
-        return Done(parts=(reader.address(taken),))
+        return Done(resources=(reader.address(taken),))
 
-    async def release(self, call: Call, target: PartId) -> Outcome:
+    async def release(self, call: Call, target: ResourceId) -> Outcome:
         """Give an address back; one that is not this tenancy's any more is given back already."""
         address = address_id(target)
         try:
@@ -75,7 +75,7 @@ class Pool:
         except TROUBLE as trouble:
             return unread(trouble, "pool")
         claim = from_tags(ip.tags or [], "address")
-        if claim is None or taken_id(address, claim.mark.machine) != target:
+        if claim is None or taken_id(address, claim.owner_tag.machine) != target:
             return Done(gone=(target,))
         self._rest(address)
         await self._api.change_address(call.zone, address, _bare(ip))
@@ -83,10 +83,10 @@ class Pool:
 
     def _free(self, ip: Ip, pool: str) -> bool:
         tags = ip.tags or []
-        marked = any(tag.startswith("hostler") for tag in tags)
-        loose = ip.server is None and ip.state == "detached" and ip.type == "routed_ipv4"
+        tagged = any(tag.startswith("hostler") for tag in tags)
+        unbind = ip.server is None and ip.state == "detached" and ip.type == "routed_ipv4"
         ours = ip.project in {None, self._api.project}
-        return ours and loose and pool in tags and not marked and not self._rests(ip.id)
+        return ours and unbind and pool in tags and not tagged and not self._rests(ip.id)
 
     def _rest(self, address: str) -> None:
         now = self._clock.boot()

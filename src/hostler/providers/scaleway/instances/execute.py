@@ -2,9 +2,9 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 
-from hostler.domain.ids import FleetName, InstallationId, PartId
+from hostler.domain.ids import FleetName, InstallationId, ResourceId
 from hostler.domain.model.calls import Call, Done, Outcome, Refusal, Refused
-from hostler.domain.model.resource import Condition, Part, Slot
+from hostler.domain.model.resource import Condition, Resource, Slot
 from hostler.providers.scaleway.common.catalogue import Catalogue, NoImage, is_id
 from hostler.providers.scaleway.common.endpoints import Api
 from hostler.providers.scaleway.common.errors import TROUBLE, Failed, outcome_of, unread
@@ -20,7 +20,7 @@ from .plan.calls import claim_for, fleet_of, text, texts
 _FAMILIES = {"inet": 0, "inet6": 1}
 
 
-class Deeds:
+class InstanceCalls:
     """Makes calls. Never raises for what the outside does."""
 
     def __init__(
@@ -33,7 +33,7 @@ class Deeds:
     ) -> None:
         self._api, self._catalogue, self._pool = api, catalogue, pool
         self._installation, self._templates = installation, templates
-        self._ways: Mapping[str, Callable[[Call, PartId], Awaitable[Outcome]]] = {
+        self._ways: Mapping[str, Callable[[Call, ResourceId], Awaitable[Outcome]]] = {
             calls.ATTACH_ADDRESS: self._attach_address,
             calls.RELEASE_ADDRESS: self._release_address,
             calls.DELETE_ADDRESS: self._delete_address,
@@ -45,7 +45,7 @@ class Deeds:
             calls.NOTE_VOLUMES: self._note_volumes,
             calls.UNPROTECT: self._unprotect,
             calls.DELETE_SERVER: self._delete_server,
-            calls.MARK_VOLUME: self._mark_volume,
+            calls.TAG_VOLUME: self._tag_volume,
             calls.DELETE_VOLUME: self._delete_volume,
         }
 
@@ -60,8 +60,8 @@ class Deeds:
         if call.kind == calls.MAKE_ADDRESS:
             return await self._make_address(call)
         if call.kind == calls.TAKE_ADDRESS:
-            marks = tags_of(claim_for(call, call.slot, self._installation))
-            return await self._pool.take(call, marks, self._reader(call))
+            owner_tags = tags_of(claim_for(call, call.slot, self._installation))
+            return await self._pool.take(call, owner_tags, self._reader(call))
         if call.kind == calls.MAKE_SERVER:
             return await self._make_server(call)
         way = self._ways.get(call.kind)
@@ -72,17 +72,17 @@ class Deeds:
     async def _make_address(self, call: Call) -> Outcome:
         tags = self._tags(call, call.slot)
         ip = await self._api.create_address(call.zone, text(call, "type"), tags)
-        return Done(parts=(self._reader(call).address(ip),))
+        return Done(resources=(self._reader(call).address(ip),))
 
-    async def _attach_address(self, call: Call, target: PartId) -> Outcome:
+    async def _attach_address(self, call: Call, target: ResourceId) -> Outcome:
         body: dict[str, object] = {"server": text(call, "server")}
         ip = await self._api.change_address(call.zone, address_id(target), body)
-        return Done(parts=(self._reader(call).address(ip),))
+        return Done(resources=(self._reader(call).address(ip),))
 
-    async def _release_address(self, call: Call, target: PartId) -> Outcome:
+    async def _release_address(self, call: Call, target: ResourceId) -> Outcome:
         return await self._pool.release(call, target)
 
-    async def _delete_address(self, call: Call, target: PartId) -> Outcome:
+    async def _delete_address(self, call: Call, target: ResourceId) -> Outcome:
         await self._api.delete_address(call.zone, target)
         return Done(gone=(target,))
 
@@ -100,7 +100,7 @@ class Deeds:
             server = await self._api.create_server(call.zone, self._body(call, template, image))
         except Failed as failed:
             return self._not_made(failed, call)
-        return Done(parts=self._made(call, server))
+        return Done(resources=self._made(call, server))
 
     def knows_image(self, call: Call) -> bool:
         """Tell whether a server can be made without asking for its image first."""
@@ -128,7 +128,7 @@ class Deeds:
             "image": image,
             "tags": list(self._tags(call, call.slot)),
             "dynamic_ip_required": False,
-            "public_ips": [address_id(part) for part in texts(call, "addresses")],
+            "public_ips": [address_id(resource) for resource in texts(call, "addresses")],
             "volumes": {
                 str(index): self._disk(call, index, disk)
                 for index, disk in enumerate(template.volumes)
@@ -150,17 +150,19 @@ class Deeds:
             **({"boot": True} if index == 0 else {}),
         }
 
-    def _made(self, call: Call, server: Server) -> tuple[Part, ...]:
+    def _made(self, call: Call, server: Server) -> tuple[Resource, ...]:
         """Return the server, its volumes and its addresses, as the creation's answer shows them."""
         reader = self._reader(call)
-        owner = PartId(server.id)
+        owner = ResourceId(server.id)
         template = self._templates[fleet_of(call)]
         volumes = (
-            self._volume(call, place, PartId(volume.id), template, owner)
+            self._volume(call, place, ResourceId(volume.id), template, owner)
             for place, volume in server_volumes(server)
             if volume.id
         )
-        asked = {address_id(part): PartId(part) for part in texts(call, "addresses")}
+        asked = {
+            address_id(resource): ResourceId(resource) for resource in texts(call, "addresses")
+        }
         addresses = (
             reader.attached(ip, asked[ip.id], owner)
             for ip in server.public_ips or ()
@@ -169,16 +171,16 @@ class Deeds:
         return (reader.server(server), *volumes, *addresses)
 
     def _volume(
-        self, call: Call, place: int, volume: PartId, template: Template, owner: PartId
-    ) -> Part:
+        self, call: Call, place: int, volume: ResourceId, template: Template, owner: ResourceId
+    ) -> Resource:
         slot = Slot("volume", place)
         disks = template.volumes
         disk = disks[place] if place < len(disks) else disks[0]
-        return Part(
+        return Resource(
             id=volume,
             slot=slot,
             zone=call.zone,
-            mark=claim_for(call, slot, self._installation).mark,
+            owner_tag=claim_for(call, slot, self._installation).owner_tag,
             status="in_use",
             condition=Condition.BUSY,
             owner=owner,
@@ -194,14 +196,14 @@ class Deeds:
             return Refused(why=Refusal.WRONG_STATE, text=str(problem))
         return outcome_of(failed, call)
 
-    async def _set_user_data(self, call: Call, target: PartId) -> Outcome:
+    async def _set_user_data(self, call: Call, target: ResourceId) -> Outcome:
         template = self._templates.get(fleet_of(call))
         if template is None:
             return _invalid(f"fleet {fleet_of(call)} has no template")
         await self._api.set_cloud_init(call.zone, target, template.cloud_init)
         return Done()
 
-    async def _attach_network(self, call: Call, target: PartId) -> Outcome:
+    async def _attach_network(self, call: Call, target: ResourceId) -> Outcome:
         network = text(call, "network")
         try:
             await self._api.attach_network(call.zone, target, network)
@@ -210,7 +212,7 @@ class Deeds:
                 return outcome_of(failed, call)
         return Done()
 
-    async def _joined(self, call: Call, target: PartId, network: str) -> bool:
+    async def _joined(self, call: Call, target: ResourceId, network: str) -> bool:
         """Tell whether a refused card is there already: an earlier try had its effect."""
         try:
             server = await self._api.server(call.zone, target)
@@ -218,71 +220,73 @@ class Deeds:
             return False
         return any(nic.private_network_id == network for nic in server.private_nics or ())
 
-    async def _power_on(self, call: Call, target: PartId) -> Outcome:
+    async def _power_on(self, call: Call, target: ResourceId) -> Outcome:
         await self._api.act(call.zone, target, "poweron")
-        return Done(parts=(self._moving(call, target, Condition.STARTING),))
+        return Done(resources=(self._moving(call, target, Condition.STARTING),))
 
-    async def _stand_by(self, call: Call, target: PartId) -> Outcome:
+    async def _stand_by(self, call: Call, target: ResourceId) -> Outcome:
         await self._api.act(call.zone, target, "stop_in_place")
-        return Done(parts=(self._moving(call, target, Condition.STOPPING),))
+        return Done(resources=(self._moving(call, target, Condition.STOPPING),))
 
-    async def _terminate(self, call: Call, target: PartId) -> Outcome:
+    async def _terminate(self, call: Call, target: ResourceId) -> Outcome:
         await self._api.act(call.zone, target, "terminate")
-        return Done(parts=(self._moving(call, target, Condition.STOPPING),))
+        return Done(resources=(self._moving(call, target, Condition.STOPPING),))
 
-    async def _note_volumes(self, call: Call, target: PartId) -> Outcome:
+    async def _note_volumes(self, call: Call, target: ResourceId) -> Outcome:
         """Return the volumes that the server's body named; nothing is asked, nothing can fail."""
         entries = [entry.split(":") for entry in texts(call, "volumes")]
         return Done(
-            parts=tuple(
-                self._held(call, Slot("volume", int(place)), PartId(volume), type_, target)
+            resources=tuple(
+                self._held(call, Slot("volume", int(place)), ResourceId(volume), type_, target)
                 for place, volume, type_ in entries
             )
         )
 
-    def _held(self, call: Call, slot: Slot, volume: PartId, type_: str, owner: PartId) -> Part:
-        return Part(
+    def _held(
+        self, call: Call, slot: Slot, volume: ResourceId, type_: str, owner: ResourceId
+    ) -> Resource:
+        return Resource(
             id=volume,
             slot=slot,
             zone=call.zone,
-            mark=claim_for(call, slot, self._installation).mark,
+            owner_tag=claim_for(call, slot, self._installation).owner_tag,
             status="promised",
             owner=owner,
             notes=(("type", type_),),
         )
 
-    async def _unprotect(self, call: Call, target: PartId) -> Outcome:
+    async def _unprotect(self, call: Call, target: ResourceId) -> Outcome:
         server = await self._api.change_server(call.zone, target, {"protected": False})
-        return Done(parts=(self._reader(call).server(server),))
+        return Done(resources=(self._reader(call).server(server),))
 
-    async def _delete_server(self, call: Call, target: PartId) -> Outcome:
+    async def _delete_server(self, call: Call, target: ResourceId) -> Outcome:
         await self._api.delete_server(call.zone, target)
         return Done(gone=(target,))
 
-    async def _mark_volume(self, call: Call, target: PartId) -> Outcome:
+    async def _tag_volume(self, call: Call, target: ResourceId) -> Outcome:
         tags = self._tags(call, call.slot)
         reader = self._reader(call)
         if text(call, "type") != "sbs_volume":
             local = await self._api.tag_volume(call.zone, target, tags)
-            return Done(parts=(reader.volume(local),))
+            return Done(resources=(reader.volume(local),))
         body: dict[str, object] = {"tags": list(tags), "perf_iops": call.arg("iops")}
         block = await self._api.change_block(call.zone, target, body)
-        return Done(parts=(reader.block(block),))
+        return Done(resources=(reader.block(block),))
 
-    async def _delete_volume(self, call: Call, target: PartId) -> Outcome:
+    async def _delete_volume(self, call: Call, target: ResourceId) -> Outcome:
         if text(call, "type") == "sbs_volume":
             await self._api.delete_block(call.zone, target)
         else:
             await self._api.delete_volume(call.zone, target)
         return Done(gone=(target,))
 
-    def _moving(self, call: Call, target: PartId, condition: Condition) -> Part:
+    def _moving(self, call: Call, target: ResourceId, condition: Condition) -> Resource:
         """Return a server on its way: nothing may be asked of it until a look."""
-        return Part(
+        return Resource(
             id=target,
             slot=call.slot,
             zone=call.zone,
-            mark=claim_for(call, call.slot, self._installation).mark,
+            owner_tag=claim_for(call, call.slot, self._installation).owner_tag,
             status=condition.value,
             condition=condition,
         )

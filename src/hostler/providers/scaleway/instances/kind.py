@@ -61,7 +61,7 @@ class ScalewayKind:
             installation=opening.installation,
             zones=tuple(sorted({Zone(z) for table in machines.values() for z in table.zones})),
             templates={name: _template(t, opening.folder) for name, t in machines.items()},
-            settle=table.settle,
+            consistency_delay=table.consistency_delay,
         )
 
 

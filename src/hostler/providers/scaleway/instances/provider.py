@@ -8,8 +8,8 @@ from hostler.domain.ids import FleetName, InstallationId, Zone
 from hostler.domain.model.calls import Call, Outcome
 from hostler.domain.model.machine import Machine, Offer, Origin
 from hostler.domain.model.phases import Goal
-from hostler.domain.model.provider import Traits
-from hostler.domain.model.resource import Condition, Look, Part, Scope
+from hostler.domain.model.provider import Capabilities
+from hostler.domain.model.resource import Condition, Observation, Resource, Scope
 from hostler.ports.clock import Clock
 from hostler.ports.keys import Registered
 from hostler.ports.online import Wanted
@@ -23,15 +23,15 @@ from hostler.providers.scaleway.common.ssh_keys import SshKeys
 
 from .address_pool import Pool
 from .examine import Examiner
-from .execute import Deeds
-from .observe.listing import Looker
+from .execute import InstanceCalls
+from .observe.listing import Observer
 from .online import Finding, Online
 from .plan.calls import ATTACH_NETWORK, MAKE_SERVER, RELEASE_ADDRESS, SERVER, TAKE_ADDRESS
 from .plan.create import Site, build
 from .plan.delete import clear
 from .plan.standby import stand_by
 
-SETTLE = timedelta(seconds=60)
+CONSISTENCY_DELAY = timedelta(seconds=60)
 _COSTS = {MAKE_SERVER: 2, ATTACH_NETWORK: 2, TAKE_ADDRESS: 3, RELEASE_ADDRESS: 2}
 """The most requests that a call takes; the others take one."""
 
@@ -47,7 +47,7 @@ class Instances:
         installation: InstallationId,
         zones: tuple[Zone, ...],
         templates: Mapping[FleetName, Template],
-        settle: timedelta = SETTLE,
+        consistency_delay: timedelta = CONSISTENCY_DELAY,
         prices: Prices | None = None,
     ) -> None:
         """Raise ConfigError where a fleet's name could not be read back from a mark."""
@@ -56,12 +56,12 @@ class Instances:
                 raise ConfigError(f"fleet {fleet!r} cannot be written into a mark")
         self._client, self._installation = client, installation
         self._templates = dict(templates)
-        self._traits = Traits(
+        self._capabilities = Capabilities(
             main=SERVER,
             kinds=("server", "address", "volume"),
-            settle=settle,
+            consistency_delay=consistency_delay,
             deadline=client.deadline,
-            rests=True,
+            standby=True,
             zones=zones,
         )
         api = Api(client)
@@ -70,70 +70,72 @@ class Instances:
         self._online, self._examiner = Online(api, catalogue), Examiner(api)
         self._keys = SshKeys(api)
         self._networks = any(template.networks for template in templates.values())
-        self._looker = Looker(api, clock, catalogue, pools, networks=self._networks)
-        self._deeds = Deeds(api, catalogue, Pool(api, clock), installation, self._templates)
+        self._observer = Observer(api, clock, catalogue, pools, networks=self._networks)
+        self._calls = InstanceCalls(api, catalogue, Pool(api, clock), installation, self._templates)
 
     @property
-    def traits(self) -> Traits:
-        return self._traits
+    def capabilities(self) -> Capabilities:
+        return self._capabilities
 
-    async def look(self, scopes: tuple[Scope, ...]) -> Look:
-        return await self._looker.look(scopes)
+    async def observe(self, scopes: tuple[Scope, ...]) -> Observation:
+        return await self._observer.observe(scopes)
 
     async def do(self, call: Call) -> Outcome:
-        return await self._deeds.do(call)
+        return await self._calls.do(call)
 
     def next_calls(
         self,
         goal: Goal,
         machine: Machine,
-        parts: tuple[Part, ...],
+        resources: tuple[Resource, ...],
         now: datetime,  # noqa: ARG002 - nothing here waits for a time
     ) -> tuple[Call, ...]:
-        ours = tuple(part for part in parts if self._touchable(machine, part))
+        ours = tuple(resource for resource in resources if self._touchable(machine, resource))
         match goal:
             case Goal.PRESENT:
                 return self._present(machine, ours)
             case Goal.ABSENT:
                 return self._clear(machine, ours, ours)
-            case Goal.RESTING:
+            case Goal.STANDBY:
                 return stand_by(machine, ours)
 
-    def _present(self, machine: Machine, parts: tuple[Part, ...]) -> tuple[Call, ...]:
+    def _present(self, machine: Machine, resources: tuple[Resource, ...]) -> tuple[Call, ...]:
         """Remove what is too much, and go on with what is there.
 
         Removal goes first, unless the last call failed: then they take turns, so that a part that
         cannot be removed keeps no machine from being made, nor the other way round.
         """
         zone = machine.offer.zone
-        wrong = [part for part in parts if part.surplus or part.zone != zone]
-        removal = self._clear(machine, tuple(wrong), parts)
+        wrong = [resource for resource in resources if resource.surplus or resource.zone != zone]
+        removal = self._clear(machine, tuple(wrong), resources)
         template = self._templates.get(machine.fleet)
         if template is None:
             return removal
-        used = {part.slot: part for part in reversed(parts) if part not in wrong}
+        used = {
+            resource.slot: resource for resource in reversed(resources) if resource not in wrong
+        }
         forward = build(Site(machine, template, used))
         return (*forward, *removal) if machine.tries % 2 else (*removal, *forward)
 
     def _clear(
-        self, machine: Machine, wrong: tuple[Part, ...], parts: tuple[Part, ...]
+        self, machine: Machine, wrong: tuple[Resource, ...], resources: tuple[Resource, ...]
     ) -> tuple[Call, ...]:
         template = self._templates.get(machine.fleet)
-        servers = tuple(part for part in parts if part.slot.kind == "server")
+        servers = tuple(resource for resource in resources if resource.slot.kind == "server")
         unprotect = template is not None and template.protected
         return clear(machine, wrong, servers, unprotect=unprotect)
 
-    def _touchable(self, machine: Machine, part: Part) -> bool:
+    def _touchable(self, machine: Machine, resource: Resource) -> bool:
         """Tell whether a part may be this machine's: a mark that says otherwise is believed."""
-        mark = part.mark
-        if mark is None:
+        owner_tag = resource.owner_tag
+        if owner_tag is None:
             return True
-        ours = mark.installation == self._installation or machine.origin is Origin.ADOPTED
-        return ours and mark.machine == machine.id
+        ours = owner_tag.installation == self._installation or machine.origin is Origin.ADOPTED
+        return ours and owner_tag.machine == machine.id
 
-    def connection(self, machine: Machine, parts: tuple[Part, ...]) -> Connection | None:
+    def connection(self, machine: Machine, resources: tuple[Resource, ...]) -> Connection | None:
         bound = machine.bound(SERVER)
-        server = next((part for part in parts if part.id == bound), None)
+        server = next((resource for resource in resources if resource.id == bound), None)
         if server is None or server.condition is not Condition.UP or not server.address:
             return None
         template = self._templates.get(machine.fleet)
@@ -146,7 +148,7 @@ class Instances:
 
     def cost(self, call: Call | Scope) -> int:
         if isinstance(call, Call):
-            known = call.kind == MAKE_SERVER and self._deeds.knows_image(call)
+            known = call.kind == MAKE_SERVER and self._calls.knows_image(call)
             return 1 if known else _COSTS.get(call.kind, 1)
         generations = 2 if call.kind == "volume" else 1
         cards = 1 if call.kind == "server" and self._networks else 0

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import structlog
 
-from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId, PartId, Zone
+from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId, ResourceId, Zone
 from hostler.domain.model.calls import Call, Done, Effect, Outcome, Refusal, Refused
-from hostler.domain.model.host import AT_HOME, HOST, WAITING, tenancy
-from hostler.domain.model.resource import Part
+from hostler.domain.model.host import AT_HOME, HOST, WAITING, allocation_of
+from hostler.domain.model.resource import Resource
 from hostler.ports.clock import Clock
 from hostler.providers.scaleway.common.errors import (
     TROUBLE,
@@ -49,7 +49,7 @@ class Errand:
     by: float
 
 
-class MacDeeds:
+class MacCalls:
     """Makes calls. Never raises for what the outside does."""
 
     def __init__(
@@ -93,8 +93,8 @@ class MacDeeds:
 
     def _way(self, call: Call) -> Callable[[Errand], Awaitable[Outcome]]:
         """Return what makes a call: marks and networks are calls of their own each."""
-        if call.kind.startswith(machine_calls.MARK):
-            return self._mark
+        if call.kind.startswith(machine_calls.OWNER_TAG):
+            return self._owner_tag
         return self._attach if call.kind.startswith(machine_calls.ATTACH) else self._ways[call.kind]
 
     def _otherwise(self, call: Call, mac: Mac) -> str:
@@ -110,15 +110,15 @@ class MacDeeds:
 
     def _not_free(self, call: Call, mac: Mac) -> str:
         """Return why a host may not be claimed: claims look at it afresh, whatever was seen."""
-        part = self._reader(Zone("")).host(mac)
-        adopts = call.arg("adopted") and part.note("stage") != "foreign"
-        if part.note("stage") not in AT_HOME and not adopts:
+        resource = self._reader(Zone("")).host(mac)
+        adopts = call.arg("adopted") and resource.note("stage") != "foreign"
+        if resource.note("stage") not in AT_HOME and not adopts:
             return f"it is not in the pool any more: {mac.name!r}"
         if mac.status not in _READY or not mac.delivered or mac.deletion_scheduled:
             return f"it is {mac.status}, delivered: {mac.delivered}"
-        return "" if adopts else _unlike(call, part)
+        return "" if adopts else _unlike(call, resource)
 
-    async def _mark(self, errand: Errand) -> Outcome:
+    async def _owner_tag(self, errand: Errand) -> Outcome:
         call, mac = errand.call, errand.mac
         stage = Stage(str(call.arg("stage")))
         if stage is Stage.RELEASING or call.arg("wipes"):
@@ -140,11 +140,11 @@ class MacDeeds:
 
         A name that a person gave it says nothing of that: a machine's host is of its fleet's pool.
         """
-        old, part = name_of(mac.name or ""), self._reader(call.zone).host(mac)
+        old, resource = name_of(mac.name or ""), self._reader(call.zone).host(mac)
         fleet, machine = str(call.arg("fleet") or ""), str(call.arg("machine") or "")
         if old is not None and not (fleet and machine):
             fleet, machine = old.fleet, old.machine
-        pool, waits = part.note("pool"), part.note("stage") in WAITING
+        pool, waits = resource.note("pool"), resource.note("stage") in WAITING
         if old is None or not (waits or old.machine == machine):
             pool = str(call.arg("pool") or "") or self._pool_of(FleetName(fleet))
         return Name(
@@ -281,7 +281,7 @@ class MacDeeds:
                 raise
             log.info("not to be deleted yet", host=mac.id, until=str(floor_date(failed.problem)))
             return await self._schedule(errand)
-        return Done(gone=(PartId(mac.id),))
+        return Done(gone=(ResourceId(mac.id),))
 
     def _done(self, call: Call, mac: Mac) -> Done:
         """Return what an answer shows: the host, or the tenancy of the call's machine.
@@ -291,12 +291,12 @@ class MacDeeds:
         reader = self._reader(call.zone)
         host = reader.host(mac)
         if call.slot == HOST:
-            return Done(parts=(host,))
-        part = reader.tenancy(mac)
-        if part is None:
+            return Done(resources=(host,))
+        resource = reader.allocation_of(mac)
+        if resource is None:
             return Done(gone=(call.target,) if call.target else ())
-        mine = call.target or tenancy(HostId(mac.id), MachineId(str(call.arg("machine"))))
-        return Done(parts=(part,) if part.id == mine else ())
+        mine = call.target or allocation_of(HostId(mac.id), MachineId(str(call.arg("machine"))))
+        return Done(resources=(resource,) if resource.id == mine else ())
 
     def _outcome(self, trouble: Exception, call: Call, host: str) -> Outcome:
         if isinstance(trouble, Failed):
@@ -312,12 +312,14 @@ class MacDeeds:
         raise trouble
 
 
-def _unlike(call: Call, part: Part) -> str:
+def _unlike(call: Call, resource: Resource) -> str:
     """Return why a host is not what is claimed, or an empty string."""
-    if part.note("type") != call.arg("type"):
-        return f"it is a {part.note('type')}"
+    if resource.note("type") != call.arg("type"):
+        return f"it is a {resource.note('type')}"
     family = family_key(str(call.arg("family") or ""))
-    return f"it runs {part.note('family')}" if family not in {"", part.note("family")} else ""
+    return (
+        f"it runs {resource.note('family')}" if family not in {"", resource.note("family")} else ""
+    )
 
 
 def _is_claimed_for(mac: Mac) -> bool:

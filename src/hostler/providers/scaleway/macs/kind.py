@@ -56,7 +56,7 @@ class MacKind:
             return ()
         said = (
             "pool_prefix: there is none, so no host is ever claimed from a pool, and none that a "
-            "machine had is released: it stays as it is, billed, in the ledger (hostler leaks)"
+            "machine had is released: it stays as it is, billed, in the ledger (hostler orphans)"
         )
         return (said,)
 
@@ -81,7 +81,7 @@ class MacKind:
             zones=tuple(sorted({Zone(z) for one in macs.values() for z in one.zones})),
             templates={name: template_of(one, table) for name, one in macs.items()},
             site=site_of(table, macs),
-            settle=table.settle,
+            consistency_delay=table.consistency_delay,
         )
 
 

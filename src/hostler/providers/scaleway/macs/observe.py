@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from hostler.domain.ids import MachineId, PartId, Zone
+from hostler.domain.ids import MachineId, ResourceId, Zone
 from hostler.domain.model.host import HOST, host_of
-from hostler.domain.model.resource import Look, Looked, Part, Scope
+from hostler.domain.model.resource import Observation, ObservedScope, Resource, Scope
 from hostler.ports.clock import Clock
 from hostler.providers.scaleway.common.errors import Failed
 from hostler.providers.scaleway.instances.observe.scan import ask_each
@@ -19,7 +19,7 @@ from .plan.read import SERVER, MacReader
 from .plan.statuses import strange
 
 FORBIDDEN = 403
-Sight = tuple[tuple[Looked, ...], tuple[Part, ...]]
+Sight = tuple[tuple[ObservedScope, ...], tuple[Resource, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +28,11 @@ class Read:
 
     mac: Mac
     attached: tuple[Attached, ...] | None
-    host: Part
-    tenancy: Part | None
+    host: Resource
+    allocation_of: Resource | None
 
 
-class MacLooker:
+class MacObserver:
     """Looks at an account's Macs. One listing of a zone serves hosts and tenancies."""
 
     def __init__(
@@ -47,7 +47,7 @@ class MacLooker:
         self._networks = networks
         self._read_before = dict[str, Read]()
 
-    async def look(self, scopes: tuple[Scope, ...]) -> Look:
+    async def observe(self, scopes: tuple[Scope, ...]) -> Observation:
         """Look at these scopes, zones and single hosts side by side."""
         if self._networks is not None:
             for zone in dict.fromkeys(scope.zone for scope in scopes):
@@ -60,33 +60,35 @@ class MacLooker:
             ]
             tasks += [group.create_task(self._close(s)) for s in scopes if s.machine is not None]
         sights = [task.result() for task in tasks]
-        parts = {part.id: part for _, shown in sights for part in shown}
-        words = (strange(part.status) for part in parts.values() if part.slot == HOST)
-        return Look(
-            looked=tuple(looked for told, _ in sights for looked in told),
-            parts=tuple(parts.values()),
+        resources = {resource.id: resource for _, shown in sights for resource in shown}
+        words = (
+            strange(resource.status) for resource in resources.values() if resource.slot == HOST
+        )
+        return Observation(
+            observed=tuple(observed for told, _ in sights for observed in told),
+            resources=tuple(resources.values()),
             strange=tuple(word for word in words if word),
         )
 
     async def _zone(self, zone: Zone, scopes: list[Scope]) -> Sight:
         begun = self._clock.now()
         listing = await self._api.macs(zone)
-        known = {part for s in scopes for part in s.known if s.kind == SERVER.kind}
-        told = tuple(_looked(scope, begun, listing.error) for scope in scopes)
+        known = {resource for s in scopes for resource in s.known if s.kind == SERVER.kind}
+        told = tuple(_observed(scope, begun, listing.error) for scope in scopes)
         macs = (mac for mac in listing.found.values() if self._is_ours(mac))
-        return told, self._parts(zone, macs, known)
+        return told, self._resources(zone, macs, known)
 
     async def _close(self, scope: Scope) -> Sight:
         """Ask for the known hosts one by one; where none is known, look for the machine's name."""
         begun = self._clock.now()
         if not scope.known:
             return await self._by_name(scope)
-        ids = dict.fromkeys(host_of(part) for part in scope.known)
+        ids = dict.fromkeys(host_of(resource) for resource in scope.known)
         answers = await ask_each(scope.zone, ids, self._read)
         error = "; ".join(f"{mac}: {said}" for mac, said in sorted(answers.errors.items()))
         macs = (mac for mac in answers.found.values() if self._is_ours(mac))
-        parts = self._parts(scope.zone, macs, set(scope.known))
-        return (_looked(scope, begun, error),), parts
+        resources = self._resources(scope.zone, macs, set(scope.known))
+        return (_observed(scope, begun, error),), resources
 
     async def _by_name(self, scope: Scope) -> Sight:
         begun = self._clock.now()
@@ -97,8 +99,8 @@ class MacLooker:
             for mac in listing.found.values()
             if self._is_ours(mac) and reader.host(mac).note("holder") == scope.machine
         )
-        parts = self._parts(scope.zone, named, set())
-        return (_looked(scope, begun, listing.error),), parts
+        resources = self._resources(scope.zone, named, set())
+        return (_observed(scope, begun, listing.error),), resources
 
     async def _read(self, zone: Zone, mac: str) -> Mac:
         """Read one host. One that was deleted may be forbidden; a whole listing then tells."""
@@ -115,32 +117,34 @@ class MacLooker:
             gone = replace(failed.problem, type="not_found", resource_id=mac)
             raise Failed(gone) from failed
 
-    def _parts(self, zone: Zone, macs: Iterable[Mac], known: set[PartId]) -> tuple[Part, ...]:
-        reader, parts = self._reader(zone), list[Part]()
+    def _resources(
+        self, zone: Zone, macs: Iterable[Mac], known: set[ResourceId]
+    ) -> tuple[Resource, ...]:
+        reader, resources = self._reader(zone), list[Resource]()
         wanted = dict[str, list[MachineId]]()
-        for part in known:
-            wanted.setdefault(host_of(part), []).append(MachineId(part.partition("#")[2]))
+        for resource in known:
+            wanted.setdefault(host_of(resource), []).append(MachineId(resource.partition("#")[2]))
         for mac in macs:
             host, named = self._known(reader, mac)
-            parts.append(host)
+            resources.append(host)
             others = (reader.renamed(mac, machine) for machine in wanted.get(mac.id, ()))
-            found = {part.id: part for part in (*others, named) if part is not None}
-            parts.extend(found.values())
-        return tuple(parts)
+            found = {resource.id: resource for resource in (*others, named) if resource is not None}
+            resources.extend(found.values())
+        return tuple(resources)
 
-    def _known(self, reader: MacReader, mac: Mac) -> tuple[Part, Part | None]:
+    def _known(self, reader: MacReader, mac: Mac) -> tuple[Resource, Resource | None]:
         """Return the parts of a Mac: the same objects as long as it is shown the same."""
         attached = reader.within(mac)
         read = self._read_before.get(mac.id)
         if read is None or read.mac != mac or read.attached != attached:
-            read = Read(mac, attached, reader.host(mac), reader.tenancy(mac))
+            read = Read(mac, attached, reader.host(mac), reader.allocation_of(mac))
             self._read_before[mac.id] = read
-        return read.host, read.tenancy
+        return read.host, read.allocation_of
 
     def _is_ours(self, mac: Mac) -> bool:
         """Filter again on our side: a Mac of another project is never a part."""
         return mac.project_id is None or mac.project_id == self._api.project
 
 
-def _looked(scope: Scope, begun: datetime, error: str) -> Looked:
-    return Looked(scope=scope, begun=begun, complete=not error, error=error)
+def _observed(scope: Scope, begun: datetime, error: str) -> ObservedScope:
+    return ObservedScope(scope=scope, begun=begun, complete=not error, error=error)

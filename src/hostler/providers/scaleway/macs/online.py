@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from hostler.domain.ids import FleetName, Zone
 from hostler.domain.model.host import OTHERS
 from hostler.domain.model.machine import Offer
-from hostler.domain.model.resource import Part
+from hostler.domain.model.resource import Resource
 from hostler.providers.scaleway.common.endpoints import Api
 from hostler.providers.scaleway.common.errors import TROUBLE, Failed
 from hostler.providers.scaleway.common.wire import Quotum
@@ -21,9 +21,9 @@ from .api.images import families, newest
 from .api.quota import PERMISSION, highest, limits_of
 from .plan.read import MacReader
 
-Fits = Callable[[FleetName, Offer, Part], str]
+Fits = Callable[[FleetName, Offer, Resource], str]
 Offers = Mapping[FleetName, tuple[Offer, ...]]
-Known = Mapping[Zone, tuple[Part, ...]]
+Known = Mapping[Zone, tuple[Resource, ...]]
 
 
 class MacOnline:
@@ -53,7 +53,7 @@ class MacOnline:
         quotas = await self._quotas(offers, most, known)
         return (*told, *sold, *self._pools(offers, pools, known), *quotas)
 
-    async def _hosts(self, zone: Zone) -> tuple[Part, ...] | Finding:
+    async def _hosts(self, zone: Zone) -> tuple[Resource, ...] | Finding:
         listing = await self._api.macs(zone)
         if listing.error:
             return cannot(zone, listing.trouble, listing.error)
@@ -120,14 +120,14 @@ class MacOnline:
         for fleet, asked in offers.items():
             zones = {offer.zone for offer in asked}
             if zones <= known.keys() and pools.get(fleet):
-                parts = [part for zone in sorted(zones) for part in known[zone]]
-                yield self._pool(fleet, asked, pools[fleet], parts)
+                resources = [resource for zone in sorted(zones) for resource in known[zone]]
+                yield self._pool(fleet, asked, pools[fleet], resources)
 
     def _pool(
-        self, fleet: FleetName, asked: tuple[Offer, ...], pool: str, parts: Iterable[Part]
+        self, fleet: FleetName, asked: tuple[Offer, ...], pool: str, resources: Iterable[Resource]
     ) -> Finding:
         about = f"pool {pool} of fleet {fleet}"
-        mine = [p for p in parts if p.note("pool") == pool and p.note("stage") not in OTHERS]
+        mine = [p for p in resources if p.note("pool") == pool and p.note("stage") not in OTHERS]
         if not mine:
             said = (
                 f"no host of the project has a name that begins with {pool}: give some such names "
@@ -138,14 +138,18 @@ class MacOnline:
         return Finding(True, about, f"{len(mine)} hosts, {len(free)} of them free and fitting")
 
 
-def _zone(zone: Zone, found: tuple[Part, ...] | Finding) -> Finding:
+def _zone(zone: Zone, found: tuple[Resource, ...] | Finding) -> Finding:
     if isinstance(found, Finding):
         return found
     return Finding(True, zone, f"answers; {len(found)} Macs in the project")
 
 
 def _quota(
-    fleet: FleetName, offer: Offer, most: int, parts: Iterable[Part], quota: Iterable[Quotum]
+    fleet: FleetName,
+    offer: Offer,
+    most: int,
+    resources: Iterable[Resource],
+    quota: Iterable[Quotum],
 ) -> Finding:
     about = f"quota of {offer.type} in {offer.zone}"
     limits = limits_of(offer.type, offer.zone, quota)
@@ -154,7 +158,7 @@ def _quota(
     limit = highest(limits)
     if limit is None:
         return Finding(True, about, "is unlimited")
-    stand = sum(part.note("type") == offer.type for part in parts)
+    stand = sum(resource.note("type") == offer.type for resource in resources)
     said = f"is {limit}; {stand} stand in the project, and fleet {fleet} may order {most}"
     return Finding(limit >= most, about, said)
 

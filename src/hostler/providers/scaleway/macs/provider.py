@@ -10,8 +10,8 @@ from hostler.domain.model.fleet import Order
 from hostler.domain.model.host import AT_HOME, HOST, Host, HostGoal
 from hostler.domain.model.machine import Machine, Offer
 from hostler.domain.model.phases import Goal
-from hostler.domain.model.provider import Traits
-from hostler.domain.model.resource import Condition, Look, Part, Scope
+from hostler.domain.model.provider import Capabilities
+from hostler.domain.model.resource import Condition, Observation, Resource, Scope
 from hostler.domain.policy.purchasing import Limits
 from hostler.domain.policy.remediation import Diagnosis
 from hostler.ports.clock import Clock
@@ -29,14 +29,14 @@ from .api.endpoints import MacApi
 from .api.images import family_key
 from .api.networks import Networks
 from .diagnosis import Doctor
-from .execute import MacDeeds
-from .observe import MacLooker
+from .execute import MacCalls
+from .observe import MacObserver
 from .online import MacOnline
 from .plan import host_calls, machine_calls
 from .plan.read import SERVER, MacReader, password
 from .settings import MacSite, MacTemplate
 
-SETTLE = timedelta(seconds=60)
+CONSISTENCY_DELAY = timedelta(seconds=60)
 FLOOR = timedelta(hours=24)
 _COSTS = {
     machine_calls.ORDER: 3,
@@ -67,7 +67,7 @@ class Macs:
         zones: tuple[Zone, ...],
         templates: Mapping[FleetName, MacTemplate],
         site: MacSite,
-        settle: timedelta = SETTLE,
+        consistency_delay: timedelta = CONSISTENCY_DELAY,
         adopted: tuple[InstallationId, ...] = (),
     ) -> None:
         """Raise ConfigError where a fleet's name could not be read back from a name."""
@@ -77,12 +77,12 @@ class Macs:
         self._client, self._installation = client, installation
         self._templates, self._site = dict(templates), site
         self._ours = frozenset({installation, *adopted})
-        self._traits = Traits(
+        self._capabilities = Capabilities(
             main=SERVER,
             kinds=(SERVER.kind, HOST.kind),
-            settle=settle,
+            consistency_delay=consistency_delay,
             deadline=client.deadline,
-            rests=True,
+            standby=True,
             created=False,
             floor=FLOOR,
             zones=zones,
@@ -94,12 +94,12 @@ class Macs:
         self._wanted = {fleet: one.networks for fleet, one in templates.items() if one.networks}
         self._networks = Networks(self._api)
         networks = self._networks if self._wanted else None
-        self._looker = MacLooker(self._api, clock, self._reader, networks)
-        self._deeds = MacDeeds(self._api, clock, self._reader, installation, self.pool_of)
+        self._observer = MacObserver(self._api, clock, self._reader, networks)
+        self._calls = MacCalls(self._api, clock, self._reader, installation, self.pool_of)
 
     @property
-    def traits(self) -> Traits:
-        return self._traits
+    def capabilities(self) -> Capabilities:
+        return self._capabilities
 
     def _reader(self, zone: Zone) -> MacReader:
         site = self._site
@@ -114,22 +114,26 @@ class Macs:
             self._wanted,
         )
 
-    async def look(self, scopes: tuple[Scope, ...]) -> Look:
-        return await self._looker.look(scopes)
+    async def observe(self, scopes: tuple[Scope, ...]) -> Observation:
+        return await self._observer.observe(scopes)
 
     async def do(self, call: Call) -> Outcome:
-        return await self._deeds.do(call)
+        return await self._calls.do(call)
 
     def next_calls(
-        self, goal: Goal, machine: Machine, parts: tuple[Part, ...], now: datetime
+        self, goal: Goal, machine: Machine, resources: tuple[Resource, ...], now: datetime
     ) -> tuple[Call, ...]:
         template = self._templates.get(machine.fleet)
         networks = template.networks if template is not None else ()
-        settle = self._traits.settle
-        return machine_calls.next_calls(goal, machine, parts, now, settle, networks=networks)
+        consistency_delay = self._capabilities.consistency_delay
+        return machine_calls.next_calls(
+            goal, machine, resources, now, consistency_delay, networks=networks
+        )
 
-    def host_calls(self, goal: HostGoal, host: Host, part: Part, now: datetime) -> tuple[Call, ...]:
-        return host_calls.host_calls(goal, host, part, now)
+    def host_calls(
+        self, goal: HostGoal, host: Host, resource: Resource, now: datetime
+    ) -> tuple[Call, ...]:
+        return host_calls.host_calls(goal, host, resource, now)
 
     def pool_of(self, fleet: FleetName) -> str:
         template = self._templates.get(fleet)
@@ -152,19 +156,19 @@ class Macs:
             return None
         return Secret(text) if text else None
 
-    def fits(self, fleet: FleetName, offer: Offer, part: Part) -> str:
-        pool, stage = self.pool_of(fleet), part.note("stage")
+    def fits(self, fleet: FleetName, offer: Offer, resource: Resource) -> str:
+        pool, stage = self.pool_of(fleet), resource.note("stage")
         if stage not in AT_HOME:
             return _AWAY.get(stage, f"it is {stage}")
-        if not pool or part.note("pool") != pool:
+        if not pool or resource.note("pool") != pool:
             return f"it is not of the pool {pool or '(none)'}"
-        if part.zone != offer.zone or part.note("type") != offer.type:
-            return f"it is a {part.note('type')} in {part.zone}"
-        if offer.image and part.note("family") != family_key(offer.image):
-            return f"it runs {part.note('family')}"
-        if part.condition is not Condition.UP or not part.note("delivered"):
-            return f"it is {part.status}"
-        return "it will be deleted" if part.note("scheduled") else ""
+        if resource.zone != offer.zone or resource.note("type") != offer.type:
+            return f"it is a {resource.note('type')} in {resource.zone}"
+        if offer.image and resource.note("family") != family_key(offer.image):
+            return f"it runs {resource.note('family')}"
+        if resource.condition is not Condition.UP or not resource.note("delivered"):
+            return f"it is {resource.status}"
+        return "it will be deleted" if resource.note("scheduled") else ""
 
     async def check_online(
         self, offers: Mapping[FleetName, tuple[Offer, ...]]
@@ -175,12 +179,14 @@ class Macs:
         most = {f: told.most for f, told in limits.items() if told and told.most is not None}
         return await online.check(offers, {fleet: self.pool_of(fleet) for fleet in offers}, most)
 
-    def connection(self, machine: Machine, parts: tuple[Part, ...]) -> Connection | None:
+    def connection(self, machine: Machine, resources: tuple[Resource, ...]) -> Connection | None:
         bound = machine.bound(SERVER)
-        part = next((part for part in parts if part.id == bound), None)
-        if part is None or part.status != "ready" or not part.address:
+        resource = next((resource for resource in resources if resource.id == bound), None)
+        if resource is None or resource.status != "ready" or not resource.address:
             return None
-        return Connection(address=part.address, user=part.note("user") or "m1", arch="arm64")
+        return Connection(
+            address=resource.address, user=resource.note("user") or "m1", arch="arm64"
+        )
 
     def cost(self, call: Call | Scope) -> int:
         if isinstance(call, Call):

@@ -12,7 +12,7 @@ from hostler.simulators.scaleway.state.inventory import touch
 from hostler.simulators.scaleway.state.mac_records import MOVING, Mac, MacStatus
 from hostler.simulators.scaleway.state.records import Record, Server
 
-from .fault_injection import BUYS, CHANGES, Sky, is_ambient
+from .fault_injection import BUYS, CHANGES, FaultInjector, is_ambient
 
 Serve = Callable[[Call], Answer]
 HTML = b"<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body>502 Bad Gateway</body>\r\n"
@@ -39,36 +39,36 @@ class Delivery:
     late: float = 0.0
 
 
-def deliver(sky: Sky, call: Call, serve: Serve) -> Delivery:
+def deliver(injector: FaultInjector, call: Call, serve: Serve) -> Delivery:
     """Carry a request through the faults that strike it."""
     if not call.struck:
         return Delivery(serve(call))
     for step in (lost, dead, failed, refused_on_the_way):
-        found = step(sky, call, serve)
+        found = step(injector, call, serve)
         if found is not None:
             return found
     answer = served(call, serve)
-    ambient(sky, call, answer)
+    ambient(injector, call, answer)
     if isinstance(answer.subject, Server) and call.takes("made_untagged"):
         answer.subject.tags = []
-        touch(sky.estate, answer.subject)
+        touch(injector.estate, answer.subject)
         return Delivery(None, Fate.RESET)
     return returned(call, answer)
 
 
-def lost(sky: Sky, call: Call, serve: Serve) -> Delivery | None:
+def lost(injector: FaultInjector, call: Call, serve: Serve) -> Delivery | None:
     """Return what happens to requests that get no answer."""
     if call.takes("request_lost"):
         return Delivery(None, Fate.RESET)
     for fault in ("effect_delayed", "effect_too_late"):
         if call.request.method in CHANGES and call.takes(fault):
-            sky.estate.after(call.struck[fault], partial(arrive, call, serve))
-            return Delivery(None, sky.rng.choice((Fate.RESET, Fate.HUNG)))
+            injector.estate.after(call.struck[fault], partial(arrive, call, serve))
+            return Delivery(None, injector.rng.choice((Fate.RESET, Fate.HUNG)))
     if call.takes("hung_after") or call.takes("mac_order_lost"):
         serve(call)
         return Delivery(None, Fate.HUNG)
     if call.takes("hung"):
-        if sky.rng.random() < 0.5:
+        if injector.rng.random() < 0.5:
             serve(call)
         return Delivery(None, Fate.HUNG)
     return None
@@ -80,14 +80,14 @@ def arrive(call: Call, serve: Serve) -> None:
     serve(call)
 
 
-def dead(sky: Sky, call: Call, serve: Serve) -> Delivery | None:
+def dead(injector: FaultInjector, call: Call, serve: Serve) -> Delivery | None:
     """Return what gateways and dead zones answer."""
     if call.takes("zone_dead"):
-        if sky.rng.random() < 0.3:
+        if injector.rng.random() < 0.3:
             return Delivery(None, Fate.HUNG)
         return Delivery(html(503))
     if call.takes("html_5xx"):
-        if sky.rng.random() < 0.5:
+        if injector.rng.random() < 0.5:
             serve(call)
         return Delivery(html(502))
     if call.takes("rate_limited_429"):
@@ -97,7 +97,7 @@ def dead(sky: Sky, call: Call, serve: Serve) -> Delivery | None:
     return None
 
 
-def failed(_sky: Sky, call: Call, serve: Serve) -> Delivery | None:
+def failed(_injector: FaultInjector, call: Call, serve: Serve) -> Delivery | None:
     """Return what an API answers that has failed, before the effect or after it."""
     if call.takes("failed_500"):
         return Delivery(refusal(errors.failed()))
@@ -120,18 +120,18 @@ def refusal(found: Refused) -> Answer:
     return Answer(found.status, found.body, found.headers)
 
 
-def refused_on_the_way(sky: Sky, call: Call, _serve: Serve) -> Delivery | None:
+def refused_on_the_way(injector: FaultInjector, call: Call, _serve: Serve) -> Delivery | None:
     """Return the refusals that weather makes up, as far as they can be true."""
     for refuse in (refused_purchase, refused_change):
-        found = refuse(sky, call)
+        found = refuse(injector, call)
         if found is not None:
             return Delivery(refusal(found))
     return None
 
 
-def refused_purchase(sky: Sky, call: Call) -> Refused | None:
+def refused_purchase(injector: FaultInjector, call: Call) -> Refused | None:
     """Refuse what is being made."""
-    estate = sky.estate
+    estate = injector.estate
     of_server = call.key in BUYS
     sort = sold(call) if of_server else "ips"
     if of_server and call.takes("out_of_stock_create"):
@@ -148,9 +148,9 @@ def sold(call: Call) -> str:
     return str(call.body.get("commercial_type") or call.body.get("type"))
 
 
-def refused_change(sky: Sky, call: Call) -> Refused | None:
+def refused_change(injector: FaultInjector, call: Call) -> Refused | None:
     """Refuse what is asked of a resource that exists."""
-    subject = sky.subject(call)
+    subject = injector.subject(call)
     if subject is None:
         return None
     resource = RESOURCES[call.key.split(".", 1)[0]]
@@ -164,15 +164,15 @@ def refused_change(sky: Sky, call: Call) -> Refused | None:
     if call.takes("transient_409"):
         state = call.says.get("transient_409") or state_of(subject)
         return errors.transient(resource, subject.id, state)
-    of_mac = refused_mac(sky, call, subject) if isinstance(subject, Mac) else None
+    of_mac = refused_mac(injector, call, subject) if isinstance(subject, Mac) else None
     return of_mac or refused_for_state(call)
 
 
-def refused_mac(sky: Sky, call: Call, mac: Mac) -> Refused | None:
+def refused_mac(injector: FaultInjector, call: Call, mac: Mac) -> Refused | None:
     """Refuse what is asked of a Mac, in the ways of its API."""
     words = "this server is not in the right state"
     if call.takes("mac_transient_409"):
-        state = sky.rng.choice([one for one in MOVING if one is not MacStatus.REINSTALLING])
+        state = injector.rng.choice([one for one in MOVING if one is not MacStatus.REINSTALLING])
         return errors.transient("server", mac.id, state.value)
     if call.takes("mac_precondition_412"):
         return Refused(412, errors.precondition("2026", "unknown_precondition", words).body)
@@ -210,12 +210,12 @@ def served(call: Call, serve: Serve) -> Answer:
     return answer
 
 
-def ambient(sky: Sky, call: Call, answer: Answer) -> None:
+def ambient(injector: FaultInjector, call: Call, answer: Answer) -> None:
     """Let scripted ambient faults happen to what the request was about."""
     if answer.subject is None:
         return
     for fault in [name for name in call.struck if is_ambient(name)]:
-        if sky.happen(fault, answer.subject, call.struck[fault]):
+        if injector.happen(fault, answer.subject, call.struck[fault]):
             call.noted(fault)
 
 

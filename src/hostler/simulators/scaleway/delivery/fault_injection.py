@@ -6,7 +6,7 @@ from functools import cache, partial
 from random import Random
 
 from hostler.simulators.scaleway.faults.catalogue import AMBIENT, Where
-from hostler.simulators.scaleway.faults.rates import BY_NAME, CALM, Rule, Weather
+from hostler.simulators.scaleway.faults.rates import BY_NAME, CALM, FaultRates, Rule
 from hostler.simulators.scaleway.macs import operator_actions as mac_hands
 from hostler.simulators.scaleway.state.calls import Call
 from hostler.simulators.scaleway.state.inventory import Estate
@@ -70,23 +70,23 @@ def fits(rule: Rule, call: Call) -> bool:
     )
 
 
-class Sky:
+class FaultInjector:
     """Draws all faults from one stream of its own, so that weather can end and the rest goes on."""
 
-    def __init__(self, estate: Estate, rng: Random, weather: Weather) -> None:
+    def __init__(self, estate: Estate, rng: Random, fault_rates: FaultRates) -> None:
         self.estate = estate
         self.rng = rng
-        self.weather = CALM
+        self.fault_rates = CALM
         self.counts: dict[str, int] = {}
         self._scripts: list[Script] = []
         self._spells: dict[tuple[str, str], float] = {}  # (fault, zone or id) → its end
         self._era = 0
         self._rates: dict[str, tuple[tuple[str, float], ...]] = {}
-        self.change(weather)
+        self.change(fault_rates)
 
-    def change(self, weather: Weather) -> None:
+    def change(self, fault_rates: FaultRates) -> None:
         """Change the rates from now on; spells that have begun go on."""
-        self.weather = weather
+        self.fault_rates = fault_rates
         self._era += 1
         self._rates = {}
         estate = self.estate
@@ -130,7 +130,7 @@ class Sky:
 
     def draw(self, fault: str) -> float:
         """Draw the length of a spell."""
-        low, high = self.weather.spell(fault)
+        low, high = self.fault_rates.spell(fault)
         return self.rng.uniform(low, high) if high else 0.0
 
     def subject(self, call: Call) -> Record | None:
@@ -151,7 +151,7 @@ class Sky:
         """Draw when each ambient fault happens to a resource."""
         where = next(where for kind, where in KINDS if isinstance(record, kind))
         for fault in BY_NAME.values():
-            rate = self.weather.rates.get(fault.name, 0.0) if fault.where == where else 0.0
+            rate = self.fault_rates.rates.get(fault.name, 0.0) if fault.where == where else 0.0
             if rate:
                 self._plan(fault.name, record, rate)
 
@@ -168,7 +168,7 @@ class Sky:
     def _rates_for(self, call: Call) -> tuple[tuple[str, float], ...]:
         found = self._rates.get(call.key)
         if found is None:
-            rates = self.weather.rates
+            rates = self.fault_rates.rates
             found = tuple(
                 (name, rate)
                 for name, rate in rates.items()

@@ -22,12 +22,12 @@ BY_NAME: Mapping[str, Fault] = {fault.name: fault for fault in (*FAULTS, *MAC_FA
 DEFAULT_SPELLS: Mapping[str, Range] = {**SPELLS, **MAC_SPELLS}
 
 
-class BadWeather(ValueError):
+class BadFaultRates(ValueError):
     """A weather that cannot be: all that is wrong with it, line by line."""
 
 
 @dataclass(frozen=True, slots=True)
-class Weather:
+class FaultRates:
     """How likely faults are.
 
     rates: fault → probability for each request that it can strike; for ambient faults how often
@@ -40,7 +40,7 @@ class Weather:
 
     def __post_init__(self) -> None:
         if wrong := problems(self.rates, self.spells):
-            raise BadWeather("\n".join(wrong))
+            raise BadFaultRates("\n".join(wrong))
 
     def spell(self, fault: str) -> Range:
         """Return how long a spell of a fault can be; (0, 0) for a fault that has none."""
@@ -71,9 +71,9 @@ class Rule:
 
     def __post_init__(self) -> None:
         if self.fault not in BY_NAME:
-            raise BadWeather(f"no such fault: {self.fault}")
+            raise BadFaultRates(f"no such fault: {self.fault}")
         if self.after < 1 or self.count < 1:
-            raise BadWeather("after and count begin at 1")
+            raise BadFaultRates("after and count begin at 1")
 
 
 def problems(rates: Mapping[str, float], spells: Mapping[str, Range]) -> list[str]:
@@ -92,8 +92,8 @@ def problems(rates: Mapping[str, float], spells: Mapping[str, Range]) -> list[st
     return found
 
 
-CALM = Weather()
-LIVELY = Weather(
+CALM = FaultRates()
+LIVELY = FaultRates(
     rates={
         "reply_lost": 0.01,
         "request_lost": 0.01,
@@ -121,7 +121,7 @@ LIVELY = Weather(
         "unknown_status": (5.0, 30.0),
     },
 )
-STORM = Weather(
+STORM = FaultRates(
     rates={
         "reply_lost": 0.03,
         "request_lost": 0.03,
@@ -161,21 +161,21 @@ STORM = Weather(
         "made_untagged": 0.02,
     },
 )
-PRESETS: Mapping[str, Weather] = {
+PRESETS: Mapping[str, FaultRates] = {
     "calm": CALM,
     "lively": LIVELY,
     "storm": STORM,
-    "mac-lively": Weather({**LIVELY.rates, **LIVELY_RATES}, LIVELY.spells),
-    "mac-storm": Weather({**STORM.rates, **STORM_RATES}, STORM.spells),
+    "mac-lively": FaultRates({**LIVELY.rates, **LIVELY_RATES}, LIVELY.spells),
+    "mac-storm": FaultRates({**STORM.rates, **STORM_RATES}, STORM.spells),
 }
 
 
-def parse(text: str) -> Weather:
+def parse(text: str) -> FaultRates:
     """Read a weather from TOML: `[rates]` and `[spells]`; raise `BadWeather` with all problems."""
     try:
         found: dict[str, Any] = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise BadWeather(str(error)) from error
+        raise BadFaultRates(str(error)) from error
     wrong = [f"{key}: unknown" for key in found if key not in ("rates", "spells")]
     rates, spells = table(found, "rates", wrong), table(found, "spells", wrong)
     fair: dict[str, float] = {}
@@ -192,8 +192,8 @@ def parse(text: str) -> Weather:
             case _:
                 wrong.append(f"spells.{name}: expected [least, greatest] in seconds")
     if wrong := [*wrong, *problems(fair, long)]:
-        raise BadWeather("\n".join(wrong))
-    return Weather(fair, long)
+        raise BadFaultRates("\n".join(wrong))
+    return FaultRates(fair, long)
 
 
 def table(found: dict[str, Any], name: str, wrong: list[str]) -> dict[str, object]:
@@ -205,7 +205,7 @@ def table(found: dict[str, Any], name: str, wrong: list[str]) -> dict[str, objec
     return {}
 
 
-def load(name: str) -> Weather:
+def load(name: str) -> FaultRates:
     """Return a preset by its name, or the weather of a TOML file; raise `BadWeather`."""
     preset = PRESETS.get(name)
     if preset is not None:
@@ -214,4 +214,6 @@ def load(name: str) -> Weather:
         return parse(Path(name).read_text(encoding="utf-8"))
     except OSError as error:
         known = ", ".join(PRESETS)
-        raise BadWeather(f"{name}: neither one of {known} nor a file that can be read") from error
+        raise BadFaultRates(
+            f"{name}: neither one of {known} nor a file that can be read"
+        ) from error

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from hostler.ports.http import Request
+from hostler.ports.http import HttpRequest
 
 from .errors import invalid
 from .records import Record
@@ -39,7 +39,7 @@ class Call:
 
     base: str
     key: str
-    request: Request
+    request: HttpRequest
     place: str = ""
     names: tuple[str, ...] = ()
     organization: str = ""

@@ -81,15 +81,17 @@ async def cleaning_passes_a_refused_part(rig: Rig) -> None:
     need(rig, Ability.REFUSE)
     hand = await made_hand(rig)
     going(hand)
-    parts = hand.parts
+    resources = hand.resources
     main = hand.main
-    held = next(part for part in reversed(parts) if main is None or part.id != main.id)
+    held = next(
+        resource for resource in reversed(resources) if main is None or resource.id != main.id
+    )
     await rig.refuse(held.id)
     for _ in range(60):
         await hand.step(Goal.ABSENT)
-        await rig.wait(hand.provider.traits.deadline)
+        await rig.wait(hand.provider.capabilities.deadline)
     left = {thing.id for thing in await rig.things()}
-    others = {part.id for part in parts} - {held.id}
+    others = {resource.id for resource in resources} - {held.id}
     assert not left & others, f"{held.id} was refused, and {sorted(left & others)} stayed with it"
     assert any(isinstance(m.outcome, Refused) for m in hand.journal.made), (
         f"the removal of {held.id} was never tried and refused"
@@ -108,7 +110,7 @@ async def a_vanished_machine_is_cleaned(rig: Rig) -> None:
     await rig.remove(main.id)
     for _ in range(20):
         await rig.wait(PAUSE)
-        await hand.look()
+        await hand.observe()
     await end(hand)
     await _nothing_left(rig, "by somebody's hand")
     destroyed = {call.target for call in hand.journal.calls(Effect.DESTROY)}

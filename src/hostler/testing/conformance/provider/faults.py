@@ -3,7 +3,7 @@
 from hostler.domain.model.calls import Call, Done, Effect, Outcome, Refusal, Refused
 from hostler.domain.model.machine import ask
 from hostler.domain.model.phases import Goal
-from hostler.domain.observation.outcomes import fold
+from hostler.domain.observation.outcomes import apply_outcome
 
 from .operator_actions import Hand, end, made_hand, new_hand
 from .rig import Ability, Fault, Rig, need
@@ -75,7 +75,7 @@ async def busy_removals_pass_by_themselves(rig: Rig) -> None:
 
 async def _first_make(hand: Hand) -> Call:
     """Lead the machine up to the first call that makes something, and return that call."""
-    await hand.look()
+    await hand.observe()
     for _ in range(64):
         call = next(iter(hand.ask(Goal.PRESENT)), None)
         assert call is not None, "no creating call was ever asked for"
@@ -95,7 +95,7 @@ async def _struck(hand: Hand, call: Call, fault: Fault) -> Outcome:
 
 async def _goes_on(hand: Hand, call: Call, outcome: Outcome) -> None:
     """Check that the machine still gets up after the hurt call, once, and then away."""
-    hand.machine = fold(hand.machine, call, outcome, hand.rig.clock.now())
+    hand.machine = apply_outcome(hand.machine, call, outcome, hand.rig.clock.now())
     hand.saved = hand.machine
     await hand.reach(Goal.PRESENT)
     things = await hand.things()
@@ -115,10 +115,10 @@ async def a_dead_outside_raises_nothing(rig: Rig) -> None:
     creation = hand.journal.calls()
     cleaning = hand.ask(Goal.ABSENT)
     await rig.die()
-    look = await hand.look()
-    for looked in look.looked:
-        assert not looked.complete, f"nothing answers, and {looked.scope} was seen whole"
-        assert looked.error, f"{looked.scope} is incomplete, and no error says why"
+    observation = await hand.observe()
+    for observed in observation.observed:
+        assert not observed.complete, f"nothing answers, and {observed.scope} was seen whole"
+        assert observed.error, f"{observed.scope} is incomplete, and no error says why"
     for call in (*creation, *cleaning):
         outcome = await hand.provider.do(call)
         assert not isinstance(outcome, Done), f"nothing answers, and {call} is Done"

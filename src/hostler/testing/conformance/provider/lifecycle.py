@@ -19,10 +19,14 @@ async def creation_reaches_up(rig: Rig) -> None:
     await hand.reach(Goal.PRESENT)
     main = hand.main
     assert main is not None, "the main part is bound to no id, although the goal was reached"
-    assert main.mark is not None, f"the look shows {main.id} without a mark"
-    assert main.mark.machine == hand.machine.id, f"the mark names {main.mark.machine} instead"
-    assert main.mark.installation == rig.installation, "the mark names another installation"
-    assert main.mark.fleet == rig.fleet, f"the mark names the fleet {main.mark.fleet} instead"
+    assert main.owner_tag is not None, f"the look shows {main.id} without a mark"
+    assert main.owner_tag.machine == hand.machine.id, (
+        f"the mark names {main.owner_tag.machine} instead"
+    )
+    assert main.owner_tag.installation == rig.installation, "the mark names another installation"
+    assert main.owner_tag.fleet == rig.fleet, (
+        f"the mark names the fleet {main.owner_tag.fleet} instead"
+    )
     assert await hand.things(), "the world has nothing of a machine that the looks call up"
 
 
@@ -34,7 +38,7 @@ async def creating_calls_are_once_and_numbered(rig: Rig) -> None:
     hand = await made_hand(rig)
     for call in hand.journal.calls(Effect.MAKE):
         assert call.once, f"{call} makes something and is not *once*: a break would make it twice"
-        if hand.provider.traits.hosts:
+        if hand.provider.capabilities.hosts:
             assert call.arg("host") == hand.machine.host, f"{call} is for another host"
             return
         assert call.attempt >= 1, f"{call} has no attempt's number to be written into the mark"
@@ -88,7 +92,7 @@ async def destroying_twice_is_done(rig: Rig) -> None:
     for call in calls:
         assert call.target is not None, f"{call.kind} destroys, and names no target for the gate"
         outcome = await hand.provider.do(call)
-        definite = Done | Refused if hand.provider.traits.hosts else Done
+        definite = Done | Refused if hand.provider.capabilities.hosts else Done
         assert isinstance(outcome, definite), (
             f"{call} again, on what is gone, is no Done: {outcome}"
         )
@@ -101,13 +105,13 @@ async def next_calls_are_pure(rig: Rig) -> None:
     hand = await made_hand(rig)
     await end(hand)
     for asked in hand.journal.asked:
-        machine, parts = deepcopy(asked.machine), deepcopy(asked.parts)
-        again = hand.provider.next_calls(asked.goal, asked.machine, asked.parts, asked.now)
-        assert again == asked.calls, (
+        machine, resources = deepcopy(asked.machine), deepcopy(asked.resources)
+        retry_at = hand.provider.next_calls(asked.goal, asked.machine, asked.resources, asked.now)
+        assert retry_at == asked.calls, (
             f"asked again for {asked.goal} with the same arguments, next_calls says "
-            f"{[str(c) for c in again]} and not {[str(c) for c in asked.calls]}"
+            f"{[str(c) for c in retry_at]} and not {[str(c) for c in asked.calls]}"
         )
-        unchanged = (asked.machine, asked.parts) == (machine, parts)
+        unchanged = (asked.machine, asked.resources) == (machine, resources)
         assert unchanged, "next_calls changed its arguments"
 
 
@@ -117,14 +121,16 @@ async def surplus_goes_and_the_bound_stays(rig: Rig) -> None:
     hand = await made_hand(rig)
     main = hand.main
     assert main is not None
-    assert main.mark is not None, "the main part carries no mark"
-    planted = await rig.plant(replace(main.mark, attempt=main.mark.attempt + 3))
-    await hand.look()
-    assert planted in {part.id for part in hand.parts}, "a late part with our mark is not seen"
+    assert main.owner_tag is not None, "the main part carries no mark"
+    planted = await rig.plant(replace(main.owner_tag, attempt=main.owner_tag.attempt + 3))
+    await hand.observe()
+    assert planted in {resource.id for resource in hand.resources}, (
+        "a late part with our mark is not seen"
+    )
     for _ in range(24):
         await hand.step(Goal.PRESENT)
         await rig.wait(PAUSE)
-    shown = {part.id for part in hand.parts if part.slot == main.slot}
+    shown = {resource.id for resource in hand.resources if resource.slot == main.slot}
     assert planted not in shown, "a surplus part was left standing"
     assert main.id in shown, "the bound part was taken for the surplus one"
     after = hand.main

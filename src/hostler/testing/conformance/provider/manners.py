@@ -12,18 +12,24 @@ from .rig import Ability, Rig, need
 async def traits_are_sane(rig: Rig) -> None:
     """The traits can be reckoned with, and stay what they are."""
     provider = await rig.open()
-    traits = provider.traits
+    capabilities = provider.capabilities
     zero = timedelta(0)
-    assert traits.kinds, "no kind of part is named"
-    assert traits.main.kind in traits.kinds, f"the main kind {traits.main.kind} is not in `kinds`"
-    assert len(set(traits.kinds)) == len(traits.kinds), f"a kind is named twice: {traits.kinds}"
-    assert traits.settle > zero, "settle must be longer than nothing"
-    assert all(time > zero for _, time in traits.settles), "each settle must be longer than nothing"
-    assert traits.deadline > zero, "the deadline of a call must be longer than nothing"
-    assert traits.floor >= zero, "the least paid time cannot be negative"
-    assert traits.page >= 1, "a page shows at least one part"
-    assert rig.offer.zone in traits.zones, f"the zone {rig.offer.zone} is not in `zones`"
-    assert provider.traits == traits, "the traits changed"
+    assert capabilities.kinds, "no kind of part is named"
+    assert capabilities.main.kind in capabilities.kinds, (
+        f"the main kind {capabilities.main.kind} is not in `kinds`"
+    )
+    assert len(set(capabilities.kinds)) == len(capabilities.kinds), (
+        f"a kind is named twice: {capabilities.kinds}"
+    )
+    assert capabilities.consistency_delay > zero, "settle must be longer than nothing"
+    assert all(time > zero for _, time in capabilities.consistency_delays), (
+        "each settle must be longer than nothing"
+    )
+    assert capabilities.deadline > zero, "the deadline of a call must be longer than nothing"
+    assert capabilities.floor >= zero, "the least paid time cannot be negative"
+    assert capabilities.page >= 1, "a page shows at least one part"
+    assert rig.offer.zone in capabilities.zones, f"the zone {rig.offer.zone} is not in `zones`"
+    assert provider.capabilities == capabilities, "the traits changed"
 
 
 async def costs_are_positive(rig: Rig) -> None:
@@ -33,7 +39,7 @@ async def costs_are_positive(rig: Rig) -> None:
     """
     hand = await made_hand(rig)
     await end(hand)
-    along = hand.provider.traits.hosts
+    along = hand.provider.capabilities.hosts
     for asked in (*hand.journal.calls(), *hand.journal.scopes):
         cost = hand.provider.cost(asked)
         least = 0 if isinstance(asked, Scope) and asked.kind == along else 1
@@ -46,7 +52,7 @@ async def an_address_before_a_connection(rig: Rig) -> None:
     early = hand.provider.connection(hand.machine, ())
     assert early is None, f"nothing exists, and yet there is a connection: {early}"
     await hand.reach(Goal.PRESENT)
-    connection = hand.provider.connection(hand.machine, hand.parts)
+    connection = hand.provider.connection(hand.machine, hand.resources)
     assert connection is not None, "the machine is up, and there is no connection to it"
     assert connection.address, "the machine is up, and its connection has no address"
     assert 0 < connection.port < 65536, f"the connection's port is {connection.port}"
@@ -59,7 +65,7 @@ async def secrets_stay_secret(rig: Rig) -> None:
     hand = await made_hand(rig)
     await end(hand)
     journal = hand.journal
-    shown = [*journal.made, *journal.asked, *journal.looks, hand.provider.traits]
+    shown = [*journal.made, *journal.asked, *journal.observations, hand.provider.capabilities]
     for thing in shown:
         for text in (repr(thing), str(thing)):
             for secret in rig.secrets:

@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from hostler.domain.ids import InstallationId, PartId, machine_id
+from hostler.domain.ids import InstallationId, ResourceId, machine_id
 from hostler.domain.model.calls import Call, Effect
 from hostler.domain.model.phases import Goal
-from hostler.domain.model.resource import Condition, Look, Mark, Part, Scope
+from hostler.domain.model.resource import Condition, Observation, OwnerTag, Resource, Scope
 from hostler.ports.provider import Provider
 
 from .operator_actions import end, made_hand
@@ -25,11 +25,11 @@ HOSTILE = (
 
 
 def _whole(rig: Rig, provider: Provider) -> Scope:
-    return Scope(rig.offer.zone, provider.traits.main.kind)
+    return Scope(rig.offer.zone, provider.capabilities.main.kind)
 
 
-def _mark(rig: Rig, number: int, installation: InstallationId | None = None) -> Mark:
-    return Mark(
+def _owner_tag(rig: Rig, number: int, installation: InstallationId | None = None) -> OwnerTag:
+    return OwnerTag(
         installation=installation or rig.installation,
         fleet=rig.fleet,
         machine=machine_id(104_729 * number),
@@ -37,42 +37,46 @@ def _mark(rig: Rig, number: int, installation: InstallationId | None = None) -> 
     )
 
 
-def _shown(look: Look) -> dict[PartId, Part]:
-    return {part.id: part for part in look.parts}
+def _shown(observation: Observation) -> dict[ResourceId, Resource]:
+    return {resource.id: resource for resource in observation.resources}
 
 
 async def all_pages_are_seen(rig: Rig) -> None:
     """Machines on three full pages and one more are all seen, and the scope is complete."""
     need(rig, Ability.PLANT)
     provider = await rig.open()
-    marks = [_mark(rig, number) for number in range(3 * rig.page + 1)]
-    planted = {await rig.plant(mark): mark for mark in marks}
-    look = await provider.look((_whole(rig, provider),))
-    assert all(looked.complete for looked in look.looked), f"incomplete: {look.looked}"
-    shown = _shown(look)
+    owner_tags = [_owner_tag(rig, number) for number in range(3 * rig.page + 1)]
+    planted = {await rig.plant(owner_tag): owner_tag for owner_tag in owner_tags}
+    observation = await provider.observe((_whole(rig, provider),))
+    assert all(observed.complete for observed in observation.observed), (
+        f"incomplete: {observation.observed}"
+    )
+    shown = _shown(observation)
     missed = planted.keys() - shown.keys()
     assert not missed, f"{len(missed)} of {len(planted)} on {rig.page} a page are not seen"
-    for part, mark in planted.items():
-        told = _written(mark, provider)
-        assert shown[part].mark == told, f"{part} carries {told}, and is seen as {shown[part].mark}"
+    for resource, owner_tag in planted.items():
+        told = _written(owner_tag, provider)
+        assert shown[resource].owner_tag == told, (
+            f"{resource} carries {told}, and is seen as {shown[resource].owner_tag}"
+        )
 
 
-def _written(mark: Mark, provider: Provider) -> Mark:
+def _written(owner_tag: OwnerTag, provider: Provider) -> OwnerTag:
     """Return a mark as it can be written: the name of a host has no place for an attempt."""
-    return replace(mark, attempt=0) if provider.traits.hosts else mark
+    return replace(owner_tag, attempt=0) if provider.capabilities.hosts else owner_tag
 
 
 async def a_failed_page_keeps_the_rest(rig: Rig) -> None:
     """A page that fails makes its scope incomplete; what other pages showed is kept."""
     need(rig, Ability.PLANT, Ability.PAGES)
     provider = await rig.open()
-    planted = {await rig.plant(_mark(rig, number)) for number in range(3 * rig.page + 1)}
+    planted = {await rig.plant(_owner_tag(rig, number)) for number in range(3 * rig.page + 1)}
     await rig.fail_page(2)
-    look = await provider.look((_whole(rig, provider),))
-    (looked,) = look.looked
-    assert not looked.complete, "page 2 failed, and the scope counts as seen whole"
-    assert looked.error, "page 2 failed, and no error says so"
-    seen = planted & _shown(look).keys()
+    observation = await provider.observe((_whole(rig, provider),))
+    (observed,) = observation.observed
+    assert not observed.complete, "page 2 failed, and the scope counts as seen whole"
+    assert observed.error, "page 2 failed, and no error says so"
+    seen = planted & _shown(observation).keys()
     assert len(seen) >= rig.page, f"page 2 failed, and of page 1 only {len(seen)} were kept"
 
 
@@ -80,20 +84,26 @@ async def a_machine_is_seen_alone(rig: Rig) -> None:
     """A look at one machine finds what carries its mark, and misses a known id that is gone."""
     need(rig, Ability.PLANT, Ability.REMOVE)
     provider = await rig.open()
-    kept, gone, other = _mark(rig, 1), _mark(rig, 2), _mark(rig, 3)
+    kept, gone, other = _owner_tag(rig, 1), _owner_tag(rig, 2), _owner_tag(rig, 3)
     here, away, _ = await rig.plant(kept), await rig.plant(gone), await rig.plant(other)
     await rig.remove(away)
-    kind = provider.traits.main.kind
-    by_mark = Scope(rig.offer.zone, kind, kept.machine)
+    kind = provider.capabilities.main.kind
+    by_owner_tag = Scope(rig.offer.zone, kind, kept.machine)
     by_id = Scope(rig.offer.zone, kind, kept.machine, (here,))
     missing = Scope(rig.offer.zone, kind, gone.machine, (away,))
-    for scope in (by_mark, by_id):
-        look = await provider.look((scope,))
-        assert all(looked.complete for looked in look.looked), f"{scope} is incomplete: {look}"
-        assert here in _shown(look), f"{scope} does not show {here}"
-    look = await provider.look((missing,))
-    assert all(looked.complete for looked in look.looked), f"{missing} is incomplete: {look}"
-    assert away not in _shown(look), f"{away} was taken away, and a look at it alone shows it"
+    for scope in (by_owner_tag, by_id):
+        observation = await provider.observe((scope,))
+        assert all(observed.complete for observed in observation.observed), (
+            f"{scope} is incomplete: {observation}"
+        )
+        assert here in _shown(observation), f"{scope} does not show {here}"
+    observation = await provider.observe((missing,))
+    assert all(observed.complete for observed in observation.observed), (
+        f"{missing} is incomplete: {observation}"
+    )
+    assert away not in _shown(observation), (
+        f"{away} was taken away, and a look at it alone shows it"
+    )
 
 
 async def foreign_parts_are_seen_and_left(rig: Rig) -> None:
@@ -101,11 +111,11 @@ async def foreign_parts_are_seen_and_left(rig: Rig) -> None:
     need(rig, Ability.PLANT)
     stranger = InstallationId("stranger1")
     provider = await rig.open()
-    foreign = await rig.plant(_mark(rig, 1, stranger))
-    shown = _shown(await provider.look((_whole(rig, provider),))).get(foreign)
+    foreign = await rig.plant(_owner_tag(rig, 1, stranger))
+    shown = _shown(await provider.observe((_whole(rig, provider),))).get(foreign)
     assert shown is not None, "a part of another installation is not shown"
-    assert shown.mark is not None, "a part of another installation is shown without its mark"
-    assert shown.mark.installation == stranger, f"its mark is shown as {shown.mark}"
+    assert shown.owner_tag is not None, "a part of another installation is shown without its mark"
+    assert shown.owner_tag.installation == stranger, f"its mark is shown as {shown.owner_tag}"
     hand = await made_hand(rig)
     await end(hand)
     aimed = [str(call) for call in hand.journal.calls() if call.target == foreign]
@@ -123,13 +133,13 @@ async def every_status_has_a_meaning(rig: Rig) -> None:
     assert rig.words, "the rig names no status of its provider"
     for word in rig.words:
         await rig.say(main.id, word)
-        look = await hand.look()
-        part = _shown(look).get(main.id)
-        assert part is not None, f"a part with the status {word!r} is not shown"
-        assert part.status == word, f"the status {word!r} is shown as {part.status!r}"
-        known = part.condition is not Condition.UNKNOWN
+        observation = await hand.observe()
+        resource = _shown(observation).get(main.id)
+        assert resource is not None, f"a part with the status {word!r} is not shown"
+        assert resource.status == word, f"the status {word!r} is shown as {resource.status!r}"
+        known = resource.condition is not Condition.UNKNOWN
         assert known, f"the documented status {word!r} has no condition of ours"
-        assert not look.strange, f"the documented status {word!r} is reported as strange"
+        assert not observation.strange, f"the documented status {word!r} is reported as strange"
         for goal in Goal:
             hand.ask(goal)
 
@@ -142,21 +152,27 @@ async def a_strange_status_changes_nothing(rig: Rig) -> None:
     assert main is not None
     for word in HOSTILE:
         await rig.say(main.id, word)
-        look = await hand.look()
-        assert all(looked.complete for looked in look.looked), f"{word[:40]!r}: {look.looked}"
-        part = _shown(look).get(main.id)
-        assert part is not None, f"a part with the status {word[:40]!r} is not shown"
-        assert part.condition is Condition.UNKNOWN, f"{word[:40]!r} was taken for {part.condition}"
-        assert look.strange, f"the unknown status {word[:40]!r} is not reported in Look.strange"
+        observation = await hand.observe()
+        assert all(observed.complete for observed in observation.observed), (
+            f"{word[:40]!r}: {observation.observed}"
+        )
+        resource = _shown(observation).get(main.id)
+        assert resource is not None, f"a part with the status {word[:40]!r} is not shown"
+        assert resource.condition is Condition.UNKNOWN, (
+            f"{word[:40]!r} was taken for {resource.condition}"
+        )
+        assert observation.strange, (
+            f"the unknown status {word[:40]!r} is not reported in Look.strange"
+        )
         for goal in Goal:
-            _leaves_alone(hand.ask(goal), goal, part, word)
+            _leaves_alone(hand.ask(goal), goal, resource, word)
 
 
-def _leaves_alone(calls: tuple[Call, ...], goal: Goal, part: Part, word: str) -> None:
+def _leaves_alone(calls: tuple[Call, ...], goal: Goal, resource: Resource, word: str) -> None:
     """Where it is to go anyway, the provider's own word that it may be asked is enough."""
-    permitted = goal is Goal.ABSENT and bool(part.allowed)
+    permitted = goal is Goal.ABSENT and bool(resource.allowed)
     for call in calls:
-        aimed = call.target == part.id and call.effect is Effect.DESTROY and not permitted
-        made = call.slot == part.slot and call.effect is Effect.MAKE
+        aimed = call.target == resource.id and call.effect is Effect.DESTROY and not permitted
+        made = call.slot == resource.slot and call.effect is Effect.MAKE
         harmless = not aimed and not made
         assert harmless, f"on the unknown status {word[:40]!r} next_calls wants {call}"

@@ -9,17 +9,17 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from hostler.domain.ids import AccountName, Epoch, TurnId, machine_id
+from hostler.domain.ids import AccountName, CycleId, Epoch, machine_id
 from hostler.domain.machines.next_calls import allowed, cleans
 from hostler.domain.model.calls import Call, Done, Effect, Outcome
 from hostler.domain.model.fleet import Fleet, FleetRow
-from hostler.domain.model.inventory import View, merge
-from hostler.domain.model.machine import Fate, Machine, ask
+from hostler.domain.model.inventory import Inventory, merge
+from hostler.domain.model.machine import CallState, Machine, ask
 from hostler.domain.model.phases import Goal, Phase
-from hostler.domain.model.resource import Condition, Look, Part, Scope
-from hostler.domain.model.snapshot import Seen
-from hostler.domain.observation.certainty import all_gone, parts_of, reconcile
-from hostler.domain.observation.outcomes import fold, fold_parts
+from hostler.domain.model.resource import Condition, Observation, Resource, Scope
+from hostler.domain.model.snapshot import Snapshot
+from hostler.domain.observation.certainty import all_gone, reconcile, resources_of
+from hostler.domain.observation.outcomes import apply_outcome, apply_to_resources
 from hostler.ports.provider import Provider
 
 from .rig import GivesHosts, Rig
@@ -54,7 +54,7 @@ class Asked:
 
     goal: Goal
     machine: Machine
-    parts: tuple[Part, ...]
+    resources: tuple[Resource, ...]
     now: datetime
     calls: tuple[Call, ...]
 
@@ -65,7 +65,7 @@ class Journal:
 
     made: list[Made] = field(default_factory=list[Made])
     asked: list[Asked] = field(default_factory=list[Asked])
-    looks: list[Look] = field(default_factory=list[Look])
+    observations: list[Observation] = field(default_factory=list[Observation])
     scopes: list[Scope] = field(default_factory=list[Scope])
 
     def calls(self, effect: Effect | None = None) -> tuple[Call, ...]:
@@ -83,26 +83,26 @@ class Hand:
     saved: Machine
     took: datetime
     epoch: Epoch = Epoch(1)
-    view: View = field(default_factory=View)
+    inventory: Inventory = field(default_factory=Inventory)
     journal: Journal = field(default_factory=Journal)
     cut: tuple[int, Side] | None = None
     count: int = 0
 
     @property
-    def seen(self) -> Seen:
+    def snapshot(self) -> Snapshot:
         """What is known now, as the engine's rules want it."""
         now = self.rig.clock.now()
         fleet = Fleet(
             name=self.rig.fleet, account=AccountName("kit"), size=1, offers=(self.rig.offer,)
         )
-        return Seen(
-            turn=TurnId("kit"),
+        return Snapshot(
+            cycle=CycleId("kit"),
             now=now,
             fleet=fleet,
             row=FleetRow(name=self.rig.fleet, created=self.took),
             machines=(self.machine,),
-            view=self.view,
-            traits=self.provider.traits,
+            inventory=self.inventory,
+            capabilities=self.provider.capabilities,
             epoch=self.epoch,
             took=self.took,
             steady=self.took,
@@ -110,29 +110,29 @@ class Hand:
         )
 
     @property
-    def parts(self) -> tuple[Part, ...]:
+    def resources(self) -> tuple[Resource, ...]:
         """The machine's parts, as looks and definite answers have them."""
-        return parts_of(self.machine, self.seen)
+        return resources_of(self.machine, self.snapshot)
 
     @property
-    def main(self) -> Part | None:
+    def main(self) -> Resource | None:
         """The bound part of the main slot, where it is known."""
-        bound = self.machine.bound(self.provider.traits.main)
-        return next((part for part in self.parts if part.id == bound), None)
+        bound = self.machine.bound(self.provider.capabilities.main)
+        return next((resource for resource in self.resources if resource.id == bound), None)
 
-    async def look(self) -> Look:
+    async def observe(self) -> Observation:
         """Look at everything, and at each known id by itself; the record learns from it."""
         scopes = tuple(self._scopes())
-        look = await self.provider.look(scopes)
-        self.journal.looks.append(look)
+        observation = await self.provider.observe(scopes)
+        self.journal.observations.append(observation)
         self.journal.scopes += scopes
-        self.view = merge(self.view, look)
-        self.machine = reconcile(self.machine, self.seen)
-        return look
+        self.inventory = merge(self.inventory, observation)
+        self.machine = reconcile(self.machine, self.snapshot)
+        return observation
 
     def _scopes(self) -> Iterator[Scope]:
         zone = self.machine.offer.zone
-        for kind in self.provider.traits.kinds:
+        for kind in self.provider.capabilities.kinds:
             yield Scope(zone, kind)
             known = tuple(
                 k.id
@@ -144,9 +144,9 @@ class Hand:
             if known:
                 yield Scope(zone, kind, self.machine.id, known)
 
-    def ask(self, goal: Goal, parts: tuple[Part, ...] | None = None) -> tuple[Call, ...]:
+    def ask(self, goal: Goal, resources: tuple[Resource, ...] | None = None) -> tuple[Call, ...]:
         """Return the provider's next calls, and note the question."""
-        given = self.parts if parts is None else parts
+        given = self.resources if resources is None else resources
         now = self.rig.clock.now()
         calls = self.provider.next_calls(goal, self.machine, given, now)
         self.journal.asked.append(Asked(goal, self.machine, given, now, calls))
@@ -154,21 +154,21 @@ class Hand:
 
     async def step(self, goal: Goal) -> None:
         """Look, and make every call that is allowed now."""
-        await self.look()
+        await self.observe()
         await self.act(goal)
 
     async def act(self, goal: Goal) -> None:
         """Make every call that is allowed now, folding definite answers."""
-        parts = self.parts
+        resources = self.resources
         for _ in range(_LONGEST_STEP):
-            self.ask(goal, parts)
-            ready = allowed(self.machine, goal, parts, self.seen, self.provider)
+            self.ask(goal, resources)
+            ready = allowed(self.machine, goal, resources, self.snapshot, self.provider)
             if not ready.calls:
                 break
             calls = ready.calls if cleans(ready.calls) else ready.calls[:1]
             outcomes = [await self.make(call) for call in calls]
             for outcome in outcomes:
-                parts = fold_parts(parts, outcome)
+                resources = apply_to_resources(resources, outcome)
             if not all(isinstance(outcome, Done) for outcome in outcomes):
                 break
         else:
@@ -189,28 +189,32 @@ class Hand:
         self.journal.made.append(Made(call, outcome))
         if self.cut == (self.count, Side.AFTER):
             raise Died
-        self.machine = fold(self.machine, call, outcome, self.rig.clock.now())
+        self.machine = apply_outcome(self.machine, call, outcome, self.rig.clock.now())
         return outcome
 
     def arrived(self, goal: Goal) -> bool:
         """Tell whether the goal is reached, by looks and not by belief."""
         if goal is Goal.ABSENT:
-            return all_gone(self.machine, self.seen)
+            return all_gone(self.machine, self.snapshot)
         main = self.main
-        if any(asked.fate is Fate.OPEN for asked in self.machine.asked):
+        if any(asked.call_state is CallState.OPEN for asked in self.machine.asked):
             return False
-        up = main is not None and main.id in self.view.sightings and main.condition is Condition.UP
+        up = (
+            main is not None
+            and main.id in self.inventory.sightings
+            and main.condition is Condition.UP
+        )
         return up and not self.ask(goal)
 
     async def reach(self, goal: Goal) -> None:
         """Go round until the goal is reached; AssertionError says where it hangs."""
         for _ in range(_ROUNDS):
-            await self.look()
+            await self.observe()
             if self.arrived(goal):
                 return
             await self.act(goal)
             await self.rig.wait(PAUSE)
-        shown = ", ".join(f"{p.slot} {p.status or '?'} ({p.condition})" for p in self.parts)
+        shown = ", ".join(f"{p.slot} {p.status or '?'} ({p.condition})" for p in self.resources)
         raise AssertionError(
             f"{goal} was not reached in {_ROUNDS} rounds over {_ROUNDS * PAUSE}; parts: "
             f"{shown or 'none'}; last error: {self.machine.error or 'none'}"

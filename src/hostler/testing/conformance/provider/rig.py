@@ -11,9 +11,9 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import Protocol, runtime_checkable
 
-from hostler.domain.ids import FleetName, InstallationId, MachineId, PartId
+from hostler.domain.ids import FleetName, InstallationId, MachineId, ResourceId
 from hostler.domain.model.machine import Machine, Offer
-from hostler.domain.model.resource import Mark
+from hostler.domain.model.resource import OwnerTag
 from hostler.ports.clock import Clock
 from hostler.ports.provider import Provider
 
@@ -125,15 +125,15 @@ class Rig(Protocol):
         """Let this befall the next request that would change something; once."""
         ...
 
-    async def say(self, part: PartId, word: str) -> None:
+    async def say(self, resource: ResourceId, word: str) -> None:
         """Let the world show this word as the main part's status from now on."""
         ...
 
-    async def remove(self, part: PartId) -> None:
+    async def remove(self, resource: ResourceId) -> None:
         """Take the main part away, as a person with a console does."""
         ...
 
-    async def plant(self, mark: Mark) -> PartId:
+    async def plant(self, owner_tag: OwnerTag) -> ResourceId:
         """Put a main part there in the offer's zone that carries this mark; return the part's id.
 
         The mark may be another installation's. The part costs and is listed like any other.
@@ -144,7 +144,7 @@ class Rig(Protocol):
         """Let the listing of main parts fail from page `number` on (1 is the first)."""
         ...
 
-    async def refuse(self, part: PartId | None) -> None:
+    async def refuse(self, resource: ResourceId | None) -> None:
         """Refuse whatever would change this part, until called with None."""
         ...
 

@@ -12,12 +12,12 @@ from .stores import Stores
 async def events_are_numbered_in_order(stores: Stores) -> None:
     """Numbers grow, and every handle reads the same."""
     store = await stores.fresh()
-    again = await stores.again(store)
+    retry_at = await stores.retry_at(store)
     read = await filled(store, machine(1))
     one = await stored(store, machine(1).id)
     await store.save_machine(one, (event(one, kind="a"), event(one, kind="b")), OPEN)
-    await again.save_fleet(read, (), (event(kind="c"),), OPEN)
-    kept = await again.events()
+    await retry_at.save_fleet(read, (), (event(kind="c"),), OPEN)
+    kept = await retry_at.events()
     assert [entry.event.kind for entry in kept] == ["a", "b", "c"]
     numbers = [entry.number for entry in kept]
     assert numbers == sorted(set(numbers))
@@ -42,7 +42,7 @@ async def an_event_carries_its_machine_as_saved(stores: Stores) -> None:
     await store.save_fleet(read, (machine(1), machine(2)), told, OPEN)
     one, two = await store.machines(WEB)
     saved = await store.save_machine(replace(one, reason="x"), (event(one),), OPEN)
-    images = [kept.image for kept in await (await stores.again(store)).events()]
+    images = [kept.image for kept in await (await stores.retry_at(store)).events()]
     assert images == [two, None, one, saved]
 
 
@@ -108,12 +108,12 @@ async def the_past_is_each_machines_last_image_before_it(stores: Stores) -> None
     other = await store.add_fleet(row(CI))
     theirs = machine(3, CI)
     await store.save_fleet(other, (theirs,), (event(theirs, minutes(1)),), OPEN)
-    again = await stores.again(store)
-    assert await again.images(WEB, minutes(0)) == ()
-    assert await again.images(WEB, minutes(1)) == (one, two)
-    assert await again.images(WEB, minutes(5)) == (one, two)
-    assert await again.images(WEB, minutes(5.1)) == (saved, two)
-    assert await again.images(CI, minutes(5.1)) == (replace(theirs, version=1),)
+    retry_at = await stores.retry_at(store)
+    assert await retry_at.images(WEB, minutes(0)) == ()
+    assert await retry_at.images(WEB, minutes(1)) == (one, two)
+    assert await retry_at.images(WEB, minutes(5)) == (one, two)
+    assert await retry_at.images(WEB, minutes(5.1)) == (saved, two)
+    assert await retry_at.images(CI, minutes(5.1)) == (replace(theirs, version=1),)
 
 
 async def the_past_leaves_out_what_was_gone_then(stores: Stores) -> None:

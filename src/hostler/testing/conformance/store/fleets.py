@@ -30,7 +30,7 @@ async def a_store_keeps_its_identity(stores: Stores) -> None:
     one, other = await stores.fresh(), await stores.fresh()
     own = (await one.identity()).own
     assert own
-    assert (await (await stores.again(one)).identity()).own == own
+    assert (await (await stores.retry_at(one)).identity()).own == own
     assert (await other.identity()).own != own
 
 
@@ -41,7 +41,7 @@ async def adopted_installations_are_ours_after_our_own(stores: Stores) -> None:
     another = InstallationId("zzz-and-another")
     await store.adopt((another,), OPEN)
     await store.adopt((OTHER, another, own), OPEN)
-    for handle in (store, await stores.again(store)):
+    for handle in (store, await stores.retry_at(store)):
         assert (await handle.identity()).ours == (own, another, OTHER)
 
 
@@ -56,11 +56,11 @@ async def adopting_is_fenced(stores: Stores) -> None:
 async def a_fleet_is_added_once(stores: Stores) -> None:
     """The first row is stored at version 1; who comes later gets that one back."""
     store = await stores.fresh()
-    again = await stores.again(store)
+    retry_at = await stores.retry_at(store)
     first = await store.add_fleet(replace(row(), size=3, version=7))
     assert first == replace(row(), size=3, version=1)
-    assert await again.add_fleet(replace(row(), size=9)) == first
-    assert await again.fleets() == (first,)
+    assert await retry_at.add_fleet(replace(row(), size=9)) == first
+    assert await retry_at.fleets() == (first,)
 
 
 async def fleets_come_by_name(stores: Stores) -> None:
@@ -78,16 +78,16 @@ async def saving_a_fleet_returns_the_next_version(stores: Stores) -> None:
     wanted = replace(added, size=5, serial=2, creations=(NOON,), condition=HOSTILE)
     saved = await store.save_fleet(wanted, (), (), OPEN)
     assert saved == replace(wanted, version=2)
-    assert await (await stores.again(store)).fleets() == (saved,)
+    assert await (await stores.retry_at(store)).fleets() == (saved,)
 
 
 async def the_second_save_of_a_fleets_version_loses(stores: Stores) -> None:
     """Nothing of the loser is kept: neither row, nor machines, nor events."""
     store = await stores.fresh()
-    again = await stores.again(store)
+    retry_at = await stores.retry_at(store)
     read = await store.add_fleet(row())
     won = await store.save_fleet(replace(read, size=1), (machine(1),), (), OPEN)
-    lost = again.save_fleet(replace(read, size=2), (machine(2),), (event(machine(2)),), OPEN)
+    lost = retry_at.save_fleet(replace(read, size=2), (machine(2),), (event(machine(2)),), OPEN)
     await refused(Conflict, lost)
     assert await store.fleets() == (won,)
     assert [found.serial for found in await store.machines(WEB)] == [1]
@@ -97,7 +97,7 @@ async def the_second_save_of_a_fleets_version_loses(stores: Stores) -> None:
 async def one_of_many_racing_saves_of_a_fleet_wins(stores: Stores) -> None:
     """Of saves over the same version that are under way at once, exactly one is kept."""
     store = await stores.fresh()
-    handles = [store, await stores.again(store), await stores.again(store)]
+    handles = [store, await stores.retry_at(store), await stores.retry_at(store)]
     read = await store.add_fleet(row())
     results = await asyncio.gather(
         *(
@@ -135,9 +135,9 @@ async def saving_a_fleet_is_fenced(stores: Stores) -> None:
 async def new_machines_are_stored_at_version_1(stores: Stores) -> None:
     """With the row that brought them, whatever version they carried."""
     store = await stores.fresh()
-    await filled(store, replace(machine(1), version=5), machine(2, part="p-2"))
-    wanted = (replace(machine(1), version=1), replace(machine(2, part="p-2"), version=1))
-    assert await (await stores.again(store)).machines(WEB) == wanted
+    await filled(store, replace(machine(1), version=5), machine(2, resource="p-2"))
+    wanted = (replace(machine(1), version=1), replace(machine(2, resource="p-2"), version=1))
+    assert await (await stores.retry_at(store)).machines(WEB) == wanted
 
 
 async def an_id_is_given_to_one_machine_only(stores: Stores) -> None:
@@ -156,15 +156,15 @@ async def an_id_is_given_to_one_machine_only(stores: Stores) -> None:
 async def new_machines_must_not_have_the_parts_of_others(stores: Stores) -> None:
     """Neither those of stored machines nor each other's; nothing of the save is kept."""
     store = await stores.fresh()
-    read = await filled(store, machine(1, part="p-1"))
-    taken_part = (machine(2, part="p-2"), machine(3, part="p-1"))
-    same_part = (machine(2, part="p-2"), machine(3, part="p-2"))
+    read = await filled(store, machine(1, resource="p-1"))
+    taken_part = (machine(2, resource="p-2"), machine(3, resource="p-1"))
+    same_part = (machine(2, resource="p-2"), machine(3, resource="p-2"))
     for inserts in (taken_part, same_part):
         await refused(AlreadyBound, store.save_fleet(read, inserts, (event(),), OPEN))
     assert await store.fleets() == (read,)
     assert [found.serial for found in await store.machines(WEB)] == [1]
     assert await store.events() == ()
-    await store.save_fleet(read, (machine(2, part="p-2"),), (), OPEN)
+    await store.save_fleet(read, (machine(2, resource="p-2"),), (), OPEN)
 
 
 async def a_lease_of_another_name_fences_nothing(stores: Stores) -> None:

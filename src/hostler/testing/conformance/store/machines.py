@@ -5,9 +5,9 @@ from dataclasses import replace
 from datetime import timedelta, timezone
 
 from hostler.domain.errors import AlreadyBound, Conflict, Fenced, StoreError
-from hostler.domain.ids import Epoch, HostId, PartId
+from hostler.domain.ids import Epoch, HostId, ResourceId
 from hostler.domain.model.calls import Refusal, Shows
-from hostler.domain.model.machine import Asked, Doubt, Ending, Fact, Fate, Hold, Origin
+from hostler.domain.model.machine import Asked, CallState, Deletion, Doubt, Fact, Origin, Protection
 from hostler.domain.model.phases import Goal, Phase
 
 from .records import (
@@ -43,26 +43,26 @@ async def a_machine_is_found_by_its_id(stores: Stores) -> None:
     store = await stores.fresh()
     await filled(store, machine(1), ended(machine(2)))
     assert (await stored(store, machine(1).id)).serial == 1
-    assert (await stored(store, machine(2).id)).phase is Phase.GONE
+    assert (await stored(store, machine(2).id)).phase is Phase.DELETED
     assert await store.machine(machine(3).id) is None
 
 
 async def a_save_returns_the_next_version(stores: Stores) -> None:
     """The one that carried the version read; every handle reads it from then on."""
     store = await stores.fresh()
-    again = await stores.again(store)
+    retry_at = await stores.retry_at(store)
     await filled(store, machine(1))
-    before = await stored(again, machine(1).id)
+    before = await stored(retry_at, machine(1).id)
     saved = await store.save_machine(replace(before, phase=Phase.STARTING), (), OPEN)
     assert saved == replace(before, phase=Phase.STARTING, version=2)
-    assert await again.machine(saved.id) == saved
-    assert await again.machines(WEB) == (saved,)
+    assert await retry_at.machine(saved.id) == saved
+    assert await retry_at.machines(WEB) == (saved,)
 
 
 async def every_field_of_a_machine_comes_back(stores: Stores) -> None:
     """As it was, to the microsecond and the last character."""
     store = await stores.fresh()
-    await filled(store, machine(1, part="p-1"))
+    await filled(store, machine(1, resource="p-1"))
     before = await stored(store, machine(1).id)
     exact = NOON + timedelta(microseconds=123457)
     asked = Asked(
@@ -72,14 +72,14 @@ async def every_field_of_a_machine_comes_back(stores: Stores) -> None:
         at=exact,
         epoch=Epoch(4),
         shows=Shows.POWER,
-        fate=Fate.LAPSED,
+        call_state=CallState.LAPSED,
         closed=minutes(2),
     )
     full = replace(
         before,
-        phase=Phase.BROKEN,
+        phase=Phase.FAILED,
         since=exact,
-        goal=Goal.RESTING,
+        goal=Goal.STANDBY,
         reason=HOSTILE,
         template="sha256:1",
         observed="weird status",
@@ -88,11 +88,11 @@ async def every_field_of_a_machine_comes_back(stores: Stores) -> None:
         asked=(asked,),
         facts=(Fact(name="probe", at=exact),),
         tries=2,
-        again=minutes(3),
-        blind=minutes(4),
+        retry_at=minutes(3),
+        unknown_since=minutes(4),
         doubt=Doubt(what="absent", since=exact),
-        hold=Hold(until=minutes(60), why=HOSTILE, actor="é"),
-        ending=Ending(at=exact, actor="a", why="w", now=True),
+        protection=Protection(until=minutes(60), why=HOSTILE, actor="é"),
+        deletion=Deletion(at=exact, actor="a", why="w", now=True),
         was_ready=minutes(5),
         cleaned=minutes(6),
         stuck=True,
@@ -105,7 +105,7 @@ async def every_field_of_a_machine_comes_back(stores: Stores) -> None:
     )
     saved = await store.save_machine(full, (), OPEN)
     assert saved == replace(full, version=2)
-    assert await (await stores.again(store)).machine(full.id) == saved
+    assert await (await stores.retry_at(store)).machine(full.id) == saved
 
 
 async def a_huge_record_comes_back(stores: Stores) -> None:
@@ -133,20 +133,20 @@ async def what_could_not_be_read_back_is_not_stored(stores: Stores) -> None:
 async def the_second_save_of_a_version_loses(stores: Stores) -> None:
     """The loser's record, parts and events are not kept."""
     store = await stores.fresh()
-    again = await stores.again(store)
+    retry_at = await stores.retry_at(store)
     await filled(store, machine(1))
     read = await stored(store, machine(1).id)
     won = await store.save_machine(replace(read, reason="first"), (), OPEN)
-    late = again.save_machine(knowing(read, "p-9"), (event(read),), OPEN)
+    late = retry_at.save_machine(knowing(read, "p-9"), (event(read),), OPEN)
     await refused(Conflict, late)
-    assert await again.machine(read.id) == won
-    assert await again.events() == ()
+    assert await retry_at.machine(read.id) == won
+    assert await retry_at.events() == ()
 
 
 async def one_of_many_racing_saves_wins(stores: Stores) -> None:
     """Of saves over the same version that are under way at once, exactly one is kept."""
     store = await stores.fresh()
-    handles = [store, await stores.again(store), await stores.again(store)]
+    handles = [store, await stores.retry_at(store), await stores.retry_at(store)]
     await filled(store, machine(1))
     read = await stored(store, machine(1).id)
     results = await asyncio.gather(
@@ -195,16 +195,16 @@ async def a_machine_that_was_never_inserted_cannot_be_saved(stores: Stores) -> N
 async def saving_a_machine_is_fenced(stores: Stores) -> None:
     """A stale epoch changes nothing, on whatever handle."""
     store = await stores.fresh()
-    again = await stores.again(store)
+    retry_at = await stores.retry_at(store)
     await filled(store, machine(1))
     read = await stored(store, machine(1).id)
     stale = await stale_fence(store)
-    for handle in (store, again):
+    for handle in (store, retry_at):
         await refused(Fenced, handle.save_machine(read, (event(read),), stale))
     assert await store.machine(read.id) == read
     assert await store.events() == ()
     current = replace(stale, epoch=Epoch(stale.epoch + 1))
-    assert (await again.save_machine(read, (), current)).version == 2
+    assert (await retry_at.save_machine(read, (), current)).version == 2
 
 
 async def a_gone_machine_moves_to_the_history(stores: Stores) -> None:
@@ -214,10 +214,10 @@ async def a_gone_machine_moves_to_the_history(stores: Stores) -> None:
     read = await stored(store, machine(1).id)
     assert await store.history((read.id,)) == ()
     gone = await store.save_machine(ended(read), (), OPEN)
-    again = await stores.again(store)
-    assert [found.serial for found in await again.machines(WEB)] == [2]
-    assert await again.history((machine(2).id, read.id, machine(7).id)) == (gone,)
-    assert await again.machine(read.id) == gone
+    retry_at = await stores.retry_at(store)
+    assert [found.serial for found in await retry_at.machines(WEB)] == [2]
+    assert await retry_at.history((machine(2).id, read.id, machine(7).id)) == (gone,)
+    assert await retry_at.machine(read.id) == gone
 
 
 async def a_machine_in_the_history_can_be_saved_there(stores: Stores) -> None:
@@ -246,15 +246,15 @@ async def a_reopened_machine_moves_back(stores: Stores) -> None:
 async def a_part_belongs_to_one_machine(stores: Stores) -> None:
     """In any fleet, bound or only known: AlreadyBound, and nothing is kept."""
     store = await stores.fresh()
-    again = await stores.again(store)
-    await filled(store, machine(1, part="p-1"))
+    retry_at = await stores.retry_at(store)
+    await filled(store, machine(1, resource="p-1"))
     await filled(store, machine(2, CI), fleet=CI)
     read = await stored(store, machine(2).id)
     for bound in (True, False):
         wrong = knowing(read, "p-1", bound=bound)
-        await refused(AlreadyBound, again.save_machine(wrong, (event(read),), OPEN))
-    only_bound = read.with_place(replace(read.place(SERVER), bound=PartId("p-1")))
-    await refused(AlreadyBound, again.save_machine(only_bound, (), OPEN))
+        await refused(AlreadyBound, retry_at.save_machine(wrong, (event(read),), OPEN))
+    only_bound = read.with_place(replace(read.place(SERVER), bound=ResourceId("p-1")))
+    await refused(AlreadyBound, retry_at.save_machine(only_bound, (), OPEN))
     assert await store.machine(read.id) == read
     assert await store.events() == ()
 
@@ -262,12 +262,12 @@ async def a_part_belongs_to_one_machine(stores: Stores) -> None:
 async def one_of_two_racing_machines_gets_the_part(stores: Stores) -> None:
     """Whichever it is, the other is told so."""
     store = await stores.fresh()
-    again = await stores.again(store)
+    retry_at = await stores.retry_at(store)
     await filled(store, machine(1), machine(2))
     one, two = await store.machines(WEB)
     results = await asyncio.gather(
         store.save_machine(knowing(one, "p-1"), (), OPEN),
-        again.save_machine(knowing(two, "p-1"), (), OPEN),
+        retry_at.save_machine(knowing(two, "p-1"), (), OPEN),
         return_exceptions=True,
     )
     assert sum(isinstance(result, AlreadyBound) for result in results) == 1
@@ -278,7 +278,7 @@ async def one_of_two_racing_machines_gets_the_part(stores: Stores) -> None:
 async def a_part_that_left_a_record_is_free(stores: Stores) -> None:
     """Its machine saved without it, and another may have it."""
     store = await stores.fresh()
-    await filled(store, machine(1, part="p-1"), machine(2))
+    await filled(store, machine(1, resource="p-1"), machine(2))
     one, two = await store.machines(WEB)
     await store.save_machine(knowing(one, "p-2"), (), OPEN)
     await store.save_machine(knowing(two, "p-1"), (), OPEN)
@@ -289,7 +289,7 @@ async def a_part_that_left_a_record_is_free(stores: Stores) -> None:
 async def a_part_confirmed_gone_is_free(stores: Stores) -> None:
     """Even while it still stands as bound in its old machine's record."""
     store = await stores.fresh()
-    await filled(store, machine(1, part="p-1"), machine(2))
+    await filled(store, machine(1, resource="p-1"), machine(2))
     one, two = await store.machines(WEB)
     await refused(AlreadyBound, store.save_machine(knowing(two, "p-1"), (), OPEN))
     await store.save_machine(knowing(one, "p-1", gone=True), (), OPEN)
@@ -299,7 +299,7 @@ async def a_part_confirmed_gone_is_free(stores: Stores) -> None:
 async def the_history_has_no_parts(stores: Stores) -> None:
     """What a gone machine knew is free; reopened, it may have it only if nobody took it."""
     store = await stores.fresh()
-    await filled(store, machine(1, part="p-1"), machine(2), machine(3, part="p-3"))
+    await filled(store, machine(1, resource="p-1"), machine(2), machine(3, resource="p-3"))
     one, two, three = await store.machines(WEB)
     one = await store.save_machine(ended(one), (), OPEN)
     three = await store.save_machine(ended(three), (), OPEN)
@@ -317,7 +317,7 @@ async def the_history_has_no_parts(stores: Stores) -> None:
 async def a_machine_may_know_its_own_part_twice(stores: Stores) -> None:
     """Saving what one has already is no theft."""
     store = await stores.fresh()
-    await filled(store, machine(1, part="p-1"))
+    await filled(store, machine(1, resource="p-1"))
     read = await stored(store, machine(1).id)
     saved = await store.save_machine(replace(read, reason="still mine"), (), OPEN)
     assert (await store.save_machine(saved, (), OPEN)).version == 3

@@ -4,29 +4,29 @@ import asyncio
 from dataclasses import replace
 
 from hostler.domain.errors import Fenced
-from hostler.domain.ids import InstallationId, PartId, machine_id
-from hostler.domain.model.snapshot import SuspectClass, WishKind
+from hostler.domain.ids import InstallationId, ResourceId, machine_id
+from hostler.domain.model.snapshot import OrphanClass, RequestKind
 
-from .records import CI, HOSTILE, OPEN, filled, machine, minutes, refused, stored, suspect, wish
+from .records import CI, HOSTILE, OPEN, filled, machine, minutes, orphan, refused, request, stored
 from .stores import Stores, stale_fence
 
 
 async def suspects_come_by_part(stores: Stores) -> None:
     """A suspect that is written again takes the place of the older entry."""
     store = await stores.fresh()
-    await store.save_suspects((suspect("p-2"), suspect("p-1")), (), OPEN)
-    await store.save_suspects((suspect("p-2", 2),), (), OPEN)
-    found = await (await stores.again(store)).suspects()
-    assert found == (suspect("p-1"), suspect("p-2", 2))
+    await store.save_orphans((orphan("p-2"), orphan("p-1")), (), OPEN)
+    await store.save_orphans((orphan("p-2", 2),), (), OPEN)
+    found = await (await stores.retry_at(store)).orphans()
+    assert found == (orphan("p-1"), orphan("p-2", 2))
 
 
 async def every_field_of_a_suspect_comes_back(stores: Stores) -> None:
     """Whatever name its owner gave it."""
     store = await stores.fresh()
     full = replace(
-        suspect("p-1"),
+        orphan("p-1"),
         kind=HOSTILE,
-        cls=SuspectClass.FOREIGN,
+        cls=OrphanClass.FOREIGN,
         counted=minutes(1),
         created=minutes(2),
         owner=HOSTILE,
@@ -36,46 +36,48 @@ async def every_field_of_a_suspect_comes_back(stores: Stores) -> None:
         installation=InstallationId("i-2"),
         machine=machine_id(7),
     )
-    await store.save_suspects((full,), (), OPEN)
-    assert await (await stores.again(store)).suspects() == (full,)
+    await store.save_orphans((full,), (), OPEN)
+    assert await (await stores.retry_at(store)).orphans() == (full,)
 
 
 async def cleared_parts_leave_the_ledger(stores: Stores) -> None:
     """What is written and cleared at once is cleared; what was not there is no error."""
     store = await stores.fresh()
-    await store.save_suspects((suspect("p-1"), suspect("p-2"), suspect("p-3")), (), OPEN)
-    cleared = (PartId("p-1"), PartId("p-2"), PartId("p-9"))
-    await store.save_suspects((suspect("p-2", 2), suspect("p-4")), cleared, OPEN)
-    assert [found.part for found in await store.suspects()] == ["p-3", "p-4"]
+    await store.save_orphans((orphan("p-1"), orphan("p-2"), orphan("p-3")), (), OPEN)
+    cleared = (ResourceId("p-1"), ResourceId("p-2"), ResourceId("p-9"))
+    await store.save_orphans((orphan("p-2", 2), orphan("p-4")), cleared, OPEN)
+    assert [found.resource for found in await store.orphans()] == ["p-3", "p-4"]
 
 
 async def the_ledger_is_fenced(stores: Stores) -> None:
     """A stale epoch neither writes nor clears."""
     store = await stores.fresh()
-    await store.save_suspects((suspect("p-1"),), (), OPEN)
+    await store.save_orphans((orphan("p-1"),), (), OPEN)
     stale = await stale_fence(store)
-    late = store.save_suspects((suspect("p-2"),), (PartId("p-1"),), stale)
+    late = store.save_orphans((orphan("p-2"),), (ResourceId("p-1"),), stale)
     await refused(Fenced, late)
-    assert await store.suspects() == (suspect("p-1"),)
+    assert await store.orphans() == (orphan("p-1"),)
 
 
 async def wishes_keep_their_order(stores: Stores) -> None:
     """Whoever writes them; each is returned with the number that it got."""
     store = await stores.fresh()
-    again = await stores.again(store)
-    kept = [await handle.wish(wish(size)) for size, handle in enumerate((store, again, store))]
+    retry_at = await stores.retry_at(store)
+    kept = [
+        await handle.request(request(size)) for size, handle in enumerate((store, retry_at, store))
+    ]
     assert [one.number for one in kept] == sorted({one.number for one in kept})
-    assert [replace(one, number=0) for one in kept] == [wish(size) for size in range(3)]
-    assert await store.wishes() == tuple(kept)
-    assert await again.wishes() == tuple(kept)
+    assert [replace(one, number=0) for one in kept] == [request(size) for size in range(3)]
+    assert await store.requests() == tuple(kept)
+    assert await retry_at.requests() == tuple(kept)
 
 
 async def every_field_of_a_wish_comes_back(stores: Stores) -> None:
     """Whatever its author typed."""
     store = await stores.fresh()
     full = replace(
-        wish(),
-        kind=WishKind.HOLD,
+        request(),
+        kind=RequestKind.PROTECT,
         fleet=CI,
         actor=HOSTILE,
         machine=machine_id(3),
@@ -85,57 +87,57 @@ async def every_field_of_a_wish_comes_back(stores: Stores) -> None:
         now=True,
         installation=InstallationId("i-2"),
     )
-    kept = await store.wish(full)
+    kept = await store.request(full)
     assert kept == replace(full, number=kept.number)
-    assert await (await stores.again(store)).wishes() == (kept,)
+    assert await (await stores.retry_at(store)).requests() == (kept,)
 
 
 async def taken_wishes_do_not_come_back(stores: Stores) -> None:
     """Taking twice is no error; the others stay; no number is ever given twice."""
     store = await stores.fresh()
-    again = await stores.again(store)
-    first, second, third = [await store.wish(wish(size)) for size in range(3)]
-    await store.take_wishes((third.number, first.number), OPEN)
-    await again.take_wishes((first.number, third.number, 999), OPEN)
-    assert await again.wishes() == (second,)
-    assert (await again.wish(wish())).number > third.number
+    retry_at = await stores.retry_at(store)
+    first, second, third = [await store.request(request(size)) for size in range(3)]
+    await store.take_requests((third.number, first.number), OPEN)
+    await retry_at.take_requests((first.number, third.number, 999), OPEN)
+    assert await retry_at.requests() == (second,)
+    assert (await retry_at.request(request())).number > third.number
 
 
 async def racing_wishes_get_numbers_of_their_own(stores: Stores) -> None:
     """None is lost, none overwrites another."""
     store = await stores.fresh()
-    handles = [store, await stores.again(store), await stores.again(store)]
-    kept = await asyncio.gather(*(handles[size % 3].wish(wish(size)) for size in range(12)))
+    handles = [store, await stores.retry_at(store), await stores.retry_at(store)]
+    kept = await asyncio.gather(*(handles[size % 3].request(request(size)) for size in range(12)))
     assert len({one.number for one in kept}) == 12
-    assert set(await store.wishes()) == set(kept)
+    assert set(await store.requests()) == set(kept)
 
 
 async def taking_wishes_is_fenced(stores: Stores) -> None:
     """A stale epoch takes nothing; writing wishes needs no lease."""
     store = await stores.fresh()
-    kept = await store.wish(wish())
+    kept = await store.request(request())
     stale = await stale_fence(store)
-    await refused(Fenced, store.take_wishes((kept.number,), stale))
-    later = await store.wish(wish(2))
-    assert await store.wishes() == (kept, later)
+    await refused(Fenced, store.take_requests((kept.number,), stale))
+    later = await store.request(request(2))
+    assert await store.requests() == (kept, later)
 
 
 async def the_revision_tells_of_other_writers(stores: Stores) -> None:
     """Every kind of write of another handle changes it."""
     store = await stores.fresh()
-    again = await stores.again(store)
-    read = await filled(again, machine(1))
-    one = await stored(again, machine_id(1))
+    retry_at = await stores.retry_at(store)
+    read = await filled(retry_at, machine(1))
+    one = await stored(retry_at, machine_id(1))
     last = await store.revision()
-    lease = await again.take_lease("fleet/x", "a", None)
+    lease = await retry_at.take_lease("fleet/x", "a", None)
     assert lease is not None
     writes = (
-        again.wish(wish()),
-        again.save_machine(one, (), OPEN),
-        again.save_fleet(read, (), (), OPEN),
-        again.save_suspects((suspect("p-1"),), (), OPEN),
-        again.take_wishes((1,), OPEN),
-        again.renew_lease(lease),
+        retry_at.request(request()),
+        retry_at.save_machine(one, (), OPEN),
+        retry_at.save_fleet(read, (), (), OPEN),
+        retry_at.save_orphans((orphan("p-1"),), (), OPEN),
+        retry_at.take_requests((1,), OPEN),
+        retry_at.renew_lease(lease),
     )
     for write in writes:
         await write
@@ -148,16 +150,16 @@ async def the_revision_tells_of_wishes_through_the_same_handle(stores: Stores) -
     """A door in the engine's own process is heard as well."""
     store = await stores.fresh()
     before = await store.revision()
-    await store.wish(wish())
+    await store.request(request())
     assert await store.revision() != before
 
 
 async def the_revision_rests_while_nobody_writes(stores: Stores) -> None:
     """Reading is no news."""
     store = await stores.fresh()
-    again = await stores.again(store)
-    await again.wish(wish())
+    retry_at = await stores.retry_at(store)
+    await retry_at.request(request())
     before = await store.revision()
-    await again.wishes()
+    await retry_at.requests()
     await store.fleets()
     assert await store.revision() == before

@@ -7,13 +7,13 @@ from datetime import UTC, datetime, timedelta
 from hostler.domain.errors import StoreError
 from hostler.domain.ids import (
     AccountName,
+    CycleId,
     Epoch,
     FleetName,
     HostId,
     InstallationId,
     MachineId,
-    PartId,
-    TurnId,
+    ResourceId,
     Zone,
     machine_id,
 )
@@ -23,7 +23,7 @@ from hostler.domain.model.host import Host
 from hostler.domain.model.machine import Known, Machine, Offer, Place
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Slot
-from hostler.domain.model.snapshot import Suspect, SuspectClass, Wish, WishKind
+from hostler.domain.model.snapshot import Orphan, OrphanClass, Request, RequestKind
 from hostler.ports.store import Fence, Lease, Store
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -47,37 +47,37 @@ def row(name: FleetName = WEB) -> FleetRow:
     return FleetRow(name=name, created=NOON)
 
 
-def machine(number: int, fleet: FleetName = WEB, part: str | None = None) -> Machine:
+def machine(number: int, fleet: FleetName = WEB, resource: str | None = None) -> Machine:
     """Return a new machine with that serial, and perhaps with a known, bound part."""
     plain = Machine(
         id=machine_id(number),
         fleet=fleet,
         serial=number,
         created=NOON,
-        phase=Phase.WANTED,
+        phase=Phase.PENDING,
         since=NOON,
         offer=Offer("small", ZONE),
     )
-    return plain if part is None else knowing(plain, part)
+    return plain if resource is None else knowing(plain, resource)
 
 
-def knowing(record: Machine, part: str, *, gone: bool = False, bound: bool = True) -> Machine:
+def knowing(record: Machine, resource: str, *, gone: bool = False, bound: bool = True) -> Machine:
     """Return the machine with this part as the only one that its server's slot knows."""
-    known = Known(id=PartId(part), zone=ZONE, since=NOON, gone=gone)
+    known = Known(id=ResourceId(resource), zone=ZONE, since=NOON, gone=gone)
     return record.with_place(
-        Place(slot=SERVER, bound=PartId(part) if bound else None, known=(known,))
+        Place(slot=SERVER, bound=ResourceId(resource) if bound else None, known=(known,))
     )
 
 
 def ended(record: Machine) -> Machine:
     """Return the machine in phase gone; what it knows is left as it is."""
-    return replace(record, phase=Phase.GONE)
+    return replace(record, phase=Phase.DELETED)
 
 
 def event(about: Machine | None = None, at: datetime = NOON, kind: str = "phase") -> Event:
     """Return an event about a machine, or about the fleet."""
     fleet, of = (about.fleet, about.id) if about else (WEB, None)
-    return Event(kind=kind, at=at, fleet=fleet, turn=TurnId("t-1"), machine=of, reason="why")
+    return Event(kind=kind, at=at, fleet=fleet, cycle=CycleId("t-1"), machine=of, reason="why")
 
 
 def host(name: str) -> Host:
@@ -85,23 +85,23 @@ def host(name: str) -> Host:
     return Host(id=HostId(name), account=AccountName("main"), zone=ZONE)
 
 
-def suspect(part: str, sightings: int = 1) -> Suspect:
+def orphan(resource: str, sightings: int = 1) -> Orphan:
     """Return a suspect part."""
-    return Suspect(
-        part=PartId(part),
+    return Orphan(
+        resource=ResourceId(resource),
         kind="server",
         zone=ZONE,
         fleet=WEB,
-        cls=SuspectClass.STRAY,
+        cls=OrphanClass.UNRECORDED,
         first=NOON,
         last=NOON,
         sightings=sightings,
     )
 
 
-def wish(size: int = 1) -> Wish:
+def request(size: int = 1) -> Request:
     """Return a wish for a size, not yet numbered."""
-    return Wish(number=0, kind=WishKind.SCALE, fleet=WEB, at=NOON, actor="test", size=size)
+    return Request(number=0, kind=RequestKind.SCALE, fleet=WEB, at=NOON, actor="test", size=size)
 
 
 OTHER = InstallationId("another-installation")

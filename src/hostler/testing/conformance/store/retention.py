@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from hostler.domain.errors import Conflict, Fenced
-from hostler.domain.ids import Epoch, PartId
+from hostler.domain.ids import Epoch, ResourceId
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
 from hostler.ports.store import Store
@@ -19,12 +19,12 @@ from .records import (
     host,
     machine,
     minutes,
+    orphan,
     refused,
+    request,
     row,
     stored,
-    suspect,
     taken,
-    wish,
 )
 from .stores import Stores, stale_fence
 
@@ -48,10 +48,10 @@ async def a_living_machine_keeps_its_last_image(stores: Stores) -> None:
     other = await _told(store, two, 1)
     await store.save_fleet(read, (), (event(last, minutes(3)),), OPEN)  # it carries no image
     assert await store.forget(minutes(60), _ALL, OPEN) == 2
-    again = await stores.again(store)
-    assert [kept.image for kept in await again.events()] == [last, other]
-    assert await again.images(WEB, minutes(60)) == (last, other)
-    assert await again.machines(WEB) == (last, other)
+    retry_at = await stores.retry_at(store)
+    assert [kept.image for kept in await retry_at.events()] == [last, other]
+    assert await retry_at.images(WEB, minutes(60)) == (last, other)
+    assert await retry_at.machines(WEB) == (last, other)
 
 
 async def the_past_is_as_before_from_that_time_on(stores: Stores) -> None:
@@ -107,11 +107,11 @@ async def a_machine_that_went_before_goes_whole(stores: Stores) -> None:
         await _told(store, ended(replace(await _told(store, one, 1), since=minutes(at))), at)
     ids = tuple(machine(number).id for number in (1, 2, 3))
     assert await store.forget(minutes(5), _ALL, OPEN) == 3
-    again = await stores.again(store)
-    assert [found.id for found in await again.history(ids)] == list(ids[1:])
-    assert await again.machine(ids[0]) is None
-    assert await again.events(machine=ids[0]) == ()
-    assert len(await again.events()) == 4
+    retry_at = await stores.retry_at(store)
+    assert [found.id for found in await retry_at.history(ids)] == list(ids[1:])
+    assert await retry_at.machine(ids[0]) is None
+    assert await retry_at.events(machine=ids[0]) == ()
+    assert len(await retry_at.events()) == 4
 
 
 async def a_machine_went_when_its_record_says(stores: Stores) -> None:
@@ -184,14 +184,14 @@ async def forgetting_leaves_everything_else(stores: Stores) -> None:
     gone = await _told(store, ended(await stored(store, machine(1).id)), 1)
     kept = await store.save_host(host("h-1"), (), OPEN)
     await store.bind(kept.id, gone.id, OPEN)
-    await store.save_suspects((suspect("p-1"),), (), OPEN)
-    wished = await store.wish(wish())
+    await store.save_orphans((orphan("p-1"),), (), OPEN)
+    desired = await store.request(request())
     lease = await taken(store, "account/main", "a")
     assert await store.forget(minutes(5), _ALL, OPEN) == 2
     assert await store.fleets() == (read,)
     assert await store.hosts() == (kept,)
-    assert [found.part for found in await store.suspects()] == [PartId("p-1")]
-    assert await store.wishes() == (wished,)
+    assert [found.resource for found in await store.orphans()] == [ResourceId("p-1")]
+    assert await store.requests() == (desired,)
     assert await store.leases() == (lease,)
     await store.unbind(kept.id, gone.id, OPEN)
 
@@ -199,14 +199,14 @@ async def forgetting_leaves_everything_else(stores: Stores) -> None:
 async def what_was_forgotten_is_told(stores: Stores) -> None:
     """The latest time by which anything went, whatever was asked since to no effect."""
     store = await stores.fresh()
-    again = await stores.again(store)
+    retry_at = await stores.retry_at(store)
     read = await filled(store)
     told = tuple(event(at=minutes(at)) for at in (1, 3.5, 7))
     await store.save_fleet(read, (), told, OPEN)
     found = list[datetime | None]()
     for at in (1, 5.000001, 6, 2):
         await store.forget(minutes(at), _ALL, OPEN)
-        found.append(await again.forgotten())
+        found.append(await retry_at.forgotten())
     assert found == [None, minutes(5.000001), minutes(5.000001), minutes(5.000001)]
 
 
@@ -216,7 +216,7 @@ async def forgetting_is_fenced(stores: Stores) -> None:
     read = await filled(store)
     await store.save_fleet(read, (), (event(),), OPEN)
     stale = await stale_fence(store)
-    await refused(Fenced, (await stores.again(store)).forget(minutes(5), _ALL, stale))
+    await refused(Fenced, (await stores.retry_at(store)).forget(minutes(5), _ALL, stale))
     assert len(await store.events()) == 1
     assert await store.forgotten() is None
     current = replace(stale, epoch=Epoch(stale.epoch + 1))

@@ -14,7 +14,7 @@ class Stores(Protocol):
         """Open a new, empty store that no other check has used."""
         ...
 
-    async def again(self, store: Store) -> Store:
+    async def retry_at(self, store: Store) -> Store:
         """Open another handle on the same records, as a second process would have one."""
         ...
 

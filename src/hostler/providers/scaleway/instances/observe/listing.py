@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Iterable
 from datetime import datetime
 
-from hostler.domain.ids import PartId, Zone
-from hostler.domain.model.resource import Look, Looked, Part, Scope
+from hostler.domain.ids import ResourceId, Zone
+from hostler.domain.model.resource import Observation, ObservedScope, Resource, Scope
 from hostler.ports.clock import Clock
 from hostler.providers.scaleway.common.catalogue import Catalogue
 from hostler.providers.scaleway.common.endpoints import Api
@@ -19,10 +19,10 @@ from .private_addresses import Cards
 from .read import Kin, Reader, kin_of
 from .statuses import strange
 
-Sight = tuple[Looked, tuple[Part, ...]]
+Sight = tuple[ObservedScope, tuple[Resource, ...]]
 
 
-class Looker:
+class Observer:
     """Looks at an account. Remembers, zone by zone, the marked servers and their volumes.
 
     That memory only tells which unmarked volumes and addresses hang on a server of ours; where it
@@ -40,11 +40,11 @@ class Looker:
     ) -> None:
         """Look with the tags of address pools; `networks`: private addresses matter too."""
         self._api, self._clock, self._catalogue, self._pools = api, clock, catalogue, pools
-        self._kin = dict[Zone, dict[PartId, Kin]]()
+        self._kin = dict[Zone, dict[ResourceId, Kin]]()
         self._cards, self._networks = Cards(api, clock), networks
         self._roots = Roots()
 
-    async def look(self, scopes: tuple[Scope, ...]) -> Look:
+    async def observe(self, scopes: tuple[Scope, ...]) -> Observation:
         """Look at these scopes: zones side by side, and in each the servers first."""
         async with asyncio.TaskGroup() as group:
             tasks = [
@@ -52,11 +52,11 @@ class Looker:
                 for zone in dict.fromkeys(scope.zone for scope in scopes)
             ]
         sights = [sight for task in tasks for sight in task.result()]
-        parts = {part.id: part for _, shown in sights for part in shown}
-        words = (strange(part.slot.kind, part.status) for part in parts.values())
-        return Look(
-            looked=tuple(looked for looked, _ in sights),
-            parts=tuple(parts.values()),
+        resources = {resource.id: resource for _, shown in sights for resource in shown}
+        words = (strange(resource.slot.kind, resource.status) for resource in resources.values())
+        return Observation(
+            observed=tuple(observed for observed, _ in sights),
+            resources=tuple(resources.values()),
             strange=tuple(word for word in words if word),
         )
 
@@ -69,17 +69,19 @@ class Looker:
 
     def _completed(self, sight: Sight) -> Sight:
         """Return a whole listing of servers with those that only their root volumes tell of."""
-        looked, parts = sight
-        zone, shown = looked.scope.zone, {part.id for part in parts}
-        if looked.scope.machine is not None:
+        observed, resources = sight
+        zone, shown = observed.scope.zone, {resource.id for resource in resources}
+        if observed.scope.machine is not None:
             return sight
         claimed = self._roots.claimed(zone)
-        fresh = {part: found for part, found in claimed.items() if part not in shown}
+        fresh = {resource: found for resource, found in claimed.items() if resource not in shown}
         reader = self._reader(zone)
         late = (reader.server(s, claim) for s, claim in fresh.values() if self._ours(s.project))
-        kin = {part: kin_of(server, claim) for part, (server, claim) in fresh.items()}
-        self._kin.setdefault(zone, {}).update({part: one for part, one in kin.items() if one})
-        return looked, (*parts, *late)
+        kin = {resource: kin_of(server, claim) for resource, (server, claim) in fresh.items()}
+        self._kin.setdefault(zone, {}).update(
+            {resource: one for resource, one in kin.items() if one}
+        )
+        return observed, (*resources, *late)
 
     async def _together(self, scopes: Iterable[Scope]) -> list[Sight]:
         async with asyncio.TaskGroup() as group:
@@ -107,20 +109,22 @@ class Looker:
             await self._cards.learn(scope.zone, ours, whole=whole)
         reader = self._reader(scope.zone)
         found = (server for server in listing.found.values() if self._ours(server.project))
-        parts = (reader.server(server, self._roots.claim(scope.zone, server)) for server in found)
-        return _sight(scope, begun, _wanted(scope, parts, frozenset()), listing.error)
+        resources = (
+            reader.server(server, self._roots.claim(scope.zone, server)) for server in found
+        )
+        return _sight(scope, begun, _wanted(scope, resources, frozenset()), listing.error)
 
     async def _addresses(self, scope: Scope, begun: datetime) -> Sight:
         owners, error = await self._owners(scope)
         listing = await scan.addresses(self._api, scope)
         listing.also(error)
         reader = self._reader(scope.zone)
-        parts = (
+        resources = (
             reader.address(ip)
             for ip in listing.found.values()
             if self._ours(ip.project) and not self._at_rest(ip)
         )
-        return _sight(scope, begun, _wanted(scope, parts, owners), listing.error)
+        return _sight(scope, begun, _wanted(scope, resources, owners), listing.error)
 
     async def _volumes(self, scope: Scope, begun: datetime) -> Sight:
         owners, error = await self._owners(scope)
@@ -133,10 +137,10 @@ class Looker:
         whole = scope.machine is None and not disks.error
         self._roots.see_volumes(scope.zone, listed, whole=whole)
         reader = self._reader(scope.zone)
-        parts = [reader.volume(v) for v in disks.local.found.values() if self._ours(v.project)]
+        resources = [reader.volume(v) for v in disks.local.found.values() if self._ours(v.project)]
         blocks = disks.block.found.values()
-        parts += [reader.block(v) for v in blocks if self._ours(v.project_id)]
-        return _sight(scope, begun, _wanted(scope, parts, owners), disks.error)
+        resources += [reader.block(v) for v in blocks if self._ours(v.project_id)]
+        return _sight(scope, begun, _wanted(scope, resources, owners), disks.error)
 
     def _reader(self, zone: Zone) -> Reader:
         catalogue = self._catalogue
@@ -158,7 +162,9 @@ class Looker:
         found, zone = listing.found.values(), scope.zone
         if scope.machine is None:
             self._roots.see_servers(zone, found)
-        kin = {PartId(server.id): one for server in found if (one := self._kin_of(zone, server))}
+        kin = {
+            ResourceId(server.id): one for server in found if (one := self._kin_of(zone, server))
+        }
         if scope.machine is not None:
             if scope.zone in self._kin:
                 self._kin[scope.zone].update(kin)
@@ -170,7 +176,7 @@ class Looker:
     def _kin_of(self, zone: Zone, server: Server) -> Kin | None:
         return kin_of(server, self._roots.claim(zone, server))
 
-    async def _owners(self, scope: Scope) -> tuple[frozenset[PartId], str]:
+    async def _owners(self, scope: Scope) -> tuple[frozenset[ResourceId], str]:
         """Return the servers whose unmarked parts belong in this scope, and what hid some."""
         error = ""
         if scope.zone not in self._kin:
@@ -185,19 +191,24 @@ class Looker:
         return frozenset(s for s, one in kin.items() if every or one.machine in of), error
 
 
-def _wanted(scope: Scope, parts: Iterable[Part], owners: frozenset[PartId]) -> tuple[Part, ...]:
+def _wanted(
+    scope: Scope, resources: Iterable[Resource], owners: frozenset[ResourceId]
+) -> tuple[Resource, ...]:
     """Return the parts that belong in a scope: marked, hanging on what is marked, or known."""
     if scope.machine is None:
         return tuple(
-            p for p in parts if p.mark is not None or p.owner in owners or p.id in scope.known
+            p
+            for p in resources
+            if p.owner_tag is not None or p.owner in owners or p.id in scope.known
         )
     return tuple(
         p
-        for p in parts
-        if p.id in scope.known or (p.mark.machine == scope.machine if p.mark else p.owner in owners)
+        for p in resources
+        if p.id in scope.known
+        or (p.owner_tag.machine == scope.machine if p.owner_tag else p.owner in owners)
     )
 
 
-def _sight(scope: Scope, begun: datetime, parts: tuple[Part, ...], error: str) -> Sight:
-    looked = Looked(scope=scope, begun=begun, complete=not error, error=error)
-    return looked, parts
+def _sight(scope: Scope, begun: datetime, resources: tuple[Resource, ...], error: str) -> Sight:
+    observed = ObservedScope(scope=scope, begun=begun, complete=not error, error=error)
+    return observed, resources

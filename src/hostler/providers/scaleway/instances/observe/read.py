@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from hostler.domain.ids import MachineId, PartId, Zone
-from hostler.domain.model.resource import Condition, Part, Slot
+from hostler.domain.ids import MachineId, ResourceId, Zone
+from hostler.domain.model.resource import Condition, Resource, Slot
 from hostler.providers.scaleway.common.owner_tags import Claim, claim_of, pool_of, taken_id
 from hostler.providers.scaleway.common.settings import GIGABYTE, Prices
 from hostler.providers.scaleway.common.wire import (
@@ -33,7 +33,7 @@ class Kin:
     """A marked server as it was last seen: its machine, and its volumes with their places."""
 
     machine: MachineId
-    volumes: Mapping[PartId, int]
+    volumes: Mapping[ResourceId, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,18 +43,18 @@ class Reader:
     zone: Zone
     prices: Prices = Prices()
     types: Mapping[str, float] = field(default_factory=dict[str, float])
-    kin: Mapping[PartId, Kin] = field(default_factory=dict[PartId, Kin])
+    kin: Mapping[ResourceId, Kin] = field(default_factory=dict[ResourceId, Kin])
     cards: Mapping[str, str] = field(default_factory=dict[str, str])
 
-    def server(self, server: Server, claim: Claim | None = None) -> Part:
+    def server(self, server: Server, claim: Claim | None = None) -> Resource:
         """Return a server as a part; `claim` is what something else than its tags says of it."""
         claim = claim_of(server.tags or _NO_TAGS, "", "server") or claim
         status, type_ = server.state or "", server.commercial_type or ""
-        return Part(
-            id=PartId(server.id),
+        return Resource(
+            id=ResourceId(server.id),
             slot=claim.slot if claim else Slot("server"),
             zone=self.zone,
-            mark=claim.mark if claim else None,
+            owner_tag=claim.owner_tag if claim else None,
             status=status,
             condition=condition("server", status),
             allowed=tuple(server.allowed_actions or ()),
@@ -71,33 +71,33 @@ class Reader:
         known = (self.cards.get(nic.id or "", "") for nic in nics)
         return next((ip for ip in known if ip), "") or server.private_ip or ""
 
-    def address(self, ip: Ip) -> Part:
+    def address(self, ip: Ip) -> Resource:
         """Return an address as a part; its family says its slot where no mark does."""
         tags = ip.tags or _NO_TAGS
         claim = claim_of(tags, "", "address")
         status, index = ip.state or "", _FAMILIES.get(ip.type or "", 0)
         taken = claim is not None and pool_of(tags)
-        return Part(
-            id=taken_id(ip.id, claim.mark.machine) if claim and taken else PartId(ip.id),
+        return Resource(
+            id=taken_id(ip.id, claim.owner_tag.machine) if claim and taken else ResourceId(ip.id),
             slot=claim.slot if claim else Slot("address", index),
             zone=self.zone,
-            mark=claim.mark if claim else None,
+            owner_tag=claim.owner_tag if claim else None,
             status=status,
             condition=condition("address", status),
-            owner=PartId(ip.server.id) if ip.server else None,
+            owner=ResourceId(ip.server.id) if ip.server else None,
             price=self.prices.ipv6 if index else self.prices.ipv4,
             address=ip.address or "",
         )
 
-    def attached(self, ip: PublicIp, part: PartId, server: PartId) -> Part:
+    def attached(self, ip: PublicIp, resource: ResourceId, server: ResourceId) -> Resource:
         """Return an address that was asked for, as its server's body shows it, as a part."""
         claim = claim_of(ip.tags or _NO_TAGS, "", "address")
         status, index = ip.state or "", _FAMILIES.get(ip.family or "", 0)
-        return Part(
-            id=part,
+        return Resource(
+            id=resource,
             slot=claim.slot if claim else Slot("address", index),
             zone=self.zone,
-            mark=claim.mark if claim else None,
+            owner_tag=claim.owner_tag if claim else None,
             status=status,
             condition=condition("address", status),
             owner=server,
@@ -105,19 +105,19 @@ class Reader:
             address=ip.address or "",
         )
 
-    def volume(self, volume: Volume) -> Part:
+    def volume(self, volume: Volume) -> Resource:
         """Return a local volume as a part; it is busy while it is attached, whatever its state."""
-        owner = PartId(volume.server.id) if volume.server else None
+        owner = ResourceId(volume.server.id) if volume.server else None
         status = volume.state or ""
         stands = condition("volume", status)
         busy = owner is not None and stands is Condition.FREE
         claim = claim_of(volume.tags or _NO_TAGS, volume.name or "", "volume")
         size = (volume.size or 0) // GIGABYTE
-        return Part(
-            id=PartId(volume.id),
-            slot=self._place(claim, owner, PartId(volume.id)),
+        return Resource(
+            id=ResourceId(volume.id),
+            slot=self._place(claim, owner, ResourceId(volume.id)),
             zone=self.zone,
-            mark=claim.mark if claim else None,
+            owner_tag=claim.owner_tag if claim else None,
             status=status,
             condition=Condition.BUSY if busy else stands,
             owner=owner,
@@ -127,7 +127,7 @@ class Reader:
             notes=(("type", volume.volume_type or "l_ssd"), ("size", str(size))),
         )
 
-    def block(self, volume: BlockVolume) -> Part:
+    def block(self, volume: BlockVolume) -> Resource:
         """Return a block volume as a part; its first reference is its owner."""
         owner = owner_of(volume)
         status = volume.status or ""
@@ -135,11 +135,11 @@ class Reader:
         size = (volume.size or 0) // GIGABYTE
         iops = (volume.specs.perf_iops if volume.specs else None) or 5000
         rate = self.prices.sbs_15k_gb if iops > 5000 else self.prices.sbs_5k_gb
-        return Part(
-            id=PartId(volume.id),
-            slot=self._place(claim, owner, PartId(volume.id)),
+        return Resource(
+            id=ResourceId(volume.id),
+            slot=self._place(claim, owner, ResourceId(volume.id)),
             zone=self.zone,
-            mark=claim.mark if claim else None,
+            owner_tag=claim.owner_tag if claim else None,
             status=status,
             condition=condition("volume", status),
             owner=owner,
@@ -149,18 +149,18 @@ class Reader:
             notes=(("type", "sbs_volume"), ("size", str(size)), ("iops", str(iops))),
         )
 
-    def _place(self, claim: Claim | None, owner: PartId | None, volume: PartId) -> Slot:
+    def _place(self, claim: Claim | None, owner: ResourceId | None, volume: ResourceId) -> Slot:
         if claim:
             return claim.slot
         kin = self.kin.get(owner) if owner else None
         return Slot("volume", kin.volumes.get(volume, UNPLACED) if kin else UNPLACED)
 
 
-def owner_of(volume: BlockVolume) -> PartId | None:
+def owner_of(volume: BlockVolume) -> ResourceId | None:
     """Return the server that a block volume is attached to, or None."""
     for reference in volume.references or ():
         if reference.product_resource_id and reference.status != "detached":
-            return PartId(reference.product_resource_id)
+            return ResourceId(reference.product_resource_id)
     return None
 
 
@@ -169,8 +169,8 @@ def kin_of(server: Server, claim: Claim | None = None) -> Kin | None:
     claim = claim_of(server.tags or _NO_TAGS, "", "server") or claim
     if claim is None:
         return None
-    volumes = {PartId(v.id): place for place, v in server_volumes(server) if v.id}
-    return Kin(claim.mark.machine, volumes)
+    volumes = {ResourceId(v.id): place for place, v in server_volumes(server) if v.id}
+    return Kin(claim.owner_tag.machine, volumes)
 
 
 def server_volumes(server: Server) -> list[tuple[int, ServerVolume]]:

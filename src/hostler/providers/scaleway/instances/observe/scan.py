@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from hostler.domain.ids import PartId, Zone
+from hostler.domain.ids import ResourceId, Zone
 from hostler.domain.model.resource import Scope
 from hostler.providers.scaleway.common.endpoints import WITHOUT_BLOCK, Api
 from hostler.providers.scaleway.common.errors import TROUBLE, Failed, is_missing
@@ -34,20 +34,20 @@ async def ask_each(
     """Ask for each id by itself."""
     answers = Answers[N]()
 
-    async def one(part: str) -> None:
+    async def one(resource: str) -> None:
         try:
-            answers.found[part] = await read(zone, part)
+            answers.found[resource] = await read(zone, resource)
         except Failed as failed:
-            if is_missing(failed.problem, part):
-                answers.missing.add(part)
+            if is_missing(failed.problem, resource):
+                answers.missing.add(resource)
             else:
-                answers.errors[part] = str(failed)
+                answers.errors[resource] = str(failed)
         except TROUBLE as trouble:
-            answers.errors[part] = str(trouble)
+            answers.errors[resource] = str(trouble)
 
     async with asyncio.TaskGroup() as group:
-        for part in ids:
-            group.create_task(one(part))
+        for resource in ids:
+            group.create_task(one(resource))
     return answers
 
 
@@ -60,17 +60,17 @@ async def servers(api: Api, scope: Scope) -> Listing[Server]:
 async def addresses(api: Api, scope: Scope) -> Listing[Ip]:
     """Return the addresses of a scope."""
     listing = await api.addresses(scope.zone, _tag(scope))
-    ids = dict.fromkeys(address_id(part) for part in scope.known)
+    ids = dict.fromkeys(address_id(resource) for resource in scope.known)
     return _joined(listing, await ask_each(scope.zone, ids, api.address))
 
 
 def _joined(listing: Listing[N], answers: Answers[N]) -> Listing[N]:
     """Return the listing with what was asked for by itself: that word is newer, also on absence."""
     listing.found.update(answers.found)
-    for part in answers.missing:
-        listing.found.pop(part, None)
-    for part, error in sorted(answers.errors.items()):
-        listing.also(f"{part}: {error}")
+    for resource in answers.missing:
+        listing.found.pop(resource, None)
+    for resource, error in sorted(answers.errors.items()):
+        listing.also(f"{resource}: {error}")
     return listing
 
 
@@ -88,7 +88,7 @@ class Disks:
 
 
 async def volumes(
-    api: Api, scope: Scope, owners: Iterable[PartId], held: Iterable[PartId]
+    api: Api, scope: Scope, owners: Iterable[ResourceId], held: Iterable[ResourceId]
 ) -> Disks:
     """Return the volumes of a scope, of both generations.
 
@@ -102,12 +102,12 @@ async def volumes(
     else:
         disks = await _of_machine(api, scope, owners)
     shown = {*disks.local.found, *disks.block.found}
-    ids = frozenset({*scope.known, *(part for part in held if part not in shown)})
+    ids = frozenset({*scope.known, *(resource for resource in held if resource not in shown)})
     await _ask_both(api, scope.zone, ids, disks)
     return disks
 
 
-async def _of_machine(api: Api, scope: Scope, owners: Iterable[PartId]) -> Disks:
+async def _of_machine(api: Api, scope: Scope, owners: Iterable[ResourceId]) -> Disks:
     tag = _tag(scope)
     local, block = await _both(
         api.volumes(scope.zone, tag), api.blocks(scope.zone, (("tags", tag),))
@@ -119,13 +119,13 @@ async def _of_machine(api: Api, scope: Scope, owners: Iterable[PartId]) -> Disks
     return Disks(local, block)
 
 
-async def _ask_both(api: Api, zone: Zone, ids: frozenset[PartId], disks: Disks) -> None:
+async def _ask_both(api: Api, zone: Zone, ids: frozenset[ResourceId], disks: Disks) -> None:
     """Ask for volumes of which nobody knows the generation: block storage first."""
     blocks = Answers[BlockVolume](missing=set[str](ids))
     if zone not in WITHOUT_BLOCK:
         blocks = await ask_each(zone, sorted(ids), api.block)
     _joined(disks.block, blocks)
-    rest = sorted(part for part in ids if part not in blocks.found)
+    rest = sorted(resource for resource in ids if resource not in blocks.found)
     _joined(disks.local, await ask_each(zone, rest, api.volume))
 
 

@@ -3,7 +3,7 @@
 from hostler.domain.ids import FleetName, InstallationId, MachineId
 from hostler.domain.model.calls import Argument, Call
 from hostler.domain.model.machine import Machine
-from hostler.domain.model.resource import Mark, Slot
+from hostler.domain.model.resource import OwnerTag, Slot
 from hostler.providers.scaleway.common.owner_tags import Claim
 
 SERVER = Slot("server")
@@ -22,7 +22,7 @@ TERMINATE = "server.terminate"
 NOTE_VOLUMES = "server.volumes"
 UNPROTECT = "server.unprotect"
 DELETE_SERVER = "server.delete"
-MARK_VOLUME = "volume.mark"
+TAG_VOLUME = "volume.tag"
 DELETE_VOLUME = "volume.delete"
 
 Arguments = tuple[tuple[str, Argument], ...]
@@ -52,10 +52,10 @@ def fleet_of(call: Call) -> FleetName:
 
 def claim_for(call: Call, slot: Slot, installation: InstallationId) -> Claim:
     """Return the mark that a call writes for a slot: its attempt is the call's."""
-    mark = Mark(
+    owner_tag = OwnerTag(
         installation=installation,
         fleet=fleet_of(call),
         machine=MachineId(text(call, "machine")),
         attempt=call.attempt,
     )
-    return Claim(mark, slot)
+    return Claim(owner_tag, slot)

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from hostler.domain.ids import PartId
+from hostler.domain.ids import ResourceId
 from hostler.domain.model.calls import Call, Effect, Shows
-from hostler.domain.model.machine import Fate, Known, Machine
-from hostler.domain.model.resource import Condition, Part, Slot
+from hostler.domain.model.machine import CallState, Known, Machine
+from hostler.domain.model.resource import Condition, Resource, Slot
 from hostler.providers.scaleway.common.owner_tags import server_name
 from hostler.providers.scaleway.common.settings import Template
 
@@ -21,10 +21,10 @@ from .calls import (
     ATTACH_NETWORK,
     MAKE_ADDRESS,
     MAKE_SERVER,
-    MARK_VOLUME,
     POWER_ON,
     SERVER,
     SET_USER_DATA,
+    TAG_VOLUME,
     TAKE_ADDRESS,
     Arguments,
     whose,
@@ -39,7 +39,7 @@ class Site:
 
     machine: Machine
     template: Template
-    parts: Mapping[Slot, Part]
+    resources: Mapping[Slot, Resource]
 
     @property
     def addresses(self) -> tuple[Slot, ...]:
@@ -47,9 +47,9 @@ class Site:
         return tuple(Slot("address", index) for index in self.template.addresses)
 
     @property
-    def server(self) -> Part | None:
+    def server(self) -> Resource | None:
         """The machine's server, or None."""
-        return self.parts.get(SERVER)
+        return self.resources.get(SERVER)
 
     @property
     def planned(self) -> bool:
@@ -64,19 +64,19 @@ class Site:
 
     def open(self, slot: Slot) -> bool:
         """Tell whether a slot has no part and none was ever bound to it: it may be filled."""
-        return slot not in self.parts and self.machine.bound(slot) is None
+        return slot not in self.resources and self.machine.bound(slot) is None
 
     def done(self, fact: str) -> bool:
         """Tell whether a fact was recorded of the bound server, and not of one before it."""
         at = self.machine.fact(fact)
         return at is not None and self.known is not None and at >= self.known.since
 
-    def volume(self, index: int) -> PartId | None:
+    def volume(self, index: int) -> ResourceId | None:
         """Return the id of a volume, a plan's placeholder, or None where none is seen."""
-        part = self.parts.get(Slot("volume", index))
-        if part is not None:
-            return part.id
-        return PartId(f"<volume {index}>") if self.planned else None
+        resource = self.resources.get(Slot("volume", index))
+        if resource is not None:
+            return resource.id
+        return ResourceId(f"<volume {index}>") if self.planned else None
 
     def call(self, kind: str, slot: Slot, effect: Effect, args: Arguments) -> Call:
         """Return a repeatable call on nothing yet, for this machine."""
@@ -94,20 +94,20 @@ def build(site: Site) -> tuple[Call, ...]:
     """Return the calls that may be made now; empty means wait, or that all is done."""
     if any(site.open(slot) for slot in site.addresses):
         return tuple(_make_address(site, slot) for slot in site.addresses if site.open(slot))
-    if any(slot not in site.parts for slot in site.addresses):
+    if any(slot not in site.resources for slot in site.addresses):
         return ()
     if site.open(SERVER):
         return (_make_server(site),)
     return () if site.server is None else _go_on(site, site.server)
 
 
-def _go_on(site: Site, server: Part) -> tuple[Call, ...]:
+def _go_on(site: Site, server: Resource) -> tuple[Call, ...]:
     """Return what is left to do with a server that exists."""
     if server.condition is Condition.STANDBY and site.machine.woken:
         return _switch_on(site, server)
     if server.condition is not Condition.OFF:
         return ()
-    calls = (*_attach(site, server), *_mark(site), *_tell(site, server), *_join(site, server))
+    calls = (*_attach(site, server), *_owner_tag(site), *_tell(site, server), *_join(site, server))
     return calls or _power_on(site, server)
 
 
@@ -116,7 +116,7 @@ def _make_address(site: Site, slot: Slot) -> Call:
     if site.template.pool and slot.index == 0:
         kind, args = TAKE_ADDRESS, (("pool", site.template.pool),)
     call = site.call(kind, slot, Effect.MAKE, args)
-    return _once(call, site.machine.place(slot).attempt + 1, Shows.PART)
+    return _once(call, site.machine.place(slot).attempt + 1, Shows.RESOURCE)
 
 
 def _make_server(site: Site) -> Call:
@@ -125,11 +125,11 @@ def _make_server(site: Site) -> Call:
         ("name", server_name(site.machine.fleet, site.machine.id)),
         ("type", offer.type),
         ("image", offer.image or template.image),
-        ("addresses", tuple(str(site.parts[slot].id) for slot in site.addresses)),
+        ("addresses", tuple(str(site.resources[slot].id) for slot in site.addresses)),
         ("volumes", tuple(str(disk) for disk in template.volumes)),
     )
     call = site.call(MAKE_SERVER, SERVER, Effect.MAKE, args)
-    return _once(call, site.machine.place(SERVER).attempt + 1, Shows.PART)
+    return _once(call, site.machine.place(SERVER).attempt + 1, Shows.RESOURCE)
 
 
 def _once(call: Call, attempt: int, shows: Shows) -> Call:
@@ -146,7 +146,7 @@ def _once(call: Call, attempt: int, shows: Shows) -> Call:
     )
 
 
-def _on(call: Call, target: PartId, fact: str = "") -> Call:
+def _on(call: Call, target: ResourceId, fact: str = "") -> Call:
     return Call(
         kind=call.kind,
         slot=call.slot,
@@ -159,23 +159,24 @@ def _on(call: Call, target: PartId, fact: str = "") -> Call:
     )
 
 
-def _attach(site: Site, server: Part) -> tuple[Call, ...]:
+def _attach(site: Site, server: Resource) -> tuple[Call, ...]:
     """Attach the addresses that hang on nothing: they were given with the server's creation."""
-    loose = [
-        site.parts[slot]
+    unbind = [
+        site.resources[slot]
         for slot in site.addresses
-        if site.parts[slot].condition is Condition.FREE
-        and site.parts[slot].owner is None
+        if site.resources[slot].condition is Condition.FREE
+        and site.resources[slot].owner is None
         and not site.planned
-        and site.parts[slot].status != "planned"
+        and site.resources[slot].status != "planned"
     ]
     args: Arguments = (("server", str(server.id)),)
     return tuple(
-        _on(site.call(ATTACH_ADDRESS, part.slot, Effect.CHANGE, args), part.id) for part in loose
+        _on(site.call(ATTACH_ADDRESS, resource.slot, Effect.CHANGE, args), resource.id)
+        for resource in unbind
     )
 
 
-def _mark(site: Site) -> tuple[Call, ...]:
+def _owner_tag(site: Site) -> tuple[Call, ...]:
     """Mark the volumes with tags and set their rates; wait for those that no look shows yet."""
     calls = list[Call]()
     for index, disk in enumerate(site.template.volumes):
@@ -183,12 +184,12 @@ def _mark(site: Site) -> tuple[Call, ...]:
         if volume is None or site.done(fact):
             continue
         args: Arguments = (("type", disk.type), ("iops", disk.iops))
-        call = site.call(MARK_VOLUME, Slot("volume", index), Effect.CHANGE, args)
+        call = site.call(TAG_VOLUME, Slot("volume", index), Effect.CHANGE, args)
         calls.append(_on(call, volume, fact))
     return tuple(calls)
 
 
-def _tell(site: Site, server: Part) -> tuple[Call, ...]:
+def _tell(site: Site, server: Resource) -> tuple[Call, ...]:
     """Write the user data, which only the first boot reads."""
     if not site.template.cloud_init or site.done("user_data"):
         return ()
@@ -197,7 +198,7 @@ def _tell(site: Site, server: Part) -> tuple[Call, ...]:
     return (_on(call, server.id, "user_data"),)
 
 
-def _join(site: Site, server: Part) -> tuple[Call, ...]:
+def _join(site: Site, server: Resource) -> tuple[Call, ...]:
     """Join the private networks.
 
     Repeatable, although it makes a card: the server's own body tells which networks it is in, the
@@ -215,12 +216,12 @@ def _join(site: Site, server: Part) -> tuple[Call, ...]:
     )
 
 
-def _power_on(site: Site, server: Part) -> tuple[Call, ...]:
+def _power_on(site: Site, server: Resource) -> tuple[Call, ...]:
     """Switch on, once: a server that went off after that is not switched on again from here."""
     return _switch_on(site, server) if _whole(site) and not _was_on(site) else ()
 
 
-def _switch_on(site: Site, server: Part) -> tuple[Call, ...]:
+def _switch_on(site: Site, server: Resource) -> tuple[Call, ...]:
     if not site.planned and "poweron" not in server.allowed:
         return ()
     call = _on(site.call(POWER_ON, SERVER, Effect.CHANGE, ()), server.id)
@@ -238,4 +239,8 @@ def _whole(site: Site) -> bool:
 def _was_on(site: Site) -> bool:
     asked = site.machine.last_asked(SERVER, POWER_ON)
     since: datetime | None = site.known.since if site.known else None
-    return asked is not None and asked.fate is Fate.DONE and (since is None or asked.at >= since)
+    return (
+        asked is not None
+        and asked.call_state is CallState.DONE
+        and (since is None or asked.at >= since)
+    )

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from hostler.domain.model.calls import Call, Effect
 from hostler.domain.model.machine import Machine
-from hostler.domain.model.resource import Condition, Part
+from hostler.domain.model.resource import Condition, Resource
 from hostler.providers.scaleway.common.owner_tags import pooled
 
 from .calls import (
@@ -26,7 +26,7 @@ from .calls import (
 
 
 def clear(
-    machine: Machine, parts: Iterable[Part], servers: Iterable[Part], *, unprotect: bool
+    machine: Machine, resources: Iterable[Resource], servers: Iterable[Resource], *, unprotect: bool
 ) -> tuple[Call, ...]:
     """Return the calls that remove these parts, as far as they may be made now.
 
@@ -34,30 +34,34 @@ def clear(
     `unprotect` says that a server's protection is ours to lift.
     """
     holders = {server.id for server in servers}
-    ordered = sorted(parts, key=lambda part: (_ORDER[part.slot.kind], part.slot, part.id))
+    ordered = sorted(
+        resources, key=lambda resource: (_ORDER[resource.slot.kind], resource.slot, resource.id)
+    )
     calls = list[Call | None](_unnoted(machine, ordered))
-    for part in ordered:
-        match part.slot.kind:
+    for resource in ordered:
+        match resource.slot.kind:
             case "address":
-                kind = RELEASE_ADDRESS if pooled(part.id) else DELETE_ADDRESS
-                calls.append(_call(machine, part, kind))
+                kind = RELEASE_ADDRESS if pooled(resource.id) else DELETE_ADDRESS
+                calls.append(_call(machine, resource, kind))
             case "server":
-                calls.append(_server(machine, part, unprotect=unprotect))
+                calls.append(_server(machine, resource, unprotect=unprotect))
             case _:
-                calls.append(_volume(machine, part, held=part.owner in holders))
+                calls.append(_volume(machine, resource, held=resource.owner in holders))
     return tuple(call for call in calls if call is not None)
 
 
-def _unnoted(machine: Machine, parts: list[Part]) -> tuple[Call, ...]:
+def _unnoted(machine: Machine, resources: list[Resource]) -> tuple[Call, ...]:
     """Return calls that write down the volumes of servers, where the record has them not yet.
 
     Once a server is gone nothing tells any more which unmarked volumes it had. A machine that has
     no record, as in a sweep, has nowhere to write them down.
     """
-    known = {str(part.id) for part in parts}
+    known = {str(resource.id) for resource in resources}
     known |= {str(entry.id) for place in machine.places for entry in place.known}
     calls = list[Call]()
-    for server in (part for part in parts if part.slot.kind == "server" and machine.version):
+    for server in (
+        resource for resource in resources if resource.slot.kind == "server" and machine.version
+    ):
         fact = f"volumes of {server.id} noted"
         held = [entry for entry in server.note("volumes").split(",") if entry]
         new = tuple(entry for entry in held if entry.split(":")[1] not in known)
@@ -69,7 +73,7 @@ def _unnoted(machine: Machine, parts: list[Part]) -> tuple[Call, ...]:
 _ORDER = {"address": 0, "server": 1, "volume": 2}
 
 
-def _server(machine: Machine, server: Part, *, unprotect: bool) -> Call | None:
+def _server(machine: Machine, server: Resource, *, unprotect: bool) -> Call | None:
     if server.note("protected"):
         # Somebody protected it by hand: that is a word to us. It shows as stuck, not as removed.
         return _change(machine, server, UNPROTECT) if unprotect else None
@@ -80,27 +84,27 @@ def _server(machine: Machine, server: Part, *, unprotect: bool) -> Call | None:
     return None
 
 
-def _volume(machine: Machine, volume: Part, *, held: bool) -> Call | None:
+def _volume(machine: Machine, volume: Resource, *, held: bool) -> Call | None:
     if held or volume.condition is not Condition.FREE:
         return None
     return _call(machine, volume, DELETE_VOLUME)
 
 
-def _call(machine: Machine, part: Part, kind: str) -> Call:
-    type_ = part.note("type")
+def _call(machine: Machine, resource: Resource, kind: str) -> Call:
+    type_ = resource.note("type")
     return Call(
         kind=kind,
-        slot=part.slot,
-        zone=part.zone,
+        slot=resource.slot,
+        zone=resource.zone,
         effect=Effect.DESTROY,
-        target=part.id,
-        attempt=part.mark.attempt if part.mark else 0,
+        target=resource.id,
+        attempt=resource.owner_tag.attempt if resource.owner_tag else 0,
         args=(*whose(machine), *((("type", type_),) if type_ else ())),
     )
 
 
 def _change(
-    machine: Machine, server: Part, kind: str, args: Arguments = (), fact: str = ""
+    machine: Machine, server: Resource, kind: str, args: Arguments = (), fact: str = ""
 ) -> Call:
     return Call(
         kind=kind,
@@ -109,6 +113,6 @@ def _change(
         zone=server.zone,
         effect=Effect.CHANGE,
         target=server.id,
-        attempt=server.mark.attempt if server.mark else 0,
+        attempt=server.owner_tag.attempt if server.owner_tag else 0,
         args=(*whose(machine), *args),
     )

@@ -5,20 +5,24 @@ comes back in seconds (reference/scaleway-instances.md, actions and timings).
 """
 
 from hostler.domain.model.calls import Call, Effect, Shows
-from hostler.domain.model.machine import Fate, Machine
-from hostler.domain.model.resource import Condition, Part
+from hostler.domain.model.machine import CallState, Machine
+from hostler.domain.model.resource import Condition, Resource
 
 from .calls import SERVER, STAND_BY, whose
 
 
-def stand_by(machine: Machine, parts: tuple[Part, ...]) -> tuple[Call, ...]:
+def stand_by(machine: Machine, resources: tuple[Resource, ...]) -> tuple[Call, ...]:
     """Return the call that sends the machine's server to standby, once, while it is up."""
     bound = machine.bound(SERVER)
-    server = next((part for part in parts if part.id == bound), None)
+    server = next((resource for resource in resources if resource.id == bound), None)
     if server is None or server.condition is not Condition.UP:
         return ()
     asked = machine.last_asked(SERVER, STAND_BY)
-    if asked is not None and asked.at >= machine.since and asked.fate in {Fate.DONE, Fate.OPEN}:
+    if (
+        asked is not None
+        and asked.at >= machine.since
+        and asked.call_state in {CallState.DONE, CallState.OPEN}
+    ):
         return ()
     if "stop_in_place" not in server.allowed:
         return ()

@@ -7,8 +7,8 @@ from hostler.domain.ids import FleetName, MachineId
 from hostler.domain.model.calls import Call, Effect, Shows
 from hostler.domain.model.fleet import Order
 from hostler.domain.model.host import HOST, Host, HostCondition, HostGoal, HostOrigin
-from hostler.domain.model.machine import Fate
-from hostler.domain.model.resource import Part
+from hostler.domain.model.machine import CallState
+from hostler.domain.model.resource import Resource
 
 from .machine_calls import (
     DELETE,
@@ -20,9 +20,9 @@ from .machine_calls import (
     UNCOMMIT,
     UNSCHEDULE,
     expecting,
-    mark_kind,
     marking,
     reinstall,
+    tag_kind,
 )
 from .names import Stage, pool_name
 
@@ -30,71 +30,71 @@ OVERDUE = timedelta(minutes=5)
 """So long after its date a host that was to be deleted by itself is left to that."""
 
 
-def host_calls(goal: HostGoal, host: Host, part: Part, now: datetime) -> tuple[Call, ...]:
+def host_calls(goal: HostGoal, host: Host, resource: Resource, now: datetime) -> tuple[Call, ...]:
     """Return the calls that may be made now for a host that no machine holds."""
     if goal is HostGoal.POOLED:
-        return (_free(host, part),) if part.note("stage") != "pool" and host.pool else ()
-    if not _is_open(goal, host, part):
+        return (_free(host, resource),) if resource.note("stage") != "pool" and host.pool else ()
+    if not _is_open(goal, host, resource):
         return ()
     match goal:
-        case HostGoal.WIPED:
-            return _wiped(host, part)
+        case HostGoal.CLEAN:
+            return _wiped(host, resource)
         case HostGoal.RETIRED:
-            return _retired(host, part, now)
+            return _retired(host, resource, now)
         case HostGoal.OFF:
             return ()
 
 
-def _is_open(goal: HostGoal, host: Host, part: Part) -> bool:
+def _is_open(goal: HostGoal, host: Host, resource: Resource) -> bool:
     """Tell whether a host may be changed for its goal.
 
     From the pool it can be given up, unless somebody put it back there when it already was.
     """
-    if goal is HostGoal.RETIRED and part.note("stage") == "pool":
-        return host.last_asked(mark_kind(Stage.RETIRING)) is None
-    return part.note("stage") in STAGES or (host.adopted and bool(part.note("named")))
+    if goal is HostGoal.RETIRED and resource.note("stage") == "pool":
+        return host.last_asked(tag_kind(Stage.RETIRING)) is None
+    return resource.note("stage") in STAGES or (host.adopted and bool(resource.note("named")))
 
 
-def _wiped(host: Host, part: Part) -> tuple[Call, ...]:
+def _wiped(host: Host, resource: Resource) -> tuple[Call, ...]:
     """Wipe a host, and put it back once its wipe is proved; in quarantine it stays by itself."""
-    if part.note("scheduled"):
-        return (_plain(UNSCHEDULE, part),)
-    if host.wiped is not None and part.note("stage") == Stage.PARKED:
+    if resource.note("scheduled"):
+        return (_plain(UNSCHEDULE, resource),)
+    if host.wiped is not None and resource.note("stage") == Stage.PARKED:
         return ()
     alone = host.condition is HostCondition.QUARANTINED
     stage = Stage.QUARANTINED if alone else Stage.WIPING
-    if part.note("stage") != stage:
-        return (_rename(host, part, stage),)
-    return () if alone else _cleaned(host, part)
+    if resource.note("stage") != stage:
+        return (_rename(host, resource, stage),)
+    return () if alone else _cleaned(host, resource)
 
 
-def _cleaned(host: Host, part: Part) -> tuple[Call, ...]:
+def _cleaned(host: Host, resource: Resource) -> tuple[Call, ...]:
     """Wipe a host that bears its name for that, or put it back if that is proved."""
     if host.wiped is not None:
-        return _out_of_networks(part) or _put_back(host, part)
-    if host.wiping is not None or part.status not in {"ready", "error"}:
+        return _out_of_networks(resource) or _put_back(host, resource)
+    if host.wiping is not None or resource.status not in {"ready", "error"}:
         return ()
-    return (reinstall(part, HOST, part.id, Effect.DESTROY, host.image),)
+    return (reinstall(resource, HOST, resource.id, Effect.DESTROY, host.image),)
 
 
-def _out_of_networks(part: Part) -> tuple[Call, ...]:
+def _out_of_networks(resource: Resource) -> tuple[Call, ...]:
     """Take a host out of its last tenant's networks, before anybody else may take it."""
-    return (_plain(DETACH, part),) if part.note("nics") else ()
+    return (_plain(DETACH, resource),) if resource.note("nics") else ()
 
 
-def _put_back(host: Host, part: Part) -> tuple[Call, ...]:
+def _put_back(host: Host, resource: Resource) -> tuple[Call, ...]:
     """Put a clean host where machines take it from: one that we pay for is kept by our own name."""
-    if part.note("leaving"):
+    if resource.note("leaving"):
         return ()
     if host.origin is HostOrigin.ORDERED and not host.policy:
-        return (_rename(host, part, Stage.PARKED),)
-    return (_free(host, part),) if host.pool else ()
+        return (_rename(host, resource, Stage.PARKED),)
+    return (_free(host, resource),) if host.pool else ()
 
 
-def _rename(host: Host, part: Part, stage: Stage) -> Call:
+def _rename(host: Host, resource: Resource, stage: Stage) -> Call:
     """Give a host a name of its own: of its last machine, or of its order, as nobody had it yet."""
     call = marking(
-        part,
+        resource,
         stage,
         HOST,
         ("host", host.id),
@@ -105,37 +105,37 @@ def _rename(host: Host, part: Part, stage: Stage) -> Call:
     return replace(call, effect=Effect.DESTROY)
 
 
-def _free(host: Host, part: Part) -> Call:
+def _free(host: Host, resource: Resource) -> Call:
     """Return the rename into the pool: the last thing, after a wipe that was proved."""
     name = pool_name(host.pool, host.id, host.wiped.isoformat() if host.wiped else "")
-    call = expecting(part, FREE, HOST, ("host", host.id), ("name", name))
-    return replace(call, shows=Shows.MARK, aim="pool")
+    call = expecting(resource, FREE, HOST, ("host", host.id), ("name", name))
+    return replace(call, shows=Shows.OWNER_TAG, aim="pool")
 
 
-def _retired(host: Host, part: Part, now: datetime) -> tuple[Call, ...]:
+def _retired(host: Host, resource: Resource, now: datetime) -> tuple[Call, ...]:
     """Give a host up: no renewal, no networks, deleted; or its deletion scheduled at its date."""
-    if part.note("stage") != Stage.RETIRING:
-        return (_rename(host, part, Stage.RETIRING),)
-    if part.note("commitment"):
-        return (_plain(UNCOMMIT, part),)
-    if part.note("networks") and not _asked_well(host, DETACH):
-        return (_plain(DETACH, part),)
-    return _ended(host, part, now)
+    if resource.note("stage") != Stage.RETIRING:
+        return (_rename(host, resource, Stage.RETIRING),)
+    if resource.note("commitment"):
+        return (_plain(UNCOMMIT, resource),)
+    if resource.note("networks") and not _asked_well(host, DETACH):
+        return (_plain(DETACH, resource),)
+    return _ended(host, resource, now)
 
 
-def _ended(host: Host, part: Part, now: datetime) -> tuple[Call, ...]:
+def _ended(host: Host, resource: Resource, now: datetime) -> tuple[Call, ...]:
     """Delete it if that may be, or have it deleted at its date; then wait for that date.
 
     What is deleted by itself at its date is deleted by us only when that is overdue: by whose clock
     a host is paid for until then is not ours to say.
     """
-    told = part.note("deletable")
+    told = resource.note("deletable")
     deletable = datetime.fromisoformat(told) if told else host.scheduled
-    if part.note("scheduled"):
+    if resource.note("scheduled"):
         overdue = deletable is not None and now >= deletable + OVERDUE
-        return (_plain(DELETE, part),) if overdue else ()
+        return (_plain(DELETE, resource),) if overdue else ()
     early = deletable is not None and now < deletable
-    return (_plain(SCHEDULE if early else DELETE, part),)
+    return (_plain(SCHEDULE if early else DELETE, resource),)
 
 
 def order(fleet: FleetName, pool: str, orders: tuple[Order, ...]) -> Call:
@@ -158,9 +158,9 @@ def order(fleet: FleetName, pool: str, orders: tuple[Order, ...]) -> Call:
 
 def _asked_well(host: Host, kind: str) -> bool:
     asked = host.last_asked(kind)
-    return asked is not None and asked.fate is Fate.DONE
+    return asked is not None and asked.call_state is CallState.DONE
 
 
-def _plain(kind: str, part: Part) -> Call:
-    call = expecting(part, kind, HOST, ("deletable", part.note("deletable")))
+def _plain(kind: str, resource: Resource) -> Call:
+    call = expecting(resource, kind, HOST, ("deletable", resource.note("deletable")))
     return replace(call, effect=Effect.DESTROY)

@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from hostler.domain.hosts.claims import ADOPTED, CLEAN, clean_name
-from hostler.domain.ids import HostId, PartId
+from hostler.domain.ids import HostId, ResourceId
 from hostler.domain.machines import bootstrap
 from hostler.domain.model.calls import Argument, Call, Effect, Shows
-from hostler.domain.model.host import tenancy
-from hostler.domain.model.machine import RESTED, RETIRE, Asked, Fate, Machine, Origin
+from hostler.domain.model.host import allocation_of
+from hostler.domain.model.machine import RESTED, RETIRE, Asked, CallState, Machine, Origin
 from hostler.domain.model.phases import Goal, Phase
-from hostler.domain.model.resource import Condition, Part, Slot
+from hostler.domain.model.resource import Condition, Resource, Slot
 from hostler.domain.observation.effects import came_late, witness_of
 from hostler.providers.scaleway.macs.api.images import family_key
 from hostler.providers.scaleway.macs.api.networks import missing
@@ -23,7 +23,7 @@ from hostler.providers.scaleway.macs.api.networks import missing
 from .names import Stage
 from .read import SERVER
 
-MARK, FREE, REINSTALL, REBOOT = "mac.mark", "mac.free", "mac.reinstall", "mac.reboot"
+OWNER_TAG, FREE, REINSTALL, REBOOT = "mac.rename", "mac.free", "mac.reinstall", "mac.reboot"
 ORDER, UNSCHEDULE = "mac.order", "mac.unschedule"
 ATTACH = "mac.attach"
 UNCOMMIT, DETACH, DELETE, SCHEDULE = "mac.uncommit", "mac.detach", "mac.delete", "mac.schedule"
@@ -34,49 +34,49 @@ _OPEN_TO_US = STAGES | {"pool"}
 """The stages from which a host that is a machine's by its tie may be marked for that machine."""
 
 
-def mark_kind(stage: Stage) -> str:
+def tag_kind(stage: Stage) -> str:
     """Return the kind of the call that marks a host: each stage is a call of its own."""
-    return f"{MARK}.{stage}"
+    return f"{OWNER_TAG}.{stage}"
 
 
 def next_calls(  # noqa: PLR0913 - what the port gives, and two settings
     goal: Goal,
     machine: Machine,
-    parts: tuple[Part, ...],
+    resources: tuple[Resource, ...],
     now: datetime,
-    settle: timedelta,
+    consistency_delay: timedelta,
     *,
     networks: tuple[str, ...] = (),
 ) -> tuple[Call, ...]:
     """Return the calls that may be made now for a machine; nothing without a host of its own."""
     if machine.host is None:
         return ()
-    mine = tenancy(machine.host, machine.id)
-    part = next((part for part in parts if part.id == mine), None)
-    if part is None:
+    mine = allocation_of(machine.host, machine.id)
+    resource = next((resource for resource in resources if resource.id == mine), None)
+    if resource is None:
         claims = goal is Goal.PRESENT and machine.bound(SERVER) is None
         return (_claim(machine),) if claims else ()
-    if part.status == "promised" or not _is_open(machine, part):
+    if resource.status == "promised" or not _is_open(machine, resource):
         return ()
-    way = Way(machine, part, now, settle, networks)
+    way = Way(machine, resource, now, consistency_delay, networks)
     match goal:
         case Goal.PRESENT:
             return way.present()
-        case Goal.RESTING:
+        case Goal.STANDBY:
             return way.resting()
         case Goal.ABSENT:
             return way.absent()
 
 
-def _is_open(machine: Machine, part: Part) -> bool:
+def _is_open(machine: Machine, resource: Resource) -> bool:
     """Tell whether a host may be named for this machine: an adopted mark is another's no more.
 
     A claim that took effect too late to be believed is nobody's: all hold.
     """
-    if part.mark is not None and came_late(machine, part.note("stage")):
+    if resource.owner_tag is not None and came_late(machine, resource.note("stage")):
         return False
-    adopted = part.note("stage") == "foreign" and part.mark is not None
-    return part.note("stage") in _OPEN_TO_US or (adopted and machine.origin is Origin.ADOPTED)
+    adopted = resource.note("stage") == "foreign" and resource.owner_tag is not None
+    return resource.note("stage") in _OPEN_TO_US or (adopted and machine.origin is Origin.ADOPTED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,16 +84,16 @@ class Way:
     """One machine's way on the host that it has."""
 
     machine: Machine
-    part: Part
+    resource: Resource
     now: datetime
-    settle: timedelta
+    consistency_delay: timedelta
     networks: tuple[str, ...] = ()
 
     @property
     def stage(self) -> str:
         """The stage that the host's name tells for this machine; empty where it names another."""
-        foreign = self.part.mark is None or self.part.note("stage") == "foreign"
-        return "" if foreign else self.part.note("stage")
+        foreign = self.resource.owner_tag is None or self.resource.note("stage") == "foreign"
+        return "" if foreign else self.resource.note("stage")
 
     def present(self) -> tuple[Call, ...]:
         """Claim: pending, settled, wiped unless it was proved clean, claimed."""
@@ -105,42 +105,46 @@ class Way:
             case Stage.PENDING if not (self._is_clean() or self._is_fit()):
                 return self._wipe(Effect.CHANGE)
             case Stage.PENDING | Stage.RESTED:
-                return self._taken() if self.part.status == "ready" else ()
-            case Stage.RESTING | Stage.RELEASING:
+                return self._taken() if self.resource.status == "ready" else ()
+            case Stage.STANDBY | Stage.RELEASING:
                 return ()
             case _:
                 return self._again()
 
     def _taken(self) -> tuple[Call, ...]:
         """Mark the host as in use. Who wiped it while it rested did no harm: that is forgotten."""
-        call = _mark(self.machine, self.part, Stage.CLAIMED)
+        call = _owner_tag(self.machine, self.resource, Stage.CLAIMED)
         rested = self.stage == Stage.RESTED
-        return (replace(call, witness=self.part.note("witness")) if rested else call,)
+        return (replace(call, witness=self.resource.note("witness")) if rested else call,)
 
     def _reboot(self) -> tuple[Call, ...]:
         """Reboot once for each time that it was decided, whatever that took."""
         since, last = self.machine.fact(bootstrap.REBOOT), self.machine.last_asked(SERVER, REBOOT)
-        if since is None or self.part.status not in {"ready", "error"}:
+        if since is None or self.resource.status not in {"ready", "error"}:
             return ()
-        if last is not None and last.at >= since and last.fate in {Fate.DONE, Fate.OPEN}:
+        if (
+            last is not None
+            and last.at >= since
+            and last.call_state in {CallState.DONE, CallState.OPEN}
+        ):
             return ()
-        return (expecting(self.part, REBOOT, SERVER),)
+        return (expecting(self.resource, REBOOT, SERVER),)
 
     def _attach(self) -> tuple[Call, ...]:
         """Put the host into the private networks that its fleet asks for, one after the other."""
-        lacking = missing(self.networks, self.part.note("nics"))
+        lacking = missing(self.networks, self.resource.note("nics"))
         lacking = tuple(network for network in lacking if not self._was_asked(network))
-        if not lacking or self.part.status != "ready":
+        if not lacking or self.resource.status != "ready":
             return ()
         network = lacking[0]
-        return (expecting(self.part, f"{ATTACH}.{network}", SERVER, ("network", network)),)
+        return (expecting(self.resource, f"{ATTACH}.{network}", SERVER, ("network", network)),)
 
     def _was_asked(self, network: str) -> bool:
         """Tell whether looks may still lack what was asked for."""
         asked = self.machine.last_asked(SERVER, f"{ATTACH}.{network}")
-        if asked is None or asked.fate not in {Fate.DONE, Fate.OPEN}:
+        if asked is None or asked.call_state not in {CallState.DONE, CallState.OPEN}:
             return False
-        return self.now < (asked.closed or asked.at) + self.settle
+        return self.now < (asked.closed or asked.at) + self.consistency_delay
 
     def _again(self) -> tuple[Call, ...]:
         """Mark a host that is ours by its tie, and lost its name to somebody or a late call.
@@ -150,19 +154,19 @@ class Way:
         """
         in_use = self.machine.phase in _IN_USE or not self._has_rested()
         used = self.machine.was_ready is not None and in_use
-        return (_mark(self.machine, self.part, Stage.CLAIMED if used else Stage.PENDING),)
+        return (_owner_tag(self.machine, self.resource, Stage.CLAIMED if used else Stage.PENDING),)
 
     def resting(self) -> tuple[Call, ...]:
         """Rest: not for anybody, wiped, and then ours by name."""
         match self.stage:
             case Stage.RESTED | Stage.RELEASING:
                 return ()
-            case Stage.RESTING if self._is_wiped():
-                return (_mark(self.machine, self.part, Stage.RESTED),)
-            case Stage.RESTING:
+            case Stage.STANDBY if self._is_wiped():
+                return (_owner_tag(self.machine, self.resource, Stage.RESTED),)
+            case Stage.STANDBY:
                 return self._wipe(Effect.CHANGE)
             case _:
-                return (_mark(self.machine, self.part, Stage.RESTING),)
+                return (_owner_tag(self.machine, self.resource, Stage.STANDBY),)
 
     def absent(self) -> tuple[Call, ...]:
         """Release: not for anybody, a wipe that is seen, and on to the host's own record.
@@ -172,21 +176,21 @@ class Way:
         if self.stage == Stage.PENDING and not self._settled():
             return ()
         if self.machine.fact(RETIRE) is not None:
-            return (_mark(self.machine, self.part, Stage.RETIRING, Effect.DESTROY),)
+            return (_owner_tag(self.machine, self.resource, Stage.RETIRING, Effect.DESTROY),)
         if self.stage != Stage.RELEASING:
-            return (_mark(self.machine, self.part, Stage.RELEASING, Effect.DESTROY),)
+            return (_owner_tag(self.machine, self.resource, Stage.RELEASING, Effect.DESTROY),)
         wipe = self._last_wipe()
-        if wipe is not None and wipe.fate is Fate.DONE and not self._failed(wipe):
-            return (_mark(self.machine, self.part, Stage.WIPING, Effect.DESTROY),)
+        if wipe is not None and wipe.call_state is CallState.DONE and not self._failed(wipe):
+            return (_owner_tag(self.machine, self.resource, Stage.WIPING, Effect.DESTROY),)
         return self._wipe(Effect.DESTROY)
 
     def _has_rested(self) -> bool:
         """Tell whether the machine rested, and did not get its host back since."""
         rested = self.machine.fact(RESTED)
-        claimed = self.machine.last_asked(SERVER, mark_kind(Stage.CLAIMED))
+        claimed = self.machine.last_asked(SERVER, tag_kind(Stage.CLAIMED))
         if rested is None or claimed is None:
             return rested is not None
-        return claimed.at <= rested or claimed.fate not in {Fate.DONE, Fate.OPEN}
+        return claimed.at <= rested or claimed.call_state not in {CallState.DONE, CallState.OPEN}
 
     def _is_clean(self) -> bool:
         """Tell whether the host was proved clean when it was claimed, and is for that claim."""
@@ -194,81 +198,83 @@ class Way:
         return clean is not None and (rested is None or rested < clean)
 
     def _settled(self) -> bool:
-        pended = self.machine.last_asked(SERVER, mark_kind(Stage.PENDING))
+        pended = self.machine.last_asked(SERVER, tag_kind(Stage.PENDING))
         if pended is None:
             return True
-        return self.now >= (pended.closed or pended.at) + self.settle
+        return self.now >= (pended.closed or pended.at) + self.consistency_delay
 
     def _last_wipe(self) -> Asked | None:
         """Return the newest wipe that was asked for since the stage that needs it began."""
         wipe = self.machine.last_asked(SERVER, REINSTALL)
-        marked = self.machine.last_asked(SERVER, mark_kind(Stage(self.stage)))
-        if wipe is None or (marked is not None and wipe.at < marked.at):
+        tagged = self.machine.last_asked(SERVER, tag_kind(Stage(self.stage)))
+        if wipe is None or (tagged is not None and wipe.at < tagged.at):
             return None
         return wipe
 
     def _is_wiped(self) -> bool:
         wipe = self._last_wipe()
-        seen = wipe is not None and wipe.fate is Fate.DONE
-        return seen and self.part.status == "ready"
+        seen = wipe is not None and wipe.call_state is CallState.DONE
+        return seen and self.resource.status == "ready"
 
     def _is_fit(self) -> bool:
         """Tell whether the host was wiped, and to what the machine asked for."""
         return self._is_wiped() and not self._is_other()
 
     def _is_astray(self, wipe: Asked) -> bool:
-        return self.stage == Stage.PENDING and wipe.fate is Fate.DONE and self._is_other()
+        return (
+            self.stage == Stage.PENDING and wipe.call_state is CallState.DONE and self._is_other()
+        )
 
     def _is_other(self) -> bool:
         """Tell whether somebody else's wipe left another system than ours would have."""
-        asked, runs = family_key(self.machine.offer.image), self.part.note("family")
-        return self.part.status == "ready" and "" not in {asked, runs} and asked != runs
+        asked, runs = family_key(self.machine.offer.image), self.resource.note("family")
+        return self.resource.status == "ready" and "" not in {asked, runs} and asked != runs
 
     def _failed(self, wipe: Asked) -> bool:
-        return wipe.fate is Fate.DONE and self.part.condition is Condition.FAILED
+        return wipe.call_state is CallState.DONE and self.resource.condition is Condition.FAILED
 
     def _wipe(self, effect: Effect) -> tuple[Call, ...]:
         """Ask for a wipe, unless one is under way; one that ended in error is asked for again."""
         wipe = self._last_wipe()
-        under_way = wipe is not None and wipe.fate in {Fate.OPEN, Fate.DONE}
-        again = wipe is not None and (self._failed(wipe) or self._is_astray(wipe))
-        if under_way and not again:
+        under_way = wipe is not None and wipe.call_state in {CallState.OPEN, CallState.DONE}
+        retry_at = wipe is not None and (self._failed(wipe) or self._is_astray(wipe))
+        if under_way and not retry_at:
             return ()
-        if self.part.status not in {"ready", "error"}:
+        if self.resource.status not in {"ready", "error"}:
             return ()
         family = self.machine.offer.image
-        return (reinstall(self.part, SERVER, self.part.id, effect, family),)
+        return (reinstall(self.resource, SERVER, self.resource.id, effect, family),)
 
 
-def expecting(part: Part, kind: str, slot: Slot, *args: tuple[str, Argument]) -> Call:
+def expecting(resource: Resource, kind: str, slot: Slot, *args: tuple[str, Argument]) -> Call:
     """Return a call on a host that must still bear the name that it bore; it is made once."""
     return Call(
         kind=kind,
         slot=slot,
-        zone=part.zone,
+        zone=resource.zone,
         effect=Effect.CHANGE,
-        target=part.id,
+        target=resource.id,
         once=True,
         shows=Shows.NOTHING,
-        args=(("expect", part.name), *args),
+        args=(("expect", resource.name), *args),
     )
 
 
-def marking(part: Part, stage: Stage, slot: Slot, *args: tuple[str, Argument]) -> Call:
+def marking(resource: Resource, stage: Stage, slot: Slot, *args: tuple[str, Argument]) -> Call:
     """Return the rename of a host that must still bear the name that it bore."""
-    call = expecting(part, mark_kind(stage), slot, ("stage", str(stage)), *args)
-    return replace(call, shows=Shows.MARK, aim=str(stage))
+    call = expecting(resource, tag_kind(stage), slot, ("stage", str(stage)), *args)
+    return replace(call, shows=Shows.OWNER_TAG, aim=str(stage))
 
 
 def _claim(machine: Machine) -> Call:
     """Return the first rename: it makes the tenancy. A host that is clean is so under one name."""
     return Call(
-        kind=mark_kind(Stage.PENDING),
+        kind=tag_kind(Stage.PENDING),
         slot=SERVER,
         zone=machine.offer.zone,
         effect=Effect.MAKE,
         once=True,
-        shows=Shows.MARK,
+        shows=Shows.OWNER_TAG,
         aim=str(Stage.PENDING),
         args=(
             *_whose(machine),
@@ -279,9 +285,11 @@ def _claim(machine: Machine) -> Call:
     )
 
 
-def _mark(machine: Machine, part: Part, stage: Stage, effect: Effect = Effect.CHANGE) -> Call:
-    call = marking(part, stage, SERVER, *_whose(machine))
-    return replace(call, effect=effect, witness=part.note("witness") or witness_of(machine))
+def _owner_tag(
+    machine: Machine, resource: Resource, stage: Stage, effect: Effect = Effect.CHANGE
+) -> Call:
+    call = marking(resource, stage, SERVER, *_whose(machine))
+    return replace(call, effect=effect, witness=resource.note("witness") or witness_of(machine))
 
 
 def _whose(machine: Machine) -> tuple[tuple[str, Argument], ...]:
@@ -295,8 +303,10 @@ def _whose(machine: Machine) -> tuple[tuple[str, Argument], ...]:
     )
 
 
-def reinstall(part: Part, slot: Slot, target: PartId, effect: Effect, family: str = "") -> Call:
+def reinstall(
+    resource: Resource, slot: Slot, target: ResourceId, effect: Effect, family: str = ""
+) -> Call:
     """Return a wipe of a host that must still bear the name that it bore."""
-    call = expecting(part, REINSTALL, slot, ("type", part.note("type")), ("family", family))
+    call = expecting(resource, REINSTALL, slot, ("type", resource.note("type")), ("family", family))
     wipe = replace(call, target=target, effect=effect)
-    return replace(wipe, shows=Shows.WIPE, witness=part.note("witness"))
+    return replace(wipe, shows=Shows.WIPE, witness=resource.note("witness"))

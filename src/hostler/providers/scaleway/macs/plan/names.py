@@ -25,7 +25,7 @@ class Stage(StrEnum):
 
     PENDING = "pending"
     CLAIMED = "claimed"
-    RESTING = "resting"
+    STANDBY = "standby"
     RESTED = "rested"
     RELEASING = "releasing"
     WIPING = "wiping"
@@ -35,7 +35,9 @@ class Stage(StrEnum):
     RETIRING = "retiring"
 
 
-TENANCIES = frozenset({Stage.PENDING, Stage.CLAIMED, Stage.RESTING, Stage.RESTED, Stage.RELEASING})
+ALLOCATIONS = frozenset(
+    {Stage.PENDING, Stage.CLAIMED, Stage.STANDBY, Stage.RESTED, Stage.RELEASING}
+)
 """The stages in which a host is a machine's."""
 
 _INSTALLATION = r"[A-Za-z0-9_-]{1,64}"

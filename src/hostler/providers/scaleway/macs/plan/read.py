@@ -5,16 +5,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import unquote, urlsplit
 
-from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId, PartId, Zone
-from hostler.domain.model.host import HOST, tenancy
-from hostler.domain.model.resource import Condition, Mark, Part, Slot
+from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId, ResourceId, Zone
+from hostler.domain.model.host import HOST, allocation_of
+from hostler.domain.model.resource import Condition, OwnerTag, Resource, Slot
 from hostler.providers.scaleway.instances.observe.read import moment
 from hostler.providers.scaleway.macs.api.images import family_key
 from hostler.providers.scaleway.macs.api.networks import Attached, inside, is_wired
 from hostler.providers.scaleway.macs.api.wire import Commitment, Mac
 
-from .names import TENANCIES, Name, Stage, name_of, pool_of
-from .statuses import condition, tenancy_condition
+from .names import ALLOCATIONS, Name, Stage, name_of, pool_of
+from .statuses import allocation_condition, condition
 
 SERVER = Slot("server")
 SEALED = "<sealed>"
@@ -50,11 +50,11 @@ class MacReader:
         """Return which networks a Mac is in; None where that is not known."""
         return None if self.attached is None else self.attached.get(mac.id, ())
 
-    def host(self, mac: Mac) -> Part:
+    def host(self, mac: Mac) -> Resource:
         """Return the Mac itself as a part; whose it is stands in its notes, for it has no mark."""
         name, status = name_of(mac.name or ""), mac.status or ""
-        return Part(
-            id=PartId(mac.id),
+        return Resource(
+            id=ResourceId(mac.id),
             slot=HOST,
             zone=self.zone,
             status=status,
@@ -66,36 +66,38 @@ class MacReader:
             notes=self._notes(mac, name),
         )
 
-    def tenancy(self, mac: Mac) -> Part | None:
+    def allocation_of(self, mac: Mac) -> Resource | None:
         """Return the tenancy that a Mac's name tells, or None where it tells none."""
         name = name_of(mac.name or "")
-        if name is None or name.stage not in TENANCIES:
+        if name is None or name.stage not in ALLOCATIONS:
             return None
-        mark = Mark(
+        owner_tag = OwnerTag(
             installation=name.installation, fleet=name.fleet, machine=name.machine, attempt=0
         )
-        stands = tenancy_condition(name.stage, mac.status or "")
+        stands = allocation_condition(name.stage, mac.status or "")
         wanted, attached = self.networks.get(name.fleet, ()), self.within(mac) or ()
         if stands is Condition.UP and not is_wired(wanted, attached):
             stands = Condition.STARTING
-        return self._part(mac, name.machine, mark, stands)
+        return self._resource(mac, name.machine, owner_tag, stands)
 
-    def renamed(self, mac: Mac, machine: MachineId) -> Part | None:
+    def renamed(self, mac: Mac, machine: MachineId) -> Resource | None:
         """Return the tenancy that only a record tells of: somebody renamed the host.
 
         One whose tenancy is over by its name is none.
         """
         name = name_of(mac.name or "")
         if name is not None and name.machine == machine:
-            return self.tenancy(mac)
-        return self._part(mac, machine, None, tenancy_condition(None, mac.status or ""))
+            return self.allocation_of(mac)
+        return self._resource(mac, machine, None, allocation_condition(None, mac.status or ""))
 
-    def _part(self, mac: Mac, machine: MachineId, mark: Mark | None, stands: Condition) -> Part:
-        return Part(
-            id=tenancy(HostId(mac.id), machine),
+    def _resource(
+        self, mac: Mac, machine: MachineId, owner_tag: OwnerTag | None, stands: Condition
+    ) -> Resource:
+        return Resource(
+            id=allocation_of(HostId(mac.id), machine),
             slot=SERVER,
             zone=self.zone,
-            mark=mark,
+            owner_tag=owner_tag,
             status=mac.status or "",
             condition=stands,
             allowed=() if stands is Condition.LOCKED else (UPDATE,),

@@ -26,7 +26,7 @@ STATUSES: Mapping[str, Condition] = {
 _STAGES: Mapping[Stage, Condition] = {
     Stage.PENDING: Condition.STARTING,
     Stage.CLAIMED: Condition.UP,
-    Stage.RESTING: Condition.STOPPING,
+    Stage.STANDBY: Condition.STOPPING,
     Stage.RESTED: Condition.STANDBY,
     Stage.RELEASING: Condition.STOPPING,
 }
@@ -37,7 +37,7 @@ def condition(status: str) -> Condition:
     return STATUSES.get(status, Condition.UNKNOWN)
 
 
-def tenancy_condition(stage: Stage | None, status: str) -> Condition:
+def allocation_condition(stage: Stage | None, status: str) -> Condition:
     """Return how a tenancy stands; None is the stage of a host that somebody renamed.
 
     While a host is wiped for a claim or a rest, that is what its stage says; in use, a wipe is
