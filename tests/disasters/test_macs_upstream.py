@@ -230,7 +230,7 @@ def test_b9_a_rate_limit_is_waited_for_and_every_list_names_the_project() -> Non
     play_macs(scene)
 
 
-@pytest.mark.parametrize("deleted", GONES)
+@pytest.mark.parametrize("gone", GONES)
 def test_b10_a_host_that_somebody_deleted_is_noticed_while_its_machine_is_ready(gone: str) -> None:
     """B10: a machine stayed ready although its host was deleted in the console."""
 
@@ -246,7 +246,7 @@ def test_b10_a_host_that_somebody_deleted_is_noticed_while_its_machine_is_ready(
         assert (past.phase, past.id) == (Phase.DELETED, first.id)
         assert [host for host, _ in await hostler.store.bindings()] == [second.host]
         records = await hostler.store.hosts()
-        assert [host.condition for host in records if host.id == first.host] == ["deleted"]
+        assert [host.condition for host in records if host.id == first.host] == ["gone"]
 
     play_macs(scene, count=2, options=Options(macs=MacOptions(gone=gone)))
 

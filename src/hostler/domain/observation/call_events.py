@@ -9,7 +9,7 @@ from hostler.domain.model.commands import Event
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.subject import Subject
 
-_NUMBER = re.compile(r"\d+")
+_NUMBERED = re.compile(r"\S*\d\S*")
 
 
 def event_of(subject: Subject, cycle: CycleId, at: datetime, words: tuple[str, str, str]) -> Event:
@@ -45,5 +45,5 @@ def answer_of(subject: Subject, call: Call, outcome: Outcome) -> tuple[str, str,
 
 
 def _is_same(before: str, after: str) -> bool:
-    """Tell whether two errors say the same, whatever times and counts they name."""
-    return _NUMBER.sub("#", before) == _NUMBER.sub("#", after)
+    """Tell whether two errors say the same, whatever times, counts and ids they name."""
+    return _NUMBERED.sub("", before) == _NUMBERED.sub("", after)
