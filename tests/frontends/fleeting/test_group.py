@@ -98,7 +98,7 @@ def test_no_more_are_accepted_than_the_maximum_and_a_refusal_says_why() -> None:
         plugged = await opened(stand)
         assert await plugged.group.increase(8) == 8
         assert await plugged.group.increase(8) == 2
-        with pytest.raises(Refused, match="at most 10 instances"):
+        with pytest.raises(Refused, match="at most 10 machines"):
             await plugged.group.increase(1)
         await plugged.until({State.RUNNING: 10}, 5 * MIN)
         assert len(stand.servers()) == 10

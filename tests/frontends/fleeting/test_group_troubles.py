@@ -347,7 +347,7 @@ def test_heartbeat_without_a_probe_is_as_good_as_the_newest_look() -> None:
         await asyncio.sleep(9 * 60.0)
         await plugged.group.heartbeat(one)
         await asyncio.sleep(2 * 60.0)
-        with pytest.raises(Refused, match=r"was not looked at for 0:10:00"):
+        with pytest.raises(Refused, match=r"was not observed for 0:10:00"):
             await plugged.group.heartbeat(one)
         stand.world.clear_fault_rates()
         await asyncio.sleep(60.0)

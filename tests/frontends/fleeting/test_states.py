@@ -47,7 +47,7 @@ def test_what_exists_is_told_in_every_schema(phase: Phase, one: Aspect) -> None:
 def test_deleting_is_told_only_while_we_delete() -> None:
     told = {(p, a) for p, row in TABLE.items() for a, states in row.items() if "deleting" in states}
     assert {phase for phase, _ in told} == {Phase.STOPPING}
-    assert not {a for _, a in told} & {Aspect.AGAIN, Aspect.HELD, Aspect.STUCK}
+    assert not {a for _, a in told} & {Aspect.RETRY, Aspect.PROTECTED, Aspect.STUCK}
 
 
 def test_running_is_told_only_of_what_is_up() -> None:

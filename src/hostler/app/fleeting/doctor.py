@@ -77,10 +77,10 @@ async def _doctor(file: Path | None, runner: str, binary: Path | None, screen: S
             checks.append(checked)
             if not screen.json:
                 _print(checked, screen)
-    well = all(checked.verdict is not Verdict.FAILED for checked in checks)
+    passed = all(checked.verdict is not Verdict.FAILED for checked in checks)
     if screen.json:
-        screen.line({"well": well, "checks": [_as_json(checked) for checked in checks]})
-    return int(Exit.OK if well else Exit.FAILED)
+        screen.line({"ok": passed, "checks": [_as_json(checked) for checked in checks]})
+    return int(Exit.OK if passed else Exit.FAILED)
 
 
 def _print(checked: Checked, screen: Screen) -> None:

@@ -22,11 +22,12 @@ from hostler.frontends.cli.context import Purpose
 from hostler.frontends.fleeting.config.load import Surroundings, load_group
 from hostler.frontends.fleeting.config.values import GroupConfig
 from hostler.frontends.fleeting.contract import Connector, Refused
-from hostler.frontends.fleeting.group.opened import Opened
+from hostler.frontends.fleeting.group.context import GroupContext
 from hostler.ports.clock import Clock
 from hostler.ports.keys import RegistersKeys
 from hostler.ports.online import ChecksOnline, Finding
 from hostler.ports.store import Store
+from hostler.queries.live import EngineRecords
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.fleeting")
 
@@ -91,7 +92,7 @@ class GroupOpener:
         self._environment, self._folder = environment, folder
         self._clock = clock or SystemClock()
 
-    async def open(self, config: bytes, connector: Connector) -> Opened:
+    async def open(self, config: bytes, connector: Connector) -> GroupContext:
         """Return the group, its account asked whether all is in order."""
         try:
             async with AsyncExitStack() as stack:
@@ -99,7 +100,9 @@ class GroupOpener:
         except (ConfigError, StoreError) as error:
             raise Refused(str(error)) from error
 
-    async def _open(self, content: bytes, connector: Connector, stack: AsyncExitStack) -> Opened:
+    async def _open(
+        self, content: bytes, connector: Connector, stack: AsyncExitStack
+    ) -> GroupContext:
         group, store = await self._let_in(content, connector)
         stack.push_async_callback(store.close)
         composed = Composed(self._clock, group.environment)
@@ -118,10 +121,14 @@ class GroupOpener:
                 await key.release()
             await keep.aclose()
 
-        return Opened(
+        return GroupContext(
             fleet=group.fleet,
             engine=engine,
-            ports=ports,
+            live=EngineRecords(engine.loops[0], group.fleet.name),
+            store=store,
+            clock=ports.clock,
+            prober=prober,
+            fresh=ports.fresh,
             version=version("hostler"),
             close=close,
             user=group.user,

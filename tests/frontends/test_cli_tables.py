@@ -16,21 +16,24 @@ from hostler.domain.model.machine import Doubt
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.snapshot import Orphan, OrphanClass
 from hostler.domain.reporting.history import tell
-from hostler.frontends.cli.console.format import ago, clean, euros, parse_time, until
+from hostler.frontends.cli.console.format import clean, parse_time
 from hostler.frontends.cli.render import tables
-from hostler.frontends.cli.views.fleet_status import Standing, outlook
+from hostler.queries.fleets import FleetStatus
+from hostler.queries.machines import next_step
+from hostler.queries.orphans import OrphanReport
+from hostler.queries.wording import euros, rounded, until
 
 
-def drawn(picture: RenderableType, width: int = 110) -> list[str]:
-    """Return the lines of a picture without colours, rules and indents."""
+def drawn(rendered: RenderableType, width: int = 110) -> list[str]:
+    """Return the lines of a table without colours, rules and indents."""
     console = Console(file=io.StringIO(), width=width, color_system=None, markup=False)
-    console.print(picture)
+    console.print(rendered)
     file = console.file
     assert isinstance(file, io.StringIO)
     return [line.strip() for line in file.getvalue().splitlines() if line.strip(" ─")]
 
 
-def test_a_fleet_is_drawn_like_this() -> None:
+def test_a_fleet_is_listed_like_this() -> None:
     machines = (
         made(
             1,
@@ -42,17 +45,17 @@ def test_a_fleet_is_drawn_like_this() -> None:
         made(2, Phase.STARTING, since=NOW - timedelta(seconds=40), observed="starting"),
     )
     row = FleetRow(name=WEB, created=NOW, condition="waiting for stock")
-    seen = Standing(fleet=FLEET, row=row, machines=machines, at=NOW, runs=True)
+    seen = FleetStatus(fleet=FLEET, row=row, machines=machines, at=NOW, runs=True)
     assert drawn(tables.status([seen])) == [
         "web  1 of 2 ready, 1 starting  €2.00 so far",
         "waiting for stock",
         "machine        phase      since   observed   offer          address     cost    next",
-        "m-baaaaaaaaa   ready      5m      running    small in z-1   192.0.2.1   €2.00",
-        "m-caaaaaaaaa   starting   40s     starting   small in z-1               €0      broken otherwise in 9m",  # noqa: E501 - a line of the picture
+        "m-baaaaaaaaa   ready      5 min   running    small in z-1   192.0.2.1   €2.00",
+        "m-caaaaaaaaa   starting   40 s    starting   small in z-1               €0      times out in 9 min",  # noqa: E501 - a line of the table
     ]
 
 
-def test_suspects_are_drawn_like_this_the_dearest_first() -> None:
+def test_orphans_are_listed_like_this_the_most_expensive_first() -> None:
     def one(name: str, price: float, blocked: str) -> Orphan:
         return Orphan(
             resource=ResourceId(name),
@@ -66,18 +69,19 @@ def test_suspects_are_drawn_like_this_the_dearest_first() -> None:
             blocked=blocked,
         )
 
-    lines = drawn(tables.orphans((one("a", 0.1, "too young"), one("b", 1.0, "")), NOW, "as of now"))
+    report = OrphanReport(orphans=(one("a", 0.1, "too young"), one("b", 1.0, "")))
+    lines = drawn(tables.orphans(report, NOW, "as of now"))
     assert lines == [
-        "resource   kind     zone   fleet   class        age   owner   €/h       so far    blocked",
-        "b          server   z-1    web     unrecorded   3h            €1.00     €3.00     nothing: it goes next",  # noqa: E501 - a line of the picture
-        "a          server   z-1    web     unrecorded   3h            €0.1000   €0.3000   too young",  # noqa: E501 - a line of the picture
+        "resource   kind     zone   fleet   class        age   owner   €/h       so far    blocked by",  # noqa: E501 - a line of the table
+        "b          server   z-1    web     unrecorded   3 h           €1.00     €3.00     nothing: reclaimed next",  # noqa: E501 - a line of the table
+        "a          server   z-1    web     unrecorded   3 h           €0.1000   €0.3000   too young",  # noqa: E501 - a line of the table
         "2 orphans: €1.10 an hour, €3.30 so far",
         "as of now",
     ]
 
 
 def test_names_from_outside_cannot_draw_on_the_terminal() -> None:
-    seen = Standing(
+    seen = FleetStatus(
         fleet=FLEET,
         row=None,
         machines=(made(1, observed="\x1b[31mred\x07[bold]x[/bold]"),),
@@ -95,15 +99,15 @@ def test_names_from_outside_cannot_draw_on_the_terminal() -> None:
     ("more", "said"),
     [
         ({"phase": Phase.READY}, ""),
-        ({"phase": Phase.STARTING}, "broken otherwise in 5m"),
-        ({"phase": Phase.STOPPING}, "alarm otherwise in 5m"),
-        ({"phase": Phase.STARTING, "retry_at": NOW + timedelta(seconds=30)}, "next try in 30s"),
+        ({"phase": Phase.STARTING}, "times out in 5 min"),
+        ({"phase": Phase.STOPPING}, "raises an alarm in 5 min"),
+        ({"phase": Phase.STARTING, "retry_at": NOW + timedelta(seconds=30)}, "tried again in 30 s"),
         ({"doubt": Doubt(what="vanished", since=NOW)}, "to be confirmed: vanished"),
-        ({"phase": Phase.STARTING, "since": NOW - timedelta(hours=1)}, "broken otherwise now"),
+        ({"phase": Phase.STARTING, "since": NOW - timedelta(hours=1)}, "times out now"),
     ],
 )
-def test_the_outlook_says_what_is_next(more: dict[str, Any], said: str) -> None:
-    assert outlook(made(1, **{"phase": Phase.READY, **more}), FLEET, NOW) == said
+def test_the_next_step_follows_from_the_record(more: dict[str, Any], said: str) -> None:
+    assert next_step(made(1, **{"phase": Phase.READY, **more}), FLEET, NOW) == said
 
 
 TOLD = {
@@ -157,10 +161,10 @@ def test_each_event_is_told_in_a_sentence(told: tuple[str, str, str], said: str)
 
 @pytest.mark.parametrize(
     ("seconds", "said"),
-    [(0, "0s"), (-5, "0s"), (119, "119s"), (120, "2m"), (7200, "2h"), (172800, "2d")],
+    [(0, "0 s"), (-5, "0 s"), (119, "119 s"), (120, "2 min"), (7200, "2 h"), (172800, "2 d")],
 )
 def test_spans_are_said_in_their_largest_unit(seconds: int, said: str) -> None:
-    assert ago(timedelta(seconds=seconds)) == said
+    assert rounded(timedelta(seconds=seconds)) == said
 
 
 def test_sums_are_never_rounded_to_nothing() -> None:
@@ -171,13 +175,13 @@ def test_times_are_read_as_people_write_them() -> None:
     assert parse_time("10m", NOW) == NOW - timedelta(minutes=10)
     assert parse_time("2026-03-01T11:00:00Z", NOW) == NOW - timedelta(hours=1)
     assert parse_time("2026-03-01T12:00:00+01:00", NOW) == NOW - timedelta(hours=1)
-    assert until(NOW + timedelta(seconds=5), NOW) == "in 5s"
+    assert until(NOW + timedelta(seconds=5), NOW) == "in 5 s"
     assert until(NOW - timedelta(seconds=5), NOW) == "now"
 
 
 def test_a_machine_whose_host_somebody_else_may_have_is_told_in_the_status() -> None:
     twice = made(1).with_fact(CLAIMED_TWICE, NOW)
-    seen = Standing(fleet=FLEET, row=None, machines=(twice, made(2)), at=NOW, runs=True)
+    seen = FleetStatus(fleet=FLEET, row=None, machines=(twice, made(2)), at=NOW, runs=True)
     lines = drawn(tables.status([seen]), 180)
     assert [line.endswith("see hostler explain") for line in lines if line.startswith("m-")] == [
         True,

@@ -1,11 +1,11 @@
-"""Adoption says whose parts stand there before it wishes for nothing."""
+"""An adoption that would take nothing over is refused, with what was seen instead."""
 
 import pytest
 
 from hostler.domain.errors import RequestRefused
 from hostler.domain.ids import FleetName, InstallationId, ResourceId, Zone
 from hostler.domain.model.snapshot import Orphan, OrphanClass
-from hostler.frontends.cli.views.adoption_checks import check_source
+from hostler.requests.fleets import check_source
 from hostler.testing.scenes.builders import BEGIN
 
 WEB = FleetName("web")
@@ -13,7 +13,7 @@ WEB = FleetName("web")
 
 def orphan(installation: str, cls: OrphanClass = OrphanClass.FOREIGN) -> Orphan:
     return Orphan(
-        resource=ResourceId(f"part of {installation}"),
+        resource=ResourceId(f"server of {installation}"),
         kind="server",
         zone=Zone("fr-par-1"),
         fleet=WEB,
@@ -24,12 +24,12 @@ def orphan(installation: str, cls: OrphanClass = OrphanClass.FOREIGN) -> Orphan:
     )
 
 
-def test_without_a_source_foreign_parts_are_told_by_name() -> None:
+def test_without_a_source_foreign_resources_are_named() -> None:
     with pytest.raises(RequestRefused, match="--from h1"):
         check_source([orphan("h1")], WEB, None)
 
 
-def test_a_source_that_marks_nothing_is_a_mistake() -> None:
+def test_a_source_that_tags_nothing_is_a_mistake() -> None:
     with pytest.raises(RequestRefused, match="were seen: h1"):
         check_source([orphan("h1")], WEB, InstallationId("h2"))
 

@@ -42,21 +42,21 @@ def orphan(name: str = "server-9", **more: object) -> Orphan:
     return replace(base, **more)
 
 
-async def save_orphans(outside: InMemory, *orphans: Orphan) -> None:
-    await outside.store_.save_orphans(orphans, (), await fence(outside.store_))
+async def save_orphans(services: InMemory, *orphans: Orphan) -> None:
+    await services.store_.save_orphans(orphans, (), await fence(services.store_))
 
 
 # ------------------------------------------------------------------ status
 
 
 def test_status_shows_phases_offers_addresses_cost_and_what_is_wrong(capsys: Out) -> None:
-    outside = InMemory(runs=True)
+    services = InMemory(runs=True)
     ready = made(
         1, address="192.0.2.7", observed="running", price=1.2, billed_from=NOW - timedelta(hours=2)
     )
     broken = made(2, Phase.FAILED, reason="stopped")
-    run(fill(outside.store_, ready, broken))
-    result = cli(outside, capsys, "status", str(FILE))
+    run(fill(services.store_, ready, broken))
+    result = cli(services, capsys, "status", str(FILE))
     assert result.code == 0
     for said in (
         "1 of 2 ready",
@@ -73,10 +73,10 @@ def test_status_shows_phases_offers_addresses_cost_and_what_is_wrong(capsys: Out
 
 
 def test_status_as_json_has_every_machine(capsys: Out) -> None:
-    outside = InMemory()
+    services = InMemory()
     hold = Protection(until=NOW + timedelta(hours=1), why="look", actor="bob")
-    run(fill(outside.store_, made(1), made(2, Phase.STARTING, protection=hold)))
-    (fleet,) = cli(outside, capsys, "status", str(FILE), "--json").json["fleets"]
+    run(fill(services.store_, made(1), made(2, Phase.STARTING, protection=hold)))
+    (fleet,) = cli(services, capsys, "status", str(FILE), "--json").json["fleets"]
     assert (fleet["name"], fleet["size"], fleet["ready"], fleet["engine"]) == ("web", 2, 1, False)
     assert fleet["phases"] == {"ready": 1, "starting": 1}
     assert [machine["protected"] for machine in fleet["machines"]] == [False, True]
@@ -88,58 +88,58 @@ def test_status_says_that_no_engine_runs(capsys: Out) -> None:
 
 
 def test_status_tells_conditions_pauses_suspects_and_wishes(capsys: Out) -> None:
-    outside = InMemory(runs=True)
+    services = InMemory(runs=True)
     pause = Protection(until=NOW + timedelta(hours=1), why="a fair", actor="bob")
     row = FleetRow(name=WEB, created=NOW, pause=pause, condition="waiting for stock")
-    run(fill(outside.store_, row=row))
-    run(save_orphans(outside, orphan()))
-    cli(outside, capsys, "scale", str(FILE), "3", "--no-wait")
-    said = cli(outside, capsys, "status", str(FILE)).out
+    run(fill(services.store_, row=row))
+    run(save_orphans(services, orphan()))
+    cli(services, capsys, "scale", str(FILE), "3", "--no-wait")
+    said = cli(services, capsys, "status", str(FILE)).out
     for words in ("paused by bob", "1 orphan", "€0.5000 an hour", "1 request"):
         assert words in said
 
 
 def test_status_at_a_time_shows_the_fleet_as_it_was(capsys: Out) -> None:
-    outside = InMemory()
+    services = InMemory()
     machine = made(1, Phase.STARTING)
-    run(fill(outside.store_, machine))
+    run(fill(services.store_, machine))
 
     async def move_on() -> None:
-        (stored,) = await outside.store_.machines(WEB)
+        (stored,) = await services.store_.machines(WEB)
         moved = replace(stored, phase=Phase.READY)
         event = Event(kind="moved", at=NOW, fleet=WEB, cycle=CycleId("t-2"), machine=machine.id)
-        await outside.store_.save_machine(moved, (event,), await fence(outside.store_))
+        await services.store_.save_machine(moved, (event,), await fence(services.store_))
 
     run(move_on())
-    now = cli(outside, capsys, "status", str(FILE), "--json").json["fleets"][0]
-    then = cli(outside, capsys, "status", str(FILE), "--json", "--at", "10m").json["fleets"][0]
-    before = cli(outside, capsys, "status", str(FILE), "--json", "--at", "2h").json["fleets"][0]
+    now = cli(services, capsys, "status", str(FILE), "--json").json["fleets"][0]
+    then = cli(services, capsys, "status", str(FILE), "--json", "--at", "10m").json["fleets"][0]
+    before = cli(services, capsys, "status", str(FILE), "--json", "--at", "2h").json["fleets"][0]
     assert [m["phase"] for m in now["machines"]] == ["ready"]
     assert [m["phase"] for m in then["machines"]] == ["starting"]
     assert before["machines"] == []
     assert (now["size"], then["size"], then["engine"]) == (2, None, None), "nobody noted that"
-    said = cli(outside, capsys, "status", str(FILE), "--at", "10m").out
+    said = cli(services, capsys, "status", str(FILE), "--at", "10m").out
     assert said.startswith("web  0 ready, 1 starting")
 
 
 def test_status_says_when_a_time_lies_before_what_is_remembered(capsys: Out) -> None:
-    outside = InMemory()
-    run(fill(outside.store_, made(1, Phase.READY)))
+    services = InMemory()
+    run(fill(services.store_, made(1, Phase.READY)))
 
     async def forget() -> None:
-        (row,) = await outside.store_.fleets()
+        (row,) = await services.store_.fleets()
         old = Event(kind="old", at=NOW - timedelta(days=3), fleet=WEB, cycle=CycleId("t-1"))
-        held = await fence(outside.store_)
-        await outside.store_.save_fleet(row, (), (old,), held)
-        assert await outside.store_.forget(NOW - timedelta(days=2), 10, held) == 1
+        held = await fence(services.store_)
+        await services.store_.save_fleet(row, (), (old,), held)
+        assert await services.store_.forget(NOW - timedelta(days=2), 10, held) == 1
 
     run(forget())
     for at, whole in (("1d", True), ("3d", False)):
-        told = cli(outside, capsys, "status", str(FILE), "--at", at)
+        told = cli(services, capsys, "status", str(FILE), "--at", at)
         assert ("machines may be missing" in told.err) is not whole
-        found = cli(outside, capsys, "status", str(FILE), "--at", at, "--json").json
-        assert found["whole"] is whole
-    assert "missing" not in cli(outside, capsys, "status", str(FILE)).err
+        found = cli(services, capsys, "status", str(FILE), "--at", at, "--json").json
+        assert found["complete"] is whole
+    assert "missing" not in cli(services, capsys, "status", str(FILE)).err
 
 
 def test_a_time_that_is_none_is_an_error_of_usage(capsys: Out) -> None:
@@ -152,14 +152,14 @@ def test_a_time_that_is_none_is_an_error_of_usage(capsys: Out) -> None:
 
 
 def test_leaks_lists_suspects_with_their_cost_and_exits_with_3(capsys: Out) -> None:
-    outside = InMemory(runs=True)
-    run(save_orphans(outside, orphan(), orphan("address-1", price=0.004)))
-    result = cli(outside, capsys, "orphans", str(FILE))
+    services = InMemory(runs=True)
+    run(save_orphans(services, orphan(), orphan("address-1", price=0.004)))
+    result = cli(services, capsys, "orphans", str(FILE))
     assert result.code == 3
     for said in (
         "server-9",
         "unrecorded",
-        "2h",
+        "2 h",
         "m-gone of home",
         "€0.5000",
         "€1.00",
@@ -167,7 +167,7 @@ def test_leaks_lists_suspects_with_their_cost_and_exits_with_3(capsys: Out) -> N
     ):
         assert said in result.out
     assert "2 orphans: €0.5040 an hour, €1.01 so far" in result.out
-    assert "from the orphan report of the running engine" in result.out
+    assert "as reported by the running engine" in result.out
 
 
 def test_no_leaks_exits_with_0(capsys: Out) -> None:
@@ -177,9 +177,9 @@ def test_no_leaks_exits_with_0(capsys: Out) -> None:
 
 
 def test_leaks_as_json_sums_up(capsys: Out) -> None:
-    outside = InMemory()
-    run(save_orphans(outside, orphan()))
-    result = cli(outside, capsys, "orphans", str(FILE), "--json")
+    services = InMemory()
+    run(save_orphans(services, orphan()))
+    result = cli(services, capsys, "orphans", str(FILE), "--json")
     assert result.code == 3
     assert (result.json["price"], result.json["cost"]) == (0.5, 1.0)
     (entry,) = result.json["orphans"]
@@ -191,11 +191,11 @@ def test_leaks_as_json_sums_up(capsys: Out) -> None:
 
 
 def test_leaks_with_a_look_finds_what_no_ledger_has(capsys: Out) -> None:
-    outside = InMemory()
+    services = InMemory()
     owner_tag = OwnerTag(
         installation=InstallationId("abroad"), fleet=WEB, machine=machine_id(7), attempt=1
     )
-    outside.cloud().world.add(
+    services.cloud().world.add(
         Resource(
             id=ResourceId("server-7"),
             slot=Slot("server"),
@@ -205,28 +205,28 @@ def test_leaks_with_a_look_finds_what_no_ledger_has(capsys: Out) -> None:
             created=NOW - timedelta(hours=1),
         )
     )
-    assert cli(outside, capsys, "orphans", str(FILE)).code == 0
-    result = cli(outside, capsys, "orphans", str(FILE), "--observe", "--json")
+    assert cli(services, capsys, "orphans", str(FILE)).code == 0
+    result = cli(services, capsys, "orphans", str(FILE), "--observe", "--json")
     assert result.code == 3
     assert [entry["class"] for entry in result.json["orphans"]] == ["foreign"]
 
 
 def test_leaks_that_could_not_look_says_so_and_not_that_there_are_none(capsys: Out) -> None:
-    outside = InMemory()
-    outside.cloud().dead.add(Zone("z-1"))
-    told = cli(outside, capsys, "orphans", str(FILE), "--observe")
+    services = InMemory()
+    services.cloud().dead.add(Zone("z-1"))
+    told = cli(services, capsys, "orphans", str(FILE), "--observe")
     assert (told.code, told.out) == (7, "")
-    assert "could not be looked at: z-1: the zone does not answer" in told.err
+    assert "could not be observed: z-1: the zone does not answer" in told.err
 
 
 def test_leaks_names_what_it_could_not_look_at(capsys: Out) -> None:
     beyond = replace(FLEET, offers=(*FLEET.offers, Offer(type="small", zone=Zone("z-2"))))
-    outside = InMemory(fleets=(beyond,))
-    outside.cloud().dead.add(Zone("z-2"))
-    told = cli(outside, capsys, "orphans", str(FILE), "--observe")
+    services = InMemory(fleets=(beyond,))
+    services.cloud().dead.add(Zone("z-2"))
+    told = cli(services, capsys, "orphans", str(FILE), "--observe")
     assert told.code == 0
-    assert "could not look at servers in z-2" in told.err
-    found = cli(outside, capsys, "orphans", str(FILE), "--observe", "--json").json
+    assert "could not observe servers in z-2" in told.err
+    found = cli(services, capsys, "orphans", str(FILE), "--observe", "--json").json
     assert "servers in z-2" in found["incomplete"]
 
 
@@ -234,63 +234,63 @@ def test_leaks_names_what_it_could_not_look_at(capsys: Out) -> None:
 
 
 def test_a_story_tells_a_machines_life_in_order(capsys: Out) -> None:
-    outside = InMemory()
-    run(fill(outside.store_, made(1), made(2)))
-    said = cli(outside, capsys, "history", str(FILE), FIRST).out
+    services = InMemory()
+    run(fill(services.store_, made(1), made(2)))
+    said = cli(services, capsys, "history", str(FILE), FIRST).out
     assert "recorded as wanted: the fleet's size asks for one more machine (small in z-1)" in said
     assert said.count("recorded as wanted") == 1
-    events = cli(outside, capsys, "history", str(FILE), FIRST, "--json").json["events"]
+    events = cli(services, capsys, "history", str(FILE), FIRST, "--json").json["events"]
     assert [event["machine"] for event in events] == [FIRST]
 
 
 def test_a_fleets_story_shows_the_newest_events(capsys: Out) -> None:
-    outside = InMemory()
-    run(fill(outside.store_, *(made(number) for number in range(1, 41))))
-    events = cli(outside, capsys, "history", str(FILE), "--last", "7", "--json").json["events"]
+    services = InMemory()
+    run(fill(services.store_, *(made(number) for number in range(1, 41))))
+    events = cli(services, capsys, "history", str(FILE), "--last", "7", "--json").json["events"]
     assert [event["machine"] for event in events] == [machine_id(n) for n in range(34, 41)]
-    every = cli(outside, capsys, "history", str(FILE), "--last", "900", "--json").json["events"]
+    every = cli(services, capsys, "history", str(FILE), "--last", "900", "--json").json["events"]
     assert len(every) == 40
 
 
 def test_a_story_of_a_host_tells_of_it_under_each_machine(capsys: Out) -> None:
-    outside = InMemory()
+    services = InMemory()
     host = Host(id=HostId("h-1"), account=AccountName("main"), zone=Zone("fr-par-1"), name="pool-7")
     free = Event(kind="host_moved", at=NOW, fleet=WEB, cycle=CycleId("t-2"), host=host.id)
     free = replace(free, detail="wiping>free: wiped, and put back")
 
     async def save() -> None:
-        await outside.store_.save_host(host, (free,), await fence(outside.store_))
+        await services.store_.save_host(host, (free,), await fence(services.store_))
 
     run(save())
     for name in ("h-1", "pool-7"):
-        result = cli(outside, capsys, "history", str(FILE), name, "--json")
+        result = cli(services, capsys, "history", str(FILE), name, "--json")
         (line,) = result.json["events"]
         assert (line["host"], line["machine"]) == ("h-1", None)
         assert line["text"] == "the host: wiping → free: wiped, and put back"
-    assert "h-1" in cli(outside, capsys, "history", str(FILE), "h-1").out
+    assert "h-1" in cli(services, capsys, "history", str(FILE), "h-1").out
 
 
 def test_a_story_of_nobody_is_an_error_of_usage(capsys: Out) -> None:
     result = cli(InMemory(), capsys, "history", str(FILE), "m-nobody")
     assert result.code == 2
-    assert "no machine m-nobody lives here" in result.err
+    assert "there is no machine m-nobody" in result.err
 
 
 # ------------------------------------------------------------------ top
 
 
 def test_top_prints_one_picture_where_nobody_watches(capsys: Out) -> None:
-    outside = InMemory()
-    run(fill(outside.store_, made(1)))
-    said = cli(outside, capsys, "top", str(FILE)).out
+    services = InMemory()
+    run(fill(services.store_, made(1)))
+    said = cli(services, capsys, "top", str(FILE)).out
     assert said.count("1 of 2 ready") == 1
-    assert "of late" in said
+    assert "latest events" in said
 
 
 def test_top_as_json_prints_a_line_for_each_picture(capsys: Out) -> None:
-    outside = InMemory()
-    run(fill(outside.store_, made(1)))
-    said = cli(outside, capsys, "top", str(FILE), "--json", "--count", "3").out
+    services = InMemory()
+    run(fill(services.store_, made(1)))
+    said = cli(services, capsys, "top", str(FILE), "--json", "--count", "3").out
     assert len(said.splitlines()) == 3
 
 
@@ -299,10 +299,10 @@ def test_top_as_json_prints_a_line_for_each_picture(capsys: Out) -> None:
 
 def test_status_shows_all_fleets_and_one_by_name(capsys: Out) -> None:
     other = replace(FLEET, name="build")
-    outside = InMemory(fleets=(FLEET, other))
-    everything = cli(outside, capsys, "status", str(FILE), "--json").json["fleets"]
+    services = InMemory(fleets=(FLEET, other))
+    everything = cli(services, capsys, "status", str(FILE), "--json").json["fleets"]
     assert [fleet["name"] for fleet in everything] == ["web", "build"]
-    one = cli(outside, capsys, "status", str(FILE), "--fleet", "build", "--json").json["fleets"]
+    one = cli(services, capsys, "status", str(FILE), "--fleet", "build", "--json").json["fleets"]
     assert [fleet["name"] for fleet in one] == ["build"]
-    wrong = cli(outside, capsys, "status", str(FILE), "--fleet", "builds")
+    wrong = cli(services, capsys, "status", str(FILE), "--fleet", "builds")
     assert (wrong.code, "did you mean build" in wrong.err) == (2, True)

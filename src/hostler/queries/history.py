@@ -1,17 +1,20 @@
-"""Events: all of a machine's, or the newest of a fleet's, read page by page."""
+"""History: what happened to a machine, a host or a fleet, read page by page."""
+
+from collections.abc import Iterable
 
 from hostler.domain.ids import FleetName, HostId, MachineId
+from hostler.domain.reporting.history import Line, tell
 from hostler.ports.store import Kept, Store
 
 _PAGE = 1000
 
 
-async def of_machine(store: Store, machine: MachineId) -> tuple[Kept, ...]:
+async def machine_events(store: Store, machine: MachineId) -> tuple[Kept, ...]:
     """Return every event of a machine, in order."""
     return await _from(store, None, machine, 0)
 
 
-async def of_host(store: Store, host: HostId) -> tuple[Kept, ...]:
+async def host_events(store: Store, host: HostId) -> tuple[Kept, ...]:
     """Return every event of a host, and of its machines while they had it, in order."""
     found, after = list[Kept](), 0
     while page := await store.events(after=after, limit=_PAGE, host=host):
@@ -20,21 +23,26 @@ async def of_host(store: Store, host: HostId) -> tuple[Kept, ...]:
     return tuple(found)
 
 
-async def of_fleet(store: Store, fleet: FleetName, after: int) -> tuple[Kept, ...]:
+async def fleet_events(store: Store, fleet: FleetName, after: int) -> tuple[Kept, ...]:
     """Return a fleet's events after a number, in order."""
     return await _from(store, fleet, None, after)
 
 
-async def newest(store: Store, fleet: FleetName, count: int) -> tuple[Kept, ...]:
+async def newest_fleet_events(store: Store, fleet: FleetName, count: int) -> tuple[Kept, ...]:
     """Return a fleet's newest events, at most `count`, in order; old ones are not read."""
     last = await _last_number(store, fleet)
-    step = count
-    while step < last:
-        found = await _from(store, fleet, None, last - step)
+    span = count
+    while span < last:
+        found = await _from(store, fleet, None, last - span)
         if len(found) >= count:
             return found[-count:]
-        step *= 4
+        span *= 4
     return (await _from(store, fleet, None, 0))[-count:]
+
+
+def sentences(events: Iterable[Kept]) -> tuple[Line, ...]:
+    """Return events as sentences, in the same order."""
+    return tuple(tell(kept.event) for kept in events)
 
 
 async def _from(

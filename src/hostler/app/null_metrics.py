@@ -1,4 +1,4 @@
-"""Silent meters: where nobody could ask: commands that are gone at once, files without metrics."""
+"""Null metrics: for commands that end at once, and fleet files without metrics."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -24,31 +24,31 @@ class NullMetrics:
         """Do nothing."""
 
     def unseen(self, account: AccountName, zone: str, kind: str) -> None:
-        """Nobody reads this here."""
+        """Do nothing."""
 
     def orphans(self, orphans: tuple[Orphan, ...]) -> None:
         """Do nothing."""
 
     def reclaimed(self, fleet: FleetName, result: str) -> None:
-        """Nobody reads this here."""
+        """Do nothing."""
 
     def orphans_checked(self, fleet: FleetName, at: datetime) -> None:
-        """Nobody reads this here."""
+        """Do nothing."""
 
     def hosts(self, account: AccountName, hosts: Mapping[tuple[str, str, str], int]) -> None:
-        """Nobody reads this here."""
+        """Do nothing."""
 
     def paid(self, account: AccountName, until: Mapping[tuple[str, str], datetime]) -> None:
-        """Nobody reads this here."""
+        """Do nothing."""
 
     def starved(self, fleet: FleetName, missing: int) -> None:
-        """Nobody reads this here."""
+        """Do nothing."""
 
     def bootstrap(self, fleet: FleetName, failed: int) -> None:
-        """Nobody reads this here."""
+        """Do nothing."""
 
     def alarmed(self, fleet: FleetName, reason: str) -> None:
-        """Nobody reads this here."""
+        """Do nothing."""
 
     def barred(self, check: str) -> None:
         """Do nothing."""

@@ -23,10 +23,10 @@ PROBED = replace(FLEET, probe=Probe(kind=ProbeKind.SSH, commands=LIST))
 LATE = NOW - 2 * FLEET.timers.start
 
 
-def kept(outside: WithMacs) -> None:
+def kept(services: WithMacs) -> None:
     """Let the first machine start for longer than its bound, on a host where the list failed."""
-    (host,) = outside.stock(1)
-    outside.claimed(host)
+    (host,) = services.stock(1)
+    services.claimed(host)
     digest = digest_of(LIST)
     lapses = tuple(
         Lapse(host=HostId(name), at=NOW, number=1, of=1, ended="exit 1")
@@ -48,9 +48,9 @@ def kept(outside: WithMacs) -> None:
             ),
         ),
     )
-    run(fill(outside.store_, machine, row=FleetRow(name=MACS, created=LATE, revision=known)))
+    run(fill(services.store_, machine, row=FleetRow(name=MACS, created=LATE, revision=known)))
     keep(
-        outside,
+        services,
         host,
         FIRST,
         condition=HostCondition.ALLOCATED,
@@ -62,20 +62,20 @@ def kept(outside: WithMacs) -> None:
 
 
 def test_the_status_says_how_long_a_host_is_kept_and_not_that_it_is_overdue(capsys: Out) -> None:
-    outside = WithMacs(fleets=(PROBED,))
-    kept(outside)
-    (fleet,) = cli(outside, capsys, "status", str(FILE), "--json").json["fleets"]
+    services = WithMacs(fleets=(PROBED,))
+    kept(services)
+    (fleet,) = cli(services, capsys, "status", str(FILE), "--json").json["fleets"]
     assert [machine["next"] for machine in fleet["machines"]] == [
-        "its list is at fault; given back in 3d"
+        "its setup script is at fault; released in 3 d"
     ]
 
 
 def test_an_explanation_bounds_the_start_by_that_and_says_the_fault_once(capsys: Out) -> None:
-    outside = WithMacs(fleets=(PROBED,))
-    kept(outside)
-    told = cli(outside, capsys, "explain", str(FILE), FIRST, "--json").json
+    services = WithMacs(fleets=(PROBED,))
+    kept(services)
+    told = cli(services, capsys, "explain", str(FILE), FIRST, "--json").json
     until = NOW + FLEET.timers.longest_protection
     assert until - NOW > timedelta(hours=1)
-    assert told["bound"] == f"{until:%Y-%m-%dT%H:%M:%SZ}"
+    assert told["deadline"] == f"{until:%Y-%m-%dT%H:%M:%SZ}"
     assert told["blocker"].startswith("bootstrap_failed: the list of commands is at fault")
-    assert told["moves"]["failed"] == "open; not now: bootstrap_failed"
+    assert told["moves"]["failed"] == "allowed; not now: bootstrap_failed"

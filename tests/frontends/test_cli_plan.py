@@ -15,7 +15,7 @@ Out = pytest.CaptureFixture[str]
 FIRST = machine_id(1)
 
 
-def with_server(outside: InMemory, condition: Condition) -> None:
+def with_server(services: InMemory, condition: Condition) -> None:
     """Let the first machine have a server, in the record and in the world."""
     resource = Resource(
         id=ResourceId("server-1"),
@@ -24,30 +24,30 @@ def with_server(outside: InMemory, condition: Condition) -> None:
         owner_tag=OwnerTag(installation=HOME, fleet=WEB, machine=FIRST, attempt=1),
         condition=condition,
         status=str(condition),
-        created=outside.clock_.at,
+        created=services.clock_.at,
     )
-    outside.cloud().world.add(resource)
+    services.cloud().world.add(resource)
     known = Known(id=resource.id, zone=resource.zone, since=made(1).created, attempt=1)
     place = Place(slot=resource.slot, attempt=1, bound=resource.id, known=(known,))
     machine = made(1, places=(place,), was_ready=made(1).since)
-    run(fill(outside.store_, machine))
+    run(fill(services.store_, machine))
 
 
 def test_a_plan_lists_the_calls_and_changes_nothing(capsys: Out) -> None:
-    outside = InMemory()
-    run(fill(outside.store_))
-    result = cli(outside, capsys, "plan", str(FILE))
+    services = InMemory()
+    run(fill(services.store_))
+    result = cli(services, capsys, "plan", str(FILE))
     assert result.code == 0
     assert "a new machine  small in z-1" in result.out
     assert "<machine 1>" in result.out
-    assert outside.cloud().world.resources == {}
-    assert run(outside.store_.machines(WEB)) == ()
+    assert services.cloud().world.resources == {}
+    assert run(services.store_.machines(WEB)) == ()
 
 
 def test_a_plan_as_json_has_every_call(capsys: Out) -> None:
-    outside = InMemory()
-    run(fill(outside.store_))
-    (fleet,) = cli(outside, capsys, "plan", str(FILE), "--json").json["fleets"]
+    services = InMemory()
+    run(fill(services.store_))
+    (fleet,) = cli(services, capsys, "plan", str(FILE), "--json").json["fleets"]
     assert len(fleet["machines"]) == 2
     kinds = [call["kind"] for call in fleet["machines"][0]["calls"]]
     assert fleet["calls"] == 2 * len(kinds) > 0
@@ -55,69 +55,69 @@ def test_a_plan_as_json_has_every_call(capsys: Out) -> None:
 
 
 def test_a_plan_without_any_look_is_an_error_of_the_provider(capsys: Out) -> None:
-    outside = InMemory()
-    run(fill(outside.store_))
-    outside.cloud().dead.add(Zone("z-1"))
-    result = cli(outside, capsys, "plan", str(FILE))
+    services = InMemory()
+    run(fill(services.store_))
+    services.cloud().dead.add(Zone("z-1"))
+    result = cli(services, capsys, "plan", str(FILE))
     assert result.code == 7
     assert "the zone does not answer" in result.err
 
 
 def test_explain_says_why_and_what_next_and_which_moves_are_open(capsys: Out) -> None:
-    outside = InMemory()
-    with_server(outside, Condition.UP)
-    said = cli(outside, capsys, "explain", str(FILE), FIRST).out
-    for words in ("ready", "small in z-1", "is here", "no way leads there from ready", "open"):
+    services = InMemory()
+    with_server(services, Condition.UP)
+    said = cli(services, capsys, "explain", str(FILE), FIRST).out
+    for words in ("ready", "small in z-1", "current", "not allowed from ready", "allowed"):
         assert words in said
-    value = cli(outside, capsys, "explain", str(FILE), FIRST[:4], "--json").json
+    value = cli(services, capsys, "explain", str(FILE), FIRST[:4], "--json").json
     assert (value["machine"], value["phase"]) == (FIRST, "ready")
-    assert value["moves"]["starting"] == "no way leads there from ready"
-    assert set(value["next"]) == {"step", "detail", "at"}
+    assert value["moves"]["starting"] == "not allowed from ready"
+    assert set(value["next"]) == {"kind", "detail", "at"}
 
 
 def test_explain_says_that_a_held_machine_is_left_alone(capsys: Out) -> None:
-    outside = InMemory()
-    hold = Protection(until=outside.clock_.at + timedelta(hours=1), why="a look", actor="bob")
-    run(fill(outside.store_, made(1, protection=hold)))
-    said = cli(outside, capsys, "explain", str(FILE), FIRST, "--json").json
+    services = InMemory()
+    hold = Protection(until=services.clock_.at + timedelta(hours=1), why="a look", actor="bob")
+    run(fill(services.store_, made(1, protection=hold)))
+    said = cli(services, capsys, "explain", str(FILE), FIRST, "--json").json
     assert (
         said["moves"]["stopping"]
-        == "open; not now: protected until 2026-03-01 13:00 UTC by bob: a look"
+        == "allowed; not now: protected until 2026-03-01 13:00 UTC by bob: a look"
     )
-    assert "bob" in cli(outside, capsys, "explain", str(FILE), FIRST).out
+    assert "bob" in cli(services, capsys, "explain", str(FILE), FIRST).out
 
 
 def test_explain_says_who_asked_for_an_end_that_a_hold_puts_off(capsys: Out) -> None:
-    outside = InMemory()
-    now = outside.clock_.at
+    services = InMemory()
+    now = services.clock_.at
     hold = Protection(until=now + timedelta(hours=1), why="a look", actor="bob")
     deletion = Deletion(at=now - timedelta(minutes=2), actor="anna", why="enough")
-    run(fill(outside.store_, made(1, protection=hold, deletion=deletion)))
-    said = cli(outside, capsys, "explain", str(FILE), FIRST, "--json").json
-    assert said["ending"].startswith("asked for by anna at ")
-    assert said["ending"].endswith(":00: enough")
-    assert "asked for by anna" in cli(outside, capsys, "explain", str(FILE), FIRST).out
-    (fleet,) = cli(outside, capsys, "status", str(FILE), "--json").json["fleets"]
-    assert fleet["machines"][0]["next"].endswith("; it ends then")
+    run(fill(services.store_, made(1, protection=hold, deletion=deletion)))
+    said = cli(services, capsys, "explain", str(FILE), FIRST, "--json").json
+    assert said["deletion"].startswith("requested by anna at ")
+    assert said["deletion"].endswith(":00: enough")
+    assert "requested by anna" in cli(services, capsys, "explain", str(FILE), FIRST).out
+    (fleet,) = cli(services, capsys, "status", str(FILE), "--json").json["fleets"]
+    assert fleet["machines"][0]["next"].endswith("; deleted then")
 
 
 def test_explain_of_nobody_is_an_error_of_usage(capsys: Out) -> None:
-    outside = InMemory()
-    run(fill(outside.store_, made(1, Phase.PENDING)))
-    assert cli(outside, capsys, "explain", str(FILE), "m-zzz").code == 2
+    services = InMemory()
+    run(fill(services.store_, made(1, Phase.PENDING)))
+    assert cli(services, capsys, "explain", str(FILE), "m-zzz").code == 2
 
 
 def test_check_says_what_the_file_asks_for_and_online_asks_the_provider(capsys: Out) -> None:
-    outside = InMemory()
-    run(fill(outside.store_))
-    assert "in order" in cli(outside, capsys, "check", str(FILE)).out
-    assert outside.provider is None
-    said = cli(outside, capsys, "check", str(FILE), "--online", "--json").json
-    assert said["well"]
+    services = InMemory()
+    run(fill(services.store_))
+    assert ": OK" in cli(services, capsys, "check", str(FILE)).out
+    assert services.provider is None
+    said = cli(services, capsys, "check", str(FILE), "--online", "--json").json
+    assert said["ok"]
     assert [entry["about"] for entry in said["checks"]] == ["fleet web", "provider main"]
-    assert said["checks"][1]["text"] == "answers; 0 parts are marked"
-    outside.cloud().dead.add(Zone("z-1"))
-    assert cli(outside, capsys, "check", str(FILE), "--online").code == 7
+    assert said["checks"][1]["text"] == "answers; 0 resources carry our tag"
+    services.cloud().dead.add(Zone("z-1"))
+    assert cli(services, capsys, "check", str(FILE), "--online").code == 7
 
 
 @dataclass(frozen=True)
@@ -140,12 +140,12 @@ class Choosy(FakeProvider):
 
 
 def test_check_online_fails_where_the_provider_finds_something_wrong(capsys: Out) -> None:
-    outside = InMemory()
-    run(fill(outside.store_))
-    outside.provider = Choosy(outside.cloud().world, HOME)
-    result = cli(outside, capsys, "check", str(FILE), "--online")
+    services = InMemory()
+    run(fill(services.store_))
+    services.provider = Choosy(services.cloud().world, HOME)
+    result = cli(services, capsys, "check", str(FILE), "--online")
     assert result.code == 1
-    assert "not in order" in result.out
+    assert "not OK" in result.out
     assert "is not sold" in result.out
 
 
@@ -160,19 +160,19 @@ class Misled(FakeProvider):
 
 
 def test_check_online_says_what_must_be_changed_where_nothing_answers(capsys: Out) -> None:
-    outside = InMemory()
-    run(fill(outside.store_))
-    outside.provider = Misled(outside.cloud().world, HOME)
-    outside.cloud().dead.add(Zone("z-1"))
-    result = cli(outside, capsys, "check", str(FILE), "--online")
+    services = InMemory()
+    run(fill(services.store_))
+    services.provider = Misled(services.cloud().world, HOME)
+    services.cloud().dead.add(Zone("z-1"))
+    result = cli(services, capsys, "check", str(FILE), "--online")
     assert (result.code, result.err) == (7, "hostler: z-1 is no zone\n")
 
 
 def test_a_look_that_failed_names_the_zone(capsys: Out) -> None:
-    outside = InMemory()
-    run(fill(outside.store_))
-    outside.cloud().dead.add(Zone("z-1"))
-    assert "looked at: z-1: the zone" in cli(outside, capsys, "plan", str(FILE)).err
+    services = InMemory()
+    run(fill(services.store_))
+    services.cloud().dead.add(Zone("z-1"))
+    assert "observed: z-1: the zone" in cli(services, capsys, "plan", str(FILE)).err
 
 
 @pytest.mark.parametrize(

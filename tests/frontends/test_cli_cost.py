@@ -12,10 +12,11 @@ from hostler.domain.model.host import Host, HostCondition, HostGoal, HostOrigin
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.policy.demand import Demand, demand_of
-from hostler.frontends.cli.commands.cost import Cost, Outcome
+from hostler.frontends.cli.commands.cost import CostCommand
 from hostler.frontends.cli.console.guard import guarded
 from hostler.frontends.cli.main import application, main
 from hostler.ports.store import Store
+from hostler.queries.cost import PolicyOutcome
 
 H = timedelta(hours=1)
 Out = pytest.CaptureFixture[str]
@@ -32,9 +33,9 @@ class Scripted:
     def generated(self, days: int, seed: int, now: datetime) -> Demand:
         return demand_of([(now - days * 24 * H, seed)], now)
 
-    def outcome(self, policy: str, demand: Demand, price: float) -> Outcome:
+    def outcome(self, policy: str, demand: Demand, price: float) -> PolicyOutcome:
         self.played.append((policy, demand, price))
-        return Outcome(
+        return PolicyOutcome(
             policy=policy,
             hosts=3,
             paid_hours=120.0,
@@ -47,8 +48,8 @@ class Scripted:
         )
 
 
-def cli(outside: InMemory, capsys: Out, *argv: str, trying: Scripted | None = None) -> Result:
-    command = Cost(outside, guarded, trying or Scripted()).cost
+def cli(services: InMemory, capsys: Out, *argv: str, trying: Scripted | None = None) -> Result:
+    command = CostCommand(services, guarded, trying or Scripted()).cost
     code = main(application({"Cost": {"cost": command}}), ("cost", str(FILE), *argv))
     said = capsys.readouterr()
     return Result(code, said.out, said.err)
@@ -78,24 +79,24 @@ def a_life() -> list[tuple[timedelta, Machine]]:
 
 
 def test_hours_paid_and_used_are_told_of_machines_living_and_gone(capsys: Out) -> None:
-    outside = InMemory()
-    run(live(outside.store_, a_life()))
-    (bill,) = cli(outside, capsys, "--json").json["bills"]
+    services = InMemory()
+    run(live(services.store_, a_life()))
+    (bill,) = cli(services, capsys, "--json").json["bills"]
     assert (bill["of"], bill["name"], bill["count"]) == ("fleet", WEB, 1)
     assert bill["paid_hours"] == pytest.approx(5)
     assert bill["used_hours"] == pytest.approx(3)
     assert bill["overhead"] == pytest.approx(5 / 3 - 1, abs=1e-4)
     assert bill["cost"] == pytest.approx(2.5)
     assert bill["forecast_day"] == 0
-    said = cli(outside, capsys).out
+    said = cli(services, capsys).out
     assert "fleet web" in said
     assert "€2.50" in said
 
 
 def test_the_forecast_is_what_the_living_cost(capsys: Out) -> None:
-    outside = InMemory()
-    run(live(outside.store_, a_life()[:2]))
-    (bill,) = cli(outside, capsys, "--json").json["bills"]
+    services = InMemory()
+    run(live(services.store_, a_life()[:2]))
+    (bill,) = cli(services, capsys, "--json").json["bills"]
     assert bill["forecast_day"] == pytest.approx(12)
     assert bill["forecast_30_days"] == pytest.approx(360)
     assert bill["cost"] == pytest.approx(3.0)
@@ -115,18 +116,18 @@ def ordered(born: datetime) -> Host:
 
 
 def test_leased_hosts_are_billed_by_the_windows_that_are_paid(capsys: Out) -> None:
-    outside = InMemory()
+    services = InMemory()
 
     async def furnish() -> None:
-        await fill(outside.store_)
-        fenced = await fence(outside.store_)
+        await fill(services.store_)
+        fenced = await fence(services.store_)
         host = ordered(NOW - 10 * H)
-        await outside.store_.save_host(host, (), fenced)
+        await services.store_.save_host(host, (), fenced)
         monthly = replace(host, id=HostId("mac-2"), commitment="renewed_monthly")
-        await outside.store_.save_host(monthly, (), fenced)
+        await services.store_.save_host(monthly, (), fenced)
 
     run(furnish())
-    bill = cli(outside, capsys, "--json").json["bills"][1]
+    bill = cli(services, capsys, "--json").json["bills"][1]
     assert (bill["of"], bill["count"]) == ("hosts of", 2)
     assert bill["paid_hours"] == pytest.approx(24 + 720)
     assert bill["cost"] == pytest.approx(0.2 * 744)
@@ -136,7 +137,7 @@ def test_leased_hosts_are_billed_by_the_windows_that_are_paid(capsys: Out) -> No
 def test_a_host_that_is_gone_costs_no_more_and_one_that_is_given_up_is_in_no_forecast(
     capsys: Out,
 ) -> None:
-    outside = InMemory()
+    services = InMemory()
     born = NOW - 60 * H
     kept = ordered(born)
     going = replace(kept, id=HostId("mac-2"), scheduled=NOW + H, goal=HostGoal.RETIRED)
@@ -145,13 +146,13 @@ def test_a_host_that_is_gone_costs_no_more_and_one_that_is_given_up_is_in_no_for
     pooled = replace(kept, id=HostId("mac-4"), origin=HostOrigin.POOL)
 
     async def furnish() -> None:
-        await fill(outside.store_)
-        fenced = await fence(outside.store_)
+        await fill(services.store_)
+        fenced = await fence(services.store_)
         for host in (kept, going, gone, pooled):
-            await outside.store_.save_host(host, (), fenced)
+            await services.store_.save_host(host, (), fenced)
 
     run(furnish())
-    bill = cli(outside, capsys, "--json").json["bills"][1]
+    bill = cli(services, capsys, "--json").json["bills"][1]
     assert bill["count"] == 3, "nobody pays twice for a host of the pool that was given up"
     assert bill["paid_hours"] == pytest.approx(60 + 60 + 30)
     assert bill["price"] == pytest.approx(0.2 + 0.2)
@@ -160,9 +161,9 @@ def test_a_host_that_is_gone_costs_no_more_and_one_that_is_given_up_is_in_no_for
 
 
 def test_a_policy_is_played_on_the_recorded_demand_beside_the_default(capsys: Out) -> None:
-    outside, trying = InMemory(), Scripted()
-    run(live(outside.store_, a_life()))
-    result = cli(outside, capsys, "--policy", "idle-24h", "--json", trying=trying)
+    services, trying = InMemory(), Scripted()
+    run(live(services.store_, a_life()))
+    result = cli(services, capsys, "--policy", "idle-24h", "--json", trying=trying)
     assert [entry["policy"] for entry in result.json["policies"]] == ["default", "idle-24h"]
     assert result.json["policies"][1]["above_optimum"] == pytest.approx(0.2)
     (_, demand, price), _ = trying.played
@@ -182,12 +183,12 @@ def test_generated_demand_needs_no_record(capsys: Out) -> None:
 
 
 def test_what_cannot_be_played_is_an_error_of_usage(capsys: Out) -> None:
-    outside = InMemory()
-    run(fill(outside.store_))
-    unknown = cli(outside, capsys, "--policy", "best", "--json")
+    services = InMemory()
+    run(fill(services.store_))
+    unknown = cli(services, capsys, "--policy", "best", "--json")
     assert unknown.code == 2
     assert "idle-24h" in json.loads(unknown.out)["error"]["message"]
-    assert cli(outside, capsys, "--policy", "default").code == 2
+    assert cli(services, capsys, "--policy", "default").code == 2
 
 
 @pytest.mark.parametrize("price", ["0", "-3"])
@@ -202,7 +203,7 @@ def test_a_price_is_more_than_nothing(capsys: Out, price: str) -> None:
 class InVain(Scripted):
     """Plays demands that were over before any host was there: nobody need have paid anything."""
 
-    def outcome(self, policy: str, demand: Demand, price: float) -> Outcome:
+    def outcome(self, policy: str, demand: Demand, price: float) -> PolicyOutcome:
         return replace(super().outcome(policy, demand, price), optimal_hours=0.0)
 
 
