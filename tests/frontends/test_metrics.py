@@ -190,7 +190,7 @@ async def test_the_door_serves_metrics_and_health(client: aiohttp.ClientSession)
             assert answer.status == 404
 
 
-async def test_it_is_ready_after_the_first_turn_of_every_fleet(
+async def test_it_is_ready_after_the_first_cycle_of_every_fleet(
     client: aiohttp.ClientSession,
 ) -> None:
     metrics = PrometheusMetrics(BootClock())
@@ -198,7 +198,7 @@ async def test_it_is_ready_after_the_first_turn_of_every_fleet(
         url = f"http://127.0.0.1:{at.port}/readyz"
         async with client.get(url) as answer:
             assert answer.status == 503
-            assert "no turn of web" in await answer.text()
+            assert "no cycle of web" in await answer.text()
         metrics.machines(WEB, ())
         async with client.get(url) as answer:
             assert answer.status == 200

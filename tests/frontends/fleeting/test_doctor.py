@@ -14,14 +14,14 @@ from hostler.app.provider_registry import Kinds
 from hostler.domain.errors import ConfigError, StoreError
 from hostler.domain.ids import FleetName
 from hostler.domain.model.machine import Offer
-from hostler.frontends.fleeting.config.load import Examined, Surroundings
+from hostler.frontends.fleeting.config.load import ExaminedGroup, LoadContext
 from hostler.frontends.fleeting.installation.doctor import (
-    Checked,
-    Outside,
+    Check,
+    DoctorServices,
     Verdict,
-    examined,
     failed,
     ok,
+    run_checks,
 )
 from hostler.frontends.fleeting.ssh_key import kept_pair
 from hostler.ports.online import Wanted
@@ -70,35 +70,35 @@ class Place:
 
     folder: Path
     cloud: Cloud = field(default_factory=Cloud)
-    schema: tuple[Checked, ...] = (ok("schema", "proto.Fleeting"),)
+    schema: tuple[Check, ...] = (ok("schema", "proto.Fleeting"),)
     trouble: Exception | None = None
     held: bool = False
 
-    async def checks(self, said: Mapping[str, object], text: str = "") -> dict[str, Checked]:
+    async def checks(self, said: Mapping[str, object], text: str = "") -> dict[str, Check]:
         file = self.folder / "config"
         file.write_text(text or json.dumps(said))
-        around = Surroundings(
+        context = LoadContext(
             environment={"HOSTLER_STATE_DIR": str(self.folder / "state"), "PATH": os.defpath},
             folder=self.folder,
             root=False,
             kinds=Kinds(),
             held=lambda _: self.held,
         )
-        outside = Outside(
-            around=around, schema=lambda _: self.schema, account=self._account, store=self._store
+        services = DoctorServices(
+            context=context, schema=lambda _: self.schema, account=self._account, store=self._store
         )
-        found = [checked async for checked in examined(file, "", None, outside)]
-        assert len({checked.about for checked in found}) == len(found)
-        return {checked.about: checked for checked in found}
+        found = [check async for check in run_checks(file, "", None, services)]
+        assert len({check.about for check in found}) == len(found)
+        return {check.about: check for check in found}
 
     @asynccontextmanager
-    async def _account(self, group: Examined) -> AsyncGenerator[object]:
+    async def _account(self, group: ExaminedGroup) -> AsyncGenerator[object]:
         if isinstance(self.trouble, ConfigError):
             raise self.trouble
         assert group.environment["SCW_SECRET_KEY"] == SMALL["secret_key"]
         yield self.cloud
 
-    async def _store(self, group: Examined) -> str:
+    async def _store(self, group: ExaminedGroup) -> str:
         if isinstance(self.trouble, StoreError):
             raise self.trouble
         return f"records at {group.config.store.name}"
@@ -109,8 +109,8 @@ def place(tmp_path: Path) -> Place:
     return Place(tmp_path)
 
 
-def verdicts(checks: Mapping[str, Checked]) -> dict[str, Verdict]:
-    return {about: checked.verdict for about, checked in checks.items()}
+def verdicts(checks: Mapping[str, Check]) -> dict[str, Verdict]:
+    return {about: check.verdict for about, check in checks.items()}
 
 
 async def test_an_installation_in_order_has_nothing_but_ok_and_nothing_is_made(
@@ -179,7 +179,7 @@ async def test_the_key_and_the_records_that_are_there_are_told(place: Place) -> 
     place.held = True
     checks = await place.checks(SMALL)
     assert checks["ssh key"].text == "ssh-ed25519"
-    assert checks["state folder"].text.endswith("records at hostler.db; a plugin runs on it now")
+    assert checks["state folder"].text.endswith("records at hostler.db; a plugin uses it now")
     assert place.cloud.asked[2] == pair.public
 
 

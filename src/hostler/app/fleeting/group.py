@@ -19,7 +19,7 @@ from hostler.controllers.engine import Engine
 from hostler.controllers.runtime.settings import Account
 from hostler.domain.errors import ConfigError, StoreError, StoreHeld
 from hostler.frontends.cli.context import Purpose
-from hostler.frontends.fleeting.config.load import Surroundings, load_group
+from hostler.frontends.fleeting.config.load import LoadContext, load_group
 from hostler.frontends.fleeting.config.values import GroupConfig
 from hostler.frontends.fleeting.contract import Connector, Refused
 from hostler.frontends.fleeting.group.context import GroupContext
@@ -139,7 +139,7 @@ class GroupOpener:
 
     async def _let_in(self, content: bytes, connector: Connector) -> tuple[GroupConfig, Store]:
         """Read the group and take its store; who held it may be just about to end."""
-        around = Surroundings(
+        context = LoadContext(
             environment=self._environment,
             folder=self._folder,
             root=os.geteuid() == 0,
@@ -149,7 +149,7 @@ class GroupOpener:
         last = self._clock.boot() + _HELD.total_seconds()
         while True:
             try:
-                group = load_group(content, connector, around)
+                group = load_group(content, connector, context)
                 return group, open_store(group.config, Purpose.ENGINE)
             except StoreHeld:
                 if self._clock.boot() >= last:

@@ -18,7 +18,7 @@ class Purpose(StrEnum):
     """What a store is opened for."""
 
     READ = "read"
-    """Records are read; where there is no store yet, an empty one that is not kept is given."""
+    """Records are read; where there is no store yet, an empty one in memory is given."""
     REQUEST = "request"
     """Requests are recorded, beside a running engine or before the first."""
     ENGINE = "engine"

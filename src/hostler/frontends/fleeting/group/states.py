@@ -1,4 +1,4 @@
-"""States: what a runner is told of a machine: one total table from phase and aspect.
+"""States: what is reported to a runner of a machine: one total table from phase and aspect.
 
 *Deleting* is reported only while a delete of ours runs: a runner believes it and never asks for the
 removal. So everything else that is not well is *stopped*, or where a schema has no such state
@@ -18,7 +18,7 @@ from hostler.frontends.fleeting.contract import State
 
 
 class Aspect(StrEnum):
-    """What else, beside the phase, decides what a runner is told."""
+    """What else, beside the phase, decides what is reported to a runner."""
 
     PLAIN = "plain"
     DOWN = "down"
@@ -82,7 +82,7 @@ def state_of(
     *,
     protected: bool = False,
 ) -> State | None:
-    """Return what the runner is told of a machine; None: nothing.
+    """Return the state that is reported of a machine; None: it is left out.
 
     `protected` says that somebody forbade its deletion at the provider.
     """

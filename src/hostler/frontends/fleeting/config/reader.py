@@ -1,4 +1,4 @@
-"""Reading: one reading of one `plugin_config`, gathering all that is wrong with it."""
+"""Reader: reads one `plugin_config` once, and gathers all that is wrong with it."""
 
 import re
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ _KINDS = "tcp, ssh, api"
 
 
 @dataclass(slots=True, kw_only=True)
-class Reading:
+class ConfigReader:
     """What a `plugin_config` says, key by key. After `read`, `wrong` has all that is wrong.
 
     Only where nothing is wrong do the other fields hold: the folder `state` is there then, unless
@@ -126,14 +126,17 @@ class Reading:
 
     def _read_connector(self) -> None:
         """Take what the runner's connector_config says; refuse what no instance of ours can be."""
-        said = self.connector
-        self.user = self.table.user or said.username or "root"
+        connector = self.connector
+        self.user = self.table.user or connector.username or "root"
         path = "connector_config"
         if not _LOGIN.fullmatch(self.user):
             expected = 'the name of a user, such as "root" or "ubuntu"'
             fault = Fault(path=f"{path}.username", value=repr(self.user[:60]), expected=expected)
             self._faults.found.append(fault)
-        for key, value, only in (("protocol", said.protocol, "ssh"), ("os", said.os, "linux")):
+        for key, value, only in (
+            ("protocol", connector.protocol, "ssh"),
+            ("os", connector.os, "linux"),
+        ):
             if value and value.lower() != only:
                 fault = Fault(path=f"{path}.{key}", value=repr(value[:60]), expected=only)
                 self._faults.found.append(fault)
@@ -152,10 +155,10 @@ class Reading:
             self.state = folder_of(self.folder / base.expanduser(), name).resolve()
             (make_private if self.make else try_private)(self.state)
         except (OSError, RuntimeError) as error:
-            said = error.strerror if isinstance(error, OSError) else str(error)
+            reason = error.strerror if isinstance(error, OSError) else str(error)
             self._wrong(
                 "state_dir",
-                f"a folder that can be written: {said or type(error).__name__}",
+                f"a folder that can be written: {reason or type(error).__name__}",
                 f"let the runner's user write there, or set state_dir or {VARIABLE}",
                 str(self.state),
             )
@@ -208,8 +211,8 @@ class Reading:
     def _check_ready(self) -> None:
         ready = self.table.ready
         if isinstance(ready, ReadyKeys):
-            said = [entry for entry in (ready.tcp, ready.ssh, ready.command) if entry is not None]
-            if len(said) != 1:
+            given = [entry for entry in (ready.tcp, ready.ssh, ready.command) if entry is not None]
+            if len(given) != 1:
                 self._wrong("ready", "exactly one of tcp, ssh and command")
 
     def _check_fleet_file(self, origin: str) -> None:
@@ -223,9 +226,9 @@ class Reading:
             user_data_origin=origin,
         )
         self.tables = Writer(self.table, found, origins).tables()
-        judged = fleet_file.Reading(path=self.state / FLEET_FILE, kinds=self.kinds)
-        self.config = judged.read(self.tables)
-        self.wrong = origins.all_told(judged.faults.found, self._faults.found)
+        checked = fleet_file.Reading(path=self.state / FLEET_FILE, kinds=self.kinds)
+        self.config = checked.read(self.tables)
+        self.wrong = origins.all_translated(checked.faults.found, self._faults.found)
 
     def _merged(self, origin: str) -> str:
         try:
