@@ -78,7 +78,7 @@ def a_life() -> list[tuple[timedelta, Machine]]:
     ]
 
 
-def test_hours_paid_and_used_are_told_of_machines_living_and_gone(capsys: Out) -> None:
+def test_hours_paid_and_used_are_shown_of_machines_living_and_deleted(capsys: Out) -> None:
     services = InMemory()
     run(live(services.store_, a_life()))
     (bill,) = cli(services, capsys, "--json").json["bills"]

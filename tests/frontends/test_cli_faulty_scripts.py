@@ -1,4 +1,4 @@
-"""What is said of a machine whose host is kept because its fleet's list of commands is at fault."""
+"""What is shown of a machine whose host is kept because its fleet's setup script is at fault."""
 
 from dataclasses import replace
 from datetime import timedelta

@@ -54,7 +54,7 @@ def test_a_plan_as_json_has_every_call(capsys: Out) -> None:
     assert {call["effect"] for call in fleet["machines"][0]["calls"]} <= {"make", "change"}
 
 
-def test_a_plan_without_any_look_is_an_error_of_the_provider(capsys: Out) -> None:
+def test_a_plan_without_any_observation_is_an_error_of_the_provider(capsys: Out) -> None:
     services = InMemory()
     run(fill(services.store_))
     services.cloud().dead.add(Zone("z-1"))
@@ -75,7 +75,7 @@ def test_explain_says_why_and_what_next_and_which_moves_are_open(capsys: Out) ->
     assert set(value["next"]) == {"kind", "detail", "at"}
 
 
-def test_explain_says_that_a_held_machine_is_left_alone(capsys: Out) -> None:
+def test_explain_says_that_a_protected_machine_is_left_alone(capsys: Out) -> None:
     services = InMemory()
     hold = Protection(until=services.clock_.at + timedelta(hours=1), why="a look", actor="bob")
     run(fill(services.store_, made(1, protection=hold)))
@@ -87,7 +87,7 @@ def test_explain_says_that_a_held_machine_is_left_alone(capsys: Out) -> None:
     assert "bob" in cli(services, capsys, "explain", str(FILE), FIRST).out
 
 
-def test_explain_says_who_asked_for_an_end_that_a_hold_puts_off(capsys: Out) -> None:
+def test_explain_says_who_requested_a_deletion_that_a_protection_delays(capsys: Out) -> None:
     services = InMemory()
     now = services.clock_.at
     hold = Protection(until=now + timedelta(hours=1), why="a look", actor="bob")
@@ -168,7 +168,7 @@ def test_check_online_says_what_must_be_changed_where_nothing_answers(capsys: Ou
     assert (result.code, result.err) == (7, "hostler: z-1 is no zone\n")
 
 
-def test_a_look_that_failed_names_the_zone(capsys: Out) -> None:
+def test_an_observation_that_failed_names_the_zone(capsys: Out) -> None:
     services = InMemory()
     run(fill(services.store_))
     services.cloud().dead.add(Zone("z-1"))
@@ -178,7 +178,7 @@ def test_a_look_that_failed_names_the_zone(capsys: Out) -> None:
 @pytest.mark.parametrize(
     "argv", [("status",), ("frob",), ("plan", str(FILE), "--no-such"), ("scale", str(FILE), "two")]
 )
-def test_a_command_line_that_is_none_is_told_as_json_to_a_program(
+def test_a_wrong_command_line_is_reported_as_json_to_a_program(
     argv: tuple[str, ...], capsys: Out
 ) -> None:
     told = cli(InMemory(), capsys, *argv, "--json")

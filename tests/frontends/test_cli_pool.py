@@ -20,7 +20,7 @@ def requests(services: InMemory) -> tuple[Request, ...]:
     return run(services.store_.requests())
 
 
-def test_without_a_look_those_hosts_are_listed_of_which_records_are_kept(capsys: Out) -> None:
+def test_without_an_observation_the_hosts_on_record_are_listed(capsys: Out) -> None:
     services = WithMacs()
     first, _ = services.stock(2)
     keep(services, first, condition=HostCondition.FREE, wiped=NOW, name="pool-x", strikes=2)
@@ -32,7 +32,7 @@ def test_without_a_look_those_hosts_are_listed_of_which_records_are_kept(capsys:
     assert "2 strikes" in pool(services, capsys).out
 
 
-def test_a_look_shows_all_hosts_of_the_account_and_whose_they_are(capsys: Out) -> None:
+def test_an_observation_shows_all_hosts_of_the_account_and_whose_they_are(capsys: Out) -> None:
     services = WithMacs()
     free, held, orphan = services.stock(3)
     (fresh,) = services.stock(1, "apple-silicon-")
@@ -56,14 +56,14 @@ def test_a_look_shows_all_hosts_of_the_account_and_whose_they_are(capsys: Out) -
     assert "1 allocated" in pool(services, capsys, "list", "--online").out
 
 
-def test_a_price_that_nobody_told_is_not_said_to_be_nothing(capsys: Out) -> None:
+def test_a_price_that_is_not_known_is_not_shown_as_zero(capsys: Out) -> None:
     services = WithMacs()
     services.world.stock_macs(1, "M4-S", ZONE, POOL)
     told = pool(services, capsys, "list", "--online").out
     assert ("not known" in told, "€0" in told) == (True, False)
 
 
-def test_what_is_scheduled_or_quarantined_is_told(capsys: Out) -> None:
+def test_what_is_scheduled_or_quarantined_is_remarked(capsys: Out) -> None:
     services = WithMacs()
     (host,) = services.stock(1)
     until = NOW + timedelta(hours=3)
@@ -226,7 +226,7 @@ def test_a_host_of_another_type_is_put_in_with_a_warning(capsys: Out) -> None:
     assert "desk-1 is M4-S in fr-par-1; fleet web asks for M2-L" in result.err
 
 
-def test_a_wish_about_hosts_says_whether_an_engine_took_it(capsys: Out) -> None:
+def test_a_request_about_hosts_says_whether_an_engine_took_it(capsys: Out) -> None:
     services = WithMacs(runs=True)
     services.stock(1, "desk-")
     result = pool(services, capsys, "add", "desk-1", "--json")
@@ -256,7 +256,7 @@ def test_a_machine_is_retired_only_with_a_reason(capsys: Out) -> None:
     assert (request.kind, request.machine, request.why) == (RequestKind.RETIRE, FIRST, "its fan")
 
 
-def test_retiring_a_machine_without_a_host_is_said_to_be_ending_it(capsys: Out) -> None:
+def test_retiring_a_machine_without_a_host_is_the_same_as_deleting_it(capsys: Out) -> None:
     services = InMemory()
     run(fill(services.store_, made(1)))
     result = cli(services, capsys, "retire", str(FILE), FIRST, "--why", "old", "--no-wait")
@@ -270,7 +270,7 @@ def test_a_machine_of_a_protected_fleet_is_not_retired(capsys: Out) -> None:
     assert (refusal.code, "is protected" in refusal.err) == (2, True)
 
 
-def test_a_host_that_was_put_in_is_in_the_pool_also_where_nobody_looks(capsys: Out) -> None:
+def test_a_host_that_was_added_is_in_the_pool_also_without_an_observation(capsys: Out) -> None:
     services = WithMacs()
     (host,) = services.stock(1)
     keep(services, host, name="pool-1", pool=POOL)

@@ -23,7 +23,7 @@ def filled(**more: object) -> InMemory:
     return services
 
 
-def test_scale_writes_a_wish_and_says_that_no_engine_runs(capsys: Out) -> None:
+def test_scale_records_a_request_and_says_that_no_engine_runs(capsys: Out) -> None:
     services = filled()
     result = cli(services, capsys, "scale", str(FILE), "7", "--why", "a fair")
     (request,) = requests(services)
@@ -37,11 +37,11 @@ def test_scale_writes_a_wish_and_says_that_no_engine_runs(capsys: Out) -> None:
     assert "no engine is running" in result.out
 
 
-def test_a_wish_that_nobody_must_take_yet_is_a_success(capsys: Out) -> None:
+def test_a_request_that_is_not_waited_for_is_a_success(capsys: Out) -> None:
     assert cli(filled(), capsys, "scale", str(FILE), "7", "--no-wait").code == 0
 
 
-def test_a_wish_is_waited_for_and_said_to_be_taken(
+def test_a_request_is_waited_for_until_it_is_taken(
     capsys: Out, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     services = filled(runs=True)
@@ -60,7 +60,7 @@ def test_a_wish_is_waited_for_and_said_to_be_taken(
     assert len(slept) == 3
 
 
-def test_a_wish_that_a_busy_engine_does_not_take_is_told(capsys: Out) -> None:
+def test_a_request_that_a_busy_engine_does_not_take_is_reported(capsys: Out) -> None:
     services = filled(runs=True)
     result = cli(services, capsys, "pause", str(FILE), "--json")
     assert result.code == 5
@@ -78,7 +78,7 @@ def test_a_wish_that_a_busy_engine_does_not_take_is_told(capsys: Out) -> None:
         (("adopt",), RequestKind.ADOPT),
     ],
 )
-def test_each_command_writes_its_kind_of_wish(
+def test_each_command_records_its_kind_of_request(
     capsys: Out, argv: tuple[str, ...], kind: RequestKind
 ) -> None:
     services = filled()
@@ -88,7 +88,7 @@ def test_each_command_writes_its_kind_of_wish(
     assert (request.kind, request.machine) == (kind, FIRST if rest else None)
 
 
-def test_the_end_of_a_held_machine_is_said_to_wait_for_that(capsys: Out) -> None:
+def test_the_deletion_of_a_protected_machine_waits_for_the_protection(capsys: Out) -> None:
     hold = Protection(until=NOW + timedelta(hours=1), why="a look", actor="bob")
     services = InMemory()
     run(fill(services.store_, made(1, protection=hold)))
@@ -98,7 +98,7 @@ def test_the_end_of_a_held_machine_is_said_to_wait_for_that(capsys: Out) -> None
     assert not cli(services, capsys, "unprotect", str(FILE), FIRST, "--no-wait").err
 
 
-def test_end_now_and_adopt_from_say_so_in_the_wish(capsys: Out) -> None:
+def test_delete_now_and_adopt_from_say_so_in_the_request(capsys: Out) -> None:
     services = filled()
     cli(services, capsys, "delete", str(FILE), FIRST, "--now", "--no-wait")
     cli(services, capsys, "adopt", str(FILE), "--from", "h123", "--no-wait")
@@ -107,7 +107,7 @@ def test_end_now_and_adopt_from_say_so_in_the_wish(capsys: Out) -> None:
     assert adopt.installation == "h123"
 
 
-def test_a_hold_ends_when_asked_and_never_later_than_the_fleet_allows(capsys: Out) -> None:
+def test_a_protection_ends_when_asked_and_never_later_than_the_fleet_allows(capsys: Out) -> None:
     services = filled()
     cli(services, capsys, "protect", str(FILE), FIRST, "--for", "2h", "--no-wait")
     cli(services, capsys, "protect", str(FILE), FIRST, "--no-wait")
@@ -128,7 +128,7 @@ def test_a_machine_is_found_by_the_beginning_of_its_id_if_that_is_clear(capsys: 
     assert len(requests(services)) == 1
 
 
-def test_unhold_of_what_is_not_held_is_refused(capsys: Out) -> None:
+def test_unprotect_of_what_is_not_protected_is_refused(capsys: Out) -> None:
     services = InMemory()
     hold = Protection(until=NOW + timedelta(hours=1), why="", actor="bob")
     run(fill(services.store_, made(1), made(2, protection=hold)))
@@ -143,7 +143,9 @@ def test_a_size_is_refused_where_a_runner_asks_for_each_machine(capsys: Out) -> 
     assert requests(services) == ()
 
 
-def test_a_size_over_the_maximum_and_the_end_of_the_protected_are_refused(capsys: Out) -> None:
+def test_a_size_over_the_maximum_and_a_deletion_in_a_protected_fleet_are_refused(
+    capsys: Out,
+) -> None:
     services = filled(fleets=(replace(FLEET, maximum=5, protected=True),))
     over = cli(services, capsys, "scale", str(FILE), "6", "--no-wait")
     assert (over.code, "at most 5" in over.err) == (2, True)
@@ -152,7 +154,7 @@ def test_a_size_over_the_maximum_and_the_end_of_the_protected_are_refused(capsys
     assert requests(services) == ()
 
 
-def test_several_fleets_must_be_told_apart_by_name(capsys: Out) -> None:
+def test_one_of_several_fleets_must_be_named(capsys: Out) -> None:
     services = filled(fleets=(FLEET, replace(FLEET, name="ci")))
     unclear = cli(services, capsys, "scale", str(FILE), "1", "--no-wait")
     assert (unclear.code, "--fleet web or ci" in unclear.err) == (2, True)
@@ -166,7 +168,7 @@ def test_a_wrong_command_line_is_an_error_of_usage(capsys: Out, argv: tuple[str,
     assert cli(filled(), capsys, verb, str(FILE), *rest).code == 2
 
 
-def test_a_wrong_file_is_told_on_standard_error_and_as_json(capsys: Out) -> None:
+def test_a_wrong_file_is_reported_on_standard_error_and_as_json(capsys: Out) -> None:
     services = filled(wrong=ConfigError("web.toml: there is no such file"))
     plain = cli(services, capsys, "status", str(FILE))
     assert (plain.code, plain.out) == (2, "")

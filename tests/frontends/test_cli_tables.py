@@ -1,4 +1,4 @@
-"""Pictures, letter by letter: what is drawn from values alone."""
+"""Tables, letter by letter: what is rendered from values alone."""
 
 import io
 from datetime import timedelta
@@ -145,7 +145,7 @@ TOLD = {
 
 
 @pytest.mark.parametrize(("told", "said"), TOLD.items())
-def test_each_event_is_told_in_a_sentence(told: tuple[str, str, str], said: str) -> None:
+def test_each_event_is_a_sentence(told: tuple[str, str, str], said: str) -> None:
     kind, reason, detail = told
     event = Event(
         kind=kind,
@@ -163,7 +163,7 @@ def test_each_event_is_told_in_a_sentence(told: tuple[str, str, str], said: str)
     ("seconds", "said"),
     [(0, "0 s"), (-5, "0 s"), (119, "119 s"), (120, "2 min"), (7200, "2 h"), (172800, "2 d")],
 )
-def test_spans_are_said_in_their_largest_unit(seconds: int, said: str) -> None:
+def test_durations_are_shown_in_their_largest_unit(seconds: int, said: str) -> None:
     assert rounded(timedelta(seconds=seconds)) == said
 
 
@@ -179,7 +179,7 @@ def test_times_are_read_as_people_write_them() -> None:
     assert until(NOW - timedelta(seconds=5), NOW) == "now"
 
 
-def test_a_machine_whose_host_somebody_else_may_have_is_told_in_the_status() -> None:
+def test_a_machine_whose_host_somebody_else_may_have_is_shown_in_the_status() -> None:
     twice = made(1).with_fact(CLAIMED_TWICE, NOW)
     seen = FleetStatus(fleet=FLEET, row=None, machines=(twice, made(2)), at=NOW, runs=True)
     lines = drawn(tables.status([seen]), 180)

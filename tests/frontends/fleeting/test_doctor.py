@@ -151,7 +151,7 @@ async def test_a_schema_that_is_refused_does_not_hide_the_rest(place: Place) -> 
     assert checks["fr-par-1"].verdict is Verdict.OK
 
 
-async def test_what_the_provider_finds_is_told_by_whether_it_lasts(place: Place) -> None:
+async def test_what_the_provider_finds_is_judged_by_whether_it_lasts(place: Place) -> None:
     place.cloud.online += (Found(False, "stock", "shortage"),)
     place.cloud.more = (Found(False, "network", "is not there", lasting=True),)
     told = verdicts(await place.checks(SMALL))
@@ -165,14 +165,14 @@ async def test_a_provider_that_says_nothing_good_fails_and_is_asked_no_more(plac
     assert len(place.cloud.asked) == 1
 
 
-async def test_quotas_that_cannot_be_asked_for_are_told(place: Place) -> None:
+async def test_quotas_that_cannot_be_read_are_a_warning(place: Place) -> None:
     said = {key: value for key, value in SMALL.items() if key != "organization"}
     checks = await place.checks(said)
     assert checks["quotas"].verdict is Verdict.WARNING
     assert "SCW_DEFAULT_ORGANIZATION_ID" in checks["quotas"].cure
 
 
-async def test_the_key_and_the_records_that_are_there_are_told(place: Place) -> None:
+async def test_the_key_and_the_records_that_exist_are_shown(place: Place) -> None:
     state = place.folder / "state" / "fleeting" / "ci"
     state.mkdir(parents=True)
     pair = kept_pair(state)
@@ -218,7 +218,7 @@ def runner(plugin: str, most: int = 500) -> str:
     )
 
 
-async def test_the_runners_own_settings_are_looked_at(place: Place) -> None:
+async def test_the_runners_own_settings_are_checked(place: Place) -> None:
     plugin = place.folder / "fleeting-plugin-hostler"
     plugin.write_text("#!/bin/sh\n")
     plugin.chmod(stat.S_IRWXU)

@@ -27,7 +27,7 @@ def test_named_instances_are_creating_until_they_are_on_record() -> None:
     assert [i.state for i in report.instances((recorded,), (NEW,), BEGIN)] == [State.RUNNING]
 
 
-def test_what_is_gone_is_told_to_be_deleted_in_three_updates_and_no_more() -> None:
+def test_what_is_deleted_is_reported_so_in_three_updates_and_no_more() -> None:
     report = Report(GROUP, ALL)
     one, other = machine(1), machine(2)
     reported(report, one, other)
@@ -36,13 +36,13 @@ def test_what_is_gone_is_told_to_be_deleted_in_three_updates_and_no_more() -> No
     assert set(reported(report, other)) == {other.id}
 
 
-def test_what_is_gone_is_left_out_where_the_schema_cannot_say_it() -> None:
+def test_what_is_deleted_is_left_out_where_the_schema_cannot_say_it() -> None:
     report = Report(GROUP, CORE)
     reported(report, machine(1))
     assert reported(report) == {}
 
 
-def test_what_comes_back_is_told_as_it_is() -> None:
+def test_what_comes_back_is_reported_as_it_is() -> None:
     report = Report(GROUP, ALL)
     one = machine(1)
     reported(report, one)

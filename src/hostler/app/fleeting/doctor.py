@@ -1,4 +1,4 @@
-"""Doctoring: the doctor of the fleeting plugin with the real adapters, and its words printed."""
+"""Doctor: the doctor of the fleeting plugin with the real adapters, and its findings printed."""
 
 import os
 from collections.abc import AsyncGenerator, Sequence

@@ -1,4 +1,4 @@
-"""Grouped: a runner's group put together: its configuration, store, account and engine."""
+"""Group: a runner's group put together: its configuration, store, account and engine."""
 
 import asyncio
 import os
@@ -47,16 +47,16 @@ class GroupKey:
     name: str
 
     async def register(self) -> tuple[str, ...]:
-        """Register it; return what is to be told of it where that went wrong."""
+        """Register it; return what to say where that went wrong."""
         if not isinstance(self.provider, RegistersKeys):
             return ()
         try:
             async with asyncio.timeout(_PATIENCE.total_seconds()):
-                told = await self.provider.register_key(self.public, self.name)
+                finding = await self.provider.register_key(self.public, self.name)
         except TimeoutError:
-            return (_told("was not registered in time"),)
-        log.info("ssh key", state=told.text)
-        return () if told.well else (_told(told.text),)
+            return (_note("was not registered in time"),)
+        log.info("ssh key", state=finding.text)
+        return () if finding.well else (_note(finding.text),)
 
     async def release(self) -> None:
         """Take it out; for when no machine is left that would read it at its next boot."""
@@ -64,14 +64,14 @@ class GroupKey:
             return
         try:
             async with asyncio.timeout(_PARTING.total_seconds()):
-                told = await self.provider.release_key(self.public, self.name)
+                finding = await self.provider.release_key(self.public, self.name)
         except TimeoutError:
             log.warning("ssh key", state="was not taken out in time; the next start finds it")
             return
-        (log.info if told.well else log.warning)("ssh key", state=told.text)
+        (log.info if finding.well else log.warning)("ssh key", state=finding.text)
 
 
-def _told(text: str) -> str:
+def _note(text: str) -> str:
     return f"the group's SSH key {text}; instances get it by cloud-init all the same"
 
 

@@ -1,4 +1,4 @@
-"""What the other commands say of hosts: explain, plan, status, leaks and check."""
+"""What the other commands show of hosts: explain, plan, status, orphans and check."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -122,7 +122,7 @@ def test_a_fleet_of_none_whose_list_is_at_fault_takes_no_host_and_says_so(
     assert "correct `commands`" in " ".join(shown.split())
 
 
-def test_a_host_that_nobody_explains_leads_to_the_ledger(capsys: Out) -> None:
+def test_a_host_that_no_record_explains_leads_to_the_orphan_report(capsys: Out) -> None:
     services = WithMacs()
     (host,) = services.stock(1)
     services.claimed(host)
@@ -131,7 +131,7 @@ def test_a_host_that_nobody_explains_leads_to_the_ledger(capsys: Out) -> None:
     assert "see hostler orphans" in told["next"]
 
 
-def test_what_is_named_by_nothing_is_told_with_what_is_near(capsys: Out) -> None:
+def test_a_name_of_nothing_is_answered_with_similar_names(capsys: Out) -> None:
     services = WithMacs()
     services.stock(1)
     result = cli(services, capsys, "explain", str(FILE), "pool-")
@@ -263,7 +263,9 @@ def orphan(cls: OrphanClass) -> Orphan:
 
 
 @pytest.mark.parametrize("cls", OrphanClass)
-def test_what_takes_its_course_is_told_and_is_no_leak(capsys: Out, cls: OrphanClass) -> None:
+def test_what_goes_by_itself_is_listed_and_needs_no_attention(
+    capsys: Out, cls: OrphanClass
+) -> None:
     services = WithMacs()
 
     async def keep_book() -> None:
@@ -277,7 +279,7 @@ def test_what_takes_its_course_is_told_and_is_no_leak(capsys: Out, cls: OrphanCl
     assert str(cls) in result.out
 
 
-def test_a_look_for_leaks_shows_stray_hosts_with_their_price(capsys: Out) -> None:
+def test_observing_orphans_shows_unrecorded_hosts_with_their_price(capsys: Out) -> None:
     services = WithMacs()
     orphan, foreign = services.stock(2)
     services.claimed(orphan)
@@ -290,7 +292,7 @@ def test_a_look_for_leaks_shows_stray_hosts_with_their_price(capsys: Out) -> Non
     assert found[orphan]["blocked"]
 
 
-def test_a_warning_of_the_file_is_told_and_fails_nothing(
+def test_a_warning_of_the_file_is_shown_and_fails_nothing(
     capsys: Out, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     services = WithMacs()
@@ -390,7 +392,7 @@ def test_explaining_a_host_that_is_nobodys_promises_no_wipe(capsys: Out) -> None
 
 
 @pytest.mark.parametrize("command", ["delete", "protect"])
-def test_a_host_where_a_machine_is_asked_for_is_told_from_nobody(capsys: Out, command: str) -> None:
+def test_a_host_named_where_a_machine_is_asked_for_is_recognised(capsys: Out, command: str) -> None:
     services = WithMacs()
     mine, free = services.stock(2)
     on_host(services, mine)
