@@ -172,7 +172,7 @@ async def test_the_doctor_finds_the_example_in_order_and_makes_nothing(
     binary = ("--binary", str(schema(tmp_path)))
     before = names(tmp_path)
     told = await asyncio.to_thread(asked, "fleeting", "doctor", str(file), *binary, "--json")
-    assert told["well"], told
+    assert told["ok"], told
     verdicts = {check["about"]: check["verdict"] for check in told["checks"]}
     assert verdicts.pop("quotas") == "warning"
     assert set(verdicts.values()) == {"ok"}
@@ -195,7 +195,7 @@ async def test_the_doctor_fails_where_a_private_network_is_not_there(
     binary = ("--binary", str(schema(tmp_path)))
     doctor = ("fleeting", "doctor", str(file), *binary, "--json")
     told = await asyncio.to_thread(asked, *doctor, expected=1)
-    assert not told["well"]
+    assert not told["ok"]
     verdicts = {check["about"]: check["verdict"] for check in told["checks"]}
     assert verdicts[f"private network {there} in fr-par"] == "ok"
     assert verdicts[f"private network {NOWHERE} in fr-par"] == "failed"
@@ -207,7 +207,7 @@ async def test_the_doctor_fails_where_no_schema_is_found(tmp_path: Path) -> None
     told = await asyncio.to_thread(
         asked, "fleeting", "doctor", "--binary", str(nothing), "--json", expected=1
     )
-    assert not told["well"]
+    assert not told["ok"]
     assert [check["about"] for check in told["checks"]] == ["schema"]
 
 

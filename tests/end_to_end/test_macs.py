@@ -103,7 +103,7 @@ def place(tmp_path: Path) -> Iterator[Place]:
 def test_macs_are_claimed_put_in_adopted_released_and_given_up(place: Place) -> None:
     wait_until(lambda: place.ready() == 2)
     said = {check["about"]: check for check in place.json("check", "--online")["checks"]}
-    assert said["pool pool- of fleet builders"]["well"]
+    assert said["pool pool- of fleet builders"]["ok"]
 
     # One host is put into the pool and keeps its disk; another one becomes a machine with its own.
     assert place.json("pool", "add", "desk-1")["taken"]
@@ -113,7 +113,7 @@ def test_macs_are_claimed_put_in_adopted_released_and_given_up(place: Place) -> 
     wait_until(lambda: place.ready() == 3)
     machine = next(m for m in place.machines() if m["host"]["id"] == adopted)
     assert place.json("explain", machine["id"])["host"]["name"].startswith("hostler.claimed.")
-    assert place.json("explain", adopted)["whose"] == f"machine {machine['id']}'s, by our records"
+    assert place.json("explain", adopted)["owner"] == f"machine {machine['id']}, by our records"
 
     # A host is given up with its machine; another one takes its place.
     assert place.json("retire", machine["id"], "--why", "its fan")["taken"]

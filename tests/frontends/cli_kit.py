@@ -1,4 +1,4 @@
-"""What the tests of the command line share: a world outside it that is all in memory."""
+"""What the tests of the command line share: a world services it that is all in memory."""
 
 import asyncio
 import json
@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import pytest
 
+from hostler.app.null_metrics import NullMetrics
 from hostler.config.values import Config
 from hostler.controllers.engine import Engine
 from hostler.controllers.runtime.settings import Account, Ports, Settings
@@ -28,7 +29,6 @@ from hostler.domain.model.commands import Event
 from hostler.domain.model.fleet import Fleet, FleetRow
 from hostler.domain.model.machine import Machine, Offer
 from hostler.domain.model.phases import Phase
-from hostler.frontends.cli.console.null_metrics import NullMetrics
 from hostler.frontends.cli.context import Purpose
 from hostler.frontends.cli.main import application, commands, main
 from hostler.ports.clock import Clock
@@ -76,9 +76,9 @@ class NoProbes:
 
 @dataclass(slots=True)
 class InMemory:
-    """An Outside whose store is a MemoryStore and whose cloud is the fake one.
+    """Services whose store is a MemoryStore and whose cloud is the fake one.
 
-    `taker` makes the store take a wish as soon as it is written, as a running engine would.
+    `taker` makes the store take a request as soon as it is recorded, as a running engine would.
     """
 
     store_: MemoryStore = field(default_factory=lambda: MemoryStore(HOME))
@@ -144,12 +144,12 @@ class InMemory:
     def engine(self, config: Config, ports: Ports, accounts: tuple[Account, ...]) -> Engine:
         raise NotImplementedError
 
-    def ports(self, store: Store, metrics: Metrics) -> Ports:
+    def ports(self, store: Store, metrics: Metrics | None = None) -> Ports:
         return Ports(
             store=store,
             clock=self.clock_,
             prober=NoProbes(),
-            metrics=metrics,
+            metrics=metrics or NullMetrics(),
             fresh=lambda: machine_id(99),
         )
 
@@ -216,8 +216,8 @@ def run(work: Coroutine[Any, Any, T]) -> T:
         return runner.run(work)
 
 
-def cli(outside: InMemory, capsys: pytest.CaptureFixture[str], *argv: str) -> Result:
+def cli(services: InMemory, capsys: pytest.CaptureFixture[str], *argv: str) -> Result:
     """Run one command line in this process."""
-    code = main(application(commands(outside)), argv)
-    said = capsys.readouterr()
-    return Result(code, said.out, said.err)
+    code = main(application(commands(services)), argv)
+    printed = capsys.readouterr()
+    return Result(code, printed.out, printed.err)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from cli_kit import HOME, NOW, InMemory, NoProbes, Result, cli, fence, run
 
+from hostler.app.null_metrics import NullMetrics
 from hostler.config.values import Config
 from hostler.controllers.runtime.settings import Account, Ports
 from hostler.domain.ids import (
@@ -65,7 +66,7 @@ class AtOnce:
 
 @dataclass(slots=True)
 class WithMacs(InMemory):
-    """An Outside whose provider has Macs; `pool` is the prefix of the fleet's pool."""
+    """Services whose provider has Macs; `pool` is the prefix of the fleet's pool."""
 
     fleets: tuple[Fleet, ...] = (FLEET,)
     pool: str = POOL
@@ -93,9 +94,13 @@ class WithMacs(InMemory):
         )
         yield (Account(name=MAIN, provider=provider, fleets=self.fleets),)
 
-    def ports(self, store: Store, metrics: Metrics) -> Ports:
+    def ports(self, store: Store, metrics: Metrics | None = None) -> Ports:
         return Ports(
-            store=store, clock=self.clock_, prober=NoProbes(), metrics=metrics, fresh=self.fresh
+            store=store,
+            clock=self.clock_,
+            prober=NoProbes(),
+            metrics=metrics or NullMetrics(),
+            fresh=self.fresh,
         )
 
     def fresh(self) -> MachineId:
@@ -115,20 +120,20 @@ class WithMacs(InMemory):
         return str(name)
 
 
-def keep(outside: WithMacs, host: str, binding: MachineId | None = None, **more: Any) -> None:
+def keep(services: WithMacs, host: str, binding: MachineId | None = None, **more: Any) -> None:
     """Put a host's record, and its tie, into the store."""
 
     async def work() -> None:
-        held = await fence(outside.store_)
+        held = await fence(services.store_)
         record = Host(id=HostId(host), account=MAIN, zone=ZONE, since=NOW)
         record = replace(record, **more)
-        await outside.store_.save_host(record, (), held)
+        await services.store_.save_host(record, (), held)
         if binding is not None:
-            await outside.store_.bind(HostId(host), binding, held)
+            await services.store_.bind(HostId(host), binding, held)
 
     run(work())
 
 
-def pool(outside: WithMacs, capsys: pytest.CaptureFixture[str], *argv: str) -> Result:
+def pool(services: WithMacs, capsys: pytest.CaptureFixture[str], *argv: str) -> Result:
     """Run `hostler pool FILE …`."""
-    return cli(outside, capsys, "pool", "web.toml", *argv)
+    return cli(services, capsys, "pool", "web.toml", *argv)

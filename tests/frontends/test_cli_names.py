@@ -10,72 +10,72 @@ Out = pytest.CaptureFixture[str]
 
 
 def test_the_beginning_of_a_hosts_id_is_enough_to_read_by_as_status_shows_it(capsys: Out) -> None:
-    outside = WithMacs()
-    host, _ = outside.stock(2)
-    keep(outside, host, condition=HostCondition.FREE, name="pool-1")
-    told = cli(outside, capsys, "explain", str(FILE), host[:8], "--json").json
+    services = WithMacs()
+    host, _ = services.stock(2)
+    keep(services, host, condition=HostCondition.FREE, name="pool-1")
+    told = cli(services, capsys, "explain", str(FILE), host[:8], "--json").json
     assert told["host"]["id"] == host
-    assert cli(outside, capsys, "history", str(FILE), host[:8]).code == 0
-    assert cli(outside, capsys, "explain", str(FILE), host[:3]).code == 2
+    assert cli(services, capsys, "history", str(FILE), host[:8]).code == 0
+    assert cli(services, capsys, "explain", str(FILE), host[:3]).code == 2
 
 
 def test_a_beginning_that_is_a_hosts_whole_name_names_that_one(capsys: Out) -> None:
-    outside = WithMacs()
-    host, other = outside.stock(2)
-    outside.world.console.rename(other, host[:8])
-    told = cli(outside, capsys, "explain", str(FILE), host[:8], "--json").json
+    services = WithMacs()
+    host, other = services.stock(2)
+    services.world.console.rename(other, host[:8])
+    told = cli(services, capsys, "explain", str(FILE), host[:8], "--json").json
     assert told["host"]["id"] == other
 
 
 def test_nothing_is_done_to_a_host_that_is_not_named_whole(capsys: Out) -> None:
-    outside = WithMacs()
-    free, mine = outside.stock(2)
-    keep(outside, mine, FIRST, condition=HostCondition.ALLOCATED)
-    told = pool(outside, capsys, "retire", free[:8], "--why", "old")
-    assert (told.code, f"no host {free[:8]} is there; there is {free}" in told.err) == (2, True)
-    ended = cli(outside, capsys, "delete", str(FILE), mine[:8])
+    services = WithMacs()
+    free, mine = services.stock(2)
+    keep(services, mine, FIRST, condition=HostCondition.ALLOCATED)
+    told = pool(services, capsys, "retire", free[:8], "--why", "old")
+    assert (told.code, f"there is no host {free[:8]}; there is {free}" in told.err) == (2, True)
+    ended = cli(services, capsys, "delete", str(FILE), mine[:8])
     assert (ended.code, f"{mine[:8]} is a host: name its machine, {FIRST}" in ended.err) == (
         2,
         True,
     )
-    assert run(outside.store_.requests()) == ()
+    assert run(services.store_.requests()) == ()
 
 
 def test_what_is_asked_of_a_host_names_it_by_what_stays(capsys: Out) -> None:
     """Its name is another one as soon as that is done."""
-    outside = WithMacs()
-    (desk,) = outside.stock(1, "desk-")
-    (free,) = outside.stock(1)
-    outside.world.console.rename(desk, "")
+    services = WithMacs()
+    (desk,) = services.stock(1, "desk-")
+    (free,) = services.stock(1)
+    services.world.console.rename(desk, "")
     asked = {
-        ("add", desk): f" {desk}: into the pool of web, under another name",
+        ("add", desk): f" {desk}: joins the pool of web, under another name",
         ("adopt", desk, "--keep-disk"): f" {desk}: becomes machine",
         ("retire", free, "--why", "old"): f" pool-1 ({free}): given up",
     }
     for argv, said in asked.items():
-        told = " ".join(pool(outside, capsys, *argv, "--no-wait").out.split())
+        told = " ".join(pool(services, capsys, *argv, "--no-wait").out.split())
         assert said in told
 
 
 @pytest.mark.parametrize("name", ["", " "])
 def test_an_empty_name_names_no_host_and_no_machine(capsys: Out, name: str) -> None:
     """It is what an unset variable of a shell says, and a host without a name bears it."""
-    outside = WithMacs()
-    (host,) = outside.stock(1)
-    outside.world.console.rename(host, "")
-    keep(outside, host, condition=HostCondition.FREE)
+    services = WithMacs()
+    (host,) = services.stock(1)
+    services.world.console.rename(host, "")
+    keep(services, host, condition=HostCondition.FREE)
     for command in ("add", "adopt", "retire"):
-        told = pool(outside, capsys, command, name, "--why", "old", "--no-wait")
+        told = pool(services, capsys, command, name, "--why", "old", "--no-wait")
         assert (told.code, "a name is empty: say which host" in told.err) == (2, True)
     for command in ("delete", "history"):
-        told = cli(outside, capsys, command, str(FILE), name)
+        told = cli(services, capsys, command, str(FILE), name)
         assert (told.code, "the name is empty: say which machine" in told.err) == (2, True)
-    assert run(outside.store_.requests()) == ()
+    assert run(services.store_.requests()) == ()
 
 
 def test_a_name_that_is_huge_or_has_many_lines_is_repeated_in_part(capsys: Out) -> None:
-    outside = WithMacs()
+    services = WithMacs()
     for command in ("explain", "history", "delete"):
-        told = cli(outside, capsys, command, str(FILE), "x\ny" * 2000)
+        told = cli(services, capsys, command, str(FILE), "x\ny" * 2000)
         assert told.code == 2
         assert (len(told.err) < 400, "x yx" in told.err) == (True, True)

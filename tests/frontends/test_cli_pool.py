@@ -16,107 +16,107 @@ from hostler.providers.scaleway.macs.plan.names import Stage
 Out = pytest.CaptureFixture[str]
 
 
-def requests(outside: InMemory) -> tuple[Request, ...]:
-    return run(outside.store_.requests())
+def requests(services: InMemory) -> tuple[Request, ...]:
+    return run(services.store_.requests())
 
 
-def test_without_a_look_those_hosts_are_listed_of_which_records_are_kept(capsys: Out) -> None:
-    outside = WithMacs()
-    first, _ = outside.stock(2)
-    keep(outside, first, condition=HostCondition.FREE, wiped=NOW, name="pool-x", strikes=2)
-    result = pool(outside, capsys, "list", "--json").json
+def test_without_an_observation_the_hosts_on_record_are_listed(capsys: Out) -> None:
+    services = WithMacs()
+    first, _ = services.stock(2)
+    keep(services, first, condition=HostCondition.FREE, wiped=NOW, name="pool-x", strikes=2)
+    result = pool(services, capsys, "list", "--json").json
     (host,) = result["hosts"]
     assert (host["id"], host["state"], host["strikes"]) == (first, "free", 2)
     assert host["wiped"] == "2026-03-01T12:00:00Z"
     assert not result["observed"]
-    assert "2 strikes" in pool(outside, capsys).out
+    assert "2 strikes" in pool(services, capsys).out
 
 
-def test_a_look_shows_all_hosts_of_the_account_and_whose_they_are(capsys: Out) -> None:
-    outside = WithMacs()
-    free, held, orphan = outside.stock(3)
-    (fresh,) = outside.stock(1, "apple-silicon-")
-    (other,) = outside.stock(1, "desk-")
-    outside.claimed(held)
-    outside.claimed(orphan)
-    foreign = outside.claimed(free, home=ELSEWHERE)
-    keep(outside, held, FIRST, condition=HostCondition.ALLOCATED)
-    result = pool(outside, capsys, "list", "--online", "--json").json
+def test_an_observation_shows_all_hosts_of_the_account_and_whose_they_are(capsys: Out) -> None:
+    services = WithMacs()
+    free, held, orphan = services.stock(3)
+    (fresh,) = services.stock(1, "apple-silicon-")
+    (other,) = services.stock(1, "desk-")
+    services.claimed(held)
+    services.claimed(orphan)
+    foreign = services.claimed(free, home=ELSEWHERE)
+    keep(services, held, FIRST, condition=HostCondition.ALLOCATED)
+    result = pool(services, capsys, "list", "--online", "--json").json
     states = {host["id"]: host["state"] for host in result["hosts"]}
     assert states == {
         free: "another installation's",
         held: "allocated",
-        orphan: "stray: claimed",
+        orphan: "unrecorded: claimed",
         fresh: "unnamed",
         other: "not in a pool",
     }
     assert foreign in {host["name"] for host in result["hosts"]}
     assert {host["price"] for host in result["hosts"]} == {0.21}
     assert {host["paid_until"][:16] for host in result["hosts"]} == {"2026-03-02T12:00"}
-    assert "1 allocated" in pool(outside, capsys, "list", "--online").out
+    assert "1 allocated" in pool(services, capsys, "list", "--online").out
 
 
-def test_a_price_that_nobody_told_is_not_said_to_be_nothing(capsys: Out) -> None:
-    outside = WithMacs()
-    outside.world.stock_macs(1, "M4-S", ZONE, POOL)
-    told = pool(outside, capsys, "list", "--online").out
+def test_a_price_that_is_not_known_is_not_shown_as_zero(capsys: Out) -> None:
+    services = WithMacs()
+    services.world.stock_macs(1, "M4-S", ZONE, POOL)
+    told = pool(services, capsys, "list", "--online").out
     assert ("not known" in told, "€0" in told) == (True, False)
 
 
-def test_what_is_scheduled_or_quarantined_is_told(capsys: Out) -> None:
-    outside = WithMacs()
-    (host,) = outside.stock(1)
+def test_what_is_scheduled_or_quarantined_is_remarked(capsys: Out) -> None:
+    services = WithMacs()
+    (host,) = services.stock(1)
     until = NOW + timedelta(hours=3)
     keep(
-        outside,
+        services,
         host,
         condition=HostCondition.QUARANTINED,
         quarantined_until=until,
         scheduled=until,
         name=POOL,
     )
-    (shown,) = pool(outside, capsys, "--json").json["hosts"]
+    (shown,) = pool(services, capsys, "--json").json["hosts"]
     assert shown["quarantined_until"] == shown["scheduled"] == "2026-03-01T15:00:00Z"
-    assert "quarantined until 2026-03-01 15:00 UTC; deleted at" in pool(outside, capsys).out
+    assert "quarantined until 2026-03-01 15:00 UTC; deleted at" in pool(services, capsys).out
 
 
 def test_a_host_outside_the_pool_is_put_into_it_by_name_or_by_id(capsys: Out) -> None:
-    outside = WithMacs()
-    first, second = outside.stock(2, "desk-")
-    result = pool(outside, capsys, "add", "desk-1", second, "--why", "bought", "--no-wait")
+    services = WithMacs()
+    first, second = services.stock(2, "desk-")
+    result = pool(services, capsys, "add", "desk-1", second, "--why", "bought", "--no-wait")
     assert result.code == 0
-    assert [(w.kind, w.host, w.fleet, w.why) for w in requests(outside)] == [
+    assert [(w.kind, w.host, w.fleet, w.why) for w in requests(services)] == [
         (RequestKind.POOL_ADD, first, MACS, "bought"),
         (RequestKind.POOL_ADD, second, MACS, "bought"),
     ]
-    assert "keeps its disk until it is claimed" in result.out
+    assert "its disk stays as it is until it is claimed" in result.out
 
 
 def test_all_hosts_are_checked_before_anything_is_asked(capsys: Out) -> None:
-    outside = WithMacs()
-    outside.stock(2, "desk-")
-    result = pool(outside, capsys, "add", "desk-1", "desk-22", "--no-wait")
+    services = WithMacs()
+    services.stock(2, "desk-")
+    result = pool(services, capsys, "add", "desk-1", "desk-22", "--no-wait")
     assert result.code == 2
-    assert "no host desk-22 is there; there is desk-" in result.err
-    assert requests(outside) == ()
+    assert "there is no host desk-22; there is desk-" in result.err
+    assert requests(services) == ()
 
 
-def refused(outside: WithMacs, capsys: Out, *argv: str) -> str:
-    result = pool(outside, capsys, *argv, "--no-wait")
+def refused(services: WithMacs, capsys: Out, *argv: str) -> str:
+    result = pool(services, capsys, *argv, "--no-wait")
     assert result.code == 2
-    assert requests(outside) == ()
+    assert requests(services) == ()
     return result.err
 
 
 @pytest.mark.parametrize("act", [("add",), ("adopt",), ("adopt", "--keep-disk")])
 def test_a_host_that_somebody_has_is_refused(capsys: Out, act: tuple[str, ...]) -> None:
-    outside = WithMacs()
-    foreign, held = outside.stock(2)
-    name = outside.claimed(foreign, home=ELSEWHERE)
-    outside.claimed(held)
-    keep(outside, held, FIRST, condition=HostCondition.ALLOCATED)
-    assert "another installation has it (elsewhere)" in refused(outside, capsys, *act, name)
-    assert f"machine {FIRST} has it" in refused(outside, capsys, *act, held)
+    services = WithMacs()
+    foreign, held = services.stock(2)
+    name = services.claimed(foreign, home=ELSEWHERE)
+    services.claimed(held)
+    keep(services, held, FIRST, condition=HostCondition.ALLOCATED)
+    assert "another installation has it (elsewhere)" in refused(services, capsys, *act, name)
+    assert f"machine {FIRST} has it" in refused(services, capsys, *act, held)
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_a_host_that_somebody_has_is_refused(capsys: Out, act: tuple[str, ...]) 
     [
         (
             {"condition": HostCondition.WIPING, "goal": HostGoal.CLEAN},
-            "it is being wiped, and goes back by itself",
+            "it is being wiped, and returns to the pool by itself",
         ),
         (
             {"condition": HostCondition.RETIRING, "goal": HostGoal.RETIRED},
@@ -136,76 +136,76 @@ def test_a_host_that_somebody_has_is_refused(capsys: Out, act: tuple[str, ...]) 
 def test_a_host_that_is_on_its_way_is_refused(
     capsys: Out, record: dict[str, Any], said: str
 ) -> None:
-    outside = WithMacs()
-    (host,) = outside.stock(1)
-    outside.claimed(host, stage=Stage.RETIRING)
-    keep(outside, host, **record)
-    assert said in refused(outside, capsys, "add", host)
+    services = WithMacs()
+    (host,) = services.stock(1)
+    services.claimed(host, stage=Stage.RETIRING)
+    keep(services, host, **record)
+    assert said in refused(services, capsys, "add", host)
 
 
 @pytest.mark.parametrize("name", ["desk-1", "pool-1"])
 def test_a_host_that_somebody_took_out_of_our_hands_may_be_put_in_again(
     capsys: Out, name: str
 ) -> None:
-    outside = WithMacs()
-    (host,) = outside.stock(1)
-    outside.world.console.rename(host, name)
-    keep(outside, host, condition=HostCondition.RETIRING, goal=HostGoal.RETIRED)
-    assert pool(outside, capsys, "add", host, "--no-wait").code == 0
+    services = WithMacs()
+    (host,) = services.stock(1)
+    services.world.console.rename(host, name)
+    keep(services, host, condition=HostCondition.RETIRING, goal=HostGoal.RETIRED)
+    assert pool(services, capsys, "add", host, "--no-wait").code == 0
 
 
 def test_a_locked_host_and_one_that_is_in_the_pool_are_refused(capsys: Out) -> None:
-    outside = WithMacs()
-    (locked,) = outside.stock(1, "desk-")
-    outside.stock(1)
-    outside.world.console.do("lock", locked, spell=1e6)
-    outside.clock_.at += timedelta(hours=1)
-    assert "it is locked" in refused(outside, capsys, "add", locked)
-    assert "already in the pool: pool-1" in refused(outside, capsys, "add", "pool-1")
+    services = WithMacs()
+    (locked,) = services.stock(1, "desk-")
+    services.stock(1)
+    services.world.console.do("lock", locked, spell=1e6)
+    services.clock_.at += timedelta(hours=1)
+    assert "it is locked" in refused(services, capsys, "add", locked)
+    assert "already in the pool: pool-1" in refused(services, capsys, "add", "pool-1")
 
 
 def test_a_name_that_two_hosts_have_names_neither(capsys: Out) -> None:
-    outside = WithMacs()
-    first, second = outside.stock(2, "desk-")
-    outside.world.console.rename(second, "desk-1")
-    said = refused(outside, capsys, "add", "desk-1")
+    services = WithMacs()
+    first, second = services.stock(2, "desk-")
+    services.world.console.rename(second, "desk-1")
+    said = refused(services, capsys, "add", "desk-1")
     assert first in said
     assert second in said
-    assert pool(outside, capsys, "add", second, "--no-wait").code == 0
+    assert pool(services, capsys, "add", second, "--no-wait").code == 0
 
 
 def test_nothing_is_put_into_a_pool_that_there_is_not(capsys: Out) -> None:
-    outside = WithMacs(pool="")
-    outside.stock(1, "desk-")
-    assert "set `pool_prefix`" in refused(outside, capsys, "add", "desk-1")
+    services = WithMacs(pool="")
+    services.stock(1, "desk-")
+    assert "set `pool_prefix`" in refused(services, capsys, "add", "desk-1")
 
 
 def test_a_host_is_adopted_with_its_disk_under_a_fresh_id(capsys: Out) -> None:
-    outside = WithMacs()
-    (host,) = outside.stock(1, "desk-")
-    result = pool(outside, capsys, "adopt", host, "--keep-disk", "--no-wait", "--json")
-    (request,) = requests(outside)
+    services = WithMacs()
+    (host,) = services.stock(1, "desk-")
+    result = pool(services, capsys, "adopt", host, "--keep-disk", "--no-wait", "--json")
+    (request,) = requests(services)
     assert (request.kind, request.host, request.keep) == (RequestKind.POOL_ADOPT, host, True)
     assert result.json["requests"][0]["machines"] == [request.machines[0]]
     assert result.json["requests"][0]["host"] == host
 
 
 def test_no_host_outside_the_pool_is_wiped_whose_whole_name_was_not_typed(capsys: Out) -> None:
-    outside = WithMacs()
-    (host,) = outside.stock(1, "desk-")
-    said = refused(outside, capsys, "adopt", host)
+    services = WithMacs()
+    (host,) = services.stock(1, "desk-")
+    said = refused(services, capsys, "adopt", host)
     assert "desk-1" in said
     assert "--keep-disk" in said
-    assert pool(outside, capsys, "adopt", "desk-1", "--no-wait").code == 0
-    (request,) = requests(outside)
+    assert pool(services, capsys, "adopt", "desk-1", "--no-wait").code == 0
+    (request,) = requests(services)
     assert (request.host, request.keep) == (host, False)
 
 
 def test_a_host_of_the_pool_may_be_adopted_by_its_id(capsys: Out) -> None:
-    outside = WithMacs()
-    (host,) = outside.stock(1)
-    assert pool(outside, capsys, "adopt", host, "--no-wait").code == 0
-    assert [request.host for request in requests(outside)] == [host]
+    services = WithMacs()
+    (host,) = services.stock(1)
+    assert pool(services, capsys, "adopt", host, "--no-wait").code == 0
+    assert [request.host for request in requests(services)] == [host]
 
 
 def test_a_fleet_that_is_full_or_asked_by_name_adopts_nothing(capsys: Out) -> None:
@@ -215,21 +215,21 @@ def test_a_fleet_that_is_full_or_asked_by_name_adopts_nothing(capsys: Out) -> No
     assert "at most 1 machines" in refused(full, capsys, "adopt", "pool-1")
     named = WithMacs(fleets=(replace(FLEET, renews=False),))
     named.stock(1)
-    assert "takes in no hosts" in refused(named, capsys, "adopt", "pool-1")
+    assert "adopts no hosts" in refused(named, capsys, "adopt", "pool-1")
 
 
 def test_a_host_of_another_type_is_put_in_with_a_warning(capsys: Out) -> None:
-    outside = WithMacs()
-    outside.world.stock_macs(1, "M4-S", FLEET.offers[0].zone, "desk-")
-    result = pool(outside, capsys, "add", "desk-1", "--no-wait")
+    services = WithMacs()
+    services.world.stock_macs(1, "M4-S", FLEET.offers[0].zone, "desk-")
+    result = pool(services, capsys, "add", "desk-1", "--no-wait")
     assert result.code == 0
-    assert "desk-1 is M4-S in fr-par-1, and fleet web asks for M2-L" in result.err
+    assert "desk-1 is M4-S in fr-par-1; fleet web asks for M2-L" in result.err
 
 
-def test_a_wish_about_hosts_says_whether_an_engine_took_it(capsys: Out) -> None:
-    outside = WithMacs(runs=True)
-    outside.stock(1, "desk-")
-    result = pool(outside, capsys, "add", "desk-1", "--json")
+def test_a_request_about_hosts_says_whether_an_engine_took_it(capsys: Out) -> None:
+    services = WithMacs(runs=True)
+    services.stock(1, "desk-")
+    result = pool(services, capsys, "add", "desk-1", "--json")
     assert (result.code, result.json["engine"], result.json["taken"]) == (5, True, False)
 
 
@@ -246,36 +246,36 @@ def test_a_provider_without_hosts_has_no_pool(capsys: Out) -> None:
 
 
 def test_a_machine_is_retired_only_with_a_reason(capsys: Out) -> None:
-    outside = WithMacs()
-    run(fill(outside.store_, made(1, host=HostId("h-1"))))
-    bare = cli(outside, capsys, "retire", str(FILE), FIRST, "--no-wait")
+    services = WithMacs()
+    run(fill(services.store_, made(1, host=HostId("h-1"))))
+    bare = cli(services, capsys, "retire", str(FILE), FIRST, "--no-wait")
     assert (bare.code, "say why" in bare.err) == (2, True)
-    result = cli(outside, capsys, "retire", str(FILE), FIRST, "--why", "its fan", "--no-wait")
+    result = cli(services, capsys, "retire", str(FILE), FIRST, "--why", "its fan", "--no-wait")
     assert (result.code, result.err) == (0, "")
-    (request,) = requests(outside)
+    (request,) = requests(services)
     assert (request.kind, request.machine, request.why) == (RequestKind.RETIRE, FIRST, "its fan")
 
 
-def test_retiring_a_machine_without_a_host_is_said_to_be_ending_it(capsys: Out) -> None:
-    outside = InMemory()
-    run(fill(outside.store_, made(1)))
-    result = cli(outside, capsys, "retire", str(FILE), FIRST, "--why", "old", "--no-wait")
+def test_retiring_a_machine_without_a_host_is_the_same_as_deleting_it(capsys: Out) -> None:
+    services = InMemory()
+    run(fill(services.store_, made(1)))
+    result = cli(services, capsys, "retire", str(FILE), FIRST, "--why", "old", "--no-wait")
     assert (result.code, "the same as hostler delete" in result.err) == (0, True)
 
 
 def test_a_machine_of_a_protected_fleet_is_not_retired(capsys: Out) -> None:
-    outside = WithMacs(fleets=(replace(FLEET, protected=True),))
-    run(fill(outside.store_, made(1, host=HostId("h-1"))))
-    refusal = cli(outside, capsys, "retire", str(FILE), FIRST, "--why", "old", "--no-wait")
+    services = WithMacs(fleets=(replace(FLEET, protected=True),))
+    run(fill(services.store_, made(1, host=HostId("h-1"))))
+    refusal = cli(services, capsys, "retire", str(FILE), FIRST, "--why", "old", "--no-wait")
     assert (refusal.code, "is protected" in refusal.err) == (2, True)
 
 
-def test_a_host_that_was_put_in_is_in_the_pool_also_where_nobody_looks(capsys: Out) -> None:
-    outside = WithMacs()
-    (host,) = outside.stock(1)
-    keep(outside, host, name="pool-1", pool=POOL)
+def test_a_host_that_was_added_is_in_the_pool_also_without_an_observation(capsys: Out) -> None:
+    services = WithMacs()
+    (host,) = services.stock(1)
+    keep(services, host, name="pool-1", pool=POOL)
     for observation in ((), ("--online",)):
-        (shown,) = pool(outside, capsys, "list", "--json", *observation).json["hosts"]
+        (shown,) = pool(services, capsys, "list", "--json", *observation).json["hosts"]
         assert shown["state"] == "in the pool"
 
 
@@ -283,11 +283,11 @@ def test_a_host_that_was_put_in_is_in_the_pool_also_where_nobody_looks(capsys: O
 
 
 def test_hosts_that_nobody_has_are_given_up_by_name_with_a_reason(capsys: Out) -> None:
-    outside = WithMacs()
-    first, second = outside.stock(2)
-    result = pool(outside, capsys, "retire", "pool-1", second, "--why", "loud", "--no-wait")
+    services = WithMacs()
+    first, second = services.stock(2)
+    result = pool(services, capsys, "retire", "pool-1", second, "--why", "loud", "--no-wait")
     assert result.code == 0
-    assert [(w.kind, w.host, w.machine, w.why) for w in requests(outside)] == [
+    assert [(w.kind, w.host, w.machine, w.why) for w in requests(services)] == [
         (RequestKind.RETIRE, first, None, "loud"),
         (RequestKind.RETIRE, second, None, "loud"),
     ]
@@ -295,21 +295,21 @@ def test_hosts_that_nobody_has_are_given_up_by_name_with_a_reason(capsys: Out) -
 
 
 def test_a_host_is_given_up_only_for_a_reason(capsys: Out) -> None:
-    outside = WithMacs()
-    outside.stock(1)
-    assert "say why" in refused(outside, capsys, "retire", "pool-1")
+    services = WithMacs()
+    services.stock(1)
+    assert "say why" in refused(services, capsys, "retire", "pool-1")
 
 
 def test_every_host_that_cannot_be_given_up_says_why(capsys: Out) -> None:
-    outside = WithMacs()
-    foreign, held, going = outside.stock(3)
-    (desk,) = outside.stock(1, "desk-")
-    outside.claimed(foreign, home=ELSEWHERE)
-    outside.claimed(held)
-    keep(outside, held, FIRST, condition=HostCondition.ALLOCATED)
-    keep(outside, going, condition=HostCondition.RETIRING, goal=HostGoal.RETIRED)
+    services = WithMacs()
+    foreign, held, going = services.stock(3)
+    (desk,) = services.stock(1, "desk-")
+    services.claimed(foreign, home=ELSEWHERE)
+    services.claimed(held)
+    keep(services, held, FIRST, condition=HostCondition.ALLOCATED)
+    keep(services, going, condition=HostCondition.RETIRING, goal=HostGoal.RETIRED)
     names = (foreign, held, going, desk)
-    told = " ".join(refused(outside, capsys, "retire", *names, "--why", "old").split())
+    told = " ".join(refused(services, capsys, "retire", *names, "--why", "old").split())
     assert "another installation has it" in told
     assert f"machine {FIRST} has it: hostler retire FILE {FIRST}" in told
     assert "it is being given up" in told
@@ -317,10 +317,10 @@ def test_every_host_that_cannot_be_given_up_says_why(capsys: Out) -> None:
 
 
 def test_retiring_a_host_like_a_machine_says_which_command_does_that(capsys: Out) -> None:
-    outside = WithMacs()
-    (host,) = outside.stock(1)
-    keep(outside, host)
-    result = cli(outside, capsys, "retire", "web.toml", host, "--why", "old", "--no-wait")
+    services = WithMacs()
+    (host,) = services.stock(1)
+    keep(services, host)
+    result = cli(services, capsys, "retire", "web.toml", host, "--why", "old", "--no-wait")
     assert result.code == 2
     assert f"hostler pool FILE retire {host} gives it up" in " ".join(result.err.split())
-    assert requests(outside) == ()
+    assert requests(services) == ()

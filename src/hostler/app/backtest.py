@@ -1,22 +1,23 @@
-"""Backtesting: the money command, with the laboratory that plays demands against policies."""
+"""Backtest: the cost command, with the laboratory that replays demands against policies."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 
 from hostler.domain.policy.demand import Demand
-from hostler.frontends.cli.commands.cost import Cost, Outcome
+from hostler.frontends.cli.commands.cost import CostCommand
 from hostler.frontends.cli.console.guard import guarded
+from hostler.queries.cost import PolicyOutcome
 
 from .compose import Composed
 
 
 def cost() -> Mapping[str, Callable[..., int]]:
     """Return the command by name."""
-    return {"cost": Cost(Composed(), guarded, Backtests()).cost}
+    return {"cost": CostCommand(Composed(), guarded, LabBacktests()).cost}
 
 
-class Backtests:
-    """Plays demands by the functions that buy for real."""
+class LabBacktests:
+    """Replays demands through the functions that buy hosts for real."""
 
     @property
     def policies(self) -> tuple[str, ...]:
@@ -32,15 +33,15 @@ class Backtests:
         first = now - timedelta(days=now.weekday() + 7 * -(-days // 7))
         return generated(days, seed, first.replace(hour=0, minute=0, second=0, microsecond=0))
 
-    def outcome(self, policy: str, demand: Demand, price: float) -> Outcome:
-        """Return what a policy makes of a demand."""
+    def outcome(self, policy: str, demand: Demand, price: float) -> PolicyOutcome:
+        """Return what a policy comes to for a demand."""
         from hostler.lab.backtest.backtest import Backtest, Rules
         from hostler.lab.backtest.optimum import optimal_paid_hours
         from hostler.lab.backtest.policies import POLICIES
 
         played = Backtest(demand, POLICIES[policy], Rules(price=price)).play()
         waits = sorted(played.waits) or [timedelta(0)]
-        return Outcome(
+        return PolicyOutcome(
             policy=policy,
             hosts=len(played.lives),
             paid_hours=played.paid_hours,

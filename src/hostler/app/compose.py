@@ -15,7 +15,7 @@ from hostler.config.values import MEMORY, AccountConfig, Config
 from hostler.controllers.runtime.settings import Account, Ports
 from hostler.domain.errors import ConfigError
 from hostler.domain.ids import InstallationId, machine_id
-from hostler.frontends.cli.context import Purpose, Turning
+from hostler.frontends.cli.context import Purpose, Runnable
 from hostler.ports.clock import Clock
 from hostler.ports.kind import Opening
 from hostler.ports.metrics import Metrics
@@ -147,9 +147,9 @@ class Composed:
 
     @asynccontextmanager
     async def metrics(self, config: Config) -> AsyncGenerator[Metrics]:
-        """Give Prometheus meters, served where the file says so; elsewhere nothing is counted."""
+        """Give Prometheus metrics, served where the file says so; elsewhere nothing is counted."""
         if config.metrics is None:
-            from hostler.frontends.cli.console.null_metrics import NullMetrics
+            from .null_metrics import NullMetrics
 
             yield NullMetrics()
             return
@@ -161,7 +161,7 @@ class Composed:
         async with serving(config.metrics, metrics, fleets):
             yield metrics
 
-    def engine(self, config: Config, ports: Ports, accounts: tuple[Account, ...]) -> Turning:
+    def engine(self, config: Config, ports: Ports, accounts: tuple[Account, ...]) -> Runnable:
         """Return the engine, under a name of its own."""
         from hostler.controllers.engine import Engine
 
@@ -172,17 +172,19 @@ class Composed:
         """Return a name for this engine alone: whose leases these are."""
         return f"{self.actor()}-{os.getpid()}-{secrets.token_hex(3)}"
 
-    def ports(self, store: Store, metrics: Metrics) -> Ports:
-        """Return what controllers share."""
+    def ports(self, store: Store, metrics: Metrics | None = None) -> Ports:
+        """Return what controllers share; without metrics nothing is counted."""
         from hostler.access.preparer import SshPreparer
         from hostler.access.prober import SystemProber
+
+        from .null_metrics import NullMetrics
 
         preparer = SshPreparer()
         return Ports(
             store=store,
             clock=self._clock,
             prober=SystemProber(),
-            metrics=metrics,
+            metrics=NullMetrics() if metrics is None else metrics,
             fresh=lambda: machine_id(secrets.randbits(50)),
             preparer=preparer,
             asker=preparer,

@@ -3,33 +3,33 @@
 import sys
 from collections.abc import Callable, Mapping
 
-from hostler.frontends.cli.main import GROUPS, Groups, application, commands
+from hostler.frontends.cli.main import GROUPS, CommandGroups, application, commands
 from hostler.frontends.cli.main import main as run_command
 
 from .compose import Composed
 from .simulations import trials
 
 RUNNER = "GitLab Runner"
-COSTS = "Money"
+COSTS = "Cost"
 
 
-def groups(verb: str = "") -> Groups:
+def groups(verb: str = "") -> CommandGroups:
     """Return the command of this name, or every command where it names none."""
-    tried = trials()
-    if verb in tried:
-        return {"Try": {verb: tried[verb]}}
+    tries = trials()
+    if verb in tries:
+        return {"Try": {verb: tries[verb]}}
     if verb == "fleeting":
         return {RUNNER: fleeting()}
     if verb == "cost":
         return {COSTS: costs()}
-    kept = commands(Composed(), verb)
+    found = commands(Composed(), verb)
     if any(verb in names for names in GROUPS.values()):
-        return {**kept, "Try": tried}
-    return {**kept, COSTS: costs(), RUNNER: fleeting(), "Try": tried}
+        return {**found, "Try": tries}
+    return {**found, COSTS: costs(), RUNNER: fleeting(), "Try": tries}
 
 
 def costs() -> Mapping[str, Callable[..., int]]:
-    """Return the command about money."""
+    """Return the command about cost."""
     from .backtest import cost
 
     return cost()

@@ -1,1 +1,1 @@
-"""Doors: they write wishes and read records, and never act on machines."""
+"""Frontends: they write requests and read records, and never act on machines."""

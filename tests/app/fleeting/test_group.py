@@ -10,7 +10,7 @@ import pytest
 
 from hostler.app.fleeting.group import GroupOpener
 from hostler.frontends.fleeting.contract import Connector, Refused
-from hostler.frontends.fleeting.group.opened import Opened
+from hostler.frontends.fleeting.group.context import GroupContext
 from hostler.ports.clock import Clock
 from hostler.simulators.scaleway.faults.rates import Rule
 from hostler.simulators.scaleway.http import Settings, SimulatorServer, serve, world_of
@@ -49,7 +49,7 @@ class HandClock:
 
 async def opened(
     cloud: SimulatorServer, folder: Path, clock: Clock | None = None, **said: object
-) -> Opened:
+) -> GroupContext:
     config: dict[str, object] = {
         "name": "ci",
         "server_type": "DEV1-S",
@@ -71,7 +71,7 @@ async def test_the_groups_key_is_at_the_provider_while_the_group_has_machines(
     cloud: SimulatorServer, tmp_path: Path
 ) -> None:
     group = await opened(cloud, tmp_path)
-    identity = await group.ports.store.identity()
+    identity = await group.store.identity()
     ((name, public),) = keys(cloud)
     assert name == f"hostler-{identity.own}-ci"
     assert public.startswith("ssh-ed25519 ")

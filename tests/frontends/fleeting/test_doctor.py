@@ -14,14 +14,14 @@ from hostler.app.provider_registry import Kinds
 from hostler.domain.errors import ConfigError, StoreError
 from hostler.domain.ids import FleetName
 from hostler.domain.model.machine import Offer
-from hostler.frontends.fleeting.config.load import Examined, Surroundings
+from hostler.frontends.fleeting.config.load import ExaminedGroup, LoadContext
 from hostler.frontends.fleeting.installation.doctor import (
-    Checked,
-    Outside,
+    Check,
+    DoctorServices,
     Verdict,
-    examined,
     failed,
     ok,
+    run_checks,
 )
 from hostler.frontends.fleeting.ssh_key import kept_pair
 from hostler.ports.online import Wanted
@@ -70,35 +70,35 @@ class Place:
 
     folder: Path
     cloud: Cloud = field(default_factory=Cloud)
-    schema: tuple[Checked, ...] = (ok("schema", "proto.Fleeting"),)
+    schema: tuple[Check, ...] = (ok("schema", "proto.Fleeting"),)
     trouble: Exception | None = None
     held: bool = False
 
-    async def checks(self, said: Mapping[str, object], text: str = "") -> dict[str, Checked]:
+    async def checks(self, said: Mapping[str, object], text: str = "") -> dict[str, Check]:
         file = self.folder / "config"
         file.write_text(text or json.dumps(said))
-        around = Surroundings(
+        context = LoadContext(
             environment={"HOSTLER_STATE_DIR": str(self.folder / "state"), "PATH": os.defpath},
             folder=self.folder,
             root=False,
             kinds=Kinds(),
             held=lambda _: self.held,
         )
-        outside = Outside(
-            around=around, schema=lambda _: self.schema, account=self._account, store=self._store
+        services = DoctorServices(
+            context=context, schema=lambda _: self.schema, account=self._account, store=self._store
         )
-        found = [checked async for checked in examined(file, "", None, outside)]
-        assert len({checked.about for checked in found}) == len(found)
-        return {checked.about: checked for checked in found}
+        found = [check async for check in run_checks(file, "", None, services)]
+        assert len({check.about for check in found}) == len(found)
+        return {check.about: check for check in found}
 
     @asynccontextmanager
-    async def _account(self, group: Examined) -> AsyncGenerator[object]:
+    async def _account(self, group: ExaminedGroup) -> AsyncGenerator[object]:
         if isinstance(self.trouble, ConfigError):
             raise self.trouble
         assert group.environment["SCW_SECRET_KEY"] == SMALL["secret_key"]
         yield self.cloud
 
-    async def _store(self, group: Examined) -> str:
+    async def _store(self, group: ExaminedGroup) -> str:
         if isinstance(self.trouble, StoreError):
             raise self.trouble
         return f"records at {group.config.store.name}"
@@ -109,8 +109,8 @@ def place(tmp_path: Path) -> Place:
     return Place(tmp_path)
 
 
-def verdicts(checks: Mapping[str, Checked]) -> dict[str, Verdict]:
-    return {about: checked.verdict for about, checked in checks.items()}
+def verdicts(checks: Mapping[str, Check]) -> dict[str, Verdict]:
+    return {about: check.verdict for about, check in checks.items()}
 
 
 async def test_an_installation_in_order_has_nothing_but_ok_and_nothing_is_made(
@@ -151,7 +151,7 @@ async def test_a_schema_that_is_refused_does_not_hide_the_rest(place: Place) -> 
     assert checks["fr-par-1"].verdict is Verdict.OK
 
 
-async def test_what_the_provider_finds_is_told_by_whether_it_lasts(place: Place) -> None:
+async def test_what_the_provider_finds_is_judged_by_whether_it_lasts(place: Place) -> None:
     place.cloud.online += (Found(False, "stock", "shortage"),)
     place.cloud.more = (Found(False, "network", "is not there", lasting=True),)
     told = verdicts(await place.checks(SMALL))
@@ -165,21 +165,21 @@ async def test_a_provider_that_says_nothing_good_fails_and_is_asked_no_more(plac
     assert len(place.cloud.asked) == 1
 
 
-async def test_quotas_that_cannot_be_asked_for_are_told(place: Place) -> None:
+async def test_quotas_that_cannot_be_read_are_a_warning(place: Place) -> None:
     said = {key: value for key, value in SMALL.items() if key != "organization"}
     checks = await place.checks(said)
     assert checks["quotas"].verdict is Verdict.WARNING
     assert "SCW_DEFAULT_ORGANIZATION_ID" in checks["quotas"].cure
 
 
-async def test_the_key_and_the_records_that_are_there_are_told(place: Place) -> None:
+async def test_the_key_and_the_records_that_exist_are_shown(place: Place) -> None:
     state = place.folder / "state" / "fleeting" / "ci"
     state.mkdir(parents=True)
     pair = kept_pair(state)
     place.held = True
     checks = await place.checks(SMALL)
     assert checks["ssh key"].text == "ssh-ed25519"
-    assert checks["state folder"].text.endswith("records at hostler.db; a plugin runs on it now")
+    assert checks["state folder"].text.endswith("records at hostler.db; a plugin uses it now")
     assert place.cloud.asked[2] == pair.public
 
 
@@ -218,7 +218,7 @@ def runner(plugin: str, most: int = 500) -> str:
     )
 
 
-async def test_the_runners_own_settings_are_looked_at(place: Place) -> None:
+async def test_the_runners_own_settings_are_checked(place: Place) -> None:
     plugin = place.folder / "fleeting-plugin-hostler"
     plugin.write_text("#!/bin/sh\n")
     plugin.chmod(stat.S_IRWXU)

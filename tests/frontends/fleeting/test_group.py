@@ -20,7 +20,7 @@ async def opened(stand: Stand) -> Plugged:
     return plugged
 
 
-def test_instances_are_told_at_once_and_run_in_the_end() -> None:
+def test_instances_are_reported_at_once_and_run_in_the_end() -> None:
     async def scene(stand: Stand) -> None:
         plugged = await opened(stand)
         assert await plugged.group.increase(3) == 3
@@ -32,7 +32,7 @@ def test_instances_are_told_at_once_and_run_in_the_end() -> None:
     play(scene)
 
 
-def test_what_is_decreased_is_deleted_and_then_gone() -> None:
+def test_what_is_decreased_is_deleted_and_then_left_out() -> None:
     async def scene(stand: Stand) -> None:
         plugged = await opened(stand)
         await plugged.group.increase(2)
@@ -98,7 +98,7 @@ def test_no_more_are_accepted_than_the_maximum_and_a_refusal_says_why() -> None:
         plugged = await opened(stand)
         assert await plugged.group.increase(8) == 8
         assert await plugged.group.increase(8) == 2
-        with pytest.raises(Refused, match="at most 10 instances"):
+        with pytest.raises(Refused, match="at most 10 machines"):
             await plugged.group.increase(1)
         await plugged.until({State.RUNNING: 10}, 5 * MIN)
         assert len(stand.servers()) == 10
@@ -118,7 +118,7 @@ def test_instance_that_is_decreased_before_it_was_begun_costs_nothing() -> None:
     play(scene)
 
 
-def test_unknown_instances_have_ended_already() -> None:
+def test_unknown_instances_are_deleted_already() -> None:
     async def scene(stand: Stand) -> None:
         plugged = await opened(stand)
         assert await plugged.group.decrease(["m-aaaaaaaaaa", "?"]) == ["m-aaaaaaaaaa", "?"]

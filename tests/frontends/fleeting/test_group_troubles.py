@@ -1,4 +1,4 @@
-"""EngineGroup when something is wrong: its store, its engine, its machines, what somebody holds."""
+"""EngineGroup in trouble: its store, its engine, its machines, what somebody protects."""
 
 import asyncio
 from dataclasses import replace
@@ -188,7 +188,7 @@ def test_increase_that_cannot_be_recorded_is_refused_and_leaves_no_name() -> Non
     play(scene)
 
 
-def test_instances_whose_recording_takes_long_are_told_and_counted_meanwhile() -> None:
+def test_instances_whose_recording_takes_long_are_reported_and_counted_meanwhile() -> None:
     async def scene(stand: Stand) -> None:
         store = Moody()
         plugged = await opened(Plugin(stand, store))
@@ -218,7 +218,7 @@ def test_decrease_that_cannot_be_recorded_is_not_accepted_and_may_be_asked_again
     play(scene)
 
 
-def test_decrease_that_is_asked_again_before_it_is_granted_wishes_once() -> None:
+def test_decrease_that_is_repeated_before_it_is_granted_requests_once() -> None:
     async def scene(stand: Stand) -> None:
         plugged, (one,) = await running(Plugin(stand, fresh_store()))
         assert await plugged.group.decrease([one]) == [one]
@@ -243,7 +243,7 @@ def test_records_that_cannot_be_read_refuse_init_and_let_go_of_the_store() -> No
     play(scene)
 
 
-def test_instances_are_named_in_the_very_save_that_grants_their_wish() -> None:
+def test_instances_are_inserted_in_the_very_save_that_grants_their_request() -> None:
     """Else a record that cannot be saved in that turn would lose names that were promised."""
 
     async def scene(stand: Stand) -> None:
@@ -264,7 +264,7 @@ def test_instances_are_named_in_the_very_save_that_grants_their_wish() -> None:
 # ---------------------------------------------------------------- what somebody holds
 
 
-def test_held_instance_is_not_decreased_and_others_are() -> None:
+def test_protected_instance_is_not_decreased_and_others_are() -> None:
     async def scene(stand: Stand) -> None:
         plugged, (one, other) = await running(Plugin(stand, fresh_store()), 2)
         await desired(plugged, RequestKind.PROTECT, one)
@@ -339,7 +339,7 @@ def test_heartbeat_of_a_machine_that_was_seen_stopped_is_refused_though_it_answe
     play(scene)
 
 
-def test_heartbeat_without_a_probe_is_as_good_as_the_newest_look() -> None:
+def test_heartbeat_without_a_probe_is_as_good_as_the_newest_observation() -> None:
     async def scene(stand: Stand) -> None:
         fleet = replace(GROUP, probe=Probe())
         plugged, (one,) = await running(Plugin(stand, fresh_store(), fleet))
@@ -347,7 +347,7 @@ def test_heartbeat_without_a_probe_is_as_good_as_the_newest_look() -> None:
         await asyncio.sleep(9 * 60.0)
         await plugged.group.heartbeat(one)
         await asyncio.sleep(2 * 60.0)
-        with pytest.raises(Refused, match=r"was not looked at for 0:10:00"):
+        with pytest.raises(Refused, match=r"was not observed for 0:10:00"):
             await plugged.group.heartbeat(one)
         stand.world.clear_fault_rates()
         await asyncio.sleep(60.0)
@@ -356,7 +356,7 @@ def test_heartbeat_without_a_probe_is_as_good_as_the_newest_look() -> None:
     play(scene)
 
 
-def test_connect_info_right_after_a_start_waits_for_the_first_look_and_no_longer() -> None:
+def test_connect_info_right_after_a_start_waits_for_the_first_observation_and_no_longer() -> None:
     async def scene(stand: Stand) -> None:
         plugged, (one,) = await running(Plugin(stand, fresh_store()))
         await plugged.group.shutdown()
@@ -373,7 +373,7 @@ def test_connect_info_right_after_a_start_waits_for_the_first_look_and_no_longer
 # ---------------------------------------------------------------- machines of another installation
 
 
-def test_group_that_is_told_to_adopt_tells_the_machines_of_a_lost_store() -> None:
+def test_group_that_shall_adopt_reports_the_machines_of_a_lost_store() -> None:
     async def scene(stand: Stand) -> None:
         lost, before = await running(Plugin(stand, fresh_store("i-lost")), 2)
         await lost.group.shutdown()
@@ -390,7 +390,7 @@ def test_group_that_is_told_to_adopt_tells_the_machines_of_a_lost_store() -> Non
     play(scene)
 
 
-def test_group_that_is_not_told_to_adopt_makes_nothing_beside_machines_of_a_lost_store() -> None:
+def test_group_that_shall_not_adopt_makes_nothing_beside_machines_of_a_lost_store() -> None:
     async def scene(stand: Stand) -> None:
         lost, _ = await running(Plugin(stand, fresh_store("i-lost")), 2)
         await lost.group.shutdown()

@@ -1,4 +1,4 @@
-"""The key pair of a group: made once, kept, or given; and what is told of one that is unfit."""
+"""The key pair of a group: made once and stored, or given; and why one is unfit."""
 
 import asyncio
 import stat
@@ -67,7 +67,7 @@ def test_the_public_half_is_what_other_programs_derive(kind: str, form: PrivateF
     assert pair.public.startswith(kind)
 
 
-def test_a_passphrase_is_told() -> None:
+def test_a_passphrase_is_reported() -> None:
     hiding = BestAvailableEncryption(b"secret")
     hidden = MADE["ssh-rsa"].private_bytes(Encoding.PEM, PrivateFormat.PKCS8, hiding)
     for private in (hidden, HIDDEN):
@@ -108,6 +108,6 @@ def test_a_key_that_is_cut_off_anywhere_is_refused() -> None:
             read_pair(whole[:cut])
 
 
-def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_missing_folder_is_reported(tmp_path: Path) -> None:
     with pytest.raises(BadKey, match="cannot be used: No such file"):
         kept_pair(tmp_path / "none")

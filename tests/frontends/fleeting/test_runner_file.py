@@ -83,14 +83,14 @@ def test_a_json_file_is_a_plugin_config(tmp_path: Path) -> None:
         (b"#" * 10_000_001, "larger than"),
     ],
 )
-def test_a_file_that_is_none_is_told(tmp_path: Path, content: bytes, said: str) -> None:
+def test_a_file_of_another_format_is_reported(tmp_path: Path, content: bytes, said: str) -> None:
     path = tmp_path / "config.toml"
     path.write_bytes(content)
     with pytest.raises(ConfigError, match=said):
         read_runner(path)
 
 
-def test_files_that_cannot_be_read_are_told(tmp_path: Path) -> None:
+def test_files_that_cannot_be_read_are_reported(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="No such file"):
         read_runner(tmp_path / "none")
     path = written(tmp_path, OURS)

@@ -39,18 +39,18 @@ def test_every_phase_and_aspect_has_its_states() -> None:
 
 @pytest.mark.parametrize("phase", [p for p in Phase if p is not Phase.DELETED])
 @pytest.mark.parametrize("one", [a for a in Aspect if a is not Aspect.STUCK])
-def test_what_exists_is_told_in_every_schema(phase: Phase, one: Aspect) -> None:
+def test_what_exists_is_reported_in_every_schema(phase: Phase, one: Aspect) -> None:
     """What is left out is forgotten by the runner, with its server still on the bill."""
     assert set(TABLE[phase][one]) & CORE
 
 
-def test_deleting_is_told_only_while_we_delete() -> None:
+def test_deleting_is_reported_only_while_we_delete() -> None:
     told = {(p, a) for p, row in TABLE.items() for a, states in row.items() if "deleting" in states}
     assert {phase for phase, _ in told} == {Phase.STOPPING}
-    assert not {a for _, a in told} & {Aspect.AGAIN, Aspect.HELD, Aspect.STUCK}
+    assert not {a for _, a in told} & {Aspect.RETRY, Aspect.PROTECTED, Aspect.STUCK}
 
 
-def test_running_is_told_only_of_what_is_up() -> None:
+def test_running_is_reported_only_of_what_is_up() -> None:
     told = {(p, a) for p, row in TABLE.items() for a, states in row.items() if "running" in states}
     assert {phase for phase, _ in told} == {Phase.READY, Phase.DRAINING}
     assert Aspect.DOWN not in {a for _, a in told}
@@ -88,13 +88,13 @@ def test_running_is_told_only_of_what_is_up() -> None:
         (ran(Phase.DELETED), CORE, None),
     ],
 )
-def test_a_machine_is_told_as(
+def test_a_machine_is_reported_as(
     entry: Machine, offered: frozenset[State], expected: State | None
 ) -> None:
     assert state_of(entry, GROUP, LATER, offered) == expected
 
 
-def test_start_that_was_asked_to_end_is_deleted_not_made_again() -> None:
+def test_start_whose_deletion_was_requested_is_deleted_not_made_again() -> None:
     deletion = Deletion(at=LATER, actor="gitlab-runner", why="Decrease", now=True)
     entry = young(Phase.STOPPING, deletion=deletion)
     assert aspect(entry, GROUP, LATER) is Aspect.PLAIN
@@ -102,7 +102,7 @@ def test_start_that_was_asked_to_end_is_deleted_not_made_again() -> None:
 
 
 @pytest.mark.parametrize("phase", Phase)
-def test_protected_machine_that_is_to_go_is_not_told_to_be_deleting(phase: Phase) -> None:
+def test_protected_machine_that_is_to_go_is_not_reported_as_deleting(phase: Phase) -> None:
     entry = ran(phase)
     told = state_of(entry, GROUP, LATER, ALL, protected=True)
     going = phase is Phase.STOPPING
@@ -110,7 +110,7 @@ def test_protected_machine_that_is_to_go_is_not_told_to_be_deleting(phase: Phase
 
 
 @pytest.mark.parametrize("offered", [CORE, ALL, NO_STOPPED, CORE | {State.STOPPED}])
-def test_only_states_of_the_schema_are_told(offered: frozenset[State]) -> None:
+def test_only_states_of_the_schema_are_reported(offered: frozenset[State]) -> None:
     for phase in Phase:
         for entry in (young(phase), ran(phase), ran(phase, doubt=down()), ran(phase, stuck=True)):
             assert state_of(entry, GROUP, LATER, offered) in {*offered, None}

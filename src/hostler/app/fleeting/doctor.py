@@ -1,4 +1,4 @@
-"""Doctoring: the doctor of the fleeting plugin with the real adapters, and its words printed."""
+"""Doctor: the doctor of the fleeting plugin with the real adapters, and its findings printed."""
 
 import os
 from collections.abc import AsyncGenerator, Sequence
@@ -16,14 +16,14 @@ from hostler.frontends.cli.console.exits import Exit
 from hostler.frontends.cli.console.guard import guarded
 from hostler.frontends.cli.console.screen import Screen
 from hostler.frontends.cli.context import Purpose
-from hostler.frontends.fleeting.config.load import Examined, Surroundings
+from hostler.frontends.fleeting.config.load import ExaminedGroup, LoadContext
 from hostler.frontends.fleeting.installation.doctor import (
-    Checked,
-    Outside,
+    Check,
+    DoctorServices,
     Verdict,
-    examined,
     failed,
     ok,
+    run_checks,
     warning,
 )
 from hostler.frontends.fleeting.schema.binary.processes import Process
@@ -59,8 +59,8 @@ def doctor(
 
 
 async def _doctor(file: Path | None, runner: str, binary: Path | None, screen: Screen) -> int:
-    outside = Outside(
-        around=Surroundings(
+    services = DoctorServices(
+        context=LoadContext(
             environment=os.environ,
             folder=Path.cwd(),
             root=os.geteuid() == 0,
@@ -71,42 +71,40 @@ async def _doctor(file: Path | None, runner: str, binary: Path | None, screen: S
         account=_account,
         store=_store,
     )
-    checks = list[Checked]()
+    checks = list[Check]()
     with screen.waiting("asking the provider"):
-        async for checked in examined(file, runner, binary, outside):
-            checks.append(checked)
+        async for check in run_checks(file, runner, binary, services):
+            checks.append(check)
             if not screen.json:
-                _print(checked, screen)
-    well = all(checked.verdict is not Verdict.FAILED for checked in checks)
+                _print(check, screen)
+    passed = all(check.verdict is not Verdict.FAILED for check in checks)
     if screen.json:
-        screen.line({"well": well, "checks": [_as_json(checked) for checked in checks]})
-    return int(Exit.OK if well else Exit.FAILED)
+        screen.line({"ok": passed, "checks": [_as_json(check) for check in checks]})
+    return int(Exit.OK if passed else Exit.FAILED)
 
 
-def _print(checked: Checked, screen: Screen) -> None:
+def _print(check: Check, screen: Screen) -> None:
     from rich.text import Text
 
     from hostler.frontends.cli.console.format import clean
 
-    sign, colour = _SIGNS[checked.verdict]
-    line = Text.assemble(
-        (sign, colour), " ", (clean(checked.about), "bold"), ": ", clean(checked.text)
-    )
-    if checked.cure:
-        line.append(f"\n  → {clean(checked.cure)}")
+    sign, colour = _SIGNS[check.verdict]
+    line = Text.assemble((sign, colour), " ", (clean(check.about), "bold"), ": ", clean(check.text))
+    if check.cure:
+        line.append(f"\n  → {clean(check.cure)}")
     screen.out.print(line)
 
 
-def _as_json(checked: Checked) -> dict[str, object]:
+def _as_json(check: Check) -> dict[str, object]:
     return {
-        "verdict": str(checked.verdict),
-        "about": checked.about,
-        "text": checked.text,
-        "cure": checked.cure,
+        "verdict": str(check.verdict),
+        "about": check.about,
+        "text": check.text,
+        "cure": check.cure,
     }
 
 
-def _schema(binary: Path | None) -> tuple[Checked, ...]:
+def _schema(binary: Path | None) -> tuple[Check, ...]:
     """Learn the schema as the plugin would, from this binary or from where the plugin looks."""
     from hostler.frontends.fleeting.schema.learn import learn
 
@@ -134,14 +132,14 @@ class _Nobody:
 
 
 @asynccontextmanager
-async def _account(group: Examined) -> AsyncGenerator[object]:
+async def _account(group: ExaminedGroup) -> AsyncGenerator[object]:
     composed = Composed(environment=group.environment)
     store = MemoryStore(InstallationId(fresh_installation()), exclusive=False)
     async with composed.accounts(group.config, store) as accounts:
         yield accounts[0].provider
 
 
-async def _store(group: Examined) -> str:
+async def _store(group: ExaminedGroup) -> str:
     if not group.config.store.exists():
         return "no records yet"
     store = open_store(group.config, Purpose.READ)

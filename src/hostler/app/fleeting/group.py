@@ -1,4 +1,4 @@
-"""Grouped: a runner's group put together: its configuration, store, account and engine."""
+"""Group: a runner's group put together: its configuration, store, account and engine."""
 
 import asyncio
 import os
@@ -19,14 +19,15 @@ from hostler.controllers.engine import Engine
 from hostler.controllers.runtime.settings import Account
 from hostler.domain.errors import ConfigError, StoreError, StoreHeld
 from hostler.frontends.cli.context import Purpose
-from hostler.frontends.fleeting.config.load import Surroundings, load_group
+from hostler.frontends.fleeting.config.load import LoadContext, load_group
 from hostler.frontends.fleeting.config.values import GroupConfig
 from hostler.frontends.fleeting.contract import Connector, Refused
-from hostler.frontends.fleeting.group.opened import Opened
+from hostler.frontends.fleeting.group.context import GroupContext
 from hostler.ports.clock import Clock
 from hostler.ports.keys import RegistersKeys
 from hostler.ports.online import ChecksOnline, Finding
 from hostler.ports.store import Store
+from hostler.queries.live import EngineRecords
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.fleeting")
 
@@ -46,16 +47,16 @@ class GroupKey:
     name: str
 
     async def register(self) -> tuple[str, ...]:
-        """Register it; return what is to be told of it where that went wrong."""
+        """Register it; return what to say where that went wrong."""
         if not isinstance(self.provider, RegistersKeys):
             return ()
         try:
             async with asyncio.timeout(_PATIENCE.total_seconds()):
-                told = await self.provider.register_key(self.public, self.name)
+                finding = await self.provider.register_key(self.public, self.name)
         except TimeoutError:
-            return (_told("was not registered in time"),)
-        log.info("ssh key", state=told.text)
-        return () if told.well else (_told(told.text),)
+            return (_note("was not registered in time"),)
+        log.info("ssh key", state=finding.text)
+        return () if finding.well else (_note(finding.text),)
 
     async def release(self) -> None:
         """Take it out; for when no machine is left that would read it at its next boot."""
@@ -63,14 +64,14 @@ class GroupKey:
             return
         try:
             async with asyncio.timeout(_PARTING.total_seconds()):
-                told = await self.provider.release_key(self.public, self.name)
+                finding = await self.provider.release_key(self.public, self.name)
         except TimeoutError:
             log.warning("ssh key", state="was not taken out in time; the next start finds it")
             return
-        (log.info if told.well else log.warning)("ssh key", state=told.text)
+        (log.info if finding.well else log.warning)("ssh key", state=finding.text)
 
 
-def _told(text: str) -> str:
+def _note(text: str) -> str:
     return f"the group's SSH key {text}; instances get it by cloud-init all the same"
 
 
@@ -91,7 +92,7 @@ class GroupOpener:
         self._environment, self._folder = environment, folder
         self._clock = clock or SystemClock()
 
-    async def open(self, config: bytes, connector: Connector) -> Opened:
+    async def open(self, config: bytes, connector: Connector) -> GroupContext:
         """Return the group, its account asked whether all is in order."""
         try:
             async with AsyncExitStack() as stack:
@@ -99,7 +100,9 @@ class GroupOpener:
         except (ConfigError, StoreError) as error:
             raise Refused(str(error)) from error
 
-    async def _open(self, content: bytes, connector: Connector, stack: AsyncExitStack) -> Opened:
+    async def _open(
+        self, content: bytes, connector: Connector, stack: AsyncExitStack
+    ) -> GroupContext:
         group, store = await self._let_in(content, connector)
         stack.push_async_callback(store.close)
         composed = Composed(self._clock, group.environment)
@@ -118,10 +121,14 @@ class GroupOpener:
                 await key.release()
             await keep.aclose()
 
-        return Opened(
+        return GroupContext(
             fleet=group.fleet,
             engine=engine,
-            ports=ports,
+            live=EngineRecords(engine.loops[0], group.fleet.name),
+            store=store,
+            clock=ports.clock,
+            prober=prober,
+            fresh=ports.fresh,
             version=version("hostler"),
             close=close,
             user=group.user,
@@ -132,7 +139,7 @@ class GroupOpener:
 
     async def _let_in(self, content: bytes, connector: Connector) -> tuple[GroupConfig, Store]:
         """Read the group and take its store; who held it may be just about to end."""
-        around = Surroundings(
+        context = LoadContext(
             environment=self._environment,
             folder=self._folder,
             root=os.geteuid() == 0,
@@ -142,7 +149,7 @@ class GroupOpener:
         last = self._clock.boot() + _HELD.total_seconds()
         while True:
             try:
-                group = load_group(content, connector, around)
+                group = load_group(content, connector, context)
                 return group, open_store(group.config, Purpose.ENGINE)
             except StoreHeld:
                 if self._clock.boot() >= last:

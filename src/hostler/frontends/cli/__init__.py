@@ -1,1 +1,1 @@
-"""The command line: it writes wishes, reads records, asks for plans, and starts the engine."""
+"""The command line: it writes requests, reads records, asks for plans, and starts the engine."""

@@ -1,6 +1,7 @@
-"""Outside: what the command line needs from the rest of the program, handed to it by app."""
+"""Services: what the command line needs from the rest of the program, handed to it by app."""
 
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncGenerator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
@@ -10,28 +11,29 @@ from hostler.controllers.runtime.settings import Account, Ports
 from hostler.ports.clock import Clock
 from hostler.ports.metrics import Metrics
 from hostler.ports.store import Store
+from hostler.queries.providers import Providers
 
 
 class Purpose(StrEnum):
     """What a store is opened for."""
 
     READ = "read"
-    """Records are read; where there is no store yet, an empty one that is not kept is given."""
+    """Records are read; where there is no store yet, an empty one in memory is given."""
     REQUEST = "request"
-    """Wishes are written, beside a running engine or before the first."""
+    """Requests are recorded, beside a running engine or before the first."""
     ENGINE = "engine"
     """This process is the engine; StoreHeld where another one is."""
 
 
-class Turning(Protocol):
-    """An engine, as far as a door has to do with it."""
+class Runnable(Protocol):
+    """An engine, as far as a frontend has to do with it."""
 
     async def run(self) -> None:
         """Run until cancelled; leases are given back on the way out."""
         ...
 
 
-class Outside(Protocol):
+class Services(Protocol):
     """Everything that has a real adapter."""
 
     def load(self, path: Path) -> Config:
@@ -43,7 +45,7 @@ class Outside(Protocol):
         ...
 
     def actor(self) -> str:
-        """Return who sits at this command line, for the records."""
+        """Return who uses this command line, for the records."""
         ...
 
     def store(self, config: Config, purpose: Purpose) -> AbstractAsyncContextManager[Store]:
@@ -61,13 +63,23 @@ class Outside(Protocol):
         ...
 
     def metrics(self, config: Config) -> AbstractAsyncContextManager[Metrics]:
-        """Give meters, and serve them where the file says, until the end."""
+        """Give metrics, and serve them where the file says so, until the end."""
         ...
 
-    def engine(self, config: Config, ports: Ports, accounts: tuple[Account, ...]) -> Turning:
+    def engine(self, config: Config, ports: Ports, accounts: tuple[Account, ...]) -> Runnable:
         """Return the engine, not yet running."""
         ...
 
-    def ports(self, store: Store, metrics: Metrics) -> Ports:
-        """Return what controllers share, with the real clock and prober."""
+    def ports(self, store: Store, metrics: Metrics | None = None) -> Ports:
+        """Return what controllers share, with the real clock and prober; without metrics, none."""
         ...
+
+
+@asynccontextmanager
+async def open_providers(
+    services: Services, config: Config, store: Store
+) -> AsyncGenerator[Providers]:
+    """Open every account for queries, and close it at the end; ConfigError as `accounts` has it."""
+    async with services.accounts(config, store) as accounts:
+        ports = services.ports(store)
+        yield Providers(ports=ports, accounts=accounts, settings=config.settings)

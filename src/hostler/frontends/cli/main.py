@@ -10,15 +10,15 @@ from hostler.domain.errors import UsageError
 from .console.exits import Exit
 from .console.guard import guarded
 from .console.screen import Screen
-from .context import Outside
+from .context import Services
 
 Command = Callable[..., int]
-Groups = Mapping[str, Mapping[str, Command]]
+CommandGroups = Mapping[str, Mapping[str, Command]]
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "Keep a fleet": ("run", "check"),
-    "See": ("status", "top", "plan", "explain", "history", "orphans"),
-    "Ask": (
+    "Read": ("status", "top", "plan", "explain", "history", "orphans"),
+    "Request": (
         "scale",
         "delete",
         "retire",
@@ -30,38 +30,38 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         "pool",
     ),
 }
-"""Every command of this door, in the order of the help."""
+"""Every command that needs a fleet file, in the order of the help."""
 
 
-def commands(outside: Outside, verb: str = "") -> Groups:
+def commands(services: Services, verb: str = "") -> CommandGroups:
     """Return the command of this name, or all of them where it names none of ours."""
     chosen = {name for names in GROUPS.values() for name in names if verb in {"", name}}
     if not chosen:
-        return commands(outside)
+        return commands(services)
     return {
-        title: {name: _command(name, outside) for name in names if name in chosen}
+        title: {name: _command(name, services) for name in names if name in chosen}
         for title, names in GROUPS.items()
     }
 
 
-def _command(name: str, outside: Outside) -> Command:
+def _command(name: str, services: Services) -> Command:
     """Import one command: nobody should wait for what the others need."""
     match name:
         case "run":
-            from .commands.run import Running as Commands
+            from .commands.run import RunCommand as Owner
         case "top":
-            from .commands.top import Watching as Commands
+            from .commands.top import TopCommand as Owner
         case "check":
-            from .commands.check import Checking as Commands
+            from .commands.check import CheckCommand as Owner
         case "plan" | "explain":
-            from .commands.plan import Asked as Commands
+            from .commands.plan import PlanCommands as Owner
         case "pool":
-            from .commands.pool import Pooling as Commands
+            from .commands.pool import PoolCommand as Owner
         case "status" | "history" | "orphans":
-            from .commands.status import Reading as Commands
+            from .commands.status import StatusCommands as Owner
         case _:
-            from .commands.requests import Requesting as Commands
-    command: Command = getattr(Commands(outside, guarded), name)
+            from .commands.requests import RequestCommands as Owner
+    command: Command = getattr(Owner(services, guarded), name)
     return command
 
 
@@ -71,7 +71,7 @@ def _version() -> str:
     return version("hostler")
 
 
-def application(groups: Groups) -> App:
+def application(groups: CommandGroups) -> App:
     """Return the command line with these commands."""
     app = App(
         name="hostler",
@@ -83,16 +83,16 @@ def application(groups: Groups) -> App:
     for number, (title, found) in enumerate(groups.items()):
         group = Group(title, sort_key=number)
         for place, (name, command) in enumerate(found.items()):
-            room, _, inner = name.rpartition(" ")
-            if room:
-                _room(app, room, title, group).command(command, name=inner, sort_key=place)
+            parent, _, inner = name.rpartition(" ")
+            if parent:
+                _subcommands(app, parent, title, group).command(command, name=inner, sort_key=place)
             else:
                 app.command(command, name=name, group=group, sort_key=place)
     return app
 
 
-def _room(app: App, name: str, title: str, group: Group) -> App:
-    """Return the app for commands of two words, such as `fleeting inspect`."""
+def _subcommands(app: App, name: str, title: str, group: Group) -> App:
+    """Return the app that holds commands of two words, such as `fleeting inspect`."""
     if name not in app:
         about = f"{title}: commands of its own."
         app.command(
@@ -102,7 +102,7 @@ def _room(app: App, name: str, title: str, group: Group) -> App:
 
 
 def main(app: App, argv: Sequence[str]) -> int:
-    """Run one command line and return its exit code; programs are told of mistakes as JSON too."""
+    """Run one command line and return its exit code; with --json, mistakes are JSON too."""
     json = "--json" in argv
     try:
         code: object = app(

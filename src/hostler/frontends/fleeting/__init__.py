@@ -1,1 +1,1 @@
-"""The door for GitLab Runner: a fleeting plugin, launched by the runner over go-plugin."""
+"""The frontend for GitLab Runner: a fleeting plugin, launched by the runner over go-plugin."""

@@ -12,7 +12,7 @@ from typing import Protocol
 
 
 class State(StrEnum):
-    """What a runner may be told of an instance; a schema may lack any but the first three."""
+    """What a runner may hear of an instance; a schema may lack any but the first three."""
 
     CREATING = "creating"
     RUNNING = "running"

@@ -1,4 +1,4 @@
-"""Keys: the SSH key by which jobs reach a group's instances: given, or made once and kept."""
+"""Keys: the SSH key by which jobs reach a group's instances: given, or made once and stored."""
 
 import os
 from contextlib import suppress
@@ -27,12 +27,12 @@ _SSH = b"-----BEGIN OPENSSH PRIVATE KEY-----"
 
 
 class BadKey(ConfigError):
-    """A private key that cannot be used; the sentence says why, and holds nothing of it."""
+    """A private key that cannot be used; the sentence says why, and contains nothing of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyPair:
-    """A private key as a file holds it, and the line of its public half, without a comment."""
+    """A private key as it stands in a file, and the line of its public half, without a comment."""
 
     private: bytes = field(repr=False)
     public: str
@@ -56,9 +56,9 @@ def read_pair(private: bytes) -> KeyPair:
 
 
 def kept_pair(folder: Path) -> KeyPair:
-    """Return the group's own key pair; made where there is none yet, and never made anew.
+    """Return the group's own key pair; made where there is none yet, and never replaced.
 
-    BadKey where what is kept cannot be read: instances that live know only that key.
+    BadKey where the stored key cannot be read: living instances know only that one.
     """
     path = folder / FILE
     try:

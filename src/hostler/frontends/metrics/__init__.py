@@ -1,1 +1,1 @@
-"""The metrics door: counts and gauges for Prometheus, and two words on health."""
+"""The metrics frontend: counters and gauges for Prometheus, and two health endpoints."""

@@ -1,4 +1,4 @@
-"""Prometheus meters: the port's counts and gauges in a registry of their own."""
+"""Prometheus metrics: the port's counters and gauges in a registry of their own."""
 
 from collections import Counter as Tally
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ METRICS = (
         name="hostler_machines",
         kind="gauge",
         labels=("fleet", "phase"),
-        help="Living machines by phase, as of the last turn",
+        help="Living machines by phase, as of the last cycle",
     ),
     Metric(
         name="hostler_transitions_total",
@@ -47,37 +47,37 @@ METRICS = (
         name="hostler_observation_age_seconds",
         kind="gauge",
         labels=("provider",),
-        help="Age of the oldest whole look that decisions rest on",
+        help="Age of the oldest complete observation that decisions rest on",
     ),
     Metric(
         name="hostler_observations_failed_total",
         kind="counter",
         labels=("provider", "zone", "kind"),
-        help="Looks that failed, and of which nothing is concluded: not that anything is gone",
+        help="Observations that failed; nothing is concluded from them",
     ),
     Metric(
         name="hostler_orphans",
         kind="gauge",
         labels=("fleet", "zone", "class"),
-        help="Parts that no record explains",
+        help="Resources that no record explains",
     ),
     Metric(
         name="hostler_orphans_euros_per_hour",
         kind="gauge",
         labels=("fleet", "zone", "class"),
-        help="What those parts cost",
+        help="What those resources cost",
     ),
     Metric(
         name="hostler_reclaimed_total",
         kind="counter",
         labels=("fleet", "result"),
-        help="What sweeps did about suspects: taken_back, removed, failed",
+        help="What reclaims did about orphans: taken_back, removed, failed",
     ),
     Metric(
         name="hostler_reclaim_last_success_timestamp_seconds",
         kind="gauge",
         labels=("fleet",),
-        help="When complete looks last brought the ledger up to date, in seconds since 1970",
+        help="When the orphan report was last brought up to date, in seconds since 1970",
     ),
     Metric(
         name="hostler_hosts",
@@ -89,7 +89,7 @@ METRICS = (
         name="hostler_host_paid_until_timestamp_seconds",
         kind="gauge",
         labels=("provider", "zone", "host"),
-        help="Until when a host is paid at least, where that is told, in seconds since 1970: it "
+        help="Until when a host is paid at least, where that is known, in seconds since 1970: it "
         "cannot be ended before",
     ),
     Metric(
@@ -102,7 +102,7 @@ METRICS = (
         name="hostler_bootstrap_failed",
         kind="gauge",
         labels=("fleet",),
-        help="Hosts on which a fleet's list of commands failed that is held to be at fault itself: "
+        help="Hosts on which a fleet's setup script failed that is itself considered at fault: "
         "nothing is claimed until it is changed; 0 while it is not",
     ),
     Metric(
@@ -122,8 +122,8 @@ METRICS = (
         name="hostler_alarms_total",
         kind="counter",
         labels=("fleet", "reason"),
-        help="What hostler cannot settle by itself: host_taken (somebody else has a machine's host "
-        "too), stop_overdue (a machine does not go); the story and explain say more",
+        help="What hostler cannot solve by itself: host_taken (somebody else has a machine's host "
+        "too), stop_overdue (a machine does not go); see history and explain",
     ),
     Metric(
         name="hostler_gate_refusals_total",
@@ -153,14 +153,14 @@ METRICS = (
         name="hostler_consistency_delay_seconds_max",
         kind="gauge",
         labels=("provider", "call"),
-        help="Longest time that an effect took to show in a look; beyond `settle` it is an alarm",
+        help="Longest time until an effect was observed; an alarm beyond `consistency_delay`",
     ),
 )
 """Every metric there is."""
 
 
 class PrometheusMetrics:
-    """Counts into its own registry; remembers which fleets have had a turn."""
+    """Counts into its own registry; remembers which fleets have had a cycle."""
 
     def __init__(self, clock: Clock) -> None:
         """Make every metric, so that they are there, at zero, before anything happens."""
@@ -191,11 +191,11 @@ class PrometheusMetrics:
         return generate_latest(self.registry)
 
     def reconciled(self) -> frozenset[FleetName]:
-        """Return the fleets that have had a turn, which comes after a look."""
+        """Return the fleets that have had a cycle, which follows an observation."""
         return frozenset(self._reconciled)
 
     def machines(self, fleet: FleetName, machines: tuple[Machine, ...]) -> None:
-        """Note the living machines of a fleet, after a turn."""
+        """Note the living machines of a fleet, after a cycle."""
         self._reconciled.add(fleet)
         counts = Tally(machine.phase for machine in machines)
         for phase in Phase:
@@ -211,17 +211,17 @@ class PrometheusMetrics:
         self._counters["hostler_calls_total"].labels(account, call, outcome).inc()
 
     def observed(self, account: AccountName, age: timedelta) -> None:
-        """Note the age of the oldest whole look; it goes on growing until the next one."""
+        """Note the age of the oldest complete observation; it grows until the next one."""
         begun = self._clock.boot() - age.total_seconds()
         gauge = self._gauges["hostler_observation_age_seconds"].labels(account)
         gauge.set_function(lambda: self._clock.boot() - begun)
 
     def unseen(self, account: AccountName, zone: str, kind: str) -> None:
-        """Count a look that failed."""
+        """Count an observation that failed."""
         self._counters["hostler_observations_failed_total"].labels(account, zone, kind).inc()
 
     def orphans(self, orphans: tuple[Orphan, ...]) -> None:
-        """Note the ledger: what is not in it any more counts nothing."""
+        """Note the orphan report: what is no longer in it counts nothing."""
         places = Tally((s.fleet, s.zone, s.cls) for s in orphans)
         counts, prices = (self._gauges[f"hostler_orphans{end}"] for end in ("", "_euros_per_hour"))
         counts.clear()
@@ -240,7 +240,7 @@ class PrometheusMetrics:
             self._counters["scaleway_orphan_servers_reclaimed_total"].inc()
 
     def orphans_checked(self, fleet: FleetName, at: datetime) -> None:
-        """Note when the ledger was brought up to date."""
+        """Note when the orphan report was brought up to date."""
         gauge = self._gauges["hostler_reclaim_last_success_timestamp_seconds"].labels(fleet)
         gauge.set(at.timestamp())
 

@@ -26,8 +26,8 @@ async def serving(
         try:
             await site.start()
         except OSError as error:
-            said = f"cannot listen on {listen.host}:{listen.port}: {error.strerror}"
-            raise ConfigError(f"metrics.listen: {said}") from error
+            message = f"cannot listen on {listen.host}:{listen.port}: {error.strerror}"
+            raise ConfigError(f"metrics.listen: {message}") from error
         yield Listen(host=listen.host, port=_port(runner, listen))
     finally:
         await runner.cleanup()
@@ -72,11 +72,11 @@ async def _healthy(request: web.Request) -> web.Response:
 
 def _ready(metrics: PrometheusMetrics, fleets: tuple[FleetName, ...]):
     async def ready(request: web.Request) -> web.Response:
-        """Every fleet has been looked at and decided on once."""
+        """Every fleet has been observed and decided on once."""
         del request
         missing = sorted(set(fleets) - metrics.reconciled())
         if missing:
-            text = f"not yet: no turn of {', '.join(missing)}\n"
+            text = f"not yet: no cycle of {', '.join(missing)}\n"
             return web.Response(status=503, text=text)
         return web.Response(text="ok\n")
 

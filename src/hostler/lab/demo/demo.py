@@ -18,15 +18,15 @@ from hostler.config.values import AccountConfig, Config
 from hostler.domain.errors import ConfigError
 from hostler.domain.model.commands import Event
 from hostler.domain.model.fleet import Fleet
-from hostler.domain.model.snapshot import Request, RequestKind
-from hostler.frontends.cli.commands.status import standing_of
 from hostler.frontends.cli.console.guard import guarded
 from hostler.frontends.cli.console.screen import Screen
-from hostler.frontends.cli.context import Outside, Purpose, Turning
-from hostler.frontends.cli.views.events import of_fleet
-from hostler.frontends.cli.views.fleet_status import Standing
+from hostler.frontends.cli.context import Purpose, Runnable, Services
 from hostler.ports.store import Store
 from hostler.providers.scaleway.common.config_tables import AccountTable
+from hostler.queries.fleets import FleetStatus, fleet_status
+from hostler.queries.history import fleet_events
+from hostler.requests.fleets import scale
+from hostler.requests.recording import Author, record
 from hostler.simulators.scaleway.http import Settings, SimulatorServer, serve, world_of
 from hostler.testing.fakes.metrics import CountingMetrics
 
@@ -50,14 +50,14 @@ _LIVELY, _BY_HAND, _CLEAR = 0.2, 0.4, 0.65
 at the latest, and the weather clears."""
 
 
-def main(outside: Outside, *, seconds: float, seed: int, json: bool) -> int:
+def main(services: Services, *, seconds: float, seed: int, json: bool) -> int:
     """Give the demo and return its exit code: 0 only if the fleet stood and nothing is left."""
 
     async def work(screen: Screen) -> int:
         if seconds < SHORTEST:
             raise ConfigError(f"--seconds: expected {SHORTEST:g} at least for a day of servers")
         with tempfile.TemporaryDirectory(prefix="hostler-demo-") as folder:
-            return await _demo(outside, Path(folder), seconds, seed, screen)
+            return await _demo(services, Path(folder), seconds, seed, screen)
 
     return guarded(json, work)
 
@@ -72,7 +72,7 @@ def example() -> Path:
 class Demo:
     """A demo under way."""
 
-    outside: Outside
+    services: Services
     config: Config
     store: Store
     server: SimulatorServer
@@ -87,16 +87,16 @@ class Demo:
         """The only fleet."""
         return self.config.fleets[0]
 
-    async def keep(self) -> Standing:
+    async def keep(self) -> FleetStatus:
         """Keep the fleet for as long as was asked, and return how it stood at the end."""
-        clock = self.outside.clock()
+        clock = self.services.clock()
         self.script.begin()
         while (passed := self.stage.passed()) < self.seconds:
             self._trouble(await self.show(), passed / self.seconds)
             await clock.sleep(_OBSERVE)
         return await self.show()
 
-    def _trouble(self, seen: Standing, resource: float) -> None:
+    def _trouble(self, seen: FleetStatus, resource: float) -> None:
         """Let happen what belongs to this part of the whole."""
         whole = seen.ready == seen.desired
         if not self.script.missed() or resource > _LIVELY:
@@ -109,18 +109,10 @@ class Demo:
 
     async def end(self) -> bool:
         """Scale to zero and wait until nothing is left, at the simulator too; tell whether so."""
-        clock = self.outside.clock()
+        clock = self.services.clock()
         self.stage.say("scaling to zero")
-        await self.store.request(
-            Request(
-                number=0,
-                kind=RequestKind.SCALE,
-                fleet=self.fleet.name,
-                at=clock.now(),
-                actor="demo",
-                size=0,
-            )
-        )
+        author = Author(name="demo", at=clock.now())
+        await record(self.store, (scale(author, self.fleet, 0),))
         end = clock.boot() + ENDING.total_seconds()
         while clock.boot() < end:
             seen = await self.show()
@@ -129,17 +121,17 @@ class Demo:
             await clock.sleep(_OBSERVE)
         return False
 
-    async def show(self) -> Standing:
+    async def show(self) -> FleetStatus:
         """Show how the fleet stands, and what happened since the last time."""
-        seen = await standing_of(self.outside, self.store, self.config, self.fleet)
-        kept = await of_fleet(self.store, self.fleet.name, self.shown)
+        seen = await fleet_status(self.store, self.fleet, self.services.clock().now(), runs=True)
+        kept = await fleet_events(self.store, self.fleet.name, self.shown)
         self.shown = kept[-1].number if kept else self.shown
         events = [entry.event for entry in kept]
         self.events += events
-        self.stage.show(replace(seen, runs=True), events, self.server.world.faults)
+        self.stage.show(seen, events, self.server.world.faults)
         return seen
 
-    def tally(self, before: Standing) -> Tally:
+    def tally(self, before: FleetStatus) -> Tally:
         """Return what came of it; `before` is how the fleet stood before it was scaled down."""
         world = self.server.world
         return Tally(
@@ -154,19 +146,19 @@ class Demo:
         )
 
 
-async def _demo(outside: Outside, folder: Path, seconds: float, seed: int, screen: Screen) -> int:
+async def _demo(services: Services, folder: Path, seconds: float, seed: int, screen: Screen) -> int:
     guest_port = free_port()
     world = world_of(Settings(speed=SPEED, seed=seed, guest_port=guest_port))
     async with AsyncExitStack() as stack:
         server = await stack.enter_async_context(serve(world, "127.0.0.1", 0, SPEED, guest_port))
-        config = at_simulator(outside.load(example()), server.url, guest_port, folder)
-        store = await stack.enter_async_context(outside.store(config, Purpose.ENGINE))
-        accounts = await stack.enter_async_context(outside.accounts(config, store))
-        engine = outside.engine(config, outside.ports(store, CountingMetrics()), accounts)
+        config = at_simulator(services.load(example()), server.url, guest_port, folder)
+        store = await stack.enter_async_context(services.store(config, Purpose.ENGINE))
+        accounts = await stack.enter_async_context(services.accounts(config, store))
+        engine = services.engine(config, services.ports(store, CountingMetrics()), accounts)
         board = stack.enter_context(Board(screen))
-        stage = Stage(board, outside.clock(), seconds)
+        stage = Stage(board, services.clock(), seconds)
         demo = Demo(
-            outside=outside,
+            services=services,
             config=config,
             store=store,
             server=server,
@@ -180,7 +172,7 @@ async def _demo(outside: Outside, folder: Path, seconds: float, seed: int, scree
     return 0 if gone and not tally.leaks and tally.ready == tally.wanted else 1
 
 
-async def _beside(engine: Turning, demo: Demo) -> tuple[Standing, bool]:
+async def _beside(engine: Runnable, demo: Demo) -> tuple[FleetStatus, bool]:
     """Run the engine for as long as the demo goes on."""
     async with asyncio.TaskGroup() as group:
         running = group.create_task(engine.run())

@@ -8,8 +8,8 @@ from hostler.domain.model.commands import Event
 from hostler.domain.reporting.history import tell
 from hostler.frontends.cli.render import tables
 from hostler.frontends.cli.render.tables import ink
-from hostler.frontends.cli.views.fleet_status import Standing
 from hostler.ports.clock import Clock
+from hostler.queries.fleets import FleetStatus
 
 from .board import Board
 from .tally import Tally
@@ -39,7 +39,7 @@ class Stage:
         """Tell a trouble."""
         self._line(f"trouble: {text}", "magenta")
 
-    def show(self, seen: Standing, events: Sequence[Event], faults: Mapping[str, int]) -> None:
+    def show(self, seen: FleetStatus, events: Sequence[Event], faults: Mapping[str, int]) -> None:
         """Show how the fleet stands, and tell what happened."""
         for event in events:
             if event.kind in TOLD:
@@ -65,7 +65,7 @@ class Stage:
     def _line(self, text: str, style: str) -> None:
         self._board.line(f"{self.passed():5.1f}s  {text}", style)
 
-    def _picture(self, seen: Standing, faults: Mapping[str, int]) -> RenderableType:
+    def _picture(self, seen: FleetStatus, faults: Mapping[str, int]) -> RenderableType:
         left = max(0.0, self._seconds - self.passed())
         phase = f"{left:.0f} s to go" if left else "scaling to zero"
         return Group(

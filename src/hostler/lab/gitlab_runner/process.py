@@ -24,8 +24,8 @@ from hostler.domain.model.host import Host
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.snapshot import Orphan
 from hostler.frontends.fleeting.contract import Connector
+from hostler.frontends.fleeting.group.context import GroupContext
 from hostler.frontends.fleeting.group.group import EngineGroup
-from hostler.frontends.fleeting.group.opened import Opened
 from hostler.lab.harness.bystanders import SECRET
 from hostler.lab.harness.gated_store import GatedStore
 from hostler.lab.harness.gates import Gate
@@ -37,6 +37,7 @@ from hostler.providers.scaleway.common.client import Client
 from hostler.providers.scaleway.common.settings import Account as Key
 from hostler.providers.scaleway.common.settings import Secret, Template
 from hostler.providers.scaleway.instances.provider import Instances
+from hostler.queries.live import EngineRecords
 from hostler.simulators.scaleway.in_process import WorldTransport
 from hostler.simulators.scaleway.world import World
 from hostler.testing.time.clock import SimClock
@@ -198,8 +199,8 @@ class Plugin:
         self._running.append(task)
         return task
 
-    async def open(self, config: bytes, connector: Connector) -> Opened:
-        """Put the group together; implements `Opener`."""
+    async def open(self, config: bytes, connector: Connector) -> GroupContext:
+        """Put the group together; implements `GroupOpener`."""
         del config, connector
         site = self.site
         key = Key(project=site.world.options.project, secret_key=Secret(SECRET))
@@ -221,10 +222,14 @@ class Plugin:
         )
         account = Account(name=AccountName("main"), provider=provider, fleets=(site.fleet,))
         engine = Engine(ports, (account,), self.name, site.settings)
-        return Opened(
+        return GroupContext(
             fleet=site.fleet,
             engine=engine,
-            ports=ports,
+            live=EngineRecords(engine.loops[0], site.fleet.name),
+            store=ports.store,
+            clock=ports.clock,
+            prober=ports.prober,
+            fresh=ports.fresh,
             version="0",
             close=_close,
             key=site.key,

@@ -9,13 +9,14 @@ from hostler.controllers.runtime.settings import Account, Ports, Settings
 from hostler.domain.ids import AccountName, InstallationId
 from hostler.domain.model.fleet import Fleet, Probe, ProbeKind
 from hostler.frontends.fleeting.contract import Connector, ProviderInfo, State
+from hostler.frontends.fleeting.group.context import GroupContext
 from hostler.frontends.fleeting.group.group import EngineGroup
-from hostler.frontends.fleeting.group.opened import Opened
 from hostler.ports.prober import Prober
 from hostler.providers.scaleway.common.client import Client
 from hostler.providers.scaleway.common.settings import Account as Whose
 from hostler.providers.scaleway.common.settings import Template
 from hostler.providers.scaleway.instances.provider import Instances
+from hostler.queries.live import EngineRecords
 from hostler.simulators.scaleway.in_process import WorldTransport
 from hostler.stores.memory import MemoryStore
 
@@ -40,7 +41,7 @@ class Plugin:
     settings: Settings = ORDINARY
     closed: int | None = None
 
-    async def open(self, config: bytes, connector: Connector) -> Opened:
+    async def open(self, config: bytes, connector: Connector) -> GroupContext:
         """Return the group; there is nothing to be read."""
         del config, connector
         stand, identity = self.stand, await self.store.identity()
@@ -64,10 +65,14 @@ class Plugin:
         )
         main = Account(name=AccountName("main"), provider=provider, fleets=(self.fleet,))
         engine = Engine(ports, [main], name, self.settings)
-        return Opened(
+        return GroupContext(
             fleet=self.fleet,
             engine=engine,
-            ports=ports,
+            live=EngineRecords(engine.loops[0], self.fleet.name),
+            store=ports.store,
+            clock=ports.clock,
+            prober=ports.prober,
+            fresh=ports.fresh,
             version="0",
             close=self._close,
             key=b"the key",

@@ -17,7 +17,7 @@ from hostler.config.load import load
 from hostler.config.values import WrongFile
 from hostler.domain.errors import ConfigError, StoreHeld
 from hostler.domain.model.fleet import ProbeKind
-from hostler.frontends.fleeting.config.load import Surroundings, load_group
+from hostler.frontends.fleeting.config.load import LoadContext, load_group
 from hostler.frontends.fleeting.config.values import GroupConfig
 from hostler.frontends.fleeting.contract import Connector
 from hostler.frontends.fleeting.ssh_key import kept_pair
@@ -35,8 +35,8 @@ SMALL: Mapping[str, object] = {
 }
 
 
-def around(folder: Path, **environment: str) -> Surroundings:
-    return Surroundings(
+def context(folder: Path, **environment: str) -> LoadContext:
+    return LoadContext(
         environment={"HOSTLER_STATE_DIR": str(folder / "state"), **environment},
         folder=folder,
         root=False,
@@ -51,7 +51,7 @@ def group(
     connector: Connector | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> GroupConfig:
-    where = around(folder, **(environment or {}))
+    where = context(folder, **(environment or {}))
     return load_group(json.dumps(said).encode(), connector or Connector(), where)
 
 
@@ -547,7 +547,7 @@ def test_bytes_that_are_no_config_are_refused_in_a_sentence(
     tmp_path: Path, content: bytes, said: str
 ) -> None:
     with pytest.raises(ConfigError) as caught:
-        load_group(content, Connector(), around(tmp_path))
+        load_group(content, Connector(), context(tmp_path))
     assert str(caught.value).startswith("plugin_config")
     assert said in str(caught.value)
     assert len(str(caught.value)) < 500
@@ -561,7 +561,7 @@ def test_of_very_many_faults_the_first_are_told(tmp_path: Path) -> None:
 
 def test_a_byte_order_mark_is_no_harm(tmp_path: Path) -> None:
     content = b"\xef\xbb\xbf" + json.dumps(SMALL).encode()
-    assert load_group(content, Connector(), around(tmp_path)).name == "ci"
+    assert load_group(content, Connector(), context(tmp_path)).name == "ci"
 
 
 JSON = st.recursive(
@@ -589,7 +589,7 @@ def test_whatever_stands_there_is_read_or_refused_in_words(
     content = json.dumps({**SMALL, **said}, ensure_ascii=False).encode(errors="surrogatepass")
     made, told = None, ""
     try:
-        made = load_group(content, Connector(), around(tmp_path))
+        made = load_group(content, Connector(), context(tmp_path))
     except ConfigError as error:
         told = str(error)
     assert told.startswith("plugin_config") or made is not None
@@ -604,7 +604,7 @@ def test_a_config_that_is_cut_off_is_refused(tmp_path: Path, data: st.DataObject
     whole = json.dumps(SMALL).encode()
     cut = data.draw(st.integers(min_value=0, max_value=len(whole) - 1))
     with pytest.raises(ConfigError):
-        load_group(whole[:cut], Connector(), around(tmp_path))
+        load_group(whole[:cut], Connector(), context(tmp_path))
 
 
 def test_the_message_of_init_is_one_readable_text(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Running: the engine in the foreground, its events on standard output, until told to stop."""
+"""Run: the engine in the foreground, its events on standard output, until it is stopped."""
 
 import asyncio
 import signal
@@ -16,7 +16,7 @@ from hostler.frontends.cli.console.guard import Guard
 from hostler.frontends.cli.console.logs import log_to
 from hostler.frontends.cli.console.options import File, Json
 from hostler.frontends.cli.console.screen import Screen
-from hostler.frontends.cli.context import Outside, Purpose, Turning
+from hostler.frontends.cli.context import Purpose, Runnable, Services
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler")
 
@@ -24,10 +24,10 @@ Level = Literal["debug", "info", "warning", "error"]
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
-    """The command that acts: all others write wishes, or read."""
+class RunCommand:
+    """The command that acts: all others record requests, or read."""
 
-    outside: Outside
+    services: Services
     guard: Guard
 
     def run(
@@ -36,23 +36,23 @@ class Running:
         /,
         *,
         log_level: Annotated[
-            Level, Parameter(name="--log", help="the least grave events to print")
+            Level, Parameter(name="--log", help="the least severe events to print")
         ] = "info",
         json: Json = False,
     ) -> int:
-        """Keep every fleet of the file as it is wished, until Ctrl-C; the machines stay then."""
+        """Keep every fleet of the file as requested, until Ctrl-C; the machines stay then."""
         log_to(sys.stdout, json=json or not sys.stdout.isatty(), level=log_level)
         return self.guard(json, lambda screen: self._run(file, screen))
 
     async def _run(self, file: Path, screen: Screen) -> int:
-        config = self.outside.load(file)
-        outside = self.outside
+        config = self.services.load(file)
+        services = self.services
         async with (
-            outside.store(config, Purpose.ENGINE) as store,
-            outside.accounts(config, store) as accounts,
-            outside.metrics(config) as metrics,
+            services.store(config, Purpose.ENGINE) as store,
+            services.accounts(config, store) as accounts,
+            services.metrics(config) as metrics,
         ):
-            engine = outside.engine(config, outside.ports(store, metrics), accounts)
+            engine = services.engine(config, services.ports(store, metrics), accounts)
             identity = await store.identity()
             log.info("engine started", **_about(config), installation=identity.own)
             await until_stopped(engine)
@@ -68,34 +68,34 @@ def _about(config: Config) -> dict[str, object]:
     }
 
 
-async def until_stopped(engine: Turning) -> None:
+async def until_stopped(engine: Runnable) -> None:
     """Run until SIGINT or SIGTERM, then let the engine give back its leases.
 
     A second signal ends the process at once: nothing is lost by that, only leases stay.
     """
-    told = asyncio.Event()
+    stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, _told, told, loop)
+        loop.add_signal_handler(number, _stop, stopping, loop)
     try:
         async with asyncio.TaskGroup() as group:
             running = group.create_task(engine.run())
-            group.create_task(_cancel_when(told, running))
+            group.create_task(_cancel_when(stopping, running))
     finally:
-        _as_before(loop)
+        _restore_signals(loop)
 
 
-def _told(told: asyncio.Event, loop: asyncio.AbstractEventLoop) -> None:
-    log.info("stopping", retry_at="a second signal ends at once")
-    told.set()
-    _as_before(loop)
+def _stop(stopping: asyncio.Event, loop: asyncio.AbstractEventLoop) -> None:
+    log.info("stopping", hint="a second signal ends at once")
+    stopping.set()
+    _restore_signals(loop)
 
 
-def _as_before(loop: asyncio.AbstractEventLoop) -> None:
+def _restore_signals(loop: asyncio.AbstractEventLoop) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.remove_signal_handler(number)
 
 
-async def _cancel_when(told: asyncio.Event, running: asyncio.Task[None]) -> None:
-    await told.wait()
+async def _cancel_when(stopping: asyncio.Event, running: asyncio.Task[None]) -> None:
+    await stopping.wait()
     running.cancel()

@@ -1,4 +1,4 @@
-"""Watching: top shows fleets live, from their records, beside whatever engine runs."""
+"""Top: fleets live, from their records, beside whatever engine runs."""
 
 import asyncio
 from collections.abc import Sequence
@@ -14,28 +14,27 @@ from rich.console import Group, RenderableType
 from rich.live import Live
 
 from hostler.config.values import Config
-from hostler.domain.reporting.history import Line, tell
+from hostler.domain.reporting.history import Line
 from hostler.frontends.cli.console.exits import Exit
 from hostler.frontends.cli.console.guard import Guard
-from hostler.frontends.cli.console.options import About, File
+from hostler.frontends.cli.console.options import File, ReadOptions
 from hostler.frontends.cli.console.screen import Screen
-from hostler.frontends.cli.context import Outside, Purpose
-from hostler.frontends.cli.render import as_json, tables
+from hostler.frontends.cli.context import Purpose, Services
+from hostler.frontends.cli.render import tables
 from hostler.frontends.cli.render.tables import ink
-from hostler.frontends.cli.views.events import newest
-from hostler.frontends.cli.views.fleet_status import Standing
 from hostler.ports.store import Store
-
-from .status import standing_of
+from hostler.queries import documents
+from hostler.queries.fleets import FleetStatus, fleet_status
+from hostler.queries.history import newest_fleet_events, sentences
 
 _EVENTS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Watching:
-    """The command that stays."""
+class TopCommand:
+    """The command that stays on the screen."""
 
-    outside: Outside
+    services: Services
     guard: Guard
 
     def top(
@@ -44,80 +43,87 @@ class Watching:
         /,
         *,
         every: Annotated[
-            float, Parameter(help="seconds between pictures", validator=Number(gte=0.2))
+            float, Parameter(help="seconds between updates", validator=Number(gte=0.2))
         ] = 1.0,
         count: Annotated[
-            int | None, Parameter(help="end after so many pictures", validator=Number(gte=1))
+            int | None, Parameter(help="end after so many updates", validator=Number(gte=1))
         ] = None,
-        about: About | None = None,
+        options: ReadOptions | None = None,
     ) -> int:
-        """Watch fleets live; Ctrl-C ends it. With --json, an object a line for each picture."""
-        asked = about or About()
+        """Watch fleets live; Ctrl-C ends it. With --json, each update is an object on one line."""
+        chosen = options or ReadOptions()
         pace = timedelta(seconds=every)
-        return self.guard(asked.json, lambda screen: self._top(file, pace, count, asked, screen))
+        return self.guard(chosen.json, lambda screen: self._top(file, pace, count, chosen, screen))
 
     async def _top(
-        self, file: Path, pace: timedelta, count: int | None, asked: About, screen: Screen
+        self, file: Path, pace: timedelta, count: int | None, options: ReadOptions, screen: Screen
     ) -> int:
-        config = self.outside.load(file)
+        config = self.services.load(file)
         if not screen.live and not screen.json:
             count = count or 1
         with suppress(asyncio.CancelledError):
             if screen.live:
                 with Live(console=screen.out, screen=True, auto_refresh=False) as live:
-                    await self._repeat(config, pace, count, asked, _Frames(screen, live))
+                    await self._repeat(config, pace, count, options, _Frames(screen, live))
             else:
-                await self._repeat(config, pace, count, asked, _Frames(screen, None))
+                await self._repeat(config, pace, count, options, _Frames(screen, None))
         return Exit.OK
 
     async def _repeat(
-        self, config: Config, pace: timedelta, count: int | None, asked: About, frames: "_Frames"
+        self,
+        config: Config,
+        pace: timedelta,
+        count: int | None,
+        options: ReadOptions,
+        frames: "_Frames",
     ) -> None:
-        """Show pictures until there were enough; the store is opened anew when one appears."""
+        """Show updates until there were enough; the store is opened again once there is one."""
         shown = 0
         while count is None or shown < count:
-            async with self.outside.store(config, Purpose.READ) as store:
+            async with self.services.store(config, Purpose.READ) as store:
                 exists = config.store.exists()
                 while count is None or shown < count:
-                    frames.show(*await self._seen(store, config, asked))
+                    frames.show(*await self._read(store, config, options))
                     shown += 1
                     if shown != count:
-                        await self.outside.clock().sleep(pace)
+                        await self.services.clock().sleep(pace)
                     if not exists and config.store.exists():
                         break
 
-    async def _seen(
-        self, store: Store, config: Config, asked: About
-    ) -> tuple[list[Standing], list[Line]]:
-        fleets = config.chosen(asked.fleet)
-        seen = [await standing_of(self.outside, store, config, fleet) for fleet in fleets]
-        kept = [k for fleet in fleets for k in await newest(store, fleet.name, _EVENTS)]
-        kept.sort(key=lambda k: k.number)
-        return seen, [tell(k.event) for k in kept[-_EVENTS:]]
+    async def _read(
+        self, store: Store, config: Config, options: ReadOptions
+    ) -> tuple[list[FleetStatus], tuple[Line, ...]]:
+        fleets, now = config.chosen(options.fleet), self.services.clock().now()
+        runs = self.services.engine_runs(config)
+        statuses = [await fleet_status(store, fleet, now, runs=runs) for fleet in fleets]
+        events = [e for f in fleets for e in await newest_fleet_events(store, f.name, _EVENTS)]
+        events.sort(key=lambda event: event.number)
+        return statuses, sentences(events[-_EVENTS:])
 
 
 @dataclass(frozen=True, slots=True)
 class _Frames:
-    """Where pictures go: a live screen, lines of JSON, or plain text."""
+    """Where updates go: a live screen, lines of JSON, or plain text."""
 
     screen: Screen
     live: Live | None
 
-    def show(self, seen: Sequence[Standing], lines: Sequence[Line]) -> None:
-        """Show one picture."""
+    def show(self, statuses: Sequence[FleetStatus], lines: Sequence[Line]) -> None:
+        """Show one update."""
         if self.live is not None:
-            self.live.update(frame(seen, lines), refresh=True)
+            self.live.update(frame(statuses, lines), refresh=True)
             return
         value = {
-            "fleets": [as_json.standing(entry) for entry in seen],
-            "events": [as_json.line(line) for line in lines],
+            "fleets": [documents.fleet(status) for status in statuses],
+            "events": [documents.event(line) for line in lines],
         }
-        self.screen.show(frame(seen, lines), value)
+        self.screen.show(frame(statuses, lines), value)
 
 
-def frame(seen: Sequence[Standing], lines: Sequence[Line]) -> RenderableType:
-    """Return one picture: the fleets, and what happened of late. Pure."""
-    resources = [tables.status(seen)]
+def frame(statuses: Sequence[FleetStatus], lines: Sequence[Line]) -> RenderableType:
+    """Return one update: the fleets, and their latest events. Pure."""
+    shown = [tables.status(statuses)]
     if lines:
-        resources += [ink("\nof late", "dim"), tables.history(lines, seen[0].at, names=True)]
-    return Group(*resources)
+        latest = tables.history(lines, statuses[0].at, names=True)
+        shown += [ink("\nlatest events", "dim"), latest]
+    return Group(*shown)

@@ -1,4 +1,4 @@
-"""Exits: the one table of exit codes."""
+"""Exit codes: one table, and which error ends with which."""
 
 from enum import IntEnum
 
@@ -31,9 +31,9 @@ MEANINGS: dict[Exit, str] = {
     Exit.OK: "it did what was asked",
     Exit.FAILED: "it could not do what was asked; the message says why",
     Exit.USAGE: "the command or the fleet file is wrong; nothing was done",
-    Exit.ORPHANS: "`orphans` only: there are orphans of whom somebody should know",
+    Exit.ORPHANS: "`orphans` only: there are orphans that somebody should look at",
     Exit.HELD: "another engine runs on this store",
-    Exit.NOT_TAKEN: "the wish is written, but no engine has taken it yet",
+    Exit.NOT_TAKEN: "the request is recorded, but no engine has taken it yet",
     Exit.STORE: "the store cannot be used: damaged, too new, lost, locked or full",
     Exit.PROVIDER: "the provider could not be asked: credentials, permissions or the network",
     Exit.INTERRUPTED: "it was interrupted (Ctrl-C); machines stay as they are",

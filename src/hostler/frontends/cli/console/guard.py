@@ -1,4 +1,4 @@
-"""Guard: runs a command's work, and turns every foreseeable error into a line and an exit code."""
+"""Guard: runs a command, and turns every foreseeable error into a line and an exit code."""
 
 import asyncio
 import os
@@ -18,12 +18,12 @@ class Guard(Protocol):
     """Runs work and returns its exit code."""
 
     def __call__(self, json: bool, work: Work) -> int:
-        """Run it with a screen; foreseeable errors are told on it."""
+        """Run it with a screen; foreseeable errors are printed on it."""
         ...
 
 
 def guarded(json: bool, work: Work) -> int:
-    """Run a command to its end and return its exit code; never a traceback for what is foreseen."""
+    """Run a command to its end and return its exit code; no traceback for a foreseeable error."""
     screen = Screen(json=json)
 
     async def whole() -> int:

@@ -1,4 +1,4 @@
-"""Screen: where a command prints: a picture for a person, or one JSON object for a program."""
+"""Screen: where a command prints: tables for a person, or one JSON object for a program."""
 
 import sys
 from collections.abc import Generator, Mapping
@@ -29,12 +29,12 @@ class Screen:
         """Whether a person watches."""
         return self.out.is_terminal and not self.json
 
-    def show(self, picture: RenderableType, value: Mapping[str, object]) -> None:
-        """Print the picture, or the value as one line of JSON."""
+    def show(self, rendered: RenderableType, value: Mapping[str, object]) -> None:
+        """Print what is rendered for a person, or the value as one line of JSON."""
         if self.json:
             self.line(value)
         else:
-            self.out.print(picture)
+            self.out.print(rendered)
 
     def line(self, value: Mapping[str, object]) -> None:
         """Print one line of JSON."""
@@ -73,15 +73,15 @@ def _console(*, stderr: bool) -> Console:
 
 
 def _error(error: HostlerError, code: int) -> dict[str, object]:
-    said: dict[str, object] = {
+    document: dict[str, object] = {
         "kind": type(error).__name__,
         "message": str(error),
         "exit": int(code),
-        "again": error.retry_at,
+        "retry": error.retry_at,
     }
     if isinstance(error, WrongFile):
-        said["faults"] = [
+        document["faults"] = [
             {"path": f.path, "value": f.value, "expected": f.expected, "hint": f.hint}
             for f in error.faults
         ]
-    return said
+    return document

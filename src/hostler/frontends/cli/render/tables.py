@@ -1,4 +1,4 @@
-"""Pictures: records as tables that people like to read. Pure: values in, renderables out."""
+"""Tables: fleets, machines, orphans and histories for people. Pure: values in, renderables out."""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
@@ -10,12 +10,13 @@ from rich.text import Text
 
 from hostler.domain.model.machine import Machine, cost
 from hostler.domain.model.phases import Phase
-from hostler.domain.model.snapshot import Orphan, OrphanClass
+from hostler.domain.model.snapshot import OrphanClass
 from hostler.domain.reporting.history import Line
-from hostler.frontends.cli.console.format import ago, clean, clock_time, euros
-from hostler.frontends.cli.views.fleet_status import Standing, outlook, trouble
-
-from .as_json import cost_of
+from hostler.frontends.cli.console.format import clean
+from hostler.queries.fleets import FleetStatus
+from hostler.queries.machines import problem
+from hostler.queries.orphans import OrphanReport, orphan_cost
+from hostler.queries.wording import clock_time, count, euros, rounded
 
 STYLES: Mapping[str, str] = {
     Phase.PENDING: "dim",
@@ -35,122 +36,116 @@ def ink(content: str, style: str = "") -> Text:
 
 
 def table(*columns: str, title: str = "") -> Table:
-    """Return an empty table in the house's look."""
+    """Return an empty table, styled as all of ours are."""
     made = Table(box=box.SIMPLE_HEAD, title=title or None, title_justify="left", pad_edge=False)
     for column in columns:
         made.add_column(column, overflow="fold")
     return made
 
 
-def headline(seen: Standing) -> Text:
-    """Return a fleet in a line: what is asked for, what is there, and what is odd.
+def headline(status: FleetStatus) -> Text:
+    """Return a fleet in a line: what is asked for, what there is, and what is unusual.
 
-    What was asked for at an earlier time is not kept.
+    What was asked for at an earlier time is not on record.
     """
-    good = seen.past or (seen.ready == seen.desired and not seen.orphans)
-    how_many = f"{seen.ready} ready" if seen.past else f"{seen.ready} of {seen.desired} ready"
+    good = status.past or (status.ready == status.desired and not status.orphans)
+    ready = f"{status.ready} ready" if status.past else f"{status.ready} of {status.desired} ready"
     text = Text.assemble(
-        (str(seen.fleet.name), "bold"),
-        "  ",
-        (how_many, "green" if good else "yellow"),
+        (str(status.fleet.name), "bold"), "  ", (ready, "green" if good else "yellow")
     )
-    others = {phase: n for phase, n in seen.counts.items() if phase != Phase.READY}
+    others = {phase: n for phase, n in status.counts.items() if phase != Phase.READY}
     for phase, number in sorted(others.items()):
         text.append(f", {number} {phase}", STYLES[phase])
-    if seen.machines:
-        text.append(f"  {euros(seen.cost)} so far", "dim")
-    for odd in _oddities(seen):
-        text.append(f"\n  {odd}", "yellow")
+    if status.machines:
+        text.append(f"  {euros(status.cost)} so far", "dim")
+    for remark in _remarks(status):
+        text.append(f"\n  {remark}", "yellow")
     return text
 
 
-def _oddities(seen: Standing) -> Iterable[str]:
-    if seen.pause:
-        yield seen.pause
-    elif seen.row is not None and seen.row.condition and not seen.past:
-        yield seen.row.condition
-    if seen.orphans:
-        price = sum(orphan.price for orphan in seen.orphans)
-        yield f"{_many(len(seen.orphans), 'orphan')}, {euros(price)} an hour: see hostler orphans"
-    if seen.requests:
-        yield f"{_many(len(seen.requests), 'request')} not taken yet"
-    if not seen.runs and not seen.past:
+def _remarks(status: FleetStatus) -> Iterable[str]:
+    if status.pause:
+        yield status.pause
+    elif status.row is not None and status.row.condition and not status.past:
+        yield status.row.condition
+    if status.orphans:
+        price = sum(orphan.price for orphan in status.orphans)
+        orphans = count(len(status.orphans), "orphan")
+        yield f"{orphans}, {euros(price)} an hour: see hostler orphans"
+    if status.requests:
+        yield f"{count(len(status.requests), 'request')} not taken yet"
+    if not status.runs and not status.past:
         yield "no engine is running: start one with hostler run"
 
 
-def _many(number: int, one: str, more: str = "") -> str:
-    return f"{number} {one if number == 1 else more or one + 's'}"
-
-
-def status(standings: Iterable[Standing]) -> RenderableType:
+def status(statuses: Iterable[FleetStatus]) -> RenderableType:
     """Return fleets, one after the other."""
-    return Group(*(resource for seen in standings for resource in _fleet(seen)))
+    return Group(*(line for status in statuses for line in _fleet(status)))
 
 
-def _fleet(seen: Standing) -> Iterable[RenderableType]:
-    yield headline(seen)
-    if seen.machines:
-        yield machines(seen)
+def _fleet(status: FleetStatus) -> Iterable[RenderableType]:
+    yield headline(status)
+    if status.machines:
+        yield machines(status)
 
 
-def machines(seen: Standing) -> Table:
+def machines(status: FleetStatus) -> Table:
     """Return a fleet's machines as a table."""
-    with_hosts = ["host"] if seen.hosts else []
+    with_hosts = ["host"] if status.hosts else []
     made = table(
         "machine", *with_hosts, "phase", "since", "observed", "offer", "address", "cost", "next"
     )
-    for entry in seen.machines:
+    for entry in status.machines:
         made.add_row(
             ink(entry.id),
             *(ink((entry.host or "")[:8]) for _ in with_hosts),
             ink(entry.phase, STYLES[entry.phase]),
-            ago(seen.at - entry.since),
+            rounded(status.at - entry.since),
             ink(entry.observed),
             ink(str(entry.offer)),
             ink(entry.address),
-            euros(cost(entry, seen.at)),
-            _next(entry, seen),
+            euros(cost(entry, status.at)),
+            _next(entry, status),
         )
     return made
 
 
-def _next(entry: Machine, seen: Standing) -> Text:
-    said = ink(outlook(entry, seen.fleet, seen.at, seen.kept_until(entry)))
-    wrong = trouble(entry)
+def _next(entry: Machine, status: FleetStatus) -> Text:
+    text = ink(status.next_step(entry))
+    wrong = problem(entry)
     if wrong:
-        said.append("; " if said else "")
-        said.append(wrong, "red" if entry.phase is Phase.FAILED or entry.stuck else "yellow")
-    return said
+        text.append("; " if text else "")
+        text.append(wrong, "red" if entry.phase is Phase.FAILED or entry.stuck else "yellow")
+    return text
 
 
-def orphans(found: tuple[Orphan, ...], now: datetime, note: str) -> RenderableType:
-    """Return the orphan report, dearest first, with what they come to."""
-    if not found:
+def orphans(report: OrphanReport, now: datetime, note: str) -> RenderableType:
+    """Return the orphan report, the most expensive first, with what they cost together."""
+    if not report.orphans:
         return Group(ink("no orphans", "green"), ink(note, "dim"))
     made = table(
-        "resource", "kind", "zone", "fleet", "class", "age", "owner", "€/h", "so far", "blocked"
+        "resource", "kind", "zone", "fleet", "class", "age", "owner", "€/h", "so far", "blocked by"
     )
-    for entry in sorted(found, key=lambda s: (-cost_of(s, now), s.resource)):
+    for entry in sorted(report.orphans, key=lambda o: (-orphan_cost(o, now), o.resource)):
         made.add_row(
             ink(entry.resource),
             entry.kind,
             entry.zone,
             ink(entry.fleet),
             ink(entry.cls, "red" if entry.cls is OrphanClass.UNRECORDED else "yellow"),
-            ago(now - (entry.created or entry.first)),
+            rounded(now - (entry.created or entry.first)),
             ink(entry.owner),
             euros(entry.price),
-            euros(cost_of(entry, now)),
-            ink(entry.blocked or "nothing: it goes next"),
+            euros(orphan_cost(entry, now)),
+            ink(entry.blocked or "nothing: reclaimed next"),
         )
-    price = sum(orphan.price for orphan in found)
-    so_far = sum(cost_of(orphan, now) for orphan in found)
-    total = f"{_many(len(found), 'orphan')}: {euros(price)} an hour, {euros(so_far)} so far"
+    price, so_far = euros(report.price), euros(report.cost(now))
+    total = f"{count(len(report.orphans), 'orphan')}: {price} an hour, {so_far} so far"
     return Group(made, ink(total, "bold"), ink(note, "dim"))
 
 
 def history(lines: Iterable[Line], now: datetime, *, names: bool) -> RenderableType:
-    """Return events as sentences; the machines' names where the history is a fleet's."""
+    """Return events as sentences; with names where the history is a fleet's."""
     made = Table.grid(padding=(0, 2))
     for entry in lines:
         cells = [ink(clock_time(entry.at, now), "dim")]

@@ -1,7 +1,7 @@
 """Environment: settings that may stand in plugin_config, in a file, or in the environment.
 
 The order is: plugin_config, a file that it names, the environment, a file that the environment
-names. A secret never shows itself: not in a fault, and not in the repr of what is kept.
+names. A secret never shows itself: not in a fault, and not in the repr of a value.
 """
 
 from collections.abc import Iterator, Mapping
@@ -64,7 +64,7 @@ class Overlay(Mapping[str, str]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sources:
-    """Where settings are looked for; faults are added where a file cannot be read."""
+    """Where settings are found; faults are added where a file cannot be read."""
 
     environment: Mapping[str, str]
     folder: Path

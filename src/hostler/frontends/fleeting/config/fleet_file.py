@@ -1,4 +1,4 @@
-"""Fleet file: `plugin_config` said in the words of a fleet file, with the origin of each value."""
+"""Fleet file: `plugin_config` as a fleet file, with the origin of each value."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -100,7 +100,7 @@ class Writer:
             for key in _PASSED
             if (value := _given(table, key))
         }
-        # What failed holds a place of the runner's: it goes sooner than where a size is kept.
+        # A failed machine takes one of the runner's places: it goes sooner than elsewhere.
         made["caps"] = {"share": 0.5, "per_hour": max(20, 2 * table.max_size), **table.caps}
         if table.volume_size is not None:
             made["volume"] = {"size": self._size(f"{path}.volume.size")}

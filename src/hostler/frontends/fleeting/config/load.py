@@ -14,7 +14,7 @@ from hostler.frontends.fleeting.contract import Connector
 from hostler.frontends.fleeting.ssh_key import FILE, KeyPair, kept_pair
 
 from .environment import Overlay
-from .reading import SECRET, Reading
+from .reader import SECRET, ConfigReader
 from .source import ROOT, read_json
 from .state import FLEET_FILE, STORE, USER_DATA, write_private
 from .toml import write_toml
@@ -23,16 +23,16 @@ from .values import GroupConfig
 
 _MOST_FAULTS = 50
 _HEAD = """\
-# Made by fleeting-plugin-hostler from the runner's plugin_config; each start writes it anew.
-# Read the group beside the running plugin: hostler status|explain|story|leaks THIS_FILE
+# Made by fleeting-plugin-hostler from the runner's plugin_config; each start writes it again.
+# Read the group beside the running plugin: hostler status|explain|history|orphans THIS_FILE
 """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
+class LoadContext:
     """What a group is read in: the environment, where relative paths begin, and who is there.
 
-    `held` tells whether an engine holds a store now, without disturbing it.
+    `held` says whether an engine holds a store now, without disturbing it.
     """
 
     environment: Mapping[str, str] = field(repr=False)
@@ -42,23 +42,23 @@ class Surroundings:
     held: Callable[[Path], bool]
 
 
-def load_group(content: bytes, connector: Connector, around: Surroundings) -> GroupConfig:
+def load_group(content: bytes, connector: Connector, context: LoadContext) -> GroupConfig:
     """Return the group that `plugin_config` asks for, its folder, key and fleet file made.
 
     Raises ConfigError with every fault at once, each with the key that a person wrote and what was
-    expected; StoreHeld where another plugin has the folder. No message holds a secret.
+    expected; StoreHeld where another plugin has the folder. No message contains a secret.
     """
-    reading = _read(content, connector, around)
-    if around.held(reading.state / STORE):
+    reading = _read(content, connector, context)
+    if context.held(reading.state / STORE):
         raise StoreHeld(
             f"group {reading.table.name}: another plugin runs on {reading.state}; is there a "
             "second runner with this name? Each needs a name, or a state_dir, of its own"
         )
-    return _made(reading, around)
+    return _group_config(reading, context)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Examined:
+class ExaminedGroup:
     """A group as it would be, with nothing made: its key may not be there yet."""
 
     config: Config
@@ -69,21 +69,21 @@ class Examined:
     organization: str = ""
 
 
-def examine_group(content: bytes, connector: Connector, around: Surroundings) -> Examined:
+def examine_group(content: bytes, connector: Connector, context: LoadContext) -> ExaminedGroup:
     """Return the group that `plugin_config` asks for, and make nothing; errors as in `load_group`.
 
-    BadKey where the key that is kept cannot be used.
+    BadKey where the stored key cannot be used.
     """
-    reading = _read(content, connector, around, make=False)
+    reading = _read(content, connector, context, make=False)
     if reading.config is None:
         raise ConfigError(f"{ROOT} cannot be read")
-    kept = reading.state / FILE
-    key = reading.key or (kept_pair(reading.state) if kept.exists() else None)
+    stored = reading.state / FILE
+    key = reading.key or (kept_pair(reading.state) if stored.exists() else None)
     organization = reading.settings.get("organization")
-    return Examined(
+    return ExaminedGroup(
         config=reading.config,
         state=reading.state,
-        environment=_environment(reading, around),
+        environment=_environment(reading, context),
         key=key,
         max_size=reading.table.max_size,
         organization=organization.text if organization else "",
@@ -91,42 +91,42 @@ def examine_group(content: bytes, connector: Connector, around: Surroundings) ->
 
 
 def _read(
-    content: bytes, connector: Connector, around: Surroundings, *, make: bool = True
-) -> Reading:
-    reading = Reading(
-        environment=around.environment,
-        folder=around.folder,
-        root=around.root,
-        kinds=around.kinds,
+    content: bytes, connector: Connector, context: LoadContext, *, make: bool = True
+) -> ConfigReader:
+    reading = ConfigReader(
+        environment=context.environment,
+        folder=context.folder,
+        root=context.root,
+        kinds=context.kinds,
         connector=connector,
         make=make,
     )
     reading.read(read_json(content))
     if reading.wrong:
-        raise WrongFile(Path(ROOT), tuple(_told(reading.wrong)))
+        raise WrongFile(Path(ROOT), tuple(_bounded(reading.wrong)))
     return reading
 
 
-def _told(faults: tuple[Fault, ...]) -> Iterator[Fault]:
+def _bounded(faults: tuple[Fault, ...]) -> Iterator[Fault]:
     """Go through the faults that fit into one message."""
     yield from faults[:_MOST_FAULTS]
     if len(faults) > _MOST_FAULTS:
-        rest = f"{len(faults) - _MOST_FAULTS} more to be put right, not told here"
+        rest = f"{len(faults) - _MOST_FAULTS} more to be corrected, not listed here"
         yield Fault(path=ROOT, value="", expected=rest)
 
 
-def _environment(reading: Reading, around: Surroundings) -> Overlay:
-    return Overlay(around.environment, {"SCW_SECRET_KEY": reading.settings[SECRET].text})
+def _environment(reading: ConfigReader, context: LoadContext) -> Overlay:
+    return Overlay(context.environment, {"SCW_SECRET_KEY": reading.settings[SECRET].text})
 
 
-def _made(reading: Reading, around: Surroundings) -> GroupConfig:
+def _group_config(reading: ConfigReader, context: LoadContext) -> GroupConfig:
     key = reading.key or kept_pair(reading.state)
-    config = _written(reading, key, around.kinds)
+    config = _fleet_file(reading, key, context.kinds)
     organization = reading.settings.get("organization")
     return GroupConfig(
         config=config,
         state=reading.state,
-        environment=_environment(reading, around),
+        environment=_environment(reading, context),
         key=key,
         user=reading.user,
         max_size=reading.table.max_size,
@@ -136,7 +136,7 @@ def _made(reading: Reading, around: Surroundings) -> GroupConfig:
     )
 
 
-def _written(reading: Reading, key: KeyPair, kinds: Kinds) -> Config:
+def _fleet_file(reading: ConfigReader, key: KeyPair, kinds: Kinds) -> Config:
     """Write user data and fleet file, and return what the file says: whoever reads it agrees."""
     state, tables = reading.state, dict(reading.tables)
     user_data = with_key(reading.given, reading.user, reading.line(key))

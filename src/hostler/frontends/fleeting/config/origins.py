@@ -8,7 +8,7 @@ from hostler.config.errors import Fault
 
 @dataclass(slots=True)
 class Origins:
-    """Paths of the fleet file with what a person wrote instead, told when values are set."""
+    """Paths of the fleet file with what a person wrote instead, noted when values are set."""
 
     known: dict[str, str] = field(default_factory=dict[str, str])
     single: set[str] = field(default_factory=set[str])
@@ -19,7 +19,7 @@ class Origins:
         if single:
             self.single.add(path)
 
-    def told(self, fault: Fault) -> Fault:
+    def translated(self, fault: Fault) -> Fault:
         """Return the fault with the path that a person wrote."""
         best = max((path for path in self.known if _within(fault.path, path)), key=len, default="")
         if not best:
@@ -29,14 +29,14 @@ class Origins:
             rest = rest.removeprefix("[0]")
         return replace(fault, path=self.known[best] + rest)
 
-    def all_told(self, faults: Iterable[Fault], wrong: Iterable[Fault]) -> tuple[Fault, ...]:
+    def all_translated(self, faults: Iterable[Fault], wrong: Iterable[Fault]) -> tuple[Fault, ...]:
         """Return what is wrong, and the faults with the paths that a person wrote.
 
-        Where a key is known to be wrong already, nothing more is said about it.
+        Where a key is known to be wrong already, nothing more is reported about it.
         """
         first = tuple(dict.fromkeys(wrong))
-        told = dict.fromkeys(self.told(fault) for fault in faults)
-        rest = (f for f in told if not any(_within(f.path, before.path) for before in first))
+        translated = dict.fromkeys(self.translated(fault) for fault in faults)
+        rest = (f for f in translated if not any(_within(f.path, before.path) for before in first))
         return (*first, *rest)
 
 

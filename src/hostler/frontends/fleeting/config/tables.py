@@ -1,6 +1,6 @@
 """Tables: `plugin_config` as a msgspec Struct; the descriptions are the reference of its keys.
 
-Nothing is required here: what is missing is told together with what is wrong (see reading.py).
+Nothing is required here: what is missing is reported together with what is wrong (see reader.py).
 What a value may be in detail, the fleet file's own tables say.
 """
 
@@ -130,7 +130,7 @@ class PluginTable(Struct, frozen=True, kw_only=True):
         Uuid | None, Meta(description="its id; left out: the project's default")
     ] = None
     placement_group: Annotated[Uuid | None, Meta(description="its id")] = None
-    tags: Annotated[tuple[Text, ...], Meta(description="tags beside our own marks")] = ()
+    tags: Annotated[tuple[Text, ...], Meta(description="tags beside our own")] = ()
     labels: Annotated[
         dict[str, str],
         Meta(
@@ -152,7 +152,7 @@ class PluginTable(Struct, frozen=True, kw_only=True):
         File | None,
         Meta(
             description="a private key without a passphrase; left out: the runner's `key_path`, "
-            "or one that is made for the group and kept in its state folder"
+            "or one that is made for the group and stored in its state folder"
         ),
     ] = None
     ready: Annotated[
@@ -198,7 +198,7 @@ class PluginTable(Struct, frozen=True, kw_only=True):
     state_dir: Annotated[
         Text | None,
         Meta(
-            description="where records and keys are kept, in `fleeting/NAME`; left out: "
+            description="where records and keys are stored, in `fleeting/NAME`; left out: "
             "HOSTLER_STATE_DIR, or `/var/lib/hostler` for root, or the user's state folder"
         ),
     ] = None
@@ -208,7 +208,7 @@ class PluginTable(Struct, frozen=True, kw_only=True):
     ] = ()
     reclaim: Annotated[
         bool,
-        Meta(description="remove parts that carry our mark and that no record explains"),
+        Meta(description="delete resources that carry our tag and that no record explains"),
     ] = True
     rate: Annotated[
         Annotated[float, Meta(ge=0.01, le=10_000)],

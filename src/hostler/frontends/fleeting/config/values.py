@@ -16,7 +16,7 @@ class GroupConfig:
 
     `config` is the fleet file that was written into the folder `state`, with one account and one
     fleet of size 0; `environment` is what its account is to be opened with (the secret key is in
-    it); `adopt` are installations whose marks are to become ours; `warnings` are for the log.
+    it); `adopt` are installations whose tags are to become ours; `warnings` are for the log.
     """
 
     config: Config

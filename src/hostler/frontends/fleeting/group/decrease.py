@@ -1,83 +1,98 @@
-"""Shrinking: which instances are to go, to standby, or to come back from there?"""
+"""Decrease: which instances are to go, to standby, or to come back from there?"""
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import structlog
 
-from hostler.domain.errors import StoreError
+from hostler.domain.errors import RequestRefused, StoreError
 from hostler.domain.ids import MachineId, is_machine_id
+from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal, Phase
-from hostler.domain.model.snapshot import RequestKind
 from hostler.frontends.fleeting.contract import Refused
+from hostler.requests.machines import delete_unrecorded, stand_by, wake
+from hostler.requests.recording import Accepted, Author
 
-from .known import Known
+from .records import GroupRecords
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.fleeting")
 
-_ENDS = frozenset({Phase.FAILED, Phase.PENDING})
-"""What neither goes to standby nor comes back from there."""
+_WITHOUT_STANDBY = frozenset({Phase.FAILED, Phase.PENDING})
+"""The phases of machines that neither go to standby nor come back from there."""
 
 
-async def decrease(known: Known, ids: Sequence[str]) -> Sequence[str]:
-    """Wish the end of each; what is gone, or was never ours, has ended."""
-    machines = {machine.id: machine for machine in known.machines()}
-    known.ended &= machines.keys() | known.named.keys()
+async def decrease(records: GroupRecords, ids: Sequence[str]) -> Sequence[str]:
+    """Request the deletion of each; what is deleted, or was never ours, is accepted as well."""
+    machines = {machine.id: machine for machine in records.machines()}
+    records.deleting &= machines.keys() | records.requested.keys()
     answers = await asyncio.gather(
-        *(_end(known, name, machines.get(MachineId(name))) for name in ids)
+        *(_delete(records, MachineId(name), machines.get(MachineId(name))) for name in ids)
     )
-    known.opened.engine.hear()
+    records.context.engine.hear()
     return [name for name, accepted in zip(ids, answers, strict=True) if accepted]
 
 
-async def _end(known: Known, name: str, machine: Machine | None) -> bool:
-    """Wish the end of one machine; tell whether it will go, or has gone."""
-    own, ports = MachineId(name), known.opened.ports
-    if machine is not None and machine.is_protected(ports.clock.now()):
-        log.warning("not ended: somebody holds it", machine=name)
+async def _delete(records: GroupRecords, instance: MachineId, machine: Machine | None) -> bool:
+    """Request the deletion of one machine; tell whether it will go, or has gone."""
+    if machine is not None and machine.is_protected(records.context.clock.now()):
+        log.warning("not deleted: somebody protects it", machine=instance)
         return False
-    going = machine is None and own not in known.named
-    if going or own in known.ended or (machine is not None and machine.deletion is not None):
+    gone = machine is None and instance not in records.requested
+    requested = instance in records.deleting or (
+        machine is not None and machine.deletion is not None
+    )
+    if gone or requested:
         return True
-    if known.lost or not is_machine_id(name):
+    if records.lost or not is_machine_id(instance):
         return False
-    request = replace(known.request(RequestKind.DELETE), machine=own, now=True, why="Decrease")
     try:
-        await ports.store.request(request)
-    except StoreError as error:
-        log.warning("not ended", machine=name, why=str(error))
+        author = records.author("Decrease")
+        await records.record(delete_unrecorded(author, records.context.fleet, instance))
+    except (StoreError, RequestRefused) as error:
+        log.warning("not deleted", machine=instance, why=str(error))
         return False
-    known.ended.add(own)
+    records.deleting.add(instance)
     return True
 
 
-async def suspend(known: Known, ids: Sequence[str]) -> Sequence[str]:
-    """Wish that those which are up go to standby."""
-    return await _stand_by(known, RequestKind.STANDBY, ids, Phase.READY, Goal.STANDBY)
+@dataclass(frozen=True, slots=True)
+class _Move:
+    """One way between ready and standby: where it begins, its goal, and the request for it."""
+
+    begins: Phase
+    goal: Goal
+    request: Callable[[Author, Fleet, Machine], Accepted]
 
 
-async def resume(known: Known, ids: Sequence[str]) -> Sequence[str]:
-    """Wish that those which stand by come back."""
-    return await _stand_by(known, RequestKind.WAKE, ids, Phase.STANDBY, Goal.PRESENT)
+_SUSPEND = _Move(Phase.READY, Goal.STANDBY, stand_by)
+_RESUME = _Move(Phase.STANDBY, Goal.PRESENT, wake)
 
 
-async def _stand_by(
-    known: Known, kind: RequestKind, ids: Sequence[str], begins: Phase, goal: Goal
-) -> Sequence[str]:
-    """Wish it of each that can; what is on its way there, or arrived, is accepted too."""
-    opened = known.opened
-    if not known.loop.rests:
+async def suspend(records: GroupRecords, ids: Sequence[str]) -> Sequence[str]:
+    """Request standby for those that are up."""
+    return await _move(records, ids, _SUSPEND)
+
+
+async def resume(records: GroupRecords, ids: Sequence[str]) -> Sequence[str]:
+    """Request that those in standby come back."""
+    return await _move(records, ids, _RESUME)
+
+
+async def _move(records: GroupRecords, ids: Sequence[str], move: _Move) -> Sequence[str]:
+    """Request it of each that can; what is on its way there, or arrived, is accepted too."""
+    context = records.context
+    if not context.live.supports_standby:
         raise Refused("this group's provider keeps no machine in standby")
     accepted = list[str]()
-    for machine in known.machines():
+    for machine in records.machines():
         if machine.id not in ids or machine.deletion is not None:
             continue
-        if machine.goal is goal and machine.phase not in _ENDS:
+        if machine.goal is move.goal and machine.phase not in _WITHOUT_STANDBY:
             accepted.append(machine.id)
-        elif machine.phase is begins:
-            await opened.ports.store.request(replace(known.request(kind), machine=machine.id))
+        elif machine.phase is move.begins:
+            await records.record(move.request(records.author(), context.fleet, machine))
             accepted.append(machine.id)
-    opened.engine.hear()
+    context.engine.hear()
     return [name for name in ids if name in accepted]

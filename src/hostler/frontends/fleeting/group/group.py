@@ -2,10 +2,11 @@
 
 import asyncio
 from collections.abc import Sequence
+from datetime import timedelta
 
 import structlog
 
-from hostler.domain.errors import StoreError
+from hostler.domain.errors import StoreError, StoreLost
 from hostler.frontends.fleeting.contract import (
     ConnectInfo,
     Connector,
@@ -16,23 +17,25 @@ from hostler.frontends.fleeting.contract import (
 )
 
 from . import connect
-from . import decrease as shrinking
-from . import increase as growing
-from .known import Known, read_known
-from .opened import Opener
-from .running import keep_running
+from . import decrease as decreasing
+from . import increase as increasing
+from .context import GroupOpener
+from .records import GroupRecords, read_records
+from .report import Report
 from .threaded import Spawn
-from .update import Report
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.fleeting")
+
+_PAUSES = (timedelta(seconds=1), timedelta(seconds=5), timedelta(seconds=30))
+"""How long the engine rests before it is started again, the last one for all later times."""
 
 
 class EngineGroup:
     """One group. `spawn` starts the engine's task (a TaskGroup's `create_task`)."""
 
-    def __init__(self, opener: Opener, spawn: Spawn) -> None:
+    def __init__(self, opener: GroupOpener, spawn: Spawn) -> None:
         self._opener, self._spawn = opener, spawn
-        self._open: Known | None = None
+        self._records: GroupRecords | None = None
         self._connector = Connector()
         self._report: Report | None = None
         self._running: asyncio.Task[None] | None = None
@@ -43,35 +46,36 @@ class EngineGroup:
         self, config: bytes, connector: Connector, states: frozenset[State]
     ) -> ProviderInfo:
         """Open the group, read what is on record, and start the engine."""
-        if self._open is not None:
+        if self._records is not None:
             raise Refused("Init was called before: one plugin process serves one group")
-        opened = await self._opener.open(config, connector)
+        context = await self._opener.open(config, connector)
         try:
-            known = await read_known(opened)
+            records = await read_records(context)
         except StoreError as error:
-            await opened.close(1)
+            await context.close(1)
             raise Refused(f"the group's records cannot be read: {error}") from error
-        self._open, self._connector = known, connector
-        self._report = Report(opened.fleet, states)
-        self._running = self._spawn(keep_running(known))
-        _tell(known, states)
+        self._records, self._connector = records, connector
+        self._report = Report(context.fleet, states)
+        self._running = self._spawn(_keep_running(records))
+        _log_opened(records, states)
         return ProviderInfo(
-            id=f"hostler/{opened.fleet.name}",
-            max_size=opened.fleet.most(0),
-            version=opened.version,
-            build_info=f"hostler {opened.version}",
-            capabilities=("suspend_resume",) if _suspends(known, states) else (),
+            id=f"hostler/{context.fleet.name}",
+            max_size=context.fleet.most(0),
+            version=context.version,
+            build_info=f"hostler {context.version}",
+            capabilities=("suspend_resume",) if _suspends(records, states) else (),
         )
 
     async def shutdown(self) -> None:
         """Stop the engine; instances stay as they are."""
-        known, self._open = self._open, None
+        records, self._records = self._records, None
         if self._running is not None:
             self._running.cancel()
             await asyncio.wait((self._running,))
             self._running = None
-        if known is not None:
-            await known.opened.close(len(known.machines()) + len(known.named))
+        if records is not None:
+            living = len(records.machines()) + len(records.requested)
+            await records.context.close(living)
 
     # ------------------------------------------------------------ what is
 
@@ -81,59 +85,74 @@ class EngineGroup:
 
     def report(self) -> Sequence[Instance]:
         """Return every instance, now; callable from another thread than the engine's."""
-        known, report = self._known(), self._report
-        known.demand_records()
+        records, report = self._require(), self._report
+        records.require()
         if report is None:
             raise Refused("the group is not open")
-        machines = known.machines()
-        known.forget_named(machines)
-        now = known.opened.ports.clock.now()
-        protected = known.protected(machines)
-        return report.instances(machines, tuple(known.named), now, protected)
+        machines = records.machines()
+        records.forget_granted(machines)
+        now = records.context.clock.now()
+        protected = records.undeletable(machines)
+        return report.instances(machines, tuple(records.requested), now, protected)
 
     async def connect_info(self, instance: str) -> ConnectInfo:
         """Return addresses and credentials of a machine that is up."""
-        return await connect.connect_info(self._known(), self._connector, instance)
+        return await connect.connect_info(self._require(), self._connector, instance)
 
     async def heartbeat(self, instance: str) -> None:
-        """Return if the newest look and the probe find the machine well."""
-        await connect.heartbeat(self._known(), instance)
+        """Return if the newest observation and the probe find the machine well."""
+        await connect.heartbeat(self._require(), instance)
 
     # ------------------------------------------------------------ what is asked
 
     async def increase(self, count: int) -> int:
-        """Name new machines in one durable wish; the engine makes them."""
-        return await growing.increase(self._known(), count)
+        """Request new machines in one durable request; the engine makes them."""
+        return await increasing.increase(self._require(), count)
 
     async def decrease(self, ids: Sequence[str]) -> Sequence[str]:
-        """Wish the end of each; what is gone, or was never ours, has ended."""
-        return await shrinking.decrease(self._known(), ids)
+        """Request the deletion of each; what is deleted, or was never ours, is accepted as well."""
+        return await decreasing.decrease(self._require(), ids)
 
     async def suspend(self, ids: Sequence[str]) -> Sequence[str]:
-        """Wish that those which are up go to standby."""
-        return await shrinking.suspend(self._known(), ids)
+        """Request standby for those that are up."""
+        return await decreasing.suspend(self._require(), ids)
 
     async def resume(self, ids: Sequence[str]) -> Sequence[str]:
-        """Wish that those which stand by come back."""
-        return await shrinking.resume(self._known(), ids)
+        """Request that those in standby come back."""
+        return await decreasing.resume(self._require(), ids)
 
-    def _known(self) -> Known:
-        if self._open is None:
+    def _require(self) -> GroupRecords:
+        if self._records is None:
             raise Refused("the group is not open: Init was not called, or it failed")
-        return self._open
+        return self._records
 
 
-def _tell(known: Known, states: frozenset[State]) -> None:
-    opened = known.opened
-    for note in opened.notes:
-        log.info("note", group=opened.fleet.name, note=note)
+def _log_opened(records: GroupRecords, states: frozenset[State]) -> None:
+    context = records.context
+    for note in context.notes:
+        log.info("note", group=context.fleet.name, note=note)
     log.info(
         "group opened",
-        group=opened.fleet.name,
-        machines=len(known.stored),
+        group=context.fleet.name,
+        machines=len(records.first_machines),
         states=len(states),
     )
 
 
-def _suspends(known: Known, states: frozenset[State]) -> bool:
-    return State.SUSPENDED in states and known.loop.rests
+def _suspends(records: GroupRecords, states: frozenset[State]) -> bool:
+    return State.SUSPENDED in states and records.context.live.supports_standby
+
+
+async def _keep_running(records: GroupRecords) -> None:
+    """Run the engine, again and again: a runner does not start a plugin that has ended."""
+    context, tries = records.context, 0
+    while not records.lost:
+        try:
+            await context.engine.run()
+        except* StoreLost as lost:
+            records.lost = f"the group's records are gone: {lost.exceptions[0]}"
+            log.exception("engine stopped", group=context.fleet.name, why=records.lost)
+        except* Exception:
+            log.exception("this is a bug in hostler; the engine starts again")
+        await context.clock.sleep(_PAUSES[min(tries, len(_PAUSES) - 1)])
+        tries += 1

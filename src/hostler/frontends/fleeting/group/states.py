@@ -1,6 +1,6 @@
-"""States: what a runner is told of a machine: one total table from phase and aspect.
+"""States: what is reported to a runner of a machine: one total table from phase and aspect.
 
-*Deleting* is said only while a delete of ours runs: a runner believes it and never asks for the
+*Deleting* is reported only while a delete of ours runs: a runner believes it and never asks for the
 removal. So everything else that is not well is *stopped*, or where a schema has no such state
 *creating*: both are counted, neither gets a job, and a Decrease is honoured
 (reference/fleeting.md 3.2, origins.md 000).
@@ -18,31 +18,31 @@ from hostler.frontends.fleeting.contract import State
 
 
 class Aspect(StrEnum):
-    """What else, beside the phase, decides what a runner is told."""
+    """What else, beside the phase, decides what is reported to a runner."""
 
     PLAIN = "plain"
     DOWN = "down"
-    AGAIN = "again"
-    HELD = "held"
+    RETRY = "retry"
+    PROTECTED = "protected"
     STUCK = "stuck"
-    RESTS = "rests"
+    STANDBY = "standby"
     WAKES = "wakes"
 
 
 MEANINGS: Mapping[Aspect, str] = {
     Aspect.PLAIN: "as the phase says",
-    Aspect.DOWN: "the newest look shows it stopped, stopped in place or locked",
-    Aspect.AGAIN: "a start failed; it is made again under the same id",
-    Aspect.HELD: "somebody holds or protects it, or the provider locked it: it is not deleted now",
+    Aspect.DOWN: "the newest observation shows it stopped, stopped in place or locked",
+    Aspect.RETRY: "a start failed; it is made again under the same id",
+    Aspect.PROTECTED: "somebody protects it, or the provider locked it: it is not deleted now",
     Aspect.STUCK: "it could not be removed within its bound; we go on trying",
-    Aspect.RESTS: "it goes to standby, or is there",
+    Aspect.STANDBY: "it goes to standby, or is there",
     Aspect.WAKES: "it comes back from standby",
 }
 
 _NOT_WELL = (State.STOPPED, State.CREATING)
 _GIVEN_UP = (State.TIMEOUT, State.DELETED)
 _MADE: Mapping[Aspect, tuple[State, ...]] = dict.fromkeys(Aspect, (State.CREATING,))
-_GONE: Mapping[Aspect, tuple[State, ...]] = dict.fromkeys(Aspect, (State.DELETED,))
+_DELETED: Mapping[Aspect, tuple[State, ...]] = dict.fromkeys(Aspect, (State.DELETED,))
 
 TABLE: Mapping[Phase, Mapping[Aspect, tuple[State, ...]]] = {
     Phase.PENDING: _MADE,
@@ -55,17 +55,17 @@ TABLE: Mapping[Phase, Mapping[Aspect, tuple[State, ...]]] = {
     Phase.DRAINING: {**dict.fromkeys(Aspect, (State.RUNNING,)), Aspect.DOWN: _NOT_WELL},
     Phase.STOPPING: {
         **dict.fromkeys(Aspect, (State.DELETING,)),
-        Aspect.AGAIN: (State.CREATING,),
-        Aspect.HELD: _NOT_WELL,
+        Aspect.RETRY: (State.CREATING,),
+        Aspect.PROTECTED: _NOT_WELL,
         Aspect.STUCK: _GIVEN_UP,
-        Aspect.RESTS: (State.SUSPENDING, *_NOT_WELL),
+        Aspect.STANDBY: (State.SUSPENDING, *_NOT_WELL),
     },
     Phase.STANDBY: {
         **dict.fromkeys(Aspect, (State.SUSPENDED, *_NOT_WELL)),
         Aspect.WAKES: (State.RESUMING, State.CREATING),
     },
-    Phase.FAILED: {**dict.fromkeys(Aspect, _NOT_WELL), Aspect.AGAIN: (State.CREATING,)},
-    Phase.DELETED: _GONE,
+    Phase.FAILED: {**dict.fromkeys(Aspect, _NOT_WELL), Aspect.RETRY: (State.CREATING,)},
+    Phase.DELETED: _DELETED,
 }
 """The first of these states that the runner's schema offers; where it offers none, the instance is
 left out, and the runner forgets it after five updates."""
@@ -82,7 +82,7 @@ def state_of(
     *,
     protected: bool = False,
 ) -> State | None:
-    """Return what the runner is told of a machine; None: nothing.
+    """Return the state that is reported of a machine; None: it is left out.
 
     `protected` says that somebody forbade its deletion at the provider.
     """
@@ -97,9 +97,9 @@ def aspect(machine: Machine, fleet: Fleet, now: datetime, *, protected: bool = F
     was_up = machine.was_ready is not None
     applies: Mapping[Aspect, bool] = {
         Aspect.STUCK: machine.stuck,
-        Aspect.AGAIN: phase in _ENDING and retry_at(machine, fleet, now),
-        Aspect.HELD: phase is Phase.STOPPING and (protected or _is_kept(machine, now)),
-        Aspect.RESTS: machine.goal is Goal.STANDBY,
+        Aspect.RETRY: phase in _ENDING and retry_at(machine, fleet, now),
+        Aspect.PROTECTED: phase is Phase.STOPPING and (protected or _is_kept(machine, now)),
+        Aspect.STANDBY: machine.goal is Goal.STANDBY,
         Aspect.DOWN: machine.doubt is not None and machine.doubt.what in _DOWN,
         Aspect.WAKES: phase is Phase.STANDBY or (phase is Phase.STARTING and was_up),
     }
@@ -112,12 +112,12 @@ def _is_kept(machine: Machine, now: datetime) -> bool:
 
 def table() -> str:
     """Return the table as Markdown, for the docs."""
-    rows = ["| phase | aspect | told to the runner, the first that its schema offers |"]
+    rows = ["| phase | aspect | reported to the runner, the first that its schema offers |"]
     rows.append("|---|---|---|")
     for phase, aspects in TABLE.items():
         plain = aspects[Aspect.PLAIN]
         for one in Aspect:
             if one is Aspect.PLAIN or aspects[one] != plain:
-                told = ", ".join(aspects[one])
-                rows.append(f"| {phase} | {MEANINGS[one]} | {told} |")
+                states = ", ".join(aspects[one])
+                rows.append(f"| {phase} | {MEANINGS[one]} | {states} |")
     return "\n".join(rows)

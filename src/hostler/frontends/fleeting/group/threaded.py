@@ -1,8 +1,8 @@
-"""ThreadedGroup: the group's engine in a thread of its own, so that no turn delays an answer.
+"""ThreadedGroup: the group's engine in a thread of its own, so that no cycle delays an answer.
 
-A turn over a thousand machines keeps its thread busy for a tenth of a second; gRPC is answered
-meanwhile by the other. Update reads the engine's memory directly; every other call is handed over.
-The group is made in its thread too: what it imports takes half a second.
+A cycle over a thousand machines keeps its thread busy for a tenth of a second; gRPC is answered
+meanwhile by the other. Update reads the group's live records directly; every other call is handed
+over. The group is made in its thread too: what it imports takes half a second.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ _JOIN = 1.0
 
 
 class Reporting(Group, Protocol):
-    """A group whose instances can be told from any thread."""
+    """A group whose instances can be listed from any thread."""
 
     def report(self) -> Sequence[Instance]:
         """Return what Update answers, without waiting."""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from hostler.config.values import WrongFile
 from hostler.domain.errors import ConfigError, HostlerError
-from hostler.frontends.fleeting.config.load import Examined, Surroundings, examine_group
+from hostler.frontends.fleeting.config.load import ExaminedGroup, LoadContext, examine_group
 from hostler.frontends.fleeting.config.state import STORE
 from hostler.ports.online import ChecksOnline, Examines, Finding, Wanted
 
@@ -26,8 +26,8 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Checked:
-    """One check: what was looked at, how it stands, and what to do where it is not in order."""
+class Check:
+    """One check: its subject, its verdict, and what to do where it is not OK."""
 
     verdict: Verdict
     about: str
@@ -35,44 +35,44 @@ class Checked:
     cure: str = ""
 
 
-def ok(about: str, text: str) -> Checked:
+def ok(about: str, text: str) -> Check:
     """Return that something is in order."""
-    return Checked(verdict=Verdict.OK, about=about, text=text)
+    return Check(verdict=Verdict.OK, about=about, text=text)
 
 
-def warning(about: str, text: str, cure: str = "") -> Checked:
+def warning(about: str, text: str, cure: str = "") -> Check:
     """Return that something works now, and may not later."""
-    return Checked(verdict=Verdict.WARNING, about=about, text=text, cure=cure)
+    return Check(verdict=Verdict.WARNING, about=about, text=text, cure=cure)
 
 
-def failed(about: str, text: str, cure: str = "") -> Checked:
+def failed(about: str, text: str, cure: str = "") -> Check:
     """Return that the plugin would not work."""
-    return Checked(verdict=Verdict.FAILED, about=about, text=text, cure=cure)
+    return Check(verdict=Verdict.FAILED, about=about, text=text, cure=cure)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outside:
+class DoctorServices:
     """What the doctor needs from the rest of the program.
 
     `schema` checks what can be learnt from a runner's binary (None: the one that is found);
     `account` opens a group's account; `store` tells of the records in words, or raises StoreError.
     """
 
-    around: Surroundings
-    schema: Callable[[Path | None], tuple[Checked, ...]]
-    account: Callable[[Examined], AbstractAsyncContextManager[object]]
-    store: Callable[[Examined], Awaitable[str]]
+    context: LoadContext
+    schema: Callable[[Path | None], tuple[Check, ...]]
+    account: Callable[[ExaminedGroup], AbstractAsyncContextManager[object]]
+    store: Callable[[ExaminedGroup], Awaitable[str]]
 
 
-async def examined(
-    file: Path | None, name: str, binary: Path | None, outside: Outside
-) -> AsyncIterator[Checked]:
+async def run_checks(
+    file: Path | None, name: str, binary: Path | None, services: DoctorServices
+) -> AsyncIterator[Check]:
     """Go through all checks, one result after the other; what depends on a failed one is left out.
 
-    Without a `file` only the runner's binary is looked at.
+    Without a `file` only the runner's binary is examined.
     """
-    for checked in outside.schema(binary):
-        yield checked
+    for check in services.schema(binary):
+        yield check
     if file is None:
         return
     try:
@@ -80,10 +80,10 @@ async def examined(
     except ConfigError as error:
         yield failed("runner's file", str(error), "name the config.toml of GitLab Runner")
         return
-    for checked in _runner(runner):
-        yield checked
+    for check in _runner(runner):
+        yield check
     try:
-        group = examine_group(runner.content, runner.connector, outside.around)
+        group = examine_group(runner.content, runner.connector, services.context)
     except WrongFile as error:
         for fault in error.faults:
             found = f"{fault.value}: " if fault.value else ""
@@ -92,11 +92,11 @@ async def examined(
     except ConfigError as error:
         yield failed("plugin_config", str(error).removeprefix("plugin_config: "))
         return
-    async for checked in _group(group, runner, outside):
-        yield checked
+    async for check in _group(group, runner, services):
+        yield check
 
 
-def _runner(runner: Runner) -> Iterator[Checked]:
+def _runner(runner: Runner) -> Iterator[Check]:
     """Check what the runner would start, and its own settings."""
     if runner.plugin:
         yield _plugin(runner.plugin)
@@ -104,7 +104,7 @@ def _runner(runner: Runner) -> Iterator[Checked]:
         yield warning("runner's settings", hint)
 
 
-def _plugin(named: str) -> Checked:
+def _plugin(named: str) -> Check:
     found = shutil.which(named)
     if found is None:
         cure = "install it on the PATH of the runner's service, or write its absolute path"
@@ -112,43 +112,45 @@ def _plugin(named: str) -> Checked:
     return ok("plugin", found)
 
 
-async def _group(group: Examined, runner: Runner, outside: Outside) -> AsyncIterator[Checked]:
+async def _group(
+    group: ExaminedGroup, runner: Runner, services: DoctorServices
+) -> AsyncIterator[Check]:
     fleet = group.config.fleets[0]
     yield ok("plugin_config", f"group {fleet.name}, at most {group.max_size} instances")
     if runner.most > group.max_size:
         text = f"max_instances is {runner.most}, and the group's max_size {group.max_size}"
         yield warning("size", text, "raise max_size in plugin_config")
-    yield await _state(group, outside)
+    yield await _state(group, services)
     yield _key(group)
     try:
-        async with outside.account(group) as provider:
-            for checked in await _online(group, provider):
-                yield checked
+        async with services.account(group) as provider:
+            for check in await _online(group, provider):
+                yield check
     except HostlerError as error:
         yield failed("provider", str(error))
 
 
-async def _state(group: Examined, outside: Outside) -> Checked:
+async def _state(group: ExaminedGroup, services: DoctorServices) -> Check:
     if not group.state.exists():
         return ok("state folder", f"{group.state} will be made")
     if not os.access(group.state, os.W_OK | os.X_OK):
         cure = "run this as the runner's user, or let that user write there"
         return failed("state folder", f"{group.state} cannot be written", cure)
     try:
-        told = await outside.store(group)
+        records = await services.store(group)
     except HostlerError as error:
         return failed("state folder", str(error))
-    held = outside.around.held(group.state / STORE)
-    return ok("state folder", f"{group.state}: {told}{'; a plugin runs on it now' if held else ''}")
+    held = services.context.held(group.state / STORE)
+    return ok("state folder", f"{group.state}: {records}{'; a plugin uses it now' if held else ''}")
 
 
-def _key(group: Examined) -> Checked:
+def _key(group: ExaminedGroup) -> Check:
     if group.key is None:
         return ok("ssh key", "will be made at the first start")
     return ok("ssh key", group.key.public.split()[0])
 
 
-async def _online(group: Examined, provider: object) -> tuple[Checked, ...]:
+async def _online(group: ExaminedGroup, provider: object) -> tuple[Check, ...]:
     """Ask the provider about all that the group needs of it."""
     fleet = group.config.fleets[0]
     found = list[Finding]()
@@ -160,14 +162,14 @@ async def _online(group: Examined, provider: object) -> tuple[Checked, ...]:
         wanted = {fleet.name: Wanted(offers=fleet.offers, most=group.max_size)}
         public = group.key.public if group.key else ""
         found += await provider.examine(wanted, public, group.organization)
-    checks = [_told(finding) for finding in found]
+    checks = [_of_finding(finding) for finding in found]
     if not group.organization:
         cure = "set organization in plugin_config, or SCW_DEFAULT_ORGANIZATION_ID"
         checks.append(warning("quotas", "cannot be asked for without an organization", cure))
     return tuple(checks)
 
 
-def _told(finding: Finding) -> Checked:
+def _of_finding(finding: Finding) -> Check:
     if finding.well:
         return ok(finding.about, finding.text)
     verdict = failed if finding.lasting else warning

@@ -38,7 +38,7 @@ class Runner:
 def read_runner(path: Path, name: str = "") -> Runner:
     """Return the runner of this name, or the only one that uses our plugin.
 
-    `path` is a runner's config.toml, or a JSON file that holds a plugin_config and nothing else.
+    `path` is a runner's config.toml, or a JSON file with a plugin_config and nothing else.
     ConfigError says what is wrong with the file.
     """
     content = _bytes(path)
@@ -100,8 +100,8 @@ def _runner(name: str, table: Table, folder: Path) -> Runner:
 
 
 def _hints(autoscaler: Table) -> list[str]:
-    kept = _table(autoscaler.get("state_storage")).get("enabled") is True
-    return [] if kept else [_HINTS["state_storage"]]
+    enabled = _table(autoscaler.get("state_storage")).get("enabled") is True
+    return [] if enabled else [_HINTS["state_storage"]]
 
 
 def _connector(table: Table, folder: Path) -> Connector:

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from hostler.frontends.cli.console.format import euros
 from hostler.frontends.cli.render import tables
 from hostler.frontends.cli.render.tables import ink
 from hostler.lab.demo.board import Board
 from hostler.lab.demo.environment import said
+from hostler.queries.wording import euros
 
 from .bill import paid_hours
 from .lanes import SAMPLE, Lane, State, cells

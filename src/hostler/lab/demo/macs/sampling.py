@@ -14,8 +14,8 @@ from hostler.domain.model.commands import Event
 from hostler.domain.model.host import HostCondition
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.snapshot import Orphan
-from hostler.frontends.cli.console.format import euros
 from hostler.lab.macs.ground_truth import words_of
+from hostler.queries.wording import euros
 from hostler.simulators.scaleway.state.mac_records import Mac, MacStatus
 
 from .bill import Bill

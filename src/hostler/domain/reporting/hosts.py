@@ -1,0 +1,169 @@
+"""Host status: each host of an account, as its record and the newest observation show it.
+
+A host without a record is one that no machine of ours ever had, or whose record was lost.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from hostler.domain.ids import AccountName, HostId, MachineId
+from hostler.domain.model.host import AT_HOME, Host, HostCondition
+from hostler.domain.model.resource import Resource
+from hostler.domain.model.snapshot import HostsSnapshot
+
+POOL, FOREIGN, OTHERS = "pool", "foreign", frozenset({"other", "unnamed"})
+"""What a host's name says: it is in a pool, another installation's, or nobody's."""
+
+_NAMED = {
+    POOL: "in the pool",
+    FOREIGN: "another installation's",
+    "ordered": "ordered",
+    "unnamed": "unnamed",
+    "other": "not in a pool",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostStatus:
+    """One host: its record, what was observed of it, and the machine that it is bound to."""
+
+    id: HostId
+    account: AccountName
+    record: Host | None = None
+    resource: Resource | None = None
+    binding: MachineId | None = None
+
+    def note(self, name: str) -> str:
+        """Return what the observation notes of it, or an empty string."""
+        return self.resource.note(name) if self.resource else ""
+
+    @property
+    def name(self) -> str:
+        """Its name as last observed."""
+        return self.resource.name if self.resource else self.record.name if self.record else ""
+
+    @property
+    def type(self) -> str:
+        """Its commercial type."""
+        return self.note("type") or (self.record.type if self.record else "")
+
+    @property
+    def zone(self) -> str:
+        """Where it is."""
+        return self.resource.zone if self.resource else self.record.zone if self.record else ""
+
+    @property
+    def status(self) -> str:
+        """The provider's word for how it is."""
+        return (
+            self.resource.status if self.resource else self.record.observed if self.record else ""
+        )
+
+    @property
+    def state(self) -> str:
+        """Its condition by its record, or what its name says where there is no record."""
+        stage, record = self.note("stage"), self.record
+        if self.binding is not None:
+            return str(HostCondition.ALLOCATED)
+        if record is not None and (record.goal is not None or not self._only_name_known):
+            return _NAMED[POOL] if self._was_put_in_pool else str(record.condition)
+        if stage in _NAMED:
+            return _NAMED[stage]
+        return f"unrecorded: {stage}" if stage else "unknown"
+
+    @property
+    def _only_name_known(self) -> bool:
+        """Whether its record says no more than its name: nothing is proved about its disk."""
+        dirty = self.record is not None and self.record.condition is HostCondition.DIRTY
+        return dirty and self.note("stage") in _NAMED
+
+    @property
+    def _was_put_in_pool(self) -> bool:
+        """Whether its record says that it was put into a pool, and nothing about its disk."""
+        record = self.record
+        if self.resource is not None or record is None or record.goal is not None:
+            return False
+        named = bool(record.pool) and record.name.startswith(record.pool)
+        return named and record.condition is HostCondition.DIRTY
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether its name is a pool's or nobody's: nothing is being done to it."""
+        return self.note("stage") in {POOL, *OTHERS}
+
+    @property
+    def is_available(self) -> bool:
+        """Whether the next machine that it fits may claim it."""
+        return self.note("stage") in AT_HOME
+
+    @property
+    def machine(self) -> MachineId | None:
+        """The machine that has it, or that its name mentions."""
+        named = self.binding or self.note("holder")
+        return MachineId(named) if named else None
+
+    @property
+    def fleet(self) -> str:
+        """The fleet of that machine, or the last one that had it."""
+        return self.note("fleet") or str((self.record.fleet if self.record else None) or "")
+
+    @property
+    def paid_until(self) -> datetime | None:
+        """Until when it is paid for, whether it is used or not."""
+        deletable = self.note("deletable")
+        if deletable:
+            return datetime.fromisoformat(deletable)
+        return self.record.paid_until if self.record else None
+
+    @property
+    def scheduled(self) -> datetime | None:
+        """When the provider will delete it, where that was requested."""
+        if self.note("scheduled"):
+            return self.paid_until
+        return self.record.scheduled if self.record else None
+
+    @property
+    def price(self) -> float:
+        """Euros per hour."""
+        return self.resource.price if self.resource else self.record.price if self.record else 0.0
+
+    def quarantined(self, now: datetime) -> datetime | None:
+        """Return when its quarantine ends, or None where it is in none."""
+        record = self.record
+        return record.quarantined_until if record and record.quarantined(now) else None
+
+    def paid_left(self, now: datetime) -> timedelta:
+        """Return how much of the paid period is left."""
+        until = self.paid_until
+        return max(until - now, timedelta(0)) if until else timedelta(0)
+
+
+def host_statuses(
+    account: AccountName,
+    hosts: Mapping[HostId, Host],
+    bindings: Mapping[HostId, MachineId],
+    resources: Iterable[Resource] = (),
+) -> tuple[HostStatus, ...]:
+    """Return every host that is recorded or was observed, by zone and name."""
+    shown = {HostId(resource.id): resource for resource in resources}
+    found = (
+        HostStatus(
+            id=host,
+            account=account,
+            record=hosts.get(host),
+            resource=shown.get(host),
+            binding=bindings.get(host),
+        )
+        for host in {**hosts, **shown}
+    )
+    return tuple(sorted(found, key=lambda host: (host.zone, host.name, host.id)))
+
+
+def observed_hosts(snapshot: HostsSnapshot) -> tuple[HostStatus, ...]:
+    """Return the hosts of a snapshot."""
+    sightings = snapshot.inventory.sightings.values()
+    resources = (
+        s.resource for s in sightings if s.resource.slot.kind == snapshot.capabilities.hosts
+    )
+    return host_statuses(snapshot.account, snapshot.hosts, snapshot.bindings, resources)

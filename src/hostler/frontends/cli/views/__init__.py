@@ -1,1 +1,0 @@
-"""Read models, pure: how a fleet or host stands."""

@@ -1,0 +1,202 @@
+"""Cost: what fleets and hosts have cost, by the records, and what a purchasing policy would."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from hostler.domain.ids import AccountName
+from hostler.domain.model.fleet import Fleet
+from hostler.domain.model.host import Host, HostCondition, HostGoal, HostOrigin
+from hostler.domain.policy.billing import DAILY, HOURLY, MONTHLY, Terms, cost_so_far, paid
+from hostler.domain.policy.demand import Demand
+from hostler.domain.reporting.usage import Image, Usage, recorded, usage
+from hostler.ports.store import Store
+
+from .history import fleet_events
+
+_HOUR = timedelta(hours=1)
+_DAY, _MONTH = 24, 720
+"""Hours of a forecast: a day, and thirty of them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bill:
+    """What a fleet, or the leased hosts of an account, have cost.
+
+    `leaving` is what those of them cost an hour that are being given up: what is left to pay for
+    them is in `used`, and they are in no forecast.
+    """
+
+    kind: str
+    name: str
+    used: Usage
+    leaving: float = 0.0
+
+    @property
+    def _staying(self) -> float:
+        """What those that stay cost an hour, in euros."""
+        return self.used.price - self.leaving
+
+    @property
+    def forecast_day(self) -> float:
+        """What those that stay cost in a day, in euros."""
+        return self._staying * _DAY
+
+    @property
+    def forecast_30_days(self) -> float:
+        """What those that stay cost in thirty days, in euros."""
+        return self._staying * _MONTH
+
+
+async def bills(store: Store, fleets: tuple[Fleet, ...], now: datetime) -> tuple[Bill, ...]:
+    """Return what these fleets have cost, and the hosts that were ordered in their accounts."""
+    found = [await _bill_of_fleet(store, fleet, now) for fleet in fleets]
+    hosts = [host for host in await store.hosts() if _is_ordered(host)]
+    for account in sorted({fleet.account for fleet in fleets}):
+        found += _bill_of_hosts(account, [host for host in hosts if host.account == account], now)
+    return tuple(found)
+
+
+async def _bill_of_fleet(store: Store, fleet: Fleet, now: datetime) -> Bill:
+    """Return what the machines of a fleet have cost, as far as they are remembered."""
+    return Bill(kind="fleet", name=fleet.name, used=usage(await _images(store, fleet), now))
+
+
+def _bill_of_hosts(account: AccountName, hosts: list[Host], now: datetime) -> list[Bill]:
+    if not hosts:
+        return []
+    used, leaving = _hosts_usage(hosts, now), _leaving(hosts)
+    return [Bill(kind="hosts of", name=account, used=used, leaving=leaving)]
+
+
+async def _images(store: Store, fleet: Fleet) -> tuple[Image, ...]:
+    """Return every recorded image of a fleet's machines, in order."""
+    kept = await fleet_events(store, fleet.name, 0)
+    return tuple((entry.event.at, entry.image) for entry in kept if entry.image is not None)
+
+
+def _terms(host: Host) -> Terms:
+    """Return how a host is billed, by the commitment in its record."""
+    if "month" in host.commitment:
+        return MONTHLY
+    return DAILY if host.paid_until is not None else HOURLY
+
+
+def _is_ordered(host: Host) -> bool:
+    """Tell whether hostler ordered a host, and it was delivered: others pay for all others."""
+    return host.origin is HostOrigin.ORDERED and host.delivered is not None
+
+
+def _hosts_usage(hosts: list[Host], now: datetime) -> Usage:
+    """Return what leased hosts have cost, the current billing period in full.
+
+    One that is gone was paid until then, and costs no more.
+    """
+    total = Usage()
+    for host in hosts:
+        if host.delivered is not None:
+            terms, gone = _terms(host), host.condition is HostCondition.GONE
+            end = host.since if gone and host.since is not None else now
+            total = total.plus(
+                Usage(
+                    machines=1,
+                    paid_hours=paid(terms, host.delivered, end) / _HOUR,
+                    cost=cost_so_far(terms, host.delivered, end, host.price),
+                    price=0.0 if gone else host.price,
+                )
+            )
+    return total
+
+
+def _leaving(hosts: list[Host]) -> float:
+    """Return what the hosts cost an hour that still exist and are being given up."""
+    there = (host for host in hosts if host.condition is not HostCondition.GONE)
+    return sum(host.price for host in there if host.scheduled or host.goal is HostGoal.RETIRED)
+
+
+def bill_document(bill: Bill) -> Mapping[str, object]:
+    """Return one bill as a JSON object."""
+    used = bill.used
+    return {
+        "of": bill.kind,
+        "name": bill.name,
+        "count": used.machines,
+        "paid_hours": round(used.paid_hours, 4),
+        "used_hours": round(used.used_hours, 4) if bill.kind == "fleet" else None,
+        "overhead": round(used.overhead, 4) if used.used_hours else None,
+        "cost": round(used.cost, 6),
+        "price": used.price,
+        "forecast_day": round(bill.forecast_day, 6),
+        "forecast_30_days": round(bill.forecast_30_days, 6),
+    }
+
+
+# ---------------------------------------------------------------- what a policy would cost
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyOutcome:
+    """What a purchasing policy comes to for a demand.
+
+    `optimal_hours` is the least that serves the demand as soon.
+    """
+
+    policy: str
+    hosts: int
+    paid_hours: float
+    used_hours: float
+    optimal_hours: float
+    euros: float
+    mean_wait: timedelta
+    p95_wait: timedelta
+    longest_wait: timedelta
+
+    @property
+    def above_optimum(self) -> float | None:
+        """By which fraction more is paid than the least that would do; None where that is zero."""
+        return self.paid_hours / self.optimal_hours - 1 if self.optimal_hours else None
+
+
+class Backtests(Protocol):
+    """Replays demands against purchasing policies."""
+
+    @property
+    def policies(self) -> tuple[str, ...]:
+        """The names of the policies, the default first."""
+        ...
+
+    def generated(self, days: int, seed: int, now: datetime) -> Demand:
+        """Return the demand of a made-up team in the days before now."""
+        ...
+
+    def outcome(self, policy: str, demand: Demand, price: float) -> PolicyOutcome:
+        """Return what a policy comes to for a demand, at a price in euros an hour."""
+        ...
+
+
+async def recorded_demand(
+    store: Store, fleet: Fleet, days: int, now: datetime
+) -> tuple[Demand, float | None]:
+    """Return the demand of a fleet in the last days, and its last known price an hour, if any."""
+    images = await _images(store, fleet)
+    prices = [machine.price for _, machine in images if machine.price > 0]
+    demand = recorded(images, now).since(now - timedelta(days=days))
+    return demand, prices[-1] if prices else None
+
+
+def outcome_document(outcome: PolicyOutcome) -> Mapping[str, object]:
+    """Return one outcome as a JSON object."""
+    above = outcome.above_optimum
+    return {
+        "policy": outcome.policy,
+        "hosts": outcome.hosts,
+        "paid_hours": round(outcome.paid_hours, 4),
+        "used_hours": round(outcome.used_hours, 4),
+        "optimal_paid_hours": round(outcome.optimal_hours, 4),
+        "above_optimum": None if above is None else round(above, 6),
+        "euros": round(outcome.euros, 6),
+        "mean_wait_seconds": outcome.mean_wait.total_seconds(),
+        "p95_wait_seconds": outcome.p95_wait.total_seconds(),
+        "longest_wait_seconds": outcome.longest_wait.total_seconds(),
+    }

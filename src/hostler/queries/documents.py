@@ -1,0 +1,267 @@
+"""Documents: read models as the JSON objects that programs read; keys are a promise. Pure."""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+
+from hostler.controllers.host_plan import HostPlanned
+from hostler.controllers.plan import Plan
+from hostler.domain.model.calls import Call
+from hostler.domain.model.host import Host
+from hostler.domain.model.machine import Machine, cost
+from hostler.domain.model.phases import sentence
+from hostler.domain.model.snapshot import Orphan, Request
+from hostler.domain.reporting.history import Line
+from hostler.domain.reporting.hosts import HostStatus
+
+from .fleets import FleetStatus
+from .hosts import HostExplanation, on_release, owner
+from .machines import MachineExplanation
+from .orphans import OrphanReport, orphan_cost
+
+Json = dict[str, object]
+
+
+def fleet(status: FleetStatus) -> Json:
+    """Return a fleet and its machines."""
+    return {
+        "name": status.fleet.name,
+        "account": status.fleet.account,
+        "size": None if status.past else status.desired,
+        "ready": status.ready,
+        "phases": dict(sorted(status.counts.items())),
+        "condition": status.row.condition if status.row else "",
+        "paused": status.pause,
+        "engine": None if status.past else status.runs,
+        "cost": round(status.cost, 6),
+        "orphans": len(status.orphans),
+        "requests": [request(entry) for entry in status.requests],
+        "machines": [machine(entry, status) for entry in status.machines],
+    }
+
+
+def machine(entry: Machine, status: FleetStatus) -> Json:
+    """Return one machine of a fleet."""
+    return {
+        "id": entry.id,
+        "serial": entry.serial,
+        "phase": entry.phase,
+        "goal": entry.goal,
+        "since": entry.since,
+        "reason": entry.reason,
+        "observed": entry.observed,
+        "type": entry.offer.type,
+        "zone": entry.offer.zone,
+        "image": entry.offer.image,
+        "address": entry.address,
+        "price": entry.price,
+        "cost": round(cost(entry, status.at), 6),
+        "tries": entry.tries,
+        "retry_at": entry.retry_at,
+        "error": entry.error,
+        "protected": entry.is_protected(status.at),
+        "deleting": entry.deletion is not None,
+        "stuck": entry.stuck,
+        "next": status.next_step(entry),
+        "host": host_record(status.host(entry)) if entry.host else None,
+        "resources": {str(p.slot): p.bound for p in entry.places if p.bound},
+    }
+
+
+def host_record(entry: Host | None) -> Json | None:
+    """Return what our records say of a machine's host."""
+    if entry is None:
+        return None
+    return {
+        "id": entry.id,
+        "name": entry.name,
+        "condition": entry.condition,
+        "strikes": entry.strikes,
+        "wiped": entry.wiped,
+        "paid_until": entry.paid_until,
+    }
+
+
+def host(status: HostStatus, now: datetime) -> Json:
+    """Return one host."""
+    record = status.record
+    return {
+        "id": status.id,
+        "account": status.account,
+        "name": status.name,
+        "type": status.type,
+        "zone": status.zone,
+        "state": status.state,
+        "status": status.status,
+        "recorded": record is not None,
+        "machine": status.machine,
+        "fleet": status.fleet,
+        "pool": status.note("pool") or (record.pool if record else ""),
+        "origin": record.origin if record else None,
+        "strikes": record.strikes if record else 0,
+        "quarantined_until": status.quarantined(now),
+        "wiped": record.wiped if record else None,
+        "paid_until": status.paid_until,
+        "scheduled": status.scheduled,
+        "commitment": status.note("commitment") or (record.commitment if record else ""),
+        "price": status.price,
+        "reason": record.reason if record else "",
+        "error": record.error if record else "",
+    }
+
+
+def request(entry: Request) -> Json:
+    """Return a request as it was recorded."""
+    return {
+        "number": entry.number,
+        "kind": entry.kind,
+        "fleet": entry.fleet,
+        "machine": entry.machine,
+        "size": entry.size,
+        "host": entry.host,
+        "machines": entry.machines,
+        "actor": entry.actor,
+        "at": entry.at,
+        "why": entry.why,
+    }
+
+
+def orphan_report(report: OrphanReport, now: datetime) -> Json:
+    """Return orphans, what they cost together, and what could not be observed."""
+    return {
+        "at": now,
+        "observed": report.observed,
+        "incomplete": report.incomplete,
+        "orphans": [orphan(entry, now) for entry in report.orphans],
+        "price": report.price,
+        "cost": report.cost(now),
+    }
+
+
+def orphan(entry: Orphan, now: datetime) -> Json:
+    """Return one orphan."""
+    return {
+        "resource": entry.resource,
+        "kind": entry.kind,
+        "zone": entry.zone,
+        "fleet": entry.fleet,
+        "class": entry.cls,
+        "first_seen": entry.first,
+        "last_seen": entry.last,
+        "created": entry.created,
+        "age_seconds": round((now - (entry.created or entry.first)).total_seconds()),
+        "sightings": entry.sightings,
+        "owner": entry.owner,
+        "price": entry.price,
+        "cost": round(orphan_cost(entry, now), 6),
+        "blocked": entry.blocked,
+    }
+
+
+def event(line: Line) -> Json:
+    """Return one event of a history, as a sentence."""
+    return {
+        "at": line.at,
+        "machine": line.machine,
+        "host": line.host,
+        "kind": line.kind,
+        "text": line.text,
+        "cycle": line.cycle,
+    }
+
+
+# ---------------------------------------------------------------- plans and explanations
+
+
+def call(entry: Call) -> Json:
+    """Return one call of a plan."""
+    return {
+        "kind": entry.kind,
+        "slot": str(entry.slot),
+        "zone": entry.zone,
+        "effect": entry.effect,
+        "target": entry.target,
+        "attempt": entry.attempt,
+        "args": dict(entry.args),
+    }
+
+
+def calls(entries: Iterable[Call]) -> list[Json]:
+    """Return calls in the order in which they would be made."""
+    return [call(entry) for entry in entries]
+
+
+def plan(made: Plan) -> Json:
+    """Return what one cycle of a fleet would do now."""
+    return {
+        "fleet": made.snapshot.fleet.name,
+        "condition": made.decision.condition,
+        "calls": sum(len(entry.calls) for entry in made.machines),
+        "machines": [
+            {
+                "machine": entry.machine,
+                "offer": entry.offer,
+                "phase": entry.phase,
+                "reason": entry.reason,
+                "waiting_for": entry.waits,
+                "calls": calls(entry.calls),
+            }
+            for entry in made.machines
+        ],
+        "incomplete": [
+            {"zone": zone, "kind": kind, "error": observed.error}
+            for (zone, kind), observed in sorted(made.snapshot.inventory.failed.items())
+        ],
+    }
+
+
+def host_plan(entry: HostPlanned) -> Json:
+    """Return what would be done now to one host."""
+    return {
+        "host": entry.host,
+        "name": entry.name,
+        "goal": entry.goal,
+        "reason": entry.reason,
+        "waiting_for": entry.waits,
+        "calls": calls(entry.calls),
+    }
+
+
+def machine_explanation(explained: MachineExplanation) -> Json:
+    """Return why a machine stands as it does."""
+    entry = explained.machine
+    return {
+        "machine": entry.id,
+        "fleet": entry.fleet,
+        "phase": entry.phase,
+        "since": entry.since,
+        "deadline": explained.deadline,
+        "observed": entry.observed,
+        "reason": explained.reason,
+        "because": sentence(explained.reason),
+        "blocker": explained.blocker,
+        "deletion": explained.deletion,
+        "alarm": explained.alarm,
+        "next": {
+            "kind": explained.next.kind,
+            "detail": explained.next.detail,
+            "at": explained.next.at,
+        },
+        "error": entry.error,
+        "host": host(explained.host, explained.at) if explained.host else None,
+        "condition": explained.condition,
+        "moves": dict(explained.moves),
+    }
+
+
+def host_explanation(explained: HostExplanation, now: datetime) -> Mapping[str, object]:
+    """Return why a host stands as it does."""
+    planned = explained.planned
+    return {
+        "host": host(explained.host, now),
+        "owner": owner(explained.host),
+        "on_release": on_release(explained.host),
+        "next": explained.next(now),
+        "calls": calls(planned.calls) if planned else [],
+        "waiting_for": planned.waits if planned else "",
+        "fits": dict(explained.fits),
+    }

@@ -1,0 +1,113 @@
+"""Fleets: how a fleet stands, or stood at an earlier time, read from its records."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from hostler.domain.ids import HostId
+from hostler.domain.machines.rollout import keeps
+from hostler.domain.model.fleet import Fleet, FleetRow
+from hostler.domain.model.host import Host
+from hostler.domain.model.machine import Machine, cost
+from hostler.domain.model.phases import Phase
+from hostler.domain.model.snapshot import Orphan, Request
+from hostler.ports.store import Store
+
+from .machines import next_step
+from .wording import clock_time
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetStatus:
+    """One fleet as its records have it at a time; `row` is None before the first engine.
+
+    `runs` says whether an engine runs; `past` that this is how it stood at an earlier time, of
+    which only the machines are on record.
+    """
+
+    fleet: Fleet
+    row: FleetRow | None
+    machines: tuple[Machine, ...]
+    at: datetime
+    orphans: tuple[Orphan, ...] = ()
+    requests: tuple[Request, ...] = ()
+    runs: bool = False
+    past: bool = False
+    hosts: Mapping[HostId, Host] = field(default_factory=dict[HostId, Host])
+
+    @property
+    def desired(self) -> int:
+        """The size in force."""
+        return self.row.desired(self.fleet) if self.row else self.fleet.size
+
+    @property
+    def counts(self) -> Counter[str]:
+        """How many machines are in which phase."""
+        return Counter(str(machine.phase) for machine in self.machines)
+
+    @property
+    def ready(self) -> int:
+        """How many are up and usable."""
+        return self.counts[Phase.READY]
+
+    @property
+    def cost(self) -> float:
+        """What the living machines have cost so far, in euros."""
+        return sum(cost(machine, self.at) for machine in self.machines)
+
+    def host(self, machine: Machine) -> Host | None:
+        """Return the record of a machine's host, where it has one that outlives it."""
+        return self.hosts.get(machine.host) if machine.host else None
+
+    def next_step(self, machine: Machine) -> str:
+        """Return what comes next for one of the machines, as far as the records say."""
+        return next_step(machine, self.fleet, self.at, self._kept_until(machine))
+
+    def _kept_until(self, machine: Machine) -> datetime | None:
+        """Return until when a starting machine is kept because its setup script is at fault."""
+        host, row = self.host(machine), self.row
+        if host is None or row is None or machine.phase is not Phase.STARTING:
+            return None
+        broken = row.revision.broken
+        if broken is None or not keeps(host, row.revision):
+            return None
+        return broken + self.fleet.timers.longest_protection
+
+    @property
+    def pause(self) -> str:
+        """Who paused the fleet, why and until when; empty where nobody did."""
+        pause = self.row.pause if self.row else None
+        if pause is None or pause.until <= self.at:
+            return ""
+        why = f": {pause.why}" if pause.why else ""
+        return f"paused by {pause.actor} until {clock_time(pause.until, self.at)}{why}"
+
+
+async def fleet_status(store: Store, fleet: Fleet, now: datetime, *, runs: bool) -> FleetStatus:
+    """Return how a fleet stands now; `runs` says whether an engine holds the store."""
+    rows = {row.name: row for row in await store.fleets()}
+    machines = await store.machines(fleet.name)
+    has_hosts = any(machine.host for machine in machines)
+    return FleetStatus(
+        fleet=fleet,
+        row=rows.get(fleet.name),
+        machines=machines,
+        at=now,
+        orphans=tuple(o for o in await store.orphans() if o.fleet == fleet.name),
+        requests=tuple(r for r in await store.requests() if r.fleet == fleet.name),
+        runs=runs,
+        hosts={host.id: host for host in await store.hosts()} if has_hosts else {},
+    )
+
+
+async def past_fleet_status(store: Store, fleet: Fleet, at: datetime) -> FleetStatus:
+    """Return how a fleet stood at an earlier time, as far as it is remembered."""
+    machines = await store.images(fleet.name, at)
+    return FleetStatus(fleet=fleet, row=None, machines=machines, at=at, past=True)
+
+
+async def is_remembered(store: Store, at: datetime) -> bool:
+    """Tell whether nothing that existed at this time has been forgotten since."""
+    forgotten = await store.forgotten()
+    return forgotten is None or at >= forgotten

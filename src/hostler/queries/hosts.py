@@ -1,0 +1,180 @@
+"""Hosts: whose a host is, what happens to it next, and which fleets may take it."""
+
+from collections.abc import AsyncIterator, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from hostler.controllers.host_plan import HostPlanned, planned_hosts
+from hostler.controllers.runtime.settings import Account
+from hostler.domain.ids import AccountName
+from hostler.domain.machines import rollout
+from hostler.domain.model.fleet import Fleet, FleetRow
+from hostler.domain.model.host import HostCondition, ReleasePolicy
+from hostler.domain.model.resource import Resource
+from hostler.domain.model.snapshot import HostsSnapshot
+from hostler.domain.policy.bootstrap import digest_of
+from hostler.domain.reporting.hosts import (
+    FOREIGN,
+    OTHERS,
+    POOL,
+    HostStatus,
+    host_statuses,
+    observed_hosts,
+)
+from hostler.ports.hosts import KeepsHosts
+from hostler.ports.store import Store
+
+from .providers import Providers
+from .wording import utc
+
+
+async def recorded_hosts(store: Store, accounts: Iterable[AccountName]) -> tuple[HostStatus, ...]:
+    """Return the hosts on record of these accounts, by account, zone and name."""
+    records, bindings = await store.hosts(), dict(await store.bindings())
+    return tuple(
+        host
+        for account in sorted(accounts)
+        for host in host_statuses(
+            account,
+            {record.id: record for record in records if record.account == account},
+            bindings,
+        )
+    )
+
+
+def next_step(host: HostStatus, now: datetime) -> str:
+    """Return what comes next for a host to which nothing is being done."""
+    record, quarantine = host.record, host.quarantined(now)
+    if host.binding is not None:
+        return f"its machine decides: hostler explain FILE {host.binding}"
+    if record is not None and record.condition is HostCondition.GONE:
+        return "nothing: complete observations no longer show it"
+    if quarantine is not None:
+        return f"it is left alone until {utc(quarantine)}: it failed too often"
+    if host.scheduled is not None:
+        return f"the provider deletes it at {utc(host.scheduled)}"
+    return _idle(host)
+
+
+def _idle(host: HostStatus) -> str:
+    record, stage = host.record, host.note("stage")
+    if host.is_available:
+        clean = record is not None and record.condition is HostCondition.FREE and record.wiped
+        wipe = "without wiping it: its last wipe is proved" if clean else "and wipes it first"
+        return f"the next machine that it fits claims it, {wipe}"
+    if stage == FOREIGN:
+        return "it is left alone: another installation has it"
+    if stage in OTHERS:
+        return "it is left alone; `hostler pool FILE add` puts it into the pool"
+    return "no record explains it: see hostler orphans" if host.resource else "it was not observed"
+
+
+def owner(host: HostStatus) -> str:
+    """Return whose a host is."""
+    if host.binding is not None:
+        return f"machine {host.binding}, by our records"
+    if host.note("stage") == FOREIGN:
+        return f"installation {host.note('installation') or 'unknown: its name does not say'}"
+    if host.note("stage") == POOL:
+        return f"nobody: it is free, in the pool {host.note('pool')}"
+    if host.machine is not None:
+        return f"ours by its name, which mentions {host.machine}"
+    return "nobody of ours" if host.resource else ""
+
+
+def on_release(host: HostStatus) -> str:
+    """Return what becomes of a host when its machine releases it, if it is ours at all."""
+    record = host.record
+    if record is None or (host.binding is None and host.note("stage") in OTHERS):
+        return ""
+    if host.note("stage") in OTHERS:
+        return "it is left as it is for as long as it has this name"
+    if record.retires:
+        requested = record.policy is ReleasePolicy.TERMINATE
+        return "it is given up: " + ("somebody asked for that" if requested else "we ordered it")
+    return f"it is wiped and returns to the pool {record.pool}" if record.pool else ""
+
+
+# ---------------------------------------------------------------- explained
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostExplanation:
+    """One host, what would be done to it now, and for each fleet why it may not take it."""
+
+    host: HostStatus
+    planned: HostPlanned | None
+    fits: Mapping[str, str]
+
+    def next(self, now: datetime) -> str:
+        """Return what happens next to the host."""
+        planned = self.planned
+        if planned is None and self.host.is_available and self.fits and all(self.fits.values()):
+            return "no machine claims it for now: the reason is given for each fleet"
+        if planned is None:
+            return next_step(self.host, now)
+        return f"call {planned.calls[0]}" if planned.calls else f"wait: {planned.waits}"
+
+
+async def explain_hosts(
+    providers: Providers, rows: Iterable[FleetRow]
+) -> AsyncIterator[HostExplanation]:
+    """Observe once, and yield every host with what would be done to it now."""
+    known = tuple(rows)
+    async for account, snapshot in providers.host_snapshots():
+        for explained in explained_hosts(account, snapshot, faulty_scripts(account, known)):
+            yield explained
+
+
+def explained_hosts(
+    account: Account, snapshot: HostsSnapshot, blocked: Mapping[str, str]
+) -> Iterable[HostExplanation]:
+    """Yield every host of an account with what would be done to it now.
+
+    `blocked` are fleets that take no host, whichever it is, with the reason.
+    """
+    provider = account.provider
+    has_hosts = isinstance(provider, KeepsHosts)
+    planned = {one.host: one for one in (planned_hosts(snapshot, provider) if has_hosts else ())}
+    for host in observed_hosts(snapshot):
+        fits = misfits(account, host.resource) if host.binding is None else {}
+        fits = {fleet: why or blocked.get(fleet, "") for fleet, why in fits.items()}
+        yield HostExplanation(host=host, planned=planned.get(host.id), fits=fits)
+
+
+def faulty_scripts(account: Account, rows: Iterable[FleetRow]) -> dict[str, str]:
+    """Return each fleet whose setup script is at fault, so that it takes no host, with the reason.
+
+    Also for a fleet without machines, where nothing else would say so.
+    """
+    digests = {fleet.name: digest_of(fleet.probe.commands) for fleet in account.fleets}
+    revisions = {row.name: row.revision for row in rows}
+    found = {
+        str(name): rollout.condition(revisions[name])
+        for name, digest in digests.items()
+        if name in revisions and revisions[name].digest == digest
+    }
+    return {fleet: why for fleet, why in found.items() if why}
+
+
+def misfits(account: Account, resource: Resource | None) -> dict[str, str]:
+    """Return for each fleet of an account why it may not take a host; empty where it may."""
+    provider = account.provider
+    if resource is None or not isinstance(provider, KeepsHosts):
+        return {}
+    return {
+        str(fleet.name): _unless_any_fits(
+            [provider.fits(fleet.name, offer, resource) for offer in fleet.offers]
+        )
+        for fleet in account.fleets
+    }
+
+
+def _unless_any_fits(reasons: list[str]) -> str:
+    return "" if "" in reasons else "; ".join(dict.fromkeys(reasons))
+
+
+def pool_of(account: Account, fleet: Fleet) -> str:
+    """Return how the names in a fleet's pool begin; empty where it has none."""
+    provider = account.provider
+    return provider.pool_of(fleet.name) if isinstance(provider, KeepsHosts) else ""

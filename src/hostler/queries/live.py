@@ -1,0 +1,108 @@
+"""Live records: what an engine in this process has on record and has observed, without waiting."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from hostler.controllers.account import AccountLoop
+from hostler.domain.ids import FleetName, MachineId
+from hostler.domain.model.fleet import FleetRow
+from hostler.domain.model.machine import Machine
+from hostler.ports.provider import Connection
+
+
+class LiveRecords(Protocol):
+    """One fleet as the engine of this process knows it. Losing it costs an observation.
+
+    Every method answers at once, and may be called from another thread than the engine's.
+    """
+
+    @property
+    def supports_standby(self) -> bool:
+        """Whether machines of this fleet can be kept in standby."""
+        ...
+
+    @property
+    def has_observed(self) -> bool:
+        """Whether the engine has observed the provider since it started."""
+        ...
+
+    def row(self) -> FleetRow | None:
+        """Return the fleet's row, or None until the engine has read it."""
+        ...
+
+    def machines(self) -> tuple[Machine, ...] | None:
+        """Return the living machines, or None until the engine has read them."""
+        ...
+
+    def creation_blocker(self) -> str:
+        """Return why nothing may be created in this fleet at all now; empty where it may."""
+        ...
+
+    def connection(self, machine: Machine) -> Connection | None:
+        """Return how to reach a machine, by the newest observations; None while not known."""
+        ...
+
+    def observed_at(self, machine: Machine) -> datetime | None:
+        """Return when the machine's zone was last observed for it, or None."""
+        ...
+
+    def protected_at_provider(self, machines: Iterable[Machine]) -> frozenset[MachineId]:
+        """Return those of these machines that somebody protected at the provider."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class EngineRecords:
+    """The live records of one fleet, read from the loop of its account."""
+
+    loop: AccountLoop
+    fleet: FleetName
+
+    @property
+    def supports_standby(self) -> bool:
+        """Whether machines of this fleet can be kept in standby."""
+        return self.loop.rests
+
+    @property
+    def has_observed(self) -> bool:
+        """Whether the engine has observed the provider since it started."""
+        return self.loop.state.observed_once
+
+    def row(self) -> FleetRow | None:
+        """Return the fleet's row, or None until the engine has read it."""
+        return self.loop.state.rows.get(self.fleet)
+
+    def machines(self) -> tuple[Machine, ...] | None:
+        """Return the living machines, or None until the engine has read them.
+
+        One reading of a dict, so that another thread may ask while the engine writes.
+        """
+        machines = self.loop.state.machines
+        return tuple(machines[self.fleet].values()) if self.fleet in machines else None
+
+    def creation_blocker(self) -> str:
+        """Return why nothing may be created in this fleet at all now; empty where it may."""
+        return self.loop.state.world.get(self.fleet, "")
+
+    def connection(self, machine: Machine) -> Connection | None:
+        """Return how to reach a machine, by the newest observations; None while not known."""
+        return self.loop.connection(machine)
+
+    def observed_at(self, machine: Machine) -> datetime | None:
+        """Return when the machine's zone was last observed for it, or None."""
+        zone = machine.offer.zone
+        return self.loop.state.inventory.covered(zone, self.loop.main, machine.id)
+
+    def protected_at_provider(self, machines: Iterable[Machine]) -> frozenset[MachineId]:
+        """Return those of these machines that somebody protected at the provider.
+
+        An observation makes a new inventory: this one does not change meanwhile.
+        """
+        sightings = self.loop.state.inventory.sightings
+        return frozenset(
+            machine.id
+            for machine in machines
+            if any(sightings[i].resource.note("protected") for i in machine.ids() if i in sightings)
+        )

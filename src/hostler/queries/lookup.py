@@ -1,0 +1,128 @@
+"""Lookup: the machine or host that somebody named by its id, its beginning, or its whole name."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+from hostler.domain.errors import RequestRefused
+from hostler.domain.ids import HostId, MachineId
+from hostler.domain.model.fleet import Fleet
+from hostler.domain.model.host import Host
+from hostler.domain.model.machine import Machine
+from hostler.domain.reporting.hosts import HostStatus
+from hostler.ports.store import Store
+
+from .wording import quoted
+
+_BEGINNING = 4
+"""How many letters of a host's id must be given at least."""
+
+
+async def find_machine(store: Store, fleets: Iterable[Fleet], name: str) -> tuple[Fleet, Machine]:
+    """Return a living machine by the beginning of its id, and its fleet, or raise RequestRefused.
+
+    The message says what is there instead, where something is.
+    """
+    if not name.strip():
+        raise RequestRefused("the name is empty: say which machine; hostler status lists them")
+    found = [
+        (fleet, machine)
+        for fleet in fleets
+        for machine in await store.machines(fleet.name)
+        if machine.id.startswith(name)
+    ]
+    exact = [entry for entry in found if entry[1].id == name]
+    if len(exact or found) == 1:
+        return (exact or found)[0]
+    if found:
+        ids = ", ".join(machine.id for _, machine in found[:5])
+        raise RequestRefused(f"{quoted(name)} could be {ids}: write more of the id")
+    if await store.machine(MachineId(name)) is not None:
+        raise RequestRefused(f"{name} is deleted; hostler history shows what happened to it")
+    raise RequestRefused(await _as_a_host(store, name) or _NO_MACHINE.format(quoted(name)))
+
+
+_NO_MACHINE = "there is no machine {}; hostler status lists those that exist"
+
+
+async def _as_a_host(store: Store, name: str) -> str:
+    """Return what is to be said where a name is a host's and not a machine's, or nothing."""
+    host = await find_host(store, name)
+    if host is None:
+        return ""
+    machine = dict(await store.bindings()).get(host.id)
+    if machine is not None:
+        return f"{name} is a host: name its machine, {machine}"
+    return (
+        f"{name} is a host that no machine has; hostler explain FILE {host.id} explains it, and "
+        f"hostler pool FILE retire {host.id} gives it up"
+    )
+
+
+async def find_past_machine(store: Store, fleets: Iterable[Fleet], name: str) -> MachineId:
+    """Return the machine of exactly this id, deleted or not, or as `find_machine` does."""
+    exact = MachineId(name)
+    if await store.machine(exact) is not None:
+        return exact
+    return (await find_machine(store, fleets, name))[1].id
+
+
+async def find_host(store: Store, name: str) -> Host | None:
+    """Return the host on record of this id or whole name, or the only one whose id begins so."""
+    hosts = await store.hosts()
+    found = [host for host in hosts if name in {str(host.id), host.name} and name]
+    found = found or [host for host in hosts if _begins(host.id, name)]
+    return found[0] if len(found) == 1 else None
+
+
+def _begins(host: HostId, name: str) -> bool:
+    """Tell whether a name is the beginning of a host's id, as status shows it.
+
+    Good enough for reading; nothing is done to a host that is named like this.
+    """
+    return len(name) >= _BEGINNING and host.startswith(name)
+
+
+def hosts_named(names: Iterable[str], hosts: Iterable[HostStatus]) -> tuple[HostStatus, ...]:
+    """Return the hosts of these ids or whole names, each once; RequestRefused has every mistake.
+
+    A name that several hosts have names none of them.
+    """
+    known, wrong = tuple(hosts), list[str]()
+    chosen = dict[str, HostStatus]()
+    for name in names:
+        fits = [host for host in known if name in {str(host.id), host.name}]
+        if name.strip() and len(fits) == 1:
+            chosen[fits[0].id] = fits[0]
+        else:
+            wrong.append(_mistake(name, fits, known))
+    if wrong:
+        raise RequestRefused("; ".join(wrong))
+    return tuple(chosen.values())
+
+
+def host_named(name: str, hosts: Iterable[HostStatus]) -> HostStatus:
+    """Return the host of this id or whole name, or the only one whose id begins so.
+
+    For reading only: whoever changes a host names it in full. Raises RequestRefused.
+    """
+    known = tuple(hosts)
+    near = [host for host in known if _begins(host.id, name)]
+    exact = any(name in {str(host.id), host.name} for host in known)
+    return near[0] if len(near) == 1 and not exact else hosts_named((name,), known)[0]
+
+
+def _mistake(name: str, fits: list[HostStatus], known: tuple[HostStatus, ...]) -> str:
+    if not name.strip():
+        return "a name is empty: say which host; hostler pool FILE list --online shows them"
+    if fits:
+        ids = ", ".join(str(host.id) for host in fits)
+        return f"{len(fits)} hosts are named {quoted(name)}: say which one by its id ({ids})"
+    return f"there is no host {quoted(name)}{_similar(name, known)}"
+
+
+def _similar(name: str, hosts: Iterable[HostStatus]) -> str:
+    known = [text for host in hosts for text in (host.name, str(host.id)) if text]
+    near = [text for text in known if len(name) >= 4 and text.startswith(name)]
+    near += get_close_matches(name, known, n=3, cutoff=0.6)
+    listed = ", ".join(dict.fromkeys(near[:3]))
+    return f"; there is {listed}" if listed else "; hostler pool FILE list --online shows all"

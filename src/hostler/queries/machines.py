@@ -1,0 +1,184 @@
+"""Machines: what comes next for a machine, what is wrong with it, and why it stands as it does."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from hostler.domain.decide import verdict_of
+from hostler.domain.errors import ProviderError
+from hostler.domain.hosts.allocation import CLAIMED_TWICE
+from hostler.domain.ids import ResourceId
+from hostler.domain.machines.bootstrap import start_due
+from hostler.domain.machines.rollout import with_revision
+from hostler.domain.model.commands import Next
+from hostler.domain.model.fleet import Fleet
+from hostler.domain.model.machine import Machine
+from hostler.domain.model.phases import PHASES, Phase, sentence
+from hostler.domain.model.snapshot import Snapshot
+from hostler.domain.observation.blockers import protected_until
+from hostler.domain.reporting.hosts import HostStatus, host_statuses
+
+from .providers import Providers
+from .wording import clock_time, until
+
+_AT_THE_LIMIT = {
+    "admit": "given up",
+    "start": "times out",
+    "stop": "raises an alarm",
+    "drain": "stops in any case",
+    "max_age": "replaced",
+    "keep_failed": "deleted",
+}
+"""What happens to a machine that has been in its phase for as long as a timer allows."""
+
+_LONG = 80
+
+
+def next_step(
+    machine: Machine, fleet: Fleet, now: datetime, kept_until: datetime | None = None
+) -> str:
+    """Return what comes next as far as the record says; `explain_machine` asks decide().
+
+    `kept_until` is until when it is kept because its setup script is at fault.
+    """
+    if machine.protection is not None and machine.is_protected(now):
+        protection = machine.protection
+        then = "; deleted then" if machine.deletion is not None else ""
+        return f"protected by {protection.actor} until {clock_time(protection.until, now)}{then}"
+    if machine.retry_at is not None and machine.retry_at > now:
+        return f"tried again {until(machine.retry_at, now)}"
+    if machine.doubt is not None:
+        return f"to be confirmed: {machine.doubt.what}"
+    if kept_until is not None:
+        return f"its setup script is at fault; released {until(kept_until, now)}"
+    return _at_its_limit(machine, fleet, now)
+
+
+def _at_its_limit(machine: Machine, fleet: Fleet, now: datetime) -> str:
+    limit = time_limit(machine, fleet)
+    if limit is None:
+        return ""
+    happens = _AT_THE_LIMIT.get(PHASES[machine.phase].bound or "", "")
+    return f"{happens} {until(machine.since + limit, now)}".strip()
+
+
+def time_limit(machine: Machine, fleet: Fleet) -> timedelta | None:
+    """Return how long the machine may stay in its phase, or None where that is not limited."""
+    name = PHASES[machine.phase].bound
+    value: object = getattr(fleet.timers, name) if name else None
+    return value if isinstance(value, timedelta) else None
+
+
+def deletion(machine: Machine, now: datetime) -> str:
+    """Return who asked for the machine's deletion, when and why; empty where nobody did."""
+    asked = machine.deletion
+    if asked is None:
+        return ""
+    why = f": {sentence(asked.why)}" if asked.why else ""
+    return f"requested by {asked.actor} at {clock_time(asked.at, now)}{why}"
+
+
+def problem(machine: Machine) -> str:
+    """Return what is wrong with a machine, or an empty string."""
+    if machine.fact(CLAIMED_TWICE) is not None:
+        return "somebody else may have claimed its host too: see hostler explain"
+    if machine.stuck:
+        return f"stuck: {machine.error}".removesuffix(": ")
+    if machine.error:
+        return machine.error
+    return sentence(machine.reason) if machine.phase in {Phase.FAILED, Phase.STOPPING} else ""
+
+
+# ---------------------------------------------------------------- explained
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MachineExplanation:
+    """Why a machine stands as it does, what blocks it, and what comes next, by decide().
+
+    `moves` has every phase with whether the machine may move there, and why not; `condition` is
+    the fleet's.
+    """
+
+    machine: Machine
+    at: datetime
+    reason: str
+    blocker: str
+    next: Next
+    time_limit: timedelta | None
+    deadline: datetime | None
+    deletion: str
+    protection: str
+    alarm: str
+    moves: tuple[tuple[Phase, str], ...]
+    host: HostStatus | None
+    condition: str
+
+
+async def explain_machine(
+    providers: Providers, fleet: Fleet, machine: Machine
+) -> MachineExplanation:
+    """Observe once, and return what decide() says of one machine.
+
+    Raises ProviderError where the machine's record changed meanwhile.
+    """
+    snapshot = await providers.snapshot(fleet)
+    explained = verdict_of(machine, snapshot, providers.account(fleet).provider)
+    if explained is None:
+        raise ProviderError(f"{machine.id} changed while it was observed; ask again")
+    current, verdict, now = explained.machine, explained.verdict, snapshot.now
+    return MachineExplanation(
+        machine=current,
+        at=now,
+        reason=verdict.reason,
+        blocker=verdict.blocker,
+        next=verdict.next,
+        time_limit=time_limit(current, fleet),
+        deadline=_deadline(current, snapshot),
+        deletion=deletion(current, now),
+        protection=protected_until(current, now),
+        alarm=_alarm(current, now),
+        moves=_moves(current, verdict.blocker, now),
+        host=host_of_machine(current, snapshot),
+        condition=explained.condition,
+    )
+
+
+def _deadline(machine: Machine, snapshot: Snapshot) -> datetime | None:
+    """Return when a machine has been in its phase for too long, or None where it never has."""
+    limit = time_limit(machine, snapshot.fleet)
+    if limit is not None and machine.phase is Phase.STARTING:
+        return start_due(machine, with_revision(snapshot))
+    return machine.since + limit if limit else None
+
+
+def _moves(machine: Machine, blocker: str, now: datetime) -> tuple[tuple[Phase, str], ...]:
+    blocked_by = blocker or protected_until(machine, now)
+    if len(blocked_by) > _LONG:  # it is said in full beside
+        blocked_by = blocked_by.partition(": ")[0]
+    allowed = f"allowed; not now: {blocked_by}" if blocked_by else "allowed"
+    legal = PHASES[machine.phase].moves
+    barred = f"not allowed from {machine.phase}"
+    return tuple(
+        (phase, "current" if phase is machine.phase else allowed if phase in legal else barred)
+        for phase in Phase
+    )
+
+
+def _alarm(machine: Machine, now: datetime) -> str:
+    """Return since when somebody else may have the machine's host; empty where nobody may."""
+    since = machine.fact(CLAIMED_TWICE)
+    if since is None:
+        return ""
+    at = clock_time(since, now)
+    return f"somebody else may have claimed its host too, since {at}: nothing is done to it"
+
+
+def host_of_machine(machine: Machine, snapshot: Snapshot) -> HostStatus | None:
+    """Return the host of a machine, or None where it has none that outlives it."""
+    if machine.host is None:
+        return None
+    resource = snapshot.inventory.resource(ResourceId(machine.host))
+    record = {machine.host: snapshot.hosts[machine.host]} if machine.host in snapshot.hosts else {}
+    bindings = {host: holder for holder, host in snapshot.bindings.items()}
+    resources = (resource,) if resource else ()
+    return next(iter(host_statuses(snapshot.fleet.account, record, bindings, resources)), None)

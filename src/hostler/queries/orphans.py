@@ -1,0 +1,87 @@
+"""Orphans: the resources that no record explains, what they cost, and how old this answer is."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from hostler.config.units import format_duration
+from hostler.domain.fleets.reclaim import orphan_report
+from hostler.domain.ids import ResourceId
+from hostler.domain.model.fleet import Fleet
+from hostler.domain.model.snapshot import Orphan, OrphanClass
+from hostler.ports.store import Store
+
+from .providers import Providers, incomplete, require_observed
+
+_EXPECTED = frozenset({OrphanClass.PENDING_FRESH, OrphanClass.SCHEDULED})
+"""The classes of orphans that go by themselves: they are reported, and nobody has to act."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrphanReport:
+    """The orphans of some fleets.
+
+    `observed` says that providers were observed for it; `incomplete` are the scopes that could
+    not be observed in full, with the error: nothing is said about them.
+    """
+
+    orphans: tuple[Orphan, ...]
+    observed: bool = False
+    incomplete: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def price(self) -> float:
+        """What they cost together, in euros an hour."""
+        return sum(orphan.price for orphan in self.orphans)
+
+    def cost(self, now: datetime) -> float:
+        """Return what they have cost together up to now, in euros."""
+        return sum(orphan_cost(orphan, now) for orphan in self.orphans)
+
+    @property
+    def needs_attention(self) -> bool:
+        """Whether there is one among them that does not go by itself."""
+        return any(orphan.cls not in _EXPECTED for orphan in self.orphans)
+
+
+def orphan_cost(orphan: Orphan, now: datetime) -> float:
+    """Return what an orphan has cost up to now: its record is only saved when something changes."""
+    hours = (now - (orphan.created or orphan.first)).total_seconds() / 3600
+    return max(orphan.cost, orphan.price * hours)
+
+
+async def recorded_orphans(store: Store, fleets: tuple[Fleet, ...]) -> OrphanReport:
+    """Return the orphans of these fleets as the last engine recorded them."""
+    names = {fleet.name for fleet in fleets}
+    found = {o.resource: o for o in await store.orphans() if o.fleet in names}
+    return OrphanReport(orphans=tuple(found.values()))
+
+
+async def observed_orphans(providers: Providers, fleets: tuple[Fleet, ...]) -> OrphanReport:
+    """Observe now, and return the orphans of these fleets; nothing is recorded.
+
+    Raises ProviderError where an account shows nothing at all.
+    """
+    found, unseen = dict[ResourceId, Orphan](), dict[str, str]()
+    for account in providers.accounts:
+        for fleet in account.fleets:
+            if fleet in fleets:
+                snapshot = await providers.snapshot(fleet)
+                require_observed(snapshot.inventory)
+                unseen |= incomplete(snapshot.inventory)
+                report = orphan_report(snapshot)
+                current = {
+                    o.resource: o for o in snapshot.orphans if o.resource not in report.cleared
+                }
+                found |= current | {o.resource: o for o in report.orphans}
+    return OrphanReport(orphans=tuple(found.values()), observed=True, incomplete=unseen)
+
+
+def freshness(report: OrphanReport, quiet: timedelta, *, runs: bool) -> str:
+    """Return a phrase that says how old a report is; `quiet` is how often an engine observes."""
+    if report.observed:
+        return "as observed just now"
+    if runs:
+        often = format_duration(quiet)
+        return f"as reported by the running engine, which observes at least every {often}"
+    return "as the last engine left it; none is running (--observe asks the provider now)"

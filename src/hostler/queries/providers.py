@@ -1,0 +1,91 @@
+"""Providers: what a query observes at the provider now; nothing is changed or recorded."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+from hostler.controllers.host_plan import HostPlanned, hosts_once, plan_hosts
+from hostler.controllers.plan import Plan, observe_once, plan
+from hostler.controllers.runtime.settings import Account, Ports, Settings
+from hostler.domain.errors import ProviderError, RequestRefused
+from hostler.domain.ids import AccountName
+from hostler.domain.model.fleet import Fleet
+from hostler.domain.model.inventory import Inventory
+from hostler.domain.model.snapshot import HostsSnapshot, Snapshot
+from hostler.domain.reporting.hosts import HostStatus, observed_hosts
+
+from .wording import plural
+
+NO_HOSTS = (
+    "no provider of this file has hosts that outlive machines: there is no pool (hostler status "
+    "lists machines)"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Providers:
+    """The accounts of a fleet file, open, and what it takes to observe them.
+
+    Every method may raise ProviderError: an account that shows nothing at all is an error, never
+    an empty answer.
+    """
+
+    ports: Ports
+    accounts: tuple[Account, ...]
+    settings: Settings
+
+    def account(self, fleet: Fleet) -> Account:
+        """Return the account that a fleet lives in."""
+        return next(account for account in self.accounts if fleet in account.fleets)
+
+    async def snapshot(self, fleet: Fleet) -> Snapshot:
+        """Return what a cycle of this fleet would see now, complete or not."""
+        return await observe_once(self.ports, self.account(fleet), fleet, self.settings)
+
+    async def host_snapshots(self) -> AsyncIterator[tuple[Account, HostsSnapshot]]:
+        """Yield what a cycle would see now of each account that has hosts."""
+        for account in self.accounts:
+            snapshot = await hosts_once(self.ports, account, self.settings)
+            if snapshot is not None:
+                require_observed(snapshot.inventory)
+                yield account, snapshot
+
+    async def hosts(self) -> dict[AccountName, tuple[HostStatus, ...]]:
+        """Return the hosts of each account that has any; RequestRefused where none has."""
+        found = {
+            account.name: observed_hosts(seen) async for account, seen in self.host_snapshots()
+        }
+        if not found:
+            raise RequestRefused(NO_HOSTS)
+        return found
+
+    async def hosts_of(self, fleet: Fleet) -> tuple[HostStatus, ...]:
+        """Return the hosts of a fleet's account; RequestRefused where it has none."""
+        found = (await self.hosts()).get(fleet.account)
+        if found is None:
+            raise RequestRefused(NO_HOSTS)
+        return found
+
+    async def plan(self, fleet: Fleet) -> Plan:
+        """Return the very calls that one cycle of this fleet would make now."""
+        return await plan(self.ports, self.account(fleet), fleet, self.settings)
+
+    async def plan_hosts(self, account: Account) -> tuple[HostPlanned, ...]:
+        """Return the calls that would be made now on hosts that no machine holds."""
+        return await plan_hosts(self.ports, account, self.settings)
+
+
+def require_observed(inventory: Inventory) -> None:
+    """Raise ProviderError where no scope could be observed: nothing can be said then."""
+    if inventory.failed and not inventory.whole:
+        errors = dict.fromkeys(
+            f"{zone}: {found.error}" for (zone, _), found in inventory.failed.items()
+        )
+        raise ProviderError("the provider could not be observed: " + "; ".join(errors))
+
+
+def incomplete(inventory: Inventory) -> dict[str, str]:
+    """Return each scope that could not be observed in full, with the error."""
+    return {
+        f"{plural(kind)} in {zone}": observed.error
+        for (zone, kind), observed in sorted(inventory.failed.items())
+    }

@@ -1,0 +1,85 @@
+"""Requests about a whole fleet: its size, a pause, what it adopts, and machines by their ids."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import timedelta
+
+from hostler.domain.errors import RequestRefused
+from hostler.domain.ids import FleetName, InstallationId, MachineId
+from hostler.domain.model.fleet import Fleet
+from hostler.domain.model.snapshot import Orphan, OrphanClass, RequestKind
+
+from .recording import Accepted, Author, new_request, protecting
+
+
+def scale(author: Author, fleet: Fleet, size: int) -> Accepted:
+    """Ask for another size; it stays until the next such request, whatever the fleet file says.
+
+    Raises RequestRefused where the fleet has no size of its own, or allows fewer machines.
+    """
+    if size < 0:
+        raise RequestRefused(f"{size} is no size: a fleet has none or more machines")
+    if not fleet.renews:
+        raise RequestRefused(
+            f"fleet {fleet.name} has no size of its own (`renews = false`): whoever uses it asks "
+            "for each machine"
+        )
+    if fleet.maximum is not None and size > fleet.maximum:
+        raise RequestRefused(
+            f"fleet {fleet.name} has at most {fleet.maximum} machines: raise `maximum` in its file"
+        )
+    return Accepted(request=replace(new_request(RequestKind.SCALE, fleet, author), size=size))
+
+
+def grow(author: Author, fleet: Fleet, ids: tuple[MachineId, ...]) -> Accepted:
+    """Ask for a new machine under each of these fresh ids; see capacity.admit for how many."""
+    return Accepted(request=replace(new_request(RequestKind.GROW, fleet, author), machines=ids))
+
+
+def pause(author: Author, fleet: Fleet, duration: timedelta | None = None) -> Accepted:
+    """Ask that a fleet is observed and not changed; without a duration as long as it allows.
+
+    Raises RequestRefused where the duration is longer than that.
+    """
+    return Accepted(request=protecting(RequestKind.PAUSE, fleet, author, duration))
+
+
+def resume(author: Author, fleet: Fleet) -> Accepted:
+    """Ask that a pause ends."""
+    return Accepted(request=new_request(RequestKind.RESUME, fleet, author))
+
+
+def adopt(
+    author: Author, fleet: Fleet, source: InstallationId | None, orphans: Iterable[Orphan]
+) -> Accepted:
+    """Ask that the fleet takes over the resources that carry its name and an owner tag.
+
+    `source` is the installation whose tags become ours; None: only our own tags, where no record
+    explains them. `orphans` are those on record. Raises RequestRefused where they show that nothing
+    would be taken over.
+    """
+    check_source(orphans, fleet.name, source)
+    request = new_request(RequestKind.ADOPT, fleet, author)
+    return Accepted(request=replace(request, installation=source))
+
+
+def check_source(
+    orphans: Iterable[Orphan], fleet: FleetName, source: InstallationId | None
+) -> None:
+    """Raise RequestRefused where the orphan report shows that this adoption would do nothing.
+
+    An empty report proves nothing: an engine may not have observed yet.
+    """
+    mine = [orphan for orphan in orphans if orphan.fleet == fleet]
+    foreign = sorted({str(o.installation) for o in mine if o.cls is OrphanClass.FOREIGN})
+    if source is None and foreign and len(foreign) == len({o.installation for o in mine}):
+        raise RequestRefused(
+            f"every resource in the name of fleet {fleet} carries the tag of another installation "
+            f"({', '.join(foreign)}): say which one is yours, as in --from {foreign[0]}"
+        )
+    if source is not None and mine and str(source) not in foreign:
+        listed = ", ".join(foreign) or "none"
+        raise RequestRefused(
+            f"no resource in the name of fleet {fleet} carries the tag of {source}; other "
+            f"installations whose tags were seen: {listed} (hostler orphans shows them as owners)"
+        )

@@ -1,0 +1,97 @@
+"""Requests about one machine: that it goes, is left alone, stands by, or comes back."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+from hostler.domain.errors import RequestRefused
+from hostler.domain.ids import MachineId
+from hostler.domain.model.fleet import Fleet
+from hostler.domain.model.machine import Machine
+from hostler.domain.model.snapshot import RequestKind
+from hostler.domain.observation.blockers import protected_until
+
+from .hosts import require_reason
+from .recording import Accepted, Author, new_request, protecting
+
+
+def delete(author: Author, fleet: Fleet, machine: Machine, *, now: bool = False) -> Accepted:
+    """Ask that a machine goes; the fleet's size decides whether another one comes.
+
+    `now` does not wait for what runs on it. Raises RequestRefused where the fleet is protected.
+    """
+    _require_unprotected(fleet)
+    request = new_request(RequestKind.DELETE, fleet, author)
+    return Accepted(
+        request=replace(request, machine=machine.id, now=now),
+        warnings=_protection_warning(machine, author),
+    )
+
+
+def delete_unrecorded(author: Author, fleet: Fleet, machine: MachineId) -> Accepted:
+    """Ask that a machine goes that was asked for by its id, and may have no record yet."""
+    _require_unprotected(fleet)
+    request = new_request(RequestKind.DELETE, fleet, author)
+    return Accepted(request=replace(request, machine=machine, now=True))
+
+
+def retire(author: Author, fleet: Fleet, machine: Machine, *, now: bool = False) -> Accepted:
+    """Ask that a machine goes and its host is given up.
+
+    Raises RequestRefused where the fleet is protected, and where no reason is given.
+    """
+    _require_unprotected(fleet)
+    require_reason(author)
+    request = new_request(RequestKind.RETIRE, fleet, author)
+    no_host = f"{machine.id} has no host that would outlive it: this is the same as hostler delete"
+    return Accepted(
+        request=replace(request, machine=machine.id, now=now),
+        warnings=(
+            *_protection_warning(machine, author),
+            *(() if machine.host is not None else (no_host,)),
+        ),
+    )
+
+
+def protect(
+    author: Author, fleet: Fleet, machine: Machine, duration: timedelta | None = None
+) -> Accepted:
+    """Ask that nothing destructive is done to a machine; without a duration as long as allowed.
+
+    Raises RequestRefused where the duration is longer than the fleet allows.
+    """
+    request = protecting(RequestKind.PROTECT, fleet, author, duration)
+    return Accepted(request=replace(request, machine=machine.id))
+
+
+def unprotect(author: Author, fleet: Fleet, machine: Machine) -> Accepted:
+    """Ask that a protection ends; RequestRefused where there is none."""
+    if machine.protection is None:
+        raise RequestRefused(f"{machine.id} is not protected")
+    return _about(RequestKind.UNPROTECT, author, fleet, machine)
+
+
+def stand_by(author: Author, fleet: Fleet, machine: Machine) -> Accepted:
+    """Ask that a machine goes to standby and keeps its host."""
+    return _about(RequestKind.STANDBY, author, fleet, machine)
+
+
+def wake(author: Author, fleet: Fleet, machine: Machine) -> Accepted:
+    """Ask that a machine comes back from standby."""
+    return _about(RequestKind.WAKE, author, fleet, machine)
+
+
+def _about(kind: RequestKind, author: Author, fleet: Fleet, machine: Machine) -> Accepted:
+    return Accepted(request=replace(new_request(kind, fleet, author), machine=machine.id))
+
+
+def _require_unprotected(fleet: Fleet) -> None:
+    if fleet.protected:
+        raise RequestRefused(
+            f"fleet {fleet.name} is protected: change `protected` in its file first"
+        )
+
+
+def _protection_warning(machine: Machine, author: Author) -> tuple[str, ...]:
+    """Return that a machine whose deletion is requested stays as long as it is protected."""
+    until = protected_until(machine, author.at)
+    return (f"{until}: {machine.id} goes then, or after hostler unprotect",) if until else ()

@@ -1,0 +1,79 @@
+"""Recording: a request that passed its checks is written for the engine, which takes it."""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from hostler.config.units import format_duration
+from hostler.domain.errors import RequestRefused
+from hostler.domain.model.fleet import Fleet
+from hostler.domain.model.snapshot import Request, RequestKind
+from hostler.ports.clock import Clock
+from hostler.ports.store import Store
+
+_POLL = timedelta(milliseconds=100)
+_UNNUMBERED = 0
+"""The number of a request that is not recorded yet: the store gives it one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Author:
+    """Who asks, when, and why."""
+
+    name: str
+    at: datetime
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accepted:
+    """A request that passed its checks, not yet recorded, and what its author should know."""
+
+    request: Request
+    warnings: tuple[str, ...] = ()
+
+
+def new_request(kind: RequestKind, fleet: Fleet, author: Author) -> Request:
+    """Return a request of this kind about a fleet."""
+    return Request(
+        number=_UNNUMBERED,
+        kind=kind,
+        fleet=fleet.name,
+        at=author.at,
+        actor=author.name,
+        why=author.why,
+    )
+
+
+def protecting(
+    kind: RequestKind, fleet: Fleet, author: Author, duration: timedelta | None
+) -> Request:
+    """Return a request that ends after a time, at most the longest that the fleet allows.
+
+    Without a duration it is the longest. Raises RequestRefused where it is longer than that.
+    """
+    longest = fleet.timers.longest_protection
+    if duration is not None and duration > longest:
+        raise RequestRefused(
+            f"at most {format_duration(longest)}: that is timers.longest_protection of fleet "
+            f"{fleet.name}"
+        )
+    request = new_request(kind, fleet, author)
+    return replace(request, until=author.at + (longest if duration is None else duration))
+
+
+async def record(store: Store, accepted: Iterable[Accepted]) -> tuple[Request, ...]:
+    """Record requests durably, in order, and return them with their numbers; or StoreError."""
+    return tuple([await store.request(entry.request) for entry in accepted])
+
+
+async def wait_until_taken(
+    store: Store, clock: Clock, numbers: Collection[int], patience: timedelta
+) -> bool:
+    """Wait for an engine to take the requests of these numbers; tell whether it took them all."""
+    end = clock.boot() + patience.total_seconds()
+    while clock.boot() < end:
+        if all(request.number not in numbers for request in await store.requests()):
+            return True
+        await clock.sleep(_POLL)
+    return False

@@ -1,0 +1,214 @@
+import json
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+import pytest
+from cli_kit import FILE, FLEET, NOW, TURN, WEB, InMemory, Result, fence, fill, made, run
+
+from hostler.domain.ids import HostId, Zone
+from hostler.domain.model.commands import Event
+from hostler.domain.model.host import Host, HostCondition, HostGoal, HostOrigin
+from hostler.domain.model.machine import Machine
+from hostler.domain.model.phases import Phase
+from hostler.domain.policy.demand import Demand, demand_of
+from hostler.frontends.cli.commands.cost import CostCommand
+from hostler.frontends.cli.console.guard import guarded
+from hostler.frontends.cli.main import application, main
+from hostler.ports.store import Store
+from hostler.queries.cost import PolicyOutcome
+
+H = timedelta(hours=1)
+Out = pytest.CaptureFixture[str]
+
+
+class Scripted:
+    """Knows two policies, and remembers what it was asked to play."""
+
+    policies = ("default", "idle-24h")
+
+    def __init__(self) -> None:
+        self.played = list[tuple[str, Demand, float]]()
+
+    def generated(self, days: int, seed: int, now: datetime) -> Demand:
+        return demand_of([(now - days * 24 * H, seed)], now)
+
+    def outcome(self, policy: str, demand: Demand, price: float) -> PolicyOutcome:
+        self.played.append((policy, demand, price))
+        return PolicyOutcome(
+            policy=policy,
+            hosts=3,
+            paid_hours=120.0,
+            used_hours=60.0,
+            optimal_hours=100.0,
+            euros=120.0 * price,
+            mean_wait=timedelta(minutes=2),
+            p95_wait=timedelta(minutes=15),
+            longest_wait=timedelta(minutes=15),
+        )
+
+
+def cli(services: InMemory, capsys: Out, *argv: str, trying: Scripted | None = None) -> Result:
+    command = CostCommand(services, guarded, trying or Scripted()).cost
+    code = main(application({"Cost": {"cost": command}}), ("cost", str(FILE), *argv))
+    said = capsys.readouterr()
+    return Result(code, said.out, said.err)
+
+
+async def live(store: Store, life: Iterable[tuple[timedelta, Machine]]) -> None:
+    """Save a machine's images, each at a time before now."""
+    (first, born), *others = life
+    await fill(store, replace(born, created=NOW - first))
+    fenced = await fence(store)
+    for ago, image in others:
+        kept = await store.machine(image.id)
+        assert kept is not None
+        event = Event(kind="moved", at=NOW - ago, fleet=WEB, cycle=TURN, machine=image.id)
+        await store.save_machine(replace(image, version=kept.version), (event,), fenced)
+
+
+def a_life() -> list[tuple[timedelta, Machine]]:
+    """Return a machine that was started 6 hours ago, was ready after one, and went an hour ago."""
+    paid = made(1, Phase.STARTING, price=0.5, billed_from=NOW - 6 * H)
+    return [
+        (6 * H, paid),
+        (5 * H, replace(paid, phase=Phase.READY)),
+        (2 * H, replace(paid, phase=Phase.STOPPING)),
+        (1 * H, replace(paid, phase=Phase.DELETED, price=0.0, spent=2.5, billed_from=None)),
+    ]
+
+
+def test_hours_paid_and_used_are_shown_of_machines_living_and_deleted(capsys: Out) -> None:
+    services = InMemory()
+    run(live(services.store_, a_life()))
+    (bill,) = cli(services, capsys, "--json").json["bills"]
+    assert (bill["of"], bill["name"], bill["count"]) == ("fleet", WEB, 1)
+    assert bill["paid_hours"] == pytest.approx(5)
+    assert bill["used_hours"] == pytest.approx(3)
+    assert bill["overhead"] == pytest.approx(5 / 3 - 1, abs=1e-4)
+    assert bill["cost"] == pytest.approx(2.5)
+    assert bill["forecast_day"] == 0
+    said = cli(services, capsys).out
+    assert "fleet web" in said
+    assert "€2.50" in said
+
+
+def test_the_forecast_is_what_the_living_cost(capsys: Out) -> None:
+    services = InMemory()
+    run(live(services.store_, a_life()[:2]))
+    (bill,) = cli(services, capsys, "--json").json["bills"]
+    assert bill["forecast_day"] == pytest.approx(12)
+    assert bill["forecast_30_days"] == pytest.approx(360)
+    assert bill["cost"] == pytest.approx(3.0)
+
+
+def ordered(born: datetime) -> Host:
+    """Return a host that was ordered, and delivered then."""
+    return Host(
+        id=HostId("mac-1"),
+        account=FLEET.account,
+        zone=Zone("z-1"),
+        origin=HostOrigin.ORDERED,
+        delivered=born,
+        paid_until=born + 24 * H,
+        price=0.2,
+    )
+
+
+def test_leased_hosts_are_billed_by_the_windows_that_are_paid(capsys: Out) -> None:
+    services = InMemory()
+
+    async def furnish() -> None:
+        await fill(services.store_)
+        fenced = await fence(services.store_)
+        host = ordered(NOW - 10 * H)
+        await services.store_.save_host(host, (), fenced)
+        monthly = replace(host, id=HostId("mac-2"), commitment="renewed_monthly")
+        await services.store_.save_host(monthly, (), fenced)
+
+    run(furnish())
+    bill = cli(services, capsys, "--json").json["bills"][1]
+    assert (bill["of"], bill["count"]) == ("hosts of", 2)
+    assert bill["paid_hours"] == pytest.approx(24 + 720)
+    assert bill["cost"] == pytest.approx(0.2 * 744)
+    assert bill["used_hours"] is None
+
+
+def test_a_host_that_is_gone_costs_no_more_and_one_that_is_given_up_is_in_no_forecast(
+    capsys: Out,
+) -> None:
+    services = InMemory()
+    born = NOW - 60 * H
+    kept = ordered(born)
+    going = replace(kept, id=HostId("mac-2"), scheduled=NOW + H, goal=HostGoal.RETIRED)
+    gone = replace(kept, id=HostId("mac-3"), condition=HostCondition.GONE, since=born + 30 * H)
+
+    pooled = replace(kept, id=HostId("mac-4"), origin=HostOrigin.POOL)
+
+    async def furnish() -> None:
+        await fill(services.store_)
+        fenced = await fence(services.store_)
+        for host in (kept, going, gone, pooled):
+            await services.store_.save_host(host, (), fenced)
+
+    run(furnish())
+    bill = cli(services, capsys, "--json").json["bills"][1]
+    assert bill["count"] == 3, "nobody pays twice for a host of the pool that was given up"
+    assert bill["paid_hours"] == pytest.approx(60 + 60 + 30)
+    assert bill["price"] == pytest.approx(0.2 + 0.2)
+    assert bill["forecast_day"] == pytest.approx(0.2 * 24)
+    assert bill["forecast_30_days"] == pytest.approx(0.2 * 720)
+
+
+def test_a_policy_is_played_on_the_recorded_demand_beside_the_default(capsys: Out) -> None:
+    services, trying = InMemory(), Scripted()
+    run(live(services.store_, a_life()))
+    result = cli(services, capsys, "--policy", "idle-24h", "--json", trying=trying)
+    assert [entry["policy"] for entry in result.json["policies"]] == ["default", "idle-24h"]
+    assert result.json["policies"][1]["above_optimum"] == pytest.approx(0.2)
+    (_, demand, price), _ = trying.played
+    assert price == 0.5
+    assert [(NOW - at) / H for at in demand.times] == [6, 2]
+    assert demand.wanted == (1, 0)
+
+
+def test_generated_demand_needs_no_record(capsys: Out) -> None:
+    trying = Scripted()
+    argv = ("--policy", "default", "--demand", "generated", "--days", "7", "--seed", "4")
+    result = cli(InMemory(), capsys, *argv, "--price", "0.3", trying=trying)
+    assert result.code == 0
+    assert "€36.00" in result.out
+    ((name, demand, price),) = trying.played
+    assert (name, price, demand.wanted) == ("default", 0.3, (4,))
+
+
+def test_what_cannot_be_played_is_an_error_of_usage(capsys: Out) -> None:
+    services = InMemory()
+    run(fill(services.store_))
+    unknown = cli(services, capsys, "--policy", "best", "--json")
+    assert unknown.code == 2
+    assert "idle-24h" in json.loads(unknown.out)["error"]["message"]
+    assert cli(services, capsys, "--policy", "default").code == 2
+
+
+@pytest.mark.parametrize("price", ["0", "-3"])
+def test_a_price_is_more_than_nothing(capsys: Out, price: str) -> None:
+    trying = Scripted()
+    argv = ("--policy", "default", "--demand", "generated", "--price", price, "--json")
+    result = cli(InMemory(), capsys, *argv, trying=trying)
+    assert (result.code, trying.played) == (2, [])
+    assert "--price" in json.loads(result.out)["error"]["message"]
+
+
+class InVain(Scripted):
+    """Plays demands that were over before any host was there: nobody need have paid anything."""
+
+    def outcome(self, policy: str, demand: Demand, price: float) -> PolicyOutcome:
+        return replace(super().outcome(policy, demand, price), optimal_hours=0.0)
+
+
+def test_nothing_is_so_many_percent_above_nothing(capsys: Out) -> None:
+    argv = ("--policy", "default", "--demand", "generated")
+    told = cli(InMemory(), capsys, *argv, "--json", trying=InVain())
+    assert [entry["above_optimum"] for entry in told.json["policies"]] == [None]
+    assert "%" not in cli(InMemory(), capsys, *argv, trying=InVain()).out

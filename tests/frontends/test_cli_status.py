@@ -1,0 +1,308 @@
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from cli_kit import FILE, FLEET, NOW, WEB, InMemory, cli, fence, fill, made, run
+
+from hostler.domain.ids import (
+    AccountName,
+    CycleId,
+    HostId,
+    InstallationId,
+    ResourceId,
+    Zone,
+    machine_id,
+)
+from hostler.domain.model.commands import Event
+from hostler.domain.model.fleet import FleetRow
+from hostler.domain.model.host import Host
+from hostler.domain.model.machine import Offer, Protection
+from hostler.domain.model.phases import Phase
+from hostler.domain.model.resource import Condition, OwnerTag, Resource, Slot
+from hostler.domain.model.snapshot import Orphan, OrphanClass
+
+Out = pytest.CaptureFixture[str]
+FIRST = machine_id(1)
+
+
+def orphan(name: str = "server-9", **more: object) -> Orphan:
+    base = Orphan(
+        resource=ResourceId(name),
+        kind="server",
+        zone=Zone("z-1"),
+        fleet=WEB,
+        cls=OrphanClass.UNRECORDED,
+        first=NOW - timedelta(minutes=30),
+        last=NOW - timedelta(minutes=1),
+        created=NOW - timedelta(hours=2),
+        owner="m-gone of home",
+        price=0.5,
+        blocked="report only: set `reclaim = true` for this fleet",
+    )
+    return replace(base, **more)
+
+
+async def save_orphans(services: InMemory, *orphans: Orphan) -> None:
+    await services.store_.save_orphans(orphans, (), await fence(services.store_))
+
+
+# ------------------------------------------------------------------ status
+
+
+def test_status_shows_phases_offers_addresses_cost_and_what_is_wrong(capsys: Out) -> None:
+    services = InMemory(runs=True)
+    ready = made(
+        1, address="192.0.2.7", observed="running", price=1.2, billed_from=NOW - timedelta(hours=2)
+    )
+    broken = made(2, Phase.FAILED, reason="stopped")
+    run(fill(services.store_, ready, broken))
+    result = cli(services, capsys, "status", str(FILE))
+    assert result.code == 0
+    for said in (
+        "1 of 2 ready",
+        "1 failed",
+        FIRST,
+        "192.0.2.7",
+        "running",
+        "small in z-1",
+        "€2.40",
+    ):
+        assert said in result.out
+    assert "its server stopped after it had been switched on" in result.out
+    assert "no engine" not in result.out
+
+
+def test_status_as_json_has_every_machine(capsys: Out) -> None:
+    services = InMemory()
+    hold = Protection(until=NOW + timedelta(hours=1), why="look", actor="bob")
+    run(fill(services.store_, made(1), made(2, Phase.STARTING, protection=hold)))
+    (fleet,) = cli(services, capsys, "status", str(FILE), "--json").json["fleets"]
+    assert (fleet["name"], fleet["size"], fleet["ready"], fleet["engine"]) == ("web", 2, 1, False)
+    assert fleet["phases"] == {"ready": 1, "starting": 1}
+    assert [machine["protected"] for machine in fleet["machines"]] == [False, True]
+    assert fleet["machines"][0]["id"] == FIRST
+
+
+def test_status_says_that_no_engine_runs(capsys: Out) -> None:
+    assert "no engine is running" in cli(InMemory(), capsys, "status", str(FILE)).out
+
+
+def test_status_shows_conditions_pauses_orphans_and_requests(capsys: Out) -> None:
+    services = InMemory(runs=True)
+    pause = Protection(until=NOW + timedelta(hours=1), why="a fair", actor="bob")
+    row = FleetRow(name=WEB, created=NOW, pause=pause, condition="waiting for stock")
+    run(fill(services.store_, row=row))
+    run(save_orphans(services, orphan()))
+    cli(services, capsys, "scale", str(FILE), "3", "--no-wait")
+    said = cli(services, capsys, "status", str(FILE)).out
+    for words in ("paused by bob", "1 orphan", "€0.5000 an hour", "1 request"):
+        assert words in said
+
+
+def test_status_at_a_time_shows_the_fleet_as_it_was(capsys: Out) -> None:
+    services = InMemory()
+    machine = made(1, Phase.STARTING)
+    run(fill(services.store_, machine))
+
+    async def move_on() -> None:
+        (stored,) = await services.store_.machines(WEB)
+        moved = replace(stored, phase=Phase.READY)
+        event = Event(kind="moved", at=NOW, fleet=WEB, cycle=CycleId("t-2"), machine=machine.id)
+        await services.store_.save_machine(moved, (event,), await fence(services.store_))
+
+    run(move_on())
+    now = cli(services, capsys, "status", str(FILE), "--json").json["fleets"][0]
+    then = cli(services, capsys, "status", str(FILE), "--json", "--at", "10m").json["fleets"][0]
+    before = cli(services, capsys, "status", str(FILE), "--json", "--at", "2h").json["fleets"][0]
+    assert [m["phase"] for m in now["machines"]] == ["ready"]
+    assert [m["phase"] for m in then["machines"]] == ["starting"]
+    assert before["machines"] == []
+    assert (now["size"], then["size"], then["engine"]) == (2, None, None), "nobody noted that"
+    said = cli(services, capsys, "status", str(FILE), "--at", "10m").out
+    assert said.startswith("web  0 ready, 1 starting")
+
+
+def test_status_says_when_a_time_lies_before_what_is_remembered(capsys: Out) -> None:
+    services = InMemory()
+    run(fill(services.store_, made(1, Phase.READY)))
+
+    async def forget() -> None:
+        (row,) = await services.store_.fleets()
+        old = Event(kind="old", at=NOW - timedelta(days=3), fleet=WEB, cycle=CycleId("t-1"))
+        held = await fence(services.store_)
+        await services.store_.save_fleet(row, (), (old,), held)
+        assert await services.store_.forget(NOW - timedelta(days=2), 10, held) == 1
+
+    run(forget())
+    for at, whole in (("1d", True), ("3d", False)):
+        told = cli(services, capsys, "status", str(FILE), "--at", at)
+        assert ("machines may be missing" in told.err) is not whole
+        found = cli(services, capsys, "status", str(FILE), "--at", at, "--json").json
+        assert found["complete"] is whole
+    assert "missing" not in cli(services, capsys, "status", str(FILE)).err
+
+
+def test_a_time_that_is_none_is_an_error_of_usage(capsys: Out) -> None:
+    result = cli(InMemory(), capsys, "status", str(FILE), "--at", "yesterday")
+    assert result.code == 2
+    assert "is no time" in result.err
+
+
+# ------------------------------------------------------------------ leaks
+
+
+def test_orphans_are_listed_with_their_cost_and_exit_with_3(capsys: Out) -> None:
+    services = InMemory(runs=True)
+    run(save_orphans(services, orphan(), orphan("address-1", price=0.004)))
+    result = cli(services, capsys, "orphans", str(FILE))
+    assert result.code == 3
+    for said in (
+        "server-9",
+        "unrecorded",
+        "2 h",
+        "m-gone of home",
+        "€0.5000",
+        "€1.00",
+        "report only",
+    ):
+        assert said in result.out
+    assert "2 orphans: €0.5040 an hour, €1.01 so far" in result.out
+    assert "as reported by the running engine" in result.out
+
+
+def test_no_orphans_exit_with_0(capsys: Out) -> None:
+    result = cli(InMemory(), capsys, "orphans", str(FILE))
+    assert (result.code, "no orphans" in result.out) == (0, True)
+    assert "none is running" in result.out
+
+
+def test_orphans_as_json_sum_up(capsys: Out) -> None:
+    services = InMemory()
+    run(save_orphans(services, orphan()))
+    result = cli(services, capsys, "orphans", str(FILE), "--json")
+    assert result.code == 3
+    assert (result.json["price"], result.json["cost"]) == (0.5, 1.0)
+    (entry,) = result.json["orphans"]
+    assert (entry["resource"], entry["class"], entry["age_seconds"]) == (
+        "server-9",
+        "unrecorded",
+        7200,
+    )
+
+
+def test_observing_orphans_finds_what_no_report_has(capsys: Out) -> None:
+    services = InMemory()
+    owner_tag = OwnerTag(
+        installation=InstallationId("abroad"), fleet=WEB, machine=machine_id(7), attempt=1
+    )
+    services.cloud().world.add(
+        Resource(
+            id=ResourceId("server-7"),
+            slot=Slot("server"),
+            zone=Zone("z-1"),
+            owner_tag=owner_tag,
+            condition=Condition.UP,
+            created=NOW - timedelta(hours=1),
+        )
+    )
+    assert cli(services, capsys, "orphans", str(FILE)).code == 0
+    result = cli(services, capsys, "orphans", str(FILE), "--observe", "--json")
+    assert result.code == 3
+    assert [entry["class"] for entry in result.json["orphans"]] == ["foreign"]
+
+
+def test_orphans_that_could_not_be_observed_are_not_said_to_be_none(capsys: Out) -> None:
+    services = InMemory()
+    services.cloud().dead.add(Zone("z-1"))
+    told = cli(services, capsys, "orphans", str(FILE), "--observe")
+    assert (told.code, told.out) == (7, "")
+    assert "could not be observed: z-1: the zone does not answer" in told.err
+
+
+def test_orphans_names_what_could_not_be_observed(capsys: Out) -> None:
+    beyond = replace(FLEET, offers=(*FLEET.offers, Offer(type="small", zone=Zone("z-2"))))
+    services = InMemory(fleets=(beyond,))
+    services.cloud().dead.add(Zone("z-2"))
+    told = cli(services, capsys, "orphans", str(FILE), "--observe")
+    assert told.code == 0
+    assert "could not observe servers in z-2" in told.err
+    found = cli(services, capsys, "orphans", str(FILE), "--observe", "--json").json
+    assert "servers in z-2" in found["incomplete"]
+
+
+# ------------------------------------------------------------------ story
+
+
+def test_a_history_has_all_events_of_a_machine_in_order(capsys: Out) -> None:
+    services = InMemory()
+    run(fill(services.store_, made(1), made(2)))
+    said = cli(services, capsys, "history", str(FILE), FIRST).out
+    assert "recorded as wanted: the fleet's size asks for one more machine (small in z-1)" in said
+    assert said.count("recorded as wanted") == 1
+    events = cli(services, capsys, "history", str(FILE), FIRST, "--json").json["events"]
+    assert [event["machine"] for event in events] == [FIRST]
+
+
+def test_a_fleets_history_shows_the_newest_events(capsys: Out) -> None:
+    services = InMemory()
+    run(fill(services.store_, *(made(number) for number in range(1, 41))))
+    events = cli(services, capsys, "history", str(FILE), "--last", "7", "--json").json["events"]
+    assert [event["machine"] for event in events] == [machine_id(n) for n in range(34, 41)]
+    every = cli(services, capsys, "history", str(FILE), "--last", "900", "--json").json["events"]
+    assert len(every) == 40
+
+
+def test_a_history_of_a_host_has_its_events_under_each_machine(capsys: Out) -> None:
+    services = InMemory()
+    host = Host(id=HostId("h-1"), account=AccountName("main"), zone=Zone("fr-par-1"), name="pool-7")
+    free = Event(kind="host_moved", at=NOW, fleet=WEB, cycle=CycleId("t-2"), host=host.id)
+    free = replace(free, detail="wiping>free: wiped, and put back")
+
+    async def save() -> None:
+        await services.store_.save_host(host, (free,), await fence(services.store_))
+
+    run(save())
+    for name in ("h-1", "pool-7"):
+        result = cli(services, capsys, "history", str(FILE), name, "--json")
+        (line,) = result.json["events"]
+        assert (line["host"], line["machine"]) == ("h-1", None)
+        assert line["text"] == "the host: wiping → free: wiped, and put back"
+    assert "h-1" in cli(services, capsys, "history", str(FILE), "h-1").out
+
+
+def test_a_history_of_nobody_is_an_error_of_usage(capsys: Out) -> None:
+    result = cli(InMemory(), capsys, "history", str(FILE), "m-nobody")
+    assert result.code == 2
+    assert "there is no machine m-nobody" in result.err
+
+
+# ------------------------------------------------------------------ top
+
+
+def test_top_prints_one_update_where_nobody_watches(capsys: Out) -> None:
+    services = InMemory()
+    run(fill(services.store_, made(1)))
+    said = cli(services, capsys, "top", str(FILE)).out
+    assert said.count("1 of 2 ready") == 1
+    assert "latest events" in said
+
+
+def test_top_as_json_prints_a_line_for_each_update(capsys: Out) -> None:
+    services = InMemory()
+    run(fill(services.store_, made(1)))
+    said = cli(services, capsys, "top", str(FILE), "--json", "--count", "3").out
+    assert len(said.splitlines()) == 3
+
+
+# ------------------------------------------------------------------ several fleets
+
+
+def test_status_shows_all_fleets_and_one_by_name(capsys: Out) -> None:
+    other = replace(FLEET, name="build")
+    services = InMemory(fleets=(FLEET, other))
+    everything = cli(services, capsys, "status", str(FILE), "--json").json["fleets"]
+    assert [fleet["name"] for fleet in everything] == ["web", "build"]
+    one = cli(services, capsys, "status", str(FILE), "--fleet", "build", "--json").json["fleets"]
+    assert [fleet["name"] for fleet in one] == ["build"]
+    wrong = cli(services, capsys, "status", str(FILE), "--fleet", "builds")
+    assert (wrong.code, "did you mean build" in wrong.err) == (2, True)

@@ -1,0 +1,189 @@
+"""Tables, letter by letter: what is rendered from values alone."""
+
+import io
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from cli_kit import FLEET, NOW, TURN, WEB, made
+from rich.console import Console, RenderableType
+
+from hostler.domain.hosts.allocation import CLAIMED_TWICE
+from hostler.domain.ids import ResourceId, Zone, machine_id
+from hostler.domain.model.commands import Event
+from hostler.domain.model.fleet import FleetRow
+from hostler.domain.model.machine import Doubt
+from hostler.domain.model.phases import Phase
+from hostler.domain.model.snapshot import Orphan, OrphanClass
+from hostler.domain.reporting.history import tell
+from hostler.frontends.cli.console.format import clean, parse_time
+from hostler.frontends.cli.render import tables
+from hostler.queries.fleets import FleetStatus
+from hostler.queries.machines import next_step
+from hostler.queries.orphans import OrphanReport
+from hostler.queries.wording import euros, rounded, until
+
+
+def drawn(rendered: RenderableType, width: int = 110) -> list[str]:
+    """Return the lines of a table without colours, rules and indents."""
+    console = Console(file=io.StringIO(), width=width, color_system=None, markup=False)
+    console.print(rendered)
+    file = console.file
+    assert isinstance(file, io.StringIO)
+    return [line.strip() for line in file.getvalue().splitlines() if line.strip(" ─")]
+
+
+def test_a_fleet_is_listed_like_this() -> None:
+    machines = (
+        made(
+            1,
+            address="192.0.2.1",
+            observed="running",
+            price=2.0,
+            billed_from=NOW - timedelta(hours=1),
+        ),
+        made(2, Phase.STARTING, since=NOW - timedelta(seconds=40), observed="starting"),
+    )
+    row = FleetRow(name=WEB, created=NOW, condition="waiting for stock")
+    seen = FleetStatus(fleet=FLEET, row=row, machines=machines, at=NOW, runs=True)
+    assert drawn(tables.status([seen])) == [
+        "web  1 of 2 ready, 1 starting  €2.00 so far",
+        "waiting for stock",
+        "machine        phase      since   observed   offer          address     cost    next",
+        "m-baaaaaaaaa   ready      5 min   running    small in z-1   192.0.2.1   €2.00",
+        "m-caaaaaaaaa   starting   40 s    starting   small in z-1               €0      times out in 9 min",  # noqa: E501 - a line of the table
+    ]
+
+
+def test_orphans_are_listed_like_this_the_most_expensive_first() -> None:
+    def one(name: str, price: float, blocked: str) -> Orphan:
+        return Orphan(
+            resource=ResourceId(name),
+            kind="server",
+            zone=Zone("z-1"),
+            fleet=WEB,
+            cls=OrphanClass.UNRECORDED,
+            first=NOW - timedelta(hours=3),
+            last=NOW,
+            price=price,
+            blocked=blocked,
+        )
+
+    report = OrphanReport(orphans=(one("a", 0.1, "too young"), one("b", 1.0, "")))
+    lines = drawn(tables.orphans(report, NOW, "as of now"))
+    assert lines == [
+        "resource   kind     zone   fleet   class        age   owner   €/h       so far    blocked by",  # noqa: E501 - a line of the table
+        "b          server   z-1    web     unrecorded   3 h           €1.00     €3.00     nothing: reclaimed next",  # noqa: E501 - a line of the table
+        "a          server   z-1    web     unrecorded   3 h           €0.1000   €0.3000   too young",  # noqa: E501 - a line of the table
+        "2 orphans: €1.10 an hour, €3.30 so far",
+        "as of now",
+    ]
+
+
+def test_names_from_outside_cannot_draw_on_the_terminal() -> None:
+    seen = FleetStatus(
+        fleet=FLEET,
+        row=None,
+        machines=(made(1, observed="\x1b[31mred\x07[bold]x[/bold]"),),
+        at=NOW,
+        runs=True,
+    )
+    text = "\n".join(drawn(tables.status([seen])))
+    assert "\x1b" not in text
+    assert "\x07" not in text
+    assert "[bold]x[/bold]" in text
+    assert clean("Name:\tmacOS\nNo:\t26\x07") == "Name:   macOS\nNo:     26·"
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"phase": Phase.READY}, ""),
+        ({"phase": Phase.STARTING}, "times out in 5 min"),
+        ({"phase": Phase.STOPPING}, "raises an alarm in 5 min"),
+        ({"phase": Phase.STARTING, "retry_at": NOW + timedelta(seconds=30)}, "tried again in 30 s"),
+        ({"doubt": Doubt(what="vanished", since=NOW)}, "to be confirmed: vanished"),
+        ({"phase": Phase.STARTING, "since": NOW - timedelta(hours=1)}, "times out now"),
+    ],
+)
+def test_the_next_step_follows_from_the_record(more: dict[str, Any], said: str) -> None:
+    assert next_step(made(1, **{"phase": Phase.READY, **more}), FLEET, NOW) == said
+
+
+TOLD = {
+    ("alarm", "host_taken", "its host is called 'x'"): "alarm: its host is called 'x'",
+    ("alarm", "stop_overdue", ""): "alarm: it could not be removed within its stop bound",
+    ("host_taken", "host_taken", "mac-1"): (
+        "its host bears a name that is not ours: it is left as it is, and told (mac-1)"
+    ),
+    ("made", "made", "small in z"): (
+        "recorded as wanted: the fleet's size asks for one more machine (small in z)"
+    ),
+    ("moved", "up", "starting>ready: it is up, and the fleet asks for no probe"): (
+        "starting → ready: it is up, and the fleet asks for no probe"
+    ),
+    ("moved", "stopped", "ready>failed: seen off"): (
+        "ready → failed: its server stopped after it had been switched on (seen off)"
+    ),
+    ("asked", "server.create", "server.create for server"): (
+        "about to ask the provider: server.create for server"
+    ),
+    ("unknown", "server.create", "reset"): (
+        "nobody can say whether server.create had its effect: reset"
+    ),
+    ("refused", "server.poweron busy", "423"): "the provider refused server.poweron busy: 423",
+    ("barred", "G7", "no room"): "our own gate refused (G7): no room",
+    ("resource_removed", "ip.delete", "ip.delete 7"): "removed: ip.delete 7",
+    ("condition", "waiting", ""): "the fleet: waiting",
+    ("request", "scale by anna", "web 3"): "asked: scale by anna (web 3)",
+    ("host_moved", "wiped", "allocated>wiping: all_absent"): (
+        "the host: allocated → wiping, to be wiped: complete looks show nothing of it any more"
+    ),
+    ("host_moved", "", "dirty>dirty: "): "the host: is dirty",
+    ("rollback_started", "refused", "3 parts"): "rollback started: refused: 3 parts",
+}
+
+
+@pytest.mark.parametrize(("told", "said"), TOLD.items())
+def test_each_event_is_a_sentence(told: tuple[str, str, str], said: str) -> None:
+    kind, reason, detail = told
+    event = Event(
+        kind=kind,
+        at=NOW,
+        fleet=WEB,
+        cycle=TURN,
+        machine=machine_id(1),
+        reason=reason,
+        detail=detail,
+    )
+    assert tell(event).text == said
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [(0, "0 s"), (-5, "0 s"), (119, "119 s"), (120, "2 min"), (7200, "2 h"), (172800, "2 d")],
+)
+def test_durations_are_shown_in_their_largest_unit(seconds: int, said: str) -> None:
+    assert rounded(timedelta(seconds=seconds)) == said
+
+
+def test_sums_are_never_rounded_to_nothing() -> None:
+    assert [euros(x) for x in (0, 0.0004, 0.5, 12.345)] == ["€0", "€0.0004", "€0.5000", "€12.35"]
+
+
+def test_times_are_read_as_people_write_them() -> None:
+    assert parse_time("10m", NOW) == NOW - timedelta(minutes=10)
+    assert parse_time("2026-03-01T11:00:00Z", NOW) == NOW - timedelta(hours=1)
+    assert parse_time("2026-03-01T12:00:00+01:00", NOW) == NOW - timedelta(hours=1)
+    assert until(NOW + timedelta(seconds=5), NOW) == "in 5 s"
+    assert until(NOW - timedelta(seconds=5), NOW) == "now"
+
+
+def test_a_machine_whose_host_somebody_else_may_have_is_shown_in_the_status() -> None:
+    twice = made(1).with_fact(CLAIMED_TWICE, NOW)
+    seen = FleetStatus(fleet=FLEET, row=None, machines=(twice, made(2)), at=NOW, runs=True)
+    lines = drawn(tables.status([seen]), 180)
+    assert [line.endswith("see hostler explain") for line in lines if line.startswith("m-")] == [
+        True,
+        False,
+    ]
