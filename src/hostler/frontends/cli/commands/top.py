@@ -77,13 +77,13 @@ class Watching:
         shown = 0
         while count is None or shown < count:
             async with self.outside.store(config, Purpose.READ) as store:
-                exists = config.store.exists()
+                exists = self.outside.store_exists(config)
                 while count is None or shown < count:
                     frames.show(*await self._seen(store, config, asked))
                     shown += 1
                     if shown != count:
                         await self.outside.clock().sleep(pace)
-                    if not exists and config.store.exists():
+                    if not exists and self.outside.store_exists(config):
                         break
 
     async def _seen(
