@@ -8,9 +8,10 @@ from datetime import datetime, timedelta
 import structlog
 
 from hostler.domain.errors import Conflict, Fenced, StoreError, StoreLost
-from hostler.domain.ids import CycleId
+from hostler.domain.ids import CycleId, FleetName
 from hostler.domain.machines.rollout import is_prepared_by_ssh
 from hostler.domain.model.commands import Advance, Reclaim, SaveFleet
+from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal
 from hostler.domain.model.snapshot import Probed, Snapshot
@@ -25,6 +26,7 @@ from .execute.orders import Buyer
 from .execute.reclaim import Sweeper
 from .observe.observer import Observer
 from .observe.snapshot import Occasion
+from .runtime.fleets import FleetChanges, InFlight
 from .runtime.leases import Leases, Tenure
 from .runtime.rate_limit import Budget
 from .runtime.settings import Account, Ports, Settings
@@ -49,7 +51,7 @@ class AccountLoop:
     ) -> None:
         self.state = AccountState(account)
         self.budget = Budget(account.rate, account.burst)
-        self._account, self._ports = account, ports
+        self._ports = ports
         self._leases, self._settings, self._holder = leases, settings, holder
         self._steadiness = Steadiness(ports.clock, settings.jump)
         self._reconciler = Reconciler(ports, self.state, self._steadiness, settings.quiet)
@@ -58,15 +60,27 @@ class AccountLoop:
         self._keeper = Keeper(ports, self.state, self.budget, leases, self._steadiness)
         self._buyer = Buyer(ports, self.state, self.budget, leases)
         self._outfitter = Outfitter(ports, self.state, leases)
-        self._observer = Observer(account, ports, self.state, self.budget, settings)
+        self._observer = Observer(ports, self.state, self.budget, settings)
+        self._fleets = FleetChanges(ports, self.state)
         self._nudged = asyncio.Event()
         self._hurried = asyncio.Event()
         self._cycles = itertools.count(1)
+        self._running_cycle = asyncio.Lock()
+        self._in_flight = InFlight()
+
+    @property
+    def _account(self) -> Account:
+        return self.state.account
 
     @property
     def lease(self) -> str:
         """The name of the lease under which this account is looked at."""
         return f"account/{self._account.name}"
+
+    @property
+    def fleet_names(self) -> frozenset[FleetName]:
+        """The names of the account's fleets, as they are now."""
+        return frozenset(fleet.name for fleet in self._account.fleets)
 
     @property
     def main(self) -> str:
@@ -92,6 +106,33 @@ class AccountLoop:
             self.state.distrust()  # somebody else may have written until now
         if self._leases.tenure(self.lease) is not None:
             await self._leases.keep((self.lease, *fleets))
+
+    async def put_fleet(self, fleet: Fleet) -> None:
+        """Decide this fleet from the next cycle on: a new one, or the new form of one of its name.
+
+        Waits for the cycle that runs, if one does: a cycle sees the same fleets from end to end.
+        """
+        await self._fleets.add_row(fleet)
+        async with self._running_cycle:
+            self._fleets.put(fleet)
+        self.nudge()
+
+    async def remove_fleet(self, name: FleetName) -> None:
+        """Decide this fleet no longer, once nothing of it is in flight; its records stay.
+
+        Raises RequestRefused while any machine of it lives: undecided, that would cost money and
+        be looked after by nobody.
+        """
+        async with self._running_cycle:
+            await self._fleets.check_removable(name)
+            self._fleets.suspend(name)
+        try:
+            await self._in_flight.ended(name)
+            async with self._running_cycle:
+                await self._fleets.check_removable(name)
+                self._fleets.remove(name)
+        finally:
+            self._fleets.resume(name)
 
     def nudge(self) -> None:
         """Look now: something changed, or may have."""
@@ -142,7 +183,14 @@ class AccountLoop:
             self.state.distrust()
 
     async def round(self, group: asyncio.TaskGroup) -> None:
-        """Look at what is due, then take one turn for each fleet that we hold."""
+        """Look at what is due, then take one turn for each fleet that we hold.
+
+        The account's fleets are the same from end to end: they change between rounds only.
+        """
+        async with self._running_cycle:
+            await self._round(group)
+
+    async def _round(self, group: asyncio.TaskGroup) -> None:
         self._check_clock()
         await self._observer.observe()
         if self._check_clock():
@@ -150,7 +198,7 @@ class AccountLoop:
             return
         identity = await self._ports.store.identity()
         expecting, due = False, list[datetime]()
-        for fleet in self._account.fleets:
+        for fleet in self._fleets.decided():
             tenure = self._leases.tenure(f"fleet/{fleet.name}")
             if tenure is None:
                 expecting = True
@@ -183,27 +231,32 @@ class AccountLoop:
 
     def _start(self, reconciled: Reconciled, tenure: Tenure, group: asyncio.TaskGroup) -> None:
         """Give each machine that needs work a task of its own; the next turn skips it."""
+        name = reconciled.snapshot.fleet.name
+
+        def begin(where: str, work: Awaitable[None]) -> None:
+            self._in_flight.add(name, group.create_task(self._guard(where, work)))
+
         for advance in reconciled.advances:
             self.state.asked = tuple(dict.fromkeys((*self.state.asked, *advance.close)))
             if advance.probe and advance.machine.id not in self.state.probing:
                 self.state.probing.add(advance.machine.id)
                 probe = self._probe(advance, reconciled.snapshot, tenure)
-                group.create_task(self._guard("probe", probe))
+                begin("probe", probe)
             if advance.ask and advance.machine.id not in self.state.asking:
                 self.state.asking.add(advance.machine.id)
-                group.create_task(self._guard("ask", self._ask(advance, reconciled.snapshot)))
+                begin("ask", self._ask(advance, reconciled.snapshot))
             if advance.goal is not None:
                 self.state.moving.add(advance.machine.id)
                 work = self._advance(advance, advance.goal, reconciled.snapshot, tenure)
-                group.create_task(self._guard("advance", work))
+                begin("advance", work)
         if reconciled.order is not None:
             bought = self._buyer.order(reconciled.order, reconciled.snapshot, tenure)
-            group.create_task(self._guard("order", bought))
+            begin("order", bought)
         for command in reconciled.reclaims:
             if command.placeholder.id not in self.state.moving:
                 self.state.moving.add(command.placeholder.id)
                 reclaim = self._reclaim(command, reconciled.snapshot, tenure)
-                group.create_task(self._guard("sweep", reclaim))
+                begin("sweep", reclaim)
 
     async def _advance(
         self, advance: Advance, goal: Goal, snapshot: Snapshot, tenure: Tenure

@@ -25,6 +25,7 @@ from hostler.domain.hosts.next_calls import (
 )
 from hostler.domain.ids import CycleId, HostId, MachineId, ResourceId
 from hostler.domain.model.calls import Call, Done, Effect, Outcome, Refusal, Refused, Unknown
+from hostler.domain.model.fleet import Timers
 from hostler.domain.model.host import OTHERS, TENANT, Host, HostCondition, HostGoal, ask_host
 from hostler.domain.model.resource import Resource
 from hostler.domain.model.snapshot import HostsSnapshot, HostTransition
@@ -60,7 +61,9 @@ async def gather_hosts(
         epoch=tenure.epoch,
         took=tenure.took,
         jumped=steadiness.jumped,
-        absence_gap=max(fleet.timers.absence_gap for fleet in fleets),
+        absence_gap=max(
+            (fleet.timers.absence_gap for fleet in fleets), default=Timers().absence_gap
+        ),
         moving=frozenset(host_records.moving),
         starved=frozenset(fleet for fleet, many in state.missing.items() if many),
         orders=state.orders(),
@@ -260,7 +263,10 @@ class Keeper:
             deadline=self._provider.capabilities.deadline,
             ours=resource is not None and _is_ours(host, resource),
             observed=self._observed_at(resource) if resource is not None else None,
-            observation_limit=max(f.timers.observation_limit for f in self._state.account.fleets),
+            observation_limit=max(
+                (f.timers.observation_limit for f in self._state.account.fleets),
+                default=Timers().observation_limit,
+            ),
         )
 
 
