@@ -53,6 +53,16 @@ class Provider(Planner, Protocol):
         """Return how to reach the machine, or None while that is not known. Pure."""
         ...
 
+    def provider_id(self, machine: Machine, resources: tuple[Resource, ...]) -> str | None:
+        """Return the machine's id as Kubernetes knows it (`Node.spec.providerID`), or None. Pure.
+
+        None until the main resource is bound in the record, and the same from then on: whatever the
+        newest observation shows, and in no other machine that lives. It has the form that the cloud
+        provider of Kubernetes uses where there is one, else `hostler://KIND/ZONE/ID`: of a foreign
+        scheme it deletes no Node.
+        """
+        ...
+
     def cost(self, call: Call | Scope) -> int:
         """Return how many requests this call or look will take at most, for the budget. Pure."""
         ...

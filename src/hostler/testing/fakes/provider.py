@@ -346,6 +346,12 @@ class FakeProvider:
             return None
         return Connection(address=server.address)
 
+    def provider_id(self, machine: Machine, resources: tuple[Resource, ...]) -> str | None:
+        """Return the bound server's id, in a scheme of its own."""
+        del resources
+        bound = machine.bound(SERVER)
+        return f"fake://{machine.offer.zone}/{bound}" if bound else None
+
     def cost(self, call: Call | Scope) -> int:
         """Return one request for everything, but a look at a machine asks for each of its ids."""
         if isinstance(call, Scope) and call.machine is not None:
