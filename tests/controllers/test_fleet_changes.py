@@ -113,7 +113,7 @@ async def test_a_change_in_the_middle_of_a_cycle_waits_for_its_end() -> None:
                 assert not change.done()
                 await asyncio.sleep(0.01)
             await change
-        assert loop.fleet_names == {WEB, CI.name}
+        assert loop.fleets.names == {WEB, CI.name}
 
 
 async def test_a_fleet_of_which_machines_live_is_not_removed_and_goes_on() -> None:
@@ -151,9 +151,9 @@ async def test_removing_waits_for_calls_in_flight_while_other_fleets_go_on() -> 
             removing = group.create_task(engine.remove_fleet(WEB))
             await yard.pass_by(2 * S)
             assert not removing.done(), "the call that hangs is waited for"
-            assert loop.fleet_names == {WEB}
+            assert loop.fleets.names == {WEB}
         assert not loop.state.moving
-        assert loop.fleet_names == frozenset()
+        assert loop.fleets.names == frozenset()
         assert await holders(yard, WEB) == [""]
         calls = yard.calls(TERMINATE)
         await yard.pass_by(10 * MIN)
@@ -182,6 +182,27 @@ async def test_a_fleet_that_was_removed_and_is_added_again_finds_its_records() -
         await yard.until([READY], 60 * S)
         (machine,) = await yard.machines()
         assert machine.serial == 3
+
+
+class Templated(FakeProvider):
+    """Makes machines from templates that it got as it was opened."""
+
+    def has_template(self, fleet: FleetName) -> bool:
+        return fleet == WEB
+
+
+async def test_what_the_open_provider_has_no_template_for_is_refused() -> None:
+    yard = scene(size=1, template="one")
+    yard.provider = Templated(yard.world, HOME)
+    async with yard.running() as engine:
+        await yard.until([READY], 60 * S)
+        with pytest.raises(RequestRefused, match="opened without this template of the fleet 'ci'"):
+            await engine.add_fleet(CI)
+        with pytest.raises(RequestRefused, match="opened without this template of the fleet 'web'"):
+            await engine.replace_fleet(replace(yard.fleet, template="two"))
+        assert {row.name for row in await yard.store.fleets()} == {WEB}
+        await engine.replace_fleet(replace(yard.fleet, size=2))
+        await yard.until([READY] * 2, 60 * S)
 
 
 def second_account(yard: FakeScene, *fleets: Fleet) -> Account:

@@ -8,10 +8,9 @@ from datetime import datetime, timedelta
 import structlog
 
 from hostler.domain.errors import Conflict, Fenced, StoreError, StoreLost
-from hostler.domain.ids import CycleId, FleetName
+from hostler.domain.ids import CycleId
 from hostler.domain.machines.rollout import is_prepared_by_ssh
 from hostler.domain.model.commands import Advance, Reclaim, SaveFleet
-from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal
 from hostler.domain.model.snapshot import Probed, Snapshot
@@ -26,7 +25,7 @@ from .execute.orders import Buyer
 from .execute.reclaim import Sweeper
 from .observe.observer import Observer
 from .observe.snapshot import Occasion
-from .runtime.fleets import FleetChanges, InFlight
+from .runtime.fleets import FleetChanges
 from .runtime.leases import Leases, Tenure
 from .runtime.rate_limit import Budget
 from .runtime.settings import Account, Ports, Settings
@@ -61,12 +60,10 @@ class AccountLoop:
         self._buyer = Buyer(ports, self.state, self.budget, leases)
         self._outfitter = Outfitter(ports, self.state, leases)
         self._observer = Observer(ports, self.state, self.budget, settings)
-        self._fleets = FleetChanges(ports, self.state)
+        self.fleets = FleetChanges(ports, self.state)
         self._nudged = asyncio.Event()
         self._hurried = asyncio.Event()
         self._cycles = itertools.count(1)
-        self._running_cycle = asyncio.Lock()
-        self._in_flight = InFlight()
 
     @property
     def _account(self) -> Account:
@@ -76,11 +73,6 @@ class AccountLoop:
     def lease(self) -> str:
         """The name of the lease under which this account is looked at."""
         return f"account/{self._account.name}"
-
-    @property
-    def fleet_names(self) -> frozenset[FleetName]:
-        """The names of the account's fleets, as they are now."""
-        return frozenset(fleet.name for fleet in self._account.fleets)
 
     @property
     def main(self) -> str:
@@ -106,33 +98,6 @@ class AccountLoop:
             self.state.distrust()  # somebody else may have written until now
         if self._leases.tenure(self.lease) is not None:
             await self._leases.keep((self.lease, *fleets))
-
-    async def put_fleet(self, fleet: Fleet) -> None:
-        """Decide this fleet from the next cycle on: a new one, or the new form of one of its name.
-
-        Waits for the cycle that runs, if one does: a cycle sees the same fleets from end to end.
-        """
-        await self._fleets.add_row(fleet)
-        async with self._running_cycle:
-            self._fleets.put(fleet)
-        self.nudge()
-
-    async def remove_fleet(self, name: FleetName) -> None:
-        """Decide this fleet no longer, once nothing of it is in flight; its records stay.
-
-        Raises RequestRefused while any machine of it lives: undecided, that would cost money and
-        be looked after by nobody.
-        """
-        async with self._running_cycle:
-            await self._fleets.check_removable(name)
-            self._fleets.suspend(name)
-        try:
-            await self._in_flight.ended(name)
-            async with self._running_cycle:
-                await self._fleets.check_removable(name)
-                self._fleets.remove(name)
-        finally:
-            self._fleets.resume(name)
 
     def nudge(self) -> None:
         """Look now: something changed, or may have."""
@@ -187,7 +152,7 @@ class AccountLoop:
 
         The account's fleets are the same from end to end: they change between rounds only.
         """
-        async with self._running_cycle:
+        async with self.fleets.cycle:
             await self._round(group)
 
     async def _round(self, group: asyncio.TaskGroup) -> None:
@@ -198,7 +163,7 @@ class AccountLoop:
             return
         identity = await self._ports.store.identity()
         expecting, due = False, list[datetime]()
-        for fleet in self._fleets.decided():
+        for fleet in self.fleets.decided():
             tenure = self._leases.tenure(f"fleet/{fleet.name}")
             if tenure is None:
                 expecting = True
@@ -234,7 +199,7 @@ class AccountLoop:
         name = reconciled.snapshot.fleet.name
 
         def begin(where: str, work: Awaitable[None]) -> None:
-            self._in_flight.add(name, group.create_task(self._guard(where, work)))
+            self.fleets.in_flight.add(name, group.create_task(self._guard(where, work)))
 
         for advance in reconciled.advances:
             self.state.asked = tuple(dict.fromkeys((*self.state.asked, *advance.close)))

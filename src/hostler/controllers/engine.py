@@ -70,20 +70,21 @@ class Engine:
     async def add_fleet(self, fleet: Fleet) -> None:
         """Record a new fleet, take its lease, and decide it from the next cycle on.
 
-        Raises RequestRefused where the name is taken or the account is unknown, and StoreError
-        where it could not be recorded: then nothing changed.
+        Raises RequestRefused where the name is taken, the account is unknown, or its provider was
+        opened without the fleet's template, and StoreError where it could not be recorded: then
+        nothing changed.
         """
         async with self._changing:
             self._check_new(fleet.name)
             loop = self._of_account(fleet.account)
-            await loop.put_fleet(fleet)
+            await loop.fleets.put(fleet)
             await self._changed(loop)
 
     async def replace_fleet(self, fleet: Fleet) -> None:
         """Decide this fleet in its new form from the next cycle on.
 
-        Raises RequestRefused where there is none of this name in its account: machines cannot move
-        from one account to another.
+        Raises RequestRefused where there is none of this name in its account (machines cannot move
+        from one account to another), and where its provider was opened with another template.
         """
         async with self._changing:
             loop = self._of_fleet(fleet.name)
@@ -92,7 +93,7 @@ class Engine:
                     f"the fleet {fleet.name!r} lives in {loop.state.account.name!r}; remove it, "
                     f"and add it to {fleet.account!r}"
                 )
-            await loop.put_fleet(fleet)
+            await loop.fleets.put(fleet)
             await self._changed(loop)
 
     async def remove_fleet(self, name: FleetName) -> None:
@@ -102,7 +103,7 @@ class Engine:
         it live: nobody would look after them. Requests for it wait until it is added again.
         """
         async with self._changing:
-            await self._of_fleet(name).remove_fleet(name)
+            await self._of_fleet(name).fleets.remove(name)
             async with self._keeping:
                 await self.leases.give_back(f"fleet/{name}")
 
@@ -122,7 +123,7 @@ class Engine:
         return tuple(loop.lease for loop in self.loops)
 
     def _check_new(self, name: FleetName) -> None:
-        if any(name in loop.fleet_names for loop in self.loops):
+        if any(name in loop.fleets.names for loop in self.loops):
             raise RequestRefused(f"there is a fleet {name!r} already")
 
     def _of_account(self, name: AccountName) -> AccountLoop:
@@ -132,7 +133,7 @@ class Engine:
         return found
 
     def _of_fleet(self, name: FleetName) -> AccountLoop:
-        found = next((loop for loop in self.loops if name in loop.fleet_names), None)
+        found = next((loop for loop in self.loops if name in loop.fleets.names), None)
         if found is None:
             raise RequestRefused(f"there is no fleet {name!r}")
         return found
@@ -142,6 +143,7 @@ class Engine:
         await self._keep_leases_of(loop)
         self._revision = -1
         self.hear()
+        loop.nudge()
 
     async def _give_back(self) -> None:
         try:
@@ -194,7 +196,7 @@ class Engine:
     async def _read_requests(self) -> None:
         requests = await self._ports.store.requests()
         for loop in self.loops:
-            fleets, taken = loop.fleet_names, loop.state.taken
+            fleets, taken = loop.fleets.names, loop.state.taken
             mine = tuple(w for w in requests if w.fleet in fleets and w.number not in taken)
             loop.state.taken = taken & {request.number for request in requests}
             if mine != loop.state.requests:

@@ -1,8 +1,9 @@
 """Provider: where machines come from, as the controllers see it."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
+from hostler.domain.ids import FleetName
 from hostler.domain.model.calls import Call, Outcome
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.provider import Capabilities, Planner
@@ -69,4 +70,13 @@ class Provider(Planner, Protocol):
 
     async def close(self) -> None:
         """Give back connections."""
+        ...
+
+
+@runtime_checkable
+class HasTemplates(Protocol):
+    """A provider that makes each fleet's machines from a template that it got as it was opened."""
+
+    def has_template(self, fleet: FleetName) -> bool:
+        """Tell whether it has one for this fleet; without it no machine can be made. Pure."""
         ...

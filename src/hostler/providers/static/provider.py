@@ -153,6 +153,9 @@ class StaticHosts:
             return None
         return Connection(address=host.address, user=host.user, port=host.port)
 
+    def has_template(self, fleet: FleetName) -> bool:
+        return fleet in self._site.templates
+
     def provider_id(self, machine: Machine, resources: tuple[Resource, ...]) -> str | None:
         del resources
         claim = claim_of(machine.bound(SERVER))

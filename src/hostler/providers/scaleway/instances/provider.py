@@ -146,6 +146,9 @@ class Instances:
             arch=server.note("arch"),
         )
 
+    def has_template(self, fleet: FleetName) -> bool:
+        return fleet in self._templates
+
     def provider_id(self, machine: Machine, resources: tuple[Resource, ...]) -> str | None:
         """Return the form of Scaleway's cloud-controller-manager and Cluster API provider."""
         del resources

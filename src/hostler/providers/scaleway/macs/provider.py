@@ -188,6 +188,9 @@ class Macs:
             address=resource.address, user=resource.note("user") or "m1", arch="arm64"
         )
 
+    def has_template(self, fleet: FleetName) -> bool:
+        return fleet in self._templates
+
     def provider_id(self, machine: Machine, resources: tuple[Resource, ...]) -> str | None:
         """Return an id in our own scheme: Scaleway's cloud-controller-manager knows no Macs."""
         del resources
