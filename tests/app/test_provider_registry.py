@@ -1,20 +1,11 @@
 import importlib.metadata
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
-from hostler.app.compose import Composed, fresh_installation, is_held, open_store
 from hostler.app.provider_registry import BUILT_IN, Kinds
-from hostler.config.values import MEMORY, Config
-from hostler.controllers.runtime.settings import Settings
-from hostler.domain.errors import ConfigError, StoreError
-from hostler.domain.ids import FleetName, InstallationId
-from hostler.frontends.cli.context import Purpose
-from hostler.providers.scaleway.common.owner_tags import writable
-from hostler.stores.memory import MemoryStore
-from hostler.stores.sqlite.opening import open_engine
+from hostler.domain.errors import ConfigError
 
 
 @dataclass(frozen=True)
@@ -40,17 +31,6 @@ def packaged(monkeypatch: pytest.MonkeyPatch, *points: Point) -> None:
         return [point for point in points if name in {None, point.name}]
 
     monkeypatch.setattr(importlib.metadata, "entry_points", entry_points)
-
-
-def config(store: Path) -> Config:
-    return Config(
-        path=store.with_suffix(".toml"),
-        store=store,
-        accounts=(),
-        fleets=(),
-        templates={},
-        settings=Settings(),
-    )
 
 
 def test_built_in_kinds_are_found_without_asking_packages(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,38 +61,3 @@ def test_a_package_that_cannot_be_imported_is_named(monkeypatch: pytest.MonkeyPa
 
 def test_what_no_package_has_is_no_kind() -> None:
     assert Kinds().get("nonsense") is None
-
-
-def test_fresh_installations_differ_and_fit_into_marks() -> None:
-    one, other = fresh_installation(), fresh_installation()
-    assert one != other
-    assert writable(InstallationId(one), FleetName("web"))
-
-
-def test_reading_where_no_store_is_makes_none(tmp_path: Path) -> None:
-    store = open_store(config(tmp_path / "web.db"), Purpose.READ)
-    assert isinstance(store, MemoryStore)
-    assert list(tmp_path.iterdir()) == []
-
-
-async def test_a_wish_needs_a_store(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="hostler run"):
-        open_store(config(tmp_path / "web.db"), Purpose.REQUEST)
-
-
-async def test_memory_is_for_the_engine_alone() -> None:
-    assert isinstance(open_store(config(MEMORY), Purpose.ENGINE), MemoryStore)
-    with pytest.raises(ConfigError, match="known only to the engine"):
-        open_store(config(MEMORY), Purpose.READ)
-    assert not Composed().engine_runs(config(MEMORY))
-
-
-async def test_a_running_engine_is_noticed_and_not_disturbed(tmp_path: Path) -> None:
-    path = tmp_path / "web.db"
-    assert not is_held(path)
-    engine = open_engine(path, "h1")
-    assert is_held(path)
-    assert is_held(path)
-    await engine.close()
-    assert not is_held(path)
-    await open_engine(path, "h2").close()

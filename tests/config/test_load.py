@@ -8,8 +8,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hostler.app.provider_registry import Kinds
+from hostler.app.store_registry import STORES
 from hostler.config.load import load
-from hostler.config.values import MEMORY, Config, WrongFile
+from hostler.config.store_url import StoreUrl
+from hostler.config.values import Config, WrongFile
 from hostler.domain.errors import ConfigError
 from hostler.domain.model.fleet import Caps, ProbeKind, Timers
 
@@ -26,7 +28,7 @@ types = ["DEV1-S"]
 def read(folder: Path, text: str | bytes, name: str = "web.toml") -> Config:
     file = folder / name
     file.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return load(file, Kinds())
+    return load(file, Kinds(), STORES)
 
 
 def faults(folder: Path, text: str) -> dict[str, str]:
@@ -44,7 +46,7 @@ def test_a_small_file_has_the_defaults_of_the_domain(tmp_path: Path) -> None:
     (fleet,) = config.fleets
     assert (fleet.name, fleet.size, fleet.account) == ("web", 2, "scaleway")
     assert (fleet.timers, fleet.caps) == (Timers(), Caps())
-    assert config.store == tmp_path / "web.db"
+    assert config.store == StoreUrl("sqlite", str(tmp_path / "web.db"))
     assert config.metrics is None
     assert config.accounts[0].rate == 10
 
@@ -53,7 +55,7 @@ def test_every_common_key_reaches_its_value(tmp_path: Path) -> None:
     config = read(
         tmp_path,
         """
-        store = "records.db"
+        store = "sqlite:records.db"
         [provider.main]
         kind = "scaleway"
         rate = 3
@@ -85,7 +87,7 @@ def test_every_common_key_reaches_its_value(tmp_path: Path) -> None:
         """,
     )
     (fleet,) = config.fleets
-    assert config.store == tmp_path / "records.db"
+    assert config.store.path == tmp_path / "records.db"
     assert (config.accounts[0].rate, config.accounts[0].burst) == (3, 4)
     assert (fleet.maximum, fleet.surge, fleet.reclaim) == (9, 2, True)
     assert fleet.protected
@@ -147,8 +149,46 @@ def test_the_digest_follows_the_text_in_a_file_of_cloud_init(tmp_path: Path) -> 
     assert read(tmp_path, text).fleets[0].template != one
 
 
-def test_memory_is_a_store(tmp_path: Path) -> None:
-    assert read(tmp_path, f'store = "memory"\n{SMALL}').store == MEMORY
+@pytest.mark.parametrize(
+    ("written", "place", "shown"),
+    [
+        ("sqlite:///abs/web.db", "/abs/web.db", "sqlite:///abs/web.db"),
+        ("sqlite:/abs/web.db", "/abs/web.db", "sqlite:///abs/web.db"),
+        ("SQLite:///abs/a b%20?c.db", "/abs/a b%20?c.db", "sqlite:///abs/a b%20?c.db"),
+        ("memory:", "", "memory:"),
+    ],
+)
+def test_a_store_is_named_by_its_url(tmp_path: Path, written: str, place: str, shown: str) -> None:
+    store = read(tmp_path, f'store = "{written}"\n{SMALL}').store
+    assert (store.place, str(store)) == (place, shown)
+
+
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        ("records.db", 'write store = "sqlite:records.db"'),
+        ("/abs/records.db", 'write store = "sqlite:///abs/records.db"'),
+        ("memory", 'write store = "memory:"'),
+        ("sqlite:", '"sqlite:FILE" or "sqlite:///FOLDER/FILE"'),
+        ("sqlite://web.db", '"sqlite:FILE" or "sqlite:///FOLDER/FILE"'),
+        ("memory:web", '"memory:" with nothing behind it'),
+        ("postgresql://anna:geheim@db/web", "a store that this version has: sqlite: or memory:"),
+        ("kubernetes:", "a store that this version has: sqlite: or memory:"),
+        ("sqlit:web.db", "did you mean sqlite?"),
+    ],
+)
+def test_a_store_that_cannot_be_is_refused_with_what_to_write(
+    tmp_path: Path, written: str, told: str
+) -> None:
+    (fault,) = faults(tmp_path, f'store = "{written}"\n{SMALL}').values()
+    assert fault.startswith("store = ")
+    assert told in fault
+    assert "geheim" not in fault
+
+
+def test_a_wrong_store_is_told_beside_other_faults(tmp_path: Path) -> None:
+    found = faults(tmp_path, f'store = "web.db"\n{SMALL}wrong = 1')
+    assert set(found) == {"store", "fleet.web.wrong"}
 
 
 def test_the_only_fleet_needs_no_name_and_several_do(tmp_path: Path) -> None:
@@ -167,7 +207,7 @@ def test_examples_are_right() -> None:
     files = sorted(folder.glob("*.toml"))
     assert files
     for file in files:
-        assert load(file, Kinds()).fleets
+        assert load(file, Kinds(), STORES).fleets
 
 
 # ------------------------------------------------------------------ what is wrong
@@ -351,11 +391,11 @@ def test_control_characters_are_not_printed(tmp_path: Path) -> None:
 
 def test_missing_files_and_directories_are_clear_errors(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="there is no such file"):
-        load(tmp_path / "none.toml", Kinds())
+        load(tmp_path / "none.toml", Kinds(), STORES)
     with pytest.raises(ConfigError, match="is a directory"):
-        load(tmp_path, Kinds())
+        load(tmp_path, Kinds(), STORES)
     with pytest.raises(ConfigError, match="cannot be"):
-        load(Path("a\0b"), Kinds())
+        load(Path("a\0b"), Kinds(), STORES)
 
 
 def test_a_file_that_cannot_be_read_is_a_clear_error(tmp_path: Path) -> None:
@@ -365,7 +405,7 @@ def test_a_file_that_cannot_be_read_is_a_clear_error(tmp_path: Path) -> None:
     if os.geteuid() == 0:  # who may read every file cannot read this one
         file = Path("/proc/self/mem")
     with pytest.raises(ConfigError, match="cannot be read"):
-        load(file, Kinds())
+        load(file, Kinds(), STORES)
 
 
 _VALUES = st.recursive(

@@ -79,6 +79,33 @@ class NeverConnects(Mutant):
         return None
 
 
+class NamesNobody(Mutant):
+    def provider_id(self, machine: Machine, resources: tuple[Resource, ...]) -> str | None:
+        del machine, resources
+        return None
+
+
+class NamesNothing(Mutant):
+    def provider_id(self, machine: Machine, resources: tuple[Resource, ...]) -> str | None:
+        del resources
+        return f"files://{machine.id}"
+
+
+class NamesWhatIsSeen(Mutant):
+    def provider_id(self, machine: Machine, resources: tuple[Resource, ...]) -> str | None:
+        return super().provider_id(machine, resources) if resources else None
+
+
+class NamesAllAlike(Mutant):
+    def provider_id(self, machine: Machine, resources: tuple[Resource, ...]) -> str | None:
+        return "files://one" if super().provider_id(machine, resources) else None
+
+
+class NamesBarely(Mutant):
+    def provider_id(self, machine: Machine, resources: tuple[Resource, ...]) -> str | None:
+        return machine.bound(SERVER) if resources else None
+
+
 class TellsItsKey(Mutant):
     def ways(
         self, goal: Goal, machine: Machine, resources: tuple[Resource, ...]
@@ -439,6 +466,11 @@ CASES = (
     Case("costs_are_positive", CostsNothing, "take 0 requests"),
     Case("an_address_before_a_connection", ConnectsToNothing, "nothing exists"),
     Case("an_address_before_a_connection", NeverConnects, "no connection to it"),
+    Case("a_provider_id_that_stays", NamesNothing, "nothing exists"),
+    Case("a_provider_id_that_stays", NamesNobody, "has no provider ID"),
+    Case("a_provider_id_that_stays", NamesBarely, "not SCHEME://PLACE"),
+    Case("a_provider_id_that_stays", NamesWhatIsSeen, "an observation lacks the machine"),
+    Case("a_provider_id_that_stays", NamesAllAlike, "two machines have"),
     Case("secrets_stay_secret", TellsItsKey, "a secret is shown by"),
     Case("closing_twice_is_fine", ClosesOnce, "raised RuntimeError"),
     Case("creation_reaches_up", NeverStarts, "server off (off)"),

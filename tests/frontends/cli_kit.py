@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import pytest
 
 from hostler.app.null_metrics import NullMetrics
+from hostler.config.store_url import StoreUrl
 from hostler.config.values import Config
 from hostler.controllers.engine import Engine
 from hostler.controllers.runtime.settings import Account, Ports, Settings
@@ -95,7 +96,7 @@ class InMemory:
             raise self.wrong
         return Config(
             path=path,
-            store=Path("web.db"),
+            store=StoreUrl("sqlite", "web.db"),
             accounts=(),
             fleets=self.fleets,
             templates={},
@@ -124,6 +125,9 @@ class InMemory:
     def engine_runs(self, config: Config) -> bool:
         del config
         return self.runs
+
+    def store_exists(self, config: Config) -> bool:
+        return config.store.path.exists()
 
     @asynccontextmanager
     async def accounts(self, config: Config, store: Store) -> AsyncGenerator[tuple[Account, ...]]:

@@ -98,7 +98,7 @@ def test_troubles_are_scripted_once_and_the_weather_comes_and_goes() -> None:
 
 def test_the_example_is_moved_to_the_simulator_with_a_store_of_its_own(tmp_path: Path) -> None:
     config = at_simulator(Composed().load(example()), "http://127.0.0.1:7", 2345, tmp_path)
-    assert config.store.parent == tmp_path
+    assert config.store.path.parent == tmp_path
     assert config.fleets[0].probe.port == 2345
     assert config.fleets[0].size == 5
     assert getattr(config.accounts[0].settings, "endpoint", "") == "http://127.0.0.1:7"

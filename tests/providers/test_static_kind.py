@@ -5,6 +5,7 @@ from textwrap import dedent
 
 import pytest
 
+from hostler.app.store_registry import STORES
 from hostler.config.load import load
 from hostler.config.values import Config, WrongFile
 from hostler.domain.ids import AccountName, FleetName, InstallationId
@@ -34,7 +35,7 @@ WHOLE = """
 def read(tmp_path: Path, text: str) -> Config:
     file = tmp_path / "fleet.toml"
     file.write_text(dedent(text))
-    return load(file, {"static": StaticKind})
+    return load(file, {"static": StaticKind}, STORES)
 
 
 def faults(tmp_path: Path, text: str) -> str:

@@ -1,6 +1,5 @@
 """Compose: the one place where adapters are chosen; each is imported where it is needed."""
 
-import fcntl
 import gc
 import getpass
 import os
@@ -11,9 +10,8 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 from hostler.config.load import load
-from hostler.config.values import MEMORY, AccountConfig, Config
+from hostler.config.values import AccountConfig, Config
 from hostler.controllers.runtime.settings import Account, Ports
-from hostler.domain.errors import ConfigError
 from hostler.domain.ids import InstallationId, machine_id
 from hostler.frontends.cli.context import Purpose, Runnable
 from hostler.ports.clock import Clock
@@ -23,26 +21,7 @@ from hostler.ports.store import Store
 
 from .clock import SystemClock
 from .provider_registry import Kinds
-
-
-def is_held(store: Path) -> bool:
-    """Tell whether an engine holds the lock beside this store.
-
-    The lock is tried shared, for an instant: commands do not hinder each other, and an engine that
-    starts in that very instant is told that another one runs.
-    """
-    lock = store.resolve().with_name(f"{store.resolve().name}.lock")
-    try:
-        descriptor = os.open(lock, os.O_RDONLY)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(descriptor)
-    return False
+from .store_registry import STORES
 
 
 def collect_seldom() -> None:
@@ -64,11 +43,6 @@ def _quiet() -> None:
         log_nothing_below("error")
 
 
-def fresh_installation() -> str:
-    """Return a new installation's id: random, and fit for a tag."""
-    return f"h{secrets.token_hex(6)}"
-
-
 class Composed:
     """The real adapters, as the command line asks for them."""
 
@@ -81,7 +55,7 @@ class Composed:
 
     def load(self, path: Path) -> Config:
         """Return the fleet file's values."""
-        return load(path, Kinds())
+        return load(path, Kinds(), STORES)
 
     def clock(self) -> Clock:
         """Return the clock."""
@@ -98,7 +72,7 @@ class Composed:
     @asynccontextmanager
     async def store(self, config: Config, purpose: Purpose) -> AsyncGenerator[Store]:
         """Open the store, and close it at the end."""
-        opened = open_store(config, purpose)
+        opened = STORES[config.store.scheme].open(config.store, purpose)
         try:
             yield opened
         finally:
@@ -106,10 +80,11 @@ class Composed:
 
     def engine_runs(self, config: Config) -> bool:
         """Tell whether an engine holds the store now."""
-        if config.store == MEMORY:
-            return False
+        return STORES[config.store.scheme].is_held(config.store)
 
-        return is_held(config.store)
+    def store_exists(self, config: Config) -> bool:
+        """Tell whether there is a store yet."""
+        return STORES[config.store.scheme].exists(config.store)
 
     @asynccontextmanager
     async def accounts(self, config: Config, store: Store) -> AsyncGenerator[tuple[Account, ...]]:
@@ -189,22 +164,3 @@ class Composed:
             preparer=preparer,
             asker=preparer,
         )
-
-
-def open_store(config: Config, purpose: Purpose) -> Store:
-    """Open the store for a purpose; see the purposes for what happens where there is none."""
-    from hostler.stores.memory import MemoryStore
-
-    if config.store == MEMORY:
-        if purpose is not Purpose.ENGINE:
-            raise ConfigError(
-                f'{config.path}: store = "memory" is known only to the engine itself: name a file'
-            )
-        return MemoryStore(InstallationId(fresh_installation()))
-    if purpose is Purpose.READ and not config.store.exists():
-        return MemoryStore(InstallationId(fresh_installation()), exclusive=False)
-    from hostler.stores.sqlite.opening import open_beside, open_engine
-
-    if purpose is Purpose.ENGINE:
-        return open_engine(config.store, fresh_installation())
-    return open_beside(config.store)

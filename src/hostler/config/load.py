@@ -17,9 +17,10 @@ from hostler.ports.kind import Blueprint, Kind, Warns
 from .decode import Raw, decode_table, is_table, known_keys, table
 from .errors import Fault, Faults, did_you_mean, join
 from .source import read_toml
+from .store_url import Stores, StoreUrl, store_url
 from .tables import EngineTable, FleetTable, MetricsTable, ProviderTable, ReadyTable, TopTable
 from .units import format_duration
-from .values import MEMORY, AccountConfig, Config, Listen, WrongFile
+from .values import AccountConfig, Config, Listen, WrongFile
 
 _SHORTEST_MEMORY, _LONGEST_MEMORY = timedelta(days=1), timedelta(days=36_500)
 TABLES = ("provider", "fleet", "engine", "metrics")
@@ -30,10 +31,10 @@ Kinds = Mapping[str, Callable[[], Kind]]
 """The kinds of provider by name; each is imported when it is asked for."""
 
 
-def load(path: Path, kinds: Kinds) -> Config:
+def load(path: Path, kinds: Kinds, stores: Stores) -> Config:
     """Return what the file says. Raises ConfigError; WrongFile has every fault in the file."""
     raw = read_toml(path)
-    reading = Reading(path=path, kinds=kinds)
+    reading = Reading(path=path, kinds=kinds, stores=stores)
     config = reading.read(raw)
     if config is None or reading.faults.found:
         raise WrongFile(path, _in_order(reading.faults))
@@ -58,6 +59,7 @@ class Reading:
 
     path: Path
     kinds: Kinds
+    stores: Stores
     faults: Faults = field(default_factory=Faults)
     warnings: list[str] = field(default_factory=list[str])
 
@@ -67,12 +69,12 @@ class Reading:
         accounts = self._accounts(raw.get("provider", {}))
         fleets = self._fleets(raw.get("fleet", {}), accounts)
         settings, metrics = self._engine(raw), self._metrics(raw)
-        if self.faults.found:
+        store = self._store(cast("TopTable | None", top))
+        if self.faults.found or store is None:
             return None
-        top = cast("TopTable", top)
         return Config(
             path=self.path,
-            store=self._store(top.store),
+            store=store,
             accounts=tuple(b.account for b in accounts.values() if b.account is not None),
             fleets=tuple(fleet for fleet, _ in fleets),
             templates={fleet.name: template for fleet, template in fleets},
@@ -85,10 +87,10 @@ class Reading:
         own = {key: value for key, value in raw.items() if key not in TABLES}
         return decode_table(own, (TopTable,), "", self.faults, also=TABLES)
 
-    def _store(self, name: str | None) -> Path:
-        if name == str(MEMORY):
-            return MEMORY
-        return self.path.parent / (name or f"{self.path.stem}.db")
+    def _store(self, top: TopTable | None) -> StoreUrl | None:
+        named = top.store if top is not None else None
+        text = named or f"sqlite:{self.path.stem}.db"
+        return store_url(text, self.path.parent, self.stores, self.faults)
 
     def _tables(self, raw: object, path: str) -> Raw:
         """Return named tables whose names are fit to be used."""

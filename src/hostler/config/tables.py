@@ -253,7 +253,9 @@ class TopTable(Struct, frozen=True, kw_only=True):
     store: Annotated[
         Annotated[str, Meta(min_length=1)] | None,
         Meta(
-            description="the SQLite file that holds the records, seen from the fleet file; left "
-            "out: beside it, with the ending .db; `memory`: nothing is kept (for trials)",
+            description="where the records are kept, as a URL: `sqlite:FILE`, seen from the fleet "
+            "file, or `sqlite:///FOLDER/FILE`; `memory:` keeps nothing (for trials); left out: a "
+            "SQLite file beside the fleet file, with the ending .db",
+            extra={"expected": 'a URL, such as "sqlite:web.db"'},
         ),
     ] = None

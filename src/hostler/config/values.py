@@ -10,9 +10,7 @@ from hostler.domain.ids import AccountName, FleetName
 from hostler.domain.model.fleet import Fleet
 
 from .errors import Fault, did_you_mean
-
-MEMORY = Path("memory")
-"""The store that keeps nothing."""
+from .store_url import StoreUrl
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +40,7 @@ class Config:
     """
 
     path: Path
-    store: Path
+    store: StoreUrl
     accounts: tuple[AccountConfig, ...]
     fleets: tuple[Fleet, ...]
     templates: Mapping[FleetName, object]

@@ -28,6 +28,7 @@ from .execute.subject_calls import Caller, Work, not_saved
 from .host_cycle import HostReconciler
 from .observe.observer import Observer
 from .observe.snapshot import Occasion
+from .runtime.fleets import FleetChanges
 from .runtime.leases import Leases, Tenure
 from .runtime.rate_limit import Budget
 from .runtime.settings import Account, Ports, Settings
@@ -52,7 +53,7 @@ class AccountLoop:
     ) -> None:
         self.state = AccountState(account)
         self.budget = Budget(account.rate, account.burst)
-        self._account, self._ports = account, ports
+        self._ports = ports
         self._leases, self._settings, self._holder = leases, settings, holder
         self._steadiness = Steadiness(ports.clock, settings.jump)
         self._reconciler = Reconciler(ports, self.state, self._steadiness, settings.quiet)
@@ -67,10 +68,15 @@ class AccountLoop:
         )
         self._buyer = Buyer(ports, self.state, sender, self._evidence)
         self._outfitter = Outfitter(ports, self.state, leases)
-        self._observer = Observer(account, ports, self.state, self.budget, settings)
+        self._observer = Observer(ports, self.state, self.budget, settings)
+        self.fleets = FleetChanges(ports, self.state)
         self._nudged = asyncio.Event()
         self._hurried = asyncio.Event()
         self._cycles = itertools.count(1)
+
+    @property
+    def _account(self) -> Account:
+        return self.state.account
 
     @property
     def lease(self) -> str:
@@ -151,7 +157,14 @@ class AccountLoop:
             self.state.distrust()
 
     async def round(self, group: asyncio.TaskGroup) -> None:
-        """Look at what is due, then take one turn for each fleet that we hold."""
+        """Look at what is due, then take one turn for each fleet that we hold.
+
+        The account's fleets are the same from end to end: they change between rounds only.
+        """
+        async with self.fleets.cycle:
+            await self._round(group)
+
+    async def _round(self, group: asyncio.TaskGroup) -> None:
         self._check_clock()
         await self._observer.observe()
         if self._check_clock():
@@ -159,7 +172,7 @@ class AccountLoop:
             return
         identity = await self._ports.store.identity()
         expecting, due = False, list[datetime]()
-        for fleet in self._account.fleets:
+        for fleet in self.fleets.decided():
             tenure = self._leases.tenure(f"fleet/{fleet.name}")
             if tenure is None:
                 expecting = True
@@ -192,27 +205,32 @@ class AccountLoop:
 
     def _start(self, reconciled: Reconciled, tenure: Tenure, group: asyncio.TaskGroup) -> None:
         """Give each machine that needs work a task of its own; the next turn skips it."""
+        name = reconciled.snapshot.fleet.name
+
+        def begin(where: str, work: Awaitable[None]) -> None:
+            self.fleets.in_flight.add(name, group.create_task(self._guard(where, work)))
+
         for advance in reconciled.advances:
             self.state.asked = tuple(dict.fromkeys((*self.state.asked, *advance.close)))
             if advance.probe and advance.machine.id not in self.state.probing:
                 self.state.probing.add(advance.machine.id)
                 probe = self._probe(advance, reconciled.snapshot, tenure)
-                group.create_task(self._guard("probe", probe))
+                begin("probe", probe)
             if advance.ask and advance.machine.id not in self.state.asking:
                 self.state.asking.add(advance.machine.id)
-                group.create_task(self._guard("ask", self._ask(advance, reconciled.snapshot)))
+                begin("ask", self._ask(advance, reconciled.snapshot))
             if advance.goal is not None:
                 self.state.moving.add(advance.machine.id)
                 work = self._advance(advance, advance.goal, reconciled.snapshot, tenure)
-                group.create_task(self._guard("advance", work))
+                begin("advance", work)
         if reconciled.order is not None:
             bought = self._buyer.order(reconciled.order, reconciled.snapshot, tenure)
-            group.create_task(self._guard("order", bought))
+            begin("order", bought)
         for command in reconciled.reclaims:
             if command.placeholder.id not in self.state.moving:
                 self.state.moving.add(command.placeholder.id)
                 reclaim = self._reclaim(command, reconciled.snapshot, tenure)
-                group.create_task(self._guard("sweep", reclaim))
+                begin("sweep", reclaim)
 
     async def _advance(
         self, advance: Advance, goal: Goal, snapshot: Snapshot, tenure: Tenure

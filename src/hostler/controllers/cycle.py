@@ -28,7 +28,7 @@ from hostler.domain.model.commands import (
 )
 from hostler.domain.model.fleet import WELL
 from hostler.domain.model.host import Host
-from hostler.domain.model.machine import Machine, Offer
+from hostler.domain.model.machine import Machine, MachineSpec, Offer
 from hostler.domain.model.phases import Phase, Reason
 from hostler.domain.model.snapshot import Snapshot
 from hostler.domain.observation.blockers import world_is_right, zone_is_known
@@ -223,6 +223,7 @@ class Reconciler:
 
     def _born(self, command: SaveFleet, offer: Offer, place: int, snapshot: Snapshot) -> Machine:
         row, named = command.row, command.named
+        spec = command.specs[place] if place < len(command.specs) else MachineSpec()
         return Machine(
             id=named[place] if place < len(named) else self._ports.fresh(),
             fleet=row.name,
@@ -232,7 +233,8 @@ class Reconciler:
             phase=Phase.PENDING,
             offer=offer,
             reason=str(Reason.MADE),
-            template=snapshot.fleet.template,
+            template=spec.template or snapshot.fleet.template,
+            spec=spec,
         )
 
     async def _save_machines(

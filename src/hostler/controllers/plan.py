@@ -12,7 +12,7 @@ from hostler.domain.model.commands import Advance, Decision, Reclaim, SaveFleet
 from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.host import host_of
 from hostler.domain.model.inventory import merge
-from hostler.domain.model.machine import Machine, Offer
+from hostler.domain.model.machine import Machine, MachineSpec, Offer
 from hostler.domain.model.phases import Goal, Phase
 from hostler.domain.model.provider import Planner
 from hostler.domain.model.resource import Condition, Resource, Scope
@@ -149,7 +149,7 @@ def _move_only(advance: Advance) -> Planned:
 def _new(
     offer: Offer, place: int, command: SaveFleet, snapshot: Snapshot, planner: Planner
 ) -> Planned:
-    known = command.named[place : place + 1]
+    known, specs = command.named[place : place + 1], command.specs[place : place + 1]
     machine = Machine(
         id=known[0] if known else MachineId(f"<machine {command.row.serial + place + 1}>"),
         fleet=snapshot.fleet.name,
@@ -158,6 +158,7 @@ def _new(
         since=snapshot.now,
         phase=Phase.STARTING,
         offer=offer,
+        spec=specs[0] if specs else MachineSpec(),
     )
     planned_calls = _of(
         _housed(machine, place, command, snapshot), Goal.PRESENT, (), snapshot, planner

@@ -1,5 +1,6 @@
 """Retention: what was over long ago is forgotten, a little at a time; it decides nothing."""
 
+from collections.abc import Callable
 from datetime import timedelta
 
 import structlog
@@ -25,9 +26,9 @@ class Retention:
     """Lets the store forget what is older than `remember`, under a lease of ours."""
 
     def __init__(
-        self, ports: Ports, leases: Leases, settings: Settings, names: tuple[str, ...]
+        self, ports: Ports, leases: Leases, settings: Settings, names: Callable[[], tuple[str, ...]]
     ) -> None:
-        """Forget under any of the leases so named that we hold."""
+        """Forget under any of the leases so named, at that time, that we hold."""
         self._ports, self._leases, self._names = ports, leases, names
         self._remember = settings.remember
         self._steadiness = Steadiness(ports.clock, settings.jump)
@@ -61,5 +62,5 @@ class Retention:
             log.info("forgotten", rows=total, before=before.isoformat())
 
     def _tenure(self) -> Tenure | None:
-        held = (self._leases.tenure(name) for name in self._names)
+        held = (self._leases.tenure(name) for name in self._names())
         return next((tenure for tenure in held if tenure is not None), None)

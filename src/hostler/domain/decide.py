@@ -310,9 +310,10 @@ def _row_command(
         row=kept,
         inserts=sizing.inserts,
         named=sizing.named,
+        specs=sizing.specs,
         adopted=(*records, *pool.adopted(snapshot, kept.serial + len(records))),
         installations=adoption.adopted_installations(adopted, snapshot),
-        events=(*_row_events(kept, snapshot), *told),
+        events=(*_row_events(kept, snapshot), *_refusals(sizing, snapshot), *told),
         requests=requests,
     )
 
@@ -339,6 +340,20 @@ def _row_events(row: FleetRow, snapshot: Snapshot) -> Iterator[Event]:
         detail = f"{_about(request)} {request.size if request.size is not None else ''}".strip()
         yield said(
             "request", f"{request.kind} by {request.actor}", f"{detail} {request.why}".strip()
+        )
+
+
+def _refusals(sizing: Sizing, snapshot: Snapshot) -> Iterator[Event]:
+    """Tell, in the history of each machine that was asked for and cannot be, why."""
+    for machine, why in sizing.refused:
+        yield Event(
+            kind="request_refused",
+            at=snapshot.now,
+            fleet=snapshot.fleet.name,
+            cycle=snapshot.cycle,
+            machine=machine,
+            reason=str(Reason.REFUSED),
+            detail=why,
         )
 
 

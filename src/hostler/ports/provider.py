@@ -1,8 +1,9 @@
 """Provider: where machines come from, as the controllers see it."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
+from hostler.domain.ids import FleetName
 from hostler.domain.model.calls import Call, Outcome
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.provider import Capabilities, Planner
@@ -53,10 +54,29 @@ class Provider(Planner, Protocol):
         """Return how to reach the machine, or None while that is not known. Pure."""
         ...
 
+    def provider_id(self, machine: Machine, resources: tuple[Resource, ...]) -> str | None:
+        """Return the machine's id as Kubernetes knows it (`Node.spec.providerID`), or None. Pure.
+
+        None until the main resource is bound in the record, and the same from then on: whatever the
+        newest observation shows, and in no other machine that lives. It has the form that the cloud
+        provider of Kubernetes uses where there is one, else `hostler://KIND/ZONE/ID`: of a foreign
+        scheme it deletes no Node.
+        """
+        ...
+
     def cost(self, call: Call | Scope) -> int:
         """Return how many requests this call or look will take at most, for the budget. Pure."""
         ...
 
     async def close(self) -> None:
         """Give back connections."""
+        ...
+
+
+@runtime_checkable
+class HasTemplates(Protocol):
+    """A provider that makes each fleet's machines from a template that it got as it was opened."""
+
+    def has_template(self, fleet: FleetName) -> bool:
+        """Tell whether it has one for this fleet; without it no machine can be made. Pure."""
         ...

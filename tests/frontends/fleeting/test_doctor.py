@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from hostler.app.provider_registry import Kinds
+from hostler.app.store_registry import STORES
 from hostler.domain.errors import ConfigError, StoreError
 from hostler.domain.ids import FleetName
 from hostler.domain.model.machine import Offer
@@ -82,6 +83,7 @@ class Place:
             folder=self.folder,
             root=False,
             kinds=Kinds(),
+            stores=STORES,
             held=lambda _: self.held,
         )
         services = DoctorServices(
@@ -101,7 +103,7 @@ class Place:
     async def _store(self, group: ExaminedGroup) -> str:
         if isinstance(self.trouble, StoreError):
             raise self.trouble
-        return f"records at {group.config.store.name}"
+        return f"records at {group.config.store.path.name}"
 
 
 @pytest.fixture

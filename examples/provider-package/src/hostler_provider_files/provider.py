@@ -153,6 +153,12 @@ class FilesProvider:
         server = next((resource for resource in resources if resource.id == bound), None)
         return Connection(address=server.address) if server and server.address else None
 
+    def provider_id(self, machine: Machine, resources: tuple[Resource, ...]) -> str | None:
+        """Return the bound server's id, by the record alone: it must never change."""
+        del resources
+        bound = machine.bound(SERVER)
+        return f"hostler://files/{machine.offer.zone}/{bound}" if bound else None
+
     def cost(self, call: Call | Scope) -> int:
         """Return how many requests it takes at most, as far as anybody knows before."""
         return 1 + len(call.known) if isinstance(call, Scope) else 1

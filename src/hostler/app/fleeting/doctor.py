@@ -9,9 +9,9 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from hostler.app.compose import Composed, fresh_installation, is_held, open_store
+from hostler.app.compose import Composed
 from hostler.app.provider_registry import Kinds
-from hostler.domain.ids import InstallationId
+from hostler.app.store_registry import STORES, empty_store
 from hostler.frontends.cli.console.exits import Exit
 from hostler.frontends.cli.console.guard import guarded
 from hostler.frontends.cli.console.screen import Screen
@@ -28,7 +28,7 @@ from hostler.frontends.fleeting.installation.doctor import (
 )
 from hostler.frontends.fleeting.schema.binary.processes import Process
 from hostler.frontends.fleeting.schema.locations import VARIABLE
-from hostler.stores.memory import MemoryStore
+from hostler.stores.sqlite.file import is_held
 
 _SIGNS = {
     Verdict.OK: ("✓", "green"),
@@ -65,6 +65,7 @@ async def _doctor(file: Path | None, runner: str, binary: Path | None, screen: S
             folder=Path.cwd(),
             root=os.geteuid() == 0,
             kinds=Kinds(),
+            stores=STORES,
             held=is_held,
         ),
         schema=_schema,
@@ -134,15 +135,15 @@ class _Nobody:
 @asynccontextmanager
 async def _account(group: ExaminedGroup) -> AsyncGenerator[object]:
     composed = Composed(environment=group.environment)
-    store = MemoryStore(InstallationId(fresh_installation()), exclusive=False)
-    async with composed.accounts(group.config, store) as accounts:
+    async with composed.accounts(group.config, empty_store()) as accounts:
         yield accounts[0].provider
 
 
 async def _store(group: ExaminedGroup) -> str:
-    if not group.config.store.exists():
+    kind = STORES[group.config.store.scheme]
+    if not kind.exists(group.config.store):
         return "no records yet"
-    store = open_store(group.config, Purpose.READ)
+    store = kind.open(group.config.store, Purpose.READ)
     try:
         identity = await store.identity()
         machines = await store.machines(group.config.fleets[0].name)

@@ -13,8 +13,9 @@ import structlog
 
 from hostler.access.prober import SystemProber
 from hostler.app.clock import SystemClock
-from hostler.app.compose import Composed, collect_seldom, is_held, open_store
+from hostler.app.compose import Composed, collect_seldom
 from hostler.app.provider_registry import Kinds
+from hostler.app.store_registry import STORES
 from hostler.controllers.engine import Engine
 from hostler.controllers.runtime.settings import Account
 from hostler.domain.errors import ConfigError, StoreError, StoreHeld
@@ -28,6 +29,7 @@ from hostler.ports.keys import RegistersKeys
 from hostler.ports.online import ChecksOnline, Finding
 from hostler.ports.store import Store
 from hostler.queries.live import EngineRecords
+from hostler.stores.sqlite.file import is_held
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.fleeting")
 
@@ -144,13 +146,15 @@ class GroupOpener:
             folder=self._folder,
             root=os.geteuid() == 0,
             kinds=Kinds(),
+            stores=STORES,
             held=is_held,
         )
         last = self._clock.boot() + _HELD.total_seconds()
         while True:
             try:
                 group = load_group(content, connector, context)
-                return group, open_store(group.config, Purpose.ENGINE)
+                url = group.config.store
+                return group, STORES[url.scheme].open(url, Purpose.ENGINE)
             except StoreHeld:
                 if self._clock.boot() >= last:
                     raise

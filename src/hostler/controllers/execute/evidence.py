@@ -14,7 +14,7 @@ from hostler.domain.ids import ResourceId
 from hostler.domain.machines.drain import bars
 from hostler.domain.machines.replacement import REPLACE
 from hostler.domain.model.calls import Call, Effect
-from hostler.domain.model.fleet import FleetRow
+from hostler.domain.model.fleet import FleetRow, Timers
 from hostler.domain.model.host import OTHERS, Host, HostGoal
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.snapshot import Orphan, Snapshot
@@ -167,7 +167,7 @@ class EvidenceMaker:
     ) -> Evidence:
         """Return the evidence: the one place where any is made."""
         clock, provider = self._ports.clock, self._state.account.provider
-        timers = [fleet.timers for fleet in self._state.account.fleets]
+        timers = [fleet.timers for fleet in self._state.account.fleets] or [Timers()]
         timers = [snapshot.fleet.timers] if snapshot is not None else timers
         return Evidence(
             act=act,

@@ -6,6 +6,7 @@ from hostler.controllers.runtime.leases import Tenure
 from hostler.controllers.runtime.settings import Ports
 from hostler.controllers.runtime.state import AccountState, Steadiness
 from hostler.domain.ids import CycleId, HostId, MachineId
+from hostler.domain.model.fleet import Timers
 from hostler.domain.model.host import TENANT
 from hostler.domain.model.snapshot import HostsSnapshot
 
@@ -33,7 +34,7 @@ async def gather_hosts(
         epoch=tenure.epoch,
         took=tenure.took,
         jumped=steadiness.jumped,
-        absence_gap=max(fleet.timers.absence_gap for fleet in fleets),
+        absence_gap=max((f.timers.absence_gap for f in fleets), default=Timers().absence_gap),
         moving=frozenset(host_records.moving),
         starved=frozenset(fleet for fleet, many in state.missing.items() if many),
         orders=state.orders(),

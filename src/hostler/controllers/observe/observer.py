@@ -150,16 +150,19 @@ class Observer:
 
     def __init__(
         self,
-        account: Account,
         ports: Ports,
         state: AccountState,
         budget: Budget,
         settings: Settings,
     ) -> None:
-        self._account, self._ports, self._state = account, ports, state
+        self._ports, self._state = ports, state
         self._budget, self._settings = budget, settings
-        self._lag = LagWatch(account.name, account.provider.capabilities, ports.metrics)
+        self._lag = LagWatch(self._account.name, self._account.provider.capabilities, ports.metrics)
         self._failing = set[Scope]()
+
+    @property
+    def _account(self) -> Account:
+        return self._state.account
 
     async def observe(self) -> None:
         """Look at what is due now, if anything is; nothing is concluded from what failed."""

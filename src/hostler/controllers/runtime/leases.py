@@ -72,6 +72,12 @@ class Leases:
             del self._held[held.lease.name]
             await self._store.drop_lease(held.lease)
 
+    async def give_back(self, name: str) -> None:
+        """Give one lease back, if it is ours."""
+        held = self._held.pop(name, None)
+        if held is not None:
+            await self._store.drop_lease(held.lease)
+
     async def _renew(self, name: str) -> None:
         held, begun = self._held[name], self._clock.boot()
         renewed = await self._store.renew_lease(held.lease)

@@ -6,7 +6,7 @@ from datetime import datetime
 from hostler.domain.hosts import claims
 from hostler.domain.machines import failure, rollout
 from hostler.domain.model.fleet import FleetRow, Setback, creations_left
-from hostler.domain.model.machine import Offer
+from hostler.domain.model.machine import MachineSpec, Offer
 from hostler.domain.model.phases import Phase, Reason
 from hostler.domain.model.snapshot import Snapshot
 from hostler.domain.model.transition import Transition
@@ -39,6 +39,27 @@ def choose(
         if not trying:
             return (offer,)
     return ()
+
+
+def fitting(spec: MachineSpec, snapshot: Snapshot) -> Snapshot:
+    """Return the snapshot with only those offers, and free hosts, that are what was asked for."""
+    if all(spec.accepts(offer) for offer in snapshot.fleet.offers):
+        return snapshot
+    offers = tuple(offer for offer in snapshot.fleet.offers if spec.accepts(offer))
+    free = tuple(free for free in snapshot.free if free.offer in offers)
+    return replace(snapshot, fleet=replace(snapshot.fleet, offers=offers), free=free)
+
+
+def unfit(spec: MachineSpec, snapshot: Snapshot) -> str:
+    """Return why no machine of this fleet can be what was asked for, or an empty string."""
+    if spec.template and not snapshot.capabilities.own_templates:
+        return "machines of this provider have no template of their own"
+    if spec.bootstrap and not snapshot.capabilities.own_bootstraps:
+        return "machines of this provider have no bootstrap data of their own"
+    if any(spec.accepts(offer) for offer in snapshot.fleet.offers):
+        return ""
+    offered = ", ".join(str(offer) for offer in snapshot.fleet.offers)
+    return f"no offer of this fleet is {spec}; it has {offered}"
 
 
 def _with_hosts(

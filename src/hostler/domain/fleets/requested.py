@@ -6,26 +6,28 @@ its deadline; and what was lost is not replaced behind the asker's back (docs/de
 """
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from hostler.domain.ids import MachineId
 from hostler.domain.machines.retry import start_deadline
 from hostler.domain.model.fleet import Fleet, FleetRow, creations_left
-from hostler.domain.model.machine import Machine
+from hostler.domain.model.machine import Machine, MachineSpec
 from hostler.domain.model.phases import Phase, Reason
 from hostler.domain.model.snapshot import Snapshot
 from hostler.domain.model.transition import Transition, move
 from hostler.domain.observation.blockers import paused
 
-from .offers import begin_blocked, choose, unbegun_left, why_no_offer
-from .requests import births
+from .offers import begin_blocked, choose, fitting, unbegun_left, unfit, why_no_offer
+from .requests import births, specs
 from .scaling import Sizing
 
 
 def resize(transitions: tuple[Transition, ...], row: FleetRow, snapshot: Snapshot) -> Sizing:
     """Return the machines that were wished by name, and which of those that wait begin now."""
-    named = _new(row, snapshot)
+    named, refused = _new(row, snapshot)
+    asked = specs(snapshot)
+    wanted = tuple(asked.get(machine, MachineSpec()) for machine in named)
     transitions = tuple(_too_late(transition, snapshot) for transition in transitions)
     waiting = [transition for transition in transitions if _waits(transition)]
     why, due = "", None
@@ -33,8 +35,10 @@ def resize(transitions: tuple[Transition, ...], row: FleetRow, snapshot: Snapsho
     if waiting:
         begun, why, due = _begin(waiting, transitions, row, snapshot)
     return Sizing(
-        inserts=(snapshot.fleet.offers[0],) * len(named),
+        inserts=tuple(fitting(spec, snapshot).fleet.offers[0] for spec in wanted),
         named=named,
+        specs=wanted,
+        refused=refused,
         creations=sum(transition.machine.phase is Phase.STARTING for transition in begun.values()),
         transitions=tuple(
             begun.get(transition.machine.id, transition) for transition in transitions
@@ -59,14 +63,19 @@ def room(fleet: Fleet, row: FleetRow, machines: Iterable[Machine]) -> int:
     return max(0, most - held - max(0, stuck - fleet.caps.stuck))
 
 
-def _new(row: FleetRow, snapshot: Snapshot) -> tuple[MachineId, ...]:
-    """Return the ids to insert: those wished, no more than the maximum has room for.
+def _new(
+    row: FleetRow, snapshot: Snapshot
+) -> tuple[tuple[MachineId, ...], tuple[tuple[MachineId, str], ...]]:
+    """Return the ids to insert, no more than the maximum has room for, and those refused, and why.
 
     Doors accept no more than there is room; it is kept here whatever they do.
     """
-    known = {machine.id for machine in snapshot.machines}
+    known, asked = {machine.id for machine in snapshot.machines}, specs(snapshot)
     desired = tuple(machine for machine in births(snapshot) if machine not in known)
-    return desired[: room(snapshot.fleet, row, snapshot.machines)]
+    why = {machine: unfit(asked[machine], snapshot) for machine in desired if machine in asked}
+    fit = tuple(machine for machine in desired if not why.get(machine))
+    refused = tuple((machine, text) for machine, text in why.items() if text)
+    return fit[: room(snapshot.fleet, row, snapshot.machines)], refused
 
 
 def _waits(transition: Transition) -> bool:
@@ -92,18 +101,71 @@ def _begin(
     snapshot: Snapshot,
 ) -> tuple[dict[MachineId, Transition], str, datetime | None]:
     """Return the steps of those that wait, begun or told why not, and what holds the rest up."""
-    why, due = paused(row, snapshot.now) or begin_blocked(transitions, row, snapshot), None
+    why = paused(row, snapshot.now) or begin_blocked(transitions, row, snapshot)
     left = min(
         creations_left(snapshot.fleet, row, snapshot.now), unbegun_left(transitions, snapshot)
     )
-    offers = () if why else choose(transitions, row, min(len(waiting), left), snapshot)
-    if not why and not offers:
-        why, due = why_no_offer(row, snapshot)
-    changed = dict[MachineId, Transition]()
-    for transition, offer in zip(waiting, offers, strict=False):
-        chosen = replace(transition, machine=replace(transition.machine, offer=offer))
-        changed[transition.machine.id] = move(chosen, Phase.STARTING, Reason.ADMITTED, snapshot)
-    for transition in waiting[len(offers) :]:
-        said = why or "others begin first"
-        changed[transition.machine.id] = replace(transition, blocker=said)
-    return changed, why, due
+    begin = _Beginning(transitions, row, snapshot, 0 if why else left, why)
+    for spec, group in _alike(waiting).items():
+        begin.all_of(spec, group)
+    return begin.changed, begin.why or why, begin.due
+
+
+def _alike(waiting: list[Transition]) -> dict[MachineSpec, list[Transition]]:
+    """Return those that wait by what chooses their offers, in the order in which they wait."""
+    groups = dict[MachineSpec, list[Transition]]()
+    for transition in waiting:
+        spec = replace(transition.machine.spec, template="", bootstrap="")
+        groups.setdefault(spec, []).append(transition)
+    return groups
+
+
+@dataclass(slots=True)
+class _Beginning:
+    """Which of those that wait begin: `left` may, unless `blocked` says what holds all of them up.
+
+    `why` is what holds up any of them, and `due` until when.
+    """
+
+    transitions: tuple[Transition, ...]
+    row: FleetRow
+    snapshot: Snapshot
+    left: int
+    blocked: str
+    why: str = ""
+    due: datetime | None = None
+    changed: dict[MachineId, Transition] = field(default_factory=dict[MachineId, Transition])
+
+    def all_of(self, spec: MachineSpec, group: list[Transition]) -> None:
+        """Begin those of which the same was asked, as far as there are offers for them."""
+        many, fit = min(len(group), self.left), self._fit(spec)
+        now = tuple(self.changed.get(t.machine.id, t) for t in self.transitions)
+        offers = choose(now, self.row, many, fit) if many else ()
+        said = self.blocked
+        if many and not offers:
+            said, due = (
+                (unfit(spec, self.snapshot), None)
+                if not fit.fleet.offers
+                else (why_no_offer(self.row, fit))
+            )
+            self.why, self.due = self.why or said, self.due or due
+        for transition, offer in zip(group, offers, strict=False):
+            chosen = replace(transition, machine=replace(transition.machine, offer=offer))
+            self._keep(move(chosen, Phase.STARTING, Reason.ADMITTED, self.snapshot))
+        for transition in group[len(offers) :]:
+            self._keep(replace(transition, blocker=said or "others begin first"))
+        self.left -= len(offers)
+
+    def _keep(self, transition: Transition) -> None:
+        self.changed[transition.machine.id] = transition
+
+    def _fit(self, spec: MachineSpec) -> Snapshot:
+        """Return the offers that fit, and the hosts that fit and that nobody takes just now."""
+        left = list(self.snapshot.free)
+        for transition in self.changed.values():
+            offer, starts = transition.machine.offer, transition.machine.phase is Phase.STARTING
+            taken = next((free for free in left if starts and free.offer == offer), None)
+            left = [free for free in left if free is not taken]
+        same = len(left) == len(self.snapshot.free)
+        rest = self.snapshot if same else replace(self.snapshot, free=tuple(left))
+        return fitting(spec, rest)

@@ -4,7 +4,14 @@ from dataclasses import replace
 
 from hostler.domain.ids import MachineId
 from hostler.domain.model.fleet import FleetRow
-from hostler.domain.model.machine import RETIRE, RETIRE_ASKED, Deletion, Machine, Protection
+from hostler.domain.model.machine import (
+    RETIRE,
+    RETIRE_ASKED,
+    Deletion,
+    Machine,
+    MachineSpec,
+    Protection,
+)
 from hostler.domain.model.phases import Goal, Phase
 from hostler.domain.model.snapshot import Request, RequestKind, Snapshot
 
@@ -21,6 +28,15 @@ def births(snapshot: Snapshot) -> tuple[MachineId, ...]:
         for machine in request.machines
         if machine not in ended
     )
+
+
+def specs(snapshot: Snapshot) -> dict[MachineId, MachineSpec]:
+    """Return what is asked of single machines that are wished by name."""
+    return {
+        machine: spec
+        for request in snapshot.requests
+        for machine, spec in zip(request.machines, request.specs, strict=False)
+    }
 
 
 def granted(snapshot: Snapshot) -> tuple[FleetRow, dict[str, Machine]]:

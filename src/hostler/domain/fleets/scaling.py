@@ -8,7 +8,7 @@ from hostler.domain.ids import MachineId
 from hostler.domain.machines import rollout
 from hostler.domain.model.commands import RESIZE
 from hostler.domain.model.fleet import FleetRow, creations_left
-from hostler.domain.model.machine import Deletion, Offer
+from hostler.domain.model.machine import Deletion, MachineSpec, Offer
 from hostler.domain.model.phases import Goal, Phase, Reason
 from hostler.domain.model.snapshot import Snapshot
 from hostler.domain.model.transition import Transition, move, wait
@@ -21,12 +21,15 @@ from .offers import choose, unbegun_left, why_no_offer
 class Sizing:
     """What resizing comes to: offers to insert, steps changed, and what holds it up.
 
-    `named` are the ids of the inserts where they were asked for by name; `creations` is how many
-    creation attempts this counts as.
+    `named` are the ids of the inserts where they were asked for by name, `specs` what was asked of
+    each, and `refused` those that cannot be, with the reason; `creations` is how many creation
+    attempts this counts as.
     """
 
     inserts: tuple[Offer, ...] = ()
     named: tuple[MachineId, ...] = ()
+    specs: tuple[MachineSpec, ...] = ()
+    refused: tuple[tuple[MachineId, str], ...] = ()
     creations: int = 0
     transitions: tuple[Transition, ...] = ()
     condition: str = ""
@@ -131,7 +134,7 @@ def _worth(transition: Transition, snapshot: Snapshot) -> tuple[int, bool, float
     Unborn, then half made, outdated, on the host with the least paid time left, then youngest.
     """
     machine = transition.machine
-    current = machine.template == snapshot.fleet.template
+    current = not machine.outdated(snapshot.fleet.template)
     paid = parking.paid_left(transition, snapshot)
     return (_LEAST_WORTH.index(machine.phase), current, paid, -machine.serial)
 

@@ -87,7 +87,8 @@ def elsewhere(machine: Machine, snapshot: Snapshot) -> Offer | None:
     for offer in snapshot.fleet.offers:
         setback = snapshot.row.setback(offer)
         blocked = setback is not None and snapshot.now < setback.until
-        if offer.zone == machine.offer.zone and offer != machine.offer and not blocked:
+        other = offer.zone == machine.offer.zone and offer != machine.offer
+        if other and machine.spec.accepts(offer) and not blocked:
             return offer
     return None
 

@@ -7,7 +7,7 @@ from hostler.domain.ids import CycleId, FleetName, HostId, InstallationId, Machi
 
 from .fleet import FleetRow, Order
 from .host import Host
-from .machine import Machine, Offer
+from .machine import Machine, MachineSpec, Offer
 from .phases import Goal
 from .resource import Resource, Scope
 from .snapshot import Orphan
@@ -70,7 +70,8 @@ class Advance:
 class SaveFleet:
     """Save the fleet's row, with events, new machines (one for each offer) and wishes taken.
 
-    `named` are the ids of the first of the new machines; the others get fresh ones.
+    `named` are the ids of the first of the new machines, and `specs` what is asked of each of
+    these; the others get fresh ids.
     `adopted` are records for parts that were foreign or unexplained; the marks of `installations`
     are ours from then on.
     """
@@ -78,6 +79,7 @@ class SaveFleet:
     row: FleetRow
     inserts: tuple[Offer, ...] = ()
     named: tuple[MachineId, ...] = ()
+    specs: tuple[MachineSpec, ...] = ()
     adopted: tuple[Machine, ...] = ()
     installations: tuple[InstallationId, ...] = ()
     events: tuple[Event, ...] = ()

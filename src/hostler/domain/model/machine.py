@@ -25,6 +25,39 @@ class Offer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MachineSpec:
+    """What is asked of one machine beyond its fleet's template; what is empty is as the fleet says.
+
+    `type`, `zone`, `failure_domain` and `image` leave only the fleet's offers that have them; a
+    failure domain is a zone, as Cluster API calls it. `template` names what it is made from, and
+    `bootstrap` where its bootstrap data is kept: never the data, which may hold secrets.
+    """
+
+    type: str = ""
+    zone: Zone | None = None
+    failure_domain: str = ""
+    image: str = ""
+    template: str = ""
+    bootstrap: str = ""
+
+    def accepts(self, offer: Offer) -> bool:
+        """Tell whether a machine of this offer is what was asked for."""
+        return (
+            self.type in {"", offer.type}
+            and self.zone in {None, offer.zone}
+            and self.failure_domain in {"", offer.zone}
+            and self.image in {"", offer.image}
+        )
+
+    def __str__(self) -> str:
+        """Return what of it chooses an offer, in words."""
+        places = dict.fromkeys(str(at) for at in (self.zone, self.failure_domain) if at)
+        words = [self.type, *(f"in {place}" for place in places)]
+        words.append(f"with image {self.image}" if self.image else "")
+        return " ".join(word for word in words if word) or "anything"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
     """An id that was ours in a slot: since when, and since when complete looks lack it.
 
@@ -159,7 +192,7 @@ class Machine:
     `since` is when the phase was entered; `again` is when the next call may be made; `blind` is
     since when an outcome is unknown, so that only a look begun later allows another call;
     `template` is the digest of the fleet's machine template that it was made from; `price` is
-    euros per hour, `spent` euros up to `billed_from`.
+    euros per hour, `spent` euros up to `billed_from`; `spec` is what was asked of it alone.
     """
 
     id: MachineId
@@ -194,6 +227,11 @@ class Machine:
     price: float = 0.0
     spent: float = 0.0
     billed_from: datetime | None = None
+    spec: MachineSpec = MachineSpec()
+
+    def outdated(self, template: str) -> bool:
+        """Tell whether it was made from another template than its fleet's, and none of its own."""
+        return not self.spec.template and self.template != template
 
     def place(self, slot: Slot) -> Place:
         """Return what is known of one slot, empty where nothing is."""

@@ -21,7 +21,8 @@ class Capabilities:
     `settles` for single kinds of call; `rests` says whether a machine may be kept while off;
     `created` whether machines are made (and destroyed) rather than switched; `floor` is the least
     time that is paid for; `hosts` is the kind of the parts that are hosts, where machines are
-    tenancies of hosts that outlive them.
+    tenancies of hosts that outlive them; `own_templates` and `own_bootstraps` say whether a single
+    machine may have a template, and bootstrap data, of its own (see MachineSpec).
     """
 
     main: Slot = Slot("server")
@@ -34,6 +35,8 @@ class Capabilities:
     floor: timedelta = timedelta(0)
     deadline: timedelta = timedelta(seconds=20)
     page: int = 100
+    own_templates: bool = False
+    own_bootstraps: bool = False
     zones: tuple[Zone, ...] = ()
 
     def consistency_delay_of(self, kind: str) -> timedelta:

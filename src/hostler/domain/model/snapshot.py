@@ -22,7 +22,7 @@ from hostler.domain.policy.revisions import Revision
 from .fleet import Fleet, FleetRow
 from .host import Free, Host, HostGoal
 from .inventory import Inventory
-from .machine import Machine
+from .machine import Machine, MachineSpec
 from .provider import Capabilities
 from .resource import Resource
 
@@ -93,9 +93,11 @@ class Request:
     """What a door asks: a size, machines by name, a machine to go, a hold. `number` orders wishes.
 
     `machines` are the ids that a GROW wish gives to new machines: whoever wished them knows them
-    before they exist, and a wish that is granted twice makes them once. `host` is what POOL_ADD
-    puts into the fleet's pool, POOL_ADOPT makes a machine of under the id in `machines`, and RETIRE
-    gives up where it names no machine; `keep` says that its disk is left as it is.
+    before they exist, and a wish that is granted twice makes them once; `specs` are what is asked
+    of each of them, in the same order, where that is more than the fleet's template says. `host` is
+    what POOL_ADD puts into the fleet's pool, POOL_ADOPT makes a machine of under the id in
+    `machines`, and RETIRE gives up where it names no machine; `keep` says
+    that its disk is left as it is.
     """
 
     number: int
@@ -105,6 +107,7 @@ class Request:
     actor: str
     machine: MachineId | None = None
     machines: tuple[MachineId, ...] = ()
+    specs: tuple[MachineSpec, ...] = ()
     size: int | None = None
     until: datetime | None = None
     why: str = ""

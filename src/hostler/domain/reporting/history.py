@@ -78,6 +78,10 @@ def _request(event: Event) -> str:
     return f"asked: {event.reason} ({event.detail})".removesuffix(" ()")
 
 
+def _request_refused(event: Event) -> str:
+    return f"what was asked cannot be: {event.detail}"
+
+
 def _host(event: Event) -> str:
     return event.detail or sentence(event.reason)
 
@@ -114,6 +118,7 @@ _TELLERS: dict[str, Callable[[Event], str]] = {
     "barred": _barred,
     "condition": _condition,
     "request": _request,
+    "request_refused": _request_refused,
     "host": _host,
     "host_lost": _host_lost,
     "host_taken": _host_lost,

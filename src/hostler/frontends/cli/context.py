@@ -56,6 +56,10 @@ class Services(Protocol):
         """Tell whether an engine holds the store now; it is not disturbed."""
         ...
 
+    def store_exists(self, config: Config) -> bool:
+        """Tell whether there is a store yet."""
+        ...
+
     def accounts(
         self, config: Config, store: Store
     ) -> AbstractAsyncContextManager[tuple[Account, ...]]:

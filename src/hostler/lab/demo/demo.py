@@ -14,6 +14,7 @@ from pathlib import Path
 
 import msgspec
 
+from hostler.config.store_url import StoreUrl
 from hostler.config.values import AccountConfig, Config
 from hostler.domain.errors import ConfigError
 from hostler.domain.model.commands import Event
@@ -186,7 +187,7 @@ def at_simulator(config: Config, url: str, guest_port: int, folder: Path) -> Con
     """Return the example's fleet, at this simulator, with its store in a folder of its own."""
     return replace(
         config,
-        store=folder / "demo.db",
+        store=StoreUrl("sqlite", str(folder / "demo.db")),
         accounts=tuple(_moved(account, url) for account in config.accounts),
         fleets=tuple(
             replace(fleet, probe=replace(fleet.probe, port=guest_port)) for fleet in config.fleets

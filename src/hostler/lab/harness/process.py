@@ -132,6 +132,10 @@ class WatchedProvider:
         """Return how to reach the machine."""
         return self._inner.connection(machine, resources)
 
+    def provider_id(self, machine: Machine, resources: tuple[Resource, ...]) -> str | None:
+        """Return the machine's id as Kubernetes knows it."""
+        return self._inner.provider_id(machine, resources)
+
     def cost(self, call: Call | Scope) -> int:
         """Return how many requests this takes."""
         return self._inner.cost(call)

@@ -153,6 +153,14 @@ class StaticHosts:
             return None
         return Connection(address=host.address, user=host.user, port=host.port)
 
+    def has_template(self, fleet: FleetName) -> bool:
+        return fleet in self._site.templates
+
+    def provider_id(self, machine: Machine, resources: tuple[Resource, ...]) -> str | None:
+        del resources
+        claim = claim_of(machine.bound(SERVER))
+        return f"hostler://static/{machine.offer.zone}/{claim.host}" if claim else None
+
     def cost(self, call: Call | Scope) -> int:
         """Every host of a group is asked by a look, and may be asked by a claim."""
         alone = isinstance(call, Call) and call.kind != planner.CLAIM

@@ -52,7 +52,7 @@ class FakePlanner:
 
     def _make(self, machine: Machine, slot: Slot, used: dict[Slot, Resource]) -> Call:
         addresses = tuple(str(used[entry].id) for entry in self._addresses if entry in used)
-        server = (("type", machine.offer.type), ("addresses", addresses))
+        server = (("type", machine.offer.type), ("addresses", addresses), *_own(machine))
         return Call(
             kind=MAKE_SERVER if slot == SERVER else MAKE_ADDRESS,
             slot=slot,
@@ -66,6 +66,12 @@ class FakePlanner:
 
 def _whose(machine: Machine) -> tuple[tuple[str, Argument], ...]:
     return (("fleet", str(machine.fleet)), ("machine", str(machine.id)))
+
+
+def _own(machine: Machine) -> tuple[tuple[str, Argument], ...]:
+    """Return what this machine alone is made from; of bootstrap data only where it is kept."""
+    own = (("template", machine.spec.template), ("bootstrap", machine.spec.bootstrap))
+    return tuple((name, value) for name, value in own if value)
 
 
 def _power_on(machine: Machine, server: Resource) -> tuple[Call, ...]:

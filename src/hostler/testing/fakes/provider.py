@@ -146,7 +146,8 @@ class FakeProvider:
     """One account in a fake world. `script` holds, by kind of call, what befalls the next ones.
 
     `dead` zones answer no look; with `empty` set every list is whole and shows nothing; `strange`
-    words are told with each look; `hung` looks never end while it is set.
+    words are told with each look; `hung` looks never end while it is set. `bootstraps` are the
+    bootstrap data that single machines may name, `booted_with` what servers were made with.
     """
 
     def __init__(
@@ -159,7 +160,11 @@ class FakeProvider:
         self.ways = FakePlanner(addresses)
         self.world, self.installation = world, installation
         kinds = ("server", "address") if addresses else ("server",)
-        self._capabilities = capabilities or Capabilities(main=SERVER, kinds=kinds)
+        self._capabilities = capabilities or Capabilities(
+            main=SERVER, kinds=kinds, own_templates=True, own_bootstraps=True
+        )
+        self.bootstraps = dict[str, bytes]()
+        self.booted_with = dict[ResourceId, bytes]()
         self.script: dict[str, deque[Scripted]] = {}
         self.answers = dict[MachineId, timedelta]()
         self.dead = set[Zone]()
@@ -276,6 +281,9 @@ class FakeProvider:
         kind = str(call.arg("type"))
         if call.kind == MAKE_SERVER and (kind, call.zone) in self.out_of_stock:
             return Refused(why=Refusal.STOCK, text=f"no {kind} left in {call.zone}")
+        bootstrap = call.arg("bootstrap")
+        if bootstrap is not None and str(bootstrap) not in self.bootstraps:
+            return Refused(why=Refusal.INVALID, text=f"there is no bootstrap data at {bootstrap}")
         resource = Resource(
             id=self.world.name(call.slot.kind),
             slot=call.slot,
@@ -287,6 +295,8 @@ class FakeProvider:
         )
         server = call.kind == MAKE_SERVER
         made = self.world.add(_in_state(resource, Condition.OFF if server else Condition.FREE))
+        if bootstrap is not None:
+            self.booted_with[made.id] = self.bootstraps[str(bootstrap)]
         addresses = call.arg("addresses")
         for address in addresses if isinstance(addresses, tuple) else ():
             there = self.world.resources.get(ResourceId(address))
@@ -345,6 +355,12 @@ class FakeProvider:
         if server is None or server.condition is not Condition.UP or not server.address:
             return None
         return Connection(address=server.address)
+
+    def provider_id(self, machine: Machine, resources: tuple[Resource, ...]) -> str | None:
+        """Return the bound server's id, in a scheme of its own."""
+        del resources
+        bound = machine.bound(SERVER)
+        return f"fake://{machine.offer.zone}/{bound}" if bound else None
 
     def cost(self, call: Call | Scope) -> int:
         """Return one request for everything, but a look at a machine asks for each of its ids."""

@@ -32,7 +32,7 @@ from hostler.domain.model.commands import (
 )
 from hostler.domain.model.fleet import Fleet, FleetRow
 from hostler.domain.model.inventory import Inventory, merge
-from hostler.domain.model.machine import Machine
+from hostler.domain.model.machine import Machine, MachineSpec
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.provider import Capabilities, Planner
 from hostler.domain.model.resource import Observation, ObservedScope, Resource, Scope
@@ -149,9 +149,10 @@ class Scene:
         self.requests.append(made)
         return made
 
-    def ask_for(self, *machines: MachineId) -> None:
-        """Wish machines by name."""
-        self.requests.append(replace(self.request(RequestKind.GROW), machines=machines))
+    def ask_for(self, *machines: MachineId, specs: tuple[MachineSpec, ...] = ()) -> None:
+        """Wish machines by name, and what is asked of each of them."""
+        grow = replace(self.request(RequestKind.GROW), machines=machines, specs=specs)
+        self.requests.append(grow)
         del self.requests[-2]
 
     def in_order(self) -> tuple[Machine, ...]:
@@ -235,6 +236,10 @@ class Scene:
             for place, offer in enumerate(command.inserts)
         ]
         named = [replace(m, id=i) for m, i in zip(born, command.named, strict=False)]
+        named[: len(command.specs)] = [
+            replace(m, spec=spec, template=spec.template or m.template)
+            for m, spec in zip(named, command.specs, strict=False)
+        ]
         born[: len(named)] = named
         born += list(command.adopted)
         self.row = replace(command.row, serial=command.row.serial + len(born))

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hostler.app.compose import is_held
 from hostler.app.provider_registry import Kinds
+from hostler.app.store_registry import STORES
 from hostler.config.load import load
 from hostler.config.values import WrongFile
 from hostler.domain.errors import ConfigError, StoreHeld
@@ -21,7 +21,7 @@ from hostler.frontends.fleeting.config.load import LoadContext, load_group
 from hostler.frontends.fleeting.config.values import GroupConfig
 from hostler.frontends.fleeting.contract import Connector
 from hostler.frontends.fleeting.ssh_key import kept_pair
-from hostler.stores.sqlite.file import take
+from hostler.stores.sqlite.file import is_held, take
 
 SECRET = "5ec5ec5e-0000-4000-8000-5ec5ec5ec5ec"
 PROJECT = "22222222-2222-2222-2222-222222222222"
@@ -41,6 +41,7 @@ def context(folder: Path, **environment: str) -> LoadContext:
         folder=folder,
         root=False,
         kinds=Kinds(),
+        stores=STORES,
         held=is_held,
     )
 
@@ -81,7 +82,7 @@ def test_a_small_config_is_a_fleet_of_size_0_that_somebody_else_sizes(tmp_path: 
         ("DEV1-S", "fr-par-1", "ubuntu_noble")
     ]
     assert made.state == (tmp_path / "state" / "fleeting" / "ci").resolve()
-    assert made.config.store == made.state / "hostler.db"
+    assert made.config.store.path == made.state / "hostler.db"
     assert made.environment["SCW_SECRET_KEY"] == SECRET
     assert made.user == "root"
 
@@ -89,7 +90,7 @@ def test_a_small_config_is_a_fleet_of_size_0_that_somebody_else_sizes(tmp_path: 
 def test_the_fleet_file_in_the_state_folder_says_the_same(tmp_path: Path) -> None:
     said = {**SMALL, "cloud_init": '#cloud-config\nquote: "\\"\n', "labels": {"team": 'a"b'}}
     made = group(tmp_path, said)
-    assert load(made.state / "group.toml", Kinds()) == made.config
+    assert load(made.state / "group.toml", Kinds(), STORES) == made.config
 
 
 def test_no_secret_is_written_or_shown(tmp_path: Path) -> None:
@@ -471,7 +472,7 @@ def load_held(store: Path) -> Callable[[], None]:
 def test_records_of_one_project_are_not_taken_for_anothers(tmp_path: Path) -> None:
     made = group(tmp_path, SMALL)
     group(tmp_path, {**SMALL, "project": NETWORK})
-    made.config.store.write_bytes(b"")
+    made.config.store.path.write_bytes(b"")
     with pytest.raises(ConfigError, match=f"are of project {NETWORK}"):
         group(tmp_path, SMALL)
 
@@ -595,7 +596,7 @@ def test_whatever_stands_there_is_read_or_refused_in_words(
     assert told.startswith("plugin_config") or made is not None
     if made is not None:
         assert made.state.is_relative_to(tmp_path.resolve()) or "state_dir" in said
-        assert load(made.state / "group.toml", Kinds()) == made.config
+        assert load(made.state / "group.toml", Kinds(), STORES) == made.config
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)

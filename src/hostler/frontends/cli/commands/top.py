@@ -81,13 +81,13 @@ class TopCommand:
         shown = 0
         while count is None or shown < count:
             async with self.services.store(config, Purpose.READ) as store:
-                exists = config.store.exists()
+                exists = self.services.store_exists(config)
                 while count is None or shown < count:
                     frames.show(*await self._read(store, config, options))
                     shown += 1
                     if shown != count:
                         await self.services.clock().sleep(pace)
-                    if not exists and config.store.exists():
+                    if not exists and self.services.store_exists(config):
                         break
 
     async def _read(

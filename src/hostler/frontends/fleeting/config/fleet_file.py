@@ -8,6 +8,7 @@ from hostler.config.errors import join
 from .environment import Setting
 from .origins import Origins
 from .source import ROOT
+from .state import STORE
 from .tables import PluginTable, ReadyKeys
 
 ACCOUNT = "scaleway"
@@ -43,7 +44,7 @@ class Writer:
         self.origins.note(f"fleet.{name}", ROOT)
         self.origins.note(PROVIDER, ROOT)
         tables: Tables = {
-            "store": "hostler.db",
+            "store": f"sqlite:{STORE}",
             "provider": {ACCOUNT: self._provider()},
             "fleet": {name: self._fleet(f"fleet.{name}")},
         }

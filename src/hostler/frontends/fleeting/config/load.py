@@ -7,6 +7,7 @@ from typing import cast
 
 from hostler.config.errors import Fault
 from hostler.config.load import Kinds, load
+from hostler.config.store_url import Stores
 from hostler.config.values import Config, WrongFile
 from hostler.domain.errors import ConfigError, StoreHeld
 from hostler.domain.ids import InstallationId
@@ -39,6 +40,7 @@ class LoadContext:
     folder: Path
     root: bool
     kinds: Kinds
+    stores: Stores
     held: Callable[[Path], bool]
 
 
@@ -98,6 +100,7 @@ def _read(
         folder=context.folder,
         root=context.root,
         kinds=context.kinds,
+        stores=context.stores,
         connector=connector,
         make=make,
     )
@@ -121,7 +124,7 @@ def _environment(reading: ConfigReader, context: LoadContext) -> Overlay:
 
 def _group_config(reading: ConfigReader, context: LoadContext) -> GroupConfig:
     key = reading.key or kept_pair(reading.state)
-    config = _fleet_file(reading, key, context.kinds)
+    config = _fleet_file(reading, key, context)
     organization = reading.settings.get("organization")
     return GroupConfig(
         config=config,
@@ -136,7 +139,7 @@ def _group_config(reading: ConfigReader, context: LoadContext) -> GroupConfig:
     )
 
 
-def _fleet_file(reading: ConfigReader, key: KeyPair, kinds: Kinds) -> Config:
+def _fleet_file(reading: ConfigReader, key: KeyPair, context: LoadContext) -> Config:
     """Write user data and fleet file, and return what the file says: whoever reads it agrees."""
     state, tables = reading.state, dict(reading.tables)
     user_data = with_key(reading.given, reading.user, reading.line(key))
@@ -146,21 +149,21 @@ def _fleet_file(reading: ConfigReader, key: KeyPair, kinds: Kinds) -> Config:
     del fleet["cloud_init"]
     tables["fleet"] = {name: fleet}
     file = state / FLEET_FILE
-    _same_world(file, tables, kinds)
+    _same_world(file, tables, context)
     try:
         write_private(state / USER_DATA, user_data)
         write_private(file, _HEAD + write_toml(tables))
     except OSError as error:
         raise ConfigError(f"{state} cannot be written: {error.strerror}") from error
-    return load(file, kinds)
+    return load(file, context.kinds, context.stores)
 
 
-def _same_world(file: Path, tables: Mapping[str, object], kinds: Kinds) -> None:
+def _same_world(file: Path, tables: Mapping[str, object], context: LoadContext) -> None:
     """Refuse to take records of one project for another's: its machines would be given up."""
     if not file.exists() or not file.with_name(STORE).exists():
         return
     try:
-        before = load(file, kinds).accounts[0].settings
+        before = load(file, context.kinds, context.stores).accounts[0].settings
     except ConfigError:
         return
     providers = cast("Mapping[str, Mapping[str, object]]", tables["provider"])

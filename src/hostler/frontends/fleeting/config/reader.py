@@ -10,6 +10,7 @@ from hostler.config import load as fleet_file
 from hostler.config.decode import decode_table
 from hostler.config.errors import HIDDEN, Fault, Faults, join
 from hostler.config.load import Kinds
+from hostler.config.store_url import Stores
 from hostler.config.values import Config
 from hostler.frontends.fleeting.contract import Connector
 from hostler.frontends.fleeting.ssh_key import LARGEST, BadKey, KeyPair, read_pair
@@ -45,6 +46,7 @@ class ConfigReader:
     folder: Path
     root: bool
     kinds: Kinds
+    stores: Stores
     connector: Connector
     make: bool = True
     table: PluginTable = field(default_factory=PluginTable)
@@ -226,7 +228,8 @@ class ConfigReader:
             user_data_origin=origin,
         )
         self.tables = Writer(self.table, found, origins).tables()
-        checked = fleet_file.Reading(path=self.state / FLEET_FILE, kinds=self.kinds)
+        file = self.state / FLEET_FILE
+        checked = fleet_file.Reading(path=file, kinds=self.kinds, stores=self.stores)
         self.config = checked.read(self.tables)
         self.wrong = origins.all_translated(checked.faults.found, self._faults.found)
 

@@ -146,6 +146,15 @@ class Instances:
             arch=server.note("arch"),
         )
 
+    def has_template(self, fleet: FleetName) -> bool:
+        return fleet in self._templates
+
+    def provider_id(self, machine: Machine, resources: tuple[Resource, ...]) -> str | None:
+        """Return the form of Scaleway's cloud-controller-manager and Cluster API provider."""
+        del resources
+        bound = machine.bound(SERVER)
+        return f"scaleway://instance/{machine.offer.zone}/{bound}" if bound else None
+
     def cost(self, call: Call | Scope) -> int:
         if isinstance(call, Call):
             known = call.kind == MAKE_SERVER and self._calls.knows_image(call)

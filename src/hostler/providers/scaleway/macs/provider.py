@@ -7,7 +7,7 @@ from hostler.domain.errors import ConfigError
 from hostler.domain.ids import FleetName, HostId, InstallationId, Zone
 from hostler.domain.model.calls import Call, Outcome
 from hostler.domain.model.fleet import Order
-from hostler.domain.model.host import AT_HOME, HOST, Host, HostGoal
+from hostler.domain.model.host import AT_HOME, HOST, Host, HostGoal, host_of
 from hostler.domain.model.machine import Machine, Offer
 from hostler.domain.model.phases import Goal
 from hostler.domain.model.provider import Capabilities
@@ -187,6 +187,17 @@ class Macs:
         return Connection(
             address=resource.address, user=resource.note("user") or "m1", arch="arm64"
         )
+
+    def has_template(self, fleet: FleetName) -> bool:
+        return fleet in self._templates
+
+    def provider_id(self, machine: Machine, resources: tuple[Resource, ...]) -> str | None:
+        """Return an id in our own scheme: Scaleway's cloud-controller-manager knows no Macs."""
+        del resources
+        bound = machine.bound(SERVER)
+        if bound is None:
+            return None
+        return f"hostler://scaleway-macs/{machine.offer.zone}/{host_of(bound)}"
 
     def cost(self, call: Call | Scope) -> int:
         if isinstance(call, Call):

@@ -1,5 +1,6 @@
 """Manners: traits that make sense, costs, connections, and secrets that stay secret."""
 
+import re
 from datetime import timedelta
 
 from hostler.domain.model.phases import Goal
@@ -7,6 +8,9 @@ from hostler.domain.model.resource import Scope
 
 from .operator_actions import end, made_hand, new_hand
 from .rig import Ability, Rig, need
+
+_PROVIDER_ID = re.compile(r"(?=.{1,512}\Z)[a-z][a-z0-9+.-]*://[^\s/]\S*", re.ASCII)
+"""A URI of at most 512 characters, which is what Kubernetes and Cluster API take."""
 
 
 async def traits_are_sane(rig: Rig) -> None:
@@ -56,6 +60,25 @@ async def an_address_before_a_connection(rig: Rig) -> None:
     assert connection is not None, "the machine is up, and there is no connection to it"
     assert connection.address, "the machine is up, and its connection has no address"
     assert 0 < connection.port < 65536, f"the connection's port is {connection.port}"
+
+
+async def a_provider_id_that_stays(rig: Rig) -> None:
+    """There is no provider ID before anything is bound; then there is one, for this machine alone.
+
+    It does not depend on what an observation shows: a changed one means another Node.
+    """
+    hand = await new_hand(rig)
+    early = hand.provider.provider_id(hand.machine, ())
+    assert early is None, f"nothing exists, and yet there is a provider ID: {early}"
+    await hand.reach(Goal.PRESENT)
+    known = hand.provider.provider_id(hand.machine, hand.resources)
+    assert known is not None, "the machine is up, and it has no provider ID"
+    assert _PROVIDER_ID.fullmatch(known), f"it is not SCHEME://PLACE: {known!r}"
+    unseen = hand.provider.provider_id(hand.machine, ())
+    assert unseen == known, f"{known} is {unseen} where an observation lacks the machine"
+    other = await made_hand(rig, 2)
+    others = other.provider.provider_id(other.machine, other.resources)
+    assert others != known, f"two machines have the provider ID {known}"
 
 
 async def secrets_stay_secret(rig: Rig) -> None:

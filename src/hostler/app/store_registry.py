@@ -1,0 +1,110 @@
+"""Stores: the kinds of store by the scheme of their URL; a new kind is one more entry in STORES."""
+
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Protocol
+
+from hostler.config.store_url import StoreUrl
+from hostler.domain.errors import ConfigError
+from hostler.domain.ids import InstallationId
+from hostler.frontends.cli.context import Purpose
+from hostler.ports.store import Store
+
+
+class StoreKind(Protocol):
+    """One scheme: how its places are read and its stores opened; adapters are imported in use."""
+
+    def place(self, written: str, folder: Path) -> str:
+        """Return the place that is written behind the scheme; ValueError says what was expected."""
+        ...
+
+    def open(self, url: StoreUrl, purpose: Purpose) -> Store:
+        """Open the store for a purpose; StoreError or ConfigError say why it cannot be."""
+        ...
+
+    def exists(self, url: StoreUrl) -> bool:
+        """Tell whether there is a store yet."""
+        ...
+
+    def is_held(self, url: StoreUrl) -> bool:
+        """Tell whether an engine holds the store now, without disturbing it."""
+        ...
+
+
+class SqliteStores:
+    """`sqlite:FILE`, seen from the fleet file's folder, and `sqlite:///FOLDER/FILE`."""
+
+    def place(self, written: str, folder: Path) -> str:
+        """Return the path of the file."""
+        path = written.removeprefix("//")
+        if path in {"", "/"} or (path != written and not path.startswith("/")) or "\0" in path:
+            raise ValueError('"sqlite:FILE" or "sqlite:///FOLDER/FILE"')
+        return str(folder / path)
+
+    def open(self, url: StoreUrl, purpose: Purpose) -> Store:
+        """Open the file; what is only read may be missing, and is not made."""
+        from hostler.stores.sqlite.opening import open_beside, open_engine
+
+        if purpose is Purpose.READ and not self.exists(url):
+            return empty_store()
+        if purpose is Purpose.ENGINE:
+            return open_engine(url.path, fresh_installation())
+        return open_beside(url.path)
+
+    def exists(self, url: StoreUrl) -> bool:
+        """Tell whether the file is there."""
+        return url.path.exists()
+
+    def is_held(self, url: StoreUrl) -> bool:
+        """Try the lock that an engine holds beside the file."""
+        from hostler.stores.sqlite.file import is_held
+
+        return is_held(url.path)
+
+
+class MemoryStores:
+    """`memory:`, which keeps nothing and is known to its engine alone."""
+
+    def place(self, written: str, folder: Path) -> str:
+        """Return nothing: there is no place to name."""
+        del folder
+        if written:
+            raise ValueError('"memory:" with nothing behind it')
+        return ""
+
+    def open(self, url: StoreUrl, purpose: Purpose) -> Store:
+        """Return an empty store to an engine; others cannot see it."""
+        from hostler.stores.memory import MemoryStore
+
+        if purpose is not Purpose.ENGINE:
+            raise ConfigError(
+                f'store = "{url}" is known only to the engine itself: write store = "sqlite:FILE"'
+            )
+        return MemoryStore(InstallationId(fresh_installation()))
+
+    def exists(self, url: StoreUrl) -> bool:
+        """There is nothing to be found."""
+        del url
+        return False
+
+    def is_held(self, url: StoreUrl) -> bool:
+        """Nobody else can hold it."""
+        del url
+        return False
+
+
+STORES: Mapping[str, StoreKind] = {"sqlite": SqliteStores(), "memory": MemoryStores()}
+"""Every scheme that a fleet file may name."""
+
+
+def empty_store() -> Store:
+    """Return a store without records, that is not kept: for those who read before there is one."""
+    from hostler.stores.memory import MemoryStore
+
+    return MemoryStore(InstallationId(fresh_installation()), exclusive=False)
+
+
+def fresh_installation() -> str:
+    """Return a new installation's id: random, and fit for a tag."""
+    return f"h{secrets.token_hex(6)}"

@@ -1,0 +1,99 @@
+"""Power: switching one machine on and off, and asking how it stands, by one of many methods.
+
+The entry-point group `hostler.power` names what opens the methods of a package. A method is a way
+to one endpoint: an outlet of a strip, a management controller, a magic packet, a command.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Protocol
+
+from hostler.domain.model.calls import Outcome
+
+METHODS = "hostler.power"
+"""The entry-point group by which packages add methods."""
+
+
+class PowerAction(StrEnum):
+    """What a method may be asked to do.
+
+    `off_soft` asks the machine's system to shut down, `off_hard` takes the power away, `cycle`
+    takes it away and gives it back.
+    """
+
+    ON = "on"
+    OFF_SOFT = "off_soft"
+    OFF_HARD = "off_hard"
+    CYCLE = "cycle"
+
+
+class PowerState(StrEnum):
+    """How a machine stands. What cannot be told is unknown, never off."""
+
+    ON = "on"
+    OFF = "off"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PowerCapabilities:
+    """What one method can do at its endpoint; constant for the life of the object.
+
+    Without `query` every reading is unknown, without `watts` none tells the draw. `settles` bounds
+    how long an effect may come after its answer, and `deadline` how long one call may take.
+    """
+
+    actions: frozenset[PowerAction]
+    query: bool
+    watts: bool = False
+    settles: timedelta = timedelta(seconds=15)
+    deadline: timedelta = timedelta(seconds=20)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PowerReading:
+    """How a machine stood at a time; `text` is what the endpoint answered, or why nobody knows."""
+
+    state: PowerState
+    at: datetime
+    text: str = ""
+    watts: float | None = None
+
+
+class Power(Protocol):
+    """One method at one endpoint.
+
+    One call is under way at an endpoint at a time: further ones wait for it, however many objects
+    lead there, and their deadlines begin when they are sent. No text shows a secret. An action is
+    not repeated here: who asked looks (`query`), and asks again.
+    """
+
+    @property
+    def capabilities(self) -> PowerCapabilities:
+        """What it can do here."""
+        ...
+
+    async def act(self, action: PowerAction) -> Outcome:
+        """Ask for this once, within the deadline; never raises for what the outside does.
+
+        `Done` says that the endpoint accepted it: whether it had its effect, a reading after
+        `settles` tells. To switch on what is on, or off what is off, is `Done`. `Refused` promises
+        that there was no effect: `INVALID` for what it cannot do at all, `DENIED` for wrong
+        credentials (asked again only when somebody changed them: some endpoints lock out), `BUSY`
+        and `RATE` for what time heals, `NOT_SENT` where the endpoint could not be reached.
+        `Unknown` promises nothing: also when it was sent, and no answer came.
+        """
+        ...
+
+    async def query(self) -> PowerReading:
+        """Ask how the machine stands, changing nothing; never raises for what the outside does.
+
+        A reading begins after the call does. Where there is no answer in time, or one that makes no
+        sense, the state is unknown; a machine that does not answer is not off.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Give back connections; closing again changes nothing."""
+        ...

@@ -1,0 +1,84 @@
+from pathlib import Path
+
+import pytest
+
+from hostler.app.compose import Composed
+from hostler.app.store_registry import STORES, fresh_installation
+from hostler.config.store_url import StoreUrl
+from hostler.config.values import Config
+from hostler.controllers.runtime.settings import Settings
+from hostler.domain.errors import ConfigError, StoreError
+from hostler.domain.ids import FleetName, InstallationId
+from hostler.frontends.cli.context import Purpose
+from hostler.ports.store import Store
+from hostler.providers.scaleway.common.owner_tags import writable
+from hostler.stores.memory import MemoryStore
+from hostler.stores.sqlite.file import is_held
+from hostler.stores.sqlite.opening import open_engine
+
+MEMORY = StoreUrl("memory")
+
+
+def config(store: StoreUrl) -> Config:
+    return Config(
+        path=Path("web.toml"),
+        store=store,
+        accounts=(),
+        fleets=(),
+        templates={},
+        settings=Settings(),
+    )
+
+
+def at(path: Path) -> StoreUrl:
+    return StoreUrl("sqlite", str(path))
+
+
+def open_store(url: StoreUrl, purpose: Purpose) -> Store:
+    return STORES[url.scheme].open(url, purpose)
+
+
+def test_fresh_installations_differ_and_fit_into_marks() -> None:
+    one, other = fresh_installation(), fresh_installation()
+    assert one != other
+    assert writable(InstallationId(one), FleetName("web"))
+
+
+def test_reading_where_no_store_is_makes_none(tmp_path: Path) -> None:
+    store = open_store(at(tmp_path / "web.db"), Purpose.READ)
+    assert isinstance(store, MemoryStore)
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_a_wish_needs_a_store(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="hostler run"):
+        open_store(at(tmp_path / "web.db"), Purpose.REQUEST)
+
+
+async def test_memory_is_for_the_engine_alone() -> None:
+    assert isinstance(open_store(MEMORY, Purpose.ENGINE), MemoryStore)
+    with pytest.raises(ConfigError, match="known only to the engine"):
+        open_store(MEMORY, Purpose.READ)
+    assert not Composed().engine_runs(config(MEMORY))
+    assert not Composed().store_exists(config(MEMORY))
+
+
+async def test_an_engine_makes_its_store_where_the_url_says(tmp_path: Path) -> None:
+    url = at(tmp_path / "web.db")
+    assert not Composed().store_exists(config(url))
+    async with Composed().store(config(url), Purpose.ENGINE):
+        assert Composed().store_exists(config(url))
+        assert Composed().engine_runs(config(url))
+    assert not Composed().engine_runs(config(url))
+    assert Composed().store_exists(config(url))
+
+
+async def test_a_running_engine_is_noticed_and_not_disturbed(tmp_path: Path) -> None:
+    path = tmp_path / "web.db"
+    assert not is_held(path)
+    engine = open_engine(path, "h1")
+    assert is_held(path)
+    assert is_held(path)
+    await engine.close()
+    assert not is_held(path)
+    await open_engine(path, "h2").close()
