@@ -147,7 +147,7 @@ class Composed:
 
     @asynccontextmanager
     async def metrics(self, config: Config) -> AsyncGenerator[Metrics]:
-        """Give Prometheus meters, served where the file says so; elsewhere nothing is counted."""
+        """Give Prometheus metrics, served where the file says so; elsewhere nothing is counted."""
         if config.metrics is None:
             from hostler.frontends.cli.console.null_metrics import NullMetrics
 

@@ -29,6 +29,7 @@ from hostler.domain.model.host import OTHERS, TENANT, Host, HostCondition, HostG
 from hostler.domain.model.resource import Resource
 from hostler.domain.model.snapshot import HostsSnapshot, HostTransition
 from hostler.domain.policy.gate import Act, Evidence, pass_gate
+from hostler.ports.metrics import Count, Gauge, Labels
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.hosts")
 
@@ -123,8 +124,8 @@ class Keeper:
         if sightings is self._counted[0] and hosts is self._counted[1]:
             return
         self._counted = sightings, hosts
-        kind, counts = self._provider.capabilities.hosts, Counter[tuple[str, str, str]]()
-        until = dict[tuple[str, str], datetime]()
+        kind, counts = self._provider.capabilities.hosts, Counter[Labels]()
+        until = dict[Labels, float]()
         for sighting in sightings.values():
             resource = sighting.resource
             if resource.slot.kind == kind:
@@ -132,9 +133,9 @@ class Keeper:
                 state = str(record.condition) if record else resource.note("stage")
                 counts[resource.zone, resource.note("type"), state] += 1
                 if told := resource.note("deletable"):
-                    until[resource.zone, resource.id] = datetime.fromisoformat(told)
-        self._ports.metrics.hosts(self._state.account.name, counts)
-        self._ports.metrics.paid(self._state.account.name, until)
+                    until[resource.zone, resource.id] = datetime.fromisoformat(told).timestamp()
+        self._ports.metrics.replace(Gauge.HOSTS, counts, self._state.account.name)
+        self._ports.metrics.replace(Gauge.PAID_UNTIL, until, self._state.account.name)
 
     async def _apply(
         self,
@@ -226,7 +227,7 @@ class Keeper:
         barred = pass_gate(self._evidence(host, call, tenure))
         if barred:
             for bar in barred:
-                self._ports.metrics.barred(bar.check)
+                self._ports.metrics.count(Count.GATE_REFUSALS, bar.check)
             text = "; ".join(f"{bar.check} {bar.text}" for bar in barred)
             outcome: Outcome = Refused(why=Refusal.NOT_SENT, text=f"gate: {text}")
         else:
@@ -242,7 +243,7 @@ class Keeper:
         word = "done" if isinstance(outcome, Done) else "unknown"
         if isinstance(outcome, Refused):
             word = f"refused_{outcome.why}"
-        self._ports.metrics.called(self._state.account.name, call.kind, word)
+        self._ports.metrics.count(Count.CALLS, self._state.account.name, call.kind, word)
         if isinstance(outcome, Refused | Unknown):
             log.info("host call", call=str(call), outcome=word, text=outcome.text)
         if isinstance(outcome, Refused) and outcome.why is Refusal.RATE:

@@ -23,6 +23,7 @@ from hostler.domain.model.resource import Resource
 from hostler.domain.model.snapshot import Snapshot
 from hostler.domain.observation.outcomes import apply_outcome, apply_to_resources, with_failures
 from hostler.domain.policy.gate import Barred, pass_gate
+from hostler.ports.metrics import Count
 
 from .evidence import Asking, evidence_for
 
@@ -144,7 +145,7 @@ class Advancer:
         """The gate refused: the call was certainly not sent."""
         text = "; ".join(f"{bar.check} {bar.text}" for bar in barred)
         for bar in barred:
-            self._ports.metrics.barred(bar.check)
+            self._ports.metrics.count(Count.GATE_REFUSALS, bar.check)
         log.info("gate refused", call=str(call), machine=work.machine.id, why=text)
         checks = ",".join(bar.check for bar in barred)
         said = f"gate {checks}: "
@@ -170,7 +171,7 @@ class Advancer:
 
     def _count(self, call: Call, outcome: Outcome) -> None:
         word = f"refused_{outcome.why}" if isinstance(outcome, Refused) else _WORDS[type(outcome)]
-        self._ports.metrics.called(self._state.account.name, call.kind, word)
+        self._ports.metrics.count(Count.CALLS, self._state.account.name, call.kind, word)
         if isinstance(outcome, Refused) and outcome.why is Refusal.RATE:
             self._budget.refused(outcome.after)
         else:

@@ -14,6 +14,7 @@ from hostler.domain.model.phases import Reason
 from hostler.domain.model.snapshot import Snapshot
 from hostler.domain.policy.gate import Act, Evidence, pass_gate
 from hostler.ports.hosts import KeepsHosts
+from hostler.ports.metrics import Count
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.orders")
 
@@ -55,12 +56,12 @@ class Buyer:
         await self._budget.take(Priority.MAKE, provider.cost(call))
         barred = pass_gate(self._evidence(snapshot, tenure))
         for bar in barred:
-            self._ports.metrics.barred(bar.check)
+            self._ports.metrics.count(Count.GATE_REFUSALS, bar.check)
         if barred:
             return Refused(why=Refusal.NOT_SENT, text="; ".join(bar.text for bar in barred))
         outcome: Outcome = await self._provider.do(call)
         word = f"refused_{outcome.why}" if isinstance(outcome, Refused) else "done"
-        self._ports.metrics.called(self._state.account.name, call.kind, word)
+        self._ports.metrics.count(Count.CALLS, self._state.account.name, call.kind, word)
         log.warning("ordered", hosts=len(command.orders), outcome=word, cycle=snapshot.cycle)
         return outcome if isinstance(outcome, Refused) else None
 

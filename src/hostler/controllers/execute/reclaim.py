@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 import structlog
 
 from hostler.controllers.runtime.leases import Leases, Tenure
+from hostler.controllers.runtime.measurements import count_taken_back
 from hostler.controllers.runtime.rate_limit import Budget, Priority
 from hostler.controllers.runtime.settings import Ports
 from hostler.controllers.runtime.state import AccountState
@@ -23,6 +24,7 @@ from hostler.domain.model.resource import Resource, Scope
 from hostler.domain.model.snapshot import Orphan, Snapshot
 from hostler.domain.observation.blockers import paused
 from hostler.domain.policy.gate import Act, Evidence, pass_gate
+from hostler.ports.metrics import Count
 
 _JUST = timedelta(seconds=10)
 """How long what was read again counts as read just before the call."""
@@ -84,7 +86,7 @@ class Sweeper:
             if self._is_barred(evidence):
                 return
             await self._record(now, command.placeholder.id, snapshot, tenure)
-            self._ports.metrics.reclaimed(snapshot.fleet.name, "taken_back")
+            count_taken_back(self._ports.metrics, snapshot.fleet.name)
             log.warning("reclaimed", host=resource.id, name=resource.name, cycle=snapshot.cycle)
 
     async def _is_explained(self, resource: Resource, command: Reclaim) -> bool:
@@ -124,7 +126,7 @@ class Sweeper:
     def _is_barred(self, evidence: Evidence) -> bool:
         barred = pass_gate(evidence)
         for bar in barred:
-            self._ports.metrics.barred(bar.check)
+            self._ports.metrics.count(Count.GATE_REFUSALS, bar.check)
         return bool(barred)
 
     def _is_just(self, read: datetime) -> bool:
@@ -165,7 +167,7 @@ class Sweeper:
             return False
         outcome = await self._provider.do(call)
         word = "done" if isinstance(outcome, Done) else "failed"
-        self._ports.metrics.called(self._state.account.name, f"sweep.{call.kind}", word)
+        self._ports.metrics.count(Count.CALLS, self._state.account.name, f"sweep.{call.kind}", word)
         log.warning(
             "reclaimed",
             resource=orphan.resource,
