@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from hostler.access.shell import SshShell
 from hostler.app.clock import SystemClock
 from hostler.domain.errors import ConfigError
 from hostler.domain.ids import AccountName, InstallationId
@@ -23,6 +24,7 @@ def said(folder: Path, name: str) -> str:
         folder=folder,
         environment={},
         clock=SystemClock(),
+        shell=SshShell(),
     )
     with pytest.raises(ConfigError) as caught:
         account_of(opening)

@@ -5,6 +5,7 @@ from textwrap import dedent
 
 import pytest
 
+from hostler.access.shell import SshShell
 from hostler.config.load import load
 from hostler.config.values import Config, WrongFile
 from hostler.domain.ids import AccountName, FleetName, InstallationId
@@ -65,6 +66,7 @@ def test_an_account_is_opened_with_what_its_fleets_ask(tmp_path: Path) -> None:
             folder=config.folder,
             environment={},
             clock=RigClock(),
+            shell=SshShell(),
         )
     )
     assert isinstance(provider, StaticHosts)

@@ -18,6 +18,7 @@ from hostler.domain.model.machine import Offer
 
 from .clock import Clock
 from .provider import Provider
+from .shell import Shell
 
 SIZE = {"unit": "size"}
 """`Meta(extra=SIZE)`: a whole number of bytes that is written as "20GB"."""
@@ -59,6 +60,7 @@ class Opening:
     folder: Path
     environment: Mapping[str, str]
     clock: Clock
+    shell: Shell
 
 
 @runtime_checkable

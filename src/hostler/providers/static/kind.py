@@ -12,7 +12,7 @@ from hostler.ports.provider import Provider
 from .host_keys import HostKeys
 from .provider import Site, StaticHosts
 from .settings import StaticTable, StaticTemplate, hosts_of
-from .ssh import SshShell
+from .shell import HostShell
 
 
 class StaticKind:
@@ -51,7 +51,7 @@ class StaticKind:
             patience=table.patience,
         )
         host_keys = HostKeys(opening.folder / f"{opening.name}.hostkeys")
-        return StaticHosts(site, SshShell(host_keys), opening.clock)
+        return StaticHosts(site, HostShell(opening.shell, host_keys), opening.clock)
 
 
 def _settings(settings: object) -> StaticTable:
