@@ -79,8 +79,7 @@ class Reading:
         return f"{key.public if key else _MADE} hostler-{self.table.name or 'group'}"
 
     def _wrong(self, key: str, expected: str, hint: str = "", value: str = "") -> None:
-        fault = Fault(path=join(ROOT, key), value=value, expected=expected, hint=hint)
-        self._faults.found.append(fault)
+        self._faults.note(join(ROOT, key), expected, value=value, hint=hint)
 
     @property
     def _sources(self) -> Sources:
@@ -131,12 +130,10 @@ class Reading:
         path = "connector_config"
         if not _LOGIN.fullmatch(self.user):
             expected = 'the name of a user, such as "root" or "ubuntu"'
-            fault = Fault(path=f"{path}.username", value=repr(self.user[:60]), expected=expected)
-            self._faults.found.append(fault)
+            self._faults.note(f"{path}.username", expected, value=repr(self.user[:60]))
         for key, value, only in (("protocol", said.protocol, "ssh"), ("os", said.os, "linux")):
             if value and value.lower() != only:
-                fault = Fault(path=f"{path}.{key}", value=repr(value[:60]), expected=only)
-                self._faults.found.append(fault)
+                self._faults.note(f"{path}.{key}", only, value=repr(value[:60]))
 
     def _read_state(self) -> None:
         base = base_of(self.table.state_dir, self.environment, root=self.root)
@@ -196,8 +193,7 @@ class Reading:
             self.key = read_pair(content.encode() if isinstance(content, str) else given)
         except BadKey as error:
             expected = f"a private key without a passphrase: {error}"
-            fault = Fault(path=origin, value=named or HIDDEN, expected=expected)
-            self._faults.found.append(fault)
+            self._faults.note(origin, expected, value=named or HIDDEN)
 
     def _check_addresses(self) -> None:
         table = self.table
@@ -231,5 +227,5 @@ class Reading:
         try:
             return with_key(self.given, self.user, self.line(self.key))
         except ValueError as error:
-            self._faults.found.append(Fault(path=origin, value=HIDDEN, expected=str(error)))
+            self._faults.note(origin, str(error), value=HIDDEN)
             return ""
