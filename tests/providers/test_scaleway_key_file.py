@@ -10,7 +10,7 @@ from hostler.domain.errors import ConfigError
 from hostler.domain.ids import AccountName, InstallationId
 from hostler.ports.kind import Opening
 from hostler.providers.scaleway.common.config_tables import AccountTable
-from hostler.providers.scaleway.instances.kind import account_of
+from hostler.providers.scaleway.common.opening import account_of
 
 KEY = "11111111-2222-4333-8444-555555555555"
 

@@ -12,9 +12,8 @@ from hostler.domain.model.machine import Offer
 from hostler.domain.model.resource import Resource
 from hostler.providers.scaleway.common.endpoints import Api
 from hostler.providers.scaleway.common.errors import TROUBLE, Failed
+from hostler.providers.scaleway.common.findings import Finding, cannot, quota, unread, why_unread
 from hostler.providers.scaleway.common.wire import Quotum
-from hostler.providers.scaleway.instances.examine import why_unread
-from hostler.providers.scaleway.instances.online import Finding, cannot
 
 from .api.endpoints import MacApi
 from .api.images import families, newest
@@ -69,7 +68,7 @@ class MacOnline:
             if isinstance(trouble, Failed) and trouble.problem.status in {400, 404}:
                 said = f"is not sold there{await self._instead(offer.zone)}"
                 return (Finding(False, about, said, lasting=True),)
-            return (Finding(False, about, f"cannot be read: {trouble}"),)
+            return (unread(about, trouble),)
         return (Finding(True, about, f"is sold there ({stock})"), await self._image(offer))
 
     async def _instead(self, zone: Zone) -> str:
@@ -84,7 +83,7 @@ class MacOnline:
         about = f"images of {offer.image} for {offer}"
         listing = await self._api.images(offer.zone, offer.type)
         if listing.error:
-            return Finding(False, about, f"cannot be read: {listing.error}")
+            return unread(about, listing.error)
         image = newest(listing.found.values(), offer.image, offer.type)
         if image is None:
             said = "none is published: hosts would be wiped to the usual image of their type, and "
@@ -149,18 +148,13 @@ def _quota(
     offer: Offer,
     most: int,
     resources: Iterable[Resource],
-    quota: Iterable[Quotum],
+    quotas: Iterable[Quotum],
 ) -> Finding:
     about = f"quota of {offer.type} in {offer.zone}"
-    limits = limits_of(offer.type, offer.zone, quota)
-    if not limits:
-        return Finding(True, about, "none is told")
-    limit = highest(limits)
-    if limit is None:
-        return Finding(True, about, "is unlimited")
+    limits = limits_of(offer.type, offer.zone, quotas)
     stand = sum(resource.note("type") == offer.type for resource in resources)
-    said = f"is {limit}; {stand} stand in the project, and fleet {fleet} may order {most}"
-    return Finding(limit >= most, about, said)
+    use = f"{stand} stand in the project, and fleet {fleet} may order {most}"
+    return quota(about, (highest(limits),) if limits else (), most, use)
 
 
 def _is_in(finding: Finding, known: Iterable[Zone]) -> bool:

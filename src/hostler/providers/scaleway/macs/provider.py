@@ -20,10 +20,10 @@ from hostler.ports.provider import Connection
 from hostler.providers.scaleway.common.client import Client
 from hostler.providers.scaleway.common.endpoints import Api
 from hostler.providers.scaleway.common.errors import TROUBLE
+from hostler.providers.scaleway.common.findings import Finding
 from hostler.providers.scaleway.common.owner_tags import writable
 from hostler.providers.scaleway.common.settings import Secret
 from hostler.providers.scaleway.common.ssh_keys import SshKeys
-from hostler.providers.scaleway.instances.online import Finding
 
 from .api.endpoints import MacApi
 from .api.images import family_key
