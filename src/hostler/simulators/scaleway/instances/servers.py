@@ -93,8 +93,8 @@ def new_server(estate: Estate, call: Call, sort: ServerType, image: Image | None
     """Return a stopped server with what its body says of itself."""
     body = call.body
     whose = owner(call)
-    server_id = estate.new_id()
-    name = text_of(body, "name") or f"srv-{server_id[:8]}"
+    born = estate.born(whose)
+    name = text_of(body, "name") or f"srv-{born['id'][:8]}"
     chosen = text_of(body, "security_group")
     group = (
         estate.find(estate.groups, call, chosen, "instance_security_group")
@@ -102,13 +102,8 @@ def new_server(estate: Estate, call: Call, sort: ServerType, image: Image | None
         else default_group(estate, whose)
     )
     return Server(
-        id=server_id,
-        zone=call.place,
+        **born,
         name=name,
-        organization=whose.organization,
-        project=whose.project,
-        created=estate.now,
-        modified=estate.now,
         listed_from=estate.listed_from(),
         tags=tags_of(body),
         commercial_type=sort.name,

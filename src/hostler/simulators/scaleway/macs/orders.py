@@ -91,15 +91,10 @@ def check_room(estate: Estate, call: Call, sort: MacType, wanted: int) -> None:
 
 def new_mac(estate: Estate, whose: Owner, name: str, sort: MacType, image: OsImage) -> Mac:
     """Return a Mac that is not in the world yet."""
-    mac_id = estate.new_id()
+    born = estate.born(whose)
     return Mac(
-        id=mac_id,
-        zone=whose.zone,
-        name=name or f"apple-silicon-quiet-{mac_id[:8]}",
-        organization=whose.organization,
-        project=whose.project,
-        created=estate.now,
-        modified=estate.now,
+        **born,
+        name=name or f"apple-silicon-quiet-{born['id'][:8]}",
         listed_from=estate.listed_from(),
         type_name=sort.name,
         os=image,

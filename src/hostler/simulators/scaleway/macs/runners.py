@@ -26,13 +26,8 @@ def create(estate: Estate, call: Call) -> Answer:
     """Make a configuration."""
     configuration, whose = configuration_of(call.body), owner(call)
     runner = Runner(
-        id=estate.new_id(),
-        zone=whose.zone,
+        **estate.born(whose),
         name=configuration["name"],
-        organization=whose.organization,
-        project=whose.project,
-        created=estate.now,
-        modified=estate.now,
         configuration=configuration,
     )
     estate.runners.put(runner)
