@@ -67,16 +67,19 @@ class Resource(Generic[R]):
         """Delete one that nothing stands against."""
         return self.drop(estate, self.find(estate, call))
 
+    def routes(self, key: str, path: str, **own: Handler) -> tuple[Route, ...]:
+        """Return its routes: `list`, `get` and `delete` as above, unless there are own ones."""
+        shared = {"list": self.list_all, "get": self.get, "delete": self.delete}
+        return routes(key, path, **{**shared, **own})
+
+
+METHODS = {"list": "GET", "create": "POST", "get": "GET", "update": "PATCH", "delete": "DELETE"}
+
 
 def routes(key: str, path: str, **handlers: Handler) -> tuple[Route, ...]:
-    """Return the routes of a sort of resource: `list`, `create`, and those of a single one."""
-    methods = {"list": "GET", "create": "POST", "get": "GET", "update": "PATCH", "delete": "DELETE"}
+    """Return the routes of a sort of resource; those of a single one take its id."""
     return tuple(
-        Route(
-            f"{key}.{name}",
-            methods[name],
-            path if name in {"list", "create"} else f"{path}/*",
-            handler,
-        )
-        for name, handler in handlers.items()
+        Route(f"{key}.{name}", method, path + ("" if name in {"list", "create"} else "/*"), handler)
+        for name, method in METHODS.items()
+        if (handler := handlers.get(name)) is not None
     )

@@ -7,13 +7,13 @@ from random import Random
 
 from hostler.simulators.scaleway.faults.catalogue import AMBIENT, Where
 from hostler.simulators.scaleway.faults.rates import BY_NAME, CALM, FaultRates, Rule
-from hostler.simulators.scaleway.macs import operator_actions as mac_hands
+from hostler.simulators.scaleway.macs import operator_actions as mac_actions
 from hostler.simulators.scaleway.state.calls import Call
 from hostler.simulators.scaleway.state.inventory import Estate
 from hostler.simulators.scaleway.state.mac_records import Mac, OsImage
 from hostler.simulators.scaleway.state.records import Address, Record, Server
 
-from .operator_actions import HANDS, usual_status
+from .operator_actions import OPERATOR_ACTIONS, usual_status
 
 CHANGES = frozenset({"POST", "PATCH", "PUT", "DELETE"})
 STOPS = frozenset({"server.action.poweroff", "server.action.terminate"})
@@ -105,7 +105,7 @@ class FaultInjector:
         for server in self.estate.servers:
             usual_status(server)
         for mac in self.estate.macs:
-            mac_hands.calm(self.estate, mac)
+            mac_actions.calm(self.estate, mac)
 
     def script(self, rule: Rule) -> None:
         """Add a rule."""
@@ -142,7 +142,7 @@ class FaultInjector:
 
     def happen(self, fault: str, record: Record, spell: float) -> bool:
         """Let an ambient fault happen to a resource now; tell if it could, and count it."""
-        done = HANDS[fault](self.estate, record, spell, self.rng)
+        done = OPERATOR_ACTIONS[fault](self.estate, record, spell, self.rng)
         if done:
             self.count(fault)
         return done

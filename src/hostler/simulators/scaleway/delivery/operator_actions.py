@@ -6,12 +6,12 @@ from random import Random
 
 from hostler.simulators.scaleway.instances import lifecycle
 from hostler.simulators.scaleway.instances.network import addresses
-from hostler.simulators.scaleway.macs import operator_actions as mac_hands
+from hostler.simulators.scaleway.macs import operator_actions as mac_actions
 from hostler.simulators.scaleway.state.inventory import Estate, touch
 from hostler.simulators.scaleway.state.records import Address, Record, Server, State
 
 STRANGE = "hibernating"  # a state that no document knows
-Hand = Callable[[Estate, Record, float, Random], bool]
+OperatorAction = Callable[[Estate, Record, float, Random], bool]
 
 
 def guest_poweroff(estate: Estate, record: Record, _spell: float, _rng: Random) -> bool:
@@ -117,7 +117,7 @@ BACK: dict[str, lifecycle.Step] = {
 }
 """The states in which a server can be locked, and what puts it back there."""
 
-HANDS: dict[str, Hand] = {
+OPERATOR_ACTIONS: dict[str, OperatorAction] = {
     "guest_poweroff": guest_poweroff,
     "server_deleted_by_hand": delete_server,
     "address_deleted_by_hand": delete_address,
@@ -125,5 +125,5 @@ HANDS: dict[str, Hand] = {
     "unknown_status": strange_status,
     "protected_by_hand": protect,
     "server_locked": lock,
-    **mac_hands.HANDS,
+    **mac_actions.OPERATOR_ACTIONS,
 }

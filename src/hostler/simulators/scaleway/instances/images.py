@@ -1,7 +1,7 @@
 """Images and snapshots of the Instance API, the marketplace, and what a label stands for."""
 
 from hostler.simulators.scaleway.api.bodies import image_body
-from hostler.simulators.scaleway.api.checks import object_of, owner, tags_of, text_of
+from hostler.simulators.scaleway.api.checks import object_of, owner_of, tags_of, text_of
 from hostler.simulators.scaleway.api.pages import (
     INSTANCE,
     NEWER,
@@ -10,7 +10,7 @@ from hostler.simulators.scaleway.api.pages import (
     paged,
     window,
 )
-from hostler.simulators.scaleway.api.resource import Resource, routes
+from hostler.simulators.scaleway.api.resource import Resource
 from hostler.simulators.scaleway.api.route import Route
 from hostler.simulators.scaleway.state import errors
 from hostler.simulators.scaleway.state.calls import Answer, Call
@@ -90,15 +90,15 @@ def image_create(estate: Estate, call: Call) -> Answer:
     if arch not in ARCHS:
         raise errors.invalid(("arch", "constraint", "not a valid value"))
     name = text_of(call.body, "name") or f"img-{root[:8]}"
-    image = new_image(estate, owner(call), name, snapshot)
+    image = new_image(estate, owner_of(call), name, snapshot)
     image.arch, image.tags = arch, tags_of(call.body)
     return IMAGES.answer(estate, image, 201)
 
 
-def new_image(estate: Estate, whose: Owner, name: str, root: Snapshot) -> Image:
+def new_image(estate: Estate, owner: Owner, name: str, root: Snapshot) -> Image:
     """Make a private image."""
     image = Image(
-        **estate.born(whose),
+        **estate.born(owner),
         name=name,
         arch=ARCHS[0],
         root_id=root.id,
@@ -217,8 +217,8 @@ def backup(estate: Estate, server: Server, call: Call) -> str | None:
     name = text_of(call.body, "name") or f"img-{server.name}"
     if not shots:
         raise errors.invalid(("volumes", "required", "the server has no volume"))
-    whose = server.owner
-    image = new_image(estate, whose, name, shots[0])
+    owner = server.owner
+    image = new_image(estate, owner, name, shots[0])
     image.arch, image.from_server = server.arch, server.id
     return f"images/{image.id}"
 
@@ -281,22 +281,10 @@ def market_images(estate: Estate, call: Call) -> Answer:
 
 
 ROUTES = (
-    *routes(
-        "image",
-        f"{PATH}/images",
-        list=image_list,
-        create=image_create,
-        get=IMAGES.get,
-        delete=image_delete,
+    *IMAGES.routes(
+        "image", f"{PATH}/images", list=image_list, create=image_create, delete=image_delete
     ),
-    *routes(
-        "snapshot",
-        f"{PATH}/snapshots",
-        list=SNAPSHOTS.list_all,
-        create=snapshot_create,
-        get=SNAPSHOTS.get,
-        delete=SNAPSHOTS.delete,
-    ),
+    *SNAPSHOTS.routes("snapshot", f"{PATH}/snapshots", create=snapshot_create),
     Route("local_image.list", "GET", MARKET + "/local-images", local_images, public=True),
     Route("market_image.list", "GET", MARKET + "/images", market_images, public=True),
 )

@@ -1,9 +1,9 @@
 """Placement groups."""
 
 from hostler.simulators.scaleway.api.bodies import placement_body
-from hostler.simulators.scaleway.api.checks import owner, tags_of, text_of
+from hostler.simulators.scaleway.api.checks import owner_of, tags_of, text_of
 from hostler.simulators.scaleway.api.pages import INSTANCE
-from hostler.simulators.scaleway.api.resource import Resource, routes
+from hostler.simulators.scaleway.api.resource import Resource
 from hostler.simulators.scaleway.state import errors
 from hostler.simulators.scaleway.state.calls import Answer, Body, Call
 from hostler.simulators.scaleway.state.inventory import Estate, touch
@@ -41,7 +41,7 @@ def fill(group: PlacementGroup, body: Body) -> None:
 
 def create(estate: Estate, call: Call) -> Answer:
     """Make a group."""
-    born = estate.born(owner(call))
+    born = estate.born(owner_of(call))
     group = PlacementGroup(**born, name=f"pg-{born['id'][:8]}")
     fill(group, call.body)
     estate.placements.put(group)
@@ -69,12 +69,4 @@ def delete(estate: Estate, call: Call) -> Answer:
     return GROUPS.drop(estate, group)
 
 
-ROUTES = routes(
-    "placement_group",
-    PATH,
-    list=GROUPS.list_all,
-    create=create,
-    get=GROUPS.get,
-    update=update,
-    delete=delete,
-)
+ROUTES = GROUPS.routes("placement_group", PATH, create=create, update=update, delete=delete)

@@ -50,12 +50,12 @@ class Console:
             sold = ", ".join(sorted(types_of(wanted.zone))) or "none"
             what = f"{wanted.type_name} in {wanted.zone}"
             raise ValueError(f"no Macs of type {what}; sold there: {sold}")
-        whose = Owner(wanted.zone, estate.options.organization, estate.options.project)
+        owner = Owner(wanted.zone, estate.options.organization, estate.options.project)
         if wanted.prefix not in estate.pool_prefixes:
             estate.pool_prefixes.append(wanted.prefix)
         made = list[str]()
         for name in free_names(estate, wanted):
-            mac = orders.new_mac(estate, whose, name, sort, image)
+            mac = orders.new_mac(estate, owner, name, sort, image)
             orders.put(estate, mac)
             lifecycle.delivered(estate, mac)
             mac.sealed_until = 0.0

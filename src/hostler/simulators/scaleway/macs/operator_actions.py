@@ -12,7 +12,7 @@ from hostler.simulators.scaleway.state.records import Record
 from . import images, lease, lifecycle
 
 STRANGE = "hibernating"  # a status that no document knows
-Hand = Callable[[Estate, Record, float, Random], bool]
+OperatorAction = Callable[[Estate, Record, float, Random], bool]
 
 
 def delete(estate: Estate, record: Record, _spell: float, _rng: Random) -> bool:
@@ -154,7 +154,7 @@ def retire(estate: Estate, record: Record, _spell: float, _rng: Random) -> bool:
     return True
 
 
-HANDS: dict[str, Hand] = {
+OPERATOR_ACTIONS: dict[str, OperatorAction] = {
     "mac_renamed_by_hand": rename,
     "mac_pooled_by_hand": pool,
     "mac_reinstalled_by_hand": wipe,

@@ -6,9 +6,9 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import replace
 
-from hostler.simulators.scaleway.api.checks import flag_of, owner, text_of
+from hostler.simulators.scaleway.api.checks import flag_of, owner_of, text_of
 from hostler.simulators.scaleway.api.pages import NEWER
-from hostler.simulators.scaleway.api.resource import Resource, routes
+from hostler.simulators.scaleway.api.resource import Resource
 from hostler.simulators.scaleway.api.route import Route
 from hostler.simulators.scaleway.state import errors
 from hostler.simulators.scaleway.state.calls import Answer, Call
@@ -74,9 +74,9 @@ def create(estate: Estate, call: Call) -> Answer:
     """Add a key."""
     public_key = text_of(call.body, "public_key")
     fingerprint = fingerprint_of(public_key)
-    whose = owner(call)
+    owner = owner_of(call)
     key = SshKey(
-        **estate.born(replace(whose, zone="")),
+        **estate.born(replace(owner, zone="")),
         name=text_of(call.body, "name") or "key",
         public_key=public_key,
         fingerprint=fingerprint,
@@ -102,14 +102,6 @@ def metadata(_estate: Estate, _call: Call) -> Answer:
 
 
 ROUTES = (
-    *routes(
-        "ssh_key",
-        PATH,
-        list=KEYS.list_all,
-        create=create,
-        get=KEYS.get,
-        update=update,
-        delete=KEYS.delete,
-    ),
+    *KEYS.routes("ssh_key", PATH, create=create, update=update),
     Route("metadata.get", "GET", "/metadata", metadata, public=True),
 )

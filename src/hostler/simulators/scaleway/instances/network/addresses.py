@@ -3,9 +3,15 @@
 from collections.abc import Callable
 from functools import partial
 
-from hostler.simulators.scaleway.api.checks import check_quota, choice_of, owner, tags_of, text_of
+from hostler.simulators.scaleway.api.checks import (
+    check_quota,
+    choice_of,
+    owner_of,
+    tags_of,
+    text_of,
+)
 from hostler.simulators.scaleway.api.pages import INSTANCE, matching
-from hostler.simulators.scaleway.api.resource import Resource, routes
+from hostler.simulators.scaleway.api.resource import Resource
 from hostler.simulators.scaleway.state import errors
 from hostler.simulators.scaleway.state.calls import Answer, Call
 from hostler.simulators.scaleway.state.catalogue import IPV4_PER_HOUR
@@ -62,15 +68,15 @@ def create(estate: Estate, call: Call) -> Answer:
     kind = choice_of(body, "type") or "routed_ipv4"
     if kind not in KINDS:
         raise errors.invalid(("type", "constraint", "must be one of routed_ipv4, routed_ipv6"))
-    whose = owner(call)
-    check_quota(estate, whose.organization, "ips", estate.options.quotas.get("ips"))
+    owner = owner_of(call)
+    check_quota(estate, owner.organization, "ips", estate.options.quotas.get("ips"))
     server_id = text_of(body, "server")
     server = estate.server(call, server_id) if server_id else None
-    address = new_address(estate, kind, whose)
+    address = new_address(estate, kind, owner)
     address.tags = tags_of(body)
     estate.addresses.put(address)
     estate.newborn.append(address)
-    estate.count(whose.organization, "ips", 1)
+    estate.count(owner.organization, "ips", 1)
     rate = IPV4_PER_HOUR / 3600 if kind == "routed_ipv4" else 0.0
     estate.ledger.open("address", address, rate, estate.now)
     if server:
@@ -79,11 +85,11 @@ def create(estate: Estate, call: Call) -> Answer:
     return ADDRESSES.answer(estate, address, 201, location)
 
 
-def new_address(estate: Estate, kind: str, whose: Owner, *, dynamic: bool = False) -> Address:
+def new_address(estate: Estate, kind: str, owner: Owner, *, dynamic: bool = False) -> Address:
     """Return a new address that nobody holds and no list shows yet."""
     nets = estate.networks
     return Address(
-        **estate.born(whose),
+        **estate.born(owner),
         name="",
         listed_from=estate.listed_from(),
         kind=kind,
@@ -208,6 +214,4 @@ def silence(estate: Estate, server: Server) -> None:
             estate.guests_changed += 1
 
 
-ROUTES = routes(
-    "ip", PATH, list=ADDRESSES.list_all, create=create, get=get, update=update, delete=delete
-)
+ROUTES = ADDRESSES.routes("ip", PATH, create=create, get=get, update=update, delete=delete)

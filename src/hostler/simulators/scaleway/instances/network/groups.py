@@ -1,6 +1,6 @@
 """Security groups and their rules, whose list says no total."""
 
-from hostler.simulators.scaleway.api.checks import owner, tags_of, text_of
+from hostler.simulators.scaleway.api.checks import owner_of, tags_of, text_of
 from hostler.simulators.scaleway.api.pages import INSTANCE, window
 from hostler.simulators.scaleway.api.resource import Resource, routes
 from hostler.simulators.scaleway.state import errors
@@ -28,20 +28,20 @@ RULE: dict[str, object] = {
 }
 
 
-def default_group(estate: Estate, whose: Owner) -> SecurityGroup:
+def default_group(estate: Estate, owner: Owner) -> SecurityGroup:
     """Return the default group of a project in a zone, which is made when first needed."""
-    for group in estate.groups.within(whose.zone):
-        if group.default and group.owner == whose:
+    for group in estate.groups.within(owner.zone):
+        if group.default and group.owner == owner:
             return group
-    group = new_group(estate, whose, "Default security group")
+    group = new_group(estate, owner, "Default security group")
     group.default = True
     return group
 
 
-def new_group(estate: Estate, whose: Owner, name: str) -> SecurityGroup:
+def new_group(estate: Estate, owner: Owner, name: str) -> SecurityGroup:
     """Make a group without rules."""
     group = SecurityGroup(
-        **estate.born(whose),
+        **estate.born(owner),
         name=name,
         fields=dict(DEFAULTS),
     )
@@ -97,7 +97,7 @@ def create(estate: Estate, call: Call) -> Answer:
     name = text_of(call.body, "name")
     if not name:
         raise errors.invalid(("name", "required", ""))
-    group = new_group(estate, owner(call), name)
+    group = new_group(estate, owner_of(call), name)
     fill(group, call.body)
     return GROUPS.answer(estate, group, 201)
 
@@ -189,14 +189,8 @@ def rule_delete(estate: Estate, call: Call) -> Answer:
 
 RULES = PATH + "/*/rules"
 ROUTES = (
-    *routes(
-        "security_group",
-        PATH,
-        list=list_all,
-        create=create,
-        get=GROUPS.get,
-        update=update,
-        delete=delete,
+    *GROUPS.routes(
+        "security_group", PATH, list=list_all, create=create, update=update, delete=delete
     ),
     *routes(
         "security_rule",

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 
 from hostler.simulators.scaleway.api.bodies import local_volume_body
-from hostler.simulators.scaleway.api.checks import choice_of, owner, size_of, tags_of, text_of
+from hostler.simulators.scaleway.api.checks import choice_of, owner_of, size_of, tags_of, text_of
 from hostler.simulators.scaleway.api.pages import INSTANCE_VOLUMES, matching
-from hostler.simulators.scaleway.api.resource import Resource, routes
+from hostler.simulators.scaleway.api.resource import Resource
 from hostler.simulators.scaleway.state import errors
 from hostler.simulators.scaleway.state.calls import Answer, Call
 from hostler.simulators.scaleway.state.catalogue import GB, LOCAL_GB_PER_HOUR
@@ -16,10 +16,10 @@ PATH = "/instance/v1/zones/*/volumes"
 KINDS = ("l_ssd", "scratch")
 
 
-def new_local(estate: Estate, whose: Owner, name: str, kind: str, size: int) -> LocalVolume:
+def new_local(estate: Estate, owner: Owner, name: str, kind: str, size: int) -> LocalVolume:
     """Make a volume that no server holds."""
     volume = LocalVolume(
-        **estate.born(whose),
+        **estate.born(owner),
         name=name,
         listed_from=estate.listed_from(),
         kind=kind,
@@ -84,7 +84,7 @@ def create(estate: Estate, call: Call) -> Answer:
     if size < GB:
         raise errors.invalid(("size", "constraint", "volume size is too small"))
     name = text_of(body, "name") or f"vol-{estate.new_id()[:8]}"
-    volume = new_local(estate, owner(call), name, kind, size)
+    volume = new_local(estate, owner_of(call), name, kind, size)
     volume.tags = tags_of(body)
     location = (("Location", f"/volumes/{volume.id}"),)
     return VOLUMES.answer(estate, volume, 201, location)
@@ -114,12 +114,4 @@ def delete(estate: Estate, call: Call) -> Answer:
     return Answer(204, subject=volume)
 
 
-ROUTES = routes(
-    "local_volume",
-    PATH,
-    list=VOLUMES.list_all,
-    create=create,
-    get=VOLUMES.get,
-    update=update,
-    delete=delete,
-)
+ROUTES = VOLUMES.routes("local_volume", PATH, create=create, update=update, delete=delete)

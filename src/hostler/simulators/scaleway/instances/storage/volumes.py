@@ -4,9 +4,9 @@ from collections.abc import Callable
 from functools import partial
 
 from hostler.simulators.scaleway.api.bodies import block_volume_body
-from hostler.simulators.scaleway.api.checks import object_of, owner, size_of, tags_of, text_of
+from hostler.simulators.scaleway.api.checks import object_of, owner_of, size_of, tags_of, text_of
 from hostler.simulators.scaleway.api.pages import NEWER, listing
-from hostler.simulators.scaleway.api.resource import Resource, routes
+from hostler.simulators.scaleway.api.resource import Resource
 from hostler.simulators.scaleway.api.route import Route
 from hostler.simulators.scaleway.state import errors
 from hostler.simulators.scaleway.state.calls import Answer, Call
@@ -31,10 +31,10 @@ VOLUMES: Resource[BlockVolume] = Resource(
 )
 
 
-def new_volume(estate: Estate, whose: Owner, name: str, size: int) -> BlockVolume:
+def new_volume(estate: Estate, owner: Owner, name: str, size: int) -> BlockVolume:
     """Make a volume that is being created; who calls decides when it is available."""
     volume = BlockVolume(
-        **estate.born(whose),
+        **estate.born(owner),
         name=name,
         listed_from=estate.listed_from(),
         size=size,
@@ -61,7 +61,7 @@ def create(estate: Estate, call: Call) -> Answer:
         raise errors.invalid(("size", "constraint", "volume size is too small"))
     name = text_of(body, "name") or f"vol-{estate.new_id()[:8]}"
     iops = checked_iops(size_of(body, "perf_iops") or IOPS[0])
-    volume = new_volume(estate, owner(call), name, size)
+    volume = new_volume(estate, owner_of(call), name, size)
     volume.tags, volume.iops, volume.snapshot_id = tags_of(body), iops, snapshot_id or None
     estate.ledger.meter(volume.id, price(volume), estate.now)
     estate.after(estate.lasts("volume.create"), partial(made, volume))
@@ -211,9 +211,9 @@ SNAPSHOTS: Resource[Snapshot] = Resource(
 def snapshot_create(estate: Estate, call: Call) -> Answer:
     """Take a snapshot of a volume; it is available some seconds later."""
     volume = estate.find(estate.volumes, call, text_of(call.body, "volume_id"), "volume")
-    whose = owner(call)
+    owner = owner_of(call)
     snapshot = Snapshot(
-        **estate.born(whose),
+        **estate.born(owner),
         name=text_of(call.body, "name") or f"snap-{volume.name}",
         tags=tags_of(call.body),
         kind="sbs",
@@ -236,24 +236,10 @@ def snapped(snapshot: Snapshot) -> None:
 def of_version(version: str) -> tuple[Route, ...]:
     """Return the routes of one version of the API; both have the same handlers."""
     path = f"/block/{version}/zones/*"
+    own = {"list": list_all, "create": create, "update": update, "delete": delete}
     return (
-        *routes(
-            "volume",
-            f"{path}/volumes",
-            list=list_all,
-            create=create,
-            get=VOLUMES.get,
-            update=update,
-            delete=delete,
-        ),
-        *routes(
-            "block_snapshot",
-            f"{path}/snapshots",
-            list=SNAPSHOTS.list_all,
-            create=snapshot_create,
-            get=SNAPSHOTS.get,
-            delete=SNAPSHOTS.delete,
-        ),
+        *VOLUMES.routes("volume", f"{path}/volumes", **own),
+        *SNAPSHOTS.routes("block_snapshot", f"{path}/snapshots", create=snapshot_create),
     )
 
 
