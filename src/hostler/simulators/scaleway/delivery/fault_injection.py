@@ -142,7 +142,7 @@ class FaultInjector:
 
     def happen(self, fault: str, record: Record, spell: float) -> bool:
         """Let an ambient fault happen to a resource now; tell if it could, and count it."""
-        done = OPERATOR_ACTIONS[fault](self.estate, record, spell, self.rng)
+        done = OPERATOR_ACTIONS[fault].happen(self.estate, record, spell, self.rng)
         if done:
             self.count(fault)
         return done
