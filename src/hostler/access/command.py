@@ -10,7 +10,7 @@ import asyncssh
 
 from hostler.ports.preparer import Hides
 
-from .connection import said
+from .connection import reason_of
 
 Feed = Callable[[bytes], None]
 
@@ -77,7 +77,7 @@ async def run(connection: asyncssh.SSHClientConnection, command: Command, feed: 
         running.kill()
         return Ended(late=True)
     except (asyncssh.Error, OSError) as error:
-        return Ended(error=said(error))
+        return Ended(error=reason_of(error))
     return running.ended()
 
 

@@ -73,7 +73,7 @@ async def dial(login: Login, within: timedelta) -> Line:
     try:
         options = _options(login)
     except (ValueError, OSError) as error:  # each of the library's own about keys is a ValueError
-        return Line(unusable=True, error=said(error))
+        return Line(unusable=True, error=reason_of(error))
     try:
         async with asyncio.timeout(within.total_seconds()):
             guard.line.connection = await asyncssh.connect(
@@ -87,7 +87,7 @@ async def dial(login: Login, within: timedelta) -> Line:
     except asyncssh.PermissionDenied as error:
         guard.line.denied, guard.line.error = True, error.reason
     except (asyncssh.Error, OSError, ValueError) as error:
-        guard.line.error = said(error)
+        guard.line.error = reason_of(error)
     return guard.line
 
 
@@ -124,7 +124,7 @@ async def hang_up(line: Line) -> None:
         await line.connection.wait_closed()
 
 
-def said(error: Exception) -> str:
+def reason_of(error: Exception) -> str:
     """Return an error in its own words, without the names of files that it may hold."""
     if isinstance(error, asyncssh.Error):
         return error.reason

@@ -79,12 +79,12 @@ async def _replied(
     text = scripts.asking(question.command, login.address, question.machine)
     ended = await run(connection, Command(text=text, within=question.within), tail.feed)
     printed = [entry for entry in tail.text().splitlines() if entry.strip()]
-    said = f": {line(printed[-1], most=120)}" if printed else ""
+    last = f": {line(printed[-1], most=120)}" if printed else ""
     if ended.late:
-        return Reply(text=f"`busy` did not end within {question.within.total_seconds():g} s{said}")
+        return Reply(text=f"`busy` did not end within {question.within.total_seconds():g} s{last}")
     if ended.status is None:
-        return Reply(text=f"`busy` was cut off ({line(ended.signal or ended.error)}){said}")
-    return Reply(status=ended.status, text=f"`busy` exited with {ended.status}{said}")
+        return Reply(text=f"`busy` was cut off ({line(ended.signal or ended.error)}){last}")
+    return Reply(status=ended.status, text=f"`busy` exited with {ended.status}{last}")
 
 
 def _not_reached(login: Login, reached: Line, order: Order) -> Prepared:

@@ -73,15 +73,15 @@ async def _tcp(machine: MachineId, connection: Connection, probe: Probe) -> Verd
 
 async def _either(ways: Iterable[Coroutine[None, None, Verdict]]) -> Verdict:
     """Return the first verdict that has passed, or else the last one; the others are given up."""
-    passed, said = False, ""
+    passed, seen = False, ""
     async with asyncio.TaskGroup() as group:
         waiting = {group.create_task(way) for way in ways}
         while waiting and not passed:
             done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-            passed, said = max(task.result() for task in done)
+            passed, seen = max(task.result() for task in done)
         for task in waiting:
             task.cancel()
-    return passed, said
+    return passed, seen
 
 
 async def _accepts(address: str, port: int) -> Verdict:
@@ -120,8 +120,8 @@ async def _command(machine: MachineId, connection: Connection, probe: Probe) -> 
     except asyncio.CancelledError:
         await _kill(process)
         raise
-    said = output.decode(errors="replace").strip().splitlines()
-    last = said[-1][:_LONGEST] if said else ""
+    lines = output.decode(errors="replace").strip().splitlines()
+    last = lines[-1][:_LONGEST] if lines else ""
     return process.returncode == 0, f"exit {process.returncode}: {last}".removesuffix(": ")
 
 

@@ -215,8 +215,8 @@ _WORDS: dict[object, str] = {
 
 def _expected(kind: object) -> str:
     """Return what a field takes, in words."""
-    if said := _extra(kind, "expected"):
-        return said
+    if phrase := _extra(kind, "expected"):
+        return phrase
     if _is_size(kind):
         return A_SIZE
     bare = _bare(kind, None)
@@ -224,8 +224,8 @@ def _expected(kind: object) -> str:
         return f"a list of: {_expected(get_args(bare)[0])}"
     if words := _choices(bare):
         return "one of " + ", ".join(words)
-    said = _WORDS.get(bare, "a table")
-    return said + "".join(_limits(kind))
+    phrase = _WORDS.get(bare, "a table")
+    return phrase + "".join(_limits(kind))
 
 
 def _limits(kind: object) -> Iterator[str]:

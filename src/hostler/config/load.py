@@ -161,8 +161,8 @@ class Reading:
         if asked is None or blueprint is None:
             return None
         if isinstance(bought.kind, Warns):
-            said = bought.kind.warnings(bought.account.settings, own)
-            self.warnings += (f"{path}.{warning}" for warning in said)
+            warnings = bought.kind.warnings(bought.account.settings, own)
+            self.warnings += (f"{path}.{warning}" for warning in warnings)
         fleet = _fleet(FleetName(name), bought.account.name, asked, blueprint)
         given = table(raw).get("timers")
         return replace(fleet, timers=_timers(asked, blueprint, given)), own
@@ -198,8 +198,8 @@ class Reading:
         try:
             return kind.blueprint(account.settings, template, self.path.parent)
         except ValueError as error:
-            key, _, said = str(error).rpartition(": expected ")
-            self.faults.note(f"{path}.{key}" if key else path, said)
+            key, _, expected = str(error).rpartition(": expected ")
+            self.faults.note(f"{path}.{key}" if key else path, expected)
             return None
 
     def _check_fleet(self, asked: FleetTable, path: str) -> None:

@@ -84,15 +84,15 @@ class StaticHosts:
             return Done(gone=(claim.id,))
         command = self._command(call, claim)
         try:
-            said = scripts.answers(await self._shell.run(host, command))
+            answers = scripts.answers(await self._shell.run(host, command))
         except NotReached as error:
             return Refused(why=Refusal.NOT_SENT, text=str(error))
         except Lost as error:
             self._memory.last.pop(host.name, None)
             return Unknown(text=str(error))
-        if said == ("released",):
+        if answers == ("released",):
             self._memory.last[host.name] = None
-        return _ended(host, claim, said)
+        return _ended(host, claim, answers)
 
     def _command(self, call: Call, claim: Claim) -> str:
         if call.kind == planner.RELEASE:
@@ -127,14 +127,14 @@ class StaticHosts:
     async def _take(self, host: Host, owner_tag: OwnerTag, line: str) -> Outcome | str:
         """Return the outcome of a claim that ends the search, or why this host would not do."""
         try:
-            said = scripts.answers(await self._shell.run(host, scripts.take(line)))
+            answers = scripts.answers(await self._shell.run(host, scripts.take(line)))
         except NotReached as error:
             self._memory.silent.setdefault(host.name, self._clock.now())
             return str(error)
         except Lost as error:
             self._memory.last.pop(host.name, None)
             return Unknown(text=str(error))
-        match said:
+        match answers:
             case ("claimed",):
                 resource = resource_of(host, (f"claim {line}", "end"))
                 self._memory.last[host.name] = resource
@@ -163,8 +163,8 @@ class StaticHosts:
         """Nothing is held."""
 
 
-def _ended(host: Host, claim: Claim, said: tuple[str, ...]) -> Outcome:
-    match said:
+def _ended(host: Host, claim: Claim, answers: tuple[str, ...]) -> Outcome:
+    match answers:
         case ("released",) | ("not there",):
             return Done(gone=(claim.id,))
         case ("cleaning",):

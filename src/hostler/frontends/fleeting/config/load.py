@@ -77,8 +77,8 @@ def examine_group(content: bytes, connector: Connector, around: Surroundings) ->
     reading = _read(content, connector, around, make=False)
     if reading.config is None:
         raise ConfigError(f"{ROOT} cannot be read")
-    kept = reading.state / FILE
-    key = reading.key or (kept_pair(reading.state) if kept.exists() else None)
+    stored = reading.state / FILE
+    key = reading.key or (kept_pair(reading.state) if stored.exists() else None)
     organization = reading.settings.get("organization")
     return Examined(
         config=reading.config,

@@ -19,7 +19,7 @@ class Origins:
         if single:
             self.single.add(path)
 
-    def told(self, fault: Fault) -> Fault:
+    def as_written(self, fault: Fault) -> Fault:
         """Return the fault with the path that a person wrote."""
         best = max((path for path in self.known if _within(fault.path, path)), key=len, default="")
         if not best:
@@ -35,8 +35,8 @@ class Origins:
         Where a key is known to be wrong already, nothing more is said about it.
         """
         first = tuple(dict.fromkeys(wrong))
-        told = dict.fromkeys(self.told(fault) for fault in faults)
-        rest = (f for f in told if not any(_within(f.path, before.path) for before in first))
+        renamed = dict.fromkeys(self.as_written(fault) for fault in faults)
+        rest = (f for f in renamed if not any(_within(f.path, before.path) for before in first))
         return (*first, *rest)
 
 

@@ -125,13 +125,16 @@ class Reading:
 
     def _read_connector(self) -> None:
         """Take what the runner's connector_config says; refuse what no instance of ours can be."""
-        said = self.connector
-        self.user = self.table.user or said.username or "root"
+        connector = self.connector
+        self.user = self.table.user or connector.username or "root"
         path = "connector_config"
         if not _LOGIN.fullmatch(self.user):
             expected = 'the name of a user, such as "root" or "ubuntu"'
             self._faults.note(f"{path}.username", expected, value=repr(self.user[:60]))
-        for key, value, only in (("protocol", said.protocol, "ssh"), ("os", said.os, "linux")):
+        for key, value, only in (
+            ("protocol", connector.protocol, "ssh"),
+            ("os", connector.os, "linux"),
+        ):
             if value and value.lower() != only:
                 self._faults.note(f"{path}.{key}", only, value=repr(value[:60]))
 
@@ -149,10 +152,10 @@ class Reading:
             self.state = folder_of(self.folder / base.expanduser(), name).resolve()
             (make_private if self.make else try_private)(self.state)
         except (OSError, RuntimeError) as error:
-            said = error.strerror if isinstance(error, OSError) else str(error)
+            reason = error.strerror if isinstance(error, OSError) else str(error)
             self._wrong(
                 "state_dir",
-                f"a folder that can be written: {said or type(error).__name__}",
+                f"a folder that can be written: {reason or type(error).__name__}",
                 f"let the runner's user write there, or set state_dir or {VARIABLE}",
                 str(self.state),
             )
@@ -204,8 +207,8 @@ class Reading:
     def _check_ready(self) -> None:
         ready = self.table.ready
         if isinstance(ready, ReadyKeys):
-            said = [entry for entry in (ready.tcp, ready.ssh, ready.command) if entry is not None]
-            if len(said) != 1:
+            probes = [entry for entry in (ready.tcp, ready.ssh, ready.command) if entry is not None]
+            if len(probes) != 1:
                 self._wrong("ready", "exactly one of tcp, ssh and command")
 
     def _check_fleet_file(self, origin: str) -> None:

@@ -92,5 +92,5 @@ def _is_broken(text: str) -> bool:
     return "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
-def _wrong(said: str) -> ConfigError:
-    return ConfigError(f"{ROOT}: {said}")
+def _wrong(reason: str) -> ConfigError:
+    return ConfigError(f"{ROOT}: {reason}")

@@ -31,11 +31,11 @@ class Finding:
 def cannot(zone: Zone, trouble: Exception | None, error: str) -> Finding:
     """Return why a zone cannot be listed, with the cure where there is one."""
     if isinstance(trouble, Failed) and refusal_of(trouble.problem) == "denied":
-        said = f"the key or its permissions are refused: {trouble}"
-        return Finding(False, zone, said, lasting=True)
+        text = f"the key or its permissions are refused: {trouble}"
+        return Finding(False, zone, text, lasting=True)
     if isinstance(trouble, Failed) and trouble.problem.status in _NO_ZONE:
-        said = f"is no zone with servers, or is misspelt: {trouble}"
-        return Finding(False, zone, said, lasting=True)
+        text = f"is no zone with servers, or is misspelt: {trouble}"
+        return Finding(False, zone, text, lasting=True)
     return Finding(False, zone, f"cannot be listed: {error}")
 
 

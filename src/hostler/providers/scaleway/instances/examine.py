@@ -82,8 +82,8 @@ class Examiner:
         for region, zone in regions.items():
             listing = await self._api.private_addresses(zone)
             about = f"private addresses in {region}"
-            said = why_unread(listing, "IPAMReadOnly") if listing.error else "can be read"
-            found.append(Finding(not listing.error, about, said))
+            text = why_unread(listing, "IPAMReadOnly") if listing.error else "can be read"
+            found.append(Finding(not listing.error, about, text))
         return found
 
     async def _key(self, public: str) -> list[Finding]:
@@ -97,8 +97,8 @@ class Examiner:
         if found is None:
             return [Finding(True, "ssh key", "is not registered yet; the plugin does that")]
         if found.disabled:
-            said = f"is registered as {found.name!r}, and disabled there: enable it"
-            return [Finding(False, "ssh key", said)]
+            text = f"is registered as {found.name!r}, and disabled there: enable it"
+            return [Finding(False, "ssh key", text)]
         return [Finding(True, "ssh key", f"is registered as {found.name!r}")]
 
 

@@ -52,11 +52,11 @@ class MacKind:
         fleet, account = table_of(MacTable, template), table_of(MacAccountTable, settings)
         if fleet.pool_prefix or account.pool_prefix:
             return ()
-        said = (
+        warning = (
             "pool_prefix: there is none, so no host is ever claimed from a pool, and none that a "
             "machine had is released: it stays as it is, billed, in the ledger (hostler orphans)"
         )
-        return (said,)
+        return (warning,)
 
     def open(self, opening: Opening) -> Provider:
         """Return the account, with the secret from its file or the environment."""

@@ -47,10 +47,10 @@ class MacOnline:
             ]
         seen = dict(zip(zones, (task.result() for task in tasks), strict=True))
         known = {zone: found for zone, found in seen.items() if isinstance(found, tuple)}
-        told = [_zone(zone, found) for zone, found in seen.items()]
+        zone_findings = [_zone(zone, found) for zone, found in seen.items()]
         sold = [f for task in sales for f in task.result() if _is_in(f, known)]
         quotas = await self._quotas(offers, most, known)
-        return (*told, *sold, *self._pools(offers, pools, known), *quotas)
+        return (*zone_findings, *sold, *self._pools(offers, pools, known), *quotas)
 
     async def _hosts(self, zone: Zone) -> tuple[Resource, ...] | Finding:
         listing = await self._api.macs(zone)
@@ -66,8 +66,8 @@ class MacOnline:
             stock = await self._api.stock(offer.zone, offer.type)
         except TROUBLE as trouble:
             if isinstance(trouble, Failed) and trouble.problem.status in {400, 404}:
-                said = f"is not sold there{await self._instead(offer.zone)}"
-                return (Finding(False, about, said, lasting=True),)
+                text = f"is not sold there{await self._instead(offer.zone)}"
+                return (Finding(False, about, text, lasting=True),)
             return (unread(about, trouble),)
         return (Finding(True, about, f"is sold there ({stock})"), await self._image(offer))
 
@@ -86,10 +86,10 @@ class MacOnline:
             return unread(about, listing.error)
         image = newest(listing.found.values(), offer.image, offer.type)
         if image is None:
-            said = "none is published: hosts would be wiped to the usual image of their type, and "
+            text = "none is published: hosts would be wiped to the usual image of their type, and "
             there = ", ".join(families(listing.found.values(), offer.type))
             cure = f"; there are {there}: see `os`" if there else ""
-            return Finding(False, about, f"{said}fit no more{cure}", lasting=True)
+            return Finding(False, about, f"{text}fit no more{cure}", lasting=True)
         return Finding(True, about, f"the newest is {image.name or image.id}")
 
     async def _quotas(
@@ -100,8 +100,8 @@ class MacOnline:
             return []
         organization = self._api.client.account.organization
         if not organization:
-            said = "are not known before hosts are ordered: set `organization` of the account"
-            return [Finding(True, "quotas", said)]
+            text = "are not known before hosts are ordered: set `organization` of the account"
+            return [Finding(True, "quotas", text)]
         listing = await Api(self._api.client).quota(organization)
         if listing.error:
             return [Finding(False, "quotas", why_unread(listing, PERMISSION))]
@@ -128,11 +128,11 @@ class MacOnline:
         about = f"pool {pool} of fleet {fleet}"
         mine = [p for p in resources if p.note("pool") == pool and p.note("stage") not in OTHERS]
         if not mine:
-            said = (
+            text = (
                 f"no host of the project has a name that begins with {pool}: give some such names "
                 "in the console, or use `hostler pool FILE add SERVER`"
             )
-            return Finding(False, about, said)
+            return Finding(False, about, text)
         free = [p for p in mine if any(not self._fits(fleet, offer, p) for offer in asked)]
         return Finding(True, about, f"{len(mine)} hosts, {len(free)} of them free and fitting")
 

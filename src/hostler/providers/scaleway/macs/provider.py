@@ -176,7 +176,7 @@ class Macs:
         """Ask whether key, zones, types, images, pools and quotas are in order; change nothing."""
         online = MacOnline(self._api, self._reader, self.fits)
         limits = {fleet: self.limits(fleet) for fleet in offers}
-        most = {f: told.most for f, told in limits.items() if told and told.most is not None}
+        most = {f: limit.most for f, limit in limits.items() if limit and limit.most is not None}
         return await online.check(offers, {fleet: self.pool_of(fleet) for fleet in offers}, most)
 
     def connection(self, machine: Machine, resources: tuple[Resource, ...]) -> Connection | None:

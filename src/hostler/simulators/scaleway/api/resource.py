@@ -1,4 +1,4 @@
-"""Resource: the endpoints that most sorts of resources share, told once for each sort."""
+"""Resource: the endpoints that most sorts of resources share, written once."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The weather at work: which faults strike a request, and what befalls resources without one."""
+"""Fault injection: which faults strike a request, and what befalls resources without one."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -71,7 +71,7 @@ def fits(rule: Rule, call: Call) -> bool:
 
 
 class FaultInjector:
-    """Draws all faults from one stream of its own, so that weather can end and the rest goes on."""
+    """Draws all faults from one stream of its own, so that faults can end and the rest goes on."""
 
     def __init__(self, estate: Estate, rng: Random, fault_rates: FaultRates) -> None:
         self.estate = estate
@@ -99,7 +99,7 @@ class FaultInjector:
         self.change(CALM)
         self._scripts.clear()
         self._spells.clear()
-        for release in (*self.estate.stuck.values(), *self.estate.by_hand.values()):
+        for release in (*self.estate.stuck.values(), *self.estate.spell_ends.values()):
             release()
         self.estate.stuck.clear()
         for server in self.estate.servers:

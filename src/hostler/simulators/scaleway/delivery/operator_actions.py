@@ -73,13 +73,13 @@ def protect(estate: Estate, server: Server, spell: float, _rng: Random) -> None:
     server.protected = True
     touch(estate, server)
     end = partial(unprotect, estate, server)
-    estate.by_hand[server.id] = end
+    estate.spell_ends[server.id] = end
     estate.after(spell, end)
 
 
 def unprotect(estate: Estate, server: Server) -> None:
     """End the protection that somebody gave by hand, once."""
-    if estate.by_hand.pop(server.id, None) and server.ended is None:
+    if estate.spell_ends.pop(server.id, None) and server.ended is None:
         server.protected = False
         touch(estate, server)
 
@@ -88,13 +88,13 @@ def lock(estate: Estate, server: Server, spell: float, _rng: Random) -> None:
     """Lock a server that is at rest, for a spell: it is down, and refuses whatever is asked."""
     end = partial(unlock, estate, server, BACK[server.state])
     lifecycle.enter(estate, server, State.LOCKED)
-    estate.by_hand[locked(server)] = end
+    estate.spell_ends[locked(server)] = end
     estate.after(spell, end)
 
 
 def unlock(estate: Estate, server: Server, back: lifecycle.Step) -> None:
     """Let a locked server be as it was before, once; one that ran boots anew."""
-    if estate.by_hand.pop(locked(server), None) and server.ended is None:
+    if estate.spell_ends.pop(locked(server), None) and server.ended is None:
         back(estate, server)
 
 

@@ -49,7 +49,7 @@ def unless_overtaken(estate: Estate, server: Server, turn: int, step: Step) -> N
 
 
 def linger(estate: Estate, server: Server, seconds: float, step: Step) -> None:
-    """Plan a step far off; `estate.stuck` holds it, so that the weather can end the wait."""
+    """Plan a step far off; `estate.stuck` holds it, so that the end of faults can end the wait."""
     estate.stuck[server.id] = plan(estate, server, seconds, step)
 
 

@@ -33,7 +33,7 @@ DEEDS = {
 
 @dataclass(frozen=True, slots=True)
 class Console:
-    """The hands of a person with the console of Scaleway, and of Scaleway itself.
+    """What a person does with the console of Scaleway, and Scaleway itself.
 
     `happen` lets a fault happen to a record, and counts it. Raises KeyError for a Mac or an image
     that there is not, and ValueError for what cannot be.

@@ -144,7 +144,7 @@ def check_wipeable(mac: Mac) -> None:
 
 
 def wipe_of(call: Call, image: OsImage) -> lifecycle.Wipe:
-    """Return how a reinstallation goes in this weather."""
+    """Return how a reinstallation goes under these faults."""
     return lifecycle.Wipe(
         image=image,
         fails=call.takes("mac_reinstall_fails"),

@@ -76,9 +76,11 @@ class Estate:
         self.diagnostics: Shelf[Diagnostic] = Shelf()
         self.guests: dict[str, str] = {}  # address → id of the server whose guest is up
         self.guests_changed = 0
-        self.newborn: list[Server | Address | Mac] = []  # for the weather, which looks each turn
+        self.newborn: list[
+            Server | Address | Mac
+        ] = []  # for fault injection, which draws what happens to them
         self.stuck: dict[str, Effect] = {}  # server → what lets it go on
-        self.by_hand: dict[str, Effect] = {}  # server → what ends its protection or lock
+        self.spell_ends: dict[str, Effect] = {}  # server or Mac → what ends its protection or lock
         self._counts: dict[tuple[str, str], int] = {}
         for image in published(now):
             self.os_images.put(image)
