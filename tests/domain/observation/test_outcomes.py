@@ -8,16 +8,17 @@ import pytest
 from hostler.domain.ids import Epoch, ResourceId
 from hostler.domain.machines.next_calls import Ready, allowed, cleans
 from hostler.domain.model.calls import Call, Done, Effect, Outcome, Refusal, Refused, Shows, Unknown
-from hostler.domain.model.machine import CallState, Machine, ask
+from hostler.domain.model.machine import CallState, Machine
 from hostler.domain.model.phases import Goal, Phase
 from hostler.domain.model.resource import Condition, Resource
+from hostler.domain.model.subject import ask
 from hostler.domain.observation.certainty import resources_of
 from hostler.domain.observation.outcomes import (
-    LONGEST_PAUSE,
     apply_outcome,
     apply_to_resources,
     planned,
 )
+from hostler.domain.observation.ready import LONGEST_PAUSE
 from hostler.testing.fakes.planner import ADDRESS, MAKE_SERVER, REMOVE_ADDRESS, SERVER
 from hostler.testing.scenes.builders import BEGIN, ZONE, S, address, machine, server
 from hostler.testing.scenes.fleet import Scene
@@ -257,7 +258,9 @@ def test_after_an_unknown_outcome_only_a_look_begun_later_allows_another_call(
     scene.now = unknown_since + 5 * S
     outcome = ready(scene, replace(EMPTY, unknown_since=unknown_since))
     assert bool(outcome.calls) is may
-    assert outcome.waits == ("" if may else "a look: the outcome of the last call is unknown")
+    assert outcome.waits == (
+        "" if may else "an observation: the outcome of the last call is unknown"
+    )
 
 
 def test_open_call_is_waited_for_and_the_wait_has_an_end() -> None:

@@ -204,7 +204,8 @@ class HostsSnapshot:
 
     `machines` are the living ones of all its fleets; `past` those in the history that a tie or a
     host's name still names; `moving` are hosts with calls in flight; `starved` are fleets that lack
-    hosts; `orders` says when each order on the fleets' rows was made.
+    hosts; `orders` says when each order on the fleets' rows was made; `protected` why nothing of a
+    fleet may be destroyed now.
     """
 
     cycle: CycleId
@@ -224,6 +225,7 @@ class HostsSnapshot:
     moving: frozenset[HostId] = frozenset()
     starved: frozenset[FleetName] = frozenset()
     orders: Mapping[MachineId, datetime] = field(default_factory=dict[MachineId, datetime])
+    protected: Mapping[FleetName, str] = field(default_factory=dict[FleetName, str])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,6 +238,7 @@ class HostTransition:
     unbind: MachineId | None = None
     goal: HostGoal | None = None
     stranded: bool = False
+    blocker: str = ""
 
     @property
     def changed(self) -> bool:
