@@ -184,7 +184,7 @@ class Theatre:
     def check(self) -> None:
         """Fail where the engine did: a figure that came of a failure is none."""
         assert not self.loop.failures, self.loop.failures
-        assert not self.metrics.bugs, self.metrics.bugs
+        assert not self.metrics.faults(), self.metrics.faults()
 
 
 def _template(config: Config) -> Template:

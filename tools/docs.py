@@ -37,7 +37,7 @@ from hostler.frontends.fleeting.config.tables import PluginTable, ReadyKeys
 from hostler.frontends.fleeting.group import states
 from hostler.frontends.fleeting.schema.vocabulary.names import SLOTS
 from hostler.frontends.fleeting.schema.vocabulary.stop_words import NEUTRAL, NEVER
-from hostler.frontends.metrics.metrics import METRICS
+from hostler.ports.metrics import Count, Gauge
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "reference"
 MADE = "<!-- made by tools/docs.py: change the code, then run it -->\n"
@@ -393,9 +393,9 @@ def exit_codes() -> str:
 def metrics() -> str:
     """Return the table of metrics."""
     rows = (
-        f"| `{m.name}` | {m.kind} | {', '.join(f'`{label}`' for label in m.labels) or '-'} "
-        f"| {m.help} |\n"
-        for m in METRICS
+        f"| `{row.value.name}` | {'counter' if isinstance(row, Count) else 'gauge'} "
+        f"| {', '.join(f'`{label}`' for label in row.value.labels) or '-'} | {row.value.help} |\n"
+        for row in (*Gauge, *Count)
     )
     return METRICS_PAGE + "".join(rows)
 

@@ -11,7 +11,8 @@ from hostler.config.values import Config, WrongFile
 from hostler.domain.errors import ConfigError
 from hostler.domain.ids import Zone
 from hostler.domain.model.machine import Offer
-from hostler.providers.scaleway.macs.kind import organization_of, site_of, template_of
+from hostler.providers.scaleway.common.opening import organization_of
+from hostler.providers.scaleway.macs.kind import site_of, template_of
 from hostler.providers.scaleway.macs.settings import MacAccountTable, MacTable, OrderTable
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "macs.toml"
@@ -110,13 +111,13 @@ def test_hosts_are_read_with_the_pools_of_all_fleets() -> None:
 def test_the_organization_is_taken_from_the_file_then_the_environment_and_needed_nowhere() -> None:
     named, other = PROJECT, "11111111" + PROJECT[8:]
     environment = {"SCW_DEFAULT_ORGANIZATION_ID": other}
-    assert organization_of(MacAccountTable(organization=named), environment, "p") == named
-    assert organization_of(MacAccountTable(), environment, "p") == other
-    assert organization_of(MacAccountTable(), {"SCW_ORGANIZATION_ID": other}, "p") == other
-    assert not organization_of(MacAccountTable(), {}, "p")
+    assert organization_of(named, environment, "p") == named
+    assert organization_of(None, environment, "p") == other
+    assert organization_of(None, {"SCW_ORGANIZATION_ID": other}, "p") == other
+    assert not organization_of(None, {}, "p")
 
 
 def test_an_organization_that_is_no_uuid_is_an_error(tmp_path: Path) -> None:
     assert "provider.macs.organization" in wrong(tmp_path, "", 'organization = "mine"')
     with pytest.raises(ConfigError, match=r"p\.organization is no UUID: .*SCW_ORGANIZATION_ID"):
-        organization_of(MacAccountTable(), {"SCW_ORGANIZATION_ID": "mine"}, "p")
+        organization_of(None, {"SCW_ORGANIZATION_ID": "mine"}, "p")

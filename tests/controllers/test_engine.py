@@ -14,6 +14,7 @@ from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition, Observation, Scope
 from hostler.domain.model.snapshot import RequestKind
 from hostler.lab.scenes.fake import FakeScene
+from hostler.ports.metrics import Count
 from hostler.ports.store import Lease
 from hostler.testing.fakes.planner import (
     MAKE_ADDRESS,
@@ -501,4 +502,4 @@ async def test_machine_in_the_making_waits_quietly_while_the_world_is_not_ours()
         version = [m.version for m in await yard.machines()]
         await yard.pass_by(3 * MIN)
         assert [m.version for m in await yard.machines()] == version
-        assert yard.metrics.refusals["G8"] == 0
+        assert yard.metrics.value(Count.GATE_REFUSALS, "G8") == 0

@@ -12,6 +12,7 @@ from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Slot
 from hostler.lab.scenes.servers import ALL_RESOURCES, FLEET, Hostler, Stand, play
 from hostler.ports.http import HttpRequest, Response
+from hostler.ports.metrics import Count
 from hostler.simulators.scaleway.faults.rates import Rule
 
 MINUTE = timedelta(minutes=1)
@@ -151,7 +152,7 @@ def test_cleaning_twice_makes_no_further_call() -> None:
         await hostler.leaves_nothing(10 * MINUTE)
         ends = {
             kind: n
-            for (kind, _), n in stand.metrics.calls.items()
+            for (_, kind, _), n in stand.metrics.series(Count.CALLS).items()
             if "delete" in kind or "terminate" in kind
         }
         assert ends == {"ip.delete": 1, "server.terminate": 1, "volume.delete": 1}

@@ -18,6 +18,7 @@ from hostler.lab.scenes.macs import (
     stage,
 )
 from hostler.lab.scenes.servers import Hostler
+from hostler.ports.metrics import Count
 from hostler.providers.scaleway.macs.plan.names import Name, Stage, pool_digest
 from hostler.simulators.scaleway.faults.rates import Rule
 
@@ -54,7 +55,7 @@ def test_a_tenant_whose_host_gets_another_name_stays_and_tells() -> None:
         s.rename(s.ids[0], str(THEIRS))
         await s.stand.clock.sleep(5 * MINUTE)
         assert len(await alarms(hostler)) == 2, "once for each time"
-        assert s.stand.metrics.alarms == {(FLEET.name, "host_taken"): 2}
+        assert s.stand.metrics.series(Count.ALARMS) == {(FLEET.name, "host_taken"): 2}
 
     play_macs(scene)
 

@@ -8,6 +8,7 @@ from hostler.domain.model.snapshot import OrphanClass, RequestKind
 from hostler.domain.policy.purchasing import Limits
 from hostler.lab.scenes.macs import FLEET, MINUTE, POOL
 from hostler.lab.scenes.servers import Hostler, Stand, play
+from hostler.ports.metrics import Gauge
 from hostler.providers.scaleway.macs.settings import MacTemplate
 from hostler.simulators.scaleway.faults.rates import Rule
 from hostler.simulators.scaleway.state.options import Options
@@ -40,8 +41,10 @@ def test_what_the_pool_lacks_is_ordered_parked_while_paid_and_woken_before_anyth
         await hostler.scale(2)
         await ready(stand, hostler, 2)
         assert orders(stand) == 1
-        paid = stand.metrics.paid_until[FLEET.account]
-        assert {until - stand.clock.now() > 20 * HOUR for until in paid.values()} == {True}
+        paid = stand.metrics.series(Gauge.PAID_UNTIL)
+        soon = (stand.clock.now() + 20 * HOUR).timestamp()
+        assert {account for account, _, _ in paid} == {FLEET.account}
+        assert {until > soon for until in paid.values()} == {True}
         assert len(paid) == 2
         await hostler.scale(0)
         await ready(stand, hostler, 0, 3 * HOUR)
@@ -168,7 +171,7 @@ def test_what_is_sold_out_is_told_and_ordered_as_soon_as_it_is_there() -> None:
             (row,) = await hostler.store.fleets()
             assert row.condition.startswith("no_available_host")
             assert "no more are ordered: M2-L is sold out in fr-par-1" in row.condition
-            assert stand.metrics.missing[FLEET.name] == 1
+            assert stand.metrics.value(Gauge.NO_AVAILABLE_HOST, FLEET.name) == 1
         assert orders(stand) == 0, "the stock is read first"
         stand.world.console.set_stock("M2-L", "high_stock")
         await ready(stand, hostler, 1)

@@ -12,6 +12,7 @@ import pytest
 from hostler.domain.ids import HostId, InstallationId
 from hostler.lab.scenes.macs import FLEET, MINUTE, OTHERS, POOL, MacStand, changes, play_macs, stage
 from hostler.lab.scenes.servers import ZONE, Hostler
+from hostler.ports.metrics import Count
 from hostler.simulators.scaleway.faults.rates import Rule
 from hostler.simulators.scaleway.state.mac_records import MacStatus
 from hostler.stores.memory import MemoryStore
@@ -43,7 +44,7 @@ def test_a3_a_host_whose_owner_turns_up_during_the_sweep_is_left_alone() -> None
         store._put(machine)
         await s.stand.clock.sleep(5 * MINUTE)
         assert len(changes(s.stand)) == asked
-        assert not s.stand.metrics.reclaims
+        assert not s.stand.metrics.series(Count.RECLAIMED)
         assert await hostler.ready() == 1
 
     play_macs(scene)
@@ -190,11 +191,11 @@ def test_b6_a_zone_that_cannot_be_listed_clears_no_suspect() -> None:
         heir = s.hostler(replace(FLEET, size=0), store=hostler.store)
         await s.stand.clock.sleep(5 * MINUTE)
         assert len(await heir.store.orphans()) == 1
-        assert not s.stand.metrics.unlooked
+        assert not s.stand.metrics.series(Count.OBSERVATIONS_FAILED)
         s.stand.world.script(Rule(fault="zone_dead", count=ALWAYS, spell=1800.0))
         await s.stand.clock.sleep(20 * MINUTE)
         assert len(await heir.store.orphans()) == 1
-        assert s.stand.metrics.unlooked[ZONE, "host"] > 1
+        assert s.stand.metrics.value(Count.OBSERVATIONS_FAILED, FLEET.account, ZONE, "host") > 1
         assert s.mac().installs == 2, "report only: nothing was changed"
 
     play_macs(scene)

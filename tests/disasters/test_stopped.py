@@ -8,6 +8,7 @@ import pytest
 
 from hostler.domain.model.phases import Phase
 from hostler.lab.scenes.servers import FLEET, Stand, play
+from hostler.ports.metrics import Count
 from hostler.simulators.scaleway.faults.rates import Rule
 
 MINUTE = timedelta(minutes=1)
@@ -108,7 +109,7 @@ def test_what_never_gets_on_holds_no_place_for_ever(fault: str) -> None:
             assert stand.world.act(fault, server.id, spell=1800.0)
             await stand.clock.sleep(20 * MINUTE)
             assert [s.id for s in stand.servers()] == [server.id]
-            assert stand.metrics.words
+            assert stand.metrics.series(Count.UNKNOWN_STATUSES)
             return
         while await hostler.ready() < 1:
             await stand.clock.sleep(timedelta(seconds=5))

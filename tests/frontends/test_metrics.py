@@ -9,12 +9,19 @@ from cli_kit import WEB, made
 from prometheus_client.parser import text_string_to_metric_families
 
 from hostler.config.values import Listen
+from hostler.controllers.runtime.measurements import (
+    count_taken_back,
+    measure_machines,
+    measure_orphans,
+)
 from hostler.domain.errors import ConfigError
-from hostler.domain.ids import AccountName, FleetName, ResourceId, Zone
+from hostler.domain.ids import AccountName, ResourceId, Zone
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.snapshot import Orphan, OrphanClass
-from hostler.frontends.metrics.metrics import METRICS, PrometheusMetrics
+from hostler.frontends.metrics.metrics import PrometheusMetrics
 from hostler.frontends.metrics.serve import serving
+from hostler.ports.metrics import Count, Gauge
+from hostler.testing.fakes.metrics import CountingMetrics
 
 MAIN = AccountName("main")
 ANY = Listen(host="127.0.0.1", port=0)
@@ -66,8 +73,8 @@ def orphan(name: str, price: float) -> Orphan:
 
 def test_machines_are_counted_by_phase_and_phases_that_are_empty_are_nought() -> None:
     metrics = PrometheusMetrics(BootClock())
-    metrics.machines(WEB, (made(1), made(2), made(3, Phase.FAILED)))
-    metrics.machines(WEB, (made(1),))
+    measure_machines(metrics, WEB, (made(1), made(2), made(3, Phase.FAILED)))
+    measure_machines(metrics, WEB, (made(1),))
     found = samples(metrics)
     assert found["hostler_machines", (("fleet", "web"), ("phase", "ready"))] == 1
     assert found["hostler_machines", (("fleet", "web"), ("phase", "failed"))] == 0
@@ -76,15 +83,15 @@ def test_machines_are_counted_by_phase_and_phases_that_are_empty_are_nought() ->
 
 def test_what_happens_is_counted_under_its_labels() -> None:
     metrics = PrometheusMetrics(BootClock())
-    metrics.moved(WEB, "starting", "ready", "up")
-    metrics.called(MAIN, "server.create", "refused_out_of_stock")
-    metrics.called(MAIN, "server.create", "refused_out_of_stock")
-    metrics.barred("G7")
-    metrics.unseen(MAIN, "z", "host")
-    metrics.alarmed(WEB, "host_taken")
-    metrics.illegal()
-    metrics.bug("turn")
-    metrics.strange(MAIN, "melting")
+    metrics.count(Count.TRANSITIONS, WEB, "starting", "ready", "up")
+    metrics.count(Count.CALLS, MAIN, "server.create", "refused_out_of_stock")
+    metrics.count(Count.CALLS, MAIN, "server.create", "refused_out_of_stock")
+    metrics.count(Count.GATE_REFUSALS, "G7")
+    metrics.count(Count.OBSERVATIONS_FAILED, MAIN, "z", "host")
+    metrics.count(Count.ALARMS, WEB, "host_taken")
+    metrics.count(Count.ILLEGAL_MOVES)
+    metrics.count(Count.BUGS, "turn")
+    metrics.count(Count.UNKNOWN_STATUSES, MAIN, "melting")
     found = samples(metrics)
     moved = (("fleet", "web"), ("from", "starting"), ("reason", "up"), ("to", "ready"))
     called = (("call", "server.create"), ("outcome", "refused_out_of_stock"), ("provider", "main"))
@@ -100,30 +107,30 @@ def test_what_happens_is_counted_under_its_labels() -> None:
     assert found["hostler_unknown_statuses_total", strange] == 1
 
 
-def test_the_age_of_the_observation_goes_on_growing() -> None:
+def test_the_age_of_the_look_goes_on_growing() -> None:
     clock = BootClock()
     metrics = PrometheusMetrics(clock)
-    metrics.observed(MAIN, timedelta(seconds=3))
+    metrics.gauge(Gauge.OBSERVATION_AGE, 3, MAIN)
     clock.at += 40
     assert samples(metrics)["hostler_observation_age_seconds", (("provider", "main"),)] == 43
 
 
-def test_orphans_that_are_deleted_count_nothing() -> None:
+def test_suspects_that_are_gone_count_nothing() -> None:
     metrics = PrometheusMetrics(BootClock())
     labels = (("class", "unrecorded"), ("fleet", "web"), ("zone", "z"))
-    metrics.orphans((orphan("a", 0.5), orphan("b", 0.25)))
+    measure_orphans(metrics, (orphan("a", 0.5), orphan("b", 0.25)))
     found = samples(metrics)
     assert found["hostler_orphans", labels] == 2
     assert found["hostler_orphans_euros_per_hour", labels] == 0.75
-    metrics.orphans(())
+    measure_orphans(metrics, ())
     assert ("hostler_orphans", labels) not in samples(metrics)
 
 
-def test_unrecorded_hosts_are_counted_under_their_upstream_names_too() -> None:
+def test_stray_hosts_are_told_under_their_upstream_names_too() -> None:
     metrics = PrometheusMetrics(BootClock())
-    metrics.orphans((replace(orphan("a", 0.5), kind="host"), orphan("b", 0.25)))
-    metrics.reclaimed(FleetName("web"), "taken_back")
-    metrics.reclaimed(FleetName("web"), "failed")
+    measure_orphans(metrics, (replace(orphan("a", 0.5), kind="host"), orphan("b", 0.25)))
+    count_taken_back(metrics, WEB)
+    metrics.count(Count.RECLAIMED, WEB, "failed")
     found = samples(metrics)
     assert found["scaleway_orphan_servers", ()] == 1
     assert found["scaleway_orphan_servers_reclaimed_total", ()] == 1
@@ -133,42 +140,50 @@ def test_unrecorded_hosts_are_counted_under_their_upstream_names_too() -> None:
 def test_hosts_of_a_state_that_none_is_in_count_nothing() -> None:
     metrics = PrometheusMetrics(BootClock())
     labels = (("provider", "main"), ("state", "free"), ("type", "M2-L"), ("zone", "z"))
-    metrics.hosts(MAIN, {("z", "M2-L", "free"): 3})
+    metrics.replace(Gauge.HOSTS, {("z", "M2-L", "free"): 3}, MAIN)
     assert samples(metrics)["hostler_hosts", labels] == 3
-    metrics.hosts(MAIN, {("z", "M2-L", "held"): 3})
+    metrics.replace(Gauge.HOSTS, {("z", "M2-L", "held"): 3}, MAIN)
     assert ("hostler_hosts", labels) not in samples(metrics)
 
 
 def test_hosts_tell_until_when_they_are_paid_as_long_as_they_stand() -> None:
     metrics = PrometheusMetrics(BootClock())
     metric = "hostler_host_paid_until_timestamp_seconds"
-    until = datetime(2026, 6, 12, 7, 6, 59, tzinfo=UTC)
-    metrics.paid(MAIN, {("z", "mac-1"): until, ("z", "mac-2"): until})
+    until = datetime(2026, 6, 12, 7, 6, 59, tzinfo=UTC).timestamp()
+    metrics.replace(Gauge.PAID_UNTIL, {("z", "mac-1"): until, ("z", "mac-2"): until}, MAIN)
     of = (("host", "mac-1"), ("provider", "main"), ("zone", "z"))
-    assert samples(metrics)[metric, of] == until.timestamp()
-    metrics.paid(MAIN, {("z", "mac-2"): until})
+    assert samples(metrics)[metric, of] == until
+    metrics.replace(Gauge.PAID_UNTIL, {("z", "mac-2"): until}, MAIN)
     assert (metric, of) not in samples(metrics)
 
 
 def test_the_longest_settling_is_kept() -> None:
     metrics = PrometheusMetrics(BootClock())
     for seconds in (2, 9, 4):
-        metrics.settled(MAIN, "server.create", timedelta(seconds=seconds))
+        metrics.gauge(Gauge.CONSISTENCY_DELAY, seconds, MAIN, "server.create")
     labels = (("call", "server.create"), ("provider", "main"))
     assert samples(metrics)["hostler_consistency_delay_seconds_max", labels] == 9
 
 
 def test_two_registries_do_not_know_each_other() -> None:
     one, other = PrometheusMetrics(BootClock()), PrometheusMetrics(BootClock())
-    one.illegal()
+    one.count(Count.ILLEGAL_MOVES)
     assert samples(other)["hostler_illegal_moves_total", ()] == 0
 
 
 def test_every_metric_keeps_the_conventions() -> None:
-    for metric in METRICS:
-        assert metric.name.startswith(("hostler_", "scaleway_orphan_servers"))
-        assert metric.name.endswith("_total") == (metric.kind == "counter")
-        assert metric.help
+    for row in (*Count, *Gauge):
+        assert row.value.name.startswith(("hostler_", "scaleway_orphan_servers"))
+        assert row.value.name.endswith("_total") == isinstance(row, Count)
+        assert row.value.help
+
+
+def test_the_fake_refuses_too_few_labels_as_prometheus_does() -> None:
+    for metrics in (PrometheusMetrics(BootClock()), CountingMetrics()):
+        with pytest.raises(ValueError, match=r"labels|label count"):
+            metrics.count(Count.CALLS, "main", "server.create")
+        with pytest.raises(ValueError, match=r"labels|label count"):
+            metrics.replace(Gauge.HOSTS, {("z",): 1}, "main")
 
 
 @pytest.fixture
@@ -190,7 +205,7 @@ async def test_the_door_serves_metrics_and_health(client: aiohttp.ClientSession)
             assert answer.status == 404
 
 
-async def test_it_is_ready_after_the_first_cycle_of_every_fleet(
+async def test_it_is_ready_after_the_first_turn_of_every_fleet(
     client: aiohttp.ClientSession,
 ) -> None:
     metrics = PrometheusMetrics(BootClock())
@@ -198,8 +213,8 @@ async def test_it_is_ready_after_the_first_cycle_of_every_fleet(
         url = f"http://127.0.0.1:{at.port}/readyz"
         async with client.get(url) as answer:
             assert answer.status == 503
-            assert "no cycle of web" in await answer.text()
-        metrics.machines(WEB, ())
+            assert "no turn of web" in await answer.text()
+        measure_machines(metrics, WEB, ())
         async with client.get(url) as answer:
             assert answer.status == 200
 
@@ -214,6 +229,7 @@ async def test_a_taken_port_is_a_clear_error() -> None:
 
 def test_the_reference_lists_every_metric_with_its_labels() -> None:
     page = (Path(__file__).parents[2] / "docs" / "reference" / "metrics.md").read_text()
-    for metric in METRICS:
+    for row in (*Count, *Gauge):
+        metric, kind = row.value, "counter" if isinstance(row, Count) else "gauge"
         labels = ", ".join(f"`{label}`" for label in metric.labels) or "-"
-        assert f"| `{metric.name}` | {metric.kind} | {labels} | {metric.help} |" in page
+        assert f"| `{metric.name}` | {kind} | {labels} | {metric.help} |" in page

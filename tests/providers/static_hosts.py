@@ -16,6 +16,7 @@ from pathlib import Path
 
 import asyncssh
 
+from hostler.access.shell import CALL, SshShell
 from hostler.domain.ids import FleetName, InstallationId, MachineId, ResourceId, Zone
 from hostler.domain.model.machine import Offer
 from hostler.domain.model.resource import OwnerTag
@@ -23,7 +24,7 @@ from hostler.ports.provider import Provider
 from hostler.providers.static.host_keys import HostKeys
 from hostler.providers.static.provider import Site, StaticHosts
 from hostler.providers.static.settings import Host, StaticTemplate
-from hostler.providers.static.ssh import CALL, SshShell
+from hostler.providers.static.shell import HostShell
 from hostler.testing.conformance.provider.clock import RigClock
 from hostler.testing.conformance.provider.rig import Ability, Fault, Rig, Thing
 
@@ -160,7 +161,7 @@ class Park:
             templates={FLEET: StaticTemplate(release=self.release)},
             installation=installation,
         )
-        shell = SshShell(HostKeys(self.hostkeys), call=call)
+        shell = HostShell(SshShell(call=call), HostKeys(self.hostkeys))
         return StaticHosts(site, shell, self.clock)
 
 

@@ -9,8 +9,8 @@ from hostler.domain.ids import Zone
 from hostler.domain.model.machine import Offer
 from hostler.ports.http import NoAnswer
 from hostler.ports.online import Examines, Wanted
+from hostler.providers.scaleway.common.findings import Finding
 from hostler.providers.scaleway.common.settings import Template
-from hostler.providers.scaleway.instances.online import Finding
 from hostler.simulators.scaleway.instances.account.keys import fingerprint_of
 from hostler.testing.peers.exchanges import Exchange, Script, answer
 

@@ -4,12 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from hostler.access.shell import SshShell
 from hostler.app.clock import SystemClock
 from hostler.domain.errors import ConfigError
 from hostler.domain.ids import AccountName, InstallationId
 from hostler.ports.kind import Opening
 from hostler.providers.scaleway.common.config_tables import AccountTable
-from hostler.providers.scaleway.instances.kind import account_of
+from hostler.providers.scaleway.common.opening import account_of
 
 KEY = "11111111-2222-4333-8444-555555555555"
 
@@ -23,6 +24,7 @@ def said(folder: Path, name: str) -> str:
         folder=folder,
         environment={},
         clock=SystemClock(),
+        shell=SshShell(),
     )
     with pytest.raises(ConfigError) as caught:
         account_of(opening)

@@ -5,6 +5,7 @@ from textwrap import dedent
 
 import pytest
 
+from hostler.access.shell import SshShell
 from hostler.app.store_registry import STORES
 from hostler.config.load import load
 from hostler.config.values import Config, WrongFile
@@ -66,6 +67,7 @@ def test_an_account_is_opened_with_what_its_fleets_ask(tmp_path: Path) -> None:
             folder=config.folder,
             environment={},
             clock=RigClock(),
+            shell=SshShell(),
         )
     )
     assert isinstance(provider, StaticHosts)

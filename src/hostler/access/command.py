@@ -1,4 +1,4 @@
-"""Shelling: one command through a login that is there, with its output, its bound and its end."""
+"""Command: one command through a login that is there, with its output, its bound and its end."""
 
 import asyncio
 import secrets
@@ -10,7 +10,7 @@ import asyncssh
 
 from hostler.ports.preparer import Hides
 
-from .connection import said
+from .connection import reason_of
 
 Feed = Callable[[bytes], None]
 
@@ -77,8 +77,22 @@ async def run(connection: asyncssh.SSHClientConnection, command: Command, feed: 
         running.kill()
         return Ended(late=True)
     except (asyncssh.Error, OSError) as error:
-        return Ended(error=said(error))
+        return Ended(error=reason_of(error))
     return running.ended()
+
+
+async def output_of(
+    connection: asyncssh.SSHClientConnection, command: Command, most: int
+) -> tuple[Ended, str]:
+    """Run a command; return how it ended, and at most so many bytes of the end of its output."""
+    output = bytearray()
+
+    def feed(data: bytes) -> None:
+        output.extend(data)
+        del output[:-most]
+
+    ended = await run(connection, command, feed)
+    return ended, output.decode(errors="replace")
 
 
 @dataclass(slots=True)

@@ -1,13 +1,15 @@
-"""Dialling: one login by SSH, by keys alone, at a host whose key is pinned."""
+"""Connection: one login by SSH, by keys alone, at a host whose key is checked."""
 
 import asyncio
 import contextlib
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from pathlib import Path
 
 import asyncssh
+
+from hostler.ports.shell import KeyCheck, Login
 
 _KEYS = (
     "ssh-ed25519",
@@ -27,32 +29,18 @@ _ALIVE = timedelta(seconds=15)
 _SILENCES = 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
-    """Where to log in, as whom, and which key must be shown (empty: any)."""
-
-    address: str
-    port: int
-    user: str
-    fingerprint: str = ""
-
-    def __str__(self) -> str:
-        """Return the place as people write it."""
-        return f"{self.user}@{self.address}:{self.port}"
-
-
 @dataclass(slots=True)
 class Line:
     """A login, or why there is none.
 
-    `shown` is the host's key as far as it got; `wrong` says that it is not the pinned one; `denied`
-    that the host takes none of our keys, `unusable` that ours cannot be read. `error` is in the
-    words of the far side or of the library, and not fit to be shown as it is.
+    `shown` is the host's key as far as it got, `wrong` what is wrong with it; `denied` says that
+    the host takes none of our keys, `unusable` that ours cannot be read. `error` is in the words of
+    the far side or of the library, and not fit to be shown as it is.
     """
 
     connection: asyncssh.SSHClientConnection | None = None
     shown: str = ""
-    wrong: bool = False
+    wrong: str = ""
     denied: bool = False
     unusable: bool = False
     error: str = ""
@@ -60,9 +48,9 @@ class Line:
 
 @dataclass(slots=True)
 class _Guard(asyncssh.SSHClient):
-    """Judges the host's key before anything else is said."""
+    """Judges the host's key before anything else is sent."""
 
-    wanted: str
+    check: KeyCheck
     line: Line = field(default_factory=Line)
 
     def validate_host_public_key(
@@ -71,27 +59,26 @@ class _Guard(asyncssh.SSHClient):
         """Tell whether this is the host that is meant; a new exchange of keys asks again."""
         del host, addr, port
         self.line.shown = key.get_fingerprint()
-        self.line.wrong = self.wanted.rstrip("=") not in {"", self.line.shown.rstrip("=")}
+        self.line.wrong = self.check(self.line.shown)
         return not self.line.wrong
 
 
-async def dial(target: Target, keys: Sequence[bytes], within: timedelta) -> Line:
+async def dial(login: Login, within: timedelta) -> Line:
     """Log in within this time; never raises for what the outside does.
 
-    `keys` are private keys, as files hold them; without any, those of an agent and the user's own
-    files are tried. Neither a password nor a configuration file is ever used. The connection is the
-    caller's to end, with `hang_up`.
+    Neither a password nor a configuration file is ever used. The connection is the caller's to end,
+    with `hang_up`.
     """
-    guard = _Guard(target.fingerprint)
+    guard = _Guard(login.check)
     try:
-        options = _options(target.user, keys)
-    except ValueError as error:  # each of the library's own about keys is one
-        return Line(unusable=True, error=type(error).__name__)
+        options = _options(login)
+    except (ValueError, OSError) as error:  # each of the library's own about keys is a ValueError
+        return Line(unusable=True, error=reason_of(error))
     try:
         async with asyncio.timeout(within.total_seconds()):
             guard.line.connection = await asyncssh.connect(
-                target.address,
-                port=target.port,
+                login.address,
+                port=login.port,
                 client_factory=lambda: guard,
                 options=options,
             )
@@ -100,13 +87,13 @@ async def dial(target: Target, keys: Sequence[bytes], within: timedelta) -> Line
     except asyncssh.PermissionDenied as error:
         guard.line.denied, guard.line.error = True, error.reason
     except (asyncssh.Error, OSError, ValueError) as error:
-        guard.line.error = said(error)
+        guard.line.error = reason_of(error)
     return guard.line
 
 
-def _options(user: str, keys: Sequence[bytes]) -> asyncssh.SSHClientConnectionOptions:
+def _options(login: Login) -> asyncssh.SSHClientConnectionOptions:
     options = asyncssh.SSHClientConnectionOptions(
-        username=user,
+        username=login.user,
         config=None,
         known_hosts=_NOBODY,
         server_host_key_algs=_KEYS,
@@ -119,9 +106,12 @@ def _options(user: str, keys: Sequence[bytes]) -> asyncssh.SSHClientConnectionOp
         keepalive_interval=_ALIVE.total_seconds(),
         keepalive_count_max=_SILENCES,
     )
-    if not keys:
+    if not login.keys:
         return options
-    own = [asyncssh.import_private_key(key) for key in keys]
+    own = [
+        str(key) if isinstance(key, Path) else asyncssh.import_private_key(key)
+        for key in login.keys
+    ]
     return asyncssh.SSHClientConnectionOptions(options, client_keys=own, agent_path=None)
 
 
@@ -134,7 +124,7 @@ async def hang_up(line: Line) -> None:
         await line.connection.wait_closed()
 
 
-def said(error: Exception) -> str:
+def reason_of(error: Exception) -> str:
     """Return an error in its own words, without the names of files that it may hold."""
     if isinstance(error, asyncssh.Error):
         return error.reason

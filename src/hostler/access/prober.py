@@ -8,6 +8,7 @@ from contextlib import suppress
 from hostler.domain.ids import MachineId
 from hostler.domain.model.fleet import Probe, ProbeKind
 from hostler.ports.provider import Connection
+from hostler.ports.shell import Login
 
 Verdict = tuple[bool, str]
 
@@ -50,27 +51,14 @@ class SystemProber:
         Nothing is sent but the login, by keys (given ones, or else an agent's and the user's own
         files), never a password.
         """
-        import asyncssh
+        from .connection import dial, hang_up  # asyncssh takes a quarter of a second
 
-        options = asyncssh.SSHClientConnectionOptions(
-            username=probe.user,
-            known_hosts=None,
-            password=None,
-            kbdint_auth=False,
-            password_auth=False,
-        )
-        if self._keys:
-            keys = [asyncssh.import_private_key(key) for key in self._keys]
-            options = asyncssh.SSHClientConnectionOptions(
-                options, client_keys=keys, agent_path=None
-            )
-        try:
-            async with asyncssh.connect(address, port=probe.port, options=options):
-                return True, f"{probe.user} may log in"
-        except asyncssh.Error as error:
-            return False, f"no login: {error.reason}"[:_LONGEST]
-        except OSError as error:
-            return False, error.strerror or type(error).__name__
+        login = Login(address=address, port=probe.port, user=probe.user, keys=self._keys)
+        reached = await dial(login, probe.timeout)
+        await hang_up(reached)
+        if reached.connection is None:
+            return False, f"no login: {reached.error}"[:_LONGEST]
+        return True, f"{probe.user} may log in"
 
 
 async def _api(machine: MachineId, connection: Connection, probe: Probe) -> Verdict:
@@ -85,15 +73,15 @@ async def _tcp(machine: MachineId, connection: Connection, probe: Probe) -> Verd
 
 async def _either(ways: Iterable[Coroutine[None, None, Verdict]]) -> Verdict:
     """Return the first verdict that has passed, or else the last one; the others are given up."""
-    passed, said = False, ""
+    passed, seen = False, ""
     async with asyncio.TaskGroup() as group:
         waiting = {group.create_task(way) for way in ways}
         while waiting and not passed:
             done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-            passed, said = max(task.result() for task in done)
+            passed, seen = max(task.result() for task in done)
         for task in waiting:
             task.cancel()
-    return passed, said
+    return passed, seen
 
 
 async def _accepts(address: str, port: int) -> Verdict:
@@ -132,8 +120,8 @@ async def _command(machine: MachineId, connection: Connection, probe: Probe) -> 
     except asyncio.CancelledError:
         await _kill(process)
         raise
-    said = output.decode(errors="replace").strip().splitlines()
-    last = said[-1][:_LONGEST] if said else ""
+    lines = output.decode(errors="replace").strip().splitlines()
+    last = lines[-1][:_LONGEST] if lines else ""
     return process.returncode == 0, f"exit {process.returncode}: {last}".removesuffix(": ")
 
 

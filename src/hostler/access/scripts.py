@@ -45,10 +45,10 @@ def noting(wanted: Applied) -> str:
 
 def running(command: str, address: str, machine: str, prompt: str) -> str:
     """Return what runs one command; `prompt` is how a sudo in it will ask for its password."""
-    told = {"HOSTLER_ADDRESS": address, "HOSTLER_MACHINE": machine}
+    environment = {"HOSTLER_ADDRESS": address, "HOSTLER_MACHINE": machine}
     if asks(command):
-        told["SUDO_PROMPT"] = prompt
-    words = " ".join(f"{name}={quote(value)}" for name, value in told.items())
+        environment["SUDO_PROMPT"] = prompt
+    words = " ".join(f"{name}={quote(value)}" for name, value in environment.items())
     first = (
         f'({_BORN}umask 077; mkdir -p "$HOME/.hostler"\n'
         'echo $$ $(born $$) >"$HOME/.hostler/running") 2>/dev/null\n'
@@ -58,8 +58,8 @@ def running(command: str, address: str, machine: str, prompt: str) -> str:
 
 def asking(command: str, address: str, machine: str) -> str:
     """Return what runs a command that only asks."""
-    told = {"HOSTLER_ADDRESS": address, "HOSTLER_MACHINE": machine}
-    words = " ".join(f"{name}={quote(value)}" for name, value in told.items())
+    environment = {"HOSTLER_ADDRESS": address, "HOSTLER_MACHINE": machine}
+    words = " ".join(f"{name}={quote(value)}" for name, value in environment.items())
     return f"exec env {words} {_sh(command)}"
 
 

@@ -1,4 +1,4 @@
-"""Visiting: what is done at a host after a login, one command after the other."""
+"""Session: what is done at a host after a login, one command after the other."""
 
 from dataclasses import replace
 
@@ -6,23 +6,23 @@ import asyncssh
 
 from hostler.domain.policy.bootstrap import Applied, asks, cause_of, note_of
 from hostler.ports.preparer import Order, Prepared
+from hostler.ports.shell import Login
 
 from . import scripts
-from .command import Command, Ended, Prompt, run
-from .connection import Target
+from .command import Command, Ended, Prompt, output_of, run
 from .output import Tail, line
 
-_SAID = 4096
+_MOST = 4096
 """Bytes that are kept of what a script of ours prints: its end, for a shell may greet before."""
 
 
-class Visit:
+class Session:
     """One login at one host."""
 
     def __init__(
-        self, connection: asyncssh.SSHClientConnection, target: Target, order: Order
+        self, connection: asyncssh.SSHClientConnection, login: Login, order: Order
     ) -> None:
-        self._connection, self._target, self._order = connection, target, order
+        self._connection, self._login, self._order = connection, login, order
         self._wanted = Applied(digest=order.wanted, machine=order.machine)
         self._tail = Tail(order.password)
         self._prompts = list[Prompt]()
@@ -32,12 +32,12 @@ class Visit:
         found = Prepared(login=True, fingerprint=shown)
         noted: Applied | None = None
         if self._order.commands:
-            said, error = await self._script(
+            output, error = await self._script(
                 scripts.opening(self._wanted, forced=self._order.forced)
             )
             if error:
                 return replace(found, error=f"what is noted at the host cannot be read: {error}")
-            noted = note_of(scripts.noted(said))
+            noted = note_of(scripts.noted(output))
         cause = cause_of(noted, self._wanted, self._order.applied, forced=self._order.forced)
         if not cause.runs:
             return replace(found, cause=cause, applied=self._order.wanted)
@@ -63,7 +63,7 @@ class Visit:
         self._prompts.append(prompt)
         self._tail.feed(f"$ {text}\n".encode())
         command = Command(
-            text=scripts.running(text, self._target.address, order.machine, prompt.words),
+            text=scripts.running(text, self._login.address, order.machine, prompt.words),
             within=order.command,
             prompt=prompt if asks(text) else None,
         )
@@ -73,7 +73,7 @@ class Visit:
         return ended, wrong
 
     def _wrong(self, number: int, text: str, ended: Ended, prompts: int) -> str:
-        which = f"command {number} of {len(self._order.commands)} at {self._target}"
+        which = f"command {number} of {len(self._order.commands)} at {self._login}"
         what = f"`{line(text, self._order.password, 80)}`"
         if prompts and self._order.password is None:
             return f"{which} asks for the sudo password, which is not known: {what}"
@@ -98,14 +98,8 @@ class Visit:
 
     async def _script(self, text: str) -> tuple[str, str]:
         """Run a script of ours; return what it said, and what is wrong."""
-        said = bytearray()
-
-        def feed(data: bytes) -> None:
-            said.extend(data)
-            del said[:-_SAID]
-
-        ended = await run(self._connection, Command(text=text, within=self._order.login), feed)
-        output = said.decode(errors="replace")
+        command = Command(text=text, within=self._order.login)
+        ended, output = await output_of(self._connection, command, _MOST)
         if ended.status == 0 and scripts.ended(output):
             return output, ""
         secret = self._order.password

@@ -102,6 +102,8 @@ class Composed:
     def _account(
         self, config: Config, account: AccountConfig, installation: InstallationId
     ) -> Account:
+        from hostler.access.shell import SshShell
+
         fleets = tuple(fleet for fleet in config.fleets if fleet.account == account.name)
         opening = Opening(
             name=account.name,
@@ -111,6 +113,7 @@ class Composed:
             folder=config.folder,
             environment=self._environment,
             clock=self._clock,
+            shell=SshShell(),
         )
         return Account(
             name=account.name,

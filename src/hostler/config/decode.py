@@ -12,7 +12,7 @@ from typing import Annotated, Literal, Union, cast, get_args, get_origin
 
 import msgspec
 
-from .errors import HIDDEN, Fault, Faults, did_you_mean, join
+from .errors import HIDDEN, Faults, did_you_mean, join
 from .units import A_DURATION, A_SIZE, parse_duration, parse_size
 
 Raw = Mapping[str, object]
@@ -70,9 +70,7 @@ def known_keys(kind: type[object]) -> frozenset[str]:
 
 def _unknown(path: str, key: str, known: set[str], faults: Faults) -> None:
     near = did_you_mean(key, sorted(known))
-    faults.found.append(
-        Fault(path=path, value="", expected="no such key", hint=near or _list_of(known))
-    )
+    faults.note(path, "no such key", hint=near or _list_of(known))
 
 
 def _list_of(known: set[str]) -> str:
@@ -103,9 +101,7 @@ def _build(
 def _value(raw: object, kind: object, path: str, faults: Faults) -> object:
     """Return one decoded value; adds faults and raises _Wrong where it is wrong."""
     if cure := _refusal(kind):
-        faults.found.append(
-            Fault(path=path, value=HIDDEN, expected="not to stand in this file", hint=cure)
-        )
+        faults.note(path, "not to stand in this file", value=HIDDEN, hint=cure)
         raise _Wrong
     bare = _bare(kind, raw)
     struct = _struct(bare)
@@ -219,8 +215,8 @@ _WORDS: dict[object, str] = {
 
 def _expected(kind: object) -> str:
     """Return what a field takes, in words."""
-    if said := _extra(kind, "expected"):
-        return said
+    if phrase := _extra(kind, "expected"):
+        return phrase
     if _is_size(kind):
         return A_SIZE
     bare = _bare(kind, None)
@@ -228,8 +224,8 @@ def _expected(kind: object) -> str:
         return f"a list of: {_expected(get_args(bare)[0])}"
     if words := _choices(bare):
         return "one of " + ", ".join(words)
-    said = _WORDS.get(bare, "a table")
-    return said + "".join(_limits(kind))
+    phrase = _WORDS.get(bare, "a table")
+    return phrase + "".join(_limits(kind))
 
 
 def _limits(kind: object) -> Iterator[str]:

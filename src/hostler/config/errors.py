@@ -39,7 +39,11 @@ class Faults:
     def add(self, path: str, value: object, expected: str, hint: str = "") -> None:
         """Add a fault; the value of what could be a secret is left out."""
         shown = "" if value is None else show(path, value)
-        self.found.append(Fault(path=path, value=shown, expected=expected, hint=hint))
+        self.note(path, expected, value=shown, hint=hint)
+
+    def note(self, path: str, expected: str, *, value: str = "", hint: str = "") -> None:
+        """Add a fault whose value is given as it may be shown."""
+        self.found.append(Fault(path=path, value=value, expected=expected, hint=hint))
 
 
 def show(path: str, value: object) -> str:

@@ -163,8 +163,8 @@ class Reading:
         if asked is None or blueprint is None:
             return None
         if isinstance(bought.kind, Warns):
-            said = bought.kind.warnings(bought.account.settings, own)
-            self.warnings += (f"{path}.{warning}" for warning in said)
+            warnings = bought.kind.warnings(bought.account.settings, own)
+            self.warnings += (f"{path}.{warning}" for warning in warnings)
         fleet = _fleet(FleetName(name), bought.account.name, asked, blueprint)
         given = table(raw).get("timers")
         return replace(fleet, timers=_timers(asked, blueprint, given)), own
@@ -200,24 +200,24 @@ class Reading:
         try:
             return kind.blueprint(account.settings, template, self.path.parent)
         except ValueError as error:
-            key, _, said = str(error).rpartition(": expected ")
-            self.faults.found.append(
-                Fault(path=f"{path}.{key}" if key else path, value="", expected=said)
-            )
+            key, _, expected = str(error).rpartition(": expected ")
+            self.faults.note(f"{path}.{key}" if key else path, expected)
             return None
 
     def _check_fleet(self, asked: FleetTable, path: str) -> None:
         if asked.maximum is not None and asked.maximum < asked.size:
             expected = f"at least the size, which is {asked.size}"
             self.faults.add(join(path, "maximum"), asked.maximum, expected)
-        ready = asked.ready
-        if ready is not None and (ready.probe is ProbeKind.COMMAND) != bool(ready.command):
+        if asked.ready is not None:
+            self._check_ready(asked.ready, f"{path}.ready")
+
+    def _check_ready(self, ready: ReadyTable, path: str) -> None:
+        if (ready.probe is ProbeKind.COMMAND) != bool(ready.command):
             expected = 'a command with probe = "command", and with no other probe'
-            self.faults.add(f"{path}.ready.command", list(ready.command) or None, expected)
-        if ready is not None and ready.commands and ready.probe is not ProbeKind.SSH:
-            self.faults.add(f"{path}.ready.commands", list(ready.commands), 'probe = "ssh" with it')
-        if ready is not None and ready.busy and ready.probe is not ProbeKind.SSH:
-            self.faults.add(f"{path}.ready.busy", ready.busy, 'probe = "ssh" with it')
+            self.faults.add(f"{path}.command", list(ready.command) or None, expected)
+        for key, value in (("commands", list(ready.commands)), ("busy", ready.busy)):
+            if value and ready.probe is not ProbeKind.SSH:
+                self.faults.add(f"{path}.{key}", value, 'probe = "ssh" with it')
 
     def _engine(self, raw: Raw) -> Settings:
         (decoded,) = decode_table(raw.get("engine", {}), (EngineTable,), "engine", self.faults)
@@ -229,16 +229,7 @@ class Reading:
         if not _SHORTEST_MEMORY <= asked.remember <= _LONGEST_MEMORY:
             span = f"{format_duration(_SHORTEST_MEMORY)} to {format_duration(_LONGEST_MEMORY)}"
             self.faults.add("engine.remember", format_duration(asked.remember), span)
-        return Settings(
-            lease_ttl=asked.lease_ttl,
-            lease_beat=asked.lease_beat,
-            quiet=asked.quiet,
-            busy_first=asked.busy_first,
-            busy_last=asked.busy_last,
-            rare=asked.rare,
-            poll=asked.poll,
-            remember=asked.remember,
-        )
+        return Settings(**structs.asdict(asked))
 
     def _metrics(self, raw: Raw) -> Listen | None:
         if "metrics" not in raw:
@@ -284,13 +275,5 @@ def _timers(asked: FleetTable, made: Blueprint, given: object) -> Timers:
 def _probe(ready: ReadyTable | None) -> Probe:
     if ready is None:
         return Probe()
-    return Probe(
-        kind=ready.probe,
-        port=ready.port,
-        command=ready.command,
-        timeout=ready.timeout,
-        user=ready.user,
-        commands=ready.commands,
-        broken_on=ready.broken_on,
-        busy=ready.busy,
-    )
+    given = structs.asdict(ready)
+    return Probe(kind=given.pop("probe"), **given)

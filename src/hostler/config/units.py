@@ -43,12 +43,12 @@ def format_duration(time: timedelta) -> str:
     left = round(time.total_seconds() * 1000)
     if left <= 0:
         return "0s"
-    said = ""
+    text = ""
     for unit in ("d", "h", "m", "s", "ms"):
         size = round(_SECONDS[unit] * 1000)
         count, left = divmod(left, size)
-        said += f"{count}{unit}" if count else ""
-    return said
+        text += f"{count}{unit}" if count else ""
+    return text
 
 
 def parse_size(text: str) -> int:

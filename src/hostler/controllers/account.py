@@ -15,6 +15,7 @@ from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal
 from hostler.domain.model.snapshot import Probed, Snapshot
 from hostler.domain.observation.certainty import resources_of
+from hostler.ports.metrics import Count
 from hostler.ports.provider import Connection
 
 from .cycle import Reconciled, Reconciler
@@ -153,7 +154,7 @@ class AccountLoop:
             self.state.distrust()
         except Exception:
             log.exception("this is a bug in hostler; the loop goes on", where=where)
-            self._ports.metrics.bug(where)
+            self._ports.metrics.count(Count.BUGS, where)
             self.state.distrust()
 
     async def round(self, group: asyncio.TaskGroup) -> None:

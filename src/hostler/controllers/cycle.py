@@ -32,9 +32,11 @@ from hostler.domain.model.machine import Machine, MachineSpec, Offer
 from hostler.domain.model.phases import Phase, Reason
 from hostler.domain.model.snapshot import Snapshot
 from hostler.domain.observation.blockers import world_is_right, zone_is_known
+from hostler.ports.metrics import Count, Gauge
 
 from .observe.snapshot import Occasion, gather
 from .runtime.leases import Tenure
+from .runtime.measurements import measure_machines
 from .runtime.settings import Ports
 from .runtime.state import AccountState, Steadiness
 
@@ -113,10 +115,10 @@ class Reconciler:
         self._state.recalled -= {machine.id for machine in snapshot.machines}
         self._state.recalled |= set(decision.recalled)
         for alarm in decision.alarms:
-            self._ports.metrics.illegal()
+            self._ports.metrics.count(Count.ILLEGAL_MOVES)
             log.error("illegal move", what=alarm, cycle=number)
         reconciled = await self._apply(snapshot, decision, tenure)
-        self._ports.metrics.machines(fleet.name, self._state.living(fleet.name))
+        measure_machines(self._ports.metrics, fleet.name, self._state.living(fleet.name))
         self._note_hosts(snapshot, decision)
         return reconciled
 
@@ -125,15 +127,16 @@ class Reconciler:
         if not snapshot.capabilities.hosts:
             return
         if all(zone_is_known(snapshot, offer) for offer in snapshot.fleet.offers):
-            self._ports.metrics.orphans_checked(snapshot.fleet.name, snapshot.now)
+            now = snapshot.now.timestamp()
+            self._ports.metrics.gauge(Gauge.ORPHANS_CHECKED, now, snapshot.fleet.name)
         starved = decision.condition.startswith(Reason.NO_AVAILABLE_HOST)
         wanted = sum(machine.wanted for machine in self._state.living(snapshot.fleet.name))
         missing = max(0, snapshot.row.desired(snapshot.fleet) - wanted) if starved else 0
         self._state.missing[snapshot.fleet.name] = missing
-        self._ports.metrics.starved(snapshot.fleet.name, missing)
+        self._ports.metrics.gauge(Gauge.NO_AVAILABLE_HOST, missing, snapshot.fleet.name)
         known = self._state.rows.get(snapshot.fleet.name, snapshot.row).revision
         broken = max(1, len(known.failed)) if known.broken is not None else 0
-        self._ports.metrics.bootstrap(snapshot.fleet.name, broken)
+        self._ports.metrics.gauge(Gauge.BOOTSTRAP_FAILED, broken, snapshot.fleet.name)
 
     async def _apply(self, snapshot: Snapshot, decision: Decision, tenure: Tenure) -> Reconciled:
         """Save the row, then each machine by itself, then new machines, then take the wishes.
@@ -294,9 +297,9 @@ class Reconciler:
         )
         if event.kind == "moved":
             before, after = event.detail.split(":", 1)[0].split(">")
-            self._ports.metrics.moved(event.fleet, before, after, event.reason)
+            self._ports.metrics.count(Count.TRANSITIONS, event.fleet, before, after, event.reason)
         if event.kind == "alarm":
-            self._ports.metrics.alarmed(event.fleet, event.reason)
+            self._ports.metrics.count(Count.ALARMS, event.fleet, event.reason)
 
 
 _ODD = frozenset({Reason.RELEASE_SKIPPED, Reason.HOST_TAKEN})

@@ -13,6 +13,7 @@ from hostler.domain.hosts.next_calls import moved_events
 from hostler.domain.ids import CycleId, HostId
 from hostler.domain.model.host import Host, HostCondition, HostGoal
 from hostler.domain.model.snapshot import HostsSnapshot, HostTransition
+from hostler.ports.metrics import Gauge, Labels
 
 from .execute.evidence import EvidenceMaker
 from .execute.host_calls import HostPursuit
@@ -63,8 +64,8 @@ class HostReconciler:
             return
         self._counted = sightings, hosts
         kind = self._state.account.provider.capabilities.hosts
-        counts = Counter[tuple[str, str, str]]()
-        until = dict[tuple[str, str], datetime]()
+        counts = Counter[Labels]()
+        until = dict[Labels, float]()
         for sighting in sightings.values():
             resource = sighting.resource
             if resource.slot.kind == kind:
@@ -72,9 +73,9 @@ class HostReconciler:
                 state = str(record.condition) if record else resource.note("stage")
                 counts[resource.zone, resource.note("type"), state] += 1
                 if told := resource.note("deletable"):
-                    until[resource.zone, resource.id] = datetime.fromisoformat(told)
-        self._ports.metrics.hosts(self._state.account.name, counts)
-        self._ports.metrics.paid(self._state.account.name, until)
+                    until[resource.zone, resource.id] = datetime.fromisoformat(told).timestamp()
+        self._ports.metrics.replace(Gauge.HOSTS, counts, self._state.account.name)
+        self._ports.metrics.replace(Gauge.PAID_UNTIL, until, self._state.account.name)
 
     async def _apply(
         self,

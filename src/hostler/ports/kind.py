@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeVar, runtime_checkable
 
 from msgspec import Meta
 
@@ -18,6 +18,9 @@ from hostler.domain.model.machine import Offer
 
 from .clock import Clock
 from .provider import Provider
+from .shell import Shell
+
+T = TypeVar("T")
 
 SIZE = {"unit": "size"}
 """`Meta(extra=SIZE)`: a whole number of bytes that is written as "20GB"."""
@@ -29,6 +32,13 @@ POSITIVE = {"positive": "yes"}
 def refused(cure: str) -> Meta:
     """Return the mark of a key that must not stand in a file, with what to do instead."""
     return Meta(extra={"refused": cure})
+
+
+def table_of(kind: type[T], table: object) -> T:
+    """Return a table that was decoded as this Struct; TypeError where it was as another."""
+    if not isinstance(table, kind):
+        raise TypeError(type(table))
+    return table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +69,7 @@ class Opening:
     folder: Path
     environment: Mapping[str, str]
     clock: Clock
+    shell: Shell
 
 
 @runtime_checkable

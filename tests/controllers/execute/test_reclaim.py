@@ -13,6 +13,7 @@ from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition, Observation, OwnerTag, Resource, Scope, Slot
 from hostler.domain.model.snapshot import RequestKind
 from hostler.lab.scenes.fake import FakeScene
+from hostler.ports.metrics import Count
 from hostler.ports.store import Fence
 from hostler.testing.fakes.planner import REMOVE_ADDRESS, TERMINATE
 from hostler.testing.scenes.builders import FLEET, HOME, MIN, WEB, S, address, server
@@ -222,4 +223,4 @@ async def test_what_was_read_again_too_long_ago_proves_nothing() -> None:
     }
     async with yard.running():
         await yard.pass_by(3 * MIN)
-    assert yard.metrics.refusals["G2"] > 0
+    assert yard.metrics.value(Count.GATE_REFUSALS, "G2") > 0

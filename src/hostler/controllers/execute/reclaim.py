@@ -9,6 +9,7 @@ from dataclasses import replace
 import structlog
 
 from hostler.controllers.runtime.leases import Tenure
+from hostler.controllers.runtime.measurements import count_taken_back
 from hostler.controllers.runtime.rate_limit import Budget, Priority
 from hostler.controllers.runtime.settings import Ports
 from hostler.controllers.runtime.state import AccountState
@@ -93,7 +94,7 @@ class Reclaimer:
             if self._sender.gate(evidence):
                 return
             await self._record(now, command.placeholder.id, snapshot, tenure)
-            self._ports.metrics.reclaimed(snapshot.fleet.name, "taken_back")
+            count_taken_back(self._ports.metrics, snapshot.fleet.name)
             log.warning("reclaimed", host=resource.id, name=resource.name, cycle=snapshot.cycle)
 
     async def _is_explained(self, resource: Resource, command: Reclaim) -> bool:

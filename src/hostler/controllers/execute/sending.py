@@ -15,6 +15,7 @@ from hostler.controllers.runtime.settings import Ports
 from hostler.controllers.runtime.state import AccountState
 from hostler.domain.model.calls import Call, Done, Outcome, Refusal, Refused, Unknown
 from hostler.domain.policy.gate import Barred, Evidence, pass_gate
+from hostler.ports.metrics import Count
 
 _GATE_PAUSE = timedelta(seconds=5)
 
@@ -60,12 +61,12 @@ class Sender:
         """Ask the gate, and count what it refuses."""
         barred = pass_gate(evidence)
         for bar in barred:
-            self._ports.metrics.barred(bar.check)
+            self._ports.metrics.count(Count.GATE_REFUSALS, bar.check)
         return barred
 
     def _count(self, name: str, outcome: Outcome) -> None:
         word = f"refused_{outcome.why}" if isinstance(outcome, Refused) else _WORDS[type(outcome)]
-        self._ports.metrics.called(self._state.account.name, name, word)
+        self._ports.metrics.count(Count.CALLS, self._state.account.name, name, word)
         if isinstance(outcome, Refused) and outcome.why is Refusal.RATE:
             self._budget.refused(outcome.after)
         else:

@@ -17,7 +17,7 @@ from hostler.domain.model.machine import CallState, Known, Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.provider import Capabilities
 from hostler.domain.model.resource import ObservedScope, Resource, Scope
-from hostler.ports.metrics import Metrics
+from hostler.ports.metrics import Count, Gauge, Metrics
 from hostler.ports.provider import Provider
 
 _MOVING = frozenset({Phase.STARTING, Phase.STOPPING, Phase.DRAINING, Phase.FAILED})
@@ -175,7 +175,7 @@ class Observer:
         observation = await provider.observe(scopes)
         self._state.asked = self._state.asked[_CLOSE_AT_ONCE:]
         for word in observation.strange:
-            self._ports.metrics.strange(self._account.name, word)
+            self._ports.metrics.count(Count.UNKNOWN_STATUSES, self._account.name, word[:64])
             log.warning("unknown status: nothing is concluded from it", word=word)
         for observed in observation.observed:
             self._tell(observed)
@@ -185,7 +185,8 @@ class Observer:
             self._lag.watch(filter(is_moving, records.values()), self._state.inventory)
         whole = self._state.inventory.whole.values()
         if whole:
-            self._ports.metrics.observed(self._account.name, self._ports.clock.now() - min(whole))
+            age = (self._ports.clock.now() - min(whole)).total_seconds()
+            self._ports.metrics.gauge(Gauge.OBSERVATION_AGE, age, self._account.name)
 
     def _tell(self, observed: ObservedScope) -> None:
         """Warn of a listing that failed; a whole zone's that goes on failing is no news."""
@@ -196,7 +197,9 @@ class Observer:
             if known:
                 log.info("look complete again", zone=scope.zone, kind=scope.kind)
             return
-        self._ports.metrics.unseen(self._account.name, scope.zone, scope.kind)
+        self._ports.metrics.count(
+            Count.OBSERVATIONS_FAILED, self._account.name, scope.zone, scope.kind
+        )
         if scope.machine is None:
             self._failing.add(scope)
         (log.debug if known else log.warning)(
@@ -272,7 +275,7 @@ class LagWatch:
                 self._promised[known.id] = known.since
 
     def _say(self, kind: str, lag: timedelta) -> None:
-        self._metrics.settled(self._account, kind, lag)
+        self._metrics.gauge(Gauge.CONSISTENCY_DELAY, lag.total_seconds(), self._account, kind)
         if lag > self._consistency_delay:
             log.warning(
                 "an effect took longer to show than settle allows: raise `settle`",

@@ -6,6 +6,7 @@ from datetime import datetime
 from functools import partial
 
 from hostler.controllers.runtime.leases import Tenure
+from hostler.controllers.runtime.measurements import measure_orphans
 from hostler.controllers.runtime.settings import Ports
 from hostler.controllers.runtime.state import AccountState, Steadiness
 from hostler.domain.hosts.claims import free_hosts
@@ -248,5 +249,5 @@ async def _orphans(
     if strange or state.orphans or state.unread:
         state.orphans = await ports.store.orphans()
         state.unread = False
-        ports.metrics.orphans(state.orphans)
+        measure_orphans(ports.metrics, state.orphans)
     return tuple(orphan for orphan in state.orphans if orphan.fleet == fleet.name)

@@ -11,6 +11,7 @@ from hostler.domain.ids import FleetName
 from hostler.domain.model.fleet import Fleet, FleetRow
 from hostler.ports.provider import HasTemplates
 
+from .measurements import measure_machines
 from .settings import Ports
 from .state import AccountState
 
@@ -127,4 +128,4 @@ class FleetChanges:
         state.world.pop(name, None)
         state.wave.pop(name, None)
         state.missing.pop(name, None)
-        self.ports.metrics.machines(name, ())
+        measure_machines(self.ports.metrics, name, ())

@@ -189,7 +189,7 @@ class RunnerRun:
 
     def _tick(self) -> None:
         self.checker.tick()
-        wrong = (self.metrics.illegal_moves, dict(self.metrics.bugs), self.loop.failures[:1])
+        wrong = (self.metrics.faults(), self.loop.failures[:1])
         if any(wrong):
             self.checker.found("bug", f"illegal moves, bugs, failures: {wrong}")
 

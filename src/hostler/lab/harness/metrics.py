@@ -1,93 +1,67 @@
-"""WatchfulMeters: meters of a simulated process, for which a bug is a violation."""
+"""CheckedMetrics: metrics of a simulated process, for which a bug is a violation."""
 
 import sys
 import traceback
 from collections.abc import Mapping
-from datetime import datetime, timedelta
 
-from hostler.domain.ids import AccountName, FleetName
-from hostler.domain.model.machine import Machine
-from hostler.domain.model.snapshot import Orphan
 from hostler.lab.checks.checker import Checker
+from hostler.ports.metrics import Count, Gauge, Labels
 from hostler.testing.invariants import Violation
 
 from .prediction import Foreteller
 
 
 class CheckedMetrics:
-    """Implements `hostler.ports.metrics.Meters`."""
+    """Implements `hostler.ports.metrics.Metrics`."""
 
     def __init__(self, checker: Checker, foreteller: Foreteller) -> None:
         self._checker, self._foreteller = checker, foreteller
-        self.words = 0
 
-    def machines(self, fleet: FleetName, machines: tuple[Machine, ...]) -> None:
+    def count(self, metric: Count, *labels: str) -> None:
+        """Report what must not happen, and note what makes a prediction uncertain."""
+        match metric, labels:
+            case Count.CALLS, (_, _, outcome):
+                self._after_call(outcome)
+            case Count.GATE_REFUSALS, (check,):
+                self._after_refusal(check)
+            case Count.ILLEGAL_MOVES, _:
+                self._found("illegal move", "a move was refused")
+            case Count.BUGS, (where,):
+                self._found("bug", _bug(where))
+            case Count.UNKNOWN_STATUSES, _:
+                self._checker.strange += 1
+            case _:
+                pass
+
+    def gauge(self, metric: Gauge, value: float, *labels: str) -> None:
+        """Keep the longest lag between an effect and an observation of it."""
+        del labels
+        if metric is Gauge.CONSISTENCY_DELAY:
+            self._checker.longest_lag = max(self._checker.longest_lag, value)
+
+    def replace(self, metric: Gauge, rows: Mapping[Labels, float], *within: str) -> None:
         """Nobody reads this here."""
 
-    def moved(self, fleet: FleetName, before: str, after: str, reason: str) -> None:
-        """Nobody reads this here: moves are in the trace."""
-
-    def called(self, account: AccountName, call: str, outcome: str) -> None:
+    def _after_call(self, outcome: str) -> None:
         """After *too many*, the budget lets everything wait."""
-        del account, call
         if outcome == "refused_rate_limited" or outcome.endswith("rate"):
             self._foreteller.blur()
 
-    def observed(self, account: AccountName, age: timedelta) -> None:
-        """Nobody reads this here."""
-
-    def unseen(self, account: AccountName, zone: str, kind: str) -> None:
-        """Nobody reads this here."""
-
-    def orphans(self, orphans: tuple[Orphan, ...]) -> None:
-        """Nobody reads this here."""
-
-    def reclaimed(self, fleet: FleetName, result: str) -> None:
-        """Nobody reads this here."""
-
-    def orphans_checked(self, fleet: FleetName, at: datetime) -> None:
-        """Nobody reads this here."""
-
-    def hosts(self, account: AccountName, hosts: Mapping[tuple[str, str, str], int]) -> None:
-        """Nobody reads this here."""
-
-    def paid(self, account: AccountName, until: Mapping[tuple[str, str], datetime]) -> None:
-        """Nobody reads this here."""
-
-    def starved(self, fleet: FleetName, missing: int) -> None:
-        """Nobody reads this here."""
-
-    def bootstrap(self, fleet: FleetName, failed: int) -> None:
-        """Nobody reads this here."""
-
-    def alarmed(self, fleet: FleetName, reason: str) -> None:
-        """Nobody reads this here."""
-
-    def barred(self, check: str) -> None:
-        """What the gate refuses is not called, although it was foretold."""
+    def _after_refusal(self, check: str) -> None:
+        """What the gate refuses is not called, although it was predicted."""
         self._checker.barred[check] += 1
         self._foreteller.blur()
 
-    def illegal(self) -> None:
-        """Report an illegal move: the table of phases is wrong, or the code is."""
-        self._checker.found((Violation(invariant="illegal move", text="a move was refused"),))
+    def _found(self, invariant: str, text: str) -> None:
+        self._checker.found((Violation(invariant=invariant, text=text),))
 
-    def bug(self, where: str) -> None:
-        """Report an exception that nobody foresaw."""
-        error = sys.exc_info()[1]
-        text = f"{where}: {error!r}"
-        if error is not None:
-            frames = traceback.extract_tb(error.__traceback__)[-3:]
-            places = " < ".join(f"{f.name}:{f.lineno}" for f in reversed(frames))
-            text = f"{text} at {places}"
-        self._checker.found((Violation(invariant="bug", text=text),))
 
-    def strange(self, account: AccountName, word: str) -> None:
-        """Count an unknown status that was reported."""
-        del account, word
-        self._checker.strange += 1
-
-    def settled(self, account: AccountName, kind: str, lag: timedelta) -> None:
-        """Keep the longest lag."""
-        del account, kind
-        self._checker.longest_lag = max(self._checker.longest_lag, lag.total_seconds())
+def _bug(where: str) -> str:
+    """Return the exception that nobody foresaw, with the last places that it came through."""
+    error = sys.exc_info()[1]
+    text = f"{where}: {error!r}"
+    if error is None:
+        return text
+    frames = traceback.extract_tb(error.__traceback__)[-3:]
+    places = " < ".join(f"{f.name}:{f.lineno}" for f in reversed(frames))
+    return f"{text} at {places}"

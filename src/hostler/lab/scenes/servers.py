@@ -294,6 +294,6 @@ def play(scene: Callable[[Stand], Awaitable[None]], options: Options = ORDINARY)
         loop.run_until_complete(whole())
     finally:
         loop.close()
-    wrong = (loop.failures, stand.metrics.illegal_moves, dict(stand.metrics.bugs))
+    wrong = (loop.failures, stand.metrics.faults())
     if any(wrong):
         raise AssertionError(f"failures, illegal moves, bugs: {wrong}")

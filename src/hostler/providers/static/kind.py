@@ -6,13 +6,13 @@ from pathlib import Path
 
 from hostler.domain.ids import Zone
 from hostler.domain.model.machine import Offer
-from hostler.ports.kind import Blueprint, Opening
+from hostler.ports.kind import Blueprint, Opening, table_of
 from hostler.ports.provider import Provider
 
 from .host_keys import HostKeys
 from .provider import Site, StaticHosts
 from .settings import StaticTable, StaticTemplate, hosts_of
-from .ssh import SshShell
+from .shell import HostShell
 
 
 class StaticKind:
@@ -23,7 +23,7 @@ class StaticKind:
 
     def blueprint(self, settings: object, template: object, folder: Path) -> Blueprint:
         """Return the groups as offers; the digest is of how a host is cleaned."""
-        table, asked = _settings(settings), _template(template)
+        table, asked = table_of(StaticTable, settings), table_of(StaticTemplate, template)
         names = Counter(host.name for host in hosts_of(table, folder))
         if twice := [name for name, count in names.items() if count > 1]:
             raise ValueError(f"hosts: expected each name once, and {', '.join(twice)} is not")
@@ -43,24 +43,12 @@ class StaticKind:
 
         First-seen host keys are written to NAME.hostkeys beside the fleet file.
         """
-        table = _settings(opening.settings)
+        table = table_of(StaticTable, opening.settings)
         site = Site(
             hosts=hosts_of(table, opening.folder),
-            templates={name: _template(t) for name, t in opening.templates.items()},
+            templates={n: table_of(StaticTemplate, t) for n, t in opening.templates.items()},
             installation=opening.installation,
             patience=table.patience,
         )
         host_keys = HostKeys(opening.folder / f"{opening.name}.hostkeys")
-        return StaticHosts(site, SshShell(host_keys), opening.clock)
-
-
-def _settings(settings: object) -> StaticTable:
-    if not isinstance(settings, StaticTable):
-        raise TypeError(type(settings))
-    return settings
-
-
-def _template(template: object) -> StaticTemplate:
-    if not isinstance(template, StaticTemplate):
-        raise TypeError(type(template))
-    return template
+        return StaticHosts(site, HostShell(opening.shell, host_keys), opening.clock)

@@ -6,13 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from hostler.domain.ids import Zone
 from hostler.domain.model.resource import Condition, Observation, ObservedScope, Resource, Scope
 from hostler.ports.clock import Clock
+from hostler.ports.shell import Lost, NotReached
 
 from .claims import SERVER, claim_of
 from .memory import Memory
 from .reading import Reading, Senseless, claimed, resource_of, silent
 from .scripts import answers, read
 from .settings import Host
-from .shell import Lost, NotReached, Shell
+from .shell import HostShell
 
 AT_ONCE = 50
 
@@ -21,7 +22,7 @@ class Observer:
     """Looks at groups of hosts."""
 
     def __init__(
-        self, hosts: Mapping[Zone, tuple[Host, ...]], shell: Shell, clock: Clock, memory: Memory
+        self, hosts: Mapping[Zone, tuple[Host, ...]], shell: HostShell, clock: Clock, memory: Memory
     ) -> None:
         self._hosts, self._shell, self._clock, self._memory = hosts, shell, clock, memory
 

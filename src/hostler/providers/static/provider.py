@@ -12,6 +12,7 @@ from hostler.domain.model.provider import Capabilities
 from hostler.domain.model.resource import Observation, OwnerTag, Resource, Scope
 from hostler.ports.clock import Clock
 from hostler.ports.provider import Connection
+from hostler.ports.shell import Lost, NotReached
 
 from . import planner, scripts
 from .claims import SERVER, Claim, claim_of, line_of
@@ -19,7 +20,7 @@ from .memory import Memory
 from .observe import Observer
 from .reading import in_cleaning, resource_of
 from .settings import Host, StaticTemplate
-from .shell import Lost, NotReached, Shell
+from .shell import HostShell
 
 _TRYING = timedelta(seconds=5)
 """How long a claim goes on to another host; one more login and command fit into the deadline."""
@@ -38,7 +39,7 @@ class Site:
 class StaticHosts:
     """One list of hosts. A machine is a claim of one of them."""
 
-    def __init__(self, site: Site, shell: Shell, clock: Clock) -> None:
+    def __init__(self, site: Site, shell: HostShell, clock: Clock) -> None:
         self._site, self._shell, self._clock = site, shell, clock
         self._by_name = {host.name: host for host in site.hosts}
         zones = tuple(dict.fromkeys(host.zone for host in site.hosts))
@@ -83,15 +84,15 @@ class StaticHosts:
             return Done(gone=(claim.id,))
         command = self._command(call, claim)
         try:
-            said = scripts.answers(await self._shell.run(host, command))
+            answers = scripts.answers(await self._shell.run(host, command))
         except NotReached as error:
             return Refused(why=Refusal.NOT_SENT, text=str(error))
         except Lost as error:
             self._memory.last.pop(host.name, None)
             return Unknown(text=str(error))
-        if said == ("released",):
+        if answers == ("released",):
             self._memory.last[host.name] = None
-        return _ended(host, claim, said)
+        return _ended(host, claim, answers)
 
     def _command(self, call: Call, claim: Claim) -> str:
         if call.kind == planner.RELEASE:
@@ -126,14 +127,14 @@ class StaticHosts:
     async def _take(self, host: Host, owner_tag: OwnerTag, line: str) -> Outcome | str:
         """Return the outcome of a claim that ends the search, or why this host would not do."""
         try:
-            said = scripts.answers(await self._shell.run(host, scripts.take(line)))
+            answers = scripts.answers(await self._shell.run(host, scripts.take(line)))
         except NotReached as error:
             self._memory.silent.setdefault(host.name, self._clock.now())
             return str(error)
         except Lost as error:
             self._memory.last.pop(host.name, None)
             return Unknown(text=str(error))
-        match said:
+        match answers:
             case ("claimed",):
                 resource = resource_of(host, (f"claim {line}", "end"))
                 self._memory.last[host.name] = resource
@@ -167,11 +168,11 @@ class StaticHosts:
         return 1 if alone else max(1, len(self._by_zone.get(call.zone, ())))
 
     async def close(self) -> None:
-        await self._shell.close()
+        """Nothing is held."""
 
 
-def _ended(host: Host, claim: Claim, said: tuple[str, ...]) -> Outcome:
-    match said:
+def _ended(host: Host, claim: Claim, answers: tuple[str, ...]) -> Outcome:
+    match answers:
         case ("released",) | ("not there",):
             return Done(gone=(claim.id,))
         case ("cleaning",):

@@ -27,18 +27,18 @@ class Reading:
     error: str = ""
 
 
-def resource_of(host: Host, said: tuple[str, ...]) -> Resource | None:
+def resource_of(host: Host, answers: tuple[str, ...]) -> Resource | None:
     """Return the claim that a host told of, or None where it is free; Senseless where neither."""
-    if said == ("free",):
+    if answers == ("free",):
         return None
-    first, last = (said[0], said[-1]) if said else ("", "")
+    first, last = (answers[0], answers[-1]) if answers else ("", "")
     if not first.startswith("claim") or last != "end":
         raise Senseless(first[:100] or "it said nothing")
     owner_tag = owner_tag_of(first.removeprefix("claim").strip())
     if owner_tag is None:
         return _at(host, ResourceId(f"{host.name}#unreadable"), UNREADABLE)
     claim = Claim(host.name, owner_tag.machine, owner_tag.attempt)
-    status = _status(claim.tag, said[1:-1])
+    status = _status(claim.tag, answers[1:-1])
     condition = Condition.UP if status == CLAIMED else Condition.STOPPING
     return replace(_at(host, claim.id, status), owner_tag=owner_tag, condition=condition)
 
@@ -55,9 +55,9 @@ def _at(host: Host, resource: ResourceId, status: str) -> Resource:
     )
 
 
-def _status(tag: str, said: tuple[str, ...]) -> str:
+def _status(tag: str, answers: tuple[str, ...]) -> str:
     """Return how far the cleaning of a claim is; a reboot in its midst counts as its end."""
-    facts = {key: value for key, _, value in (line.partition(" ") for line in said)}
+    facts = {key: value for key, _, value in (line.partition(" ") for line in answers)}
     code = facts.get(f"cleaned.{tag}")
     if code is not None:
         return CLEANED if code == "0" else FAILED

@@ -1,25 +1,31 @@
-"""Shell: the little that is asked of SSH, as a port of this provider's own."""
+"""HostShell: the shell port with what the fleet file says of a host and its key."""
 
-from typing import Protocol
+from hostler.ports.shell import Login, Lost, NotReached, Shell, pinned
 
+from .host_keys import HostKeys
 from .settings import Host
 
 
-class NotReached(Exception):
-    """There was no login: certainly nothing was run."""
+class HostShell:
+    """Runs commands at hosts of the fleet file; their names begin its errors."""
 
-
-class Lost(Exception):
-    """The connection went away, or time ran out, after the command was sent: it may have run."""
-
-
-class Shell(Protocol):
-    """Runs commands at hosts."""
+    def __init__(self, shell: Shell, host_keys: HostKeys) -> None:
+        self._shell, self._host_keys = shell, host_keys
 
     async def run(self, host: Host, command: str) -> str:
-        """Log in, run one command and return what it printed; raises NotReached or Lost only."""
-        ...
+        """Run one command and return what it printed; raises NotReached or Lost only."""
+        try:
+            return await self._shell.run(self._login(host), command)
+        except (NotReached, Lost) as error:
+            raise type(error)(f"{host.name}: {error}") from error
 
-    async def close(self) -> None:
-        """Give back what is held; a second time does nothing."""
-        ...
+    def _login(self, host: Host) -> Login:
+        """A host's key is judged by the fleet file, or by the first one that the host showed."""
+        first = self._host_keys.check
+        return Login(
+            address=host.address,
+            port=host.port,
+            user=host.user,
+            keys=(host.key,) if host.key else (),
+            check=pinned(host.fingerprint) if host.fingerprint else lambda k: first(host.name, k),
+        )

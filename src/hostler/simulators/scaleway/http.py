@@ -30,7 +30,7 @@ class Settings:
     """How a simulator is run.
 
     speed: seconds of world time in a real second; dates are those of the wall clock all the same.
-    weather: the name of a preset or of a TOML file.
+    fault_rates: the name of a preset or of a TOML file.
     guest_port: where the guests of running servers listen, at the servers' IPv4 addresses, which
         are then in 127.64.0.0/10; None for no guests.
     rate: the gateway's limit in requests a (world) second; 0 means none.
@@ -217,7 +217,7 @@ async def run_simulator(
 ) -> None:
     """Run a simulator until cancelled; `started` is told once it listens.
 
-    Raises `BadWeather` for a weather that is none, and OSError where the port is taken.
+    Raises `BadFaultRates` where they are none, and OSError where the port is taken.
     """
     world = world_of(settings)
     async with serve(

@@ -77,12 +77,12 @@ class World:
         self._injector.script(rule)
 
     def set_fault_rates(self, fault_rates: FaultRates) -> None:
-        """Change the weather; scripted faults and spells that have begun go on."""
+        """Change the fault rates; scripted faults and spells that have begun go on."""
         self.advance()
         self._injector.change(fault_rates)
 
     def clear_fault_rates(self) -> None:
-        """Let faults cease and spells end, for good weather at the end of a simulation."""
+        """Let faults cease and spells end, so that the end of a simulation is calm."""
         self.advance()
         self._injector.clear()
         self.advance()
@@ -129,7 +129,7 @@ class World:
 
     @property
     def fault_rates(self) -> FaultRates:
-        """The present weather."""
+        """The present fault rates."""
         return self._injector.fault_rates
 
     @property

@@ -1,121 +1,51 @@
-"""Meters that count into plain dictionaries, for tests and experiments."""
+"""Metrics that count into plain dictionaries, for tests and experiments."""
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from datetime import datetime, timedelta
 
-from hostler.domain.ids import AccountName, FleetName
-from hostler.domain.model.machine import Machine
-from hostler.domain.model.snapshot import Orphan
+from hostler.ports.metrics import HIGHEST, Count, Gauge, Labels
 
 
-@dataclass(slots=True)
 class CountingMetrics:
-    """Remembers everything that it was told; `calls` by kind and outcome, `moves` by from and to.
+    """Remembers every series of every metric, by its labels.
 
-    It promises what every adapter of the port does: it never raises.
+    It raises ValueError where a metric is given too few or too many labels, as Prometheus does.
     """
 
-    living: dict[FleetName, tuple[Machine, ...]] = field(
-        default_factory=dict[FleetName, tuple[Machine, ...]]
-    )
-    moves: Counter[tuple[str, str, str]] = field(default_factory=Counter[tuple[str, str, str]])
-    calls: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
-    ages: dict[AccountName, timedelta] = field(default_factory=dict[AccountName, timedelta])
-    ledger: tuple[Orphan, ...] = ()
-    reclaims: Counter[str] = field(default_factory=Counter[str])
-    sweeps: dict[FleetName, datetime] = field(default_factory=dict[FleetName, datetime])
-    stabled: dict[AccountName, dict[tuple[str, str, str], int]] = field(
-        default_factory=dict[AccountName, dict[tuple[str, str, str], int]]
-    )
-    paid_until: dict[AccountName, dict[tuple[str, str], datetime]] = field(
-        default_factory=dict[AccountName, dict[tuple[str, str], datetime]]
-    )
-    unlooked: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
-    outfits: dict[FleetName, int] = field(default_factory=dict[FleetName, int])
-    missing: dict[FleetName, int] = field(default_factory=dict[FleetName, int])
-    alarms: Counter[tuple[FleetName, str]] = field(default_factory=Counter[tuple[FleetName, str]])
-    refusals: Counter[str] = field(default_factory=Counter[str])
-    illegal_moves: int = 0
-    bugs: Counter[str] = field(default_factory=Counter[str])
-    words: Counter[str] = field(default_factory=Counter[str])
-    longest: dict[str, timedelta] = field(default_factory=dict[str, timedelta])
+    def __init__(self) -> None:
+        self._series = defaultdict[Count | Gauge, dict[Labels, float]](dict)
 
-    def machines(self, fleet: FleetName, machines: tuple[Machine, ...]) -> None:
-        """Note the living machines of a fleet, after a turn."""
-        self.living[fleet] = machines
+    def count(self, metric: Count, *labels: str) -> None:
+        """Add one to a counter's series."""
+        _check(metric, labels)
+        self._series[metric][labels] = self.value(metric, *labels) + 1
 
-    def moved(self, fleet: FleetName, before: str, after: str, reason: str) -> None:
-        """Count a move."""
-        del fleet
-        self.moves[before, after, reason] += 1
+    def gauge(self, metric: Gauge, value: float, *labels: str) -> None:
+        """Set one series of a gauge; the highest value is kept where the table says so."""
+        _check(metric, labels)
+        highest = self._series[metric].get(labels, value)
+        self._series[metric][labels] = max(value, highest) if metric in HIGHEST else value
 
-    def called(self, account: AccountName, call: str, outcome: str) -> None:
-        """Count a call."""
-        del account
-        self.calls[call, outcome] += 1
+    def replace(self, metric: Gauge, rows: Mapping[Labels, float], *within: str) -> None:
+        """Set all series whose labels begin with `within`; what `rows` lacks is gone."""
+        others = {k: v for k, v in self._series[metric].items() if k[: len(within)] != within}
+        self._series[metric] = others
+        for labels, value in rows.items():
+            self.gauge(metric, value, *within, *labels)
 
-    def observed(self, account: AccountName, age: timedelta) -> None:
-        """Note the age of the oldest whole look."""
-        self.ages[account] = age
+    def value(self, metric: Count | Gauge, *labels: str) -> float:
+        """Return the value of one series; 0 where it was never set."""
+        return self._series[metric].get(labels, 0)
 
-    def unseen(self, account: AccountName, zone: str, kind: str) -> None:
-        """Count a look that failed."""
-        del account
-        self.unlooked[zone, kind] += 1
+    def series(self, metric: Count | Gauge) -> dict[Labels, float]:
+        """Return all values of a metric by labels; empty where nothing was counted."""
+        return dict(self._series[metric])
 
-    def orphans(self, orphans: tuple[Orphan, ...]) -> None:
-        """Note the ledger."""
-        self.ledger = orphans
+    def faults(self) -> dict[Labels, float]:
+        """Return what must never be counted: bugs by place, and illegal moves."""
+        return self.series(Count.BUGS) | self.series(Count.ILLEGAL_MOVES)
 
-    def reclaimed(self, fleet: FleetName, result: str) -> None:
-        """Count what a sweep did."""
-        del fleet
-        self.reclaims[result] += 1
 
-    def orphans_checked(self, fleet: FleetName, at: datetime) -> None:
-        """Note a ledger that is up to date."""
-        self.sweeps[fleet] = at
-
-    def hosts(self, account: AccountName, hosts: Mapping[tuple[str, str, str], int]) -> None:
-        """Note how many hosts there are."""
-        self.stabled[account] = dict(hosts)
-
-    def paid(self, account: AccountName, until: Mapping[tuple[str, str], datetime]) -> None:
-        """Note until when hosts are paid."""
-        self.paid_until[account] = dict(until)
-
-    def starved(self, fleet: FleetName, missing: int) -> None:
-        """Note how many machines a fleet lacks."""
-        self.missing[fleet] = missing
-
-    def bootstrap(self, fleet: FleetName, failed: int) -> None:
-        """Note on how many hosts a list failed that is at fault."""
-        self.outfits[fleet] = failed
-
-    def alarmed(self, fleet: FleetName, reason: str) -> None:
-        """Count an alarm."""
-        self.alarms[fleet, reason] += 1
-
-    def barred(self, check: str) -> None:
-        """Count a refusal of the gate."""
-        self.refusals[check] += 1
-
-    def illegal(self) -> None:
-        """Count an illegal move."""
-        self.illegal_moves += 1
-
-    def bug(self, where: str) -> None:
-        """Count a bug."""
-        self.bugs[where] += 1
-
-    def strange(self, account: AccountName, word: str) -> None:
-        """Count an unknown status."""
-        del account
-        self.words[word] += 1
-
-    def settled(self, account: AccountName, kind: str, lag: timedelta) -> None:
-        """Keep the longest lag."""
-        del account
-        self.longest[kind] = max(lag, self.longest.get(kind, lag))
+def _check(metric: Count | Gauge, labels: Labels) -> None:
+    if len(labels) != len(metric.value.labels):
+        raise ValueError(f"{metric.value.name} has labels {metric.value.labels}, not {labels}")

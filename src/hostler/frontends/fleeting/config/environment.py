@@ -73,7 +73,7 @@ class Sources:
     def setting(self, key: str, given: str | None, file: str | None = None) -> Setting | None:
         """Return a setting from the first place that has it, or None."""
         if given is not None and file is not None:
-            self.faults.found.append(_not_both(key))
+            self.faults.note(join(ROOT, f"{key}_file"), f"it, or {key}, not both")
         if given is not None:
             return Setting(text=given, origin=join(ROOT, key))
         if file is not None:
@@ -87,14 +87,13 @@ class Sources:
             return _read(path, largest)
         except (OSError, ValueError, RuntimeError) as error:
             expected = f"a readable text file: {_why(error)}"
-            self.faults.found.append(Fault(path=origin, value=str(name)[:200], expected=expected))
+            self.faults.note(origin, expected, value=str(name)[:200])
             return None
 
     def _in_file(self, name: Path, origin: str) -> Setting:
         text = self.read(name, origin)
         if text is not None and not text.strip():
-            fault = Fault(path=origin, value=str(name), expected="a file with a value in it")
-            self.faults.found.append(fault)
+            self.faults.note(origin, "a file with a value in it", value=str(name))
         if text is None:
             return Setting(origin=origin)
         file = (self.folder / name.expanduser()).resolve()
@@ -116,10 +115,6 @@ def _read(path: Path, largest: int) -> str:
     if len(content) > largest:
         raise ValueError(f"it is larger than {largest:,} bytes")
     return content.decode()
-
-
-def _not_both(key: str) -> Fault:
-    return Fault(path=join(ROOT, f"{key}_file"), value="", expected=f"it, or {key}, not both")
 
 
 def _why(error: Exception) -> str:

@@ -139,8 +139,8 @@ class Cast:
         engine = self.engine
         if engine is not None and engine.done() and not engine.cancelled():
             engine.result()
-        if self.loop.failures or self.metrics.bugs or self.metrics.illegal_moves:
-            bugs = (self.loop.failures, dict(self.metrics.bugs), self.metrics.illegal_moves)
+        if self.loop.failures or self.metrics.faults():
+            bugs = (self.loop.failures, self.metrics.faults())
             raise RuntimeError(f"failures, bugs, illegal moves: {bugs}")
 
     async def scale(self, name: FleetName, size: int) -> None:

@@ -124,15 +124,15 @@ class Client:
         )
         return Failed(problem)
 
-    def _tell(self, kind: str, event: str, request: HttpRequest, /, **said: object) -> None:
+    def _tell(self, kind: str, event: str, request: HttpRequest, /, **details: object) -> None:
         """Log a trouble; one of a kind that was told of within the minute is for debugging only.
 
         `times` is how many it stands for; no `kind` is no trouble.
         """
         times = self._repeats.count(kind) if kind else 0
-        told = log.warning if times else log.debug
+        write = log.warning if times else log.debug
         counted = {"host": self._host, "times": times} if times > 1 else {}
-        told(event, method=request.method, path=request.path, **said, **counted)
+        write(event, method=request.method, path=request.path, **details, **counted)
 
     def _clean(self, response: Response) -> Response:
         secret = self.account.secret_key.reveal().encode()

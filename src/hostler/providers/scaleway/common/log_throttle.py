@@ -31,20 +31,20 @@ class Repeats:
 
         What comes and goes all the time is told once a minute too: an end changes nothing here.
         """
-        now, told = self._clock.boot(), self._told.get(kind)
-        if told is not None and now - told.at < _APART.total_seconds():
-            told.since += 1
+        now, last = self._clock.boot(), self._told.get(kind)
+        if last is not None and now - last.at < _APART.total_seconds():
+            last.since += 1
             return 0
         self._make_room()
         self._told[kind] = _Told(now)
-        return 1 + (told.since if told is not None else 0)
+        return 1 + (last.since if last is not None else 0)
 
     def end(self, kind: str) -> bool:
         """Tell whether this kind was told of, and its end was not."""
-        told = self._told.get(kind)
-        if told is None or told.over:
+        last = self._told.get(kind)
+        if last is None or last.over:
             return False
-        told.over = True
+        last.over = True
         return True
 
     def _make_room(self) -> None:

@@ -31,8 +31,8 @@ class SshKeys:
         if enabled:
             return Registered(well=True, there=True, text=f"is registered as {enabled[0].name!r}")
         if found:
-            said = f"is registered as {found[0].name!r}, and disabled there: enable it"
-            return Registered(well=False, there=False, text=said)
+            text = f"is registered as {found[0].name!r}, and disabled there: enable it"
+            return Registered(well=False, there=False, text=text)
         if listing.error:
             return Registered(well=False, there=False, text=_unread(listing))
         free = _free_name(name, {key.name or "" for key in listing.found.values()})

@@ -2,20 +2,21 @@
 
 import asyncio
 from collections.abc import Iterable, Mapping
-from typing import TypeVar
 
 from hostler.domain.ids import FleetName, Zone
 from hostler.ports.online import Wanted
 from hostler.providers.scaleway.common.endpoints import Api
-from hostler.providers.scaleway.common.errors import TROUBLE, Failed, refusal_of
-from hostler.providers.scaleway.common.pages import Listing, Named
+from hostler.providers.scaleway.common.errors import TROUBLE, Failed
+from hostler.providers.scaleway.common.findings import (
+    Finding,
+    lowest_limit,
+    quota,
+    unread,
+    why_unread,
+)
 from hostler.providers.scaleway.common.settings import Template
 from hostler.providers.scaleway.common.ssh_keys import same_key
 from hostler.providers.scaleway.common.wire import Quotum
-
-from .online import Finding
-
-N = TypeVar("N", bound=Named)
 
 
 class Examiner:
@@ -67,12 +68,10 @@ class Examiner:
     async def _thing(self, about: str, path: str) -> Finding:
         try:
             await self._api.exists(path)
-        except Failed as failed:
-            if failed.problem.missing:
-                return Finding(False, about, "is not there", lasting=True)
-            return Finding(False, about, f"cannot be read: {failed}")
         except TROUBLE as trouble:
-            return Finding(False, about, f"cannot be read: {trouble}")
+            if isinstance(trouble, Failed) and trouble.problem.missing:
+                return Finding(False, about, "is not there", lasting=True)
+            return unread(about, trouble)
         return Finding(True, about, "exists")
 
     async def _private(self, wanted: Iterable[tuple[Wanted, Template]]) -> list[Finding]:
@@ -83,8 +82,8 @@ class Examiner:
         for region, zone in regions.items():
             listing = await self._api.private_addresses(zone)
             about = f"private addresses in {region}"
-            said = why_unread(listing, "IPAMReadOnly") if listing.error else "can be read"
-            found.append(Finding(not listing.error, about, said))
+            text = why_unread(listing, "IPAMReadOnly") if listing.error else "can be read"
+            found.append(Finding(not listing.error, about, text))
         return found
 
     async def _key(self, public: str) -> list[Finding]:
@@ -98,8 +97,8 @@ class Examiner:
         if found is None:
             return [Finding(True, "ssh key", "is not registered yet; the plugin does that")]
         if found.disabled:
-            said = f"is registered as {found.name!r}, and disabled there: enable it"
-            return [Finding(False, "ssh key", said)]
+            text = f"is registered as {found.name!r}, and disabled there: enable it"
+            return [Finding(False, "ssh key", text)]
         return [Finding(True, "ssh key", f"is registered as {found.name!r}")]
 
 
@@ -113,25 +112,8 @@ def _types(fleet: Wanted) -> dict[str, set[Zone]]:
 def _quota(type_: str, zones: list[Zone], most: int, quotas: Mapping[str, Quotum]) -> Finding:
     about = f"quota of {type_}"
     quotum = quotas.get("cp_servers_type_" + type_.replace("-", "_"))
-    if quotum is None:
-        return Finding(True, about, "none is told")
-    limit = lowest_limit(quotum, zones)
-    if limit is None:
-        return Finding(True, about, "is unlimited")
-    said = f"is {limit}; the group may come to {most}"
-    return Finding(limit >= most, about, said)
-
-
-def lowest_limit(quotum: Quotum, zones: list[Zone]) -> int | None:
-    """Return the lowest limit that counts in these zones, or None where there is none."""
-    limits = [
-        one.limit
-        for one in quotum.limits or ()
-        if one.limit is not None and not one.unlimited and one.zone in {None, "", *zones}
-    ]
-    if not limits and quotum.limit is not None and not quotum.unlimited:
-        limits = [quotum.limit]
-    return min(limits, default=None)
+    limits = (lowest_limit(quotum, zones),) if quotum is not None else ()
+    return quota(about, limits, most, f"the group may come to {most}")
 
 
 def _named(zone: Zone, template: Template) -> Iterable[tuple[str, str]]:
@@ -143,11 +125,3 @@ def _named(zone: Zone, template: Template) -> Iterable[tuple[str, str]]:
         yield f"security group {group} in {zone}", f"{base}/security_groups/{group}"
     if group := template.placement_group:
         yield f"placement group {group} in {zone}", f"{base}/placement_groups/{group}"
-
-
-def why_unread(listing: Listing[N], permission: str) -> str:
-    """Return why something could not be listed; `permission` is what allows it."""
-    trouble = listing.trouble
-    if isinstance(trouble, Failed) and refusal_of(trouble.problem) == "denied":
-        return f"cannot be read: the API key lacks the permission {permission} ({trouble})"
-    return f"cannot be read: {listing.error}"

@@ -1,32 +1,17 @@
 """Online: what can be told of an account's settings by asking the API, changing nothing."""
 
 import asyncio
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import replace
 
 from hostler.domain.ids import FleetName, Zone
 from hostler.domain.model.machine import Offer
 from hostler.providers.scaleway.common.catalogue import Catalogue, NoImage, every_page, is_id
 from hostler.providers.scaleway.common.endpoints import Api
-from hostler.providers.scaleway.common.errors import TROUBLE, Failed, refusal_of
+from hostler.providers.scaleway.common.errors import TROUBLE, Failed
+from hostler.providers.scaleway.common.findings import Finding, cannot, unread
 from hostler.providers.scaleway.common.settings import Template
 from hostler.providers.scaleway.common.wire import ServerType, Stock
-
-_NO_ZONE = frozenset({400, 404})
-"""How a list is answered in a zone that there is not."""
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Finding:
-    """One thing that was checked: whether it is in order, about what, and in a sentence what.
-
-    `lasting` says that no waiting heals what is not in order.
-    """
-
-    well: bool
-    about: str
-    text: str
-    lasting: bool = False
 
 
 class Online:
@@ -65,7 +50,8 @@ class Online:
             for offer in found
             if offer.zone == zone
         ]
-        findings += _sold(zone, {offer.type for offer, _ in mine}, types, stocks)
+        wanted = sorted({offer.type for offer, _ in mine})
+        findings += [_type(zone, name, types.get(name), stocks.get(name)) for name in wanted]
         sold = [(offer, template) for offer, template in mine if offer.type in types]
         return findings + [f for f in [await self._image(o, t) for o, t in sold] if f]
 
@@ -82,15 +68,8 @@ class Online:
             return Finding(False, about, str(error), lasting=True)
         except TROUBLE as trouble:
             absent = isinstance(trouble, Failed) and trouble.problem.status == 404
-            lasting = absent and is_id(image)
-            return Finding(False, about, f"cannot be read: {trouble}", lasting=lasting)
+            return replace(unread(about, trouble), lasting=absent and is_id(image))
         return Finding(True, about, f"is {found}")
-
-
-def _sold(
-    zone: Zone, wanted: Iterable[str], types: Mapping[str, ServerType], stocks: Mapping[str, Stock]
-) -> list[Finding]:
-    return [_type(zone, name, types.get(name), stocks.get(name)) for name in sorted(wanted)]
 
 
 def _type(zone: Zone, name: str, type_: ServerType | None, stock: Stock | None) -> Finding:
@@ -100,14 +79,3 @@ def _type(zone: Zone, name: str, type_: ServerType | None, stock: Stock | None) 
     availability = (stock.availability if stock else None) or "unknown"
     price = f"{type_.hourly_price:g} euros per hour" if type_.hourly_price else "price unknown"
     return Finding(availability != "shortage", about, f"stock: {availability}; {price}")
-
-
-def cannot(zone: Zone, trouble: Exception | None, error: str) -> Finding:
-    """Return why a zone cannot be listed, with the cure where there is one."""
-    if isinstance(trouble, Failed) and refusal_of(trouble.problem) == "denied":
-        said = f"the key or its permissions are refused: {trouble}"
-        return Finding(False, zone, said, lasting=True)
-    if isinstance(trouble, Failed) and trouble.problem.status in _NO_ZONE:
-        said = f"is no zone with servers, or is misspelt: {trouble}"
-        return Finding(False, zone, said, lasting=True)
-    return Finding(False, zone, f"cannot be listed: {error}")

@@ -17,6 +17,7 @@ from hostler.ports.provider import Connection
 from hostler.providers.scaleway.common.catalogue import Catalogue
 from hostler.providers.scaleway.common.client import Client
 from hostler.providers.scaleway.common.endpoints import Api
+from hostler.providers.scaleway.common.findings import Finding
 from hostler.providers.scaleway.common.owner_tags import writable
 from hostler.providers.scaleway.common.settings import Prices, Template
 from hostler.providers.scaleway.common.ssh_keys import SshKeys
@@ -25,7 +26,7 @@ from .address_pool import Pool
 from .examine import Examiner
 from .execute import InstanceCalls
 from .observe.listing import Observer
-from .online import Finding, Online
+from .online import Online
 from .plan.calls import ATTACH_NETWORK, MAKE_SERVER, RELEASE_ADDRESS, SERVER, TAKE_ADDRESS
 from .plan.create import Site, build
 from .plan.delete import clear

@@ -65,7 +65,7 @@ class MacObserver:
             strange(resource.status) for resource in resources.values() if resource.slot == HOST
         )
         return Observation(
-            observed=tuple(observed for told, _ in sights for observed in told),
+            observed=tuple(observed for scopes_seen, _ in sights for observed in scopes_seen),
             resources=tuple(resources.values()),
             strange=tuple(word for word in words if word),
         )
@@ -74,9 +74,9 @@ class MacObserver:
         begun = self._clock.now()
         listing = await self._api.macs(zone)
         known = {resource for s in scopes for resource in s.known if s.kind == SERVER.kind}
-        told = tuple(_observed(scope, begun, listing.error) for scope in scopes)
+        scopes_seen = tuple(_observed(scope, begun, listing.error) for scope in scopes)
         macs = (mac for mac in listing.found.values() if self._is_ours(mac))
-        return told, self._resources(zone, macs, known)
+        return scopes_seen, self._resources(zone, macs, known)
 
     async def _close(self, scope: Scope) -> Sight:
         """Ask for the known hosts one by one; where none is known, look for the machine's name."""
@@ -85,7 +85,7 @@ class MacObserver:
             return await self._by_name(scope)
         ids = dict.fromkeys(host_of(resource) for resource in scope.known)
         answers = await ask_each(scope.zone, ids, self._read)
-        error = "; ".join(f"{mac}: {said}" for mac, said in sorted(answers.errors.items()))
+        error = "; ".join(f"{mac}: {why}" for mac, why in sorted(answers.errors.items()))
         macs = (mac for mac in answers.found.values() if self._is_ours(mac))
         resources = self._resources(scope.zone, macs, set(scope.known))
         return (_observed(scope, begun, error),), resources

@@ -12,9 +12,8 @@ from hostler.domain.model.machine import Offer
 from hostler.domain.model.resource import Resource
 from hostler.providers.scaleway.common.endpoints import Api
 from hostler.providers.scaleway.common.errors import TROUBLE, Failed
+from hostler.providers.scaleway.common.findings import Finding, cannot, quota, unread, why_unread
 from hostler.providers.scaleway.common.wire import Quotum
-from hostler.providers.scaleway.instances.examine import why_unread
-from hostler.providers.scaleway.instances.online import Finding, cannot
 
 from .api.endpoints import MacApi
 from .api.images import families, newest
@@ -48,10 +47,10 @@ class MacOnline:
             ]
         seen = dict(zip(zones, (task.result() for task in tasks), strict=True))
         known = {zone: found for zone, found in seen.items() if isinstance(found, tuple)}
-        told = [_zone(zone, found) for zone, found in seen.items()]
+        zone_findings = [_zone(zone, found) for zone, found in seen.items()]
         sold = [f for task in sales for f in task.result() if _is_in(f, known)]
         quotas = await self._quotas(offers, most, known)
-        return (*told, *sold, *self._pools(offers, pools, known), *quotas)
+        return (*zone_findings, *sold, *self._pools(offers, pools, known), *quotas)
 
     async def _hosts(self, zone: Zone) -> tuple[Resource, ...] | Finding:
         listing = await self._api.macs(zone)
@@ -67,9 +66,9 @@ class MacOnline:
             stock = await self._api.stock(offer.zone, offer.type)
         except TROUBLE as trouble:
             if isinstance(trouble, Failed) and trouble.problem.status in {400, 404}:
-                said = f"is not sold there{await self._instead(offer.zone)}"
-                return (Finding(False, about, said, lasting=True),)
-            return (Finding(False, about, f"cannot be read: {trouble}"),)
+                text = f"is not sold there{await self._instead(offer.zone)}"
+                return (Finding(False, about, text, lasting=True),)
+            return (unread(about, trouble),)
         return (Finding(True, about, f"is sold there ({stock})"), await self._image(offer))
 
     async def _instead(self, zone: Zone) -> str:
@@ -84,13 +83,13 @@ class MacOnline:
         about = f"images of {offer.image} for {offer}"
         listing = await self._api.images(offer.zone, offer.type)
         if listing.error:
-            return Finding(False, about, f"cannot be read: {listing.error}")
+            return unread(about, listing.error)
         image = newest(listing.found.values(), offer.image, offer.type)
         if image is None:
-            said = "none is published: hosts would be wiped to the usual image of their type, and "
+            text = "none is published: hosts would be wiped to the usual image of their type, and "
             there = ", ".join(families(listing.found.values(), offer.type))
             cure = f"; there are {there}: see `os`" if there else ""
-            return Finding(False, about, f"{said}fit no more{cure}", lasting=True)
+            return Finding(False, about, f"{text}fit no more{cure}", lasting=True)
         return Finding(True, about, f"the newest is {image.name or image.id}")
 
     async def _quotas(
@@ -101,8 +100,8 @@ class MacOnline:
             return []
         organization = self._api.client.account.organization
         if not organization:
-            said = "are not known before hosts are ordered: set `organization` of the account"
-            return [Finding(True, "quotas", said)]
+            text = "are not known before hosts are ordered: set `organization` of the account"
+            return [Finding(True, "quotas", text)]
         listing = await Api(self._api.client).quota(organization)
         if listing.error:
             return [Finding(False, "quotas", why_unread(listing, PERMISSION))]
@@ -129,11 +128,11 @@ class MacOnline:
         about = f"pool {pool} of fleet {fleet}"
         mine = [p for p in resources if p.note("pool") == pool and p.note("stage") not in OTHERS]
         if not mine:
-            said = (
+            text = (
                 f"no host of the project has a name that begins with {pool}: give some such names "
                 "in the console, or use `hostler pool FILE add SERVER`"
             )
-            return Finding(False, about, said)
+            return Finding(False, about, text)
         free = [p for p in mine if any(not self._fits(fleet, offer, p) for offer in asked)]
         return Finding(True, about, f"{len(mine)} hosts, {len(free)} of them free and fitting")
 
@@ -149,18 +148,13 @@ def _quota(
     offer: Offer,
     most: int,
     resources: Iterable[Resource],
-    quota: Iterable[Quotum],
+    quotas: Iterable[Quotum],
 ) -> Finding:
     about = f"quota of {offer.type} in {offer.zone}"
-    limits = limits_of(offer.type, offer.zone, quota)
-    if not limits:
-        return Finding(True, about, "none is told")
-    limit = highest(limits)
-    if limit is None:
-        return Finding(True, about, "is unlimited")
+    limits = limits_of(offer.type, offer.zone, quotas)
     stand = sum(resource.note("type") == offer.type for resource in resources)
-    said = f"is {limit}; {stand} stand in the project, and fleet {fleet} may order {most}"
-    return Finding(limit >= most, about, said)
+    use = f"{stand} stand in the project, and fleet {fleet} may order {most}"
+    return quota(about, (highest(limits),) if limits else (), most, use)
 
 
 def _is_in(finding: Finding, known: Iterable[Zone]) -> bool:

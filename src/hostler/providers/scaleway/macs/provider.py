@@ -20,10 +20,10 @@ from hostler.ports.provider import Connection
 from hostler.providers.scaleway.common.client import Client
 from hostler.providers.scaleway.common.endpoints import Api
 from hostler.providers.scaleway.common.errors import TROUBLE
+from hostler.providers.scaleway.common.findings import Finding
 from hostler.providers.scaleway.common.owner_tags import writable
 from hostler.providers.scaleway.common.settings import Secret
 from hostler.providers.scaleway.common.ssh_keys import SshKeys
-from hostler.providers.scaleway.instances.online import Finding
 
 from .api.endpoints import MacApi
 from .api.images import family_key
@@ -176,7 +176,7 @@ class Macs:
         """Ask whether key, zones, types, images, pools and quotas are in order; change nothing."""
         online = MacOnline(self._api, self._reader, self.fits)
         limits = {fleet: self.limits(fleet) for fleet in offers}
-        most = {f: told.most for f, told in limits.items() if told and told.most is not None}
+        most = {f: limit.most for f, limit in limits.items() if limit and limit.most is not None}
         return await online.check(offers, {fleet: self.pool_of(fleet) for fleet in offers}, most)
 
     def connection(self, machine: Machine, resources: tuple[Resource, ...]) -> Connection | None:

@@ -73,7 +73,7 @@ def object_of(body: Body, name: str) -> Body:
     return cast("Body", value)
 
 
-def owner(call: Call) -> Owner:
+def owner_of(call: Call) -> Owner:
     """Return where and whose is what a body asks for; it reads both API generations' names.
 
     A body that names only an organisation means that organisation's default project.

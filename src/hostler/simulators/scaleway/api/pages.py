@@ -1,4 +1,4 @@
-"""How lists are cut into pages, in both styles, and what the weather makes of them."""
+"""How lists are cut into pages, in both styles, and what faults make of them."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -65,7 +65,8 @@ def listing(
 ) -> list[R]:
     """Return what a list of one zone shows of a shelf, in the order of creation.
 
-    Here lists lag: what is too new is missing, and weather may hide the newest or show the dead.
+    Here lists lag: what is too new is missing, and faults may hide the newest or
+    show what was deleted.
     """
     now, own = estate.now, call.organization
     items = [

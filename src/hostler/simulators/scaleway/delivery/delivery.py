@@ -1,4 +1,4 @@
-"""What becomes of a request on its way through the weather: lost, late, refused, or answered."""
+"""What becomes of a request on its way through the faults: lost, late, refused, or answered."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -121,7 +121,7 @@ def refusal(found: Refused) -> Answer:
 
 
 def refused_on_the_way(injector: FaultInjector, call: Call, _serve: Serve) -> Delivery | None:
-    """Return the refusals that weather makes up, as far as they can be true."""
+    """Return the refusals that faults make up, as far as they can be true."""
     for refuse in (refused_purchase, refused_change):
         found = refuse(injector, call)
         if found is not None:

@@ -1,4 +1,4 @@
-"""The weather at work: which faults strike a request, and what befalls resources without one."""
+"""Fault injection: which faults strike a request, and what befalls resources without one."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -7,13 +7,13 @@ from random import Random
 
 from hostler.simulators.scaleway.faults.catalogue import AMBIENT, Where
 from hostler.simulators.scaleway.faults.rates import BY_NAME, CALM, FaultRates, Rule
-from hostler.simulators.scaleway.macs import operator_actions as mac_hands
+from hostler.simulators.scaleway.macs import operator_actions as mac_actions
 from hostler.simulators.scaleway.state.calls import Call
 from hostler.simulators.scaleway.state.inventory import Estate
 from hostler.simulators.scaleway.state.mac_records import Mac, OsImage
 from hostler.simulators.scaleway.state.records import Address, Record, Server
 
-from .operator_actions import HANDS, usual_status
+from .operator_actions import OPERATOR_ACTIONS, usual_status
 
 CHANGES = frozenset({"POST", "PATCH", "PUT", "DELETE"})
 STOPS = frozenset({"server.action.poweroff", "server.action.terminate"})
@@ -71,7 +71,7 @@ def fits(rule: Rule, call: Call) -> bool:
 
 
 class FaultInjector:
-    """Draws all faults from one stream of its own, so that weather can end and the rest goes on."""
+    """Draws all faults from one stream of its own, so that faults can end and the rest goes on."""
 
     def __init__(self, estate: Estate, rng: Random, fault_rates: FaultRates) -> None:
         self.estate = estate
@@ -99,13 +99,13 @@ class FaultInjector:
         self.change(CALM)
         self._scripts.clear()
         self._spells.clear()
-        for release in (*self.estate.stuck.values(), *self.estate.by_hand.values()):
+        for release in (*self.estate.stuck.values(), *self.estate.spell_ends.values()):
             release()
         self.estate.stuck.clear()
         for server in self.estate.servers:
             usual_status(server)
         for mac in self.estate.macs:
-            mac_hands.calm(self.estate, mac)
+            mac_actions.calm(self.estate, mac)
 
     def script(self, rule: Rule) -> None:
         """Add a rule."""
@@ -142,7 +142,7 @@ class FaultInjector:
 
     def happen(self, fault: str, record: Record, spell: float) -> bool:
         """Let an ambient fault happen to a resource now; tell if it could, and count it."""
-        done = HANDS[fault](self.estate, record, spell, self.rng)
+        done = OPERATOR_ACTIONS[fault].happen(self.estate, record, spell, self.rng)
         if done:
             self.count(fault)
         return done

@@ -1,66 +1,66 @@
 """What happens to resources without a request: guests that power off, people with a console."""
 
-from collections.abc import Callable
 from functools import partial
 from random import Random
+from typing import Any
 
 from hostler.simulators.scaleway.instances import lifecycle
 from hostler.simulators.scaleway.instances.network import addresses
-from hostler.simulators.scaleway.macs import operator_actions as mac_hands
+from hostler.simulators.scaleway.macs import operator_actions as mac_actions
 from hostler.simulators.scaleway.state.inventory import Estate, touch
+from hostler.simulators.scaleway.state.operator_action import OperatorAction
 from hostler.simulators.scaleway.state.records import Address, Record, Server, State
 
 STRANGE = "hibernating"  # a state that no document knows
-Hand = Callable[[Estate, Record, float, Random], bool]
 
 
-def guest_poweroff(estate: Estate, record: Record, _spell: float, _rng: Random) -> bool:
+def guest_poweroff(estate: Estate, server: Server, _spell: float, _rng: Random) -> None:
     """Let the guest of a running server power off: it is stopped in place, and still costs."""
-    if not isinstance(record, Server) or record.state != State.RUNNING:
-        return False
-    lifecycle.in_place(estate, record)
-    return True
+    lifecycle.in_place(estate, server)
 
 
-def delete_server(estate: Estate, record: Record, _spell: float, _rng: Random) -> bool:
+def is_running(server: Server) -> bool:
+    """Tell if the guest of a server can power off."""
+    return server.state == State.RUNNING
+
+
+def is_unprotected(server: Server) -> bool:
+    """Tell if a server can be protected."""
+    return not server.protected
+
+
+def is_lockable(server: Server) -> bool:
+    """Tell if a server is in a state that it can be put back into."""
+    return server.state in BACK
+
+
+def delete_server(estate: Estate, server: Server, _spell: float, _rng: Random) -> None:
     """Delete a server whatever its state; its block volumes and addresses stay."""
-    if not isinstance(record, Server) or record.ended is not None:
-        return False
-    lifecycle.terminated(estate, record)
-    return True
+    lifecycle.terminated(estate, server)
 
 
-def delete_address(estate: Estate, record: Record, _spell: float, _rng: Random) -> bool:
+def delete_address(estate: Estate, address: Address, _spell: float, _rng: Random) -> None:
     """Delete an address, attached or not."""
-    if not isinstance(record, Address) or record.ended is not None:
-        return False
-    addresses.remove(estate, record)
-    return True
+    addresses.remove(estate, address)
 
 
-def edit_tags(estate: Estate, record: Record, _spell: float, rng: Random) -> bool:
+def edit_tags(estate: Estate, server: Server, _spell: float, rng: Random) -> None:
     """Take all tags from one part of a server, or rename the part."""
-    if not isinstance(record, Server) or record.ended is not None:
-        return False
-    parts: list[Record] = [record, *record.addresses, *record.volumes.values()]
+    parts: list[Record] = [server, *server.addresses, *server.volumes.values()]
     part = rng.choice(parts)
     if part.tags and rng.random() < 0.7:
         part.tags = []
     else:
         part.name = f"renamed by hand {rng.randrange(1000)}"
     part.modified = estate.now
-    touch(estate, record)
-    return True
+    touch(estate, server)
 
 
-def strange_status(estate: Estate, record: Record, spell: float, _rng: Random) -> bool:
+def strange_status(estate: Estate, server: Server, spell: float, _rng: Random) -> None:
     """Show a state that is not documented, for a spell."""
-    if not isinstance(record, Server) or record.ended is not None:
-        return False
-    record.shown = STRANGE
-    touch(estate, record)
-    estate.after(spell, partial(usual_status, record))
-    return True
+    server.shown = STRANGE
+    touch(estate, server)
+    estate.after(spell, partial(usual_status, server))
 
 
 def usual_status(server: Server) -> None:
@@ -68,40 +68,33 @@ def usual_status(server: Server) -> None:
     server.shown, server.wire = "", None
 
 
-def protect(estate: Estate, record: Record, spell: float, _rng: Random) -> bool:
+def protect(estate: Estate, server: Server, spell: float, _rng: Random) -> None:
     """Protect a server for a spell."""
-    if not isinstance(record, Server) or record.protected or record.ended is not None:
-        return False
-    record.protected = True
-    touch(estate, record)
-    end = partial(unprotect, estate, record)
-    estate.by_hand[record.id] = end
+    server.protected = True
+    touch(estate, server)
+    end = partial(unprotect, estate, server)
+    estate.spell_ends[server.id] = end
     estate.after(spell, end)
-    return True
 
 
 def unprotect(estate: Estate, server: Server) -> None:
     """End the protection that somebody gave by hand, once."""
-    if estate.by_hand.pop(server.id, None) and server.ended is None:
+    if estate.spell_ends.pop(server.id, None) and server.ended is None:
         server.protected = False
         touch(estate, server)
 
 
-def lock(estate: Estate, record: Record, spell: float, _rng: Random) -> bool:
+def lock(estate: Estate, server: Server, spell: float, _rng: Random) -> None:
     """Lock a server that is at rest, for a spell: it is down, and refuses whatever is asked."""
-    back = BACK.get(record.state) if isinstance(record, Server) else None
-    if not isinstance(record, Server) or back is None or record.ended is not None:
-        return False
-    lifecycle.enter(estate, record, State.LOCKED)
-    end = partial(unlock, estate, record, back)
-    estate.by_hand[locked(record)] = end
+    end = partial(unlock, estate, server, BACK[server.state])
+    lifecycle.enter(estate, server, State.LOCKED)
+    estate.spell_ends[locked(server)] = end
     estate.after(spell, end)
-    return True
 
 
 def unlock(estate: Estate, server: Server, back: lifecycle.Step) -> None:
     """Let a locked server be as it was before, once; one that ran boots anew."""
-    if estate.by_hand.pop(locked(server), None) and server.ended is None:
+    if estate.spell_ends.pop(locked(server), None) and server.ended is None:
         back(estate, server)
 
 
@@ -117,13 +110,13 @@ BACK: dict[str, lifecycle.Step] = {
 }
 """The states in which a server can be locked, and what puts it back there."""
 
-HANDS: dict[str, Hand] = {
-    "guest_poweroff": guest_poweroff,
-    "server_deleted_by_hand": delete_server,
-    "address_deleted_by_hand": delete_address,
-    "tag_edited": edit_tags,
-    "unknown_status": strange_status,
-    "protected_by_hand": protect,
-    "server_locked": lock,
-    **mac_hands.HANDS,
+OPERATOR_ACTIONS: dict[str, OperatorAction[Any]] = {
+    "guest_poweroff": OperatorAction(Server, guest_poweroff, is_running),
+    "server_deleted_by_hand": OperatorAction(Server, delete_server),
+    "address_deleted_by_hand": OperatorAction(Address, delete_address),
+    "tag_edited": OperatorAction(Server, edit_tags),
+    "unknown_status": OperatorAction(Server, strange_status),
+    "protected_by_hand": OperatorAction(Server, protect, is_unprotected),
+    "server_locked": OperatorAction(Server, lock, is_lockable),
+    **mac_actions.OPERATOR_ACTIONS,
 }

@@ -104,7 +104,7 @@ SPELLS: Mapping[str, Range] = {
     "protected_by_hand": (60.0, 600.0),
     "server_locked": (60.0, 600.0),
 }
-"""How long spells are, in seconds, unless a weather says otherwise."""
+"""How long spells are, in seconds, unless the fault rates say otherwise."""
 
 
 CALLS: tuple[Fault, ...] = (

@@ -1,4 +1,4 @@
-"""The weather of a simulation: how likely each fault is, and those asked for by script."""
+"""Fault rates: how likely each fault of a simulation is, and those asked for by script."""
 
 import tomllib
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ DEFAULT_SPELLS: Mapping[str, Range] = {**SPELLS, **MAC_SPELLS}
 
 
 class BadFaultRates(ValueError):
-    """A weather that cannot be: all that is wrong with it, line by line."""
+    """Fault rates that cannot be: all that is wrong with them, line by line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +171,7 @@ PRESETS: Mapping[str, FaultRates] = {
 
 
 def parse(text: str) -> FaultRates:
-    """Read a weather from TOML: `[rates]` and `[spells]`; raise `BadWeather` with all problems."""
+    """Read TOML with `[rates]` and `[spells]`; raise `BadFaultRates` with every problem."""
     try:
         found: dict[str, Any] = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -206,7 +206,7 @@ def table(found: dict[str, Any], name: str, wrong: list[str]) -> dict[str, objec
 
 
 def load(name: str) -> FaultRates:
-    """Return a preset by its name, or the weather of a TOML file; raise `BadWeather`."""
+    """Return a preset by its name, or the rates of a TOML file; raise `BadFaultRates`."""
     preset = PRESETS.get(name)
     if preset is not None:
         return preset

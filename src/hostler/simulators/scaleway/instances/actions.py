@@ -72,7 +72,7 @@ def power_on(estate: Estate, server: Server, call: Call) -> None:
 
 
 def stuck_stopping(call: Call) -> float:
-    """Return for how long the weather holds a stop up."""
+    """Return for how long a fault holds a stop up."""
     return call.struck["stuck_stopping"] if call.takes("stuck_stopping") else 0.0
 
 

@@ -148,10 +148,10 @@ def furnish(estate: Estate, server: Server, disks: list[Disk]) -> None:
 
 def made(estate: Estate, server: Server, disk: Disk) -> Volume:
     """Make one volume."""
-    whose = server.owner
+    owner = server.owner
     if disk.kind != "sbs_volume":
-        return local_volumes.new_local(estate, whose, disk.name, disk.kind, disk.size)
-    volume = volumes.new_volume(estate, whose, disk.name, disk.size)
+        return local_volumes.new_local(estate, owner, disk.name, disk.kind, disk.size)
+    volume = volumes.new_volume(estate, owner, disk.name, disk.size)
     volume.snapshot_id = disk.snapshot_id or (server.image and server.image.root_id) or None
     volume.status = "available"
     return volume

@@ -1,19 +1,16 @@
 """Images and snapshots of the Instance API, the marketplace, and what a label stands for."""
 
-from functools import partial
-
 from hostler.simulators.scaleway.api.bodies import image_body
-from hostler.simulators.scaleway.api.checks import object_of, owner, tags_of, text_of
+from hostler.simulators.scaleway.api.checks import object_of, owner_of, tags_of, text_of
 from hostler.simulators.scaleway.api.pages import (
     INSTANCE,
     NEWER,
     lagging,
-    listing,
     matching,
-    page_of,
     paged,
     window,
 )
+from hostler.simulators.scaleway.api.resource import Resource
 from hostler.simulators.scaleway.api.route import Route
 from hostler.simulators.scaleway.state import errors
 from hostler.simulators.scaleway.state.calls import Answer, Call
@@ -35,9 +32,15 @@ from hostler.simulators.scaleway.state.records import (
     State,
 )
 
-IMAGES = "/instance/v1/zones/*/images"
-SNAPSHOTS = "/instance/v1/zones/*/snapshots"
+PATH = "/instance/v1/zones/*"
 MARKET = "/marketplace/v2"
+IMAGES: Resource[Image] = Resource(
+    stored=lambda estate: estate.images,
+    name="instance_image",
+    body=image_body,
+    style=INSTANCE.of("images"),
+    key="image",
+)
 
 
 def resolve(estate: Estate, call: Call, sort: ServerType) -> Image | None:
@@ -64,12 +67,6 @@ def by_label(estate: Estate, call: Call, label: str, sort: ServerType) -> Image 
     return estate.images.get(image_id(call.place, label, sort.arch, kind))
 
 
-def image_get(estate: Estate, call: Call) -> Answer:
-    """Show an image."""
-    image = estate.find(estate.images, call, call.names[0], "instance_image")
-    return Answer(200, {"image": image_body(estate, image)}, subject=image)
-
-
 def image_list(estate: Estate, call: Call) -> Answer:
     """List the public images of a zone and one's own."""
     keep, arch = matching(call), call.choice("arch")
@@ -81,7 +78,7 @@ def image_list(estate: Estate, call: Call) -> Answer:
     ]
     if call.struck:
         items = lagging(estate, call, estate.images, keep, items)
-    return page_of(estate, call, items, partial(image_body, estate), INSTANCE.of("images"))
+    return IMAGES.page(estate, call, items)
 
 
 def image_create(estate: Estate, call: Call) -> Answer:
@@ -93,21 +90,16 @@ def image_create(estate: Estate, call: Call) -> Answer:
     if arch not in ARCHS:
         raise errors.invalid(("arch", "constraint", "not a valid value"))
     name = text_of(call.body, "name") or f"img-{root[:8]}"
-    image = new_image(estate, owner(call), name, snapshot)
+    image = new_image(estate, owner_of(call), name, snapshot)
     image.arch, image.tags = arch, tags_of(call.body)
-    return Answer(201, {"image": image_body(estate, image)}, subject=image)
+    return IMAGES.answer(estate, image, 201)
 
 
-def new_image(estate: Estate, whose: Owner, name: str, root: Snapshot) -> Image:
+def new_image(estate: Estate, owner: Owner, name: str, root: Snapshot) -> Image:
     """Make a private image."""
     image = Image(
-        id=estate.new_id(),
-        zone=whose.zone,
+        **estate.born(owner),
         name=name,
-        organization=whose.organization,
-        project=whose.project,
-        created=estate.now,
-        modified=estate.now,
         arch=ARCHS[0],
         root_id=root.id,
         root_type="sbs_snapshot" if root.kind == "sbs" else root.kind,
@@ -121,11 +113,10 @@ def new_image(estate: Estate, whose: Owner, name: str, root: Snapshot) -> Image:
 
 def image_delete(estate: Estate, call: Call) -> Answer:
     """Delete an image of one's own; its snapshots stay."""
-    image = estate.find(estate.images, call, call.names[0], "instance_image")
+    image = IMAGES.find(estate, call)
     if image.public:
         raise errors.forbidden("write", "image")
-    estate.images.drop(image, estate.now)
-    return Answer(204, subject=image)
+    return IMAGES.drop(estate, image)
 
 
 def snapshot_body(estate: Estate, snapshot: Snapshot) -> dict[str, object]:
@@ -148,18 +139,23 @@ def snapshot_body(estate: Estate, snapshot: Snapshot) -> dict[str, object]:
     }
 
 
+SNAPSHOTS: Resource[Snapshot] = Resource(
+    stored=lambda estate: estate.snapshots,
+    name="instance_snapshot",
+    body=snapshot_body,
+    style=INSTANCE.of("snapshots"),
+    key="snapshot",
+    newest_first=True,
+)
+
+
 def snap(estate: Estate, volume: LocalVolume | BlockVolume, name: str) -> Snapshot:
     """Take a snapshot of a volume; of one at work it takes its time."""
     block = isinstance(volume, BlockVolume)
     hot = not block and volume.server is not None and volume.server.state == State.RUNNING
     snapshot = Snapshot(
-        id=estate.new_id(),
-        zone=volume.zone,
+        **estate.born(volume.owner),
         name=name,
-        organization=volume.organization,
-        project=volume.project,
-        created=estate.now,
-        modified=estate.now,
         kind="sbs" if block else volume.kind,
         size=volume.size,
         state="snapshotting" if hot else "available",
@@ -215,33 +211,14 @@ def snapshot_create(estate: Estate, call: Call) -> Answer:
     return Answer(201, body, subject=snapshot)
 
 
-def snapshot_get(estate: Estate, call: Call) -> Answer:
-    """Show a snapshot."""
-    found = estate.find(estate.snapshots, call, call.names[0], "instance_snapshot")
-    return Answer(200, {"snapshot": snapshot_body(estate, found)}, subject=found)
-
-
-def snapshot_list(estate: Estate, call: Call) -> Answer:
-    """List snapshots of local volumes."""
-    items = listing(estate, call, estate.snapshots, matching(call), newest_first=True)
-    return page_of(estate, call, items, partial(snapshot_body, estate), INSTANCE.of("snapshots"))
-
-
-def snapshot_delete(estate: Estate, call: Call) -> Answer:
-    """Delete a snapshot."""
-    found = estate.find(estate.snapshots, call, call.names[0], "instance_snapshot")
-    estate.snapshots.drop(found, estate.now)
-    return Answer(204, subject=found)
-
-
 def backup(estate: Estate, server: Server, call: Call) -> str | None:
     """Make an image of a server and snapshots of its volumes; return where the image is."""
     shots = [snap(estate, volume, f"snap-{server.name}") for volume in server.volumes.values()]
     name = text_of(call.body, "name") or f"img-{server.name}"
     if not shots:
         raise errors.invalid(("volumes", "required", "the server has no volume"))
-    whose = server.owner
-    image = new_image(estate, whose, name, shots[0])
+    owner = server.owner
+    image = new_image(estate, owner, name, shots[0])
     image.arch, image.from_server = server.arch, server.id
     return f"images/{image.id}"
 
@@ -304,14 +281,10 @@ def market_images(estate: Estate, call: Call) -> Answer:
 
 
 ROUTES = (
-    Route("image.list", "GET", IMAGES, image_list),
-    Route("image.create", "POST", IMAGES, image_create),
-    Route("image.get", "GET", IMAGES + "/*", image_get),
-    Route("image.delete", "DELETE", IMAGES + "/*", image_delete),
-    Route("snapshot.list", "GET", SNAPSHOTS, snapshot_list),
-    Route("snapshot.create", "POST", SNAPSHOTS, snapshot_create),
-    Route("snapshot.get", "GET", SNAPSHOTS + "/*", snapshot_get),
-    Route("snapshot.delete", "DELETE", SNAPSHOTS + "/*", snapshot_delete),
+    *IMAGES.routes(
+        "image", f"{PATH}/images", list=image_list, create=image_create, delete=image_delete
+    ),
+    *SNAPSHOTS.routes("snapshot", f"{PATH}/snapshots", create=snapshot_create),
     Route("local_image.list", "GET", MARKET + "/local-images", local_images, public=True),
     Route("market_image.list", "GET", MARKET + "/images", market_images, public=True),
 )

@@ -49,7 +49,7 @@ def unless_overtaken(estate: Estate, server: Server, turn: int, step: Step) -> N
 
 
 def linger(estate: Estate, server: Server, seconds: float, step: Step) -> None:
-    """Plan a step far off; `estate.stuck` holds it, so that the weather can end the wait."""
+    """Plan a step far off; `estate.stuck` holds it, so that the end of faults can end the wait."""
     estate.stuck[server.id] = plan(estate, server, seconds, step)
 
 
@@ -220,8 +220,8 @@ def lend_address(estate: Estate, server: Server) -> None:
     """Give a dynamic IPv4 address to a server that asks for one and has none."""
     has_one = any(address.kind == "routed_ipv4" for address in server.addresses)
     if server.dynamic_ip_required and not has_one:
-        whose = server.owner
-        lent = addresses.new_address(estate, "routed_ipv4", whose, dynamic=True)
+        owner = server.owner
+        lent = addresses.new_address(estate, "routed_ipv4", owner, dynamic=True)
         addresses.attach(estate, lent, server)
 
 

@@ -7,7 +7,7 @@ from hostler.simulators.scaleway.api.bodies import server_wire
 from hostler.simulators.scaleway.api.checks import (
     check_quota,
     flag_of,
-    owner,
+    owner_of,
     tags_of,
     text_of,
     texts_of,
@@ -39,7 +39,7 @@ def create(estate: Estate, call: Call) -> Answer:
     image = resolve(estate, call, sort)
     disks = disks_of(estate, call, image, sort)
     ips = addresses_of(estate, call)
-    organization = owner(call).organization
+    organization = owner_of(call).organization
     check_stock(estate, call, sort)
     check_quota(estate, organization, sort.name, estate.options.quotas.get(sort.name))
     server = new_server(estate, call, sort, image)
@@ -92,23 +92,18 @@ def check_stock(estate: Estate, call: Call, sort: ServerType) -> None:
 def new_server(estate: Estate, call: Call, sort: ServerType, image: Image | None) -> Server:
     """Return a stopped server with what its body says of itself."""
     body = call.body
-    whose = owner(call)
-    server_id = estate.new_id()
-    name = text_of(body, "name") or f"srv-{server_id[:8]}"
+    owner = owner_of(call)
+    born = estate.born(owner)
+    name = text_of(body, "name") or f"srv-{born['id'][:8]}"
     chosen = text_of(body, "security_group")
     group = (
         estate.find(estate.groups, call, chosen, "instance_security_group")
         if chosen
-        else default_group(estate, whose)
+        else default_group(estate, owner)
     )
     return Server(
-        id=server_id,
-        zone=call.place,
+        **born,
         name=name,
-        organization=whose.organization,
-        project=whose.project,
-        created=estate.now,
-        modified=estate.now,
         listed_from=estate.listed_from(),
         tags=tags_of(body),
         commercial_type=sort.name,

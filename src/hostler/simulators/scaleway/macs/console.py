@@ -33,7 +33,7 @@ DEEDS = {
 
 @dataclass(frozen=True, slots=True)
 class Console:
-    """The hands of a person with the console of Scaleway, and of Scaleway itself.
+    """What a person does with the console of Scaleway, and Scaleway itself.
 
     `happen` lets a fault happen to a record, and counts it. Raises KeyError for a Mac or an image
     that there is not, and ValueError for what cannot be.
@@ -50,12 +50,12 @@ class Console:
             sold = ", ".join(sorted(types_of(wanted.zone))) or "none"
             what = f"{wanted.type_name} in {wanted.zone}"
             raise ValueError(f"no Macs of type {what}; sold there: {sold}")
-        whose = Owner(wanted.zone, estate.options.organization, estate.options.project)
+        owner = Owner(wanted.zone, estate.options.organization, estate.options.project)
         if wanted.prefix not in estate.pool_prefixes:
             estate.pool_prefixes.append(wanted.prefix)
         made = list[str]()
         for name in free_names(estate, wanted):
-            mac = orders.new_mac(estate, whose, name, sort, image)
+            mac = orders.new_mac(estate, owner, name, sort, image)
             orders.put(estate, mac)
             lifecycle.delivered(estate, mac)
             mac.sealed_until = 0.0

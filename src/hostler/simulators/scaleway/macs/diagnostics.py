@@ -21,13 +21,8 @@ def start(estate: Estate, call: Call) -> Answer:
         raise errors.invalid(("server_id", "required", ""))
     mac = mac_of(estate, call, server)
     diagnostic = Diagnostic(
-        id=estate.new_id(),
-        zone=mac.zone,
+        **estate.born(mac.owner),
         name="",
-        organization=mac.organization,
-        project=mac.project,
-        created=estate.now,
-        modified=estate.now,
         mac=mac,
         ready_at=estate.now + estate.lasts("mac.diagnostic"),
     )

@@ -16,8 +16,8 @@ def vanish(estate: Estate, mac: Mac) -> None:
     mac.attachments.clear()
     mac.turn += 1
     estate.stuck.pop(mac.id, None)
-    estate.by_hand.pop(mac.id, None)
-    estate.by_hand.pop(f"{mac.id} held", None)
+    estate.spell_ends.pop(mac.id, None)
+    estate.spell_ends.pop(f"{mac.id} held", None)
     estate.macs.drop(mac, estate.now)
     estate.gone_macs.add(mac.id)
     estate.networks.free(mac.ip)

@@ -30,7 +30,7 @@ def plan(estate: Estate, mac: Mac, seconds: float, step: Step) -> Effect:
 
 
 def linger(estate: Estate, mac: Mac, transition: str, stuck: float, step: Step) -> None:
-    """Plan the end of a transition, which may be stuck; good weather ends that wait."""
+    """Plan the end of a transition, which may be stuck; the end of all faults ends that wait."""
     effect = plan(estate, mac, estate.lasts(transition) + stuck, step)
     if stuck:
         estate.stuck[mac.id] = effect
@@ -56,8 +56,8 @@ def broken(estate: Estate, mac: Mac) -> None:
 class Delivery:
     """How a new Mac is handed over: with the usual image or not, late, never, or in error.
 
-    stuck: for how many seconds more it stays in starting; never: for a month, or until the weather
-    is good again.
+    stuck: for how many seconds more it stays in starting; never: for a month, or until all
+    faults end.
     """
 
     usual: bool
@@ -141,14 +141,14 @@ def lock(estate: Estate, mac: Mac, spell: float) -> None:
     enter(estate, mac, MacStatus.LOCKING)
     plan(estate, mac, estate.lasts("mac.lock"), locked)
     end = partial(unlock, estate, mac)
-    estate.by_hand[mac.id] = end
+    estate.spell_ends[mac.id] = end
     estate.after(spell, end)
 
 
 def hold(estate: Estate, mac: Mac, spell: float) -> None:
     """Let a Mac be as it is for a spell, and then ready."""
     end = partial(unless_overtaken, estate, mac, mac.turn, ready)
-    estate.by_hand[f"{mac.id} held"] = end
+    estate.spell_ends[f"{mac.id} held"] = end
     estate.after(spell, end)
 
 
@@ -159,6 +159,6 @@ def locked(estate: Estate, mac: Mac) -> None:
 
 def unlock(estate: Estate, mac: Mac) -> None:
     """Begin to unlock a Mac, once."""
-    if estate.by_hand.pop(mac.id, None) and mac.ended is None:
+    if estate.spell_ends.pop(mac.id, None) and mac.ended is None:
         enter(estate, mac, MacStatus.UNLOCKING)
         plan(estate, mac, estate.lasts("mac.lock"), ready)

@@ -42,13 +42,8 @@ def new_attachment(estate: Estate, call: Call, mac: Mac, network: str) -> Attach
     more = int(call.struck["mac_vlan_late"]) if call.takes("mac_vlan_late") else 0
     card = estate.networks.card("3c:a6:f6")
     attachment = Attachment(
-        id=estate.new_id(),
-        zone=mac.zone,
+        **estate.born(mac.owner),
         name="",
-        organization=mac.organization,
-        project=mac.project,
-        created=estate.now,
-        modified=estate.now,
         mac=mac,
         network_id=network,
         vlan=estate.dice.randint(100, 4000),

@@ -1,93 +1,69 @@
 """What happens to Macs and their images without a request."""
 
-from collections.abc import Callable
 from functools import partial
 from random import Random
+from typing import Any
 
 from hostler.simulators.scaleway.state.inventory import Estate
 from hostler.simulators.scaleway.state.mac_catalogue import DEVOS, TYPES
 from hostler.simulators.scaleway.state.mac_records import AT_REST, Mac, MacStatus, OsImage, Porch
-from hostler.simulators.scaleway.state.records import Record
+from hostler.simulators.scaleway.state.operator_action import OperatorAction
 
 from . import images, lease, lifecycle
 
 STRANGE = "hibernating"  # a status that no document knows
-Hand = Callable[[Estate, Record, float, Random], bool]
 
 
-def delete(estate: Estate, record: Record, _spell: float, _rng: Random) -> bool:
+def delete(estate: Estate, mac: Mac, _spell: float, _rng: Random) -> None:
     """Delete a Mac, whatever was paid."""
-    if not isinstance(record, Mac) or record.ended is not None:
-        return False
-    lease.vanish(estate, record)
-    return True
+    lease.vanish(estate, mac)
 
 
-def rename(estate: Estate, record: Record, _spell: float, rng: Random) -> bool:
+def rename(estate: Estate, mac: Mac, _spell: float, rng: Random) -> None:
     """Give a Mac a name of nobody's, or that of another Mac."""
-    if not isinstance(record, Mac) or record.ended is not None:
-        return False
-    others = [mac.name for mac in estate.macs if mac is not record]
-    record.name = rng.choice((f"renamed by hand {rng.randrange(1000)}", *others))
-    record.modified = estate.now
-    return True
+    others = [other.name for other in estate.macs if other is not mac]
+    mac.name = rng.choice((f"renamed by hand {rng.randrange(1000)}", *others))
+    mac.modified = estate.now
 
 
-def lock(estate: Estate, record: Record, spell: float, _rng: Random) -> bool:
+def lock(estate: Estate, mac: Mac, spell: float, _rng: Random) -> None:
     """Lock a Mac that is at rest, for a spell."""
-    if not isinstance(record, Mac) or record.status not in AT_REST or record.ended is not None:
-        return False
-    lifecycle.lock(estate, record, spell)
-    return True
+    lifecycle.lock(estate, mac, spell)
 
 
-def break_down(estate: Estate, record: Record, _spell: float, _rng: Random) -> bool:
+def break_down(estate: Estate, mac: Mac, _spell: float, _rng: Random) -> None:
     """Let a Mac that is ready go into error."""
-    if not isinstance(record, Mac) or not idle(record):
-        return False
-    lifecycle.broken(estate, record)
-    return True
+    lifecycle.broken(estate, mac)
 
 
 def detain(
-    statuses: tuple[MacStatus, ...], estate: Estate, record: Record, spell: float, rng: Random
-) -> bool:
+    statuses: tuple[MacStatus, ...], estate: Estate, mac: Mac, spell: float, rng: Random
+) -> None:
     """Let a Mac that is ready be in one of some statuses, for a spell."""
-    if not isinstance(record, Mac) or not idle(record):
-        return False
-    lifecycle.enter(estate, record, rng.choice(statuses))
-    lifecycle.hold(estate, record, spell)
-    return True
+    lifecycle.enter(estate, mac, rng.choice(statuses))
+    lifecycle.hold(estate, mac, spell)
 
 
-def pool(estate: Estate, record: Record, _spell: float, rng: Random) -> bool:
+def pool(estate: Estate, mac: Mac, _spell: float, rng: Random) -> None:
     """Give a Mac a name of a pool, wiped or not."""
-    if not isinstance(record, Mac) or record.ended is not None:
-        return False
     prefix = rng.choice(estate.pool_prefixes or ["pool-"])
-    record.name, record.modified = f"{prefix}hand{rng.randrange(1000)}", estate.now
-    return True
+    mac.name, mac.modified = f"{prefix}hand{rng.randrange(1000)}", estate.now
 
 
-def wipe(estate: Estate, record: Record, _spell: float, _rng: Random) -> bool:
+def wipe(estate: Estate, mac: Mac, _spell: float, _rng: Random) -> bool:
     """Wipe a Mac that is at rest, and install what it has, or the usual image of its type."""
-    if not isinstance(record, Mac) or record.status not in AT_REST or record.ended is not None:
-        return False
-    image = record.os if record.os.ended is None else None
-    image = image or images.default_image(estate, TYPES[record.type_name])
+    image = mac.os if mac.os.ended is None else None
+    image = image or images.default_image(estate, TYPES[mac.type_name])
     if image is None:
         return False
-    lifecycle.reinstall(estate, record, lifecycle.Wipe(image=image))
+    lifecycle.reinstall(estate, mac, lifecycle.Wipe(image=image))
     return True
 
 
-def strange_status(estate: Estate, record: Record, spell: float, rng: Random) -> bool:
+def strange_status(estate: Estate, mac: Mac, spell: float, rng: Random) -> None:
     """Show the status that means unknown, or one that no document knows, for a spell."""
-    if not isinstance(record, Mac) or record.ended is not None:
-        return False
-    record.shown = rng.choice(("unknown_status", STRANGE))
-    estate.after(spell, partial(usual_status, record))
-    return True
+    mac.shown = rng.choice(("unknown_status", STRANGE))
+    estate.after(spell, partial(usual_status, mac))
 
 
 def usual_status(mac: Mac) -> None:
@@ -95,36 +71,24 @@ def usual_status(mac: Mac) -> None:
     mac.shown = ""
 
 
-def seal(estate: Estate, record: Record, spell: float, _rng: Random) -> bool:
+def seal(estate: Estate, mac: Mac, spell: float, _rng: Random) -> None:
     """Seal the password of a Mac again, for a spell."""
-    if not isinstance(record, Mac) or record.ended is not None:
-        return False
-    record.sealed_until = max(record.sealed_until, estate.now + spell)
-    return True
+    mac.sealed_until = max(mac.sealed_until, estate.now + spell)
 
 
-def refuse_ssh(estate: Estate, record: Record, spell: float, _rng: Random) -> bool:
+def refuse_ssh(estate: Estate, mac: Mac, spell: float, _rng: Random) -> None:
     """Let a Mac refuse connections to SSH, for a spell."""
-    if not isinstance(record, Mac) or not idle(record):
-        return False
-    record.porch.refused = estate.now + spell
-    return True
+    mac.porch.refused = estate.now + spell
 
 
-def silence_ssh(estate: Estate, record: Record, spell: float, _rng: Random) -> bool:
+def silence_ssh(estate: Estate, mac: Mac, spell: float, _rng: Random) -> None:
     """Let SSH on a Mac accept connections and say nothing, for a spell."""
-    if not isinstance(record, Mac) or not idle(record):
-        return False
-    record.porch.silent = estate.now + spell
-    return True
+    mac.porch.silent = estate.now + spell
 
 
-def forge_key(_estate: Estate, record: Record, _spell: float, _rng: Random) -> bool:
+def forge_key(_estate: Estate, mac: Mac, _spell: float, _rng: Random) -> None:
     """Let a Mac show another host key, once."""
-    if not isinstance(record, Mac) or record.ended is not None:
-        return False
-    record.porch.wrong_keys += 1
-    return True
+    mac.porch.wrong_keys += 1
 
 
 def calm(estate: Estate, mac: Mac) -> None:
@@ -135,38 +99,43 @@ def calm(estate: Estate, mac: Mac) -> None:
 
 
 def idle(mac: Mac) -> bool:
-    """Tell if a Mac is ready and there."""
-    return mac.status is MacStatus.READY and mac.ended is None
+    """Tell if a Mac is ready."""
+    return mac.status is MacStatus.READY
 
 
-def retire(estate: Estate, record: Record, _spell: float, _rng: Random) -> bool:
+def at_rest(mac: Mac) -> bool:
+    """Tell if nothing is being done with a Mac."""
+    return mac.status in AT_REST
+
+
+def retire(estate: Estate, image: OsImage, _spell: float, _rng: Random) -> bool:
     """Retire an image: hosts that run it go on, nobody can install it any more.
 
     The last one of a type stays, DevOS apart: no type is let on which nothing could be installed,
     and no host of it could ever be wiped.
     """
-    if not isinstance(record, OsImage) or record.ended is not None:
+    left = [one for one in estate.os_images if one is not image and one.family != DEVOS]
+    if any(all(name not in one.types for one in left) for name in image.types):
         return False
-    left = [image for image in estate.os_images if image is not record and image.family != DEVOS]
-    if any(all(name not in image.types for image in left) for name in record.types):
-        return False
-    estate.os_images.drop(record, estate.now)
+    estate.os_images.drop(image, estate.now)
     return True
 
 
-HANDS: dict[str, Hand] = {
-    "mac_renamed_by_hand": rename,
-    "mac_pooled_by_hand": pool,
-    "mac_reinstalled_by_hand": wipe,
-    "mac_deleted_by_hand": delete,
-    "mac_locked": lock,
-    "mac_stuck_locking": partial(detain, (MacStatus.LOCKING, MacStatus.UNLOCKING)),
-    "mac_broken": break_down,
-    "mac_busy": partial(detain, (MacStatus.BUSY, MacStatus.UPDATING)),
-    "mac_unknown_status": strange_status,
-    "mac_sealed": seal,
-    "mac_ssh_refused": refuse_ssh,
-    "mac_ssh_hung": silence_ssh,
-    "mac_ssh_wrong_key": forge_key,
-    "mac_image_retired": retire,
+OPERATOR_ACTIONS: dict[str, OperatorAction[Any]] = {
+    "mac_renamed_by_hand": OperatorAction(Mac, rename),
+    "mac_pooled_by_hand": OperatorAction(Mac, pool),
+    "mac_reinstalled_by_hand": OperatorAction(Mac, wipe, at_rest),
+    "mac_deleted_by_hand": OperatorAction(Mac, delete),
+    "mac_locked": OperatorAction(Mac, lock, at_rest),
+    "mac_stuck_locking": OperatorAction(
+        Mac, partial(detain, (MacStatus.LOCKING, MacStatus.UNLOCKING)), idle
+    ),
+    "mac_broken": OperatorAction(Mac, break_down, idle),
+    "mac_busy": OperatorAction(Mac, partial(detain, (MacStatus.BUSY, MacStatus.UPDATING)), idle),
+    "mac_unknown_status": OperatorAction(Mac, strange_status),
+    "mac_sealed": OperatorAction(Mac, seal),
+    "mac_ssh_refused": OperatorAction(Mac, refuse_ssh, idle),
+    "mac_ssh_hung": OperatorAction(Mac, silence_ssh, idle),
+    "mac_ssh_wrong_key": OperatorAction(Mac, forge_key),
+    "mac_image_retired": OperatorAction(OsImage, retire),
 }

@@ -2,7 +2,7 @@
 
 from typing import Any, cast
 
-from hostler.simulators.scaleway.api.checks import choice_of, flag_of, owner, size_of, text_of
+from hostler.simulators.scaleway.api.checks import choice_of, flag_of, owner_of, size_of, text_of
 from hostler.simulators.scaleway.state import errors
 from hostler.simulators.scaleway.state.calls import Answer, Call
 from hostler.simulators.scaleway.state.inventory import Estate
@@ -46,8 +46,8 @@ def order(estate: Estate, call: Call, names: list[str]) -> list[Mac]:
     if commitment not in {DAY, MONTHLY}:
         raise errors.invalid(("commitment_type", "constraint", "not a valid value"))
     check_room(estate, call, sort, len(names))
-    whose = owner(call)
-    macs = [new_mac(estate, whose, name, sort, image) for name in names]
+    owner = owner_of(call)
+    macs = [new_mac(estate, owner, name, sort, image) for name in names]
     for mac in macs:
         equip(mac, call)
         runners.apply(estate, call, mac)
@@ -82,24 +82,19 @@ def check_room(estate: Estate, call: Call, sort: MacType, wanted: int) -> None:
     """Refuse what is not in stock or beyond a quota."""
     if stock_of(estate, call.place, sort) == "no_stock":
         raise errors.out_of_stock(estate.generation(), sort.name)
-    limit, whose = estate.options.quotas.get(sort.name), call.organization
-    current = estate.count(whose, sort.name)
+    limit, organization = estate.options.quotas.get(sort.name), call.organization
+    current = estate.count(organization, sort.name)
     if limit is not None and current + wanted > limit:
         name = mac_quota_name(sort.name)
-        raise errors.quota(estate.generation(), name, limit, current, whose)
+        raise errors.quota(estate.generation(), name, limit, current, organization)
 
 
-def new_mac(estate: Estate, whose: Owner, name: str, sort: MacType, image: OsImage) -> Mac:
+def new_mac(estate: Estate, owner: Owner, name: str, sort: MacType, image: OsImage) -> Mac:
     """Return a Mac that is not in the world yet."""
-    mac_id = estate.new_id()
+    born = estate.born(owner)
     return Mac(
-        id=mac_id,
-        zone=whose.zone,
-        name=name or f"apple-silicon-quiet-{mac_id[:8]}",
-        organization=whose.organization,
-        project=whose.project,
-        created=estate.now,
-        modified=estate.now,
+        **born,
+        name=name or f"apple-silicon-quiet-{born['id'][:8]}",
         listed_from=estate.listed_from(),
         type_name=sort.name,
         os=image,

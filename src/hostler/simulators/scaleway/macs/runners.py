@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from hostler.simulators.scaleway.api.checks import choice_of, object_of, owner, text_of, texts_of
+from hostler.simulators.scaleway.api.checks import choice_of, object_of, owner_of, text_of, texts_of
 from hostler.simulators.scaleway.api.pages import NEWER, listing, page_of
 from hostler.simulators.scaleway.api.route import Route
 from hostler.simulators.scaleway.state import errors
@@ -24,15 +24,10 @@ KEYS = {
 
 def create(estate: Estate, call: Call) -> Answer:
     """Make a configuration."""
-    configuration, whose = configuration_of(call.body), owner(call)
+    configuration, owner = configuration_of(call.body), owner_of(call)
     runner = Runner(
-        id=estate.new_id(),
-        zone=whose.zone,
+        **estate.born(owner),
         name=configuration["name"],
-        organization=whose.organization,
-        project=whose.project,
-        created=estate.now,
-        modified=estate.now,
         configuration=configuration,
     )
     estate.runners.put(runner)

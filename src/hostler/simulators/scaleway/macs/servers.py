@@ -21,10 +21,10 @@ COMMITMENTS = ("duration_24h", "renewed_monthly", "none")
 
 def list_all(estate: Estate, call: Call) -> Answer:
     """List Macs, the oldest first unless asked otherwise."""
-    project, whose = call.text("project_id"), call.text("organization_id")
+    project, organization = call.text("project_id"), call.text("organization_id")
 
     def keep(mac: Mac) -> bool:
-        return project in ("", mac.project) and whose in ("", mac.organization)
+        return project in ("", mac.project) and organization in ("", mac.organization)
 
     newest = order_of(call, "created_at").newest_first
     items = listing(estate, call, estate.macs, keep, newest_first=newest)
@@ -144,7 +144,7 @@ def check_wipeable(mac: Mac) -> None:
 
 
 def wipe_of(call: Call, image: OsImage) -> lifecycle.Wipe:
-    """Return how a reinstallation goes in this weather."""
+    """Return how a reinstallation goes under these faults."""
     return lifecycle.Wipe(
         image=image,
         fails=call.takes("mac_reinstall_fails"),

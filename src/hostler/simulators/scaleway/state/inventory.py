@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 from random import Random
-from typing import TypeVar
+from typing import TypedDict, TypeVar
 
 from .calls import Call
 from .catalogue import ARCHS, LOCAL_IMAGE_TYPES, PUBLIC_IMAGES, image_id, types_of
@@ -18,6 +18,7 @@ from .records import (
     Image,
     LocalVolume,
     Nic,
+    Owner,
     PlacementGroup,
     Record,
     SecurityGroup,
@@ -30,6 +31,17 @@ from .timeline import TRANSITIONS, Effect, Timeline
 
 R = TypeVar("R", bound=Record)
 SCALEWAY = "51b656e3-4865-41e8-adbc-0c45bdd780db"  # who owns the public images
+
+
+class Born(TypedDict):
+    """The fields that every new record has, beside its name."""
+
+    id: str
+    zone: str
+    organization: str
+    project: str
+    created: float
+    modified: float
 
 
 class Estate:
@@ -64,9 +76,11 @@ class Estate:
         self.diagnostics: Shelf[Diagnostic] = Shelf()
         self.guests: dict[str, str] = {}  # address → id of the server whose guest is up
         self.guests_changed = 0
-        self.newborn: list[Server | Address | Mac] = []  # for the weather, which looks each turn
+        self.newborn: list[
+            Server | Address | Mac
+        ] = []  # for fault injection, which draws what happens to them
         self.stuck: dict[str, Effect] = {}  # server → what lets it go on
-        self.by_hand: dict[str, Effect] = {}  # server → what ends its protection or lock
+        self.spell_ends: dict[str, Effect] = {}  # server or Mac → what ends its protection or lock
         self._counts: dict[tuple[str, str], int] = {}
         for image in published(now):
             self.os_images.put(image)
@@ -81,6 +95,17 @@ class Estate:
     def new_id(self) -> str:
         """Draw a UUID."""
         return uuid_of(self.rng)
+
+    def born(self, owner: Owner) -> Born:
+        """Return what a resource that is made now begins with; its id is drawn here."""
+        return Born(
+            id=self.new_id(),
+            zone=owner.zone,
+            organization=owner.organization,
+            project=owner.project,
+            created=self.now,
+            modified=self.now,
+        )
 
     def generation(self) -> str:
         """Return which bodies the next refusal has."""

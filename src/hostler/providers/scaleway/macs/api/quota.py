@@ -7,8 +7,8 @@ import structlog
 from hostler.domain.ids import Zone
 from hostler.domain.model.calls import Call, Refusal, Refused
 from hostler.providers.scaleway.common.endpoints import Api
+from hostler.providers.scaleway.common.findings import lowest_limit, why_unread
 from hostler.providers.scaleway.common.wire import Quotum
-from hostler.providers.scaleway.instances.examine import lowest_limit, why_unread
 
 from .endpoints import MacApi
 

@@ -3,10 +3,12 @@
 import base64
 import binascii
 import hashlib
-from functools import partial
+from collections.abc import Callable
+from dataclasses import replace
 
-from hostler.simulators.scaleway.api.checks import flag_of, owner, text_of
-from hostler.simulators.scaleway.api.pages import NEWER, listing, page_of
+from hostler.simulators.scaleway.api.checks import flag_of, owner_of, text_of
+from hostler.simulators.scaleway.api.pages import NEWER
+from hostler.simulators.scaleway.api.resource import Resource
 from hostler.simulators.scaleway.api.route import Route
 from hostler.simulators.scaleway.state import errors
 from hostler.simulators.scaleway.state.calls import Answer, Call
@@ -44,29 +46,8 @@ def key_body(estate: Estate, key: SshKey) -> dict[str, object]:
     }
 
 
-def create(estate: Estate, call: Call) -> Answer:
-    """Add a key."""
-    public_key = text_of(call.body, "public_key")
-    fingerprint = fingerprint_of(public_key)
-    whose = owner(call)
-    key = SshKey(
-        id=estate.new_id(),
-        zone="",
-        name=text_of(call.body, "name") or "key",
-        organization=whose.organization,
-        project=whose.project,
-        created=estate.now,
-        modified=estate.now,
-        public_key=public_key,
-        fingerprint=fingerprint,
-    )
-    estate.keys.put(key)
-    estate.ledger.open("ssh_key", key, 0.0, estate.now)
-    return Answer(200, key_body(estate, key), subject=key)
-
-
-def list_all(estate: Estate, call: Call) -> Answer:
-    """List keys."""
+def wanted(call: Call) -> Callable[[SshKey], bool]:
+    """Return the filter that a query asks for."""
     name, disabled = call.text("name"), call.text("disabled").lower()
     project = call.text("project_id")
 
@@ -77,35 +58,41 @@ def list_all(estate: Estate, call: Call) -> Answer:
             and project in ("", key.project)
         )
 
-    items = listing(estate, call, estate.keys, keep)
-    return page_of(estate, call, items, partial(key_body, estate), NEWER.of("ssh_keys"))
+    return keep
 
 
-def find(estate: Estate, call: Call) -> SshKey:
-    """Return the key that a path names."""
-    return estate.find(estate.keys, call, call.names[0], "ssh_key")
+KEYS: Resource[SshKey] = Resource(
+    stored=lambda estate: estate.keys,
+    name="ssh_key",
+    body=key_body,
+    style=NEWER.of("ssh_keys"),
+    keep=wanted,
+)
 
 
-def get(estate: Estate, call: Call) -> Answer:
-    """Show a key."""
-    key = find(estate, call)
-    return Answer(200, key_body(estate, key), subject=key)
+def create(estate: Estate, call: Call) -> Answer:
+    """Add a key."""
+    public_key = text_of(call.body, "public_key")
+    fingerprint = fingerprint_of(public_key)
+    owner = owner_of(call)
+    key = SshKey(
+        **estate.born(replace(owner, zone="")),
+        name=text_of(call.body, "name") or "key",
+        public_key=public_key,
+        fingerprint=fingerprint,
+    )
+    estate.keys.put(key)
+    estate.ledger.open("ssh_key", key, 0.0, estate.now)
+    return KEYS.answer(estate, key)
 
 
 def update(estate: Estate, call: Call) -> Answer:
     """Change a key."""
-    key = find(estate, call)
+    key = KEYS.find(estate, call)
     key.name = text_of(call.body, "name") or key.name
     key.disabled = flag_of(call.body, "disabled", default=key.disabled)
     key.modified = estate.now
-    return Answer(200, key_body(estate, key), subject=key)
-
-
-def delete(estate: Estate, call: Call) -> Answer:
-    """Delete a key."""
-    key = find(estate, call)
-    estate.keys.drop(key, estate.now)
-    return Answer(204, subject=key)
+    return KEYS.answer(estate, key)
 
 
 def metadata(_estate: Estate, _call: Call) -> Answer:
@@ -115,10 +102,6 @@ def metadata(_estate: Estate, _call: Call) -> Answer:
 
 
 ROUTES = (
-    Route("ssh_key.list", "GET", PATH, list_all),
-    Route("ssh_key.create", "POST", PATH, create),
-    Route("ssh_key.get", "GET", PATH + "/*", get),
-    Route("ssh_key.update", "PATCH", PATH + "/*", update),
-    Route("ssh_key.delete", "DELETE", PATH + "/*", delete),
+    *KEYS.routes("ssh_key", PATH, create=create, update=update),
     Route("metadata.get", "GET", "/metadata", metadata, public=True),
 )

@@ -3,9 +3,15 @@
 from collections.abc import Callable
 from functools import partial
 
-from hostler.simulators.scaleway.api.checks import check_quota, choice_of, owner, tags_of, text_of
-from hostler.simulators.scaleway.api.pages import INSTANCE, listing, matching, page_of
-from hostler.simulators.scaleway.api.route import Route
+from hostler.simulators.scaleway.api.checks import (
+    check_quota,
+    choice_of,
+    owner_of,
+    tags_of,
+    text_of,
+)
+from hostler.simulators.scaleway.api.pages import INSTANCE, matching
+from hostler.simulators.scaleway.api.resource import Resource
 from hostler.simulators.scaleway.state import errors
 from hostler.simulators.scaleway.state.calls import Answer, Call
 from hostler.simulators.scaleway.state.catalogue import IPV4_PER_HOUR
@@ -37,40 +43,54 @@ def address_body(address: Address) -> dict[str, object]:
     }
 
 
+def wanted(call: Call) -> Callable[[Address], bool]:
+    """Return the filter that a query asks for; `name` is a part of the address."""
+    keep, part, kind = matching(call), call.text("name"), call.choice("type")
+    return lambda address: (
+        keep(address) and (not part or part in address.ip) and (not kind or address.kind == kind)
+    )
+
+
+ADDRESSES: Resource[Address] = Resource(
+    stored=lambda estate: estate.addresses,
+    name="instance_ip",
+    body=lambda _, address: address_body(address),
+    style=INSTANCE.of("ips"),
+    key="ip",
+    keep=wanted,
+    newest_first=True,
+)
+
+
 def create(estate: Estate, call: Call) -> Answer:
     """Make an address, attached if a server is named."""
     body = call.body
     kind = choice_of(body, "type") or "routed_ipv4"
     if kind not in KINDS:
         raise errors.invalid(("type", "constraint", "must be one of routed_ipv4, routed_ipv6"))
-    whose = owner(call)
-    check_quota(estate, whose.organization, "ips", estate.options.quotas.get("ips"))
+    owner = owner_of(call)
+    check_quota(estate, owner.organization, "ips", estate.options.quotas.get("ips"))
     server_id = text_of(body, "server")
     server = estate.server(call, server_id) if server_id else None
-    address = new_address(estate, kind, whose)
+    address = new_address(estate, kind, owner)
     address.tags = tags_of(body)
     estate.addresses.put(address)
     estate.newborn.append(address)
-    estate.count(whose.organization, "ips", 1)
+    estate.count(owner.organization, "ips", 1)
     rate = IPV4_PER_HOUR / 3600 if kind == "routed_ipv4" else 0.0
     estate.ledger.open("address", address, rate, estate.now)
     if server:
         attach(estate, address, server)
     location = (("Location", f"/ips/{address.id}"),)
-    return Answer(201, {"ip": address_body(address)}, location, subject=address)
+    return ADDRESSES.answer(estate, address, 201, location)
 
 
-def new_address(estate: Estate, kind: str, whose: Owner, *, dynamic: bool = False) -> Address:
+def new_address(estate: Estate, kind: str, owner: Owner, *, dynamic: bool = False) -> Address:
     """Return a new address that nobody holds and no list shows yet."""
     nets = estate.networks
     return Address(
-        id=estate.new_id(),
-        zone=whose.zone,
+        **estate.born(owner),
         name="",
-        organization=whose.organization,
-        project=whose.project,
-        created=estate.now,
-        modified=estate.now,
         listed_from=estate.listed_from(),
         kind=kind,
         ip=nets.prefix() if kind == "routed_ipv6" else nets.ipv4(),
@@ -83,7 +103,7 @@ def find(estate: Estate, call: Call) -> Address:
     """Return the address that a path names, by its id or by the IPv4 address itself."""
     name = call.names[0]
     if "." not in name:
-        return estate.find(estate.addresses, call, name, "instance_ip")
+        return ADDRESSES.find(estate, call)
     for address in estate.addresses.within(call.place):
         if address.ip == name and address.organization == call.organization:
             return address
@@ -92,24 +112,7 @@ def find(estate: Estate, call: Call) -> Address:
 
 def get(estate: Estate, call: Call) -> Answer:
     """Show an address."""
-    address = find(estate, call)
-    return Answer(200, {"ip": address_body(address)}, subject=address)
-
-
-def list_all(estate: Estate, call: Call) -> Answer:
-    """List addresses; `name` is a part of the address."""
-    keep = matching(call)
-    part, kind = call.text("name"), call.choice("type")
-
-    def wanted(address: Address) -> bool:
-        return (not part or part in address.ip) and (not kind or address.kind == kind)
-
-    def kept(address: Address) -> bool:
-        return keep(address) and wanted(address)
-
-    chosen: Callable[[Address], bool] = kept
-    items = listing(estate, call, estate.addresses, chosen, newest_first=True)
-    return page_of(estate, call, items, address_body, INSTANCE.of("ips"))
+    return ADDRESSES.answer(estate, find(estate, call))
 
 
 def update(estate: Estate, call: Call) -> Answer:
@@ -126,7 +129,7 @@ def update(estate: Estate, call: Call) -> Answer:
     address.modified = estate.now
     if address.server:
         touch(estate, address.server)
-    return Answer(200, {"ip": address_body(address)}, subject=address)
+    return ADDRESSES.answer(estate, address)
 
 
 def delete(estate: Estate, call: Call) -> Answer:
@@ -211,10 +214,4 @@ def silence(estate: Estate, server: Server) -> None:
             estate.guests_changed += 1
 
 
-ROUTES = (
-    Route("ip.list", "GET", PATH, list_all),
-    Route("ip.create", "POST", PATH, create),
-    Route("ip.get", "GET", PATH + "/*", get),
-    Route("ip.update", "PATCH", PATH + "/*", update),
-    Route("ip.delete", "DELETE", PATH + "/*", delete),
-)
+ROUTES = ADDRESSES.routes("ip", PATH, create=create, get=get, update=update, delete=delete)

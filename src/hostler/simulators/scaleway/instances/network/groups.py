@@ -1,17 +1,14 @@
 """Security groups and their rules, whose list says no total."""
 
-from functools import partial
-
-from hostler.simulators.scaleway.api.checks import owner, tags_of, text_of
-from hostler.simulators.scaleway.api.pages import INSTANCE, listing, matching, page_of, window
-from hostler.simulators.scaleway.api.route import Route
+from hostler.simulators.scaleway.api.checks import owner_of, tags_of, text_of
+from hostler.simulators.scaleway.api.pages import INSTANCE, window
+from hostler.simulators.scaleway.api.resource import Resource, routes
 from hostler.simulators.scaleway.state import errors
 from hostler.simulators.scaleway.state.calls import Answer, Body, Call
 from hostler.simulators.scaleway.state.inventory import Estate, touch
 from hostler.simulators.scaleway.state.records import Owner, SecurityGroup, SecurityRule
 
 PATH = "/instance/v1/zones/*/security_groups"
-RESOURCE = "instance_security_group"
 DEFAULTS: dict[str, object] = {
     "description": "",
     "enable_default_security": True,
@@ -31,26 +28,21 @@ RULE: dict[str, object] = {
 }
 
 
-def default_group(estate: Estate, whose: Owner) -> SecurityGroup:
+def default_group(estate: Estate, owner: Owner) -> SecurityGroup:
     """Return the default group of a project in a zone, which is made when first needed."""
-    for group in estate.groups.within(whose.zone):
-        if group.default and group.owner == whose:
+    for group in estate.groups.within(owner.zone):
+        if group.default and group.owner == owner:
             return group
-    group = new_group(estate, whose, "Default security group")
+    group = new_group(estate, owner, "Default security group")
     group.default = True
     return group
 
 
-def new_group(estate: Estate, whose: Owner, name: str) -> SecurityGroup:
+def new_group(estate: Estate, owner: Owner, name: str) -> SecurityGroup:
     """Make a group without rules."""
     group = SecurityGroup(
-        id=estate.new_id(),
-        zone=whose.zone,
+        **estate.born(owner),
         name=name,
-        organization=whose.organization,
-        project=whose.project,
-        created=estate.now,
-        modified=estate.now,
         fields=dict(DEFAULTS),
     )
     estate.groups.put(group)
@@ -83,9 +75,13 @@ def owns(server: object, group: SecurityGroup) -> bool:
     return getattr(server, "security_group", None) is group
 
 
-def find(estate: Estate, call: Call) -> SecurityGroup:
-    """Return the group that a path names."""
-    return estate.find(estate.groups, call, call.names[0], RESOURCE)
+GROUPS: Resource[SecurityGroup] = Resource(
+    stored=lambda estate: estate.groups,
+    name="instance_security_group",
+    body=body_of,
+    style=INSTANCE.of("security_groups"),
+    key="security_group",
+)
 
 
 def list_all(estate: Estate, call: Call) -> Answer:
@@ -93,8 +89,7 @@ def list_all(estate: Estate, call: Call) -> Answer:
     default_group(
         estate, Owner(call.place, call.organization, call.text("project") or call.project)
     )
-    items = listing(estate, call, estate.groups, matching(call))
-    return page_of(estate, call, items, partial(body_of, estate), INSTANCE.of("security_groups"))
+    return GROUPS.list_all(estate, call)
 
 
 def create(estate: Estate, call: Call) -> Answer:
@@ -102,9 +97,9 @@ def create(estate: Estate, call: Call) -> Answer:
     name = text_of(call.body, "name")
     if not name:
         raise errors.invalid(("name", "required", ""))
-    group = new_group(estate, owner(call), name)
+    group = new_group(estate, owner_of(call), name)
     fill(group, call.body)
-    return Answer(201, {"security_group": body_of(estate, group)}, subject=group)
+    return GROUPS.answer(estate, group, 201)
 
 
 def fill(group: SecurityGroup, body: Body) -> None:
@@ -117,30 +112,23 @@ def fill(group: SecurityGroup, body: Body) -> None:
             group.fields[name] = body[name]
 
 
-def get(estate: Estate, call: Call) -> Answer:
-    """Show a group."""
-    group = find(estate, call)
-    return Answer(200, {"security_group": body_of(estate, group)}, subject=group)
-
-
 def update(estate: Estate, call: Call) -> Answer:
     """Change a group."""
-    group = find(estate, call)
+    group = GROUPS.find(estate, call)
     fill(group, call.body)
     group.modified = estate.now
     for server in estate.servers.within(call.place):
         if owns(server, group):
             touch(estate, server)
-    return Answer(200, {"security_group": body_of(estate, group)}, subject=group)
+    return GROUPS.answer(estate, group)
 
 
 def delete(estate: Estate, call: Call) -> Answer:
     """Delete a group that no server is in."""
-    group = find(estate, call)
+    group = GROUPS.find(estate, call)
     if any(owns(server, group) for server in estate.servers.within(call.place)):
         raise errors.conflict("Group is in use. You cannot delete it.")
-    estate.groups.drop(group, estate.now)
-    return Answer(204, subject=group)
+    return GROUPS.drop(estate, group)
 
 
 def rule_body(group: SecurityGroup, rule: SecurityRule) -> dict[str, object]:
@@ -150,7 +138,7 @@ def rule_body(group: SecurityGroup, rule: SecurityRule) -> dict[str, object]:
 
 def rule_list(estate: Estate, call: Call) -> Answer:
     """List rules. No header says how many there are."""
-    group = find(estate, call)
+    group = GROUPS.find(estate, call)
     start, size = window(call, INSTANCE)
     rules = [rule_body(group, rule) for rule in group.rules.values()][start : start + size]
     return Answer(200, {"rules": rules}, subject=group)
@@ -163,7 +151,7 @@ def rule_fields(body: Body, old: dict[str, object]) -> dict[str, object]:
 
 def rule_create(estate: Estate, call: Call) -> Answer:
     """Add a rule."""
-    group = find(estate, call)
+    group = GROUPS.find(estate, call)
     fields = rule_fields(call.body, {**RULE, "position": len(group.rules) + 1})
     rule = SecurityRule(id=estate.new_id(), fields=fields)
     group.rules[rule.id] = rule
@@ -180,13 +168,13 @@ def rule_find(group: SecurityGroup, call: Call) -> SecurityRule:
 
 def rule_get(estate: Estate, call: Call) -> Answer:
     """Show a rule."""
-    group = find(estate, call)
+    group = GROUPS.find(estate, call)
     return Answer(200, {"rule": rule_body(group, rule_find(group, call))}, subject=group)
 
 
 def rule_update(estate: Estate, call: Call) -> Answer:
     """Change a rule."""
-    group = find(estate, call)
+    group = GROUPS.find(estate, call)
     rule = rule_find(group, call)
     rule.fields = rule_fields(call.body, rule.fields)
     return Answer(200, {"rule": rule_body(group, rule)}, subject=group)
@@ -194,21 +182,23 @@ def rule_update(estate: Estate, call: Call) -> Answer:
 
 def rule_delete(estate: Estate, call: Call) -> Answer:
     """Remove a rule."""
-    group = find(estate, call)
+    group = GROUPS.find(estate, call)
     del group.rules[rule_find(group, call).id]
     return Answer(204, subject=group)
 
 
 RULES = PATH + "/*/rules"
 ROUTES = (
-    Route("security_group.list", "GET", PATH, list_all),
-    Route("security_group.create", "POST", PATH, create),
-    Route("security_group.get", "GET", PATH + "/*", get),
-    Route("security_group.update", "PATCH", PATH + "/*", update),
-    Route("security_group.delete", "DELETE", PATH + "/*", delete),
-    Route("security_rule.list", "GET", RULES, rule_list),
-    Route("security_rule.create", "POST", RULES, rule_create),
-    Route("security_rule.get", "GET", RULES + "/*", rule_get),
-    Route("security_rule.update", "PATCH", RULES + "/*", rule_update),
-    Route("security_rule.delete", "DELETE", RULES + "/*", rule_delete),
+    *GROUPS.routes(
+        "security_group", PATH, list=list_all, create=create, update=update, delete=delete
+    ),
+    *routes(
+        "security_rule",
+        RULES,
+        list=rule_list,
+        create=rule_create,
+        get=rule_get,
+        update=rule_update,
+        delete=rule_delete,
+    ),
 )

@@ -6,6 +6,7 @@ from functools import partial
 from hostler.simulators.scaleway.api.bodies import nic_body
 from hostler.simulators.scaleway.api.checks import tags_of, text_of
 from hostler.simulators.scaleway.api.pages import INSTANCE, NEWER, page_of
+from hostler.simulators.scaleway.api.resource import routes
 from hostler.simulators.scaleway.api.route import Route
 from hostler.simulators.scaleway.state import errors
 from hostler.simulators.scaleway.state.calls import Answer, Call
@@ -50,13 +51,8 @@ def new_nic(estate: Estate, server: Server, network: str) -> Nic:
     mac = estate.networks.card("02:00:00")
     lag = estate.dice.uniform(0.0, estate.options.ipam_lag)
     nic = Nic(
-        id=estate.new_id(),
-        zone=server.zone,
+        **estate.born(server.owner),
         name="",
-        organization=server.organization,
-        project=server.project,
-        created=estate.now,
-        modified=estate.now,
         server=server,
         network_id=network,
         mac=mac,
@@ -223,11 +219,7 @@ def ipam_body(estate: Estate, region: str, nic: Nic, six: int) -> dict[str, obje
 
 
 ROUTES = (
-    Route("nic.list", "GET", PATH, list_all),
-    Route("nic.create", "POST", PATH, create),
-    Route("nic.get", "GET", PATH + "/*", get),
-    Route("nic.update", "PATCH", PATH + "/*", update),
-    Route("nic.delete", "DELETE", PATH + "/*", delete),
+    *routes("nic", PATH, list=list_all, create=create, get=get, update=update, delete=delete),
     Route("network.get", "GET", "/vpc/v2/regions/*/private-networks/*", network_get),
     Route("ipam.list", "GET", "/ipam/v1/regions/*/ips", ipam_list),
 )

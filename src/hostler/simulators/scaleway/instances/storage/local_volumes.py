@@ -1,11 +1,11 @@
 """Volumes of the Instance API (`l_ssd`, `scratch`); those of Block Storage are not found here."""
 
-from functools import partial
+from collections.abc import Callable
 
 from hostler.simulators.scaleway.api.bodies import local_volume_body
-from hostler.simulators.scaleway.api.checks import choice_of, owner, size_of, tags_of, text_of
-from hostler.simulators.scaleway.api.pages import INSTANCE_VOLUMES, listing, matching, page_of
-from hostler.simulators.scaleway.api.route import Route
+from hostler.simulators.scaleway.api.checks import choice_of, owner_of, size_of, tags_of, text_of
+from hostler.simulators.scaleway.api.pages import INSTANCE_VOLUMES, matching
+from hostler.simulators.scaleway.api.resource import Resource
 from hostler.simulators.scaleway.state import errors
 from hostler.simulators.scaleway.state.calls import Answer, Call
 from hostler.simulators.scaleway.state.catalogue import GB, LOCAL_GB_PER_HOUR
@@ -16,16 +16,11 @@ PATH = "/instance/v1/zones/*/volumes"
 KINDS = ("l_ssd", "scratch")
 
 
-def new_local(estate: Estate, whose: Owner, name: str, kind: str, size: int) -> LocalVolume:
+def new_local(estate: Estate, owner: Owner, name: str, kind: str, size: int) -> LocalVolume:
     """Make a volume that no server holds."""
     volume = LocalVolume(
-        id=estate.new_id(),
-        zone=whose.zone,
+        **estate.born(owner),
         name=name,
-        organization=whose.organization,
-        project=whose.project,
-        created=estate.now,
-        modified=estate.now,
         listed_from=estate.listed_from(),
         kind=kind,
         size=size,
@@ -62,6 +57,23 @@ def remove(estate: Estate, volume: LocalVolume) -> None:
     estate.locals.drop(volume, estate.now)
 
 
+def wanted(call: Call) -> Callable[[LocalVolume], bool]:
+    """Return the filter that a query asks for."""
+    keep, kind = matching(call), call.choice("volume_type")
+    return lambda volume: keep(volume) and (not kind or volume.kind == kind)
+
+
+VOLUMES: Resource[LocalVolume] = Resource(
+    stored=lambda estate: estate.locals,
+    name="instance_volume",
+    body=local_volume_body,
+    style=INSTANCE_VOLUMES.of("volumes"),
+    key="volume",
+    keep=wanted,
+    newest_first=True,
+)
+
+
 def create(estate: Estate, call: Call) -> Answer:
     """Make a volume."""
     body = call.body
@@ -72,50 +84,27 @@ def create(estate: Estate, call: Call) -> Answer:
     if size < GB:
         raise errors.invalid(("size", "constraint", "volume size is too small"))
     name = text_of(body, "name") or f"vol-{estate.new_id()[:8]}"
-    volume = new_local(estate, owner(call), name, kind, size)
+    volume = new_local(estate, owner_of(call), name, kind, size)
     volume.tags = tags_of(body)
     location = (("Location", f"/volumes/{volume.id}"),)
-    return Answer(201, {"volume": local_volume_body(estate, volume)}, location, subject=volume)
-
-
-def find(estate: Estate, call: Call) -> LocalVolume:
-    """Return the volume that a path names."""
-    return estate.find(estate.locals, call, call.names[0], "instance_volume")
-
-
-def get(estate: Estate, call: Call) -> Answer:
-    """Show a volume."""
-    volume = find(estate, call)
-    return Answer(200, {"volume": local_volume_body(estate, volume)}, subject=volume)
-
-
-def list_all(estate: Estate, call: Call) -> Answer:
-    """List volumes."""
-    keep, kind = matching(call), call.choice("volume_type")
-
-    def kept(volume: LocalVolume) -> bool:
-        return keep(volume) and (not kind or volume.kind == kind)
-
-    items = listing(estate, call, estate.locals, kept, newest_first=True)
-    wire = partial(local_volume_body, estate)
-    return page_of(estate, call, items, wire, INSTANCE_VOLUMES.of("volumes"))
+    return VOLUMES.answer(estate, volume, 201, location)
 
 
 def update(estate: Estate, call: Call) -> Answer:
     """Change the name and the tags of a volume."""
-    volume, body = find(estate, call), call.body
+    volume, body = VOLUMES.find(estate, call), call.body
     volume.name = text_of(body, "name") or volume.name
     if body.get("tags") is not None:
         volume.tags = tags_of(body)
     volume.modified = estate.now
     if volume.server:
         touch(estate, volume.server)
-    return Answer(200, {"volume": local_volume_body(estate, volume)}, subject=volume)
+    return VOLUMES.answer(estate, volume)
 
 
 def delete(estate: Estate, call: Call) -> Answer:
     """Delete a volume that no server holds."""
-    volume = find(estate, call)
+    volume = VOLUMES.find(estate, call)
     if volume.server:
         words = "volume is attached to a server"
         raise errors.precondition(estate.generation(), "resource_still_in_use", words)
@@ -125,10 +114,4 @@ def delete(estate: Estate, call: Call) -> Answer:
     return Answer(204, subject=volume)
 
 
-ROUTES = (
-    Route("local_volume.list", "GET", PATH, list_all),
-    Route("local_volume.create", "POST", PATH, create),
-    Route("local_volume.get", "GET", PATH + "/*", get),
-    Route("local_volume.update", "PATCH", PATH + "/*", update),
-    Route("local_volume.delete", "DELETE", PATH + "/*", delete),
-)
+ROUTES = VOLUMES.routes("local_volume", PATH, create=create, update=update, delete=delete)

@@ -1,10 +1,12 @@
 """Block Storage volumes and snapshots, with lives of their own (`/block/v1`, `/block/v1alpha1`)."""
 
+from collections.abc import Callable
 from functools import partial
 
 from hostler.simulators.scaleway.api.bodies import block_volume_body
-from hostler.simulators.scaleway.api.checks import object_of, owner, size_of, tags_of, text_of
-from hostler.simulators.scaleway.api.pages import NEWER, listing, page_of
+from hostler.simulators.scaleway.api.checks import object_of, owner_of, size_of, tags_of, text_of
+from hostler.simulators.scaleway.api.pages import NEWER, listing
+from hostler.simulators.scaleway.api.resource import Resource
 from hostler.simulators.scaleway.api.route import Route
 from hostler.simulators.scaleway.state import errors
 from hostler.simulators.scaleway.state.calls import Answer, Call
@@ -21,18 +23,19 @@ from hostler.simulators.scaleway.state.records import (
 SMALLEST = 5 * GB
 DEFAULT_SIZE = 10 * GB
 IOPS = (5000, 15000)
+VOLUMES: Resource[BlockVolume] = Resource(
+    stored=lambda estate: estate.volumes,
+    name="volume",
+    body=block_volume_body,
+    style=NEWER.of("volumes"),
+)
 
 
-def new_volume(estate: Estate, whose: Owner, name: str, size: int) -> BlockVolume:
+def new_volume(estate: Estate, owner: Owner, name: str, size: int) -> BlockVolume:
     """Make a volume that is being created; who calls decides when it is available."""
     volume = BlockVolume(
-        id=estate.new_id(),
-        zone=whose.zone,
+        **estate.born(owner),
         name=name,
-        organization=whose.organization,
-        project=whose.project,
-        created=estate.now,
-        modified=estate.now,
         listed_from=estate.listed_from(),
         size=size,
     )
@@ -58,11 +61,11 @@ def create(estate: Estate, call: Call) -> Answer:
         raise errors.invalid(("size", "constraint", "volume size is too small"))
     name = text_of(body, "name") or f"vol-{estate.new_id()[:8]}"
     iops = checked_iops(size_of(body, "perf_iops") or IOPS[0])
-    volume = new_volume(estate, owner(call), name, size)
+    volume = new_volume(estate, owner_of(call), name, size)
     volume.tags, volume.iops, volume.snapshot_id = tags_of(body), iops, snapshot_id or None
     estate.ledger.meter(volume.id, price(volume), estate.now)
     estate.after(estate.lasts("volume.create"), partial(made, volume))
-    return Answer(200, block_volume_body(estate, volume), subject=volume)
+    return VOLUMES.answer(estate, volume)
 
 
 def checked_iops(iops: int) -> int:
@@ -76,17 +79,6 @@ def made(volume: BlockVolume) -> None:
     """End the creation of a volume."""
     if volume.status == "creating":
         volume.status = "in_use" if volume.reference else "available"
-
-
-def find(estate: Estate, call: Call) -> BlockVolume:
-    """Return the volume that a path names."""
-    return estate.find(estate.volumes, call, call.names[0], "volume")
-
-
-def get(estate: Estate, call: Call) -> Answer:
-    """Show a volume."""
-    volume = find(estate, call)
-    return Answer(200, block_volume_body(estate, volume), subject=volume)
 
 
 def list_all(estate: Estate, call: Call) -> Answer:
@@ -105,13 +97,14 @@ def list_all(estate: Estate, call: Call) -> Answer:
         )
 
     newest = call.text("order_by") == "created_at_desc"
-    items = listing(estate, call, estate.volumes, keep, newest_first=newest)
-    return page_of(estate, call, items, partial(block_volume_body, estate), NEWER.of("volumes"))
+    return VOLUMES.page(
+        estate, call, listing(estate, call, estate.volumes, keep, newest_first=newest)
+    )
 
 
 def update(estate: Estate, call: Call) -> Answer:
     """Change a volume, in use or not; another size or performance passes through `updating`."""
-    volume, body = find(estate, call), call.body
+    volume, body = VOLUMES.find(estate, call), call.body
     size, iops = size_of(body) or volume.size, size_of(body, "perf_iops") or volume.iops
     checked_iops(iops)
     if size < volume.size:
@@ -127,7 +120,7 @@ def update(estate: Estate, call: Call) -> Answer:
     if body.get("tags") is not None:
         volume.tags = tags_of(body)
     volume.modified = estate.now
-    return Answer(200, block_volume_body(estate, volume), subject=volume)
+    return VOLUMES.answer(estate, volume)
 
 
 def updated(estate: Estate, volume: BlockVolume) -> None:
@@ -139,15 +132,14 @@ def updated(estate: Estate, volume: BlockVolume) -> None:
 
 def delete(estate: Estate, call: Call) -> Answer:
     """Delete a volume that nothing uses: it is gone at once."""
-    volume = find(estate, call)
+    volume = VOLUMES.find(estate, call)
     if volume.reference:
         words = "volume must not be in the in_use status"
         raise errors.precondition(estate.generation(), "resource_still_in_use", words)
     if volume.status != "available":
         raise errors.transient("volume", volume.id, volume.status)
-    estate.volumes.drop(volume, estate.now)
     volume.status = "deleted"
-    return Answer(204, subject=volume)
+    return VOLUMES.drop(estate, volume)
 
 
 def attach(estate: Estate, volume: BlockVolume, server: Server) -> None:
@@ -201,18 +193,28 @@ def snapshot_body(estate: Estate, snapshot: Snapshot) -> dict[str, object]:
     }
 
 
+def snapshots_wanted(call: Call) -> Callable[[Snapshot], bool]:
+    """Return the filter that a query asks for; any of the tags is enough."""
+    tags, name = call.texts("tags"), call.text("name")
+    return lambda found: (not tags or any(tag in found.tags for tag in tags)) and name in found.name
+
+
+SNAPSHOTS: Resource[Snapshot] = Resource(
+    stored=lambda estate: estate.block_snapshots,
+    name="snapshot",
+    body=snapshot_body,
+    style=NEWER.of("snapshots"),
+    keep=snapshots_wanted,
+)
+
+
 def snapshot_create(estate: Estate, call: Call) -> Answer:
     """Take a snapshot of a volume; it is available some seconds later."""
     volume = estate.find(estate.volumes, call, text_of(call.body, "volume_id"), "volume")
-    whose = owner(call)
+    owner = owner_of(call)
     snapshot = Snapshot(
-        id=estate.new_id(),
-        zone=call.place,
+        **estate.born(owner),
         name=text_of(call.body, "name") or f"snap-{volume.name}",
-        organization=whose.organization,
-        project=whose.project,
-        created=estate.now,
-        modified=estate.now,
         tags=tags_of(call.body),
         kind="sbs",
         size=volume.size,
@@ -223,7 +225,7 @@ def snapshot_create(estate: Estate, call: Call) -> Answer:
     estate.block_snapshots.put(snapshot)
     estate.ledger.open("snapshot", snapshot, 0.0, estate.now)
     estate.after(estate.lasts("snapshot.block"), partial(snapped, snapshot))
-    return Answer(200, snapshot_body(estate, snapshot), subject=snapshot)
+    return SNAPSHOTS.answer(estate, snapshot)
 
 
 def snapped(snapshot: Snapshot) -> None:
@@ -231,45 +233,14 @@ def snapped(snapshot: Snapshot) -> None:
     snapshot.state = "available"
 
 
-def snapshot_get(estate: Estate, call: Call) -> Answer:
-    """Show a snapshot."""
-    found = estate.find(estate.block_snapshots, call, call.names[0], "snapshot")
-    return Answer(200, snapshot_body(estate, found), subject=found)
-
-
-def snapshot_list(estate: Estate, call: Call) -> Answer:
-    """List snapshots; any of the tags is enough."""
-    tags, name = call.texts("tags"), call.text("name")
-
-    def keep(found: Snapshot) -> bool:
-        return (not tags or any(tag in found.tags for tag in tags)) and name in found.name
-
-    items = listing(estate, call, estate.block_snapshots, keep)
-    return page_of(estate, call, items, partial(snapshot_body, estate), NEWER.of("snapshots"))
-
-
-def snapshot_delete(estate: Estate, call: Call) -> Answer:
-    """Delete a snapshot."""
-    found = estate.find(estate.block_snapshots, call, call.names[0], "snapshot")
-    estate.block_snapshots.drop(found, estate.now)
-    return Answer(204, subject=found)
-
-
-def routes(version: str) -> tuple[Route, ...]:
+def of_version(version: str) -> tuple[Route, ...]:
     """Return the routes of one version of the API; both have the same handlers."""
-    path = f"/block/{version}/zones/*/volumes"
-    snapshots = f"/block/{version}/zones/*/snapshots"
+    path = f"/block/{version}/zones/*"
+    own = {"list": list_all, "create": create, "update": update, "delete": delete}
     return (
-        Route("volume.list", "GET", path, list_all),
-        Route("volume.create", "POST", path, create),
-        Route("volume.get", "GET", path + "/*", get),
-        Route("volume.update", "PATCH", path + "/*", update),
-        Route("volume.delete", "DELETE", path + "/*", delete),
-        Route("block_snapshot.list", "GET", snapshots, snapshot_list),
-        Route("block_snapshot.create", "POST", snapshots, snapshot_create),
-        Route("block_snapshot.get", "GET", snapshots + "/*", snapshot_get),
-        Route("block_snapshot.delete", "DELETE", snapshots + "/*", snapshot_delete),
+        *VOLUMES.routes("volume", f"{path}/volumes", **own),
+        *SNAPSHOTS.routes("block_snapshot", f"{path}/snapshots", create=snapshot_create),
     )
 
 
-ROUTES = (*routes("v1"), *routes("v1alpha1"))
+ROUTES = (*of_version("v1"), *of_version("v1alpha1"))

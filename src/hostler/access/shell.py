@@ -1,0 +1,37 @@
+"""The real shell: one login for each command, for hosts are busy for moments and asked rarely."""
+
+from datetime import timedelta
+
+from hostler.ports.shell import Login, Lost, NotReached
+
+CONNECT = timedelta(seconds=5)
+CALL = timedelta(seconds=20)
+_MOST = 65536
+"""Bytes of output that are kept: the end, for a shell may greet before."""
+
+
+class SshShell:
+    """Implements `hostler.ports.shell.Shell` by SSH."""
+
+    def __init__(self, connect: timedelta = CONNECT, call: timedelta = CALL) -> None:
+        self._connect, self._call = connect, call
+
+    async def run(self, login: Login, command: str) -> str:
+        """Log in, run one command and return the end of what it printed."""
+        from .command import Command, output_of  # asyncssh takes a quarter of a second
+        from .connection import dial, hang_up
+        from .output import line
+
+        reached = await dial(login, self._connect)
+        try:
+            if reached.connection is None:
+                raise NotReached(reached.wrong or line(reached.error))
+            wanted = Command(text=command, within=self._call)
+            ended, output = await output_of(reached.connection, wanted, _MOST)
+        finally:
+            await hang_up(reached)
+        if ended.late:
+            raise Lost(f"no answer within {self._call}")
+        if ended.status is None:
+            raise Lost(line(ended.error or f"ended by the signal {ended.signal}"))
+        return output

@@ -1,0 +1,58 @@
+"""Shell: runs a command at a host, for providers whose hosts are reached by SSH alone."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+KeyCheck = Callable[[str], str]
+"""Returns what is wrong with the fingerprint of the key that a host shows, or an empty string."""
+
+
+def pinned(fingerprint: str) -> KeyCheck:
+    """Return the check for this fingerprint; an empty one accepts any host."""
+    wanted = fingerprint.rstrip("=")
+
+    def check(shown: str) -> str:
+        differs = wanted not in {"", shown.rstrip("=")}
+        return f"it shows the key {shown}, not {wanted}" if differs else ""
+
+    return check
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Login:
+    """Where to log in, as whom, with which keys, and how the host's own key is judged.
+
+    `keys` are private keys, as files hold them, or such files; without any, those of an agent and
+    the user's own files are tried. `check` is asked before anything is sent.
+    """
+
+    address: str
+    port: int
+    user: str
+    keys: tuple[bytes | Path, ...] = field(default=(), repr=False)
+    check: KeyCheck = pinned("")
+
+    def __str__(self) -> str:
+        """Return the place as people write it."""
+        return f"{self.user}@{self.address}:{self.port}"
+
+
+class NotReached(Exception):
+    """There was no login: certainly nothing was run."""
+
+
+class Lost(Exception):
+    """The connection went away, or time ran out, after the command was sent: it may have run."""
+
+
+class Shell(Protocol):
+    """Runs commands at hosts."""
+
+    async def run(self, login: Login, command: str) -> str:
+        """Log in, run one command, and return the end of what it printed, whatever its exit status.
+
+        Raises NotReached or Lost only; neither repeats a key.
+        """
+        ...

@@ -1,0 +1,128 @@
+"""Opening: what both products need to open an account: its client, its secret, its offers."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from hostler.domain.errors import ConfigError
+from hostler.domain.ids import Zone
+from hostler.domain.model.machine import Offer
+from hostler.ports.kind import Opening, table_of
+
+from .config_tables import UUID, AccountTable
+from .settings import Account, Secret
+
+if TYPE_CHECKING:
+    from .client import Client
+
+LARGEST = 1_000_000
+PROJECTS = ("SCW_DEFAULT_PROJECT_ID", "SCW_PROJECT_ID")
+ORGANIZATIONS = ("SCW_DEFAULT_ORGANIZATION_ID", "SCW_ORGANIZATION_ID")
+
+
+class Offered(Protocol):
+    """A fleet's table: types and zones in order of preference."""
+
+    @property
+    def types(self) -> tuple[str, ...]: ...
+
+    @property
+    def zones(self) -> tuple[str, ...]: ...
+
+
+def offers_of(table: Offered, image: str) -> tuple[Offer, ...]:
+    """Return the offers, type by type and zone by zone."""
+    return tuple(
+        Offer(type=kind, zone=Zone(zone), image=image)
+        for kind in dict.fromkeys(table.types)
+        for zone in dict.fromkeys(table.zones)
+    )
+
+
+def zones_of(tables: Iterable[Offered]) -> tuple[Zone, ...]:
+    """Return all zones that some fleets may be in."""
+    return tuple(sorted({Zone(zone) for table in tables for zone in table.zones}))
+
+
+def client_of(opening: Opening, account: Account) -> "Client":
+    """Return the client of an account; ConfigError where the file of certificates is not there."""
+    from .client import Client  # noqa: PLC0415 - reading a fleet file must be quick
+    from .transport import AiohttpTransport  # noqa: PLC0415
+
+    table = table_of(AccountTable, opening.settings)
+    authorities = opening.folder / table.ca_file if table.ca_file else None
+    if authorities is not None and not authorities.is_file():
+        raise ConfigError(f"provider.{opening.name}.ca_file: there is no file {authorities}")
+    return Client(AiohttpTransport(account.endpoint, authorities), account, opening.clock)
+
+
+def account_of(opening: Opening) -> Account:
+    """Return whose money it is; ConfigError says which secret or project is missing."""
+    table, path = table_of(AccountTable, opening.settings), f"provider.{opening.name}"
+    project = _id(table.project, PROJECTS, opening.environment, f"{path}.project")
+    if not project:
+        raise ConfigError(f"{path}.project is missing: {_set(PROJECTS)}")
+    return Account(
+        project=project,
+        secret_key=_secret(table, opening, path),
+        endpoint=table.endpoint.rstrip("/"),
+    )
+
+
+def organization_of(given: str | None, environment: Mapping[str, str], path: str) -> str:
+    """Return whose quotas are read, or an empty string; ConfigError where that is no UUID."""
+    return _id(given, ORGANIZATIONS, environment, f"{path}.organization")
+
+
+def _id(
+    given: str | None, names: tuple[str, ...], environment: Mapping[str, str], path: str
+) -> str:
+    """Return an id of the file or the environment, or an empty string."""
+    found = (environment.get(name, "") for name in names)
+    text = given or next((text for text in found if text), "")
+    if text and not UUID.fullmatch(text):
+        raise ConfigError(f"{path} is no UUID: {_set(names)}")
+    return text
+
+
+def _set(names: tuple[str, ...]) -> str:
+    return f"set it in the file, or {' or '.join(names)}"
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a file that is not large; OSError or ValueError where it is none."""
+    with path.open("rb") as file:
+        content = file.read(LARGEST + 1)
+    if len(content) > LARGEST:
+        raise ValueError("it is too large")
+    return content.decode()
+
+
+def why_not_read(error: Exception) -> str:
+    """Return why `read_text` failed, without the file's name."""
+    if isinstance(error, OSError):
+        return error.strerror or type(error).__name__
+    return "not UTF-8 text" if isinstance(error, UnicodeDecodeError) else str(error)
+
+
+def _secret(table: AccountTable, opening: Opening, path: str) -> Secret:
+    """Return the secret key; no message of this function holds any part of it."""
+    if table.secret_key_file is None:
+        text = opening.environment.get(table.secret_key_env, "")
+        source = f"the environment variable {table.secret_key_env}"
+        cure = f"set {table.secret_key_env}, or name a file in {path}.secret_key_file"
+    else:
+        source = f"the file of {path}.secret_key_file"
+        cure = "it holds the secret key of an API key, a UUID, and nothing else"
+        place = opening.folder / table.secret_key_file
+        try:
+            text = read_text(place)
+        except (OSError, ValueError) as error:
+            where = f"in {place.parent} (relative names begin at the fleet file)"
+            raise ConfigError(
+                f"{source} cannot be read {where}: {why_not_read(error)}; {cure}"
+            ) from None
+    if not UUID.fullmatch(text.strip()):
+        wrong = "is not set" if not text.strip() else "holds no secret key (a UUID)"
+        raise ConfigError(f"{source} {wrong}: {cure}")
+    return Secret(text.strip())

@@ -1,0 +1,89 @@
+"""The SSH shell: what comes back of one command, and what is raised where nothing does."""
+
+from collections.abc import AsyncGenerator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import asyncssh
+import pytest
+
+from hostler.access.shell import SshShell
+from hostler.ports.shell import Login, Lost, NotReached, pinned
+
+USER_KEY = asyncssh.generate_private_key("ssh-ed25519")  # pyright: ignore[reportUnknownMemberType] - untyped there
+HOST_KEY = asyncssh.generate_private_key("ssh-ed25519")  # pyright: ignore[reportUnknownMemberType] - untyped there
+
+
+async def serve(process: asyncssh.SSHServerProcess[str]) -> None:
+    """Print a lot, hang, or say hello, as the command asks."""
+    match process.command:
+        case "flood":
+            process.stdout.write("x" * 200_000 + "the end")
+        case "hang":
+            await process.wait_closed()
+        case _:
+            process.stdout.write(f"hello {process.command}")
+    process.exit(3)
+
+
+@pytest.fixture
+async def login() -> AsyncGenerator[Login]:
+    server = await asyncssh.create_server(
+        asyncssh.SSHServer,
+        "127.0.0.1",
+        0,
+        server_host_keys=[HOST_KEY],
+        authorized_client_keys=asyncssh.import_authorized_keys(
+            USER_KEY.export_public_key().decode()
+        ),
+        process_factory=serve,
+    )
+    async with server:
+        port: int = server.sockets[0].getsockname()[1]
+        yield Login(
+            address="127.0.0.1", port=port, user="root", keys=(USER_KEY.export_private_key(),)
+        )
+
+
+async def test_the_output_comes_back_whatever_the_exit_status(login: Login) -> None:
+    assert await SshShell().run(login, "there") == "hello there"
+
+
+async def test_only_the_end_of_much_output_is_kept(login: Login) -> None:
+    output = await SshShell().run(login, "flood")
+    assert output.endswith("xthe end")
+    assert len(output) == 65536
+
+
+async def test_a_command_that_does_not_end_in_time_is_lost(login: Login) -> None:
+    with pytest.raises(Lost, match="no answer within"):
+        await SshShell(call=timedelta(seconds=0.2)).run(login, "hang")
+
+
+async def test_another_host_key_is_refused_before_anything_is_sent(login: Login) -> None:
+    other = replace(login, check=pinned(f"SHA256:{'A' * 43}="))
+    with pytest.raises(NotReached, match=r"it shows the key SHA256:.*, not SHA256:A{43}$"):
+        await SshShell().run(other, "there")
+    right = replace(login, check=pinned(HOST_KEY.get_fingerprint() + "="))
+    assert await SshShell().run(right, "there") == "hello there"
+
+
+async def test_a_refused_login_is_not_reached_and_no_key_is_repeated(login: Login) -> None:
+    stranger = HOST_KEY.export_private_key()
+    with pytest.raises(NotReached) as caught:
+        await SshShell().run(replace(login, keys=(stranger,)), "there")
+    assert stranger.decode().splitlines()[2] not in f"{caught.value} {login!r}"
+    assert USER_KEY.export_private_key().decode().splitlines()[2] not in repr(login)
+
+
+async def test_a_key_file_is_read_when_it_is_used(login: Login, tmp_path: Path) -> None:
+    file = tmp_path / "key"
+    by_file = replace(login, keys=(file,))
+    with pytest.raises(NotReached, match="No such file"):
+        await SshShell().run(by_file, "there")
+    file.write_bytes(b"not a key")
+    with pytest.raises(NotReached, match="KeyImportError"):
+        await SshShell().run(by_file, "there")
+    file.write_bytes(USER_KEY.export_private_key())
+    assert await SshShell().run(by_file, "there") == "hello there"
