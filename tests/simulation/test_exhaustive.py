@@ -4,7 +4,8 @@ import pytest
 
 from hostler.lab.model_check.servers.explore import QUICK, explore
 from hostler.lab.model_check.servers.state import Fault, Setting
-from hostler.lab.mutants.registry import planted
+from hostler.lab.mutants.mutant import planted
+from hostler.lab.mutants.servers import MUTANTS
 
 
 def yes(*_: object) -> bool:
@@ -40,7 +41,7 @@ def test_nothing_breaks_in_any_state_of_a_small_world(name: str) -> None:
     ],
 )
 def test_famous_defect_is_found(bug: str, setting: Setting, invariant: str) -> None:
-    with planted(bug):
+    with planted(MUTANTS[bug]):
         found = explore(setting)
     assert found.wrong.startswith(invariant), found
     assert found.path

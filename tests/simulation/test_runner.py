@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 from random import Random
 
 import msgspec
@@ -11,13 +12,13 @@ import pytest
 from hostler.frontends.fleeting.contract import Instance, State
 from hostler.lab.checks.trace import Trace
 from hostler.lab.gitlab_runner.checker import STUCK, Checker
-from hostler.lab.gitlab_runner.faults import OURS, draw_runner
+from hostler.lab.gitlab_runner.faults import ALL, OURS, draw_runner
 from hostler.lab.gitlab_runner.run import RunnerRun
-from hostler.lab.gitlab_runner.simulate import ALL
-from hostler.lab.mutants.runner import BUGS
+from hostler.lab.mutants.runner import MUTANTS
+from hostler.lab.providers import FLEETING, PROVIDERS
 from hostler.lab.scenario.faults import Size
 from hostler.lab.scenario.run import Result
-from hostler.lab.simulate import FLEETING, main
+from hostler.lab.simulate import main
 from hostler.lab.simulate import run_seed as run_any
 from hostler.simulators.scaleway.world import World
 
@@ -56,18 +57,18 @@ def test_a_kept_seed_of_a_runner_holds(seed: int) -> None:
     assert result.violation is None, "\n".join(result.story)
 
 
-@pytest.mark.parametrize("name", BUGS)
-def test_what_plugins_do_wrong_is_caught(name: str) -> None:
-    seeds = range(1, BUGS[name].within + 1)
+@pytest.mark.parametrize("name", MUTANTS)
+def test_mutant_of_a_plugin_is_caught(name: str) -> None:
+    seeds = range(1, MUTANTS[name].within + 1)
     found = [run_seed(seed, SIZE, name).violation for seed in seeds]
     broken = {violation.invariant for violation in found if violation is not None}
     assert broken
-    assert broken <= set(BUGS[name].caught)
+    assert broken <= set(MUTANTS[name].caught)
 
 
-@pytest.mark.parametrize("name", BUGS)
-def test_the_weather_of_a_defect_alone_breaks_nothing(name: str) -> None:
-    result = RunnerRun(BUGS[name].scenario(draw_runner(1, SIZE))).play()
+@pytest.mark.parametrize("name", MUTANTS)
+def test_scenario_of_a_mutant_alone_breaks_nothing(name: str, tmp_path: Path) -> None:
+    result = PROVIDERS[FLEETING].control(1, SIZE, tmp_path, name)
     assert result.violation is None, "\n".join(result.story)
 
 
@@ -77,7 +78,7 @@ def test_a_seed_of_a_runner_replays_to_the_same_byte() -> None:
 
 _DIGEST = (
     "from hostler.lab.scenario.faults import Size;"
-    "from hostler.lab.simulate import FLEETING, run_seed;"
+    "from hostler.lab.providers import FLEETING; from hostler.lab.simulate import run_seed;"
     "print(*(run_seed(s, Size(days=0.01), '', FLEETING).digest for s in (4, 6, 18, 27, 40)))"
 )
 

@@ -4,6 +4,8 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from hostler.frontends.fleeting.contract import CORE, State
+from hostler.lab.scenario.faults import ALL as WORLD_AND_HOST
+from hostler.lab.scenario.faults import OURS as ENGINES
 from hostler.lab.scenario.faults import Disruption, Scenario, Size, draw
 
 from .workload import Job, RunnerOptions, draw_jobs
@@ -14,6 +16,10 @@ OURS = ("plugin_killed", "runner_killed", "runner_restarted")
 HOST = frozenset({"store_busy", "disk_full", "network_down", "clock_jump"})
 PAGES = frozenset({"pages_shuffled", "truncated_page"})
 """Faults of lists of several pages: a group has few servers, so its lists have one."""
+
+ALL = (*(f for f in WORLD_AND_HOST if f not in {*ENGINES, *PAGES}), *sorted(HOST), *OURS)
+"""Every fault that the simulation of a runner knows."""
+
 _RATES = {"plugin_killed": 3.0, "runner_killed": 2.0, "runner_restarted": 2.0}
 _SCHEMAS = (
     frozenset(State),

@@ -11,7 +11,6 @@ from hostler.controllers.runtime.settings import Settings
 from hostler.domain.ids import AccountName, FleetName, InstallationId, Zone
 from hostler.domain.model.fleet import Fleet, Probe, ProbeKind, Timers
 from hostler.domain.model.machine import Offer
-from hostler.frontends.fleeting.contract import Group
 from hostler.lab.checks.trace import Trace
 from hostler.lab.harness.gates import Trap
 from hostler.lab.scenario.faults import Disruption
@@ -29,7 +28,6 @@ from hostler.testing.fakes.metrics import CountingMetrics
 from hostler.testing.time.clock import BEGINNING, SimClock
 from hostler.testing.time.loop import SimLoop
 
-from .calls import Wrap
 from .checker import Checker
 from .faults import RunnerScenario
 from .process import Plugin, Site
@@ -60,18 +58,10 @@ class ToldWorld(World):
         return reply
 
 
-def as_it_is(group: Group, plugin: Plugin) -> Group:
-    """Put nothing between."""
-    del plugin
-    return group
-
-
 class RunnerRun:
-    """Plays one climate; `wrap` plants a defect; records are in memory, or in `folder`."""
+    """Plays one climate; records are in memory, or in `folder`."""
 
-    def __init__(
-        self, scenario: RunnerScenario, wrap: Wrap = as_it_is, folder: Path | None = None
-    ) -> None:
+    def __init__(self, scenario: RunnerScenario, folder: Path | None = None) -> None:
         self.scenario, self._folder = scenario, folder
         self.loop = SimLoop()
         rng = Random(f"hostler runner season {scenario.seed}")
@@ -82,7 +72,6 @@ class RunnerRun:
         self.checker.offered = scenario.states
         self.metrics = CountingMetrics()
         self.site = self._make_site(rng)
-        self._wrap = wrap
         self.runner: Runner
 
     def _make_world(self, rng: Random) -> ToldWorld:
@@ -161,7 +150,7 @@ class RunnerRun:
     async def _play(self) -> None:
         scenario, checker = self.scenario, self.checker
         async with asyncio.TaskGroup() as tasks:
-            setting = Setting(options=scenario.options, states=scenario.states, wrap=self._wrap)
+            setting = Setting(options=scenario.options, states=scenario.states)
             runner = self.runner = Runner(self.site, checker, setting, tasks)
             runner.launch()
             work = [tasks.create_task(self._strike(runner)), tasks.create_task(self._feed(runner))]

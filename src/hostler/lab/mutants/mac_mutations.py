@@ -16,7 +16,7 @@ from hostler.providers.scaleway.common.errors import Failed, Problem
 from hostler.providers.scaleway.macs.plan import host_calls, machine_calls
 from hostler.providers.scaleway.macs.plan.names import Stage
 
-from .mutations import Function
+from .server_mutations import Function
 
 _WAYS: Mapping[str, Any] = {**vars(machine_calls), **vars(host_calls)}
 """The good functions, as far as a wrong one calls them at a wrong moment."""

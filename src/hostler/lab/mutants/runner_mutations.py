@@ -83,7 +83,16 @@ class Passing:
         await self.inner.shutdown()
 
 
-def told_as(table: Mapping[str, State]) -> Callable[[Group, Plugin], Group]:
+Wrapper = Callable[[Group, Plugin], Group]
+"""Puts something between a runner and the group of a plugin."""
+
+
+def around(wrapper: Wrapper) -> Callable[[Callable[[Plugin], Group]], Callable[[Plugin], Group]]:
+    """Return the mutation by which a runner reaches this in place of the group of a plugin."""
+    return lambda group_of: lambda plugin: wrapper(group_of(plugin), plugin)
+
+
+def told_as(table: Mapping[str, State]) -> Wrapper:
     """Tell these of the provider's words as these states, whatever we do about it."""
 
     class Mapped(Passing):
