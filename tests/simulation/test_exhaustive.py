@@ -50,7 +50,7 @@ def test_famous_defect_is_found(bug: str, setting: Setting, invariant: str) -> N
 def test_store_without_a_fence_lets_a_process_that_was_paused_buy_twice(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("hostler.lab.model_check.servers.model.Small.passes_fence", yes)
+    monkeypatch.setattr("hostler.lab.model_check.servers.model.World.passes_fence", yes)
     found = explore(QUICK["1 machine, 2 replicas, 2 take-overs"])
     assert found.wrong.startswith("S2")
 

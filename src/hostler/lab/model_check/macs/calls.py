@@ -131,8 +131,8 @@ class _Replay(MacApi):
         del zone, image, by
         before = self._next(Write())
         if before.status == WIPING:
-            said = f"transient state (state: {WIPING})"
-            raise Failed(Problem(status=409, type="transient_state", message=said, json=True))
+            message = f"transient state (state: {WIPING})"
+            raise Failed(Problem(status=409, type="transient_state", message=message, json=True))
         return Shown(before.name, WIPING).mac(mac)
 
     async def images(self, zone: Zone, type_name: str) -> Listing[Os]:

@@ -111,11 +111,11 @@ def _is_calm(side: Side, size: int, boxes: tuple[Box, ...]) -> bool:
     waits = sum(
         m.phase in {Phase.STARTING, Phase.PENDING} and m.host is None for m in side.machines
     )
-    said = side.row.condition == Reason.NO_AVAILABLE_HOST
+    explained = side.row.condition == Reason.NO_AVAILABLE_HOST
     left = any(box.name.startswith(POOL) for box in boxes)
     if _holding(side):
         return True
-    return len(ready) == size or (not left and (said or len(ready) + waits == size))
+    return len(ready) == size or (not left and (explained or len(ready) + waits == size))
 
 
 def _stands(machine: Machine, boxes: tuple[Box, ...]) -> bool:

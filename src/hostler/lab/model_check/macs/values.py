@@ -141,7 +141,7 @@ class Touch(NamedTuple):
 class Local(NamedTuple):
     """A step of one installation: the Macs and its side after it, and calls that go on alone."""
 
-    said: str
+    label: str
     boxes: int
     side: int
     late: tuple[int, ...] = ()
@@ -162,24 +162,6 @@ class State(NamedTuple):
     late: tuple[int, ...]
     faults: int
     acts: int
-
-
-class Violated(Exception):
-    """What must always hold does not; the message says what."""
-
-
-class Transition(NamedTuple):
-    """What happened, what came of it, and whether it was of the good weather.
-
-    `said` tells it in the eyes of the installation at `place`; `mirrored` says that the two change
-    their places in what came of it.
-    """
-
-    said: str
-    after: State
-    good: bool
-    place: int = 0
-    mirrored: bool = False
 
 
 class Numbered(Generic[ValueT]):

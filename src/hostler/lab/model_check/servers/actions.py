@@ -8,10 +8,11 @@ from hostler.domain.model.commands import Advance, Decision, SaveFleet
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition, OwnerTag, Resource
+from hostler.lab.model_check.explore import Violated
 from hostler.testing.fakes.planner import POWER_ON, SERVER, TERMINATE
 from hostler.testing.scenes.builders import HOME, OFFER, WEB, ZONE
 
-from .state import TICK, Fault, Replica, Setting, State, Task, Violated
+from .state import TICK, Fault, Replica, Setting, State, Task
 
 
 def saves_of(decision: Decision) -> tuple[SaveFleet | Advance, ...]:

@@ -134,14 +134,6 @@ class State:
     names: int = 0
 
 
-class Violated(Exception):
-    """An invariant does not hold; the message says which."""
-
-
-Transition = tuple[str, State, bool]
-"""What happened, what came of it, and whether it was a fault."""
-
-
 def first(setting: Setting) -> State:
     """Return the beginning: an empty world and store, and one process that holds the lease."""
     row = FleetRow(name=WEB, created=BEGIN, version=1)
