@@ -6,8 +6,9 @@ import pytest
 from hostler.lab.macs.demands import FAMILY
 from hostler.lab.macs.environment import MacEnvironment
 from hostler.lab.macs.faults import ALL, PEOPLE, draw_macs
-from hostler.lab.providers import MACS, play_macs
+from hostler.lab.providers import MACS, macs
 from hostler.lab.scenario.faults import Size
+from hostler.lab.scenario.run import play
 from hostler.lab.simulate import run_seed
 from hostler.simulators.scaleway.faults.catalogue import MAC_FAULTS
 from hostler.simulators.scaleway.world import World
@@ -114,7 +115,7 @@ def test_a_kept_seed_of_macs_holds(seed: int):
 @pytest.mark.parametrize("seed", [seed for seed in KEPT if draw_macs(seed, SIZE).wants])
 def test_a_kept_seed_holds_where_fleets_want_nothing_but_hosts_of_a_pool(seed: int, tmp_path: Path):
     """So it was found: a seed that has wants by now has another course than it had."""
-    result = play_macs(draw_macs(seed, SIZE, plain=True), tmp_path)
+    result = play(macs(draw_macs(seed, SIZE, plain=True), tmp_path))
     assert result.violation is None, "\n".join(result.story)
 
 

@@ -12,12 +12,12 @@ import pytest
 from hostler.frontends.fleeting.contract import Instance, State
 from hostler.lab.checks.trace import Trace
 from hostler.lab.gitlab_runner.checker import STUCK, Checker
+from hostler.lab.gitlab_runner.course import RunnerCourse
 from hostler.lab.gitlab_runner.faults import ALL, OURS, draw_runner
-from hostler.lab.gitlab_runner.run import RunnerRun
 from hostler.lab.mutants.runner import MUTANTS
 from hostler.lab.providers import FLEETING, PROVIDERS
 from hostler.lab.scenario.faults import Size
-from hostler.lab.scenario.run import Result
+from hostler.lab.scenario.run import Result, play
 from hostler.lab.simulate import main
 from hostler.lab.simulate import run_seed as run_any
 from hostler.simulators.scaleway.world import World
@@ -98,13 +98,13 @@ def test_no_order_of_hashes_reaches_what_a_runner_is_told() -> None:
     assert len(digests) == 1
 
 
-def test_a_season_of_a_runner_serves_jobs() -> None:
-    season = RunnerRun(draw_runner(7, SIZE))
-    result = season.play()
+def test_run_of_a_runner_serves_jobs() -> None:
+    course = RunnerCourse(draw_runner(7, SIZE))
+    result = play(course)
     assert result.calm
     assert result.violation is None
-    assert season.runner.served.done >= len(season.scenario.jobs) // 2
-    assert season.runner.served.broken == 0
+    assert course.runner.served.done >= len(course.scenario.jobs) // 2
+    assert course.runner.served.broken == 0
 
 
 def test_every_fault_of_the_runner_is_drawn_within_a_hundred_seeds() -> None:

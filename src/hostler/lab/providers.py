@@ -1,4 +1,4 @@
-"""Providers: what is simulated, one entry each: scenarios, how one is played, faults, mutants."""
+"""Providers: what is simulated, one entry each: scenarios, courses, faults and mutants."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -8,8 +8,8 @@ from typing import Generic, TypeVar
 from hostler.domain.model.phases import Phase
 
 from .gitlab_runner import faults as runner_faults
+from .gitlab_runner.course import RunnerCourse
 from .gitlab_runner.faults import RunnerScenario, draw_runner
-from .gitlab_runner.run import RunnerRun
 from .macs import faults as mac_faults
 from .macs.environment import MacEnvironment
 from .macs.faults import MacScenario, draw_macs
@@ -18,8 +18,9 @@ from .mutants import runner as runner_mutants
 from .mutants import servers as server_mutants
 from .mutants.mutant import Mutant, planted
 from .scenario import faults
+from .scenario.course import EngineCourse
 from .scenario.faults import Scenario, Size, draw
-from .scenario.run import Result, Run
+from .scenario.run import Course, Result, play
 
 INSTANCES, FLEETING, MACS = "instances", "fleeting", "macs"
 EVERY_FAULT, EVERY_PHASE = "every fault", "every phase"
@@ -38,7 +39,7 @@ class Simulated(Generic[S]):
     """
 
     draw: Callable[[int, Size], S]
-    play: Callable[[S, Path], Result]
+    course: Callable[[S, Path], Course]
     faults: tuple[str, ...]
     mutants: Mapping[str, Mutant[S]]
     days: float = Size().days
@@ -48,14 +49,14 @@ class Simulated(Generic[S]):
     def run(self, seed: int, size: Size, folder: Path, mutant: str = "") -> Result:
         """Run one seed from its first second to its last, with a mutant if one is named."""
         if not mutant:
-            return self.play(self.draw(seed, size), folder)
+            return play(self.course(self.draw(seed, size), folder))
         with planted(self.mutants[mutant]):
             return self.control(seed, size, folder, mutant)
 
     def control(self, seed: int, size: Size, folder: Path, mutant: str) -> Result:
         """Run the scenario in which a mutant soon shows, without the mutant."""
         scenario = self.mutants[mutant].scenario(self.draw(seed, size))
-        return self.play(scenario, folder)
+        return play(self.course(scenario, folder))
 
     def can_meet(self, fault: str, phase: str) -> bool:
         """Tell whether a fault could strike while a machine is in this phase."""
@@ -63,19 +64,14 @@ class Simulated(Generic[S]):
         return not {(fault, phase), (EVERY_FAULT, phase), (fault, EVERY_PHASE)} & never
 
 
-def play_servers(scenario: Scenario, folder: Path) -> Result:
-    """Play one scenario of created servers."""
-    return Run(scenario, folder).play()
+def servers(scenario: Scenario, folder: Path) -> Course:
+    """Return what engines of created servers go through."""
+    return EngineCourse(scenario, folder)
 
 
-def play_macs(scenario: MacScenario, folder: Path) -> Result:
-    """Play one scenario of leased Macs."""
-    return Run(scenario.base, folder, MacEnvironment(scenario)).play()
-
-
-def play_runner(scenario: RunnerScenario, folder: Path) -> Result:
-    """Play one scenario of a modelled GitLab Runner."""
-    return RunnerRun(scenario, folder).play()
+def macs(scenario: MacScenario, folder: Path) -> Course:
+    """Return what engines of leased Macs go through."""
+    return EngineCourse(scenario.base, folder, MacEnvironment(scenario))
 
 
 _DELETED = {(EVERY_FAULT, Phase.DELETED.value): "a machine that is gone is no machine any more"}
@@ -86,21 +82,21 @@ PROVIDERS: Mapping[
 ] = {
     INSTANCES: Simulated(
         draw=draw,
-        play=play_servers,
+        course=servers,
         faults=faults.ALL,
         mutants=server_mutants.MUTANTS,
         impossible=_DELETED | _STANDBY,
     ),
     FLEETING: Simulated(
         draw=draw_runner,
-        play=play_runner,
+        course=RunnerCourse,
         faults=runner_faults.ALL,
         mutants=runner_mutants.MUTANTS,
         phased=False,
     ),
     MACS: Simulated(
         draw=draw_macs,
-        play=play_macs,
+        course=macs,
         faults=mac_faults.ALL,
         mutants=mac_mutants.MUTANTS,
         days=mac_faults.DAYS,

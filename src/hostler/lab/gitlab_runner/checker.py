@@ -15,13 +15,14 @@ L   in good weather the wanted capacity is reached; asked for nothing, nothing i
 """
 
 import re
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from hostler.domain.ids import MachineId
 from hostler.domain.model.commands import Event
 from hostler.domain.model.machine import Machine
 from hostler.frontends.fleeting.contract import ConnectInfo, Instance, State
+from hostler.lab.checks.findings import Findings
 from hostler.lab.checks.trace import Trace
 from hostler.ports.http import HttpRequest
 from hostler.simulators.scaleway.state.ledger import Line
@@ -78,17 +79,14 @@ class Told:
     ended: bool = False
 
 
-class Checker:
+class Checker(Findings):
     """All checkers of one season, and the facts that they need."""
 
     def __init__(self, world: World, trace: Trace, most: int) -> None:
-        self.world, self.trace, self.most = world, trace, most
+        super().__init__(world, trace)
+        self.most = most
         self.truth = Truth(world)
         self.offered = frozenset(State)
-        self.first: Violation | None = None
-        self.faults = Counter[str]()
-        self.pairs = set[tuple[str, str]]()
-        self.machine_seconds = 0.0
         self.told = dict[str, Told]()
         self.accepted = 0
         self.unsure = 0
@@ -97,27 +95,18 @@ class Checker:
         self.jumped = -AFTER_JUMP
         self.able_from = 0.0
         self._checked = 0.0
-        self._ambient = dict[str, int]()
         self._up = set[str]()
-
-    @property
-    def now(self) -> float:
-        """True time in seconds."""
-        return self.world.estate.now
 
     # ------------------------------------------------------------ what happened
 
-    def found(self, invariant: str, text: str, machine: str = "") -> None:
-        """Note a violation; the first one ends the story."""
-        if self.first is None:
-            self.first = Violation(invariant=invariant, text=text)
-            self.trace.note(f"VIOLATION {invariant}: {text}", machine)
-            self.trace.close()
+    def phases(self) -> Iterable[str]:
+        """Return the states that instances are told to have."""
+        return (str(told.state) for told in self.told.values() if told.state)
 
-    def struck(self, fault: str) -> None:
-        """Count a fault that truly happened."""
-        self.faults[fault] += 1
-        self.pairs |= {(fault, str(told.state)) for told in self.told.values() if told.state}
+    def broken(self, invariant: str, text: str, machine: str = "") -> None:
+        """Note that an invariant does not hold, of this machine if any."""
+        about = MachineId(machine) if machine else None
+        self.found((Violation(invariant=invariant, text=text, machine=about),))
 
     def begins(self, key: bytes) -> None:
         """Note that a plugin begins: nobody could act before, nor begin a delete in its place."""
@@ -129,20 +118,13 @@ class Checker:
         """Note what became of a request in the world, and whose guests are up by then."""
         self.truth.note()
         self._up.update(self.world.guests.values())
-        text = f"{source} {request.method} {request.path}"
-        if request.method != "GET":
-            self.trace.note(f"{text} -> {line.status} {line.fate} {line.fault}")
-        else:
-            self.trace.digest(f"{text} {line.status} {line.fault}")
-        for fault in line.fault.split("+") if line.fault else ():
-            self.struck(fault)
-            if fault == "zone_dead":
-                self.able_from = max(self.able_from, self.now + AFTER_DEATH)
+        if "zone_dead" in self.handled(request, source, line):
+            self.able_from = max(self.able_from, self.now + AFTER_DEATH)
 
     def sending(self, request: HttpRequest, inside: str) -> None:
         """Check a request before it is sent; note tries to delete."""
         if inside in {"update", "shutdown"}:
-            self.found("R10", f"{inside} sent {request.method} {request.path}")
+            self.broken("R10", f"{inside} sent {request.method} {request.path}")
         match = _ID.search(request.path)
         ends = request.method == "DELETE" or any(word in request.body for word in _ENDS)
         if match is None or not ends:
@@ -179,17 +161,13 @@ class Checker:
         self.world.advance()
         self.truth.note()
         self._up.update(self.world.guests.values())
-        for fault, count in self.world.faults.items():
-            known = max(self._ambient.get(fault, 0), self.faults[fault])
-            for _ in range(count - known):
-                self.struck(fault)
-            self._ambient[fault] = count
+        self.count_ambient()
         return self.now
 
     def _told(self, instance: Instance, passed: float) -> None:
         name, state = instance.id, instance.state
         if state not in self.offered:
-            self.found("R11", f"{name} is told to be {state!r}", name)
+            self.broken("R11", f"{name} is told to be {state!r}", name)
             return
         told = self.told.setdefault(name, Told(key=self.key))
         if state in _LEFT:
@@ -216,7 +194,7 @@ class Checker:
         if told.state is None or told.state is State.RUNNING:
             return
         if told.place > PLACE.get(told.state, PLACE_OF_OTHERS):
-            self.found("R3", f"{name} is {told.state} for {told.place:.0f} s", name)
+            self.broken("R3", f"{name} is {told.state} for {told.place:.0f} s", name)
 
     def _running(self, name: str, told: Told, passed: float) -> None:
         """R1, R7, R9: it has answered, it is not down, and it is the one that it was."""
@@ -225,15 +203,15 @@ class Checker:
         if not told.ran:
             told.ran = True
             if up is None and not self.truth.ever(name) & self._up:
-                self.found("R1", f"{name} is told to run, and its guest never answered", name)
+                self.broken("R1", f"{name} is told to run, and its guest never answered", name)
             told.server = up.id if up else ""
         down = not servers or all(server.state in _RESTS for server in servers)
         told.wrong = told.wrong + passed if down else 0.0
         told.denied = 0.0
         if told.wrong > WRONG:
-            self.found("R7", f"{name} is told to run, and is down for {told.wrong:.0f} s", name)
+            self.broken("R7", f"{name} is told to run, and is down for {told.wrong:.0f} s", name)
         if up is not None and told.server and up.id != told.server:
-            self.found("R9", f"{name} is another machine than it was", name)
+            self.broken("R9", f"{name} is another machine than it was", name)
 
     def _deleting(self, name: str, told: Told, passed: float) -> None:
         """R2: a delete of ours was begun, and is tried again, until the provider takes it down."""
@@ -241,7 +219,7 @@ class Checker:
         told.untried = 0.0 if barred or self.truth.deleting(name) else told.untried + passed
         if told.untried > (TRIED if told.tried else BEGUN):
             text = f"{name} is told to be deleting for {told.untried:.0f} s, and nobody deletes it"
-            self.found("R2", text, name)
+            self.broken("R2", text, name)
 
     def _waiting(self, name: str, told: Told, passed: float) -> None:
         """R7: what is well is told to run, at once if it ran before, unless its end began."""
@@ -249,7 +227,7 @@ class Checker:
         told.denied = told.denied + passed if well and told.ran else 0.0
         told.late = told.late + passed if well else 0.0
         if told.denied > DENIED or told.late > LATE:
-            self.found("R7", f"{name} is well, and is told to be {told.state}", name)
+            self.broken("R7", f"{name} is well, and is told to be {told.state}", name)
 
     def _left(self, name: str, told: Told, state: State | None) -> None:
         """R4: nothing of it stands, or it is being deleted all the same."""
@@ -261,37 +239,37 @@ class Checker:
         old = [server for server in standing if now - server.created > SETTLED]
         if (old and not told.tried) or (standing and not (told.tried or told.ended)):
             text = f"{name} is told {state or 'no more'}, and its server stands, with no delete"
-            self.found("R4", text, name)
+            self.broken("R4", text, name)
 
     def _count(self, told: dict[str, State]) -> None:
         """R6, R8: no more than were asked for, and than may be."""
         if len(self.told) > self.accepted + self.unsure:
             text = f"{len(self.told)} instances were told, {self.accepted} were accepted"
-            self.found("R6", text)
+            self.broken("R6", text)
         held = sum(state not in _LEFT for state in told.values())
         deletion = sum(state is State.DELETING for state in told.values())
         if held > self.most + min(deletion, STUCK):
-            self.found("R8", f"{held} instances are told; at most {self.most} may be")
+            self.broken("R8", f"{held} instances are told; at most {self.most} may be")
         now = self.now
         servers = [s for s in self.world.estate.servers if now - s.created > SETTLED]
         for name in told:
             mine = [s for s in self.truth.servers(name) if s in servers]
             if sum(server.state == ServerState.RUNNING for server in mine) > 1:
-                self.found("R8", f"{name} has {len(mine)} servers", name)
+                self.broken("R8", f"{name} has {len(mine)} servers", name)
         if len(servers) > self.most + STUCK:
-            self.found("R8", f"{len(servers)} servers exist; at most {self.most} may")
+            self.broken("R8", f"{len(servers)} servers exist; at most {self.most} may")
 
     # ------------------------------------------------------------ what the runner asks
 
     def called(self, call: str, took: float) -> None:
         """R5: check how long a call took."""
         if took > AT_ONCE:
-            self.found("R5", f"{call} took {took:.0f} s")
+            self.broken("R5", f"{call} took {took:.0f} s")
 
     def refused(self, call: str, text: str) -> None:
         """R5: Update is always answered."""
         if call == "update":
-            self.found("R5", f"Update failed: {text}")
+            self.broken("R5", f"Update failed: {text}")
 
     def untouched(self) -> set[str]:
         """Return the instances whose end nobody has begun."""
@@ -300,7 +278,7 @@ class Checker:
     def shut_down(self, before: set[str]) -> None:
         """R10: what nobody ended before a Shutdown is not ended by it."""
         for name in before - self.untouched():
-            self.found("R10", f"Shutdown ended {name}", name)
+            self.broken("R10", f"Shutdown ended {name}", name)
 
     def decreased(self, instances: Sequence[str]) -> None:
         """Note whose end was accepted."""
@@ -313,8 +291,8 @@ class Checker:
         self.tick()
         wrong = self.truth.reaches(name, info)
         if wrong == "somebody else answers":
-            self.found("R9", f"a job for {name} came to another machine", name)
+            self.broken("R9", f"a job for {name} came to another machine", name)
         told = self.told.get(name)
         if told is not None and info.connector.key != told.key:
-            self.found("R9", f"{name} does not know the key that jobs are given", name)
+            self.broken("R9", f"{name} does not know the key that jobs are given", name)
         return not wrong

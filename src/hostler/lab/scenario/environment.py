@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import timedelta
+from random import Random
 from typing import Protocol
 
 from hostler.controllers.runtime.settings import Settings
@@ -21,9 +22,11 @@ from hostler.providers.scaleway.common.client import Client
 from hostler.providers.scaleway.common.settings import Disk, Template
 from hostler.providers.scaleway.instances.provider import Instances
 from hostler.simulators.scaleway.api.replies import Reply
+from hostler.simulators.scaleway.state.ledger import Line
 from hostler.simulators.scaleway.state.options import Options
 from hostler.simulators.scaleway.world import World
 from hostler.testing.time.clock import BEGINNING, SimClock
+from hostler.testing.time.loop import SimLoop
 
 from .faults import Disruption, Scenario
 
@@ -43,10 +46,18 @@ class Cadence:
     limit: float = 6000.0
 
 
-class WatchedWorld(World):
-    """A world that tells the watch of each request that it handled."""
+class Watching(Protocol):
+    """Who is told of what the world was asked."""
 
-    checker: Checker | None = None
+    def answered(self, request: HttpRequest, source: str, line: Line) -> None:
+        """Note what became of a request."""
+        ...
+
+
+class WatchedWorld(World):
+    """A world that tells the checker of each request that it handled."""
+
+    checker: Watching | None = None
 
     def handle(self, request: HttpRequest, source: str = "") -> Reply:
         """Process one request."""
@@ -54,6 +65,19 @@ class WatchedWorld(World):
         if self.checker is not None:
             self.checker.answered(request, source, self.journal[-1])
         return reply
+
+
+def make_world(environment: "Environment", loop: SimLoop, rng: Random) -> WatchedWorld:
+    """Return an empty world of an environment; its randomness comes from this stream."""
+    options = environment.options(rng.choice(("2026", "2025", "mixed")))
+    return WatchedWorld(loop.time, Random(rng.getrandbits(64)), options)
+
+
+def start_faults(world: World, scenario: Scenario) -> None:
+    """Let the world's faults strike from now on."""
+    world.set_fault_rates(scenario.world)
+    for rule in scenario.scripts:
+        world.script(rule)
 
 
 class Environment(Protocol):
@@ -164,7 +188,7 @@ class ServerEnvironment:
 
     def provider(self, client: Client, clock: SimClock, own: InstallationId) -> Provider:
         """Return the account; its zones are those of the fleet's offers."""
-        templates = {FLEET: self._template()}
+        templates = {FLEET: self.template()}
         return Instances(
             client,
             clock,
@@ -174,7 +198,8 @@ class ServerEnvironment:
             consistency_delay=CONSISTENCY_DELAY,
         )
 
-    def _template(self) -> Template:
+    def template(self) -> Template:
+        """Return what servers are made by."""
         scenario = self._scenario
         disk = Disk(size=10, type="l_ssd") if scenario.local_disk else Disk(size=10)
         return Template(

@@ -16,7 +16,7 @@ from hostler.stores.sqlite.worker import Inline
 from hostler.testing.time.clock import SimClock
 from hostler.testing.time.loop import SimLoop
 
-from .environment import Environment, ServerEnvironment, WatchedWorld
+from .environment import Environment, ServerEnvironment, make_world, start_faults
 from .faults import Scenario
 
 
@@ -30,13 +30,9 @@ class Session:
         self.environment: Environment = environment or ServerEnvironment(scenario)
         self.loop = SimLoop()
         self._rng = Random(f"hostler season {scenario.seed}")
-        options = self.environment.options(self._rng.choice(("2026", "2025", "mixed")))
-        world = WatchedWorld(self.loop.time, Random(self._rng.getrandbits(64)), options)
+        world = self.world = make_world(self.environment, self.loop, self._rng)
         self.strangers = self.environment.fill(world)
-        world.set_fault_rates(scenario.world)
-        for rule in scenario.scripts:
-            world.script(rule)
-        self.world = world
+        start_faults(world, scenario)
         self.trace = Trace(self.loop.time)
         self.checker = world.checker = self.environment.checker(world, self.trace)
         self.homes = list[Home]()
