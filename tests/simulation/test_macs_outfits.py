@@ -8,7 +8,7 @@ from hostler.domain.ids import AccountName, HostId, InstallationId, MachineId, Z
 from hostler.domain.model.host import Host
 from hostler.domain.policy.host_keys import HostKey
 from hostler.lab.checks.shadow_store import ShadowStore
-from hostler.lab.macs.bootstrap import Outfits
+from hostler.lab.macs.bootstrap import BootstrapCheck
 from hostler.lab.macs.demands import COMMANDS, Wants
 from hostler.lab.macs.ground_truth import Asked, Change, Fact, Truth
 from hostler.lab.macs.ssh import Login, Logins
@@ -31,7 +31,7 @@ class Scene:
     def __post_init__(self) -> None:
         self.world = World(lambda: self.now, Random(1))
         wants = Wants(commands=COMMANDS)
-        self.outfits = Outfits(Truth(self.world, 60.0), wants, Logins(self.world, {}, 1))
+        self.bootstraps = BootstrapCheck(Truth(self.world, 60.0), wants, Logins(self.world, {}, 1))
         self.shadow = ShadowStore(own=OURS, fleets={})
 
     def at(self, minute: float) -> None:
@@ -46,19 +46,19 @@ class Scene:
         order = Order(machine=M, fingerprint=expected)
         asked = (minute if begun is None else begun) * 60.0
         login = Login(host=HOST, order=order, shown=key, entered=True, begun=asked)
-        return self.outfits.tried(self.shadow, login)
+        return self.bootstraps.tried(self.shadow, login)
 
     def saves(self, minute: float, key: str, shown: float) -> Found:
         self.at(minute)
         host_key = HostKey(key=key, at=START + timedelta(minutes=shown))
         host = Host(id=HOST, account=AccountName("main"), zone=Zone("fr-par-1"), host_key=host_key)
-        return self.outfits.believed(self.shadow, host)
+        return self.bootstraps.believed(self.shadow, host)
 
     def wipes(self, minute: float, own: str = OURS) -> None:
         self.at(minute)
         by = Asked(ours=(InstallationId(own),), machine=M, deed="reinstall", name="", begun=0.0)
         change = Change(what="wiped", host=HOST, by=by, before=FACT, late=False)
-        self.outfits.noted(change)
+        self.bootstraps.noted(change)
 
 
 def names(found: Found) -> list[str]:

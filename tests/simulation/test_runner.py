@@ -127,7 +127,7 @@ def test_r8_fires_when_more_are_told_than_may_be(state: State, most: int) -> Non
         names = [f"m-{number}" for number in range(many)]
         for name in names:
             checker.updated([Instance(id=name, state=State.CREATING)])
-            checker.told[name].ran = True
+            checker.reported[name].ran = True
         checker.updated([Instance(id=name, state=state) for name in names])
         return checker.first is not None and checker.first.invariant == "R8"
 
@@ -137,9 +137,9 @@ def test_r8_fires_when_more_are_told_than_may_be(state: State, most: int) -> Non
 
 def test_simulate_reports_seeds_of_a_runner(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(provider=FLEETING, seeds=2, seed=5, days=0.005, jobs=1, json=True) == 0
-    told = msgspec.json.decode(capsys.readouterr().out, type=dict[str, object])
-    assert (told["seeds"], told["failed"], told["unreached_pairs"]) == (2, [], [])
-    assert set(msgspec.convert(told["unreached"], list[str])) <= set(ALL)
+    reported = msgspec.json.decode(capsys.readouterr().out, type=dict[str, object])
+    assert (reported["seeds"], reported["failed"], reported["unreached_pairs"]) == (2, [], [])
+    assert set(msgspec.convert(reported["unreached"], list[str])) <= set(ALL)
 
 
 def test_simulate_tells_how_to_see_a_failure_again(capsys: pytest.CaptureFixture[str]) -> None:

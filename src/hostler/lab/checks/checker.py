@@ -46,7 +46,7 @@ class Checker(Findings):
     ) -> None:
         super().__init__(world, trace)
         self.consistency_delay = consistency_delay
-        self.books = list[ShadowStore]()
+        self.shadows = list[ShadowStore]()
         self.calls_at_rest = list[str]()
         self.commands = 0
         self.barred = Counter[str]()
@@ -62,9 +62,9 @@ class Checker(Findings):
 
     def phases(self) -> Iterable[str]:
         """Return the phases of all machines that are recorded."""
-        return (machine.phase for shadow in self.books for machine in shadow.living())
+        return (machine.phase for shadow in self.shadows for machine in shadow.living())
 
-    def befallen(self, fault: str, *, done: bool) -> None:
+    def happened(self, fault: str, *, done: bool) -> None:
         """Count what somebody did in the world, beside all processes."""
         if done:
             self.struck(fault)
@@ -122,7 +122,7 @@ class Checker(Findings):
         return match is None or match[2] is None or things.get(ResourceId(match[2])) is not None
 
     def _owner(self, resource: ResourceId) -> Machine | None:
-        for shadow in self.books:
+        for shadow in self.shadows:
             if not shadow.lost:
                 for machine in shadow.living():
                     if any(place.bound == resource for place in machine.places):
@@ -158,7 +158,7 @@ class Checker(Findings):
             healthy = self.is_healthy(machine)
             self.found(invariants.lost_falsely(before, machine, healthy=healthy))
 
-    def untied(self, shadow: ShadowStore, host: HostId, machine: MachineId) -> None:
+    def unbound(self, shadow: ShadowStore, host: HostId, machine: MachineId) -> None:
         """Check a tie that was loosened: no living machine has the host (S5)."""
         record = shadow.machines.get(machine)
         if record is not None and record.phase is not Phase.DELETED and record.host == host:
@@ -244,18 +244,18 @@ class Checker(Findings):
 
     def _check(self, passed: float) -> None:
         things = self.things()
-        books = [shadow for shadow in self.books if not shadow.lost]
-        explained = {resource for shadow in books for resource in self.explained(shadow)}
+        shadows = [shadow for shadow in self.shadows if not shadow.lost]
+        explained = {resource for shadow in shadows for resource in self.explained(shadow)}
         counted = {t.id: passed for t, zone in things if passed and self._snapshot_by(t, zone)}
         self.found(self._recorded.check((t for t, _ in things if t.owner_tag), explained, counted))
-        for shadow in books:
+        for shadow in shadows:
             self._check_shadow(shadow, [t for t, _ in things], passed)
 
     def _snapshot_by(self, thing: Thing, zone: Zone) -> bool:
         owner_tag = thing.owner_tag
         return owner_tag is not None and any(
             owner_tag.fleet in shadow.fleets and shadow.looking(zone, self.kinds, self.now)
-            for shadow in self.books
+            for shadow in self.shadows
             if not shadow.lost
         )
 

@@ -31,7 +31,7 @@ from hostler.simulators.scaleway.http import Settings, SimulatorServer, serve, w
 from hostler.testing.fakes.metrics import CountingMetrics
 
 from .board import Board
-from .environment import Stage
+from .environment import Display
 from .script import Script
 from .tally import Tally, count_healed, count_made
 
@@ -76,7 +76,7 @@ class Demo:
     config: Config
     store: Store
     server: SimulatorServer
-    stage: Stage
+    display: Display
     script: Script
     seconds: float
     shown: int = 0
@@ -91,7 +91,7 @@ class Demo:
         """Keep the fleet for as long as was asked, and return how it stood at the end."""
         clock = self.outside.clock()
         self.script.begin()
-        while (passed := self.stage.passed()) < self.seconds:
+        while (passed := self.display.passed()) < self.seconds:
             self._trouble(await self.show(), passed / self.seconds)
             await clock.sleep(_OBSERVE)
         return await self.show()
@@ -110,7 +110,7 @@ class Demo:
     async def end(self) -> bool:
         """Scale to zero and wait until nothing is left, at the simulator too; tell whether so."""
         clock = self.outside.clock()
-        self.stage.say("scaling to zero")
+        self.display.say("scaling to zero")
         await self.store.request(
             Request(
                 number=0,
@@ -136,7 +136,7 @@ class Demo:
         self.shown = kept[-1].number if kept else self.shown
         events = [entry.event for entry in kept]
         self.events += events
-        self.stage.show(replace(seen, runs=True), events, self.server.world.faults)
+        self.display.show(replace(seen, runs=True), events, self.server.world.faults)
         return seen
 
     def tally(self, before: Standing) -> Tally:
@@ -164,19 +164,19 @@ async def _demo(outside: Outside, folder: Path, seconds: float, seed: int, scree
         accounts = await stack.enter_async_context(outside.accounts(config, store))
         engine = outside.engine(config, outside.ports(store, CountingMetrics()), accounts)
         board = stack.enter_context(Board(screen))
-        stage = Stage(board, outside.clock(), seconds)
+        display = Display(board, outside.clock(), seconds)
         demo = Demo(
             outside=outside,
             config=config,
             store=store,
             server=server,
-            stage=stage,
-            script=Script(world, stage.fault_rates),
+            display=display,
+            script=Script(world, display.fault_rates),
             seconds=seconds,
         )
         before, gone = await _beside(engine, demo)
         tally = demo.tally(before)
-    stage.conclude(tally, gone=gone)
+    display.conclude(tally, gone=gone)
     return 0 if gone and not tally.leaks and tally.ready == tally.wanted else 1
 
 

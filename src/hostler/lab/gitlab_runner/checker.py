@@ -63,7 +63,7 @@ _LEFT = frozenset({State.DELETED, State.TIMEOUT})
 
 
 @dataclass(slots=True)
-class Told:
+class Reported:
     """What is known of one instance that was told; times are seconds in which we could act."""
 
     key: bytes
@@ -87,7 +87,7 @@ class Checker(Findings):
         self.most = most
         self.truth = Truth(world)
         self.offered = frozenset(State)
-        self.told = dict[str, Told]()
+        self.reported = dict[str, Reported]()
         self.accepted = 0
         self.unsure = 0
         self.key = b""
@@ -101,7 +101,7 @@ class Checker(Findings):
 
     def phases(self) -> Iterable[str]:
         """Return the states that instances are told to have."""
-        return (str(told.state) for told in self.told.values() if told.state)
+        return (str(reported.state) for reported in self.reported.values() if reported.state)
 
     def broken(self, invariant: str, text: str, machine: str = "") -> None:
         """Note that an invariant does not hold, of this machine if any."""
@@ -111,8 +111,8 @@ class Checker(Findings):
     def begins(self, key: bytes) -> None:
         """Note that a plugin begins: nobody could act before, nor begin a delete in its place."""
         self.key, self._checked = key, self.now
-        for told in self.told.values():
-            told.untried = 0.0
+        for reported in self.reported.values():
+            reported.untried = 0.0
 
     def answered(self, request: HttpRequest, source: str, line: Line) -> None:
         """Note what became of a request in the world, and whose guests are up by then."""
@@ -129,9 +129,9 @@ class Checker(Findings):
         ends = request.method == "DELETE" or any(word in request.body for word in _ENDS)
         if match is None or not ends:
             return
-        told = self.told.get(self.truth.owner(match[1]))
-        if told is not None:
-            told.tried, told.untried = True, 0.0
+        reported = self.reported.get(self.truth.owner(match[1]))
+        if reported is not None:
+            reported.tried, reported.untried = True, 0.0
 
     def saved(self, machine: Machine, events: tuple[Event, ...]) -> None:
         """Put a record's events into the story."""
@@ -148,13 +148,13 @@ class Checker(Findings):
         passed = now - self._checked if able else 0.0
         self.machine_seconds += (now - self._checked) * len(instances)
         self._checked = now
-        told = {instance.id: instance.state for instance in instances}
+        reported = {instance.id: instance.state for instance in instances}
         for instance in instances:
-            self._told(instance, min(passed, 60.0))
-        for name, before in self.told.items():
-            if name not in told and before.state is not None:
+            self._reported(instance, min(passed, 60.0))
+        for name, before in self.reported.items():
+            if name not in reported and before.state is not None:
                 self._left(name, before, None)
-        self._count(told)
+        self._count(reported)
 
     def tick(self) -> float:
         """Let the world come to the present; note whose guests are up."""
@@ -164,95 +164,99 @@ class Checker(Findings):
         self.count_ambient()
         return self.now
 
-    def _told(self, instance: Instance, passed: float) -> None:
+    def _reported(self, instance: Instance, passed: float) -> None:
         name, state = instance.id, instance.state
         if state not in self.offered:
             self.broken("R11", f"{name} is told to be {state!r}", name)
             return
-        told = self.told.setdefault(name, Told(key=self.key))
+        reported = self.reported.setdefault(name, Reported(key=self.key))
         if state in _LEFT:
-            if told.state is not None:
-                self._left(name, told, state)
+            if reported.state is not None:
+                self._left(name, reported, state)
             return
-        if state is not told.state:
+        if state is not reported.state:
             self.trace.note(f"  {name} is told to be {state}", name)
-            told.state, told.place, passed = state, 0.0, 0.0
+            reported.state, reported.place, passed = state, 0.0, 0.0
             if state is not State.DELETING:
-                told.untried = 0.0
-        self._place(name, told, passed)
+                reported.untried = 0.0
+        self._place(name, reported, passed)
         match state:
             case State.RUNNING:
-                self._running(name, told, passed)
+                self._running(name, reported, passed)
             case State.DELETING:
-                self._deleting(name, told, passed)
+                self._deleting(name, reported, passed)
             case _:
-                self._waiting(name, told, passed)
+                self._waiting(name, reported, passed)
 
-    def _place(self, name: str, told: Told, passed: float) -> None:
+    def _place(self, name: str, reported: Reported, passed: float) -> None:
         """R3: count how long a place is held by what is of no use."""
-        told.place += passed
-        if told.state is None or told.state is State.RUNNING:
+        reported.place += passed
+        if reported.state is None or reported.state is State.RUNNING:
             return
-        if told.place > PLACE.get(told.state, PLACE_OF_OTHERS):
-            self.broken("R3", f"{name} is {told.state} for {told.place:.0f} s", name)
+        if reported.place > PLACE.get(reported.state, PLACE_OF_OTHERS):
+            self.broken("R3", f"{name} is {reported.state} for {reported.place:.0f} s", name)
 
-    def _running(self, name: str, told: Told, passed: float) -> None:
+    def _running(self, name: str, reported: Reported, passed: float) -> None:
         """R1, R7, R9: it has answered, it is not down, and it is the one that it was."""
         servers = self.truth.servers(name)
         up = self.truth.up(name)
-        if not told.ran:
-            told.ran = True
+        if not reported.ran:
+            reported.ran = True
             if up is None and not self.truth.ever(name) & self._up:
                 self.broken("R1", f"{name} is told to run, and its guest never answered", name)
-            told.server = up.id if up else ""
+            reported.server = up.id if up else ""
         down = not servers or all(server.state in _RESTS for server in servers)
-        told.wrong = told.wrong + passed if down else 0.0
-        told.denied = 0.0
-        if told.wrong > WRONG:
-            self.broken("R7", f"{name} is told to run, and is down for {told.wrong:.0f} s", name)
-        if up is not None and told.server and up.id != told.server:
+        reported.wrong = reported.wrong + passed if down else 0.0
+        reported.denied = 0.0
+        if reported.wrong > WRONG:
+            self.broken(
+                "R7", f"{name} is told to run, and is down for {reported.wrong:.0f} s", name
+            )
+        if up is not None and reported.server and up.id != reported.server:
             self.broken("R9", f"{name} is another machine than it was", name)
 
-    def _deleting(self, name: str, told: Told, passed: float) -> None:
+    def _deleting(self, name: str, reported: Reported, passed: float) -> None:
         """R2: a delete of ours was begun, and is tried again, until the provider takes it down."""
-        barred = self.truth.starting(name) or (told.tried and self.truth.barred(name))
-        told.untried = 0.0 if barred or self.truth.deleting(name) else told.untried + passed
-        if told.untried > (TRIED if told.tried else BEGUN):
-            text = f"{name} is told to be deleting for {told.untried:.0f} s, and nobody deletes it"
+        barred = self.truth.starting(name) or (reported.tried and self.truth.barred(name))
+        reported.untried = 0.0 if barred or self.truth.deleting(name) else reported.untried + passed
+        if reported.untried > (TRIED if reported.tried else BEGUN):
+            text = (
+                f"{name} is told to be deleting for {reported.untried:.0f} s, and nobody deletes it"
+            )
             self.broken("R2", text, name)
 
-    def _waiting(self, name: str, told: Told, passed: float) -> None:
+    def _waiting(self, name: str, reported: Reported, passed: float) -> None:
         """R7: what is well is told to run, at once if it ran before, unless its end began."""
-        well = not (told.tried or told.ended) and self.truth.well(name)
-        told.denied = told.denied + passed if well and told.ran else 0.0
-        told.late = told.late + passed if well else 0.0
-        if told.denied > DENIED or told.late > LATE:
-            self.broken("R7", f"{name} is well, and is told to be {told.state}", name)
+        well = not (reported.tried or reported.ended) and self.truth.well(name)
+        reported.denied = reported.denied + passed if well and reported.ran else 0.0
+        reported.late = reported.late + passed if well else 0.0
+        if reported.denied > DENIED or reported.late > LATE:
+            self.broken("R7", f"{name} is well, and is told to be {reported.state}", name)
 
-    def _left(self, name: str, told: Told, state: State | None) -> None:
+    def _left(self, name: str, reported: Reported, state: State | None) -> None:
         """R4: nothing of it stands, or it is being deleted all the same."""
-        told.state = None
+        reported.state = None
         self.trace.note(f"  {name} is told {state or 'no more'}", name)
         now = self.now
         moving = {ServerState.STOPPING, ServerState.STARTING}
         standing = [s for s in self.truth.servers(name) if s.state not in moving]
         old = [server for server in standing if now - server.created > SETTLED]
-        if (old and not told.tried) or (standing and not (told.tried or told.ended)):
+        if (old and not reported.tried) or (standing and not (reported.tried or reported.ended)):
             text = f"{name} is told {state or 'no more'}, and its server stands, with no delete"
             self.broken("R4", text, name)
 
-    def _count(self, told: dict[str, State]) -> None:
+    def _count(self, reported: dict[str, State]) -> None:
         """R6, R8: no more than were asked for, and than may be."""
-        if len(self.told) > self.accepted + self.unsure:
-            text = f"{len(self.told)} instances were told, {self.accepted} were accepted"
+        if len(self.reported) > self.accepted + self.unsure:
+            text = f"{len(self.reported)} instances were told, {self.accepted} were accepted"
             self.broken("R6", text)
-        held = sum(state not in _LEFT for state in told.values())
-        deletion = sum(state is State.DELETING for state in told.values())
+        held = sum(state not in _LEFT for state in reported.values())
+        deletion = sum(state is State.DELETING for state in reported.values())
         if held > self.most + min(deletion, STUCK):
             self.broken("R8", f"{held} instances are told; at most {self.most} may be")
         now = self.now
         servers = [s for s in self.world.estate.servers if now - s.created > SETTLED]
-        for name in told:
+        for name in reported:
             mine = [s for s in self.truth.servers(name) if s in servers]
             if sum(server.state == ServerState.RUNNING for server in mine) > 1:
                 self.broken("R8", f"{name} has {len(mine)} servers", name)
@@ -273,7 +277,7 @@ class Checker(Findings):
 
     def untouched(self) -> set[str]:
         """Return the instances whose end nobody has begun."""
-        return {n for n, t in self.told.items() if t.state and not (t.tried or t.ended)}
+        return {n for n, t in self.reported.items() if t.state and not (t.tried or t.ended)}
 
     def shut_down(self, before: set[str]) -> None:
         """R10: what nobody ended before a Shutdown is not ended by it."""
@@ -283,8 +287,8 @@ class Checker(Findings):
     def decreased(self, instances: Sequence[str]) -> None:
         """Note whose end was accepted."""
         for name in instances:
-            if name in self.told:
-                self.told[name].ended = True
+            if name in self.reported:
+                self.reported[name].ended = True
 
     def dialled(self, name: str, info: ConnectInfo) -> bool:
         """R9: check where a job comes out; tell whether it found its instance."""
@@ -292,7 +296,7 @@ class Checker(Findings):
         wrong = self.truth.reaches(name, info)
         if wrong == "somebody else answers":
             self.broken("R9", f"a job for {name} came to another machine", name)
-        told = self.told.get(name)
-        if told is not None and info.connector.key != told.key:
+        reported = self.reported.get(name)
+        if reported is not None and info.connector.key != reported.key:
             self.broken("R9", f"{name} does not know the key that jobs are given", name)
         return not wrong

@@ -186,4 +186,4 @@ class RunnerCourse:
 
     def subject(self, violation: Violation) -> str:
         """Return the instance whose story a violation is."""
-        return next((name for name in self.checker.told if name in violation.text), "")
+        return next((name for name in self.checker.reported if name in violation.text), "")

@@ -49,7 +49,7 @@ def draw_runner(seed: int, size: Size) -> RunnerScenario:
     base = replace(base, world=replace(base.world, rates=rates), crowd=0)
     options = _options(base, rng)
     disruptions = [disruption for disruption in base.disruptions if disruption.fault in HOST]
-    if base.mood != "calm":
+    if base.severity != "calm":
         disruptions += _runner_disruptions(base.span, rng)
     return RunnerScenario(
         seed=seed,

@@ -82,10 +82,10 @@ class Site:
     open_store: Callable[[], Store]
     key: bytes = b"the key"
     down: bool = False
-    births: int = 0
+    starts: int = 0
 
 
-class Notes:
+class MachineListener:
     """Tells the witness of machines that are saved; implements `gated_store.Notary`."""
 
     def __init__(self, witness: Witness) -> None:
@@ -107,10 +107,10 @@ class Notes:
     def host_saved(self, host: Host, fence: Fence) -> None:
         """Servers that are made have no hosts."""
 
-    def tied(self, host: HostId, machine: MachineId) -> None:
+    def bound(self, host: HostId, machine: MachineId) -> None:
         """Nobody reads this here."""
 
-    def untied(self, host: HostId, machine: MachineId) -> None:
+    def unbound(self, host: HostId, machine: MachineId) -> None:
         """Nobody reads this here."""
 
     def orphans_saved(self, orphans: tuple[Orphan, ...], cleared: tuple[ResourceId, ...]) -> None:
@@ -174,8 +174,8 @@ class Plugin:
     def __init__(self, site: Site, tasks: asyncio.TaskGroup) -> None:
         self.site, self._tasks = site, tasks
         self.deadline = _DEADLINE
-        site.births += 1
-        self.name = f"p.{site.births}"
+        site.starts += 1
+        self.name = f"p.{site.starts}"
         self.life = Life()
         self.gate = Gate(site.loop, self.life)
         self.gate.on_refusal = site.witness.struck
@@ -213,7 +213,7 @@ class Plugin:
         )
         fresh = Random(site.dice.getrandbits(64))
         ports = Ports(
-            store=GatedStore(self._store, self.gate, Notes(site.witness), exclusive=True),
+            store=GatedStore(self._store, self.gate, MachineListener(site.witness), exclusive=True),
             clock=site.clock,
             prober=GuestProber(site),
             metrics=site.metrics,

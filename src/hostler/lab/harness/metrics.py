@@ -11,14 +11,14 @@ from hostler.domain.model.snapshot import Orphan
 from hostler.lab.checks.checker import Checker
 from hostler.testing.invariants import Violation
 
-from .prediction import Foreteller
+from .prediction import PredictionCheck
 
 
 class CheckedMetrics:
     """Implements `hostler.ports.metrics.Meters`."""
 
-    def __init__(self, checker: Checker, foreteller: Foreteller) -> None:
-        self._checker, self._foreteller = checker, foreteller
+    def __init__(self, checker: Checker, prediction: PredictionCheck) -> None:
+        self._checker, self._prediction = checker, prediction
         self.words = 0
 
     def machines(self, fleet: FleetName, machines: tuple[Machine, ...]) -> None:
@@ -31,7 +31,7 @@ class CheckedMetrics:
         """After *too many*, the budget lets everything wait."""
         del account, call
         if outcome == "refused_rate_limited" or outcome.endswith("rate"):
-            self._foreteller.blur()
+            self._prediction.invalidate()
 
     def observed(self, account: AccountName, age: timedelta) -> None:
         """Nobody reads this here."""
@@ -66,7 +66,7 @@ class CheckedMetrics:
     def barred(self, check: str) -> None:
         """What the gate refuses is not called, although it was foretold."""
         self._checker.barred[check] += 1
-        self._foreteller.blur()
+        self._prediction.invalidate()
 
     def illegal(self) -> None:
         """Report an illegal move: the table of phases is wrong, or the code is."""

@@ -22,7 +22,7 @@ class Recorder:
     checker: Checker
     shadow: ShadowStore
     name: str
-    blur: Callable[[], None]
+    invalidate: Callable[[], None]
     took: Callable[[], None]
     neighbour: Callable[[], bool]
 
@@ -44,17 +44,17 @@ class Recorder:
         self.shadow.hosts[host.id] = host
         self.checker.host_saved(self.shadow, host)
 
-    def tied(self, host: HostId, machine: MachineId) -> None:
+    def bound(self, host: HostId, machine: MachineId) -> None:
         """Note that a host is a machine's from now on."""
         self.shadow.bindings[host] = machine
         self.checker.trace.note(f"{self.name} ties {host} to {machine}", machine)
 
-    def untied(self, host: HostId, machine: MachineId) -> None:
+    def unbound(self, host: HostId, machine: MachineId) -> None:
         """Note that it is not any more."""
         if self.shadow.bindings.get(host) == machine:
             del self.shadow.bindings[host]
         self.checker.trace.note(f"{self.name} loosens {host} from {machine}", machine)
-        self.checker.untied(self.shadow, host, machine)
+        self.checker.unbound(self.shadow, host, machine)
 
     def orphans_saved(self, orphans: tuple[Orphan, ...], cleared: tuple[ResourceId, ...]) -> None:
         """Note the ledger's changes."""
@@ -79,4 +79,4 @@ class Recorder:
 
     def store_failed(self) -> None:
         """Note that a call to the store was refused."""
-        self.blur()
+        self.invalidate()

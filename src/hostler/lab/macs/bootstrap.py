@@ -39,7 +39,7 @@ class Pinned:
 
 
 @dataclass(slots=True)
-class Outfits:
+class BootstrapCheck:
     """All that concerns logins, disks and networks of a season."""
 
     truth: Truth

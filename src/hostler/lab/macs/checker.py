@@ -92,7 +92,7 @@ class MacChecker(Checker):
 
     def left_to_people(self, shadow: ShadowStore) -> list[str]:
         """Return the hosts that are told as doubles, and that no machine of anybody has."""
-        return quiescence.to_people(shadow, self._books())
+        return quiescence.to_people(shadow, self._shadows())
 
     def left_of(self, machine: Machine) -> list[Thing]:
         """Return the hosts whose names tell that a machine has them; those it let go of apart."""
@@ -162,9 +162,9 @@ class MacChecker(Checker):
 
     # ------------------------------------------------------------ what happens to hosts
 
-    def befallen(self, fault: str, *, done: bool) -> None:
+    def happened(self, fault: str, *, done: bool) -> None:
         """Note what a person did."""
-        super().befallen(fault, done=done)
+        super().happened(fault, done=done)
         if done:
             self.trace.note(f"a person: {fault}")
             self._update()
@@ -206,7 +206,7 @@ class MacChecker(Checker):
             self._wrong("S5", f"{text} by {by.ours[0]}", change)
         if whose is None and change.what == "wiped" and stood:
             self._wrong("S5", f"host {change.host} was wiped under the name {before.name}", change)
-        for shadow in self._books():
+        for shadow in self._shadows():
             self._judge_records(change, by, shadow)
 
     def _judge_records(self, change: Change, by: Asked, shadow: ShadowStore) -> None:
@@ -265,13 +265,13 @@ class MacChecker(Checker):
 
     def _returns(self, by: Asked | None) -> bool:
         """Tell whether a machine that was ready takes its own host back, renamed by a person."""
-        mine = (b.machines.get(MachineId(by.machine)) for b in self.books if by)
+        mine = (b.machines.get(MachineId(by.machine)) for b in self.shadows if by)
         return any(m is not None and m.was_ready is not None for m in mine)
 
     def _in_use(self) -> None:
         """Whoever is ready on a host uses it; two at once are one too many (S13)."""
         users = dict[HostId, tuple[ShadowStore, Machine]]()
-        for shadow in self._books():
+        for shadow in self._shadows():
             for machine in shadow.living():
                 host = machine.host
                 if host is None or machine.phase not in _USED or host not in self.truth.hosts:
@@ -298,8 +298,8 @@ class MacChecker(Checker):
                 text = f"host {host} is free as {fact.name}, unwiped since {fact.user} had it"
                 self.found((Violation(invariant="pool", text=text),))
 
-    def _books(self) -> list[ShadowStore]:
-        return [shadow for shadow in self.books if not shadow.lost]
+    def _shadows(self) -> list[ShadowStore]:
+        return [shadow for shadow in self.shadows if not shadow.lost]
 
     # ------------------------------------------------------------ what is recorded
 

@@ -112,7 +112,7 @@ def draw_wants(scenario: Scenario, types: tuple[str, ...]) -> tuple[Wants, Scena
         commands=COMMANDS[: rng.randint(1, 3)] if rng.random() < 0.6 else (),
         crowd=_CROWD if rng.random() < 0.05 else 0,
     )
-    faults = _faults(wants, scenario.mood, rng)
+    faults = _faults(wants, scenario.severity, rng)
     wants = replace(wants, troubles={f: _rate(f, rng) for f in faults if f in LOGINS})
     wants = replace(wants, later=LATER if CHANGED in faults else ())
     return wants, _befallen(scenario, faults, wants, rng)
@@ -132,7 +132,7 @@ def _rate(fault: str, rng: Random) -> float:
     return min(0.5, _RATES[fault] * rng.uniform(0.5, 2.0))
 
 
-def _faults(wants: Wants, mood: str, rng: Random) -> tuple[str, ...]:
+def _faults(wants: Wants, severity: str, rng: Random) -> tuple[str, ...]:
     """Pick what befalls it, of what can befall what is asked for."""
     known = [
         *((*ORDERS, SOLD_OUT) if wants.limits else ()),
@@ -140,13 +140,13 @@ def _faults(wants: Wants, mood: str, rng: Random) -> tuple[str, ...]:
         *((*LOGINS, *REBOOTS, CHANGED) if wants.commands else ()),
         *(LISTS if wants.crowd else ()),
     ]
-    least, most = _MANY[mood]
+    least, most = _MANY[severity]
     many = min(rng.randint(least, most), len(known))
     return tuple(sorted(rng.sample(known, many)))
 
 
 def _befallen(scenario: Scenario, faults: tuple[str, ...], wants: Wants, rng: Random) -> Scenario:
-    if scenario.mood == "calm":
+    if scenario.severity == "calm":
         return scenario
     rates = {f: _rate(f, rng) for f in faults if f in _RATES and f not in LOGINS}
     if wants.commands:

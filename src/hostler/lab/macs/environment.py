@@ -163,10 +163,10 @@ class MacEnvironment:
             or not isinstance(checker, OrderChecker)
         ):
             return None
-        told = partial(checker.tried, process.home.shadow)
-        return SimulatedPreparer(logins, gate, cut=lambda: process.down, told=told)
+        report = partial(checker.tried, process.home.shadow)
+        return SimulatedPreparer(logins, gate, cut=lambda: process.down, report=report)
 
-    def befall(self, world: World, own: InstallationId, disruption: Disruption) -> bool | None:
+    def strike(self, world: World, own: InstallationId, disruption: Disruption) -> bool | None:
         """Do what a person does, or the shop; None where the stroke is none of theirs."""
         pools = tuple(dict.fromkeys(self._scenario.pools))
         if disruption.fault == SOLD_OUT:

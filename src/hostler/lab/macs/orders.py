@@ -84,7 +84,7 @@ class Purchases:
             return ()
         return (Violation(invariant="E2", text=f"{fleet} orders what is not on its row: {call}"),)
 
-    def born(self, books: list[ShadowStore]) -> Found:
+    def born(self, shadows: list[ShadowStore]) -> Found:
         """Check the hosts that came to be since the last time."""
         found, new = list[Violation](), [h for h in self.truth.hosts if h not in self.known]
         for host in new:
@@ -96,7 +96,7 @@ class Purchases:
                 continue
             self.names.add(mac.name)
             owner_tag = fact.whose[1]
-            shadow = next((b for b in books if b.own == owner_tag.installation), None)
+            shadow = next((b for b in shadows if b.own == owner_tag.installation), None)
             if shadow is not None:
                 self.owned[host] = shadow.own
                 found += self._afford((shadow.own, owner_tag.fleet), mac)
@@ -124,13 +124,13 @@ class Purchases:
         count as one for as long as they bear its name. What is to end, and is only held, is no
         supply.
         """
-        tied = set[str | None](shadow.bindings)
+        bound = set[str | None](shadow.bindings)
         living = [m for m in shadow.living(fleet) if m.deletion is None]
         at_work = {m.host for m in living if m.phase in _AT_WORK and m.host}
         free = {
             fact.name if fact.whose is not None and fact.whose[0] == "ordered" else host
             for host, fact in self.truth.hosts.items()
-            if host not in tied | at_work and self._is_free(host, fact, shadow, fleet)
+            if host not in bound | at_work and self._is_free(host, fact, shadow, fleet)
         }
         size = max((many for _, many in self.sizes.get((shadow.own, fleet), ())), default=0)
         there = len(at_work) + len(free)

@@ -64,11 +64,11 @@ keeps it apart, and names it so next.
 _TENANT = frozenset({"pending", "claimed", "standby", "rested", "releasing"})
 
 
-def to_people(shadow: ShadowStore, books: Iterable[ShadowStore]) -> list[str]:
+def to_people(shadow: ShadowStore, shadows: Iterable[ShadowStore]) -> list[str]:
     """Return the hosts that a book's ledger tells as doubles, and that nobody's machine has."""
-    held = {machine.host for one in books for machine in one.living()}
-    told = (s for s in shadow.orphans.values() if s.cls is OrphanClass.DOUBLE)
-    return [host for s in told if (host := host_of(s.resource)) not in held]
+    held = {machine.host for one in shadows for machine in one.living()}
+    doubles = (s for s in shadow.orphans.values() if s.cls is OrphanClass.DOUBLE)
+    return [host for s in doubles if (host := host_of(s.resource)) not in held]
 
 
 def left_of(machine: Machine, truth: Truth) -> set[ResourceId]:

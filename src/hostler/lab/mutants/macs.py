@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from hostler.domain.policy.purchasing import Limits
 from hostler.lab.macs.demands import COMMANDS, NETWORKS, NOTHING, PRICES, Wants
 from hostler.lab.macs.faults import HOUR, MacScenario
-from hostler.lab.scenario.faults import Asking, Disruption
+from hostler.lab.scenario.faults import Disruption, OperatorAction
 from hostler.simulators.scaleway.faults.rates import FaultRates
 from hostler.simulators.scaleway.state.options import Stock
 
@@ -19,7 +19,7 @@ from .server_mutations import always, never, only_foreign_is_blocked
 
 _MINUTE = 60.0
 _ENDS = tuple(
-    Asking(at=at * _MINUTE, kind=kind, which=which, home=home)
+    OperatorAction(at=at * _MINUTE, kind=kind, which=which, home=home)
     for at, kind, which, home in (
         (50, "delete", 0.1, 0),
         (55, "delete", 0.6, 1),
@@ -32,12 +32,12 @@ _ENDS = tuple(
     )
 )
 _UP_AND_DOWN = (
-    Asking(at=50 * _MINUTE, kind="scale", which=0.9),
-    Asking(at=120 * _MINUTE, kind="scale", which=0.0),
+    OperatorAction(at=50 * _MINUTE, kind="scale", which=0.9),
+    OperatorAction(at=120 * _MINUTE, kind="scale", which=0.0),
 )
-_RETIRES = tuple(Asking(at=at * _MINUTE, kind="retire", which=0.5) for at in (60, 100))
+_RETIRES = tuple(OperatorAction(at=at * _MINUTE, kind="retire", which=0.5) for at in (60, 100))
 _RETIRE_ALL = tuple(
-    Asking(at=(180 + 10 * nth) * _MINUTE, kind="retire", which=nth / 5) for nth in range(5)
+    OperatorAction(at=(180 + 10 * nth) * _MINUTE, kind="retire", which=nth / 5) for nth in range(5)
 )
 _LATE = {"mac_rename_late": 0.6, "slow": 0.2}
 
@@ -53,7 +53,7 @@ class Alone:
     rates: Mapping[str, float] | None = None
     spells: Mapping[str, tuple[float, float]] | None = None
     disruptions: tuple[Disruption, ...] = ()
-    askings: tuple[Asking, ...] = _ENDS
+    actions: tuple[OperatorAction, ...] = _ENDS
     second: bool = False
     reclaim: bool = False
     floor: str = "412"
@@ -65,12 +65,12 @@ class Alone:
         """Return the scenario, reduced to this."""
         base = replace(
             scenario.base,
-            mood="planted",
+            severity="planted",
             machines=2,
             world=FaultRates(self.rates or {}, self.spells or {}),
             faults=(),
             disruptions=self.disruptions,
-            askings=self.askings,
+            actions=self.actions,
             second=0.0 if self.second else None,
             replicas=1,
             list_lag=0.0,
@@ -178,7 +178,7 @@ MUTANTS: Mapping[str, Mutant[MacScenario]] = {
     "deleted-until-granted": Mutant(
         summary="a deletion that is refused until a date is asked for until it is granted",
         puts=((f"{_MACS}.plan.host_calls:_ended", mac_mutations.delete_until_granted),),
-        scenario=Alone(askings=_RETIRES, floor="mixed"),
+        scenario=Alone(actions=_RETIRES, floor="mixed"),
         caught=("S11",),
     ),
     "dirty-is-clean": Mutant(
@@ -218,7 +218,7 @@ MUTANTS: Mapping[str, Mutant[MacScenario]] = {
         summary="a host that is given up makes room for another while it is still paid for",
         puts=(("domain.hosts.purchasing:is_paid", mac_mutations.given_up_is_gone),),
         scenario=Alone(
-            askings=(_UP_AND_DOWN[0], *_RETIRE_ALL),
+            actions=(_UP_AND_DOWN[0], *_RETIRE_ALL),
             wants=Wants(limits=Limits(batch=2, most=1, price=PRICES["M2-L"])),
         ),
         caught=("S2",),
@@ -226,7 +226,7 @@ MUTANTS: Mapping[str, Mutant[MacScenario]] = {
     "kept-for-ever": Mutant(
         summary="a host that was ordered is never ended, though nobody needs it",
         puts=(("domain.policy.purchasing:windows_over", mac_mutations.none_is_over),),
-        scenario=Alone(askings=_UP_AND_DOWN, wants=_ORDERS, span=66 * HOUR),
+        scenario=Alone(actions=_UP_AND_DOWN, wants=_ORDERS, span=66 * HOUR),
         caught=("S11",),
     ),
     "any-key": Mutant(

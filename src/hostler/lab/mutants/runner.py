@@ -41,7 +41,7 @@ class Alone:
         world = FaultRates(self.rates or {}, self.spells or {})
         base = replace(
             scenario.base,
-            mood="planted",
+            severity="planted",
             world=world,
             list_lag=0.0,
             protected=False,
@@ -78,7 +78,7 @@ MUTANTS: Mapping[str, Mutant[RunnerScenario]] = {
             (
                 _GROUP,
                 runner_mutations.around(
-                    runner_mutations.told_as(
+                    runner_mutations.shown_as(
                         dict.fromkeys(runner_mutations.STOPPED, State.DELETING)
                     )
                 ),
@@ -94,7 +94,7 @@ MUTANTS: Mapping[str, Mutant[RunnerScenario]] = {
         puts=(
             (
                 _GROUP,
-                runner_mutations.around(runner_mutations.told_as({Status.LOCKED: State.DELETING})),
+                runner_mutations.around(runner_mutations.shown_as({Status.LOCKED: State.DELETING})),
             ),
             *_UNREPAIRED,
         ),
@@ -108,7 +108,7 @@ MUTANTS: Mapping[str, Mutant[RunnerScenario]] = {
             (
                 _GROUP,
                 runner_mutations.around(
-                    runner_mutations.told_as({runner_mutations.STRANGE: State.CREATING})
+                    runner_mutations.shown_as({runner_mutations.STRANGE: State.CREATING})
                 ),
             ),
         ),
@@ -122,7 +122,7 @@ MUTANTS: Mapping[str, Mutant[RunnerScenario]] = {
             (
                 _GROUP,
                 runner_mutations.around(
-                    runner_mutations.told_as({runner_mutations.STRANGE: runner_mutations.NOTHING})
+                    runner_mutations.shown_as({runner_mutations.STRANGE: runner_mutations.NOTHING})
                 ),
             ),
         ),
@@ -136,7 +136,9 @@ MUTANTS: Mapping[str, Mutant[RunnerScenario]] = {
             (
                 _GROUP,
                 runner_mutations.around(
-                    runner_mutations.told_as(dict.fromkeys(runner_mutations.STOPPED, State.DELETED))
+                    runner_mutations.shown_as(
+                        dict.fromkeys(runner_mutations.STOPPED, State.DELETED)
+                    )
                 ),
             ),
             *_UNREPAIRED,
@@ -151,7 +153,9 @@ MUTANTS: Mapping[str, Mutant[RunnerScenario]] = {
             (
                 _GROUP,
                 runner_mutations.around(
-                    runner_mutations.told_as(dict.fromkeys(runner_mutations.STOPPED, State.TIMEOUT))
+                    runner_mutations.shown_as(
+                        dict.fromkeys(runner_mutations.STOPPED, State.TIMEOUT)
+                    )
                 ),
             ),
             *_UNREPAIRED,
@@ -172,7 +176,7 @@ MUTANTS: Mapping[str, Mutant[RunnerScenario]] = {
         puts=(
             (
                 _GROUP,
-                runner_mutations.around(runner_mutations.told_as({Status.RUNNING: State.RUNNING})),
+                runner_mutations.around(runner_mutations.shown_as({Status.RUNNING: State.RUNNING})),
             ),
         ),
         scenario=Alone(),
@@ -184,7 +188,9 @@ MUTANTS: Mapping[str, Mutant[RunnerScenario]] = {
         puts=(
             (
                 _GROUP,
-                runner_mutations.around(runner_mutations.told_as({Status.RUNNING: State.CREATING})),
+                runner_mutations.around(
+                    runner_mutations.shown_as({Status.RUNNING: State.CREATING})
+                ),
             ),
         ),
         scenario=Alone(),

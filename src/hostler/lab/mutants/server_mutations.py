@@ -186,7 +186,7 @@ def save_over(_: Function) -> Function:
             return await self._store.save_fleet(over, inserts, events, newest)
 
         def note(saved: Any) -> None:
-            self._notary.fleet_saved(saved, inserts, events, fence)
+            self._listener.fleet_saved(saved, inserts, events, fence)
 
         return await self._write("save_fleet", forced, note)
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from hostler.lab.scenario.faults import Asking, Disruption, Scenario
+from hostler.lab.scenario.faults import Disruption, OperatorAction, Scenario
 from hostler.simulators.scaleway.faults.rates import FaultRates as WorldFaultRates
 from hostler.simulators.scaleway.faults.rates import Rule
 
@@ -25,12 +25,12 @@ def _alone(
     def made(scenario: Scenario) -> Scenario:
         plain = replace(
             scenario,
-            mood="planted",
+            severity="planted",
             machines=max(3, scenario.machines),
             world=WorldFaultRates(rates or {}, spells or {}),
             faults=(),
             disruptions=disruptions,
-            askings=(),
+            actions=(),
             second=None,
             span=40 * _MINUTE,
         )
@@ -43,7 +43,7 @@ _CALM = _alone()
 _LOST = _alone(rates={"reply_lost": 0.15, "request_lost": 0.1})
 _LATE = _alone(rates={"effect_delayed": 0.3}, spells={"effect_delayed": (62.0, 110.0)})
 _SCALES = tuple(
-    Asking(at=at * _MINUTE, kind="scale", which=which)
+    OperatorAction(at=at * _MINUTE, kind="scale", which=which)
     for at, which in ((2, 0.2), (5, 0.9), (9, 0.3), (13, 0.95), (18, 0.1), (23, 0.9))
 )
 
@@ -120,7 +120,7 @@ MUTANTS: Mapping[str, Mutant[Scenario]] = {
     "records-first": Mutant(
         summary="records are looked at before the provider",
         puts=(("controllers.observe.snapshot:records", server_mutations.one_cycle_old),),
-        scenario=_alone(askings=_SCALES),
+        scenario=_alone(actions=_SCALES),
         caught=("S2",),
     ),
     "memory-only": Mutant(
@@ -163,7 +163,7 @@ MUTANTS: Mapping[str, Mutant[Scenario]] = {
         scenario=_alone(
             *_PAUSES,
             replicas=2,
-            askings=_SCALES,
+            actions=_SCALES,
         ),
         caught=("S8",),
         within=20,
@@ -171,7 +171,7 @@ MUTANTS: Mapping[str, Mutant[Scenario]] = {
     "gone-too-early": Mutant(
         summary="a machine is gone while a call for it is still unsure",
         puts=(("domain.machines.lifecycle:all_gone", server_mutations.gone_before_settle),),
-        scenario=_alone(rates={"request_lost": 0.2, "reply_lost": 0.1}, askings=_SCALES),
+        scenario=_alone(rates={"request_lost": 0.2, "reply_lost": 0.1}, actions=_SCALES),
         caught=("S7",),
     ),
     "empty-list-believed": Mutant(

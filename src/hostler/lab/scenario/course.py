@@ -102,15 +102,15 @@ class EngineCourse:
                 helped = self.loop.time() + 6 * cadence.tick
                 await operator.help(disruptions)
             checker = self.checker
-            problem = tuple(p for shadow in self._books() for p in self._unrest(shadow))
+            problem = tuple(p for shadow in self._shadows() for p in self._unrest(shadow))
             problem = problem or quiet(checker.commands, checker.calls_at_rest)
             if problem:
                 calm = self.loop.time()
             checker.commands = 0
             checker.calls_at_rest.clear()
 
-    def _books(self) -> list[ShadowStore]:
-        return [shadow for shadow in self.checker.books if not shadow.lost]
+    def _shadows(self) -> list[ShadowStore]:
+        return [shadow for shadow in self.checker.shadows if not shadow.lost]
 
     def _unrest(self, shadow: ShadowStore) -> tuple[Violation, ...]:
         return tuple(p for f in shadow.fleets.values() for p in self.checker.rested(shadow, f))

@@ -134,7 +134,7 @@ class Environment(Protocol):
         """Return a fleet as its file says after a stroke; the same where that changes none."""
         ...
 
-    def befall(self, world: World, own: InstallationId, disruption: Disruption) -> bool | None:
+    def strike(self, world: World, own: InstallationId, disruption: Disruption) -> bool | None:
         """Do what somebody does beside the engines; tell if it could be done, None: not this."""
         ...
 
@@ -223,7 +223,7 @@ class ServerEnvironment:
         del disruption
         return fleet
 
-    def befall(self, world: World, own: InstallationId, disruption: Disruption) -> bool | None:
+    def strike(self, world: World, own: InstallationId, disruption: Disruption) -> bool | None:
         """Let somebody make a part with our marks."""
         if disruption.fault != "resource_without_record":
             return None

@@ -81,5 +81,5 @@ def play(course: Course) -> Result:
         machine_seconds=checker.machine_seconds,
         faults=dict(sorted(checker.faults.items())),
         pairs=tuple(sorted(checker.pairs)),
-        calm=course.base.mood == "calm",
+        calm=course.base.severity == "calm",
     )

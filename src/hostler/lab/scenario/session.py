@@ -47,7 +47,7 @@ class Session:
         own = InstallationId(f"i{self._installations}{self.scenario.seed}")
         environment, fleets = self.environment, self.environment.fleets(other=other)
         shadow = shadow_for(own, fleets, environment.settings.quiet.total_seconds())
-        self.checker.books.append(shadow)
+        self.checker.shadows.append(shadow)
         home = Home(
             loop=self.loop,
             checker=self.checker,

@@ -98,10 +98,10 @@ class Plugged:
         loop = self.plugin.stand.loop
         end = loop.time() + within.total_seconds()
         while loop.time() < end:
-            told = self.states_now()
-            counted = {state: list(told.values()).count(state) for state in told.values()}
+            states = self.states_now()
+            counted = {state: list(states.values()).count(state) for state in states.values()}
             if counted == wanted:
-                return told
+                return states
             await asyncio.sleep(0.5)
         records = await self.plugin.store.machines(self.plugin.fleet.name)
         why = [(m.id, m.phase, m.reason, m.error, m.observed) for m in records]

@@ -263,8 +263,8 @@ class Hostler:
             if len(living) == size == await self.ready() == len(self.stand.servers()):
                 return
             await asyncio.sleep(1)
-        told = [(m.phase, m.reason, m.error, m.offer) for m in await self.machines()]
-        raise NotAtRest(f"not {size} ready: {told}, {len(self.stand.servers())} servers")
+        unfinished = [(m.phase, m.reason, m.error, m.offer) for m in await self.machines()]
+        raise NotAtRest(f"not {size} ready: {unfinished}, {len(self.stand.servers())} servers")
 
     async def leaves_nothing(self, within: timedelta) -> None:
         """Scale to zero, and wait until neither records nor billable parts are left."""

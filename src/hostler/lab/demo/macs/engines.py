@@ -68,7 +68,7 @@ FLEETS = (fleet(IOS, 2), fleet(TESTS, 0))
 
 
 @dataclass(slots=True)
-class Cast:
+class Engines:
     """The world, the store, and the engine that runs just now."""
 
     loop: SimLoop

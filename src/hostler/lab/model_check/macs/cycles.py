@@ -48,8 +48,8 @@ class Saves:
 class Caller:
     """Begins the calls of one installation, and takes in their answers."""
 
-    def __init__(self, eyes: Eyes) -> None:
-        self._eyes = eyes
+    def __init__(self, views: Eyes) -> None:
+        self._eyes = views
 
     # ------------------------------------------------------------ calls of machines
 
@@ -171,9 +171,9 @@ class Actor:
     """Takes the private steps of one installation."""
 
     def __init__(self, home: Home) -> None:
-        self.home, self.eyes = home, Eyes(home)
-        self.provider, self.fleet = self.eyes.provider, self.eyes.fleet
-        self._caller = Caller(self.eyes)
+        self.home, self.views = home, Eyes(home)
+        self.provider, self.fleet = self.views.provider, self.views.fleet
+        self._caller = Caller(self.views)
 
     def first(self, wiped: Mapping[HostId, str] = _NONE) -> Side:
         """Return the side at its beginning: nothing was seen yet; these hosts it wiped itself."""
@@ -202,12 +202,12 @@ class Actor:
 
     def observe(self, side: Side, observed_at: tuple[Shown, ...]) -> Side:
         """Return the side after a listing of the zone, and looks at the ids that are in doubt."""
-        return self._settled(self.eyes.observed(side, observed_at))
+        return self._settled(self.views.observed(side, observed_at))
 
     def reconcile(self, side: Side) -> tuple[Side, tuple[Side, ...]]:
         """Return the side after a turn of its fleet and its hosts, and the store save by save."""
         saves = Saves(replace(side, observed=False))
-        snapshot = self.eyes.snapshot(side)
+        snapshot = self.views.snapshot(side)
         decision = decide(snapshot, self.provider)
         advances = self._record(saves, decision)
         self._keep_hosts(saves)
@@ -267,7 +267,7 @@ class Actor:
 
     def _keep_hosts(self, saves: Saves) -> None:
         side = saves.side
-        snapshot = self.eyes.hosts_snapshot(side)
+        snapshot = self.views.hosts_snapshot(side)
         for step in decide_hosts(snapshot):
             if step.changed:
                 saves.save(saves.side.with_host(step.host))
@@ -335,7 +335,7 @@ class Actor:
 
     def stranded(self, side: Side) -> Iterator[Resource]:
         """Yield the hosts that the ledger tells of."""
-        yield from self.eyes.snapshot(side).unexplained
+        yield from self.views.snapshot(side).unexplained
 
 
 def _of_old(machine: Machine) -> Machine:

@@ -15,7 +15,7 @@ from hostler.lab.model_check.explore import MOST, Found, Transition, Violated, p
 from hostler.lab.model_check.explore import explore as explore_model
 
 from .model import World
-from .properties import Judge
+from .properties import Properties
 from .values import Fault, Setting, State
 
 QUICK: dict[str, Setting] = {
@@ -66,8 +66,8 @@ class MacModel:
 
     def __init__(self, setting: Setting) -> None:
         self._world = World(setting)
-        self._judge = Judge(self._world)
-        self.first, self.rests = self._world.first, self._judge.rests
+        self._properties = Properties(self._world)
+        self.first, self.rests = self._world.first, self._properties.rests
 
     def key(self, state: State) -> State:
         """Return the state: it is numbers already."""
@@ -75,7 +75,7 @@ class MacModel:
 
     def transitions(self, state: State) -> Iterator[Transition[State]]:
         """Return every step that may be taken next, where nothing is wrong with the state."""
-        if wrong := self._judge.wrong(state):
+        if wrong := self._properties.wrong(state):
             raise Violated(wrong)
         return self._world.transitions(state)
 

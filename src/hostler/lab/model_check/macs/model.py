@@ -57,14 +57,14 @@ class World:
         sides, number = list[int](), self.boxes.number(boxes)
         for place, side in enumerate(first):
             stays = actor.desired(side, self.setting.size) if place >= self.setting.ends else side
-            own, snapshot = self.sides.number(stays), self.in_eyes(place, number)
+            own, snapshot = self.sides.number(stays), self.seen_by(place, number)
             if place < self.setting.ready:
                 own, snapshot = self.one.brought_up(own, snapshot)
             sides.append(own)
-            number = self.in_eyes(place, snapshot)
+            number = self.seen_by(place, snapshot)
         return State(number, tuple(sides), (), self.setting.faults, self.setting.acts)
 
-    def in_eyes(self, place: int, boxes: int) -> int:
+    def seen_by(self, place: int, boxes: int) -> int:
         """Return the Macs in the eyes of an installation, or from its eyes back."""
         if not place:
             return boxes
@@ -78,14 +78,14 @@ class World:
         """Yield every step that may be taken next; raise Violated where one breaks a promise."""
         boxes, sides, late, faults, acts = state
         for place, side in enumerate(sides):
-            snapshot = self.in_eyes(place, boxes)
+            snapshot = self.seen_by(place, boxes)
             for transition in self.one.steps(side, snapshot, faulty=faults > 0):
                 if transition.touch is not None:
                     self._check(transition, place, state)
                 after = State(
                     boxes
                     if transition.boxes == snapshot
-                    else self.in_eyes(place, transition.boxes),
+                    else self.seen_by(place, transition.boxes),
                     (*sides[:place], transition.side, *sides[place + 1 :]),
                     _with(late, transition.late, place) if transition.late else late,
                     faults - transition.fault,
@@ -105,7 +105,7 @@ class World:
         if after.boxes != before.boxes:
             after = self._dated(before.boxes, after)
         if self.setting.alike:
-            boxes = self.in_eyes(1, after.boxes)
+            boxes = self.seen_by(1, after.boxes)
             if boxes <= after.boxes:
                 sides, late = after.sides[::-1], tuple(sorted(one ^ 1 for one in after.late))
                 other = State(boxes, sides, late, after.faults, after.acts)
@@ -148,7 +148,7 @@ class World:
         """Return the machines that have a host: by their records, or by its name and their tie."""
         found = list[Holder]()
         for place, side in enumerate(state.sides):
-            boxes = self.in_eyes(place, state.boxes)
+            boxes = self.seen_by(place, state.boxes)
             has = self._has.get((side, boxes))
             if has is None:
                 every = enumerate(self.boxes[boxes])
@@ -188,10 +188,10 @@ class World:
         rest.remove(key)
         late, left = self.one.alone[number], state._replace(late=tuple(rest))
         label = f"late: {late.call.kind} {host_in(late.call)} of {{{place}}}"
-        snapshot = self.in_eyes(place, state.boxes)
+        snapshot = self.seen_by(place, state.boxes)
         if late.name is not None:
             transition, _ = self.one.lands(late, Local(label, snapshot, state.sides[place]))
-            landed = left._replace(boxes=self.in_eyes(place, transition.boxes))
+            landed = left._replace(boxes=self.seen_by(place, transition.boxes))
             if late.limit > self.setting.consistency_delay:
                 return label, self._doubled(left, landed, transition)
             self._check(transition, place, state)

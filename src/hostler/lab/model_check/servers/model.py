@@ -228,11 +228,11 @@ class World:
 
     def _faults(self, state: State, place: int, holder: Replica) -> Iterator[Transition[State]]:
         less = replace(state, faults=state.faults - 1)
-        for fault, what, after in self._mishaps(less, place, holder):
+        for fault, what, after in self._faulty(less, place, holder):
             if fault in self._setting.kinds:
                 yield Transition(f"{fault}: {what}", after, good=False)
 
-    def _mishaps(
+    def _faulty(
         self, state: State, place: int, holder: Replica
     ) -> Iterator[tuple[Fault, str, State]]:
         for task in holder.tasks:
