@@ -141,7 +141,7 @@ def test_a_host_under_our_name_without_a_record_is_a_leak_and_no_rest(
 
 
 def test_a_record_that_is_deleted_by_force_strands_its_host(engines: Engines, mac: Mac) -> None:
-    """Until the sweep has taken it back: wiped, and into the pool."""
+    """Until the reclaim has taken it back: wiped, and into the pool."""
     lines = list[str]()
     sampler = Sampler(engines, lines.append)
 

@@ -24,7 +24,7 @@ FACT = Fact(name="pool-1", named=0.0, cycle=0, status=MacStatus.READY, moved=0.0
 
 @dataclass
 class Scene:
-    """One host with an outfit, and an installation that logs in to it."""
+    """One host with a bootstrap, and an installation that logs in to it."""
 
     now: float = 0.0
 

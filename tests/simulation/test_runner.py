@@ -1,4 +1,4 @@
-"""A modelled runner over the real group: what it is told holds, whatever the weather."""
+"""A modelled runner over the real group: what it is told holds, whatever the faults."""
 
 import os
 import subprocess

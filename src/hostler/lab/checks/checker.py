@@ -1,4 +1,4 @@
-"""Watch: what the processes record and ask is held against what is true in the world."""
+"""The checker: what the processes record and ask is held against what is true in the world."""
 
 import re
 from collections import Counter
@@ -84,7 +84,7 @@ class Checker(Findings):
         return [thing for thing, _ in self.things() if is_of(thing, machine)]
 
     def explained(self, shadow: ShadowStore) -> Iterable[ResourceId]:
-        """Return the ids of what a book's records or its ledger explain."""
+        """Return the ids of what a shadow store's records or its ledger explain."""
         return shadow.explained()
 
     # ------------------------------------------------------------ what is asked
@@ -116,7 +116,7 @@ class Checker(Findings):
             self.lied = self.now
 
     def _is_tagged(self, request: HttpRequest) -> bool:
-        """What lost its marks by hand can only be seen by its id: that is no call too many."""
+        """What lost its tags by hand can only be seen by its id: that is no call too many."""
         match = _ID.search(request.path)
         things = {thing.id: thing.owner_tag for thing, _ in self.things()}
         return match is None or match[2] is None or things.get(ResourceId(match[2])) is not None

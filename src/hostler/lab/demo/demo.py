@@ -46,8 +46,8 @@ SHORTEST = 20.0
 
 _OBSERVE = timedelta(milliseconds=200)
 _LIVELY, _BY_HAND, _CLEAR = 0.2, 0.4, 0.65
-"""When, as parts of the whole, lively weather comes up at the latest, a server is deleted by hand
-at the latest, and the weather clears."""
+"""When, as parts of the whole, many faults begin at the latest, a server is deleted by hand
+at the latest, and they cease."""
 
 
 def main(outside: Outside, *, seconds: float, seed: int, json: bool) -> int:

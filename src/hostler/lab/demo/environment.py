@@ -1,4 +1,4 @@
-"""Stage: where a demo is seen, as a live picture in a terminal or as plain lines elsewhere."""
+"""The display of a demo: a live picture in a terminal, plain lines elsewhere."""
 
 from collections.abc import Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""Watch: what a runner is told and asks is held against what is true in the world.
+"""The checker: what a runner is told and asks is held against what is true in the world.
 
 R1  *running* is told only of a machine whose guest has answered.
 R2  *deleting* is told only while a delete of ours runs.
@@ -11,7 +11,7 @@ R8  neither instances nor servers exceed the maximum; no instance has two server
 R9  a job reaches the instance that it was given, with the key that it knows; the same all along.
 R10 Shutdown ends no machine, and Update sends nothing.
 R11 only states that the schema offers are told.
-L   in good weather the wanted capacity is reached; asked for nothing, nothing is left.
+L   without faults the wanted capacity is reached; asked for nothing, nothing is left.
 """
 
 import re
@@ -39,7 +39,7 @@ BEGUN = 75.0
 TRIED = 300.0
 """How long ago the last try of a delete may be, while one is told to run."""
 WRONG = 300.0
-"""How long *running* may be told of a machine that is down: looks fail, losses come in waves."""
+"""How long *running* may be told of a machine that is down: observations fail, losses are waves."""
 DENIED = 20.0
 """How long a machine that is well may be told not to run."""
 AFTER_JUMP = 660.0
@@ -54,7 +54,7 @@ STUCK = 3
 """So many may be over the maximum while they end: what turned up late, or cannot be removed."""
 PLACE = {State.CREATING: 1320.0, State.DELETING: 900.0}
 PLACE_OF_OTHERS = 900.0
-"""How long a place may be held: a start's bound and one more try, a stop's bound, and looks."""
+"""How long a place may be held: a start's bound and one more try, a stop's bound, observations."""
 
 _ID = re.compile(r"/(?:servers|ips|volumes)/([0-9a-f-]{36})")
 _ENDS = (b'"terminate"', b'"poweroff"')
@@ -80,7 +80,7 @@ class Reported:
 
 
 class Checker(Findings):
-    """All checkers of one season, and the facts that they need."""
+    """All checkers of one run, and the facts that they need."""
 
     def __init__(self, world: World, trace: Trace, most: int) -> None:
         super().__init__(world, trace)

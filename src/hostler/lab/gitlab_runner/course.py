@@ -1,4 +1,4 @@
-"""Season: one seed of a runner over a group: bad weather and jobs, good weather, then no jobs."""
+"""The course of a run of a runner: jobs and faults, jobs alone, then nothing."""
 
 import asyncio
 from collections.abc import Callable
@@ -30,7 +30,7 @@ from .workload import Job
 FLEET = FleetName("ci")
 TICK = 10.0
 REACHED = 2700.0
-"""How long, in seconds of good weather, it may take until the wanted capacity is there."""
+"""How long, in seconds without faults, it may take until the wanted capacity is there."""
 EMPTY = 2700.0
 """How long, in seconds, it may take until nothing is left that nobody asks for."""
 _LONG = 1e9

@@ -1,4 +1,4 @@
-"""Climate: what one seed of a runner's season is made of, drawn before it begins."""
+"""A scenario of a runner: what one seed is made of, drawn before it begins."""
 
 from dataclasses import dataclass, replace
 from random import Random
@@ -31,7 +31,7 @@ _SCHEMAS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunnerScenario:
-    """Everything that one seed draws: the weather, the runner, its jobs, and what befalls it."""
+    """Everything that one seed draws: the faults, the runner, its jobs, and what happens to it."""
 
     seed: int
     base: Scenario
@@ -43,7 +43,7 @@ class RunnerScenario:
 
 
 def draw_runner(seed: int, size: Size) -> RunnerScenario:
-    """Draw the climate of a seed; the same seed and size, the same climate."""
+    """Draw the scenario of a seed; the same seed and size, the same scenario."""
     base, rng = draw(seed, size), Random(f"hostler runner climate {seed}")
     rates = {f: r for f, r in base.world.rates.items() if f not in PAGES}
     base = replace(base, world=replace(base.world, rates=rates), crowd=0)

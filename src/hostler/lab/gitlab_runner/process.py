@@ -86,7 +86,7 @@ class Site:
 
 
 class MachineListener:
-    """Tells the witness of machines that are saved; implements `gated_store.Notary`."""
+    """Tells the witness of machines that are saved; implements `gated_store.SaveListener`."""
 
     def __init__(self, witness: Witness) -> None:
         self._witness = witness

@@ -1,4 +1,4 @@
-"""GatedStore: a store behind the gate of one process; what was saved is told to the watch."""
+"""GatedStore: a store behind the gate of one process; what was saved is told to the checker."""
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime
@@ -48,7 +48,7 @@ class SaveListener(Protocol):
         ...
 
     def adopted(self, installations: tuple[InstallationId, ...]) -> None:
-        """Note whose marks are ours from now on."""
+        """Note whose tags are ours from now on."""
         ...
 
     def leased(self, lease: Lease) -> None:
@@ -96,7 +96,7 @@ class GatedStore:
         return await self._read(self._store.identity)
 
     async def adopt(self, installations: tuple[InstallationId, ...], fence: Fence) -> None:
-        """Make the marks of these installations ours."""
+        """Make the tags of these installations ours."""
         await self._write(
             "adopt",
             lambda: self._store.adopt(installations, fence),
@@ -220,15 +220,15 @@ class GatedStore:
         )
 
     async def request(self, request: Request) -> Request:
-        """Keep a wish."""
+        """Save a request."""
         return await self._write("request", lambda: self._store.request(request), _nothing)
 
     async def requests(self) -> tuple[Request, ...]:
-        """Return the wishes that nobody took yet."""
+        """Return the requests that nobody took yet."""
         return await self._read(self._store.requests)
 
     async def take_requests(self, numbers: tuple[int, ...], fence: Fence) -> None:
-        """Take wishes out."""
+        """Take requests out."""
         await self._write(
             "take_requests", lambda: self._store.take_requests(numbers, fence), _nothing
         )

@@ -1,4 +1,4 @@
-"""WatchfulMeters: meters of a simulated process, for which a bug is a violation."""
+"""Metrics of a simulated process, for which a bug is a violation."""
 
 import sys
 import traceback
@@ -15,7 +15,7 @@ from .prediction import PredictionCheck
 
 
 class CheckedMetrics:
-    """Implements `hostler.ports.metrics.Meters`."""
+    """Implements `hostler.ports.metrics.Metrics`."""
 
     def __init__(self, checker: Checker, prediction: PredictionCheck) -> None:
         self._checker, self._prediction = checker, prediction
@@ -64,7 +64,7 @@ class CheckedMetrics:
         """Nobody reads this here."""
 
     def barred(self, check: str) -> None:
-        """What the gate refuses is not called, although it was foretold."""
+        """What the gate refuses is not called, although it was predicted."""
         self._checker.barred[check] += 1
         self._prediction.invalidate()
 

@@ -1,4 +1,4 @@
-"""Foretell: what a decision says comes next is held against what comes next (E1, E2, S10)."""
+"""The prediction check: what decisions say comes next, against what comes next (E1, E2, S10)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -54,7 +54,7 @@ class PredictionCheck:
             step.invalidated = True
 
     def took(self) -> None:
-        """A fleet's lease was taken: until now turns were another's, from now on they are ours."""
+        """A fleet's lease was taken: until now cycles were another's, from now on they are ours."""
         self._reconciled = self._time()
 
     def decided(self, snapshot: Snapshot, planner: Planner, decision: Decision) -> Found:

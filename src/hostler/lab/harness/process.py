@@ -90,7 +90,7 @@ class WatchedTransport:
 
 
 class WatchedProvider:
-    """The real provider; what it is asked and answers is held against what was foretold."""
+    """The real provider; what it is asked and answers is held against what was predicted."""
 
     def __init__(self, inner: Provider, process: "Process", prediction: PredictionCheck) -> None:
         self._inner, self._process, self._prediction = inner, process, prediction
@@ -293,7 +293,7 @@ class Process:
         names += ["account/main"] if self.home.shadow.hosts else []
         return any(self.clock.boot() < run.engine.leases.until(name) for name in names)
 
-    # ------------------------------------------------------------ what befalls it
+    # ------------------------------------------------------------ what happens to it
 
     def kill(self) -> None:
         """Let it die as by SIGKILL: nothing that it still had in mind has an effect."""

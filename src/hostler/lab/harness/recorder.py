@@ -1,4 +1,4 @@
-"""Clerk: tells the watch what one process saves."""
+"""The recorder: tells the checker what one process saves."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from hostler.testing.sureness import suspected
 
 @dataclass(slots=True)
 class Recorder:
-    """Tells the watch what one process saves; implements `gated_store.Notary`."""
+    """Tells the checker what one process saves; implements `gated_store.SaveListener`."""
 
     checker: Checker
     shadow: ShadowStore
@@ -65,7 +65,7 @@ class Recorder:
         self.checker.trace.note(f"{self.name} suspects: {len(self.shadow.orphans)}")
 
     def adopted(self, installations: tuple[InstallationId, ...]) -> None:
-        """Note whose marks are ours from now on."""
+        """Note whose tags are ours from now on."""
         self.shadow.adopted = tuple(dict.fromkeys((*self.shadow.adopted, *installations)))
 
     def leased(self, lease: Lease) -> None:

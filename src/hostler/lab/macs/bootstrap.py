@@ -1,6 +1,6 @@
-"""Outfits: whether what is ready is prepared and wired, and whose host keys are believed.
+"""Bootstrap checks: whether what is ready is prepared and wired, and whose host keys are believed.
 
-outfit   nothing gets ready on a disk on which its fleet's commands did not run to their end for it.
+bootstrap  nothing gets ready on a disk on which its fleet's commands did not run to their end.
 pin      a host's key is believed anew only after a wipe that its own installation asked for.
 network  nothing gets ready outside its fleet's private networks, nor without a VLAN; and nobody
          gives a host to others that is still in them.
@@ -40,7 +40,7 @@ class Pinned:
 
 @dataclass(slots=True)
 class BootstrapCheck:
-    """All that concerns logins, disks and networks of a season."""
+    """All that concerns logins, disks and networks of a run."""
 
     truth: Truth
     wants: Wants
@@ -141,7 +141,7 @@ class BootstrapCheck:
         return ()
 
     def changed_list(self, shadow: ShadowStore) -> None:
-        """Note that the fleet file has another list: what was wished before may be found too."""
+        """Note that the fleet file has another list: what was asked for before may be found too."""
         known = self.lists.setdefault(shadow.own, set())
         known |= {digest_of(fleet.probe.commands) for fleet in shadow.fleets.values()}
 

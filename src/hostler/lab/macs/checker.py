@@ -1,12 +1,13 @@
-"""Watch: what is recorded of Macs and asked of them is held against what is true of the hosts.
+"""The checker: what is recorded and asked of Macs is held against what is true of the hosts.
 
-S5   what a live record holds, or what bears a foreign mark, is neither wiped, renamed nor deleted.
+S5   what a live record holds, or what bears a foreign tag, is neither wiped, renamed nor deleted.
 S11  what is paid for is not deleted.
 S12  nobody gets a host that was not wiped since somebody else had it.
 S13  no host is two machines': not in one store, and not in use in two.
 pool no host is free and ready unwiped since its last claim, unless a person put it there.
-For a while after something took effect later than settle after its call began, S5 and S13 say
-nothing of its host: past settle nothing can be proved. Nor do they of what a person just renamed.
+For a while after something took effect later than the consistency delay after its call began, S5
+and S13 say nothing of its host: past the consistency delay nothing can be proved. Nor do they of
+what a person just renamed.
 """
 
 import re
@@ -46,7 +47,7 @@ _CLAIMS = frozenset({"pending", "claimed", "standby", "rested"})
 
 
 class MacChecker(Checker):
-    """All checkers of one season of Macs."""
+    """All checkers of one run of Macs."""
 
     kinds = ("server", "host")
 
@@ -61,7 +62,7 @@ class MacChecker(Checker):
     # ------------------------------------------------------------ what is true
 
     def things(self) -> list[tuple[Thing, Zone]]:
-        """Return every host, with the mark of its name; those that are claimed are *servers*."""
+        """Return every host, with the tag of its name; those that are claimed are *servers*."""
         return [(self._thing(mac), Zone(mac.zone)) for mac in self.world.estate.macs]
 
     def _thing(self, mac: Mac) -> Thing:
@@ -148,7 +149,7 @@ class MacChecker(Checker):
         self._update()
 
     def _is_tagged(self, request: HttpRequest) -> bool:
-        """Every look at a single host at rest is one too many."""
+        """Every observation of a single host at rest is one too many."""
         del request
         return True
 
@@ -236,7 +237,7 @@ class MacChecker(Checker):
         return fact is not None and self._is_recent(fact.handled)
 
     def _tainted(self, change: Change) -> bool:
-        """Tell whether something took effect beyond settle not long ago."""
+        """Tell whether something took effect beyond the consistency delay not long ago."""
         return self._is_recent(change.before.late)
 
     def _is_recent(self, at: float) -> bool:
@@ -306,13 +307,12 @@ class MacChecker(Checker):
     def machine_saved(
         self, shadow: ShadowStore, machine: Machine, events: tuple[Event, ...]
     ) -> None:
-        """Check a record that was saved: its host is tied to it, and to nobody else (S13)."""
+        """Check a record that was saved: its host is bound to it, and to nobody else (S13)."""
         self.world.advance()
         self._update()
         for asked in machine.asked:
-            if (
-                asked.call_state is CallState.DONE
-            ):  # a look proved it: what undoes it later is another matter
+            # an observation proved it: what undoes it later is another matter
+            if asked.call_state is CallState.DONE:
                 shadow.onces.proved(machine.id, asked)
         super().machine_saved(shadow, machine, events)
         if machine.host is None or machine.phase is Phase.DELETED:

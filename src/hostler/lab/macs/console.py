@@ -1,4 +1,4 @@
-"""People: what a person with a console does to hosts, chosen by the names that these bear."""
+"""What a person with a console does to hosts, chosen by the names that these bear."""
 
 from functools import partial
 from random import Random
@@ -17,7 +17,7 @@ def stage_of(name: str) -> str:
 
 
 def rename(world: World, deed: str, which: float, pools: tuple[str, ...]) -> bool:
-    """Do one of `climate.PEOPLE`; tell whether there was a host to do it to."""
+    """Do one of `faults.PEOPLE`; tell whether there was a host to do it to."""
     dice = Random(which)
     fitting = [mac for mac in world.estate.macs if _fits(deed, mac, pools)]
     if not fitting:

@@ -1,4 +1,4 @@
-"""Climate: what one seed of a season of Macs is made of, drawn before it begins."""
+"""A scenario of Macs: what one seed is made of, drawn before it begins."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,9 +21,9 @@ from .demands import Wants
 DAYS = 3.0
 HOUR = 3600.0
 BEYOND = frozenset({"effect_too_late", "mac_rename_too_late"})
-"""Faults whose effect comes later than settle: of those only detection is promised."""
+"""Faults with effects later than the consistency delay: of those only detection is promised."""
 PEOPLE = ("claimed_pooled", "claimed_renamed", "pending_renamed", "other_pooled")
-"""What a person with a console does to a host, chosen by its name: see people.py."""
+"""What a person with a console does to a host, chosen by its name: see console.py."""
 
 _GENERIC = (Where.ANY, Where.CHANGE, Where.NAMED, Where.NAMED_CHANGE, Where.LIST)
 WORLD = tuple(
@@ -32,9 +32,9 @@ WORLD = tuple(
     if fault.name not in wants.ALL
 )
 USUAL = (*WORLD, *OURS, *PEOPLE)
-"""Every fault that a season of Macs knows, whatever its fleets want."""
+"""Every fault that a run of Macs knows, whatever its fleets want."""
 ALL = (*USUAL, *wants.ALL)
-"""Every fault that any season of Macs knows."""
+"""Every fault that any run of Macs knows."""
 
 _RATES: Mapping[str, float] = {
     **PRESETS["mac-storm"].rates,
@@ -66,13 +66,13 @@ _TYPES = ("M2-L", "M4-M")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MacScenario:
-    """Everything that one seed draws: the weather, the pools, the fleets, and a cadence of looks.
+    """Everything that one seed draws: faults, pools, fleets, and a cadence of observations.
 
-    `beyond`: some effects come later than settle. `namesakes`: the fleets of the second
-    installation have the names of ours, so that neither may grow until one is sent away. `fresh`:
-    nobody had the hosts since they were written. `pools` are the prefixes of the fleets' pools, one
-    for each fleet. `quiet` is the time between looks where nothing is expected, in seconds. `wants`
-    is what the fleets ask for beside hosts of a pool.
+    `beyond`: some effects come later than the consistency delay. `namesakes`: the fleets of the
+    second installation have the names of ours, so that neither may grow until one is sent away.
+    `fresh`: nobody had the hosts since they were written. `pools` are the prefixes of the fleets'
+    pools, one for each fleet. `quiet` is the time between observations where nothing is expected,
+    in seconds. `wants` is what the fleets ask for beside hosts of a pool.
     """
 
     base: Scenario
@@ -88,7 +88,7 @@ class MacScenario:
 
 
 def draw_macs(seed: int, size: Size, *, plain: bool = False) -> MacScenario:
-    """Draw the climate of a seed; the same seed and size, the same climate.
+    """Draw the scenario of a seed; the same seed and size, the same scenario.
 
     In a `plain` one fleets want nothing but hosts of a pool, as in all seeds of old.
     """
@@ -176,7 +176,7 @@ def _actions(span: float, rng: Random) -> tuple[OperatorAction, ...]:
 def _disruptions(
     faults: tuple[str, ...], actions: tuple[OperatorAction, ...], span: float, rng: Random
 ) -> tuple[Disruption, ...]:
-    """Draw what befalls processes and hosts: half of it soon after somebody wished something."""
+    """Draw what happens to processes and hosts: half of it soon after a request."""
     found = list[Disruption]()
     for fault in faults:
         if fault in (*_STRUCK, "lease_lost", *PEOPLE):

@@ -1,4 +1,4 @@
-"""Truth: what really happened to each host: its names and who gave them, its uses and its wipes.
+"""Ground truth: what really happened to each host: names and who gave them, uses and wipes.
 
 Read from the simulated world and from names as plain text, past the provider's code, so that a
 misunderstanding cannot be on both sides.
@@ -22,9 +22,9 @@ STEADY = 600.0
 _WIPED_BY_HAND = "mac_reinstalled_by_hand"
 
 
-@lru_cache(maxsize=4096)  # names are read anew at every turn of the watch
+@lru_cache(maxsize=4096)  # names are read anew whenever the checker runs
 def words_of(name: str) -> tuple[str, OwnerTag] | None:
-    """Return the stage and the mark that a hostler's name tells, or None for any other name."""
+    """Return the stage and the tag that a hostler's name tells, or None for any other name."""
     words = name.split(".")
     if words[0] != "hostler" or len(words) < 7:
         return None
@@ -41,8 +41,8 @@ def words_of(name: str) -> tuple[str, OwnerTag] | None:
 class Asked:
     """One request of an installation that would change a host.
 
-    `begun` is when the call began that it belongs to: it had a fresh look at the host since then.
-    `machine` is empty for the host's own turn.
+    `begun` is when the call began that it belongs to: it had a fresh observation of the host since
+    then. `machine` is empty for a call of the host's own.
     """
 
     ours: tuple[InstallationId, ...]
@@ -56,8 +56,8 @@ class Asked:
 class Change:
     """What became of a host: another name, a wipe that began, or its end; `by` is None for people.
 
-    `late` says that the effect came later than settle after its call began. `before` is how the
-    host was.
+    `late` says that the effect came later than the consistency delay after its call began. `before`
+    is how the host was.
     """
 
     what: str
@@ -86,9 +86,9 @@ class Fact:
 
     `used` is how often its disk had been written when somebody (`user`) last had it; whoever gets
     it next must find it written anew. `handled` is when a person last renamed it, `late` when
-    something last took effect beyond settle, `named` since when it bears its name, `given` if it
-    was given that by a person. `lent` is the installation whose name a person gave it, until
-    another one renames it.
+    something last took effect beyond the consistency delay, `named` since when it bears its name,
+    `given` if it was given that by a person. `lent` is the installation whose name a person gave
+    it, until another one renames it.
     """
 
     name: str
@@ -112,7 +112,7 @@ class Fact:
 
 @dataclass(slots=True)
 class Truth:
-    """All hosts of a world. `settle` in seconds; `fresh`: nobody had them before us."""
+    """All hosts of a world. `consistency_delay` in seconds; `fresh`: nobody had them before us."""
 
     world: World
     consistency_delay: float

@@ -1,4 +1,4 @@
-"""Wantwatch: the watch of a season in which fleets order hosts, attach networks, have outfits."""
+"""The checker of runs in which fleets order hosts, attach networks, have bootstraps."""
 
 from hostler.domain.hosts.purchasing import is_paid
 from hostler.domain.ids import HostId, MachineId, ResourceId
@@ -25,11 +25,11 @@ from .orders import Purchases
 from .ssh import Login, Logins
 
 _SLACK = 300.0
-"""How much later than it was decided an order may be seen, beside settle: budgets and locks."""
+"""How much later than decided an order may be seen, the consistency delay aside."""
 
 
 class OrderChecker(MacChecker):
-    """All checkers of a season of Macs, and those of what its fleets want."""
+    """All checkers of a run of Macs, and those of what its fleets want."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Purchases: what was really ordered, and whether it may have been, against the world's own hosts.
+"""Orders: what was really ordered, and whether it may have been, against the world's own hosts.
 
 S2   nothing is ordered that a fleet does not lack, whatever was lost on the way.
 S4   the euros that orders commit to stay within the cap of every day, and their number in bounds.
@@ -44,7 +44,7 @@ class Bought:
 
 @dataclass(slots=True)
 class Purchases:
-    """All orders of a season. `slack` is how much later than its decision an order may be seen."""
+    """All orders of a run. `slack` is how much later than its decision an order may be seen."""
 
     truth: Truth
     wants: Wants
@@ -105,7 +105,7 @@ class Purchases:
         return tuple(found)
 
     def _afford(self, fleet: Fleets, mac: Mac) -> Found:
-        """The spend cap of a day holds, whatever was lost; effects may come as late as settle."""
+        """The spend cap of a day holds, whatever was lost; effects may be late."""
         euros = TYPES[mac.type_name].price * LEASE / HOUR
         bought = self.bought.setdefault(fleet, [])
         bought.append(Bought(self.now, euros))
@@ -156,7 +156,8 @@ class Purchases:
         mac, record = self.truth.mac(host), shadow.hosts.get(host)
         if mac is None or record is None or record.goal is not HostGoal.RETIRED:
             return mac is not None
-        return record.delivered is not None  # what never came, or after all, is known by a look
+        # what never came, or after all, is known by an observation
+        return record.delivered is not None
 
     def _is_free(self, host: HostId, fact: Fact, shadow: ShadowStore, fleet: FleetName) -> bool:
         mac, whose = self.truth.mac(host), fact.whose

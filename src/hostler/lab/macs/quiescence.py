@@ -1,4 +1,4 @@
-"""Resting: what keeps fleets of Macs from rest: hosts that could be taken, hosts on their way."""
+"""Quiescence: what keeps fleets of Macs from it: hosts that could be taken, hosts on their way."""
 
 from collections.abc import Iterable
 
@@ -74,8 +74,9 @@ def to_people(shadow: ShadowStore, shadows: Iterable[ShadowStore]) -> list[str]:
 def left_of(machine: Machine, truth: Truth) -> set[ResourceId]:
     """Return the hosts whose names tell that a machine has them; those it let go of apart.
 
-    A claim that shows after its machine let go of the host came later than settle: nobody may undo
-    it, it is told as a double for as long as it shows, and the machine goes without it.
+    A claim that shows after its machine let go of the host came later than the consistency delay:
+    nobody may undo it, it is told as a double for as long as it shows, and the machine goes without
+    it.
     """
     if machine.reason in _LET_GO:
         return set()
@@ -90,5 +91,5 @@ def left_of(machine: Machine, truth: Truth) -> set[ResourceId]:
 
 
 def _left(machine: Machine, host: HostId, fact: Fact) -> bool:
-    """Tell whether a host's name came beyond settle, for a machine that had let go of it."""
+    """Tell whether a host's name came too late, for a machine that had let go of it."""
     return machine.fact(f"{LEFT} {host}") is not None and fact.late >= fact.named

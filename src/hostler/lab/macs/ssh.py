@@ -1,4 +1,4 @@
-"""Logins: SSH at simulated Macs in simulated time: logins and commands that fail, hang, break off.
+"""SSH at simulated Macs in simulated time: logins and commands that fail, hang, break off.
 
 Addresses, host keys, passwords and wiped disks are the world's. What ran on a disk is known by the
 disk itself, so that a wipe empties it, and whoever asks is told the truth.
@@ -50,7 +50,7 @@ class Login:
 
 
 class Logins:
-    """All logins of a season. `troubles` are probabilities of what befalls them.
+    """All logins of a run. `troubles` are probabilities of what happens to them.
 
     `prepared` are the machines whose hosts are logged in to at this moment.
     """

@@ -1,4 +1,4 @@
-"""Defects: what plugins do wrong (reference/peers.md section 7), each put around the good group."""
+"""Mutations: what plugins do wrong (reference/peers.md 7), each put around the good group."""
 
 import asyncio
 import contextlib
@@ -272,7 +272,7 @@ class FailedIsCreating(Passing):
 
 
 def believe_nothing(_: Callable[..., Any]) -> Callable[..., Any]:
-    """Take no server for lost, whatever the looks show: such a plugin repairs nothing."""
+    """Take no server for lost, whatever the observations show: such a plugin repairs nothing."""
 
     def doubted(step: Any, _: object) -> tuple[Any, None]:
         return step, None

@@ -1,4 +1,4 @@
-"""Engines: what engines go through in a run: faults, then none, until nothing happens any more."""
+"""The course of a run of engines: faults, then none, until nothing happens any more."""
 
 import asyncio
 from collections.abc import Generator
@@ -122,7 +122,7 @@ class EngineCourse:
 
 @contextmanager
 def watching_decisions(seed: int) -> Generator[None]:
-    """Show every decision of a simulated process to its foreteller.
+    """Show every decision of a simulated process to its prediction check.
 
     In a few of the seeds each is made twice: what is remembered of rests must change nothing.
     """

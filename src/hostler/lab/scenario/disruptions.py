@@ -1,4 +1,4 @@
-"""Strokes: what befalls processes and their hosts, at the times that the climate drew."""
+"""Disruptions: what happens to processes and their hosts, at the times drawn."""
 
 import asyncio
 import contextvars
@@ -51,7 +51,7 @@ class Disruptions:
                 self._strike(processes[disruption.who % len(processes)], disruption)
 
     def _rewrite(self, disruption: Disruption) -> None:
-        """Write fleet files anew where a stroke does that; whoever reads them begins again."""
+        """Write fleet files anew where a disruption does that; whoever reads them begins again."""
         session = self._session
         for home in session.homes:
             fleets = tuple(

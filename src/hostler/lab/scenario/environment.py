@@ -1,4 +1,4 @@
-"""Land: what a season is played on: whose API it is, what its fleets are, how fast it goes."""
+"""The environment of a run: which API there is, which fleets, and how fast it goes."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -36,7 +36,7 @@ CONSISTENCY_DELAY = timedelta(seconds=60)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cadence:
-    """How often a season looks at itself, in seconds of its time, and how it tells rest.
+    """How often a run looks at itself, in seconds of its time, and how it tells rest.
 
     `rest` is how long nothing may happen at rest; `limit` how long it may take to get there.
     """
@@ -81,7 +81,7 @@ def start_faults(world: World, scenario: Scenario) -> None:
 
 
 class Environment(Protocol):
-    """What is special about one sort of machine in a season."""
+    """What is special about one sort of machine in a run."""
 
     @property
     def settings(self) -> Settings:
@@ -90,7 +90,7 @@ class Environment(Protocol):
 
     @property
     def cadence(self) -> Cadence:
-        """How fast the season goes."""
+        """How fast the run goes."""
         ...
 
     @property
@@ -107,11 +107,11 @@ class Environment(Protocol):
         ...
 
     def clear(self, world: World) -> None:
-        """Mend what the weather left for good, and no engine could ever mend."""
+        """Mend what the faults left for good, and no engine could ever mend."""
         ...
 
     def checker(self, world: World, trace: Trace) -> Checker:
-        """Return who watches over the season."""
+        """Return the checker of the run."""
         ...
 
     def fleets(self, *, other: bool) -> tuple[Fleet, ...]:
@@ -131,7 +131,7 @@ class Environment(Protocol):
         ...
 
     def rewritten(self, fleet: Fleet, disruption: Disruption) -> Fleet:
-        """Return a fleet as its file says after a stroke; the same where that changes none."""
+        """Return a fleet as its file says after a disruption; the same where that changes none."""
         ...
 
     def strike(self, world: World, own: InstallationId, disruption: Disruption) -> bool | None:
@@ -165,7 +165,7 @@ class ServerEnvironment:
         """Nothing stays for good."""
 
     def checker(self, world: World, trace: Trace) -> Checker:
-        """Return who watches over the season."""
+        """Return the checker of the run."""
         return Checker(world, trace, CONSISTENCY_DELAY.total_seconds())
 
     def fleets(self, *, other: bool) -> tuple[Fleet, ...]:
@@ -224,7 +224,7 @@ class ServerEnvironment:
         return fleet
 
     def strike(self, world: World, own: InstallationId, disruption: Disruption) -> bool | None:
-        """Let somebody make a part with our marks."""
+        """Let somebody make a part with our tags."""
         if disruption.fault != "resource_without_record":
             return None
         leave_resource(world, own)

@@ -1,4 +1,4 @@
-"""Weather: what one seed is made of, drawn before it begins: the world's faults, and ours."""
+"""A scenario: what one seed is made of, drawn before it begins: faults, actions, sizes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -25,7 +25,7 @@ OURS = (
 """Faults of the processes and their hosts, beside those of the world."""
 
 LATER = ("server_locked", "made_untagged")
-"""Faults that came later: drawn apart, so that no older seed has other weather than it had."""
+"""Faults that came later: drawn apart, so that no older seed has other faults than it had."""
 
 ALL = (*(fault.name for fault in FAULTS), *OURS)
 """Every fault that a simulation of Instances knows."""
@@ -73,7 +73,7 @@ class Disruption:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorAction:
-    """One wish of an operator: `which` picks a machine or a size, as a fraction of all.
+    """One request of an operator: `which` picks a machine or a size, as a fraction of all.
 
     `home` is the number of the installation, if there are so many.
     """
@@ -117,14 +117,14 @@ class Scenario:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Size:
-    """How large a seed is: machines (None: drawn), and days of weather."""
+    """How large a seed is: machines (None: drawn), and days of faults."""
 
     machines: int | None = None
     days: float = 0.04
 
 
 def draw(seed: int, size: Size) -> Scenario:
-    """Draw the climate of a seed; the same seed and size, the same climate."""
+    """Draw the scenario of a seed; the same seed and size, the same scenario."""
     rng = Random(f"hostler climate {seed}")
     severity = _SEVERITIES[seed % len(_SEVERITIES)]
     faults = _faults(seed, severity, rng)

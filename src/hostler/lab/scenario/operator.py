@@ -1,4 +1,4 @@
-"""Operator: the person who wishes things at random, and who helps where a person is needed."""
+"""The operator: a person who asks for things at random, and helps where a person is needed."""
 
 import asyncio
 from datetime import timedelta
@@ -24,13 +24,13 @@ _ABOUT = {
 
 
 class Operator:
-    """Wishes into the stores, as doors do; never acts on machines."""
+    """Writes requests into the stores, as frontends do; never acts on machines."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
 
     async def run(self) -> None:
-        """Wish as drawn."""
+        """Act as drawn."""
         for action in self._session.scenario.actions:
             await asyncio.sleep(max(0.0, action.at - self._session.loop.time()))
             homes = [home for home in self._session.homes if not home.shadow.lost]
@@ -72,7 +72,7 @@ class Operator:
         length: timedelta | None = None,
         adopts: str = "",
     ) -> None:
-        """Write a wish, unfenced, at the true time; without a fleet, of the machine's own."""
+        """Write a request, unfenced, at the true time; without a fleet, of the machine's own."""
         known = home.shadow.machines.get(machine) if machine is not None else None
         fleet = fleet or (known.fleet if known is not None else home.fleets[0].name)
         at = BEGINNING + timedelta(seconds=self._session.loop.time())
@@ -119,7 +119,7 @@ class Operator:
         self._take_away()
 
     def _clear_up(self) -> None:
-        """Remove what somebody took the marks from, and no record knows: only people can."""
+        """Remove what somebody took the tags from, and no record knows: only people can."""
         checker = self._session.checker
         known = {
             resource
@@ -154,7 +154,7 @@ class Operator:
                 await self.request(second, RequestKind.SCALE, fleet=fleet.name, size=0)
 
     async def _adopt(self, second: Home | None) -> None:
-        """Adopt what a lost store left, and what carries our mark without a record."""
+        """Adopt what a lost store left, and what carries our tag without a record."""
         for home in self._session.homes:
             if not home.shadow.lost and home is not second:
                 for fleet in home.fleets:

@@ -1,4 +1,4 @@
-"""Ground: what there is in one seed: a world, a watch, installations, and their processes."""
+"""The session of one seed: a world, a checker, installations, and their processes."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -21,7 +21,7 @@ from .faults import Scenario
 
 
 class Session:
-    """Everything that one climate brings. All randomness comes from streams of the seed."""
+    """Everything that one scenario brings. All randomness comes from streams of the seed."""
 
     def __init__(
         self, scenario: Scenario, folder: Path, environment: Environment | None = None
@@ -82,7 +82,7 @@ class Session:
         return process
 
     async def put_request(self, home: Home, request: Request) -> None:
-        """Write a wish beside the engine, as the command line does."""
+        """Write a request beside the engine, as the command line does."""
         if not self.scenario.sqlite:
             await home.open_store().request(request)
             return

@@ -1,4 +1,4 @@
-"""Macs on the stand: a fleet over a stocked pool, and what must hold in every second of a scene.
+"""Mac scenes: a fleet over a stocked pool, and what must hold in every second of a scene.
 
 The truth is read from the simulated world and from names as plain text, past the provider's code,
 so that a misunderstanding cannot be on both sides.

@@ -1,4 +1,4 @@
-"""Plugged: a runner's group on the real engine over a simulated Scaleway, in simulated time."""
+"""A runner's group on the real engine over a simulated Scaleway, in simulated time."""
 
 import asyncio
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Stand: whole hostlers over one simulated Scaleway in simulated time, for scenes that are staged.
+"""Server scenes: whole hostlers over one simulated Scaleway, in simulated time.
 
 The engine, the real provider and its client, and a store: a scene scripts a fault, lets time pass,
 and says what must hold. The seeded simulation is elsewhere; here every fault is chosen.
@@ -238,7 +238,7 @@ class Hostler:
         installation: InstallationId | None = None,
         machine: MachineId | None = None,
     ) -> None:
-        """Wish as a door does."""
+        """Request as a frontend does."""
         request = Request(
             number=0,
             kind=kind,
@@ -252,7 +252,7 @@ class Hostler:
         await self.store.request(request)
 
     async def scale(self, size: int) -> None:
-        """Wish a size."""
+        """Request a size."""
         await self.request(RequestKind.SCALE, size=size)
 
     async def rests(self, size: int, within: timedelta) -> None:

@@ -1,4 +1,4 @@
-"""Stage: where the demo is seen: a lane for each host in a terminal, plain lines elsewhere."""
+"""The display of the demo: a lane for each host in a terminal, plain lines elsewhere."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Eyes: watch the week sample by sample, and keep what is counted and drawn of it.
+"""Sampling: watch the week sample by sample, and keep what is counted and drawn of it.
 
 What became of hosts is read from the simulated world, past hostler's own code; what became of
 machines from its events.

@@ -1,4 +1,4 @@
-"""Week: what happens in the demo, and when: sizes, a crash, a record lost, a person's hands."""
+"""The timeline: what happens in the demo, and when: sizes, a crash, a lost record, a person."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -60,7 +60,7 @@ class Timeline:
 
 
 def scaled(fleet: FleetName, size: int) -> Action:
-    """Return the wish of a size."""
+    """Return the request of a size."""
 
     async def deed(week: Timeline) -> None:
         await week.scale(fleet, size)

@@ -1,4 +1,4 @@
-"""Smalldeeds: the provider's own deeds on a Mac, taken apart into what they read and write.
+"""The provider's own calls on a Mac, taken apart into what they read and write.
 
 A deed is run anew from its beginning with the answers that it had so far; at the first request that
 has none it stops, and says what it would send. So the check runs the code that runs in the field.

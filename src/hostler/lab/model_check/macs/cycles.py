@@ -1,8 +1,8 @@
-"""Smallsteps: what one installation does by itself: look, take a turn, go on with a call.
+"""What one installation does by itself: observe, go through a cycle, go on with a call.
 
 The decisions are the program's own: `decide`, `decide_hosts`, `allowed`, `host_allowed`, the
-provider's next calls, the gate, and both folds. The order of saves is that of a turn, and each save
-is kept, so that a process may die after any of them.
+provider's next calls, the gate, and both folds. The order of saves is that of a cycle, and each
+save is kept, so that a process may die after any of them.
 """
 
 from collections.abc import Iterator, Mapping
@@ -205,7 +205,7 @@ class Actor:
         return self._settled(self.views.observed(side, observed_at))
 
     def reconcile(self, side: Side) -> tuple[Side, tuple[Side, ...]]:
-        """Return the side after a turn of its fleet and its hosts, and the store save by save."""
+        """Return the side after a cycle of its fleet and its hosts, and the store save by save."""
         saves = Saves(replace(side, observed=False))
         snapshot = self.views.snapshot(side)
         decision = decide(snapshot, self.provider)
@@ -222,7 +222,7 @@ class Actor:
         return self._settled(saves.side), tuple(saves.stores)
 
     def _record(self, saves: Saves, decision: Decision) -> list[Advance]:
-        """Save what was decided in the order of a turn; return the machines to be worked on."""
+        """Save what was decided in the order of a cycle; return the machines to be worked on."""
         commands = decision.commands
         rows = [c for c in commands if isinstance(c, SaveFleet)]
         advances = [c for c in commands if isinstance(c, Advance)]
@@ -325,12 +325,12 @@ class Actor:
         return aged(side, self.home.longest)
 
     def dated(self, side: Side, host: HostId) -> Side:
-        """Return the side to which a host bearing its pending mark shows that it just changed."""
+        """Return the side to which a host bearing its pending tag shows that it just changed."""
         others = (entry for entry in side.dates if entry[0] != host)
         return self._settled(replace(side, dates=tuple(sorted((*others, (host, NOW))))))
 
     def desired(self, side: Side, size: int = 0) -> Side:
-        """Return the side after the wish for so many machines: that nothing is left."""
+        """Return the side after the request for so many machines: that nothing is left."""
         return self._settled(replace(side, row=replace(side.row, size=size)))
 
     def stranded(self, side: Side) -> Iterator[Resource]:

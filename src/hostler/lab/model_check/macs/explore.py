@@ -1,4 +1,4 @@
-"""Exhaustive: every state that the small world of Macs can reach, breadth first, to its end.
+"""Every state that the small world of Macs can reach, breadth first, to its end.
 
 Checked in each: a host is never two machines' (S13), is never claimed nor put into the pool unwiped
 (S12), and is wiped or renamed for nobody but who has it (S5). At the end: from every state, without

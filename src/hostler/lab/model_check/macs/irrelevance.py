@@ -1,7 +1,7 @@
-"""Smallplain: what of a side nothing asks for any more, and so makes no difference.
+"""The irrelevance reduction: what of a side makes no difference any more.
 
-Texts, prices and tries; a view that the next look replaces; calls, ids and machines of which no
-decision depends. That rests on reading the decisions.
+Texts, prices and tries; a view that the next observation replaces; calls, ids and machines of which
+no decision depends. That rests on reading the decisions.
 """
 
 from collections.abc import Iterator
@@ -79,9 +79,9 @@ def _ahead(until: datetime) -> datetime:
 
 
 def _resources(side: Side) -> Iterator[Resource]:
-    """Yield what matters of a view after its turn, until the next look replaces all of it.
+    """Yield what matters of a view after its cycle, until the next observation replaces all of it.
 
-    That is whose name the hosts of calls in flight bore, and what looks ask for by its id.
+    That is whose name the hosts of calls in flight bore, and what observations ask for by its id.
     """
     busy = {host_in(task.call) for task in side.tasks}
     for resource in side.saw.resources:
@@ -209,7 +209,7 @@ def _plain_place(place: Place, sure: datetime) -> Place:
 
 
 def _plain_known(known: Known, sure: datetime) -> Known:
-    """Return an id without the times that looks have outlived."""
+    """Return an id without the times that observations have outlived."""
     removed = known.removed
     return replace(
         known,
@@ -274,8 +274,8 @@ def _closed(
 ) -> Asked:
     """Return a closed call with what is still asked of it.
 
-    That is whether it was before or after the newest wipe, whether a look since it was closed has
-    seen what it came to, and whether settle has passed since.
+    That is whether it was before or after the newest wipe, whether an observation since it was
+    closed has seen what it came to, and whether the consistency delay has passed since.
     """
     if asked.call_state is CallState.OPEN:
         return asked

@@ -1,8 +1,9 @@
-"""Smallworld: two Macs, one or two installations, and a person, with every step that can be taken.
+"""The model: two Macs, one or two installations, and a person, with every step that can be taken.
 
 A call is begun and recorded, reads its host, writes, and is answered: between these anything else
-may happen. Times are ticks; what was sent has its effect before settle has passed, unless the
-setting says otherwise. Two worlds in which the installations have changed their places are one.
+may happen. Times are ticks; what was sent has its effect before the consistency delay has passed,
+unless the setting says otherwise. Two worlds in which the installations have changed their places
+are one.
 """
 
 from collections.abc import Iterator
@@ -65,7 +66,7 @@ class World:
         return State(number, tuple(sides), (), self.setting.faults, self.setting.acts)
 
     def seen_by(self, place: int, boxes: int) -> int:
-        """Return the Macs in the eyes of an installation, or from its eyes back."""
+        """Return the Macs as seen by an installation, or back."""
         if not place:
             return boxes
         found = self._mirrored.get(boxes)
@@ -114,7 +115,7 @@ class World:
         return Transition(label, after, good, place)
 
     def _dated(self, before: int, after: State) -> State:
-        """Show the date of a change to whoever has its pending mark on the host."""
+        """Show the date of a change to whoever has its pending tag on the host."""
         changed = self._changed.get((before, after.boxes))
         if changed is None:
             changed = self._changed[before, after.boxes] = tuple(self._pending(before, after.boxes))
@@ -203,7 +204,7 @@ class World:
         return f"{label}: it is read", left._replace(late=_with(left.late, (read,), place))
 
     def _doubled(self, before: State, landed: State, transition: Local) -> State:
-        """Return the world after an effect beyond settle, which hit whoever had the host."""
+        """Return the world after an effect that was too late, which hit whoever had the host."""
         if transition.touch is None or not self.holders(before, transition.touch.host):
             return landed
         box = self.boxes[landed.boxes][transition.touch.host]

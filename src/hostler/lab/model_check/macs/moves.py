@@ -1,7 +1,7 @@
-"""Smallone: every step that one installation of the small world can take, in its own eyes.
+"""Every step that one installation of the small world can take, as it sees them.
 
 What it does depends on its own side and on the Macs alone, so it is worked out once for each pair
-of these, and remembered. Whether it is the first or the second makes no difference: in its own eyes
+of these, and remembered. Whether it is the first or the second makes no difference: as it sees them
 it is always the first.
 """
 
@@ -60,7 +60,7 @@ class One:
             yield from self._gone(side, list(side.tasks), here, "is taken over")
 
     def _observations(self, side: Side, here: Local, *, faulty: bool) -> Iterator[Local]:
-        """Look, and take the turn at once where nothing of one's own can come between."""
+        """Look, and take the cycle at once where nothing of one's own can come between."""
         observed = self.actor.observe(side, self.observed_at(here.boxes, side))
         if side.tasks:
             yield here._replace(label="{0} looks", side=self.sides.number(observed))
@@ -68,7 +68,7 @@ class One:
             yield from self._cycles(observed, here, faulty=faulty)
 
     def _cycles(self, side: Side, here: Local, *, faulty: bool) -> Iterator[Local]:
-        """Take a turn, also with a wish that has come just before: none asks for it earlier."""
+        """Take a cycle, also with a request that has come just before: none asks for it earlier."""
         yield from self._cycle(side, here._replace(label="{0} takes a turn"), faulty=faulty)
         if side.row.size is None:
             request = here._replace(label="{0} wishes none, and takes a turn", good=False)
@@ -199,7 +199,7 @@ class One:
         return self.sides.number(self.actor.aged(side))
 
     def dated(self, number: int, host: HostId) -> int:
-        """Return the side to which the date of a host that bears its pending mark is shown."""
+        """Return the side to which the date of a host that bears its pending tag is shown."""
         return self.sides.number(self.actor.dated(self.sides[number], host))
 
 

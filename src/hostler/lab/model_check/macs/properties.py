@@ -1,4 +1,4 @@
-"""Smalljudge: what must hold in every state of the small world, and where it may come to rest."""
+"""Properties: what must hold in every state of the small world, and where it may come to rest."""
 
 from hostler.domain.hosts.allocation import CLAIMED_TWICE
 from hostler.domain.ids import HostId
@@ -38,7 +38,7 @@ class Properties:
         return ""
 
     def rests(self, state: State) -> bool:
-        """Tell whether every wish is met or told why not, every host explained, nothing under way.
+        """Tell whether every request is met or answered, every host explained, nothing under way.
 
         A host under a name of ours is a ready machine's, or the ledger tells of it.
         """
@@ -66,7 +66,7 @@ class Properties:
         return self._calm[key]
 
     def _explained(self, number: int, boxes: int) -> frozenset[HostId]:
-        """Return the hosts that a ready machine has, or that the ledger tells of after a look."""
+        """Return the hosts that a ready machine has, or that the next observation calls orphans."""
         key = (number, boxes)
         if key not in self._reported_hosts:
             side, one = self._world.sides[number], self._world.one

@@ -1,4 +1,4 @@
-"""Small acts: the small changes of a small world's state, and the questions about it. Pure."""
+"""Actions: the small changes of a small world's state, and the questions about it. Pure."""
 
 from dataclasses import replace
 
@@ -16,7 +16,7 @@ from .state import TICK, Fault, Replica, Setting, State, Task
 
 
 def saves_of(decision: Decision) -> tuple[SaveFleet | Advance, ...]:
-    """Return the saves in the order in which a turn makes them: new machines come last."""
+    """Return the saves in the order in which a cycle makes them: new machines come last."""
     rows = [c for c in decision.commands if isinstance(c, SaveFleet)]
     advances = [c for c in decision.commands if isinstance(c, Advance)]
     firsts = [replace(row, inserts=()) for row in rows if not row.inserts]
@@ -156,7 +156,7 @@ class Records:
         self._setting, self._fleet = setting, setting.fleet
 
     def save_row(self, state: State, command: SaveFleet) -> State:
-        """Write a row with its new machines; no more may be wanted than were wished."""
+        """Write a row with its new machines; no more may be wanted than were asked for."""
         row = replace(command.row, version=state.row.version + 1, creations=(), losses=())
         row = replace(row, destructions=(), serial=row.serial + len(command.inserts), condition="")
         born = tuple(

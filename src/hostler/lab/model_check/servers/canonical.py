@@ -1,4 +1,4 @@
-"""Smallkey: what two states of the small world have in common when they cannot be told apart.
+"""The canonical form: what two states have in common when they cannot be told apart.
 
 Times become ages in ticks, as far as anything asks for them; ids and attempts become ranks.
 """

@@ -1,8 +1,8 @@
-"""Exhaustive: every state that a small world can reach, breadth first, to a fixed point.
+"""Every state that a small world can reach, breadth first, to a fixed point.
 
 Checked in each step: no destroyed part is bound in a wanted record (S5), records never hold more
 than is wanted, a machine never has two servers (S2), and what is called gone is gone (S7). At the
-end: from every state, without another fault, the wished rest can be reached (L1).
+end: from every state, without another fault, the rest that was asked for can be reached (L1).
 """
 
 import argparse

@@ -1,8 +1,8 @@
-"""World: an abstract world with few machines and coarse time, and every step that it can take.
+"""The model: an abstract world with few machines and coarse time, and every step that it can take.
 
 The decisions are the program's own (`decide`, `allowed`, `fold`, `parts_of`, the provider's
 `next_calls`); around them stand the least world, store and process that can still go wrong. One
-tick of time is the settle time, the absence gap and every pause.
+tick of time is the consistency delay, the absence gap and every pause.
 """
 
 from collections.abc import Iterator
@@ -58,7 +58,7 @@ class World:
         """Return every step that may be taken next.
 
         Steps that nothing else can see the order of are taken in one order: a process goes on with
-        its own step before it looks; after a look only its own work comes before the turn.
+        its own step before it looks; after an observation only its own work comes before the cycle.
         """
         place = state.replicas.index(holder_of(state))
         holder = state.replicas[place]
@@ -77,7 +77,7 @@ class World:
             yield from self._faults(state, place, holder)
 
     def at_rest(self, state: State) -> bool:
-        """Tell whether the fleet is what was wished, and nothing else exists or is under way."""
+        """Tell whether the fleet is what was asked for, and nothing else exists or is under way."""
         if state.late or state.too_late or any(replica.tasks for replica in state.replicas):
             return False
         desired = state.row.desired(self._fleet)
@@ -251,7 +251,7 @@ class World:
     def _outside(
         self, state: State, place: int, holder: Replica
     ) -> Iterator[tuple[Fault, str, State]]:
-        """What happens to servers, and to looks."""
+        """What happens to servers, and to observations."""
         for resource in state.resources:
             if resource.slot == SERVER:
                 yield Fault.VANISHED, resource.id, removed(state, resource)
@@ -272,7 +272,7 @@ class World:
         )
 
     def _cut(self, state: State, place: int, holder: Replica) -> Iterator[tuple[Fault, str, State]]:
-        """Die after some of a turn's saves."""
+        """Die after some of a cycle's saves."""
         saves = saves_of(decide(self._snapshot(state, holder), self._planner))
         for until in range(1, len(saves)):
             for dead in self._dying(self._cycle(state, place, holder, until), place):
