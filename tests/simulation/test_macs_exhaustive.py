@@ -157,7 +157,7 @@ def test_broken_protocol_is_found(
     assert found.path
 
 
-BEYOND = QUICK["1 host, 2 installations, a claim beyond settle"]
+BEYOND = QUICK["1 host, 2 installations, a claim that comes too late"]
 
 
 def date_unread(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -56,7 +56,7 @@ class Scene:
 
     def wipes(self, minute: float, own: str = OURS) -> None:
         self.at(minute)
-        by = Asked(ours=(InstallationId(own),), machine=M, deed="reinstall", name="", begun=0.0)
+        by = Asked(ours=(InstallationId(own),), machine=M, act="reinstall", name="", begun=0.0)
         change = Change(what="wiped", host=HOST, by=by, before=FACT, late=False)
         self.bootstraps.noted(change)
 

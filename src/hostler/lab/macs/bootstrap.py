@@ -73,7 +73,7 @@ class BootstrapCheck:
         fact = self.truth.hosts.get(change.host)
         asked = [change.by] if change.by else (fact.asked if fact else [])
         for one in asked:
-            if one.deed == "reinstall" and self.now - one.begun < _AWAITED:
+            if one.act == "reinstall" and self.now - one.begun < _AWAITED:
                 self.wipes[one.ours[0], change.host] = self.now
         if change.by is None:
             self.by_hand[change.host] = self.now
@@ -83,7 +83,7 @@ class BootstrapCheck:
         mac, fact = self.truth.mac(change.host), self.truth.hosts[change.host]
         if mac is None or change.by is None or change.late or not mac.attachments:
             return ()
-        if fact.whose is not None and fact.whose[0] != "parked":
+        if fact.owner is not None and fact.owner[0] != "parked":
             return ()
         text = f"host {change.host} is free as {fact.name}, and still in {[*mac.attachments]}"
         return (Violation(invariant="network", text=text),)

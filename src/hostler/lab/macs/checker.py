@@ -66,12 +66,12 @@ class MacChecker(Checker):
         return [(self._thing(mac), Zone(mac.zone)) for mac in self.world.estate.macs]
 
     def _thing(self, mac: Mac) -> Thing:
-        whose, fact = words_of(mac.name), self.truth.hosts.get(HostId(mac.id))
+        owner, fact = words_of(mac.name), self.truth.hosts.get(HostId(mac.id))
         return Thing(
             id=ResourceId(mac.id),
-            kind="server" if whose and whose[0] in _CLAIMS and not self._given(mac) else "host",
+            kind="server" if owner and owner[0] in _CLAIMS and not self._given(mac) else "host",
             created=fact.named if fact is not None else self.now,
-            owner_tag=None if whose is None else whose[1],
+            owner_tag=None if owner is None else owner[1],
         )
 
     def _given(self, mac: Mac) -> bool:
@@ -87,8 +87,8 @@ class MacChecker(Checker):
         host = machine.host
         if host is None or host not in self.truth.hosts or machine.goal is Goal.STANDBY:
             return False
-        whose = self.truth.hosts[host].whose
-        mine = whose is not None and (whose[0], whose[1].machine) == ("claimed", machine.id)
+        owner = self.truth.hosts[host].owner
+        mine = owner is not None and (owner[0], owner[1].machine) == ("claimed", machine.id)
         return mine and self.truth.is_steady(host) and not self.truth.is_clean(host)
 
     def left_to_people(self, shadow: ShadowStore) -> list[str]:
@@ -126,15 +126,15 @@ class MacChecker(Checker):
         if match is None or doing is None:
             return
         host, machine = HostId(match[1]), str(doing.call.arg("machine") or "")
-        deed = match[2] or ("delete" if request.method == "DELETE" else "update")
+        act = match[2] or ("delete" if request.method == "DELETE" else "update")
         name = ""
-        if deed == "update":
+        if act == "update":
             body = msgspec.json.decode(request.body, type=dict[str, object])
             name = str(body.get("name") or "")
-        asked = Asked(ours=shadow.ours, machine=machine, deed=deed, name=name, begun=doing.begun)
+        asked = Asked(ours=shadow.ours, machine=machine, act=act, name=name, begun=doing.begun)
         self.truth.ask(host, asked)
         mac = self.truth.mac(host)
-        if deed == "delete" and mac is not None:
+        if act == "delete" and mac is not None:
             self._paid(mac)
 
     def _paid(self, mac: Mac) -> None:
@@ -190,22 +190,22 @@ class MacChecker(Checker):
     def _tell(self, change: Change) -> None:
         fact, before = self.truth.hosts.get(change.host), change.before
         name = f"{before.name} > {fact.name}" if fact and fact.name != before.name else before.name
-        whose = fact.whose if fact is not None else None
+        owner = fact.owner if fact is not None else None
         by = f"{change.by.ours[0]} {change.by.machine}" if change.by else PERSON
         late = " LATE" if change.late else ""
-        about = str(whose[1].machine) if whose is not None else ""
+        about = str(owner[1].machine) if owner is not None else ""
         self.trace.note(f"  host {change.host} {change.what} by {by}{late}: {name}", about)
 
     def _judge(self, change: Change) -> None:
         by, before = change.by, change.before
         if by is None or change.late or self._tainted(change):
             return
-        whose = before.whose
+        owner = before.owner
         stood = before.named <= by.begun
-        if whose is not None and whose[1].installation not in by.ours and stood:
-            text = f"host {change.host} of {whose[1].installation} was {change.what}"
+        if owner is not None and owner[1].installation not in by.ours and stood:
+            text = f"host {change.host} of {owner[1].installation} was {change.what}"
             self._wrong("S5", f"{text} by {by.ours[0]}", change)
-        if whose is None and change.what == "wiped" and stood:
+        if owner is None and change.what == "wiped" and stood:
             self._wrong("S5", f"host {change.host} was wiped under the name {before.name}", change)
         for shadow in self._shadows():
             self._judge_records(change, by, shadow)
@@ -245,17 +245,17 @@ class MacChecker(Checker):
 
     def _wrong(self, invariant: str, text: str, change: Change) -> None:
         fact = self.truth.hosts.get(change.host)
-        whose = (fact.whose if fact else None) or change.before.whose
-        machine = whose[1].machine if whose is not None else None
+        owner = (fact.owner if fact else None) or change.before.owner
+        machine = owner[1].machine if owner is not None else None
         self.found((Violation(invariant=invariant, text=text, machine=machine),))
 
     def _claimed(self, change: Change) -> None:
         """S12: whoever gets a host gets a disk that was written anew since anybody had it."""
         fact = self.truth.hosts[change.host]
-        whose, by = fact.whose, change.by
-        if whose is None or whose[0] != "claimed" or by is None:
+        owner, by = fact.owner, change.by
+        if owner is None or owner[0] != "claimed" or by is None:
             return
-        user = f"{whose[1].installation} {whose[1].machine}"
+        user = f"{owner[1].installation} {owner[1].machine}"
         raced = fact.handled > by.begun
         passed_on = user != fact.user and not (change.late or raced or change.adopts)
         returns = self._returns(by) and self.truth.is_as_left(change.host, user)
@@ -294,7 +294,7 @@ class MacChecker(Checker):
                 continue
             if mac.status is not MacStatus.READY:
                 continue
-            free = fact.name.startswith(self._pools) or (fact.whose or ("",))[0] == "parked"
+            free = fact.name.startswith(self._pools) or (fact.owner or ("",))[0] == "parked"
             if free and not self.truth.is_clean(host) and fact.late < fact.named:
                 text = f"host {host} is free as {fact.name}, unwiped since {fact.user} had it"
                 self.found((Violation(invariant="pool", text=text),))

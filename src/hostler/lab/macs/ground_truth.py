@@ -47,7 +47,7 @@ class Asked:
 
     ours: tuple[InstallationId, ...]
     machine: str
-    deed: str
+    act: str
     name: str
     begun: float
 
@@ -73,10 +73,10 @@ class Change:
         The name tells of a machine of another store, and only that one, which is lost, knew that
         it never had this host: whoever adopts its machines can but believe their names.
         """
-        by, whose = self.by, self.before.whose
-        if by is None or whose is None or not self.before.given:
+        by, owner = self.by, self.before.owner
+        if by is None or owner is None or not self.before.given:
             return False
-        owner_tag = whose[1]
+        owner_tag = owner[1]
         return owner_tag.installation in by.ours[1:] and owner_tag.machine == by.machine
 
 
@@ -105,7 +105,7 @@ class Fact:
     asked: list[Asked] = field(default_factory=list[Asked])
 
     @property
-    def whose(self) -> tuple[str, OwnerTag] | None:
+    def owner(self) -> tuple[str, OwnerTag] | None:
         """The stage and mark that its name tells."""
         return words_of(self.name)
 
@@ -161,7 +161,7 @@ class Truth:
 
     def is_shared(self, fleet: FleetName, ours: Collection[InstallationId]) -> bool:
         """Tell whether another installation uses a fleet's name: none may be made for it (G8)."""
-        owner_tags = (fact.whose[1] for fact in self.hosts.values() if fact.whose)
+        owner_tags = (fact.owner[1] for fact in self.hosts.values() if fact.owner)
         return any(
             owner_tag.fleet == fleet and owner_tag.installation not in ours
             for owner_tag in owner_tags
@@ -202,7 +202,7 @@ class Truth:
 
     def _gone(self, host: HostId) -> Change:
         fact = self.hosts.pop(host)
-        by = next((a for a in reversed(fact.asked) if a.deed == "delete"), None)
+        by = next((a for a in reversed(fact.asked) if a.act == "delete"), None)
         return Change(what="gone", host=host, by=by, before=fact, late=False)
 
     def _renamed(self, host: HostId, fact: Fact, mac: Mac) -> Change:
@@ -211,8 +211,8 @@ class Truth:
         fact.name, fact.named, fact.given = mac.name, mac.modified, by is None
         late = by is not None and mac.modified - by.begun > self.consistency_delay
         if by is None:
-            whose = words_of(mac.name)
-            fact.lent = whose[1].installation if whose is not None else ""
+            owner = words_of(mac.name)
+            fact.lent = owner[1].installation if owner is not None else ""
             fact.handled = mac.modified
             if words_of(mac.name) is None:  # a copied name of a hostler's is a slip, and no use
                 self.use(host, PERSON)
@@ -223,7 +223,7 @@ class Truth:
         return Change(what="renamed", host=host, by=by, before=before, late=late)
 
     def _wiped(self, host: HostId, before: Fact, fact: Fact, *, by_hand: bool) -> Change:
-        by = next((a for a in reversed(fact.asked) if a.deed == "reinstall"), None)
+        by = next((a for a in reversed(fact.asked) if a.act == "reinstall"), None)
         late = by is not None and fact.moved - by.begun > self.consistency_delay
         if by_hand:
             by, late = None, False

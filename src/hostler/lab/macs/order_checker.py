@@ -154,10 +154,10 @@ class OrderChecker(MacChecker):
         return [*found, *resting, *self._to_order(shadow, fleet)]
 
     def _is_parked(self, mac: Mac, shadow: ShadowStore) -> bool:
-        whose, record = words_of(mac.name), shadow.hosts.get(HostId(mac.id))
-        if whose is None or whose[0] not in {"parked", "ordered"} or record is None:
+        owner, record = words_of(mac.name), shadow.hosts.get(HostId(mac.id))
+        if owner is None or owner[0] not in {"parked", "ordered"} or record is None:
             return False
-        mine = whose[1].installation == shadow.own
+        mine = owner[1].installation == shadow.own
         return mine and record.condition is HostCondition.FREE and mac.status is MacStatus.READY
 
     def _is_sold(self, offer: Offer) -> bool:

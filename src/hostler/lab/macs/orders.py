@@ -90,12 +90,12 @@ class Purchases:
         for host in new:
             self.known.add(host)
             mac, fact = self.truth.mac(host), self.truth.hosts[host]
-            if mac is None or fact.whose is None or fact.whose[0] != "ordered":
+            if mac is None or fact.owner is None or fact.owner[0] != "ordered":
                 continue
             if mac.name in self.names:
                 continue
             self.names.add(mac.name)
-            owner_tag = fact.whose[1]
+            owner_tag = fact.owner[1]
             shadow = next((b for b in shadows if b.own == owner_tag.installation), None)
             if shadow is not None:
                 self.owned[host] = shadow.own
@@ -128,7 +128,7 @@ class Purchases:
         living = [m for m in shadow.living(fleet) if m.deletion is None]
         at_work = {m.host for m in living if m.phase in _AT_WORK and m.host}
         free = {
-            fact.name if fact.whose is not None and fact.whose[0] == "ordered" else host
+            fact.name if fact.owner is not None and fact.owner[0] == "ordered" else host
             for host, fact in self.truth.hosts.items()
             if host not in bound | at_work and self._is_free(host, fact, shadow, fleet)
         }
@@ -160,12 +160,12 @@ class Purchases:
         return record.delivered is not None
 
     def _is_free(self, host: HostId, fact: Fact, shadow: ShadowStore, fleet: FleetName) -> bool:
-        mac, whose = self.truth.mac(host), fact.whose
-        if mac is None or whose is None or whose[0] not in _FREE or mac.deletion_scheduled:
+        mac, owner = self.truth.mac(host), fact.owner
+        if mac is None or owner is None or owner[0] not in _FREE or mac.deletion_scheduled:
             return False
         if fact.given:  # a person copied that name
             return False
-        if (whose[1].installation, whose[1].fleet) != (shadow.own, fleet):
+        if (owner[1].installation, owner[1].fleet) != (shadow.own, fleet):
             return False
         record = shadow.hosts.get(host)
         if record is None:
@@ -193,7 +193,7 @@ class Purchases:
         if mac is None or mac.deletable is None or self.now < mac.deletable:
             return False
         fact = self.truth.hosts[host]
-        if fact.whose is None or fact.given:  # somebody took it out of hostler's hands
+        if fact.owner is None or fact.given:  # somebody took it out of hostler's hands
             return False
         if record.origin is not HostOrigin.ORDERED or record.policy is not None:
             return False

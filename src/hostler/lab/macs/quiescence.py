@@ -83,10 +83,10 @@ def left_of(machine: Machine, truth: Truth) -> set[ResourceId]:
     return {
         ResourceId(host)
         for host, fact in truth.hosts.items()
-        if (whose := fact.whose) is not None
+        if (owner := fact.owner) is not None
         and not fact.given
         and (machine.host == host or (machine.host is None and not _left(machine, host, fact)))
-        and (whose[0] in _TENANT and whose[1].machine == machine.id)
+        and (owner[0] in _TENANT and owner[1].machine == machine.id)
     }
 
 

@@ -103,7 +103,7 @@ MUTANTS: Mapping[str, Mutant[MacScenario]] = {
         caught=("S5", "S13"),
     ),
     "read-back-is-proof": Mutant(
-        summary="a pending mark is believed as soon as it is read back",
+        summary="a pending tag is believed as soon as it is read back",
         puts=((f"{_MACS}.plan.machine_calls:Way._settled", mac_mutations.read_back), _CLEAN),
         scenario=Alone(rates=_LATE, second=True, fresh=True),
         caught=("S5", "S13"),
@@ -149,8 +149,8 @@ MUTANTS: Mapping[str, Mutant[MacScenario]] = {
         scenario=Alone(rates={"mac_transient_409": 0.5}),
         caught=("S12", "pool"),
     ),
-    "cached-sweep": Mutant(
-        summary="a sweep takes back what old records do not explain, and reads nothing again",
+    "cached-reclaim": Mutant(
+        summary="what old records do not explain is reclaimed, and nothing is read again",
         puts=(
             ("controllers.observe.snapshot:orphans", mac_mutations.by_old_records),
             ("domain.fleets.reclaim:blocked", only_foreign_is_blocked),

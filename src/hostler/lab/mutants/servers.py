@@ -101,8 +101,8 @@ MUTANTS: Mapping[str, Mutant[Scenario]] = {
         scenario=_LOST,
         caught=("S2",),
     ),
-    "sweep-without-age": Mutant(
-        summary="what no record explains is swept however young it is",
+    "reclaim-without-age": Mutant(
+        summary="what no record explains is reclaimed however young it is",
         puts=(
             ("domain.fleets.reclaim:blocked", server_mutations.only_foreign_is_blocked),
             ("domain.policy.gate:pass_gate", server_mutations.without_check("G3")),
@@ -111,8 +111,8 @@ MUTANTS: Mapping[str, Mutant[Scenario]] = {
         scenario=_alone(Disruption(at=300, fault="resource_without_record"), reclaim=True),
         caught=("S5",),
     ),
-    "sweep-on-stale-list": Mutant(
-        summary="a sweep does not look again before it acts",
+    "reclaim-on-stale-list": Mutant(
+        summary="a reclaim reads nothing again before it acts",
         puts=(("controllers.execute.reclaim:Sweeper._reread", server_mutations.believe_the_list),),
         scenario=_alone(Disruption(at=300, fault="resource_without_record"), reclaim=True),
         caught=("S5",),
@@ -183,8 +183,8 @@ MUTANTS: Mapping[str, Mutant[Scenario]] = {
         scenario=_alone(rates={"empty_list": 0.01}),
         caught=("S5",),
     ),
-    "lost-store-swept": Mutant(
-        summary="what carries another installation's mark is taken for leftovers",
+    "lost-store-reclaimed": Mutant(
+        summary="what carries another installation's tag is taken for leftovers",
         puts=(
             ("controllers.cycle:gather", server_mutations.all_tags_are_ours),
             ("providers.scaleway.instances.provider:Instances._touchable", server_mutations.always),

@@ -60,7 +60,7 @@ class Operator:
             case _:
                 pass
 
-    async def request(  # noqa: PLR0913 - the fields of a wish, by name
+    async def request(  # noqa: PLR0913 - the fields of a request, by name
         self,
         home: Home,
         kind: RequestKind,

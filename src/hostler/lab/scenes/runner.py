@@ -13,7 +13,7 @@ from hostler.frontends.fleeting.group.group import EngineGroup
 from hostler.frontends.fleeting.group.opened import Opened
 from hostler.ports.prober import Prober
 from hostler.providers.scaleway.common.client import Client
-from hostler.providers.scaleway.common.settings import Account as Whose
+from hostler.providers.scaleway.common.settings import Account as ProviderAccount
 from hostler.providers.scaleway.common.settings import Template
 from hostler.providers.scaleway.instances.provider import Instances
 from hostler.simulators.scaleway.in_process import WorldTransport
@@ -47,7 +47,7 @@ class Plugin:
         name = f"p{len(stand.wires)}"
         wire = WorldTransport(stand.world, name)
         stand.wires.append(wire)
-        account = Whose(project=stand.world.options.project, secret_key=SECRET)
+        account = ProviderAccount(project=stand.world.options.project, secret_key=SECRET)
         provider = Instances(
             Client(wire, account, stand.clock),
             stand.clock,

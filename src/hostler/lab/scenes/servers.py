@@ -187,8 +187,8 @@ class Hostler:
 
     async def _run(self, make: Maker, name: str) -> None:
         stand, identity = self.stand, await self.store.identity()
-        project, whose = stand.world.options.project, stand.organization
-        account = words.Account(project=project, secret_key=SECRET, organization=whose)
+        project, owner = stand.world.options.project, stand.organization
+        account = words.Account(project=project, secret_key=SECRET, organization=owner)
         provider = make(Client(self.wire, account, stand.clock), stand.clock, identity.own)
         ports = Ports(
             store=self.store,

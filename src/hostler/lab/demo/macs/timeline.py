@@ -24,7 +24,7 @@ class Beat:
     """Something that happens at a time of the week."""
 
     at: timedelta
-    deed: Action
+    action: Action
 
 
 @dataclass(slots=True)
@@ -47,7 +47,7 @@ class Timeline:
         while self.done < len(BEATS) and BEATS[self.done].at <= passed:
             beat = BEATS[self.done]
             self.done += 1
-            await beat.deed(self)
+            await beat.action(self)
 
     async def scale(self, fleet: FleetName, size: int) -> None:
         """Ask for a size."""
@@ -62,62 +62,64 @@ class Timeline:
 def scaled(fleet: FleetName, size: int) -> Action:
     """Return the request of a size."""
 
-    async def deed(week: Timeline) -> None:
-        await week.scale(fleet, size)
+    async def action(timeline: Timeline) -> None:
+        await timeline.scale(fleet, size)
 
-    return deed
+    return action
 
 
-async def arm(week: Timeline) -> None:
+async def arm(timeline: Timeline) -> None:
     """Let the engine die after the effect of its next rename: a claim that no record tells of."""
 
     def die() -> None:
-        week.say("trouble: hostler is killed: a host bears its claim, and no record says so")
-        week.strike("killed_after_claim")
-        week.engines.kill()
+        timeline.say("trouble: hostler is killed: a host bears its claim, and no record says so")
+        timeline.strike("killed_after_claim")
+        timeline.engines.kill()
 
-    if week.engines.wire is not None:
-        week.engines.wire.arm(die)
+    if timeline.engines.wire is not None:
+        timeline.engines.wire.arm(die)
 
 
-async def take_over(week: Timeline) -> None:
+async def take_over(timeline: Timeline) -> None:
     """Start another engine over the same records."""
-    week.say("another hostler starts over the same records")
-    week.engines.start()
+    timeline.say("another hostler starts over the same records")
+    timeline.engines.start()
 
 
-async def forget(week: Timeline) -> None:
+async def forget(timeline: Timeline) -> None:
     """Delete the record of a ready machine by force."""
-    machines = await week.engines.store.machines(IOS)
+    machines = await timeline.engines.store.machines(IOS)
     machine = next((one for one in machines if one.phase is Phase.READY), None)
-    if machine is not None and week.engines.store.forget_by_force(machine.id):
-        week.say(f"trouble: somebody deletes the record of {machine.id} by force: its host stays")
-        week.strike("record_deleted_by_force")
+    if machine is not None and timeline.engines.store.forget_by_force(machine.id):
+        timeline.say(
+            f"trouble: somebody deletes the record of {machine.id} by force: its host stays"
+        )
+        timeline.strike("record_deleted_by_force")
 
 
-async def lend(week: Timeline) -> None:
+async def lend(timeline: Timeline) -> None:
     """Let a person take free hosts out of the pool, by renaming them."""
-    console = week.engines.world.console
-    free = [mac for mac in week.engines.world.estate.macs if mac.name.startswith(POOL)]
+    console = timeline.engines.world.console
+    free = [mac for mac in timeline.engines.world.estate.macs if mac.name.startswith(POOL)]
     for mac in free[:4]:
         console.rename(mac.id, LENT)
-        week.strike("host_taken_by_hand")
-    week.say("trouble: ann takes 4 hosts out of the pool, for some days")
+        timeline.strike("host_taken_by_hand")
+    timeline.say("trouble: ann takes 4 hosts out of the pool, for some days")
 
 
-async def give_back(week: Timeline) -> None:
+async def give_back(timeline: Timeline) -> None:
     """Let her put them back, as she leaves them."""
-    console = week.engines.world.console
-    lent = [mac for mac in week.engines.world.estate.macs if mac.name == LENT]
+    console = timeline.engines.world.console
+    lent = [mac for mac in timeline.engines.world.estate.macs if mac.name == LENT]
     for number, mac in enumerate(lent, start=1):
         console.rename(mac.id, f"{POOL}ann-{number}")
-    week.say("ann puts her hosts back into the pool, unwiped: they are dirty until proved")
+    timeline.say("ann puts her hosts back into the pool, unwiped: they are dirty until proved")
 
 
-async def open_up(week: Timeline) -> None:
+async def open_up(timeline: Timeline) -> None:
     """Start the first engine."""
-    week.say("hostler starts: ios is to have 2, tests none; each may order 3 hosts at most")
-    week.engines.start()
+    timeline.say("hostler starts: ios is to have 2, tests none; each may order 3 hosts at most")
+    timeline.engines.start()
 
 
 BEATS = (

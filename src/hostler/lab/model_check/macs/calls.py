@@ -1,7 +1,8 @@
 """The provider's own calls on a Mac, taken apart into what they read and write.
 
-A deed is run anew from its beginning with the answers that it had so far; at the first request that
-has none it stops, and says what it would send. So the check runs the code that runs in the field.
+A call is run again from its beginning with the answers that it had so far; at the first request
+that has none it stops, and says what it would send. So the check runs the code that runs in the
+field.
 """
 
 from collections.abc import Coroutine
@@ -180,9 +181,9 @@ def next_of(home: InstallationId, call: Call, answers: tuple[Shown, ...]) -> Wri
         return stopped.write
 
 
-def _run(deed: Coroutine[Any, Any, Outcome]) -> Outcome:
+def _run(work: Coroutine[Any, Any, Outcome]) -> Outcome:
     try:
-        deed.send(None)
+        work.send(None)
     except StopIteration as ended:
         return ended.value
-    raise AssertionError("a deed waited for something that is not in this world")
+    raise AssertionError("a call waited for something that is not in this world")

@@ -27,7 +27,7 @@ QUICK: dict[str, Setting] = {
     "1 installation that claims and releases": Setting(homes=1),
     "1 installation with 2 machines": Setting(homes=1, size=2, ends=0),
     "1 installation, any fault": Setting(homes=1, hosts=1, faults=1, overlaps=False),
-    "1 host, 2 installations, a claim beyond settle": Setting(
+    "1 host, 2 installations, a claim that comes too late": Setting(
         hosts=1, ends=0, overlaps=False, faults=1, kinds=(Fault.TOO_LATE,)
     ),
 }
@@ -53,7 +53,9 @@ PERSON: dict[str, Setting] = {
 DEEP: dict[str, Setting] = {
     "1 installation with 2 machines that come and go": Setting(homes=1, size=2),
     "2 hosts, 2 installations that claim, any fault": Setting(ends=0, overlaps=False, faults=1),
-    "1 host, settle of 2 ticks": Setting(hosts=1, consistency_delay=2, ends=0, overlaps=False),
+    "1 host, a consistency delay of 2 ticks": Setting(
+        hosts=1, consistency_delay=2, ends=0, overlaps=False
+    ),
     "2 hosts, 2 installations that claim and release, and a person": Setting(
         overlaps=False, acts=1
     ),

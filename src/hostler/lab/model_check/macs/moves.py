@@ -63,15 +63,17 @@ class One:
         """Look, and take the cycle at once where nothing of one's own can come between."""
         observed = self.actor.observe(side, self.observed_at(here.boxes, side))
         if side.tasks:
-            yield here._replace(label="{0} looks", side=self.sides.number(observed))
+            yield here._replace(label="{0} observes", side=self.sides.number(observed))
         else:
             yield from self._cycles(observed, here, faulty=faulty)
 
     def _cycles(self, side: Side, here: Local, *, faulty: bool) -> Iterator[Local]:
         """Take a cycle, also with a request that has come just before: none asks for it earlier."""
-        yield from self._cycle(side, here._replace(label="{0} takes a turn"), faulty=faulty)
+        yield from self._cycle(side, here._replace(label="{0} goes through a cycle"), faulty=faulty)
         if side.row.size is None:
-            request = here._replace(label="{0} wishes none, and takes a turn", good=False)
+            request = here._replace(
+                label="{0} is asked for none, and goes through a cycle", good=False
+            )
             yield from self._cycle(self.actor.desired(side), request, faulty=faulty)
 
     def _cycle(self, side: Side, here: Local, *, faulty: bool) -> Iterator[Local]:
@@ -79,7 +81,7 @@ class One:
         yield here._replace(side=self.sides.number(after))
         if faulty and Fault.CRASH in self.setting.kinds:
             for saves, store in enumerate(stores, start=1):
-                yield from self._dies(side, store, here, f"dies after {saves} saves of a turn")
+                yield from self._dies(side, store, here, f"dies after {saves} saves of a cycle")
 
     def brought_up(self, side: int, boxes: int) -> tuple[int, int]:
         """Return a side and the Macs once it has its machine, with nobody else about."""
@@ -153,7 +155,7 @@ class One:
         return next_of(home, call, (Shown(box.name, box.status),))
 
     def lands(self, late: Late, here: Local) -> tuple[Local, Outcome]:
-        """Return the step of a call's write, and what its deed makes of the answer."""
+        """Return the step of a call's write, and what the call makes of the answer."""
         call, home = late.call, self.actor.home.installation
         host = HOSTS.index(host_in(call))
         boxes = self.boxes[here.boxes]

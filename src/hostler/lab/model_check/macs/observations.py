@@ -53,8 +53,8 @@ class Home:
         return self.consistency_delay
 
 
-class Eyes:
-    """Looks at the world for one installation, and gathers what its cycles see."""
+class Observer:
+    """Observes the world for one installation, and gathers what its cycles see."""
 
     def __init__(self, home: Home) -> None:
         self.home = home

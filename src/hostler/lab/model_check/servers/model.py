@@ -66,11 +66,11 @@ class World:
         if going is not None:
             yield self._begin(state, place, holder, going)
         if holder.observed:
-            yield Transition("a turn", self._cycle(state, place, holder))
+            yield Transition("a cycle", self._cycle(state, place, holder))
         if going is None:
             yield from self._answers(state, place, holder)
             if not holder.observed:
-                yield Transition("a look", self._observe(state, place, holder))
+                yield Transition("an observation", self._observe(state, place, holder))
                 yield from self._world(state)
                 yield from self._fenced(state)
         if state.faults:
@@ -101,7 +101,7 @@ class World:
         if may_tick(state) and not passing(state):
             yield Transition("a tick", ticked(state))
         if self._setting.shrinks and state.row.size is None:
-            yield Transition("wish: none", replace(state, row=replace(state.row, size=0)))
+            yield Transition("asked for: none", replace(state, row=replace(state.row, size=0)))
 
     # ------------------------------------------------------------ the process that holds the lease
 
@@ -259,9 +259,13 @@ class World:
                 yield Fault.STOPPED, resource.id, becomes(state, resource, Condition.OFF)
         if may_tick(state) and passing(state):
             yield Fault.SLOW, "a tick", ticked(state)
-        yield Fault.BLIND, "a look", with_replica(state, place, replace(holder, observed=True))
+        yield (
+            Fault.BLIND,
+            "an observation",
+            with_replica(state, place, replace(holder, observed=True)),
+        )
         if any(resource.created == state.now for resource in state.resources):
-            yield Fault.LAG, "a look", self._observe(state, place, holder, lag=True)
+            yield Fault.LAG, "an observation", self._observe(state, place, holder, lag=True)
 
     def _paused(self, state: State, place: int) -> State:
         """Return the state with a process that was stopped in the middle of its turn."""
