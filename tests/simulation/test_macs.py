@@ -56,14 +56,14 @@ KEPT = {
     5095: "S1: a second host under the name of an adopted machine was in no ledger",
     5185: "L1: nobody looked at hosts that were told as doubles (people do)",
     5417: "S9: a start has its time again where its list is another one (the checker was wrong)",
-    8098: "outfit: a login that began before its host was let go of, and taken anew, counted",
+    8098: "bootstrap: a login that began before its host was let go of, and taken anew, counted",
     8016: "S11: a rename came beyond settle to a parked host, which nobody wiped or gave up since",
     10093: "S4: a refused order took back the failures of claims, so that neither backed off",
     10212: "S11: a host in error that a person put into the pool was never given up; what was "
     "given up without ever having had a machine got a name that nobody could read",
     10450: "S2: a name that a person copied from another fleet took a host into that one's pool",
     10986: "network: after a restart whose first listing failed a host counted as in no network",
-    11402: "outfit: a machine in use whose name was taken, and whose claim was refused, was wiped, "
+    11402: "bootstrap: a machine in use whose name was taken, and whose claim was refused, was wiped, "
     "for it had rested once",
     11654: "S2: another host was ordered in place of a free one in error, which a wipe mends",
     12023: "L1: a host that a machine had was taken over under a name that a person copied",
@@ -76,21 +76,21 @@ KEPT = {
     16400: "S9: a clock jumped, which was noticed at the next look (the checker was wrong)",
     16885: "S8: a process that had died began an order, which its gates stopped (as 16400)",
     16985: "S5: a machine woke on a host that a person had wiped while it rested, and was given up",
-    17289: "pin: a person wiped a host whose wipe was asked for and lost (the checker was wrong)",
+    17289: "key: a person wiped a host whose wipe was asked for and lost (the checker was wrong)",
     17120: "E1: a bought host that a person renamed into the pool was never given up",
     18657: "S2: people copied a machine's name onto eleven hosts (the checker was wrong)",
     18962: "L1: another installation had a host under the fleet's name (the checker was wrong)",
     10116: "S11: what two installations of one fleet name bought was given up by neither",
     8023: "S12: a person copied the name of an order, and that host counted as ordered and clean",
     9097: "pool: a person copied the name of a parked host onto one in use (the checker was wrong)",
-    9209: "pin: a process paused before its login, and another pinned the key (as 9441)",
-    9441: "pin: a wipe after a late name was not noted (the checker was wrong)",
+    9209: "key: a process paused before its login, and another pinned the key (as 9441)",
+    9441: "key: a wipe after a late name was not noted (the checker was wrong)",
     5228: "S7: a list lacked a host for once, and its machine let go of it: it was nobody's work",
     2463: "S2: a host that another fleet of its pool had last, and that was called back from its "
     "end, was beyond the most of the fleet that bought it",
     475: "L1: no image of the fleets' family was left, so that no claim was sent (as 1410: the "
     "weather was wrong)",
-    764: "pin: a host was wiped while commands ran on it, so that its key was saved only after the "
+    764: "key: a host was wiped while commands ran on it, so that its key was saved only after the "
     "wipe that opened it (the checker was wrong)",
 }
 """Seeds of failures that were found and mended, and what each found."""

@@ -83,8 +83,8 @@ def test_no_other_key_is_let_in_where_the_last_wipe_was_before_it_was_shown(
         scene.wipes(wiped)
     assert not scene.logs_in(1, "a")
     assert not scene.saves(3, "a", shown=1)
-    assert names(scene.logs_in(20, "b")) == ["pin"]
-    assert names(scene.saves(21, "b", shown=20)) == ["pin"]
+    assert names(scene.logs_in(20, "b")) == ["host-key"]
+    assert names(scene.saves(21, "b", shown=20)) == ["host-key"]
 
 
 def test_a_wipe_of_another_installation_opens_no_pin_of_ours() -> None:
@@ -92,7 +92,7 @@ def test_a_wipe_of_another_installation_opens_no_pin_of_ours() -> None:
     assert not scene.logs_in(1, "a")
     scene.wipes(2, own="i2")
     assert not scene.saves(3, "a", shown=1)
-    assert names(scene.logs_in(20, "b")) == ["pin"]
+    assert names(scene.logs_in(20, "b")) == ["host-key"]
 
 
 def test_a_key_that_is_shown_again_is_as_old_as_when_it_was_last_shown() -> None:
@@ -102,7 +102,7 @@ def test_a_key_that_is_shown_again_is_as_old_as_when_it_was_last_shown() -> None
     scene.wipes(3)
     assert not scene.logs_in(4, "a")
     assert not scene.saves(5, "a", shown=4)
-    assert names(scene.logs_in(20, "b")) == ["pin"]
+    assert names(scene.logs_in(20, "b")) == ["host-key"]
 
 
 def test_who_paused_before_a_key_was_pinned_and_logs_in_afterwards_knows_none() -> None:
@@ -110,4 +110,4 @@ def test_who_paused_before_a_key_was_pinned_and_logs_in_afterwards_knows_none() 
     assert not scene.logs_in(10, "a")
     assert not scene.saves(11, "a", shown=10)
     assert not scene.logs_in(20, "a", begun=9)
-    assert names(scene.logs_in(21, "a", begun=10)) == ["pin"]
+    assert names(scene.logs_in(21, "a", begun=10)) == ["host-key"]

@@ -69,7 +69,7 @@ class Display:
         left = max(0.0, self._seconds - self.passed())
         phase = f"{left:.0f} s to go" if left else "scaling to zero"
         return Group(
-            ink(f"hostler demo: a simulated Scaleway in lively weather; {phase}", "bold"),
+            ink(f"hostler demo: a simulated Scaleway with many faults; {phase}", "bold"),
             tables.status([seen]),
             ink("faults met: " + (faults_text(faults) or "none yet"), "magenta"),
             *self._board.lines,

@@ -58,7 +58,7 @@ class Script:
         if not self.lively:
             self.lively = True
             self.world.set_fault_rates(LIVELY)
-            self.say("lively weather comes up: anything may happen now")
+            self.say("faults begin: anything may happen now")
 
     def insist(self) -> None:
         """Script once more what has not struck: the next request that it fits meets it."""
@@ -79,4 +79,4 @@ class Script:
         if not self.calm:
             self.calm = True
             self.world.set_fault_rates(CALM)
-            self.say("the weather clears: what is broken now is healed, and nothing new breaks")
+            self.say("faults cease: what is broken now is healed, and nothing new breaks")

@@ -128,7 +128,7 @@ class RunnerCourse:
 
     def _clear(self, disruptions: Disruptions) -> None:
         """Let all faults cease."""
-        self.trace.note("good weather")
+        self.trace.note("no more faults")
         self.world.clear_fault_rates()
         disruptions.cease()
 

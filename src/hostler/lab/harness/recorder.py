@@ -47,13 +47,13 @@ class Recorder:
     def bound(self, host: HostId, machine: MachineId) -> None:
         """Note that a host is a machine's from now on."""
         self.shadow.bindings[host] = machine
-        self.checker.trace.note(f"{self.name} ties {host} to {machine}", machine)
+        self.checker.trace.note(f"{self.name} binds {host} to {machine}", machine)
 
     def unbound(self, host: HostId, machine: MachineId) -> None:
         """Note that it is not any more."""
         if self.shadow.bindings.get(host) == machine:
             del self.shadow.bindings[host]
-        self.checker.trace.note(f"{self.name} loosens {host} from {machine}", machine)
+        self.checker.trace.note(f"{self.name} unbinds {host} from {machine}", machine)
         self.checker.unbound(self.shadow, host, machine)
 
     def orphans_saved(self, orphans: tuple[Orphan, ...], cleared: tuple[ResourceId, ...]) -> None:
@@ -62,7 +62,7 @@ class Recorder:
         self.shadow.orphans |= {orphan.resource: orphan for orphan in orphans}
         for resource in cleared:
             self.shadow.orphans.pop(resource, None)
-        self.checker.trace.note(f"{self.name} suspects: {len(self.shadow.orphans)}")
+        self.checker.trace.note(f"{self.name} orphans: {len(self.shadow.orphans)}")
 
     def adopted(self, installations: tuple[InstallationId, ...]) -> None:
         """Note whose tags are ours from now on."""

@@ -1,9 +1,9 @@
 """Bootstrap checks: whether what is ready is prepared and wired, and whose host keys are believed.
 
 bootstrap  nothing gets ready on a disk on which its fleet's commands did not run to their end.
-pin      a host's key is believed anew only after a wipe that its own installation asked for.
-network  nothing gets ready outside its fleet's private networks, nor without a VLAN; and nobody
-         gives a host to others that is still in them.
+host-key   a host's key is believed anew only after a wipe that its own installation asked for.
+network    nothing gets ready outside its fleet's private networks, nor without a VLAN; and nobody
+           gives a host to others that is still in them.
 What a person wiped while it was in use is told by nothing but its host key, and hostler does not
 look at that of a machine at work: its disk is not held against it.
 """
@@ -107,7 +107,7 @@ class BootstrapCheck:
         if any(Applied(digest=digest, machine=machine.id) in disk.whole for digest in known):
             return ()
         text = f"{machine.id} is ready on {machine.host}, whose disk its commands never ran on"
-        return (Violation(invariant="outfit", text=text, machine=machine.id),)
+        return (Violation(invariant="bootstrap", text=text, machine=machine.id),)
 
     def _wiped_since(self, machine: Machine) -> bool:
         """Tell whether a person wiped the host since it was this machine's."""
@@ -162,7 +162,7 @@ class BootstrapCheck:
         if known is None or same or self._wiped_after(known, shadow, host.id):
             return ()
         text = f"host {host.id} showed another key than the pinned one, and is believed"
-        return (Violation(invariant="pin", text=text, machine=host.machine),)
+        return (Violation(invariant="host-key", text=text, machine=host.machine),)
 
     def _wiped_after(self, known: Pinned, shadow: ShadowStore, host: HostId) -> bool:
         wiped = self.wipes.get((shadow.own, host))
@@ -182,7 +182,7 @@ class BootstrapCheck:
         if self._wiped_after(known, shadow, login.host):
             return ()
         text = f"any key was taken of host {login.host}, which was pinned and not wiped since"
-        return (Violation(invariant="pin", text=text, machine=login.order.machine),)
+        return (Violation(invariant="host-key", text=text, machine=login.order.machine),)
 
     # ------------------------------------------------------------ at rest
 

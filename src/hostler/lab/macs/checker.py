@@ -318,7 +318,7 @@ class MacChecker(Checker):
         if machine.host is None or machine.phase is Phase.DELETED:
             return
         if shadow.bindings.get(machine.host) != machine.id:
-            text = f"{machine.id} has host {machine.host}, which is not tied to it"
+            text = f"{machine.id} has host {machine.host}, which is not bound to it"
             self.found((Violation(invariant="S13", text=text, machine=machine.id),))
 
     # ------------------------------------------------------------ at rest

@@ -136,7 +136,7 @@ class Purchases:
         there = len(at_work) + len(free)
         if there <= size:
             return ()
-        text = f"{fleet} has {there} hosts with what it ordered just now, and wished {size}"
+        text = f"{fleet} has {there} hosts with what it ordered just now, and asked for {size}"
         return (Violation(invariant="S2", text=text),)
 
     def _most(self, shadow: ShadowStore) -> Found:

@@ -236,7 +236,7 @@ MUTANTS: Mapping[str, Mutant[MacScenario]] = {
             rates={"mac_ssh_wrong_key": 6.0},
             wants=Wants(commands=COMMANDS, troubles={"command_failed": 0.3}),
         ),
-        caught=("pin",),
+        caught=("host-key",),
     ),
     "login-unproven": Mutant(
         summary="a host that answers is ready, whatever was to run on it",
@@ -245,7 +245,7 @@ MUTANTS: Mapping[str, Mutant[MacScenario]] = {
             ("controllers.account:is_prepared_by_ssh", never),
         ),
         scenario=Alone(wants=Wants(commands=COMMANDS)),
-        caught=("outfit",),
+        caught=("bootstrap",),
     ),
     "vlan-unawaited": Mutant(
         summary="a host is ready before its VLAN is known",

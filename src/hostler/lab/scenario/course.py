@@ -58,7 +58,7 @@ class EngineCourse:
             for task in tasks:
                 task.cancel()
             if self.checker.first is None:
-                self.trace.note("good weather")
+                self.trace.note("no more faults")
                 self.world.clear_fault_rates()
                 self.session.environment.clear(self.world)
                 await disruptions.cease()

@@ -91,7 +91,7 @@ class Operator:
             installation=source,
         )
         self._session.trace.note(
-            f"operator wishes {kind} {machine or size or adopts}", machine or ""
+            f"operator asks for {kind} {machine or size or adopts}", machine or ""
         )
         await self._session.put_request(home, request)
 

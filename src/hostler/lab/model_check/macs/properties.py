@@ -93,7 +93,7 @@ def _unbound(side: Side) -> str:
     """Return which machine is ready on a host that it never claimed, or an empty string."""
     for machine in side.machines:
         if machine.phase is Phase.READY and side.binding(machine.host or HostId("")) != machine.id:
-            return f"S13: {machine.id} is ready, and has no tie to a host ({machine.host})"
+            return f"S13: {machine.id} is ready, and has no binding to a host ({machine.host})"
     return ""
 
 
