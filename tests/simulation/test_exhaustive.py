@@ -40,7 +40,7 @@ def test_nothing_breaks_in_any_state_of_a_small_world(name: str) -> None:
         ),
     ],
 )
-def test_famous_defect_is_found(bug: str, setting: Setting, invariant: str) -> None:
+def test_mutant_is_found(bug: str, setting: Setting, invariant: str) -> None:
     with planted(MUTANTS[bug]):
         found = explore(setting)
     assert found.wrong.startswith(invariant), found

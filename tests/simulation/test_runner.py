@@ -25,7 +25,7 @@ from hostler.simulators.scaleway.world import World
 SIZE = Size()
 MANY = 20
 AT_ONCE = 5
-KEPT = {
+PAST_FAILURES = {
     2008: "R7: a machine that went down soon after its start was remembered to rest",
     2288: "R4: a server on its way up cannot be deleted yet (the checker was wrong)",
     300044: "R1: a guest that goes right after it answered did answer (the checker was wrong)",
@@ -45,14 +45,14 @@ def run_seed(seed: int, size: Size, bug: str = "") -> Result:
 
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("first", range(1, MANY, AT_ONCE))
-def test_every_promise_to_a_runner_holds_whatever_the_weather(first: int) -> None:
+def test_every_promise_to_a_runner_holds_whatever_the_faults(first: int) -> None:
     for seed in range(first, first + AT_ONCE):
         result = run_seed(seed, SIZE)
         assert result.violation is None, "\n".join(result.story)
 
 
-@pytest.mark.parametrize("seed", KEPT)
-def test_a_kept_seed_of_a_runner_holds(seed: int) -> None:
+@pytest.mark.parametrize("seed", PAST_FAILURES)
+def test_seed_of_a_past_failure_holds(seed: int) -> None:
     result = run_seed(seed, SIZE)
     assert result.violation is None, "\n".join(result.story)
 
@@ -150,7 +150,7 @@ def test_simulate_tells_how_to_see_a_failure_again(capsys: pytest.CaptureFixture
     assert retry_at in capsys.readouterr().out
 
 
-def test_simulate_knows_the_defects_of_each_provider(capsys: pytest.CaptureFixture[str]) -> None:
+def test_simulate_knows_the_mutants_of_each_provider(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(provider=FLEETING, bug="no-rollback") == 2
     assert "key-lost" in capsys.readouterr().err
     assert main(bug="key-lost") == 2

@@ -41,7 +41,7 @@ def test_e2_fires_when_more_calls_are_made_than_were_planned():
     assert names(told, CALL) == ["E2"]
 
 
-def test_e1_fires_when_a_call_is_made_and_none_was_foretold():
+def test_e1_fires_when_a_call_is_made_and_none_was_predicted():
     assert names(teller(), CALL) == ["E1"]
 
 
@@ -64,7 +64,7 @@ def test_after_a_new_observation_anything_may_come():
     assert not names(told, CALL)
 
 
-def test_s10_counts_from_the_lease_not_from_a_turn_before_it():
+def test_s10_counts_from_the_lease_not_from_a_cycle_before_it():
     """While a neighbour held the lease, the turns were its own."""
     moment = [0.0]
     found = PredictionCheck(lambda: moment[0])
