@@ -5,9 +5,8 @@ S11  what is paid for is not deleted.
 S12  nobody gets a host that was not wiped since somebody else had it.
 S13  no host is two machines': not in one store, and not in use in two.
 pool no host is free and ready unwiped since its last claim, unless a person put it there.
-For a while after something took effect later than the consistency delay after its call began, S5
-and S13 say nothing of its host: past the consistency delay nothing can be proved. Nor do they of
-what a person just renamed.
+For a while after something took effect later than the consistency delay, S5 and S13 say nothing of
+its host, for nothing can be proved then. Nor do they of what a person just renamed.
 """
 
 import re
