@@ -433,7 +433,7 @@ async def any_pending(s: MacStand) -> bool:
     return any(stage(mac) == "pending" for mac in s.macs())
 
 
-def test_a_claim_that_lands_beyond_settle_is_told_and_neither_side_touches_the_host() -> None:
+def test_a_claim_that_lands_too_late_is_told_and_neither_side_touches_the_host() -> None:
     """The answer said 200, and the name came minutes later, onto another's host that is in use.
 
     Nothing can be proved by names alone by then: the late one sees that it is double, and holds;

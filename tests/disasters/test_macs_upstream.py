@@ -1,8 +1,8 @@
 """Defects that the system before us was left with: what each would do here, and what happens.
 
 A1 to A5 and B1 to B13 are those of the reference, section 18; those of the sweep are beside this
-file, in test_macs_strays.py, those of images in test_macs_systems.py, and those of
-machines at work (A5) in test_macs_busy.py.
+file, in test_macs_orphans.py, those of images in test_macs_systems.py, and those of
+machines at work (A5) in test_macs_drain.py.
 Two of them have nothing to show.
 B11: hosts get no identity of their own from us that would have to be revoked before a release.
 B13: comments that contradict each other; the pages of the reference are made from the code.

@@ -79,7 +79,7 @@ def test_what_is_left_is_not_called_nothing() -> None:
     assert "was not whole" not in said(good, gone=True)
 
 
-def test_troubles_are_scripted_once_and_the_weather_comes_and_goes() -> None:
+def test_troubles_are_scripted_once_and_faults_come_and_go() -> None:
     told = list[str]()
     world = World(lambda: 0.0, Random(1))
     script = Script(world, told.append)

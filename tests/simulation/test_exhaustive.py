@@ -4,7 +4,8 @@ import pytest
 
 from hostler.lab.model_check.servers.explore import QUICK, explore
 from hostler.lab.model_check.servers.state import Fault, Setting
-from hostler.lab.mutants.registry import planted
+from hostler.lab.mutants.mutant import planted
+from hostler.lab.mutants.servers import MUTANTS
 
 
 def yes(*_: object) -> bool:
@@ -39,8 +40,8 @@ def test_nothing_breaks_in_any_state_of_a_small_world(name: str) -> None:
         ),
     ],
 )
-def test_famous_defect_is_found(bug: str, setting: Setting, invariant: str) -> None:
-    with planted(bug):
+def test_mutant_is_found(bug: str, setting: Setting, invariant: str) -> None:
+    with planted(MUTANTS[bug]):
         found = explore(setting)
     assert found.wrong.startswith(invariant), found
     assert found.path
@@ -49,7 +50,7 @@ def test_famous_defect_is_found(bug: str, setting: Setting, invariant: str) -> N
 def test_store_without_a_fence_lets_a_process_that_was_paused_buy_twice(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("hostler.lab.model_check.servers.model.Small.passes_fence", yes)
+    monkeypatch.setattr("hostler.lab.model_check.servers.model.World.passes_fence", yes)
     found = explore(QUICK["1 machine, 2 replicas, 2 take-overs"])
     assert found.wrong.startswith("S2")
 

@@ -6,9 +6,10 @@ import pytest
 from hostler.lab.macs.demands import FAMILY
 from hostler.lab.macs.environment import MacEnvironment
 from hostler.lab.macs.faults import ALL, PEOPLE, draw_macs
-from hostler.lab.macs.simulate import play
+from hostler.lab.providers import MACS, macs
 from hostler.lab.scenario.faults import Size
-from hostler.lab.simulate import MACS, run_seed
+from hostler.lab.scenario.run import play
+from hostler.lab.simulate import run_seed
 from hostler.simulators.scaleway.faults.catalogue import MAC_FAULTS
 from hostler.simulators.scaleway.world import World
 
@@ -17,7 +18,7 @@ SIZE = Size(days=3.0)
 MANY = 40
 AT_ONCE = 10
 
-KEPT = {
+PAST_FAILURES = {
     1: "E2: plan knew nothing of the calls that follow the mark of a release",
     11: "L1: a host that another installation claimed right after its wipe stayed ours to wipe; "
     "a machine with a strange host moved twice in one save",
@@ -55,15 +56,15 @@ KEPT = {
     5095: "S1: a second host under the name of an adopted machine was in no ledger",
     5185: "L1: nobody looked at hosts that were told as doubles (people do)",
     5417: "S9: a start has its time again where its list is another one (the checker was wrong)",
-    8098: "outfit: a login that began before its host was let go of, and taken anew, counted",
+    8098: "bootstrap: a login that began before its host was let go of, and taken anew, counted",
     8016: "S11: a rename came beyond settle to a parked host, which nobody wiped or gave up since",
     10093: "S4: a refused order took back the failures of claims, so that neither backed off",
     10212: "S11: a host in error that a person put into the pool was never given up; what was "
     "given up without ever having had a machine got a name that nobody could read",
     10450: "S2: a name that a person copied from another fleet took a host into that one's pool",
     10986: "network: after a restart whose first listing failed a host counted as in no network",
-    11402: "outfit: a machine in use whose name was taken, and whose claim was refused, was wiped, "
-    "for it had rested once",
+    11402: "bootstrap: a machine in use whose name was taken, and whose claim was refused, was "
+    "wiped, for it had rested once",
     11654: "S2: another host was ordered in place of a free one in error, which a wipe mends",
     12023: "L1: a host that a machine had was taken over under a name that a person copied",
     12212: "S2: one list that lacked everything was proof that an order had come to nothing",
@@ -75,46 +76,49 @@ KEPT = {
     16400: "S9: a clock jumped, which was noticed at the next look (the checker was wrong)",
     16885: "S8: a process that had died began an order, which its gates stopped (as 16400)",
     16985: "S5: a machine woke on a host that a person had wiped while it rested, and was given up",
-    17289: "pin: a person wiped a host whose wipe was asked for and lost (the checker was wrong)",
+    17289: "host-key: a person wiped a host whose wipe was asked for and lost (the checker was "
+    "wrong)",
     17120: "E1: a bought host that a person renamed into the pool was never given up",
     18657: "S2: people copied a machine's name onto eleven hosts (the checker was wrong)",
     18962: "L1: another installation had a host under the fleet's name (the checker was wrong)",
     10116: "S11: what two installations of one fleet name bought was given up by neither",
     8023: "S12: a person copied the name of an order, and that host counted as ordered and clean",
     9097: "pool: a person copied the name of a parked host onto one in use (the checker was wrong)",
-    9209: "pin: a process paused before its login, and another pinned the key (as 9441)",
-    9441: "pin: a wipe after a late name was not noted (the checker was wrong)",
+    9209: "host-key: a process paused before its login, and another pinned the key (as 9441)",
+    9441: "host-key: a wipe after a late name was not noted (the checker was wrong)",
     5228: "S7: a list lacked a host for once, and its machine let go of it: it was nobody's work",
     2463: "S2: a host that another fleet of its pool had last, and that was called back from its "
     "end, was beyond the most of the fleet that bought it",
     475: "L1: no image of the fleets' family was left, so that no claim was sent (as 1410: the "
     "weather was wrong)",
-    764: "pin: a host was wiped while commands ran on it, so that its key was saved only after the "
-    "wipe that opened it (the checker was wrong)",
+    764: "host-key: a host was wiped while commands ran on it, so that its key was saved only "
+    "after the wipe that opened it (the checker was wrong)",
 }
 """Seeds of failures that were found and mended, and what each found."""
 
 
 @pytest.mark.timeout(180)
 @pytest.mark.parametrize("first", range(1, MANY, AT_ONCE))
-def test_every_invariant_of_macs_holds_whatever_the_weather(first: int):
+def test_every_invariant_of_macs_holds_whatever_the_faults(first: int):
     for seed in range(first, first + AT_ONCE):
         result = run_seed(seed, SIZE, provider=MACS)
         assert result.violation is None, "\n".join(result.story)
 
 
 @pytest.mark.timeout(180)
-@pytest.mark.parametrize("seed", KEPT)
-def test_a_kept_seed_of_macs_holds(seed: int):
+@pytest.mark.parametrize("seed", PAST_FAILURES)
+def test_seed_of_a_past_failure_holds(seed: int):
     result = run_seed(seed, SIZE, provider=MACS)
     assert result.violation is None, "\n".join(result.story)
 
 
 @pytest.mark.timeout(180)
-@pytest.mark.parametrize("seed", [seed for seed in KEPT if draw_macs(seed, SIZE).wants])
-def test_a_kept_seed_holds_where_fleets_want_nothing_but_hosts_of_a_pool(seed: int, tmp_path: Path):
+@pytest.mark.parametrize("seed", [seed for seed in PAST_FAILURES if draw_macs(seed, SIZE).wants])
+def test_seed_of_a_past_failure_holds_where_fleets_want_nothing_but_hosts_of_a_pool(
+    seed: int, tmp_path: Path
+):
     """So it was found: a seed that has wants by now has another course than it had."""
-    result = play(draw_macs(seed, SIZE, plain=True), tmp_path)
+    result = play(macs(draw_macs(seed, SIZE, plain=True), tmp_path))
     assert result.violation is None, "\n".join(result.story)
 
 
@@ -128,7 +132,7 @@ def test_on_a_calm_day_fleets_of_macs_claim_hosts_and_rest(seed: int):
 
 
 @pytest.mark.parametrize("plain", [True, False])
-def test_good_weather_publishes_an_image_of_the_fleets_family_again(plain: bool):
+def test_end_of_faults_publishes_an_image_of_the_fleets_family_again(plain: bool):
     seed = 764
     environment, world = (
         MacEnvironment(draw_macs(seed, SIZE, plain=plain)),

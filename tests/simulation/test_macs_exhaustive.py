@@ -98,7 +98,7 @@ def single_rename(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def no_settle(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Believe a pending mark as soon as it is read back."""
+    """Believe a pending tag as soon as it is read back."""
     monkeypatch.setattr(machine_calls.Way, "_settled", yes)
 
 
@@ -157,7 +157,7 @@ def test_broken_protocol_is_found(
     assert found.path
 
 
-BEYOND = QUICK["1 host, 2 installations, a claim beyond settle"]
+BEYOND = QUICK["1 host, 2 installations, a claim that comes too late"]
 
 
 def date_unread(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -165,10 +165,10 @@ def date_unread(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hostler.domain.observation.effects._landed_late", no)
 
 
-def test_a_claim_beyond_settle_is_believed_by_nobody_only_because_of_its_date(
+def test_a_claim_beyond_the_consistency_delay_is_believed_by_nobody_only_because_of_its_date(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Its answer was lost, and nobody looked between settle and its effect."""
+    """Its answer was lost, and nobody looked between the consistency delay and its effect."""
     date_unread(monkeypatch)
     found = explore(BEYOND)
     assert found.wrong.startswith("S"), found
@@ -185,7 +185,7 @@ def ends_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_late_rename_that_hits_the_next_tenant_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that comes beyond settle: its look already said that it had no effect."""
+    """One that comes too late: an observation already said that it had no effect."""
     ends_at_once(monkeypatch)
     found = explore(replace(BEYOND, ends=1))
     assert found.wrong.startswith("S5"), found

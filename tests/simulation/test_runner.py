@@ -1,8 +1,9 @@
-"""A modelled runner over the real group: what it is told holds, whatever the weather."""
+"""A modelled runner over the real group: what it is told holds, whatever the faults."""
 
 import os
 import subprocess
 import sys
+from pathlib import Path
 from random import Random
 
 import msgspec
@@ -11,20 +12,20 @@ import pytest
 from hostler.frontends.fleeting.contract import Instance, State
 from hostler.lab.checks.trace import Trace
 from hostler.lab.gitlab_runner.checker import STUCK, Checker
-from hostler.lab.gitlab_runner.faults import OURS, draw_runner
-from hostler.lab.gitlab_runner.run import RunnerRun
-from hostler.lab.gitlab_runner.simulate import ALL
-from hostler.lab.mutants.runner import BUGS
+from hostler.lab.gitlab_runner.course import RunnerCourse
+from hostler.lab.gitlab_runner.faults import ALL, OURS, draw_runner
+from hostler.lab.mutants.runner import MUTANTS
+from hostler.lab.providers import FLEETING, PROVIDERS
 from hostler.lab.scenario.faults import Size
-from hostler.lab.scenario.run import Result
-from hostler.lab.simulate import FLEETING, main
+from hostler.lab.scenario.run import Result, play
+from hostler.lab.simulate import main
 from hostler.lab.simulate import run_seed as run_any
 from hostler.simulators.scaleway.world import World
 
 SIZE = Size()
 MANY = 20
 AT_ONCE = 5
-KEPT = {
+PAST_FAILURES = {
     2008: "R7: a machine that went down soon after its start was remembered to rest",
     2288: "R4: a server on its way up cannot be deleted yet (the checker was wrong)",
     300044: "R1: a guest that goes right after it answered did answer (the checker was wrong)",
@@ -44,30 +45,30 @@ def run_seed(seed: int, size: Size, bug: str = "") -> Result:
 
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("first", range(1, MANY, AT_ONCE))
-def test_every_promise_to_a_runner_holds_whatever_the_weather(first: int) -> None:
+def test_every_promise_to_a_runner_holds_whatever_the_faults(first: int) -> None:
     for seed in range(first, first + AT_ONCE):
         result = run_seed(seed, SIZE)
         assert result.violation is None, "\n".join(result.story)
 
 
-@pytest.mark.parametrize("seed", KEPT)
-def test_a_kept_seed_of_a_runner_holds(seed: int) -> None:
+@pytest.mark.parametrize("seed", PAST_FAILURES)
+def test_seed_of_a_past_failure_holds(seed: int) -> None:
     result = run_seed(seed, SIZE)
     assert result.violation is None, "\n".join(result.story)
 
 
-@pytest.mark.parametrize("name", BUGS)
-def test_what_plugins_do_wrong_is_caught(name: str) -> None:
-    seeds = range(1, BUGS[name].within + 1)
+@pytest.mark.parametrize("name", MUTANTS)
+def test_mutant_of_a_plugin_is_caught(name: str) -> None:
+    seeds = range(1, MUTANTS[name].within + 1)
     found = [run_seed(seed, SIZE, name).violation for seed in seeds]
     broken = {violation.invariant for violation in found if violation is not None}
     assert broken
-    assert broken <= set(BUGS[name].caught)
+    assert broken <= set(MUTANTS[name].caught)
 
 
-@pytest.mark.parametrize("name", BUGS)
-def test_the_weather_of_a_defect_alone_breaks_nothing(name: str) -> None:
-    result = RunnerRun(BUGS[name].scenario(draw_runner(1, SIZE))).play()
+@pytest.mark.parametrize("name", MUTANTS)
+def test_scenario_of_a_mutant_alone_breaks_nothing(name: str, tmp_path: Path) -> None:
+    result = PROVIDERS[FLEETING].control(1, SIZE, tmp_path, name)
     assert result.violation is None, "\n".join(result.story)
 
 
@@ -77,7 +78,7 @@ def test_a_seed_of_a_runner_replays_to_the_same_byte() -> None:
 
 _DIGEST = (
     "from hostler.lab.scenario.faults import Size;"
-    "from hostler.lab.simulate import FLEETING, run_seed;"
+    "from hostler.lab.providers import FLEETING; from hostler.lab.simulate import run_seed;"
     "print(*(run_seed(s, Size(days=0.01), '', FLEETING).digest for s in (4, 6, 18, 27, 40)))"
 )
 
@@ -97,13 +98,13 @@ def test_no_order_of_hashes_reaches_what_a_runner_is_told() -> None:
     assert len(digests) == 1
 
 
-def test_a_season_of_a_runner_serves_jobs() -> None:
-    season = RunnerRun(draw_runner(7, SIZE))
-    result = season.play()
+def test_run_of_a_runner_serves_jobs() -> None:
+    course = RunnerCourse(draw_runner(7, SIZE))
+    result = play(course)
     assert result.calm
     assert result.violation is None
-    assert season.runner.served.done >= len(season.scenario.jobs) // 2
-    assert season.runner.served.broken == 0
+    assert course.runner.served.done >= len(course.scenario.jobs) // 2
+    assert course.runner.served.broken == 0
 
 
 def test_every_fault_of_the_runner_is_drawn_within_a_hundred_seeds() -> None:
@@ -126,7 +127,7 @@ def test_r8_fires_when_more_are_told_than_may_be(state: State, most: int) -> Non
         names = [f"m-{number}" for number in range(many)]
         for name in names:
             checker.updated([Instance(id=name, state=State.CREATING)])
-            checker.told[name].ran = True
+            checker.reported[name].ran = True
         checker.updated([Instance(id=name, state=state) for name in names])
         return checker.first is not None and checker.first.invariant == "R8"
 
@@ -136,9 +137,9 @@ def test_r8_fires_when_more_are_told_than_may_be(state: State, most: int) -> Non
 
 def test_simulate_reports_seeds_of_a_runner(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(provider=FLEETING, seeds=2, seed=5, days=0.005, jobs=1, json=True) == 0
-    told = msgspec.json.decode(capsys.readouterr().out, type=dict[str, object])
-    assert (told["seeds"], told["failed"], told["unreached_pairs"]) == (2, [], [])
-    assert set(msgspec.convert(told["unreached"], list[str])) <= set(ALL)
+    reported = msgspec.json.decode(capsys.readouterr().out, type=dict[str, object])
+    assert (reported["seeds"], reported["failed"], reported["unreached_pairs"]) == (2, [], [])
+    assert set(msgspec.convert(reported["unreached"], list[str])) <= set(ALL)
 
 
 def test_simulate_tells_how_to_see_a_failure_again(capsys: pytest.CaptureFixture[str]) -> None:
@@ -149,7 +150,7 @@ def test_simulate_tells_how_to_see_a_failure_again(capsys: pytest.CaptureFixture
     assert retry_at in capsys.readouterr().out
 
 
-def test_simulate_knows_the_defects_of_each_provider(capsys: pytest.CaptureFixture[str]) -> None:
+def test_simulate_knows_the_mutants_of_each_provider(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(provider=FLEETING, bug="no-rollback") == 2
     assert "key-lost" in capsys.readouterr().err
     assert main(bug="key-lost") == 2

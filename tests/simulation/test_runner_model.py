@@ -270,7 +270,7 @@ def test_jobs_ask_for_instances_use_them_up_and_idle_ones_go() -> None:
     play(scene, options)
 
 
-def test_running_is_believed_with_no_further_look() -> None:
+def test_running_is_believed_with_no_further_observation() -> None:
     """Why *running* must be true: a job goes there at once."""
 
     async def scene(told: Told, provisioner: Provisioner) -> None:
@@ -287,7 +287,7 @@ def test_running_is_believed_with_no_further_look() -> None:
     play(scene)
 
 
-def test_jobs_come_in_waves_and_lie_within_the_season() -> None:
+def test_jobs_come_in_waves_and_lie_within_the_run() -> None:
     jobs = draw_jobs(Random(1), 3600.0, 4)
     assert len(jobs) > 4
     assert all(0 <= job.at <= 3605.0 and job.length >= 5.0 for job in jobs)

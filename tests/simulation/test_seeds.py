@@ -11,7 +11,7 @@ SIZE = Size()
 MANY = 200
 AT_ONCE = 10
 
-KEPT = {
+PAST_FAILURES = {
     7020: "S5: a lock ended right after the look that showed it (the checker was wrong)",
     6: "S2: inserts were saved before the machines that they replace",
     1045: "L1: server and address lost their tags: the address was missed and found again for ever",
@@ -27,14 +27,14 @@ KEPT = {
 
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("first", range(1, MANY, AT_ONCE))
-def test_every_invariant_holds_whatever_the_weather(first: int):
+def test_every_invariant_holds_whatever_the_faults(first: int):
     for seed in range(first, first + AT_ONCE):
         result = run_seed(seed, SIZE)
         assert result.violation is None, "\n".join(result.story)
 
 
-@pytest.mark.parametrize("seed", KEPT)
-def test_a_kept_seed_holds(seed: int):
+@pytest.mark.parametrize("seed", PAST_FAILURES)
+def test_seed_of_a_past_failure_holds(seed: int):
     result = run_seed(seed, SIZE)
     assert result.violation is None, "\n".join(result.story)
 
@@ -72,6 +72,6 @@ def test_every_fault_is_drawn_within_a_hundred_seeds():
     assert drawn == set(ALL)
 
 
-def test_the_same_seed_draws_the_same_climate():
+def test_the_same_seed_draws_the_same_scenario():
     assert draw(7, SIZE) == draw(7, SIZE)
     assert draw(7, SIZE) != draw(8, SIZE)

@@ -7,30 +7,13 @@ import msgspec
 
 from hostler.domain.model.phases import Phase
 
-from .macs.faults import DAYS
-from .scenario.faults import ALL, Size
+from .providers import INSTANCES, PROVIDERS
+from .scenario.faults import Size
 from .scenario.run import Result
 
 _ENOUGH = 50
 """Fewer seeds than this cannot meet every fault."""
 _YEAR = 365.25 * 24 * 3600.0
-
-_GONE = {("every fault", Phase.DELETED.value): "a machine that is gone is no machine any more"}
-IMPOSSIBLE: dict[str, dict[tuple[str, str], str]] = {
-    "instances": {
-        **_GONE,
-        ("every fault", Phase.STANDBY.value): "created servers are never kept while they are off",
-    },
-    "macs": _GONE,
-    "fleeting": {},
-}
-"""Pairs of fault and phase that cannot be, each with its reason, by the provider."""
-
-
-def possible(fault: str, phase: str, provider: str) -> bool:
-    """Tell whether a fault could strike while a machine is in this phase."""
-    never = IMPOSSIBLE[provider]
-    return not {(fault, phase), ("every fault", phase), (fault, "every phase")} & never.keys()
 
 
 @dataclass(slots=True)
@@ -39,8 +22,7 @@ class Report:
 
     size: Size
     bug: str = ""
-    provider: str = "instances"
-    known: tuple[str, ...] = ALL
+    provider: str = INSTANCES
     seeds: int = 0
     seconds: float = 0.0
     simulated: float = 0.0
@@ -72,18 +54,19 @@ class Report:
     @property
     def unreached(self) -> list[str]:
         """The faults that never happened."""
-        return [fault for fault in self.known if not self.faults[fault]]
+        return [fault for fault in PROVIDERS[self.provider].faults if not self.faults[fault]]
 
     @property
     def unreached_pairs(self) -> list[tuple[str, str]]:
         """The pairs of fault and phase that could have been met, and were not.
 
-        Of a runner's season, which sees no phases, none are told.
+        None where a run sees no phases.
         """
-        if self.provider == "fleeting":
+        simulated = PROVIDERS[self.provider]
+        if not simulated.phased:
             return []
-        pairs = ((fault, phase.value) for fault in self.known for phase in Phase)
-        return [p for p in pairs if p not in self.pairs and possible(*p, self.provider)]
+        pairs = ((fault, phase.value) for fault in simulated.faults for phase in Phase)
+        return [p for p in pairs if p not in self.pairs and simulated.can_meet(*p)]
 
 
 def as_json(report: Report) -> str:
@@ -111,7 +94,7 @@ def as_json(report: Report) -> str:
         "unreached": report.unreached,
         "unreached_pairs": [" × ".join(pair) for pair in report.unreached_pairs],
         "impossible_pairs": {
-            " × ".join(pair): why for pair, why in IMPOSSIBLE[report.provider].items()
+            " × ".join(pair): why for pair, why in PROVIDERS[report.provider].impossible.items()
         },
     }
     return msgspec.json.encode(body).decode()
@@ -133,7 +116,7 @@ def as_text(report: Report) -> str:
         lines.append(f"a calm day goes by {report.calm_speedup:,.0f} times faster, on one core")
     if report.seeds >= _ENOUGH:
         lines.append(f"never met: {', '.join(report.unreached) or 'none'}")
-        if report.provider != "fleeting":
+        if PROVIDERS[report.provider].phased:
             lines.append(f"never met in a phase: {pairs or 'none'}")
     return "\n".join(lines)
 
@@ -144,17 +127,17 @@ def as_story(result: Result, report: Report) -> str:
     if violation is None:
         return f"seed {result.seed}: all held"
     head = f"seed {result.seed} failed: {violation.invariant}: {violation.text}"
-    retry_at = f"again: {replay(result.seed, report)}"
-    return "\n".join((head, *(f"  {line}" for line in result.story), retry_at))
+    command = f"again: {replay(result.seed, report)}"
+    return "\n".join((head, *(f"  {line}" for line in result.story), command))
 
 
 def replay(seed: int, report: Report) -> str:
     """Return the command that runs a seed again."""
     size, bug = report.size, report.bug
     words = ["hostler simulate --seeds 1", f"--seed {seed}"]
-    words += [f"--provider {report.provider}"] if report.provider != "instances" else []
+    words += [f"--provider {report.provider}"] if report.provider != INSTANCES else []
     words += [f"--machines {size.machines}"] if size.machines is not None else []
-    usual = DAYS if report.provider == "macs" else Size().days
+    usual = PROVIDERS[report.provider].days
     words += [f"--days {size.days}"] if size.days != usual else []
     words += [f"--bug {bug}"] if bug else []
     return " ".join(words)

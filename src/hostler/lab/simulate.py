@@ -7,7 +7,7 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
@@ -20,24 +20,13 @@ from rich.progress import Progress, TextColumn, TimeElapsedColumn
 from hostler.domain.errors import UsageError
 from hostler.frontends.cli.console.screen import Screen
 
-from .gitlab_runner.simulate import ALL as RUNNER_FAULTS
-from .gitlab_runner.simulate import run_seed as run_runner_seed
-from .macs.faults import ALL as MAC_FAULTS
-from .macs.faults import DAYS as MAC_DAYS
-from .macs.simulate import run_seed as run_mac_seed
-from .mutants.macs import BUGS as MAC_BUGS
-from .mutants.registry import BUGS, planted
-from .mutants.runner import BUGS as RUNNER_BUGS
+from .providers import INSTANCES, PROVIDERS
 from .report import Report, as_json, as_story, as_text
-from .scenario.faults import ALL, Size, draw
-from .scenario.run import Result, Run
+from .scenario.faults import Size
+from .scenario.run import Result
 
 _SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - only where the stores of seeds lie
 _CHUNK = 1
-INSTANCES, FLEETING, MACS = "instances", "fleeting", "macs"
-_BUGS = {INSTANCES: tuple(BUGS), FLEETING: tuple(RUNNER_BUGS), MACS: tuple(MAC_BUGS)}
-_FAULTS = {INSTANCES: ALL, FLEETING: RUNNER_FAULTS, MACS: MAC_FAULTS}
-_DAYS = {MACS: MAC_DAYS}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,16 +54,17 @@ def main(  # noqa: PLR0913 - the options of the command, by name
 
     `seed` alone replays that one, with its whole story; with `seeds` it is the first of them.
     """
-    if provider not in _BUGS or (bug and bug not in _BUGS[provider]):
-        known = ", ".join(_BUGS.get(provider, ()))
+    simulated = PROVIDERS.get(provider)
+    if simulated is None or (bug and bug not in simulated.mutants):
+        known = ", ".join(simulated.mutants) if simulated else ""
         wrong = f"bug {bug!r}; there are {known}" if known else f"provider {provider!r}"
         return Screen(json=json).fail(UsageError(f"there is no {wrong}"))
-    size = Size(machines=machines, days=days or _DAYS.get(provider, Size().days))
+    size = Size(machines=machines, days=days or simulated.days)
     first = 1 if seed is None else seed
     numbers = tuple(range(first, first + seeds))
     plan = Plan(seeds=numbers, size=size, bug=bug, provider=provider)
     begun = time.perf_counter()
-    report = Report(size=size, bug=bug, provider=provider, known=_FAULTS[provider])
+    report = Report(size=size, bug=bug, provider=provider)
     for result in _with_progress(plan, jobs or os.cpu_count() or 1):
         report.take(result)
         if result.violation is not None:
@@ -112,23 +102,8 @@ def run_seed(seed: int, size: Size, bug: str = "", provider: str = INSTANCES) ->
     _silence()
     shared = _SHARED_MEMORY if _SHARED_MEMORY.is_dir() else None
     with tempfile.TemporaryDirectory(prefix="hostler-", dir=shared) as folder:
-        result = _WAYS[provider](seed, size, Path(folder), bug)
+        result = PROVIDERS[provider].run(seed, size, Path(folder), bug)
     return replace(result, seconds=time.process_time() - begun)
-
-
-def _run_seed(seed: int, size: Size, folder: Path, bug: str) -> Result:
-    scenario = draw(seed, size)
-    if not bug:
-        return Run(scenario, folder).play()
-    with planted(bug):
-        return Run(BUGS[bug].scenario(scenario), folder).play()
-
-
-_WAYS: dict[str, Callable[[int, Size, Path, str], Result]] = {
-    INSTANCES: _run_seed,
-    FLEETING: run_runner_seed,
-    MACS: run_mac_seed,
-}
 
 
 def _silence() -> None:

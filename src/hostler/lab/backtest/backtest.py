@@ -1,7 +1,7 @@
 """Backtest: a demand played against a policy, event by event, by the functions that buy for real.
 
 Deliveries and wipes take the time that the lead says, and everything that is decided is done at
-once: a turn of the engine, lost calls and other weather are not in it.
+once: a cycle of the engine, lost calls and other faults are not in it.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Causes: where paid hours went, host by host, so that two ways to serve a demand can be compared.
+"""Where paid hours went, host by host, so that two ways to serve a demand can be compared.
 
 Every paid hour of a host has one cause, so the differences add up to the difference in all.
 """

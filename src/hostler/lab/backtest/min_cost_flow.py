@@ -1,4 +1,4 @@
-"""Flow: the cheapest way to send units through a network, by shortest augmenting paths; exact.
+"""The cheapest way to send units through a network, by shortest augmenting paths; exact.
 
 All costs are whole numbers and not negative. Ahuja, Magnanti and Orlin, Network Flows (1993), 9.7.
 """

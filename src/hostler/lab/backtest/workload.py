@@ -1,4 +1,4 @@
-"""Demand: what a seeded team's CI asks for: days, nights, weekends, lunches, bursts, releases.
+"""What a seeded team's CI asks for: days, nights, weekends, lunches, bursts, releases.
 
 Jobs come as a Poisson stream whose rate follows the hour and the day; each takes a time of its own
 (log-normal). A machine is wanted for every job under way, and for a while after it, as a runner

@@ -1,4 +1,4 @@
-"""Watch: what the processes record and ask is held against what is true in the world."""
+"""The checker: what the processes record and ask is held against what is true in the world."""
 
 import re
 from collections import Counter
@@ -21,6 +21,7 @@ from hostler.testing import invariants
 from hostler.testing.invariants import Attempts, Found, Recorded, Thing, Touch, Violation
 from hostler.testing.sureness import swept
 
+from .findings import Findings
 from .shadow_store import ShadowStore
 from .trace import Trace
 from .world_facts import KINDS, fills, is_healthy, is_of, things_in
@@ -34,7 +35,7 @@ _ID = re.compile(r"/(servers|ips|volumes)(?:/([0-9a-f-]{36}))?")
 _ENDS = (b'"terminate"', b'"poweroff"', b'"stop_in_place"')
 
 
-class Checker:
+class Checker(Findings):
     """All checkers of one seed, and the facts that they need."""
 
     kinds: tuple[str, ...] = KINDS
@@ -43,12 +44,9 @@ class Checker:
     def __init__(
         self, world: World, trace: Trace, consistency_delay: float, bound: float = S1_BOUND
     ) -> None:
-        self.world, self.trace, self.consistency_delay = world, trace, consistency_delay
-        self.books = list[ShadowStore]()
-        self.first: Violation | None = None
-        self.faults = Counter[str]()
-        self.pairs = set[tuple[str, str]]()
-        self.machine_seconds = 0.0
+        super().__init__(world, trace)
+        self.consistency_delay = consistency_delay
+        self.shadows = list[ShadowStore]()
         self.calls_at_rest = list[str]()
         self.commands = 0
         self.barred = Counter[str]()
@@ -58,30 +56,15 @@ class Checker:
         self.longest_lag = 0.0
         self._recorded = Recorded(consistency_delay + bound)
         self._checked = 0.0
-        self._ambient = dict[str, int]()
         self._ticked = 0.0
         self._counted = 0.0
         self.changed = True
 
-    @property
-    def now(self) -> float:
-        """True time in seconds."""
-        return self.world.estate.now
+    def phases(self) -> Iterable[str]:
+        """Return the phases of all machines that are recorded."""
+        return (machine.phase for shadow in self.shadows for machine in shadow.living())
 
-    def found(self, violations: Found) -> None:
-        """Note violations; the first one ends the story."""
-        if violations and self.first is None:
-            self.first = violations[0]
-            machine = self.first.machine or ""
-            self.trace.note(f"VIOLATION {self.first.invariant}: {self.first.text}", machine)
-            self.trace.close()
-
-    def struck(self, fault: str, times: int = 1) -> None:
-        """Count a fault that truly happened, and in which phases machines were."""
-        self.faults[fault] += times
-        self.pairs |= {(fault, m.phase) for shadow in self.books for m in shadow.living()}
-
-    def befallen(self, fault: str, *, done: bool) -> None:
+    def happened(self, fault: str, *, done: bool) -> None:
         """Count what somebody did in the world, beside all processes."""
         if done:
             self.struck(fault)
@@ -101,7 +84,7 @@ class Checker:
         return [thing for thing, _ in self.things() if is_of(thing, machine)]
 
     def explained(self, shadow: ShadowStore) -> Iterable[ResourceId]:
-        """Return the ids of what a book's records or its ledger explain."""
+        """Return the ids of what a shadow store's records or its ledger explain."""
         return shadow.explained()
 
     # ------------------------------------------------------------ what is asked
@@ -124,28 +107,22 @@ class Checker:
 
     def answered(self, request: HttpRequest, source: str, line: Line) -> None:
         """Note what became of a request in the world; count the faults that took effect."""
-        text = f"{source} {request.method} {request.path}"
         if request.method != "GET":
             self.changed = True
             self.calls_at_rest.append(line.key)
-            self.trace.note(f"{text} -> {line.status} {line.fate} {line.fault}")
-        else:
-            self.trace.digest(f"{text} {line.status} {line.fault}")
-            if self.resting and not line.key.endswith(".list") and self._is_tagged(request):
-                self.calls_at_rest.append(line.key)
-        for fault in line.fault.split("+") if line.fault else ():
-            self.struck(fault)
-            if fault in _HIDE:
-                self.lied = self.now
+        elif self.resting and not line.key.endswith(".list") and self._is_tagged(request):
+            self.calls_at_rest.append(line.key)
+        if _HIDE.intersection(self.handled(request, source, line)):
+            self.lied = self.now
 
     def _is_tagged(self, request: HttpRequest) -> bool:
-        """What lost its marks by hand can only be seen by its id: that is no call too many."""
+        """What lost its tags by hand can only be seen by its id: that is no call too many."""
         match = _ID.search(request.path)
         things = {thing.id: thing.owner_tag for thing, _ in self.things()}
         return match is None or match[2] is None or things.get(ResourceId(match[2])) is not None
 
     def _owner(self, resource: ResourceId) -> Machine | None:
-        for shadow in self.books:
+        for shadow in self.shadows:
             if not shadow.lost:
                 for machine in shadow.living():
                     if any(place.bound == resource for place in machine.places):
@@ -181,7 +158,7 @@ class Checker:
             healthy = self.is_healthy(machine)
             self.found(invariants.lost_falsely(before, machine, healthy=healthy))
 
-    def untied(self, shadow: ShadowStore, host: HostId, machine: MachineId) -> None:
+    def unbound(self, shadow: ShadowStore, host: HostId, machine: MachineId) -> None:
         """Check a tie that was loosened: no living machine has the host (S5)."""
         record = shadow.machines.get(machine)
         if record is not None and record.phase is not Phase.DELETED and record.host == host:
@@ -260,25 +237,25 @@ class Checker:
         self.world.advance()
         passed, self._ticked = self.now - self._ticked, self.now
         self._counted += passed if awake else 0.0
-        self._count_ambient()
+        self.changed = self.count_ambient() or self.changed
         if self.changed or self.now - self._checked >= SELDOM:
             self._check(self._counted)
             self._counted, self._checked, self.changed = 0.0, self.now, False
 
     def _check(self, passed: float) -> None:
         things = self.things()
-        books = [shadow for shadow in self.books if not shadow.lost]
-        explained = {resource for shadow in books for resource in self.explained(shadow)}
+        shadows = [shadow for shadow in self.shadows if not shadow.lost]
+        explained = {resource for shadow in shadows for resource in self.explained(shadow)}
         counted = {t.id: passed for t, zone in things if passed and self._snapshot_by(t, zone)}
         self.found(self._recorded.check((t for t, _ in things if t.owner_tag), explained, counted))
-        for shadow in books:
+        for shadow in shadows:
             self._check_shadow(shadow, [t for t, _ in things], passed)
 
     def _snapshot_by(self, thing: Thing, zone: Zone) -> bool:
         owner_tag = thing.owner_tag
         return owner_tag is not None and any(
             owner_tag.fleet in shadow.fleets and shadow.looking(zone, self.kinds, self.now)
-            for shadow in self.books
+            for shadow in self.shadows
             if not shadow.lost
         )
 
@@ -308,14 +285,6 @@ class Checker:
         paused = row is not None and row.pause is not None
         observed = shadow.looking(machine.offer.zone, self.kinds, self.now)
         return observed and machine.protection is None and not paused
-
-    def _count_ambient(self) -> None:
-        for fault, count in self.world.faults.items():
-            known = max(self._ambient.get(fault, 0), self.faults[fault])
-            if count > known:
-                self.changed = True
-                self.struck(fault, count - known)
-            self._ambient[fault] = count
 
     def observed(self, shadow: ShadowStore, observed: Iterable[ObservedScope]) -> None:
         """Note which whole listings succeeded."""

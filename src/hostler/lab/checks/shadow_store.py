@@ -1,4 +1,4 @@
-"""Book: what one installation's store holds, as its saves told it, and what it saw lately."""
+"""A shadow store: what a store holds, as its saves showed, and what its installation saw lately."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ from hostler.testing.invariants import SLACK, Attempts, Bounds
 from hostler.testing.sureness import Failures, Onces, Records
 
 FRESH = 75.0
-"""A look so young, in seconds, counts as somebody looking."""
+"""An observation so young, in seconds, counts as somebody looking."""
 
 
 @dataclass(slots=True)
@@ -44,7 +44,7 @@ class ShadowStore:
 
     @property
     def ours(self) -> tuple[InstallationId, ...]:
-        """Every installation whose marks are ours."""
+        """Every installation whose tags are ours."""
         return (self.own, *self.adopted)
 
     def living(self, fleet: FleetName | None = None) -> list[Machine]:
@@ -74,9 +74,10 @@ class ShadowStore:
 
 
 def shadow_for(own: InstallationId, fleets: Iterable[Fleet], quiet: float) -> ShadowStore:
-    """Return the empty book of a new installation that looks so often where all is quiet.
+    """Return the empty shadow store of a new installation that looks so often where all is quiet.
 
-    A phase may end later than its bound by a look, and by what a jump of the clock is noticed late.
+    A phase may end later than its bound by an observation, and by what a jump of the clock is
+    noticed late.
     """
     by_name = {fleet.name: fleet for fleet in fleets}
     timers = next(iter(by_name.values())).timers

@@ -1,4 +1,4 @@
-"""Things: what truly exists in the world, and whose it is by its tags or its name."""
+"""What truly exists in the world, and who owns it by its tags or its name."""
 
 from functools import lru_cache
 
@@ -77,7 +77,7 @@ def fills(thing: Thing, machine: MachineId, call: Call) -> bool:
 
 
 def is_of(thing: Thing, machine: Machine) -> bool:
-    """Tell whether a thing belongs to a machine, by its mark or by the record."""
+    """Tell whether a thing belongs to a machine, by its tag or by the record."""
     bound = any(known.id == thing.id for place in machine.places for known in place.known)
     return bound or (thing.owner_tag is not None and thing.owner_tag.machine == machine.id)
 

@@ -32,7 +32,7 @@ from hostler.simulators.scaleway.http import Settings, SimulatorServer, serve, w
 from hostler.testing.fakes.metrics import CountingMetrics
 
 from .board import Board
-from .environment import Stage
+from .environment import Display
 from .script import Script
 from .tally import Tally, count_healed, count_made
 
@@ -47,8 +47,8 @@ SHORTEST = 20.0
 
 _OBSERVE = timedelta(milliseconds=200)
 _LIVELY, _BY_HAND, _CLEAR = 0.2, 0.4, 0.65
-"""When, as parts of the whole, lively weather comes up at the latest, a server is deleted by hand
-at the latest, and the weather clears."""
+"""When, as parts of the whole, many faults begin at the latest, a server is deleted by hand
+at the latest, and they cease."""
 
 
 def main(services: Services, *, seconds: float, seed: int, json: bool) -> int:
@@ -77,7 +77,7 @@ class Demo:
     config: Config
     store: Store
     server: SimulatorServer
-    stage: Stage
+    display: Display
     script: Script
     seconds: float
     shown: int = 0
@@ -92,7 +92,7 @@ class Demo:
         """Keep the fleet for as long as was asked, and return how it stood at the end."""
         clock = self.services.clock()
         self.script.begin()
-        while (passed := self.stage.passed()) < self.seconds:
+        while (passed := self.display.passed()) < self.seconds:
             self._trouble(await self.show(), passed / self.seconds)
             await clock.sleep(_OBSERVE)
         return await self.show()
@@ -111,7 +111,7 @@ class Demo:
     async def end(self) -> bool:
         """Scale to zero and wait until nothing is left, at the simulator too; tell whether so."""
         clock = self.services.clock()
-        self.stage.say("scaling to zero")
+        self.display.say("scaling to zero")
         author = Author(name="demo", at=clock.now())
         await record(self.store, (scale(author, self.fleet, 0),))
         end = clock.boot() + ENDING.total_seconds()
@@ -129,7 +129,7 @@ class Demo:
         self.shown = kept[-1].number if kept else self.shown
         events = [entry.event for entry in kept]
         self.events += events
-        self.stage.show(seen, events, self.server.world.faults)
+        self.display.show(seen, events, self.server.world.faults)
         return seen
 
     def tally(self, before: FleetStatus) -> Tally:
@@ -157,19 +157,19 @@ async def _demo(services: Services, folder: Path, seconds: float, seed: int, scr
         accounts = await stack.enter_async_context(services.accounts(config, store))
         engine = services.engine(config, services.ports(store, CountingMetrics()), accounts)
         board = stack.enter_context(Board(screen))
-        stage = Stage(board, services.clock(), seconds)
+        display = Display(board, services.clock(), seconds)
         demo = Demo(
             services=services,
             config=config,
             store=store,
             server=server,
-            stage=stage,
-            script=Script(world, stage.fault_rates),
+            display=display,
+            script=Script(world, display.fault_rates),
             seconds=seconds,
         )
         before, gone = await _beside(engine, demo)
         tally = demo.tally(before)
-    stage.conclude(tally, gone=gone)
+    display.conclude(tally, gone=gone)
     return 0 if gone and not tally.leaks and tally.ready == tally.wanted else 1
 
 

@@ -1,4 +1,4 @@
-"""Stage: where a demo is seen, as a live picture in a terminal or as plain lines elsewhere."""
+"""The display of a demo: a live picture in a terminal, plain lines elsewhere."""
 
 from collections.abc import Mapping, Sequence
 
@@ -18,7 +18,7 @@ TOLD = frozenset({"made", "moved", "refused", "unknown", "condition", "request",
 """The kinds of event that are told; the calls in between are not."""
 
 
-class Stage:
+class Display:
     """Shows a demo on a board."""
 
     def __init__(self, board: Board, clock: Clock, seconds: float) -> None:
@@ -49,10 +49,10 @@ class Stage:
             self._board.draw(self._picture(seen, faults))
             return
         counts = ", ".join(f"{number} {phase}" for phase, number in sorted(seen.counts.items()))
-        said = f"{seen.ready} of {seen.desired} ready" + (f" ({counts})" if counts else "")
-        if said != self._last:
-            self._last = said
-            self._line(said, "")
+        line = f"{seen.ready} of {seen.desired} ready" + (f" ({counts})" if counts else "")
+        if line != self._last:
+            self._last = line
+            self._line(line, "")
 
     def conclude(self, tally: Tally, *, gone: bool) -> None:
         """Print what came of it all, as the last thing."""
@@ -69,14 +69,14 @@ class Stage:
         left = max(0.0, self._seconds - self.passed())
         phase = f"{left:.0f} s to go" if left else "scaling to zero"
         return Group(
-            ink(f"hostler demo: a simulated Scaleway in lively weather; {phase}", "bold"),
+            ink(f"hostler demo: a simulated Scaleway with many faults; {phase}", "bold"),
             tables.status([seen]),
-            ink("faults met: " + (said(faults) or "none yet"), "magenta"),
+            ink("faults met: " + (faults_text(faults) or "none yet"), "magenta"),
             *self._board.lines,
         )
 
 
-def said(faults: Mapping[str, int]) -> str:
+def faults_text(faults: Mapping[str, int]) -> str:
     """Return faults and their counts in a line."""
     met = sorted((name, count) for name, count in faults.items() if count)
     return ", ".join(f"{name} {count}" for name, count in met)
@@ -91,7 +91,7 @@ def conclusion(tally: Tally, *, gone: bool) -> RenderableType:
             ("ready", f"{tally.ready} of them, just before scaling down"),
             ("made", f"{tally.made} machines"),
             ("healed", f"{tally.healed} losses made good"),
-            ("faults met", said(tally.faults)),
+            ("faults met", faults_text(tally.faults)),
             ("calls", f"{tally.calls} requests"),
             ("cost", f"€{tally.cost:.4f}, had it been real"),
             ("left", "nothing" if good else f"{tally.leaks} parts on the bill"),

@@ -1,4 +1,4 @@
-"""Script: the troubles that surely occur in a demo, besides those of its weather."""
+"""Script: the troubles that surely occur in a demo, besides those that are drawn."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -54,11 +54,11 @@ class Script:
         return tuple(rule for _, rule in RULES if not self.world.faults.get(rule.fault))
 
     def rouse(self) -> None:
-        """Let lively weather come up."""
+        """Let many faults strike."""
         if not self.lively:
             self.lively = True
             self.world.set_fault_rates(LIVELY)
-            self.say("lively weather comes up: anything may happen now")
+            self.say("faults begin: anything may happen now")
 
     def insist(self) -> None:
         """Script once more what has not struck: the next request that it fits meets it."""
@@ -75,8 +75,8 @@ class Script:
             self.say(f"somebody deletes the server {server} by hand")
 
     def clear(self) -> None:
-        """Let the weather clear; scripted troubles that did not strike yet still will."""
+        """Let them cease; scripted troubles that did not strike yet still will."""
         if not self.calm:
             self.calm = True
             self.world.set_fault_rates(CALM)
-            self.say("the weather clears: what is broken now is healed, and nothing new breaks")
+            self.say("faults cease: what is broken now is healed, and nothing new breaks")

@@ -1,7 +1,7 @@
 """Calls: the runner's side of each call: into a plugin that may be dead, and watched."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Generator, Sequence
+from collections.abc import Awaitable, Generator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
@@ -120,7 +120,3 @@ def _inside(call: str) -> Generator[None]:
         yield
     finally:
         INSIDE.reset(token)
-
-
-Wrap = Callable[[Group, Plugin], Group]
-"""Puts something between a runner and the group of a plugin: a defect, say."""

@@ -1,4 +1,4 @@
-"""Watch: what a runner is told and asks is held against what is true in the world.
+"""The checker: what a runner is told and asks is held against what is true in the world.
 
 R1  *running* is told only of a machine whose guest has answered.
 R2  *deleting* is told only while a delete of ours runs.
@@ -11,17 +11,18 @@ R8  neither instances nor servers exceed the maximum; no instance has two server
 R9  a job reaches the instance that it was given, with the key that it knows; the same all along.
 R10 Shutdown ends no machine, and Update sends nothing.
 R11 only states that the schema offers are told.
-L   in good weather the wanted capacity is reached; asked for nothing, nothing is left.
+L   without faults the wanted capacity is reached; asked for nothing, nothing is left.
 """
 
 import re
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from hostler.domain.ids import MachineId
 from hostler.domain.model.commands import Event
 from hostler.domain.model.machine import Machine
 from hostler.frontends.fleeting.contract import ConnectInfo, Instance, State
+from hostler.lab.checks.findings import Findings
 from hostler.lab.checks.trace import Trace
 from hostler.ports.http import HttpRequest
 from hostler.simulators.scaleway.state.ledger import Line
@@ -38,7 +39,7 @@ BEGUN = 75.0
 TRIED = 300.0
 """How long ago the last try of a delete may be, while one is told to run."""
 WRONG = 300.0
-"""How long *running* may be told of a machine that is down: looks fail, losses come in waves."""
+"""How long *running* may be told of a machine that is down: observations fail, losses are waves."""
 DENIED = 20.0
 """How long a machine that is well may be told not to run."""
 AFTER_JUMP = 660.0
@@ -53,7 +54,7 @@ STUCK = 3
 """So many may be over the maximum while they end: what turned up late, or cannot be removed."""
 PLACE = {State.CREATING: 1320.0, State.DELETING: 900.0}
 PLACE_OF_OTHERS = 900.0
-"""How long a place may be held: a start's bound and one more try, a stop's bound, and looks."""
+"""How long a place may be held: a start's bound and one more try, a stop's bound, observations."""
 
 _ID = re.compile(r"/(?:servers|ips|volumes)/([0-9a-f-]{36})")
 _ENDS = (b'"terminate"', b'"poweroff"')
@@ -62,7 +63,7 @@ _LEFT = frozenset({State.DELETED, State.TIMEOUT})
 
 
 @dataclass(slots=True)
-class Told:
+class Reported:
     """What is known of one instance that was told; times are seconds in which we could act."""
 
     key: bytes
@@ -78,18 +79,15 @@ class Told:
     ended: bool = False
 
 
-class Checker:
-    """All checkers of one season, and the facts that they need."""
+class Checker(Findings):
+    """All checkers of one run, and the facts that they need."""
 
     def __init__(self, world: World, trace: Trace, most: int) -> None:
-        self.world, self.trace, self.most = world, trace, most
+        super().__init__(world, trace)
+        self.most = most
         self.truth = Truth(world)
         self.offered = frozenset(State)
-        self.first: Violation | None = None
-        self.faults = Counter[str]()
-        self.pairs = set[tuple[str, str]]()
-        self.machine_seconds = 0.0
-        self.told = dict[str, Told]()
+        self.reported = dict[str, Reported]()
         self.accepted = 0
         self.unsure = 0
         self.key = b""
@@ -97,59 +95,43 @@ class Checker:
         self.jumped = -AFTER_JUMP
         self.able_from = 0.0
         self._checked = 0.0
-        self._ambient = dict[str, int]()
         self._up = set[str]()
-
-    @property
-    def now(self) -> float:
-        """True time in seconds."""
-        return self.world.estate.now
 
     # ------------------------------------------------------------ what happened
 
-    def found(self, invariant: str, text: str, machine: str = "") -> None:
-        """Note a violation; the first one ends the story."""
-        if self.first is None:
-            self.first = Violation(invariant=invariant, text=text)
-            self.trace.note(f"VIOLATION {invariant}: {text}", machine)
-            self.trace.close()
+    def phases(self) -> Iterable[str]:
+        """Return the states that instances are told to have."""
+        return (str(reported.state) for reported in self.reported.values() if reported.state)
 
-    def struck(self, fault: str) -> None:
-        """Count a fault that truly happened."""
-        self.faults[fault] += 1
-        self.pairs |= {(fault, str(told.state)) for told in self.told.values() if told.state}
+    def broken(self, invariant: str, text: str, machine: str = "") -> None:
+        """Note that an invariant does not hold, of this machine if any."""
+        about = MachineId(machine) if machine else None
+        self.found((Violation(invariant=invariant, text=text, machine=about),))
 
     def begins(self, key: bytes) -> None:
         """Note that a plugin begins: nobody could act before, nor begin a delete in its place."""
         self.key, self._checked = key, self.now
-        for told in self.told.values():
-            told.untried = 0.0
+        for reported in self.reported.values():
+            reported.untried = 0.0
 
     def answered(self, request: HttpRequest, source: str, line: Line) -> None:
         """Note what became of a request in the world, and whose guests are up by then."""
         self.truth.note()
         self._up.update(self.world.guests.values())
-        text = f"{source} {request.method} {request.path}"
-        if request.method != "GET":
-            self.trace.note(f"{text} -> {line.status} {line.fate} {line.fault}")
-        else:
-            self.trace.digest(f"{text} {line.status} {line.fault}")
-        for fault in line.fault.split("+") if line.fault else ():
-            self.struck(fault)
-            if fault == "zone_dead":
-                self.able_from = max(self.able_from, self.now + AFTER_DEATH)
+        if "zone_dead" in self.handled(request, source, line):
+            self.able_from = max(self.able_from, self.now + AFTER_DEATH)
 
     def sending(self, request: HttpRequest, inside: str) -> None:
         """Check a request before it is sent; note tries to delete."""
         if inside in {"update", "shutdown"}:
-            self.found("R10", f"{inside} sent {request.method} {request.path}")
+            self.broken("R10", f"{inside} sent {request.method} {request.path}")
         match = _ID.search(request.path)
         ends = request.method == "DELETE" or any(word in request.body for word in _ENDS)
         if match is None or not ends:
             return
-        told = self.told.get(self.truth.owner(match[1]))
-        if told is not None:
-            told.tried, told.untried = True, 0.0
+        reported = self.reported.get(self.truth.owner(match[1]))
+        if reported is not None:
+            reported.tried, reported.untried = True, 0.0
 
     def saved(self, machine: Machine, events: tuple[Event, ...]) -> None:
         """Put a record's events into the story."""
@@ -166,155 +148,155 @@ class Checker:
         passed = now - self._checked if able else 0.0
         self.machine_seconds += (now - self._checked) * len(instances)
         self._checked = now
-        told = {instance.id: instance.state for instance in instances}
+        reported = {instance.id: instance.state for instance in instances}
         for instance in instances:
-            self._told(instance, min(passed, 60.0))
-        for name, before in self.told.items():
-            if name not in told and before.state is not None:
+            self._reported(instance, min(passed, 60.0))
+        for name, before in self.reported.items():
+            if name not in reported and before.state is not None:
                 self._left(name, before, None)
-        self._count(told)
+        self._count(reported)
 
     def tick(self) -> float:
         """Let the world come to the present; note whose guests are up."""
         self.world.advance()
         self.truth.note()
         self._up.update(self.world.guests.values())
-        for fault, count in self.world.faults.items():
-            known = max(self._ambient.get(fault, 0), self.faults[fault])
-            for _ in range(count - known):
-                self.struck(fault)
-            self._ambient[fault] = count
+        self.count_ambient()
         return self.now
 
-    def _told(self, instance: Instance, passed: float) -> None:
+    def _reported(self, instance: Instance, passed: float) -> None:
         name, state = instance.id, instance.state
         if state not in self.offered:
-            self.found("R11", f"{name} is told to be {state!r}", name)
+            self.broken("R11", f"{name} is told to be {state!r}", name)
             return
-        told = self.told.setdefault(name, Told(key=self.key))
+        reported = self.reported.setdefault(name, Reported(key=self.key))
         if state in _LEFT:
-            if told.state is not None:
-                self._left(name, told, state)
+            if reported.state is not None:
+                self._left(name, reported, state)
             return
-        if state is not told.state:
+        if state is not reported.state:
             self.trace.note(f"  {name} is told to be {state}", name)
-            told.state, told.place, passed = state, 0.0, 0.0
+            reported.state, reported.place, passed = state, 0.0, 0.0
             if state is not State.DELETING:
-                told.untried = 0.0
-        self._place(name, told, passed)
+                reported.untried = 0.0
+        self._place(name, reported, passed)
         match state:
             case State.RUNNING:
-                self._running(name, told, passed)
+                self._running(name, reported, passed)
             case State.DELETING:
-                self._deleting(name, told, passed)
+                self._deleting(name, reported, passed)
             case _:
-                self._waiting(name, told, passed)
+                self._waiting(name, reported, passed)
 
-    def _place(self, name: str, told: Told, passed: float) -> None:
+    def _place(self, name: str, reported: Reported, passed: float) -> None:
         """R3: count how long a place is held by what is of no use."""
-        told.place += passed
-        if told.state is None or told.state is State.RUNNING:
+        reported.place += passed
+        if reported.state is None or reported.state is State.RUNNING:
             return
-        if told.place > PLACE.get(told.state, PLACE_OF_OTHERS):
-            self.found("R3", f"{name} is {told.state} for {told.place:.0f} s", name)
+        if reported.place > PLACE.get(reported.state, PLACE_OF_OTHERS):
+            self.broken("R3", f"{name} is {reported.state} for {reported.place:.0f} s", name)
 
-    def _running(self, name: str, told: Told, passed: float) -> None:
+    def _running(self, name: str, reported: Reported, passed: float) -> None:
         """R1, R7, R9: it has answered, it is not down, and it is the one that it was."""
         servers = self.truth.servers(name)
         up = self.truth.up(name)
-        if not told.ran:
-            told.ran = True
+        if not reported.ran:
+            reported.ran = True
             if up is None and not self.truth.ever(name) & self._up:
-                self.found("R1", f"{name} is told to run, and its guest never answered", name)
-            told.server = up.id if up else ""
+                self.broken("R1", f"{name} is told to run, and its guest never answered", name)
+            reported.server = up.id if up else ""
         down = not servers or all(server.state in _RESTS for server in servers)
-        told.wrong = told.wrong + passed if down else 0.0
-        told.denied = 0.0
-        if told.wrong > WRONG:
-            self.found("R7", f"{name} is told to run, and is down for {told.wrong:.0f} s", name)
-        if up is not None and told.server and up.id != told.server:
-            self.found("R9", f"{name} is another machine than it was", name)
+        reported.wrong = reported.wrong + passed if down else 0.0
+        reported.denied = 0.0
+        if reported.wrong > WRONG:
+            self.broken(
+                "R7", f"{name} is told to run, and is down for {reported.wrong:.0f} s", name
+            )
+        if up is not None and reported.server and up.id != reported.server:
+            self.broken("R9", f"{name} is another machine than it was", name)
 
-    def _deleting(self, name: str, told: Told, passed: float) -> None:
+    def _deleting(self, name: str, reported: Reported, passed: float) -> None:
         """R2: a delete of ours was begun, and is tried again, until the provider takes it down."""
-        barred = self.truth.starting(name) or (told.tried and self.truth.barred(name))
-        told.untried = 0.0 if barred or self.truth.deleting(name) else told.untried + passed
-        if told.untried > (TRIED if told.tried else BEGUN):
-            text = f"{name} is told to be deleting for {told.untried:.0f} s, and nobody deletes it"
-            self.found("R2", text, name)
+        barred = self.truth.starting(name) or (reported.tried and self.truth.barred(name))
+        reported.untried = 0.0 if barred or self.truth.deleting(name) else reported.untried + passed
+        if reported.untried > (TRIED if reported.tried else BEGUN):
+            text = (
+                f"{name} is told to be deleting for {reported.untried:.0f} s, and nobody deletes it"
+            )
+            self.broken("R2", text, name)
 
-    def _waiting(self, name: str, told: Told, passed: float) -> None:
+    def _waiting(self, name: str, reported: Reported, passed: float) -> None:
         """R7: what is well is told to run, at once if it ran before, unless its end began."""
-        well = not (told.tried or told.ended) and self.truth.well(name)
-        told.denied = told.denied + passed if well and told.ran else 0.0
-        told.late = told.late + passed if well else 0.0
-        if told.denied > DENIED or told.late > LATE:
-            self.found("R7", f"{name} is well, and is told to be {told.state}", name)
+        well = not (reported.tried or reported.ended) and self.truth.well(name)
+        reported.denied = reported.denied + passed if well and reported.ran else 0.0
+        reported.late = reported.late + passed if well else 0.0
+        if reported.denied > DENIED or reported.late > LATE:
+            self.broken("R7", f"{name} is well, and is told to be {reported.state}", name)
 
-    def _left(self, name: str, told: Told, state: State | None) -> None:
+    def _left(self, name: str, reported: Reported, state: State | None) -> None:
         """R4: nothing of it stands, or it is being deleted all the same."""
-        told.state = None
+        reported.state = None
         self.trace.note(f"  {name} is told {state or 'no more'}", name)
         now = self.now
         moving = {ServerState.STOPPING, ServerState.STARTING}
         standing = [s for s in self.truth.servers(name) if s.state not in moving]
         old = [server for server in standing if now - server.created > SETTLED]
-        if (old and not told.tried) or (standing and not (told.tried or told.ended)):
+        if (old and not reported.tried) or (standing and not (reported.tried or reported.ended)):
             text = f"{name} is told {state or 'no more'}, and its server stands, with no delete"
-            self.found("R4", text, name)
+            self.broken("R4", text, name)
 
-    def _count(self, told: dict[str, State]) -> None:
+    def _count(self, reported: dict[str, State]) -> None:
         """R6, R8: no more than were asked for, and than may be."""
-        if len(self.told) > self.accepted + self.unsure:
-            text = f"{len(self.told)} instances were told, {self.accepted} were accepted"
-            self.found("R6", text)
-        held = sum(state not in _LEFT for state in told.values())
-        deletion = sum(state is State.DELETING for state in told.values())
+        if len(self.reported) > self.accepted + self.unsure:
+            text = f"{len(self.reported)} instances were told, {self.accepted} were accepted"
+            self.broken("R6", text)
+        held = sum(state not in _LEFT for state in reported.values())
+        deletion = sum(state is State.DELETING for state in reported.values())
         if held > self.most + min(deletion, STUCK):
-            self.found("R8", f"{held} instances are told; at most {self.most} may be")
+            self.broken("R8", f"{held} instances are told; at most {self.most} may be")
         now = self.now
         servers = [s for s in self.world.estate.servers if now - s.created > SETTLED]
-        for name in told:
+        for name in reported:
             mine = [s for s in self.truth.servers(name) if s in servers]
             if sum(server.state == ServerState.RUNNING for server in mine) > 1:
-                self.found("R8", f"{name} has {len(mine)} servers", name)
+                self.broken("R8", f"{name} has {len(mine)} servers", name)
         if len(servers) > self.most + STUCK:
-            self.found("R8", f"{len(servers)} servers exist; at most {self.most} may")
+            self.broken("R8", f"{len(servers)} servers exist; at most {self.most} may")
 
     # ------------------------------------------------------------ what the runner asks
 
     def called(self, call: str, took: float) -> None:
         """R5: check how long a call took."""
         if took > AT_ONCE:
-            self.found("R5", f"{call} took {took:.0f} s")
+            self.broken("R5", f"{call} took {took:.0f} s")
 
     def refused(self, call: str, text: str) -> None:
         """R5: Update is always answered."""
         if call == "update":
-            self.found("R5", f"Update failed: {text}")
+            self.broken("R5", f"Update failed: {text}")
 
     def untouched(self) -> set[str]:
         """Return the instances whose end nobody has begun."""
-        return {n for n, t in self.told.items() if t.state and not (t.tried or t.ended)}
+        return {n for n, t in self.reported.items() if t.state and not (t.tried or t.ended)}
 
     def shut_down(self, before: set[str]) -> None:
         """R10: what nobody ended before a Shutdown is not ended by it."""
         for name in before - self.untouched():
-            self.found("R10", f"Shutdown ended {name}", name)
+            self.broken("R10", f"Shutdown ended {name}", name)
 
     def decreased(self, instances: Sequence[str]) -> None:
         """Note whose end was accepted."""
         for name in instances:
-            if name in self.told:
-                self.told[name].ended = True
+            if name in self.reported:
+                self.reported[name].ended = True
 
     def dialled(self, name: str, info: ConnectInfo) -> bool:
         """R9: check where a job comes out; tell whether it found its instance."""
         self.tick()
         wrong = self.truth.reaches(name, info)
         if wrong == "somebody else answers":
-            self.found("R9", f"a job for {name} came to another machine", name)
-        told = self.told.get(name)
-        if told is not None and info.connector.key != told.key:
-            self.found("R9", f"{name} does not know the key that jobs are given", name)
+            self.broken("R9", f"a job for {name} came to another machine", name)
+        reported = self.reported.get(name)
+        if reported is not None and info.connector.key != reported.key:
+            self.broken("R9", f"{name} does not know the key that jobs are given", name)
         return not wrong

@@ -1,9 +1,11 @@
-"""Climate: what one seed of a runner's season is made of, drawn before it begins."""
+"""A scenario of a runner: what one seed is made of, drawn before it begins."""
 
 from dataclasses import dataclass, replace
 from random import Random
 
 from hostler.frontends.fleeting.contract import CORE, State
+from hostler.lab.scenario.faults import ALL as WORLD_AND_HOST
+from hostler.lab.scenario.faults import OURS as ENGINES
 from hostler.lab.scenario.faults import Disruption, Scenario, Size, draw
 
 from .workload import Job, RunnerOptions, draw_jobs
@@ -14,6 +16,10 @@ OURS = ("plugin_killed", "runner_killed", "runner_restarted")
 HOST = frozenset({"store_busy", "disk_full", "network_down", "clock_jump"})
 PAGES = frozenset({"pages_shuffled", "truncated_page"})
 """Faults of lists of several pages: a group has few servers, so its lists have one."""
+
+ALL = (*(f for f in WORLD_AND_HOST if f not in {*ENGINES, *PAGES}), *sorted(HOST), *OURS)
+"""Every fault that the simulation of a runner knows."""
+
 _RATES = {"plugin_killed": 3.0, "runner_killed": 2.0, "runner_restarted": 2.0}
 _SCHEMAS = (
     frozenset(State),
@@ -25,7 +31,7 @@ _SCHEMAS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunnerScenario:
-    """Everything that one seed draws: the weather, the runner, its jobs, and what befalls it."""
+    """Everything that one seed draws: the faults, the runner, its jobs, and what happens to it."""
 
     seed: int
     base: Scenario
@@ -37,13 +43,13 @@ class RunnerScenario:
 
 
 def draw_runner(seed: int, size: Size) -> RunnerScenario:
-    """Draw the climate of a seed; the same seed and size, the same climate."""
+    """Draw the scenario of a seed; the same seed and size, the same scenario."""
     base, rng = draw(seed, size), Random(f"hostler runner climate {seed}")
     rates = {f: r for f, r in base.world.rates.items() if f not in PAGES}
     base = replace(base, world=replace(base.world, rates=rates), crowd=0)
     options = _options(base, rng)
     disruptions = [disruption for disruption in base.disruptions if disruption.fault in HOST]
-    if base.mood != "calm":
+    if base.severity != "calm":
         disruptions += _runner_disruptions(base.span, rng)
     return RunnerScenario(
         seed=seed,

@@ -1,4 +1,4 @@
-"""Truth: what really exists of an instance in the simulated world, whatever anybody tells."""
+"""Ground truth: what really exists of an instance in the simulated world."""
 
 from dataclasses import dataclass, field
 
@@ -13,14 +13,14 @@ _ENDS = frozenset({"terminate", "poweroff"})
 
 @dataclass(slots=True)
 class Truth:
-    """Knows each server that ever carried an instance's mark, also once the mark is gone."""
+    """Knows each server that ever carried an instance's tag, also once the tag is gone."""
 
     world: World
     _whose: dict[str, str] = field(default_factory=dict[str, str])
     _addresses: dict[str, int] = field(default_factory=dict[str, int])
 
     def note(self) -> None:
-        """Look at all servers, while their marks are there."""
+        """Look at all servers, while their tags are there."""
         for server in self.world.estate.servers:
             most = max(self._addresses.get(server.id, 0), len(server.addresses))
             self._addresses[server.id] = most

@@ -83,11 +83,11 @@ class Site:
     open_store: Callable[[], Store]
     key: bytes = b"the key"
     down: bool = False
-    births: int = 0
+    starts: int = 0
 
 
-class Notes:
-    """Tells the witness of machines that are saved; implements `gated_store.Notary`."""
+class MachineListener:
+    """Tells the witness of machines that are saved; implements `gated_store.SaveListener`."""
 
     def __init__(self, witness: Witness) -> None:
         self._witness = witness
@@ -108,10 +108,10 @@ class Notes:
     def host_saved(self, host: Host, fence: Fence) -> None:
         """Servers that are made have no hosts."""
 
-    def tied(self, host: HostId, machine: MachineId) -> None:
+    def bound(self, host: HostId, machine: MachineId) -> None:
         """Nobody reads this here."""
 
-    def untied(self, host: HostId, machine: MachineId) -> None:
+    def unbound(self, host: HostId, machine: MachineId) -> None:
         """Nobody reads this here."""
 
     def orphans_saved(self, orphans: tuple[Orphan, ...], cleared: tuple[ResourceId, ...]) -> None:
@@ -175,8 +175,8 @@ class Plugin:
     def __init__(self, site: Site, tasks: asyncio.TaskGroup) -> None:
         self.site, self._tasks = site, tasks
         self.deadline = _DEADLINE
-        site.births += 1
-        self.name = f"p.{site.births}"
+        site.starts += 1
+        self.name = f"p.{site.starts}"
         self.life = Life()
         self.gate = Gate(site.loop, self.life)
         self.gate.on_refusal = site.witness.struck
@@ -214,7 +214,7 @@ class Plugin:
         )
         fresh = Random(site.dice.getrandbits(64))
         ports = Ports(
-            store=GatedStore(self._store, self.gate, Notes(site.witness), exclusive=True),
+            store=GatedStore(self._store, self.gate, MachineListener(site.witness), exclusive=True),
             clock=site.clock,
             prober=GuestProber(site),
             metrics=site.metrics,

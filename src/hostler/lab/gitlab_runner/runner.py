@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from hostler.frontends.fleeting.contract import ConnectInfo, Connector, Group, Refused, State
 
-from .calls import Calls, Wrap
+from .calls import Calls
 from .checker import Checker
 from .process import Plugin, Site
 from .provisioner import Provisioner
@@ -24,7 +24,11 @@ class Setting:
 
     options: RunnerOptions
     states: frozenset[State]
-    wrap: Wrap
+
+
+def group_of(plugin: Plugin) -> Group:
+    """Return the group of a plugin as the runner reaches it; mutants put themselves around it."""
+    return plugin.group
 
 
 class Runner:
@@ -77,8 +81,7 @@ class Runner:
             await self._last.bury()
         plugin = self._last = Plugin(self._site, self._tasks)
         self._checker.trace.note(f"{plugin.name} starts")
-        wrapped = self._setting.wrap(plugin.group, plugin)
-        group = Calls(plugin, wrapped, self._checker)
+        group = Calls(plugin, group_of(plugin), self._checker)
         self._checker.begins(self._site.key)
         try:
             async with asyncio.timeout(_INIT_LIMIT):

@@ -1,4 +1,4 @@
-"""Jobs: what is asked of a runner over a season: when they come, and how long they take."""
+"""The workload: what is asked of a runner over a run: when they come, and how long they take."""
 
 from dataclasses import dataclass
 from random import Random
@@ -22,7 +22,7 @@ class Served:
 
 
 def draw_jobs(rng: Random, span: float, most: int) -> tuple[Job, ...]:
-    """Return the jobs of a season: waves of a few at once, single ones, and silence between."""
+    """Return the jobs of a run: waves of a few at once, single ones, and silence between."""
     found, at = list[Job](), rng.uniform(0.0, 60.0)
     typical = rng.choice((20.0, 90.0, 400.0))
     while at < span:

@@ -1,4 +1,4 @@
-"""People: others who have things in the same project, and hands that clear them up."""
+"""Bystanders: others who have resources in the same project, and who delete them."""
 
 import msgspec
 
@@ -30,7 +30,7 @@ def _post(world: World, path: str, body: object) -> None:
 
 
 def leave_resource(world: World, installation: InstallationId) -> None:
-    """Let somebody make an address with our marks that no record knows, as by a copied command."""
+    """Let somebody make an address with our tags that no record knows, as by a copied command."""
     owner_tag = OwnerTag(
         installation=installation,
         fleet=FleetName("web"),

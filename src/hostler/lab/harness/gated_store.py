@@ -1,4 +1,4 @@
-"""GatedStore: a store behind the gate of one process; what was saved is told to the watch."""
+"""GatedStore: a store behind the gate of one process; what was saved is told to the checker."""
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime
@@ -18,7 +18,7 @@ from .gates import Gate
 T = TypeVar("T")
 
 
-class Notary(Protocol):
+class SaveListener(Protocol):
     """Who is told of every save that stands."""
 
     def machine_saved(self, machine: Machine, events: tuple[Event, ...], fence: Fence) -> None:
@@ -35,11 +35,11 @@ class Notary(Protocol):
         """Note a host's record."""
         ...
 
-    def tied(self, host: HostId, machine: MachineId) -> None:
+    def bound(self, host: HostId, machine: MachineId) -> None:
         """Note that a host is a machine's from now on."""
         ...
 
-    def untied(self, host: HostId, machine: MachineId) -> None:
+    def unbound(self, host: HostId, machine: MachineId) -> None:
         """Note that it is not any more."""
         ...
 
@@ -48,7 +48,7 @@ class Notary(Protocol):
         ...
 
     def adopted(self, installations: tuple[InstallationId, ...]) -> None:
-        """Note whose marks are ours from now on."""
+        """Note whose tags are ours from now on."""
         ...
 
     def leased(self, lease: Lease) -> None:
@@ -63,8 +63,10 @@ class Notary(Protocol):
 class GatedStore:
     """Implements `hostler.ports.store.Store`."""
 
-    def __init__(self, store: Store, gate: Gate, notary: Notary, *, exclusive: bool) -> None:
-        self._store, self._gate, self._notary = store, gate, notary
+    def __init__(
+        self, store: Store, gate: Gate, listener: SaveListener, *, exclusive: bool
+    ) -> None:
+        self._store, self._gate, self._listener = store, gate, listener
         self._exclusive = exclusive
 
     @property
@@ -86,7 +88,7 @@ class GatedStore:
         try:
             return await self._gate.store(name, done, writes=True)
         except StoreError:
-            self._notary.store_failed()
+            self._listener.store_failed()
             raise
 
     async def identity(self) -> Identity:
@@ -94,11 +96,11 @@ class GatedStore:
         return await self._read(self._store.identity)
 
     async def adopt(self, installations: tuple[InstallationId, ...], fence: Fence) -> None:
-        """Make the marks of these installations ours."""
+        """Make the tags of these installations ours."""
         await self._write(
             "adopt",
             lambda: self._store.adopt(installations, fence),
-            lambda _: self._notary.adopted(installations),
+            lambda _: self._listener.adopted(installations),
         )
 
     async def fleets(self) -> tuple[FleetRow, ...]:
@@ -120,7 +122,7 @@ class GatedStore:
         return await self._write(
             "save_fleet",
             lambda: self._store.save_fleet(row, inserts, events, fence),
-            lambda saved: self._notary.fleet_saved(saved, inserts, events, fence),
+            lambda saved: self._listener.fleet_saved(saved, inserts, events, fence),
         )
 
     async def machines(self, fleet: FleetName) -> tuple[Machine, ...]:
@@ -142,7 +144,7 @@ class GatedStore:
         return await self._write(
             "save_machine",
             lambda: self._store.save_machine(machine, events, fence),
-            lambda saved: self._notary.machine_saved(saved, events, fence),
+            lambda saved: self._listener.machine_saved(saved, events, fence),
         )
 
     async def events(
@@ -180,7 +182,7 @@ class GatedStore:
         return await self._write(
             "save_host",
             lambda: self._store.save_host(host, events, fence),
-            lambda saved: self._notary.host_saved(saved, fence),
+            lambda saved: self._listener.host_saved(saved, fence),
         )
 
     async def bindings(self) -> tuple[tuple[HostId, MachineId], ...]:
@@ -192,7 +194,7 @@ class GatedStore:
         await self._write(
             "bind",
             lambda: self._store.bind(host, machine, fence),
-            lambda _: self._notary.tied(host, machine),
+            lambda _: self._listener.bound(host, machine),
         )
 
     async def unbind(self, host: HostId, machine: MachineId, fence: Fence) -> None:
@@ -200,7 +202,7 @@ class GatedStore:
         await self._write(
             "unbind",
             lambda: self._store.unbind(host, machine, fence),
-            lambda _: self._notary.untied(host, machine),
+            lambda _: self._listener.unbound(host, machine),
         )
 
     async def orphans(self) -> tuple[Orphan, ...]:
@@ -214,19 +216,19 @@ class GatedStore:
         await self._write(
             "save_orphans",
             lambda: self._store.save_orphans(orphans, cleared, fence),
-            lambda _: self._notary.orphans_saved(orphans, cleared),
+            lambda _: self._listener.orphans_saved(orphans, cleared),
         )
 
     async def request(self, request: Request) -> Request:
-        """Keep a wish."""
+        """Save a request."""
         return await self._write("request", lambda: self._store.request(request), _nothing)
 
     async def requests(self) -> tuple[Request, ...]:
-        """Return the wishes that nobody took yet."""
+        """Return the requests that nobody took yet."""
         return await self._read(self._store.requests)
 
     async def take_requests(self, numbers: tuple[int, ...], fence: Fence) -> None:
-        """Take wishes out."""
+        """Take requests out."""
         await self._write(
             "take_requests", lambda: self._store.take_requests(numbers, fence), _nothing
         )
@@ -244,7 +246,7 @@ class GatedStore:
         return await self._write(
             "take_lease",
             lambda: self._store.take_lease(name, holder, seen),
-            lambda taken: self._notary.leased(taken) if taken else None,
+            lambda taken: self._listener.leased(taken) if taken else None,
         )
 
     async def renew_lease(self, lease: Lease) -> Lease | None:

@@ -1,4 +1,4 @@
-"""CheckedMetrics: metrics of a simulated process, for which a bug is a violation."""
+"""Metrics of a simulated process, for which a bug is a violation."""
 
 import sys
 import traceback
@@ -8,14 +8,14 @@ from hostler.lab.checks.checker import Checker
 from hostler.ports.metrics import Count, Gauge, Labels
 from hostler.testing.invariants import Violation
 
-from .prediction import Foreteller
+from .prediction import PredictionCheck
 
 
 class CheckedMetrics:
     """Implements `hostler.ports.metrics.Metrics`."""
 
-    def __init__(self, checker: Checker, foreteller: Foreteller) -> None:
-        self._checker, self._foreteller = checker, foreteller
+    def __init__(self, checker: Checker, prediction: PredictionCheck) -> None:
+        self._checker, self._prediction = checker, prediction
 
     def count(self, metric: Count, *labels: str) -> None:
         """Report what must not happen, and note what makes a prediction uncertain."""
@@ -45,12 +45,12 @@ class CheckedMetrics:
     def _after_call(self, outcome: str) -> None:
         """After *too many*, the budget lets everything wait."""
         if outcome == "refused_rate_limited" or outcome.endswith("rate"):
-            self._foreteller.blur()
+            self._prediction.invalidate()
 
     def _after_refusal(self, check: str) -> None:
         """What the gate refuses is not called, although it was predicted."""
         self._checker.barred[check] += 1
-        self._foreteller.blur()
+        self._prediction.invalidate()
 
     def _found(self, invariant: str, text: str) -> None:
         self._checker.found((Violation(invariant=invariant, text=text),))

@@ -1,4 +1,4 @@
-"""Foretell: what a decision says comes next is held against what comes next (E1, E2, S10)."""
+"""The prediction check: what decisions say comes next, against what comes next (E1, E2, S10)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,41 +19,42 @@ _FINE: Found = ()
 
 
 @dataclass(slots=True)
-class Foretold:
+class Predicted:
     """What one machine's step was said to do, and how far it has come.
 
-    `blurred`: something else was observed, or an outcome was not definite; then anything may come.
+    `invalidated`: something else was observed, or an outcome was not definite; then anything may
+    come.
     """
 
     calls: tuple[str, ...]
-    said: str
+    announced: str
     at: float
     done: int = 0
-    blurred: bool = False
+    invalidated: bool = False
 
 
-class Foreteller:
+class PredictionCheck:
     """Watches the decisions and calls of one incarnation of a process."""
 
     def __init__(self, time: Callable[[], float], gap: float = MOST_GAP) -> None:
         self._time, self._gap = time, gap
-        self._steps = dict[MachineId, Foretold]()
+        self._steps = dict[MachineId, Predicted]()
         self._sweeps = set[MachineId]()
         self._reconciled: float | None = None
         self.observed = 0.0
 
-    def blur(self) -> None:
+    def invalidate(self) -> None:
         """Something was refused or stopped: what was said before binds no more."""
-        self.blur_steps()
+        self.invalidate_steps()
         self._reconciled = None
 
-    def blur_steps(self) -> None:
+    def invalidate_steps(self) -> None:
         """Something new was observed: what steps were said to do may change."""
         for step in self._steps.values():
-            step.blurred = True
+            step.invalidated = True
 
     def took(self) -> None:
-        """A fleet's lease was taken: until now turns were another's, from now on they are ours."""
+        """A fleet's lease was taken: until now cycles were another's, from now on they are ours."""
         self._reconciled = self._time()
 
     def decided(self, snapshot: Snapshot, planner: Planner, decision: Decision) -> Found:
@@ -71,10 +72,10 @@ class Foreteller:
         moving = {m: s for m, s in self._steps.items() if m in snapshot.moving}
         for name, verdict in verdicts.items():
             if name not in snapshot.moving:
-                said = f"{verdict.next.kind} {verdict.next.detail}"
+                announced = f"{verdict.next.kind} {verdict.next.detail}"
                 calls = self._calls(advances.get(name), snapshot, planner)
-                moving[name] = Foretold(calls=calls, said=said, at=now)
-                found += _matches(name, said, calls, is_call=verdict.next.kind == "call")
+                moving[name] = Predicted(calls=calls, announced=announced, at=now)
+                found += _matches(name, announced, calls, is_call=verdict.next.kind == "call")
         self._steps = moving
         return tuple(found)
 
@@ -90,18 +91,18 @@ class Foreteller:
 
     def _check_step(self, machine: MachineId, snapshot: Snapshot, now: float) -> Found:
         step = self._steps.get(machine)
-        if step is None or step.blurred or step.done or not step.calls:
+        if step is None or step.invalidated or step.done or not step.calls:
             return _FINE
         if machine in snapshot.moving:
             return delayed(machine, now - step.at, MOST_WAIT)
-        text = f"{machine}: explain said {step.said!r}, and nothing was called"
+        text = f"{machine}: explain said {step.announced!r}, and nothing was called"
         return (Violation(invariant="E1", text=text, machine=machine),)
 
     def doing(self, call: Call) -> Found:
         """Take in a call that is about to be made."""
         machine = call.arg("machine")
         step = self._steps.get(MachineId(machine)) if isinstance(machine, str) else None
-        if step is None or step.blurred or not isinstance(machine, str):
+        if step is None or step.invalidated or not isinstance(machine, str):
             return _FINE
         if machine in self._sweeps:
             return _FINE
@@ -113,7 +114,7 @@ class Foreteller:
             return _FINE
         planned = step.calls[place] if place < len(step.calls) else "nothing"
         invariant = "E2" if step.calls else "E1"
-        text = f"{machine}: planned {planned!r} (said {step.said!r}), called {line!r}"
+        text = f"{machine}: planned {planned!r} (said {step.announced!r}), called {line!r}"
         return (Violation(invariant=invariant, text=text, machine=MachineId(machine)),)
 
     def done(self, call: Call, outcome: Outcome) -> None:
@@ -121,13 +122,13 @@ class Foreteller:
         machine = call.arg("machine")
         step = self._steps.get(MachineId(machine)) if isinstance(machine, str) else None
         if step is not None and not isinstance(outcome, Done):
-            step.blurred = True
+            step.invalidated = True
 
 
-def _matches(name: MachineId, said: str, calls: tuple[str, ...], *, is_call: bool) -> Found:
+def _matches(name: MachineId, announced: str, calls: tuple[str, ...], *, is_call: bool) -> Found:
     if is_call == bool(calls):
         return _FINE
-    text = f"{name}: explain says {said!r}, plan lists {len(calls)} calls"
+    text = f"{name}: explain says {announced!r}, plan lists {len(calls)} calls"
     return (Violation(invariant="E1", text=text, machine=name),)
 
 

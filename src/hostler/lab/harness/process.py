@@ -37,7 +37,7 @@ from .bystanders import SECRET
 from .gated_store import GatedStore
 from .gates import Gate
 from .metrics import CheckedMetrics
-from .prediction import MOST_GAP, Foreteller
+from .prediction import MOST_GAP, PredictionCheck
 from .recorder import Recorder
 
 _LATENCY = 0.05
@@ -90,10 +90,10 @@ class WatchedTransport:
 
 
 class WatchedProvider:
-    """The real provider; what it is asked and answers is held against what was foretold."""
+    """The real provider; what it is asked and answers is held against what was predicted."""
 
-    def __init__(self, inner: Provider, process: "Process", foreteller: Foreteller) -> None:
-        self._inner, self._process, self._foreteller = inner, process, foreteller
+    def __init__(self, inner: Provider, process: "Process", prediction: PredictionCheck) -> None:
+        self._inner, self._process, self._prediction = inner, process, prediction
 
     @property
     def capabilities(self) -> Capabilities:
@@ -103,22 +103,22 @@ class WatchedProvider:
     async def observe(self, scopes: tuple[Scope, ...]) -> Observation:
         """Look, and note what was seen whole."""
         observation = await self._inner.observe(scopes)
-        self._foreteller.blur_steps()
-        self._foreteller.observed = self._process.home.loop.time()
+        self._prediction.invalidate_steps()
+        self._prediction.observed = self._process.home.loop.time()
         self._process.home.checker.observed(self._process.home.shadow, observation.observed)
         return observation
 
     async def do(self, call: Call) -> Outcome:
         """Make one call."""
-        checker, told = self._process.home.checker, self.told(call)
-        checker.found(self._foreteller.doing(told))
-        checker.doing(self._process.home.shadow, told, ahead=self._process.clock.ahead)
+        checker, described = self._process.home.checker, self.described(call)
+        checker.found(self._prediction.doing(described))
+        checker.doing(self._process.home.shadow, described, ahead=self._process.clock.ahead)
         outcome = await self._inner.do(call)
-        self._foreteller.done(told, outcome)
-        checker.did(self._process.home.shadow, told, outcome)
+        self._prediction.done(described, outcome)
+        checker.did(self._process.home.shadow, described, outcome)
         return outcome
 
-    def told(self, call: Call) -> Call:
+    def described(self, call: Call) -> Call:
         """Return the call as it is told to those who watch."""
         return call
 
@@ -172,7 +172,7 @@ class Incarnation:
     gate: Gate
     transport: WatchedTransport
     engine: Engine
-    foreteller: Foreteller
+    prediction: PredictionCheck
     metrics: CheckedMetrics
     store: Store
     checker: Checker
@@ -182,8 +182,8 @@ class Incarnation:
     def decided(self, snapshot: Snapshot, planner: Planner, decision: Decision) -> None:
         """Hold a decision against the last one."""
         self.checker.commands += len(decision.commands)
-        self.checker.found(self.shadow.records.check(snapshot, self.foreteller.observed))
-        self.checker.found(self.foreteller.decided(snapshot, planner, decision))
+        self.checker.found(self.shadow.records.check(snapshot, self.prediction.observed))
+        self.checker.found(self.prediction.decided(snapshot, planner, decision))
 
 
 RUNNING: contextvars.ContextVar[Incarnation | None] = contextvars.ContextVar(
@@ -198,7 +198,7 @@ class Process:
     def __init__(self, home: Home, name: str, clock: SimClock, rng: Random) -> None:
         self.home, self.name, self.clock = home, name, clock
         self._rng = rng
-        self._births = 0
+        self._starts = 0
         self.retired = False
         self._now: Incarnation | None = None
         self.down = False
@@ -221,13 +221,13 @@ class Process:
             return
         if self._now is not None:
             await self._now.store.close()
-        self._births += 1
+        self._starts += 1
         life = Life()
         run = self._now = self._make(life)
         context = contextvars.copy_context()
         context.run(LIFE.set, life)
         context.run(RUNNING.set, run)
-        self.home.checker.trace.note(f"{self.name}.{self._births} starts")
+        self.home.checker.trace.note(f"{self.name}.{self._starts} starts")
         run.task = group.create_task(self._run(run), context=context)
 
     def _has_neighbour(self) -> bool:
@@ -235,7 +235,7 @@ class Process:
 
     def _make(self, life: Life) -> Incarnation:
         home, loop = self.home, self.home.loop
-        holder = f"{self.name}.{self._births}"
+        holder = f"{self.name}.{self._starts}"
         gate = Gate(loop, life)
         gate.on_refusal = home.checker.struck
         inner = WorldTransport(home.checker.world, holder)
@@ -244,16 +244,16 @@ class Process:
         key = Key(project=home.project, secret_key=Secret(SECRET))
         inside = home.open_provider(Client(transport, key, self.clock), self.clock)
         quiet = home.settings.quiet.total_seconds()
-        foreteller = Foreteller(loop.time, max(MOST_GAP, 1.5 * quiet))
-        provider = home.watched(inside, self, foreteller)
-        metrics = CheckedMetrics(home.checker, foreteller)
+        prediction = PredictionCheck(loop.time, max(MOST_GAP, 1.5 * quiet))
+        provider = home.watched(inside, self, prediction)
+        metrics = CheckedMetrics(home.checker, prediction)
         raw = home.open_store()
         recorder = Recorder(
             checker=home.checker,
             shadow=home.shadow,
             name=holder,
-            blur=foreteller.blur,
-            took=foreteller.took,
+            invalidate=prediction.invalidate,
+            took=prediction.took,
             neighbour=self._has_neighbour,
         )
         fresh = Random(self._rng.getrandbits(64))
@@ -271,7 +271,7 @@ class Process:
             gate=gate,
             transport=transport,
             engine=engine,
-            foreteller=foreteller,
+            prediction=prediction,
             metrics=metrics,
             store=raw,
             checker=home.checker,
@@ -297,7 +297,7 @@ class Process:
         names += ["account/main"] if self.home.shadow.hosts else []
         return any(self.clock.boot() < run.engine.leases.until(name) for name in names)
 
-    # ------------------------------------------------------------ what befalls it
+    # ------------------------------------------------------------ what happens to it
 
     def kill(self) -> None:
         """Let it die as by SIGKILL: nothing that it still had in mind has an effect."""
@@ -326,7 +326,7 @@ class Process:
         """Let it go on, where it stood; after a suspend its timers are late by as much."""
         run = self.incarnation
         if run is not None:
-            run.foreteller.blur()
+            run.prediction.invalidate()
             self.home.loop.resume_life(run.gate.life, slept)
 
     def jump(self, by: timedelta) -> None:
@@ -334,7 +334,7 @@ class Process:
         self.clock.jump(by)
         self.home.shadow.forget_times()
         if self.incarnation is not None:
-            self.incarnation.foreteller.blur()
+            self.incarnation.prediction.invalidate()
 
     def set_network(self, *, down: bool) -> None:
         """Cut its network, or mend it."""

@@ -1,4 +1,4 @@
-"""Clerk: tells the watch what one process saves."""
+"""The recorder: tells the checker what one process saves."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,12 +17,12 @@ from hostler.testing.sureness import suspected
 
 @dataclass(slots=True)
 class Recorder:
-    """Tells the watch what one process saves; implements `gated_store.Notary`."""
+    """Tells the checker what one process saves; implements `gated_store.SaveListener`."""
 
     checker: Checker
     shadow: ShadowStore
     name: str
-    blur: Callable[[], None]
+    invalidate: Callable[[], None]
     took: Callable[[], None]
     neighbour: Callable[[], bool]
 
@@ -44,17 +44,17 @@ class Recorder:
         self.shadow.hosts[host.id] = host
         self.checker.host_saved(self.shadow, host)
 
-    def tied(self, host: HostId, machine: MachineId) -> None:
+    def bound(self, host: HostId, machine: MachineId) -> None:
         """Note that a host is a machine's from now on."""
         self.shadow.bindings[host] = machine
-        self.checker.trace.note(f"{self.name} ties {host} to {machine}", machine)
+        self.checker.trace.note(f"{self.name} binds {host} to {machine}", machine)
 
-    def untied(self, host: HostId, machine: MachineId) -> None:
+    def unbound(self, host: HostId, machine: MachineId) -> None:
         """Note that it is not any more."""
         if self.shadow.bindings.get(host) == machine:
             del self.shadow.bindings[host]
-        self.checker.trace.note(f"{self.name} loosens {host} from {machine}", machine)
-        self.checker.untied(self.shadow, host, machine)
+        self.checker.trace.note(f"{self.name} unbinds {host} from {machine}", machine)
+        self.checker.unbound(self.shadow, host, machine)
 
     def orphans_saved(self, orphans: tuple[Orphan, ...], cleared: tuple[ResourceId, ...]) -> None:
         """Note the ledger's changes."""
@@ -62,10 +62,10 @@ class Recorder:
         self.shadow.orphans |= {orphan.resource: orphan for orphan in orphans}
         for resource in cleared:
             self.shadow.orphans.pop(resource, None)
-        self.checker.trace.note(f"{self.name} suspects: {len(self.shadow.orphans)}")
+        self.checker.trace.note(f"{self.name} orphans: {len(self.shadow.orphans)}")
 
     def adopted(self, installations: tuple[InstallationId, ...]) -> None:
-        """Note whose marks are ours from now on."""
+        """Note whose tags are ours from now on."""
         self.shadow.adopted = tuple(dict.fromkeys((*self.shadow.adopted, *installations)))
 
     def leased(self, lease: Lease) -> None:
@@ -79,4 +79,4 @@ class Recorder:
 
     def store_failed(self) -> None:
         """Note that a call to the store was refused."""
-        self.blur()
+        self.invalidate()

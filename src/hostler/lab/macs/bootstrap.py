@@ -1,9 +1,9 @@
-"""Outfits: whether what is ready is prepared and wired, and whose host keys are believed.
+"""Bootstrap checks: whether what is ready is prepared and wired, and whose host keys are believed.
 
-outfit   nothing gets ready on a disk on which its fleet's commands did not run to their end for it.
-pin      a host's key is believed anew only after a wipe that its own installation asked for.
-network  nothing gets ready outside its fleet's private networks, nor without a VLAN; and nobody
-         gives a host to others that is still in them.
+bootstrap  nothing gets ready on a disk on which its fleet's commands did not run to their end.
+host-key   a host's key is believed anew only after a wipe that its own installation asked for.
+network    nothing gets ready outside its fleet's private networks, nor without a VLAN; and nobody
+           gives a host to others that is still in them.
 What a person wiped while it was in use is told by nothing but its host key, and hostler does not
 look at that of a machine at work: its disk is not held against it.
 """
@@ -39,8 +39,8 @@ class Pinned:
 
 
 @dataclass(slots=True)
-class Outfits:
-    """All that concerns logins, disks and networks of a season."""
+class BootstrapCheck:
+    """All that concerns logins, disks and networks of a run."""
 
     truth: Truth
     wants: Wants
@@ -73,7 +73,7 @@ class Outfits:
         fact = self.truth.hosts.get(change.host)
         asked = [change.by] if change.by else (fact.asked if fact else [])
         for one in asked:
-            if one.deed == "reinstall" and self.now - one.begun < _AWAITED:
+            if one.act == "reinstall" and self.now - one.begun < _AWAITED:
                 self.wipes[one.ours[0], change.host] = self.now
         if change.by is None:
             self.by_hand[change.host] = self.now
@@ -83,7 +83,7 @@ class Outfits:
         mac, fact = self.truth.mac(change.host), self.truth.hosts[change.host]
         if mac is None or change.by is None or change.late or not mac.attachments:
             return ()
-        if fact.whose is not None and fact.whose[0] != "parked":
+        if fact.owner is not None and fact.owner[0] != "parked":
             return ()
         text = f"host {change.host} is free as {fact.name}, and still in {[*mac.attachments]}"
         return (Violation(invariant="network", text=text),)
@@ -107,7 +107,7 @@ class Outfits:
         if any(Applied(digest=digest, machine=machine.id) in disk.whole for digest in known):
             return ()
         text = f"{machine.id} is ready on {machine.host}, whose disk its commands never ran on"
-        return (Violation(invariant="outfit", text=text, machine=machine.id),)
+        return (Violation(invariant="bootstrap", text=text, machine=machine.id),)
 
     def _wiped_since(self, machine: Machine) -> bool:
         """Tell whether a person wiped the host since it was this machine's."""
@@ -141,7 +141,7 @@ class Outfits:
         return ()
 
     def changed_list(self, shadow: ShadowStore) -> None:
-        """Note that the fleet file has another list: what was wished before may be found too."""
+        """Note that the fleet file has another list: what was asked for before may be found too."""
         known = self.lists.setdefault(shadow.own, set())
         known |= {digest_of(fleet.probe.commands) for fleet in shadow.fleets.values()}
 
@@ -162,7 +162,7 @@ class Outfits:
         if known is None or same or self._wiped_after(known, shadow, host.id):
             return ()
         text = f"host {host.id} showed another key than the pinned one, and is believed"
-        return (Violation(invariant="pin", text=text, machine=host.machine),)
+        return (Violation(invariant="host-key", text=text, machine=host.machine),)
 
     def _wiped_after(self, known: Pinned, shadow: ShadowStore, host: HostId) -> bool:
         wiped = self.wipes.get((shadow.own, host))
@@ -182,7 +182,7 @@ class Outfits:
         if self._wiped_after(known, shadow, login.host):
             return ()
         text = f"any key was taken of host {login.host}, which was pinned and not wiped since"
-        return (Violation(invariant="pin", text=text, machine=login.order.machine),)
+        return (Violation(invariant="host-key", text=text, machine=login.order.machine),)
 
     # ------------------------------------------------------------ at rest
 

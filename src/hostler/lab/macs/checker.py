@@ -1,12 +1,12 @@
-"""Watch: what is recorded of Macs and asked of them is held against what is true of the hosts.
+"""The checker: what is recorded and asked of Macs is held against what is true of the hosts.
 
-S5   what a live record holds, or what bears a foreign mark, is neither wiped, renamed nor deleted.
+S5   what a live record holds, or what bears a foreign tag, is neither wiped, renamed nor deleted.
 S11  what is paid for is not deleted.
 S12  nobody gets a host that was not wiped since somebody else had it.
 S13  no host is two machines': not in one store, and not in use in two.
 pool no host is free and ready unwiped since its last claim, unless a person put it there.
-For a while after something took effect later than settle after its call began, S5 and S13 say
-nothing of its host: past settle nothing can be proved. Nor do they of what a person just renamed.
+For a while after something took effect later than the consistency delay, S5 and S13 say nothing of
+its host, for nothing can be proved then. Nor do they of what a person just renamed.
 """
 
 import re
@@ -46,7 +46,7 @@ _CLAIMS = frozenset({"pending", "claimed", "standby", "rested"})
 
 
 class MacChecker(Checker):
-    """All checkers of one season of Macs."""
+    """All checkers of one run of Macs."""
 
     kinds = ("server", "host")
 
@@ -61,16 +61,16 @@ class MacChecker(Checker):
     # ------------------------------------------------------------ what is true
 
     def things(self) -> list[tuple[Thing, Zone]]:
-        """Return every host, with the mark of its name; those that are claimed are *servers*."""
+        """Return every host, with the tag of its name; those that are claimed are *servers*."""
         return [(self._thing(mac), Zone(mac.zone)) for mac in self.world.estate.macs]
 
     def _thing(self, mac: Mac) -> Thing:
-        whose, fact = words_of(mac.name), self.truth.hosts.get(HostId(mac.id))
+        owner, fact = words_of(mac.name), self.truth.hosts.get(HostId(mac.id))
         return Thing(
             id=ResourceId(mac.id),
-            kind="server" if whose and whose[0] in _CLAIMS and not self._given(mac) else "host",
+            kind="server" if owner and owner[0] in _CLAIMS and not self._given(mac) else "host",
             created=fact.named if fact is not None else self.now,
-            owner_tag=None if whose is None else whose[1],
+            owner_tag=None if owner is None else owner[1],
         )
 
     def _given(self, mac: Mac) -> bool:
@@ -86,13 +86,13 @@ class MacChecker(Checker):
         host = machine.host
         if host is None or host not in self.truth.hosts or machine.goal is Goal.STANDBY:
             return False
-        whose = self.truth.hosts[host].whose
-        mine = whose is not None and (whose[0], whose[1].machine) == ("claimed", machine.id)
+        owner = self.truth.hosts[host].owner
+        mine = owner is not None and (owner[0], owner[1].machine) == ("claimed", machine.id)
         return mine and self.truth.is_steady(host) and not self.truth.is_clean(host)
 
     def left_to_people(self, shadow: ShadowStore) -> list[str]:
         """Return the hosts that are told as doubles, and that no machine of anybody has."""
-        return quiescence.to_people(shadow, self._books())
+        return quiescence.to_people(shadow, self._shadows())
 
     def left_of(self, machine: Machine) -> list[Thing]:
         """Return the hosts whose names tell that a machine has them; those it let go of apart."""
@@ -125,15 +125,15 @@ class MacChecker(Checker):
         if match is None or doing is None:
             return
         host, machine = HostId(match[1]), str(doing.call.arg("machine") or "")
-        deed = match[2] or ("delete" if request.method == "DELETE" else "update")
+        act = match[2] or ("delete" if request.method == "DELETE" else "update")
         name = ""
-        if deed == "update":
+        if act == "update":
             body = msgspec.json.decode(request.body, type=dict[str, object])
             name = str(body.get("name") or "")
-        asked = Asked(ours=shadow.ours, machine=machine, deed=deed, name=name, begun=doing.begun)
+        asked = Asked(ours=shadow.ours, machine=machine, act=act, name=name, begun=doing.begun)
         self.truth.ask(host, asked)
         mac = self.truth.mac(host)
-        if deed == "delete" and mac is not None:
+        if act == "delete" and mac is not None:
             self._paid(mac)
 
     def _paid(self, mac: Mac) -> None:
@@ -148,7 +148,7 @@ class MacChecker(Checker):
         self._update()
 
     def _is_tagged(self, request: HttpRequest) -> bool:
-        """Every look at a single host at rest is one too many."""
+        """Every observation of a single host at rest is one too many."""
         del request
         return True
 
@@ -162,9 +162,9 @@ class MacChecker(Checker):
 
     # ------------------------------------------------------------ what happens to hosts
 
-    def befallen(self, fault: str, *, done: bool) -> None:
+    def happened(self, fault: str, *, done: bool) -> None:
         """Note what a person did."""
-        super().befallen(fault, done=done)
+        super().happened(fault, done=done)
         if done:
             self.trace.note(f"a person: {fault}")
             self._update()
@@ -189,24 +189,24 @@ class MacChecker(Checker):
     def _tell(self, change: Change) -> None:
         fact, before = self.truth.hosts.get(change.host), change.before
         name = f"{before.name} > {fact.name}" if fact and fact.name != before.name else before.name
-        whose = fact.whose if fact is not None else None
+        owner = fact.owner if fact is not None else None
         by = f"{change.by.ours[0]} {change.by.machine}" if change.by else PERSON
         late = " LATE" if change.late else ""
-        about = str(whose[1].machine) if whose is not None else ""
+        about = str(owner[1].machine) if owner is not None else ""
         self.trace.note(f"  host {change.host} {change.what} by {by}{late}: {name}", about)
 
     def _judge(self, change: Change) -> None:
         by, before = change.by, change.before
         if by is None or change.late or self._tainted(change):
             return
-        whose = before.whose
+        owner = before.owner
         stood = before.named <= by.begun
-        if whose is not None and whose[1].installation not in by.ours and stood:
-            text = f"host {change.host} of {whose[1].installation} was {change.what}"
+        if owner is not None and owner[1].installation not in by.ours and stood:
+            text = f"host {change.host} of {owner[1].installation} was {change.what}"
             self._wrong("S5", f"{text} by {by.ours[0]}", change)
-        if whose is None and change.what == "wiped" and stood:
+        if owner is None and change.what == "wiped" and stood:
             self._wrong("S5", f"host {change.host} was wiped under the name {before.name}", change)
-        for shadow in self._books():
+        for shadow in self._shadows():
             self._judge_records(change, by, shadow)
 
     def _judge_records(self, change: Change, by: Asked, shadow: ShadowStore) -> None:
@@ -236,7 +236,7 @@ class MacChecker(Checker):
         return fact is not None and self._is_recent(fact.handled)
 
     def _tainted(self, change: Change) -> bool:
-        """Tell whether something took effect beyond settle not long ago."""
+        """Tell whether something took effect beyond the consistency delay not long ago."""
         return self._is_recent(change.before.late)
 
     def _is_recent(self, at: float) -> bool:
@@ -244,17 +244,17 @@ class MacChecker(Checker):
 
     def _wrong(self, invariant: str, text: str, change: Change) -> None:
         fact = self.truth.hosts.get(change.host)
-        whose = (fact.whose if fact else None) or change.before.whose
-        machine = whose[1].machine if whose is not None else None
+        owner = (fact.owner if fact else None) or change.before.owner
+        machine = owner[1].machine if owner is not None else None
         self.found((Violation(invariant=invariant, text=text, machine=machine),))
 
     def _claimed(self, change: Change) -> None:
         """S12: whoever gets a host gets a disk that was written anew since anybody had it."""
         fact = self.truth.hosts[change.host]
-        whose, by = fact.whose, change.by
-        if whose is None or whose[0] != "claimed" or by is None:
+        owner, by = fact.owner, change.by
+        if owner is None or owner[0] != "claimed" or by is None:
             return
-        user = f"{whose[1].installation} {whose[1].machine}"
+        user = f"{owner[1].installation} {owner[1].machine}"
         raced = fact.handled > by.begun
         passed_on = user != fact.user and not (change.late or raced or change.adopts)
         returns = self._returns(by) and self.truth.is_as_left(change.host, user)
@@ -265,13 +265,13 @@ class MacChecker(Checker):
 
     def _returns(self, by: Asked | None) -> bool:
         """Tell whether a machine that was ready takes its own host back, renamed by a person."""
-        mine = (b.machines.get(MachineId(by.machine)) for b in self.books if by)
+        mine = (b.machines.get(MachineId(by.machine)) for b in self.shadows if by)
         return any(m is not None and m.was_ready is not None for m in mine)
 
     def _in_use(self) -> None:
         """Whoever is ready on a host uses it; two at once are one too many (S13)."""
         users = dict[HostId, tuple[ShadowStore, Machine]]()
-        for shadow in self._books():
+        for shadow in self._shadows():
             for machine in shadow.living():
                 host = machine.host
                 if host is None or machine.phase not in _USED or host not in self.truth.hosts:
@@ -293,32 +293,31 @@ class MacChecker(Checker):
                 continue
             if mac.status is not MacStatus.READY:
                 continue
-            free = fact.name.startswith(self._pools) or (fact.whose or ("",))[0] == "parked"
+            free = fact.name.startswith(self._pools) or (fact.owner or ("",))[0] == "parked"
             if free and not self.truth.is_clean(host) and fact.late < fact.named:
                 text = f"host {host} is free as {fact.name}, unwiped since {fact.user} had it"
                 self.found((Violation(invariant="pool", text=text),))
 
-    def _books(self) -> list[ShadowStore]:
-        return [shadow for shadow in self.books if not shadow.lost]
+    def _shadows(self) -> list[ShadowStore]:
+        return [shadow for shadow in self.shadows if not shadow.lost]
 
     # ------------------------------------------------------------ what is recorded
 
     def machine_saved(
         self, shadow: ShadowStore, machine: Machine, events: tuple[Event, ...]
     ) -> None:
-        """Check a record that was saved: its host is tied to it, and to nobody else (S13)."""
+        """Check a record that was saved: its host is bound to it, and to nobody else (S13)."""
         self.world.advance()
         self._update()
         for asked in machine.asked:
-            if (
-                asked.call_state is CallState.DONE
-            ):  # a look proved it: what undoes it later is another matter
+            # an observation proved it: what undoes it later is another matter
+            if asked.call_state is CallState.DONE:
                 shadow.onces.proved(machine.id, asked)
         super().machine_saved(shadow, machine, events)
         if machine.host is None or machine.phase is Phase.DELETED:
             return
         if shadow.bindings.get(machine.host) != machine.id:
-            text = f"{machine.id} has host {machine.host}, which is not tied to it"
+            text = f"{machine.id} has host {machine.host}, which is not bound to it"
             self.found((Violation(invariant="S13", text=text, machine=machine.id),))
 
     # ------------------------------------------------------------ at rest

@@ -1,4 +1,4 @@
-"""People: what a person with a console does to hosts, chosen by the names that these bear."""
+"""What a person with a console does to hosts, chosen by the names that these bear."""
 
 from functools import partial
 from random import Random
@@ -16,21 +16,21 @@ def stage_of(name: str) -> str:
     return words[1] if words[0] == "hostler" and len(words) > 1 else ""
 
 
-def rename(world: World, deed: str, which: float, pools: tuple[str, ...]) -> bool:
-    """Do one of `climate.PEOPLE`; tell whether there was a host to do it to."""
+def rename(world: World, act: str, which: float, pools: tuple[str, ...]) -> bool:
+    """Do one of `faults.PEOPLE`; tell whether there was a host to do it to."""
     dice = Random(which)
-    fitting = [mac for mac in world.estate.macs if _fits(deed, mac, pools)]
+    fitting = [mac for mac in world.estate.macs if _fits(act, mac, pools)]
     if not fitting:
         return False
     mac = fitting[int(which * len(fitting))]
-    pooled = deed in {"claimed_pooled", "other_pooled"}
+    pooled = act in {"claimed_pooled", "other_pooled"}
     name = f"{dice.choice(pools)}hand{dice.randrange(1000)}" if pooled else "lent to ann"
     return world.console.rename(mac.id, name)
 
 
-def _fits(deed: str, mac: Mac, pools: tuple[str, ...]) -> bool:
+def _fits(act: str, mac: Mac, pools: tuple[str, ...]) -> bool:
     stage = stage_of(mac.name)
-    match deed:
+    match act:
         case "claimed_pooled" | "claimed_renamed":
             return stage == "claimed"
         case "pending_renamed":

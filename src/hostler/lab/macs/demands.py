@@ -1,6 +1,6 @@
-"""Wants: what the fleets of a season ask for beside hosts of a pool, and what befalls that.
+"""Demands: what the fleets of a run ask for beside hosts of a pool, and what happens to that.
 
-Hosts that are ordered, private networks, and an outfit: a login and commands before a host is
+Hosts that are ordered, private networks, and a bootstrap: a login and commands before a host is
 ready. Drawn from a stream of its own, so that a seed without any of it keeps its course.
 """
 
@@ -24,10 +24,10 @@ COMMANDS = (
     "sudo -S -p '' pmset -a sleep 0",
     "defaults write com.apple.loginwindow autoLoginUser m1",
 )
-"""The list of commands of an outfit."""
+"""The list of commands of a bootstrap."""
 
 LATER = (*COMMANDS[:2], "launchctl load -w /Library/LaunchDaemons/runner.plist")
-"""The list that somebody writes into the fleet file in the middle of a season."""
+"""The list that somebody writes into the fleet file in the middle of a run."""
 
 ORDERS = (
     "out_of_stock_create",
@@ -44,16 +44,16 @@ REBOOTS = ("mac_stuck_rebooting",)
 LISTS = ("pages_shuffled", "list_shifted")
 """What only long lists meet."""
 LOGINS = ("login_refused", "command_failed", "command_broken", "command_hung", "line_broken")
-"""What befalls logins and commands: see logins.py."""
+"""What happens to logins and commands: see ssh.py."""
 SOLD_OUT, CHANGED = "sold_out", "bootstrap_changed"
-"""For a spell there are no Macs of a type; somebody writes another list into the fleet file."""
+"""For a while there are no Macs of a type; somebody writes another list into the fleet file."""
 
 ALL = (*ORDERS, *WIRES, *REBOOTS, *LISTS, *LOGINS, SOLD_OUT, CHANGED)
-"""Every fault that only a season with wants knows."""
+"""Every fault that only a run with wants knows."""
 
 _SHARE = 0.45
 _HARDER = {"mac_ssh_refused": 0.2, "mac_ssh_hung": 0.1, "mac_ssh_wrong_key": 0.1}
-"""Faults of all seasons that only logins feel: where there are any, often."""
+"""Faults of all runs that only logins feel: where there are any, often."""
 _RATES: Mapping[str, float] = {
     "out_of_stock_create": 0.15,
     "quota_exceeded": 0.1,
@@ -81,9 +81,9 @@ _CROWD = 110
 class Wants:
     """What the fleets ask for; nothing where all is empty.
 
-    `limits` are those of orders. `networks` are private ones. `commands` make the outfit, and need
-    a login; `later` is the list that they become. `crowd` is how many Macs of somebody else are in
-    the project. `troubles` are the probabilities of `LOGINS` for each login or command.
+    `limits` are those of orders. `networks` are private ones. `commands` make the bootstrap, and
+    need a login; `later` is the list that they become. `crowd` is how many Macs of somebody else
+    are in the project. `troubles` are the probabilities of `LOGINS` for each login or command.
     """
 
     limits: Limits | None = None
@@ -102,7 +102,7 @@ NOTHING = Wants()
 
 
 def draw_wants(scenario: Scenario, types: tuple[str, ...]) -> tuple[Wants, Scenario]:
-    """Draw what the fleets of a seed ask for, and the climate with what befalls that."""
+    """Draw what the fleets of a seed ask for, and the scenario with what happens to that."""
     rng = Random(f"hostler macs wants {scenario.seed}")
     if rng.random() > _SHARE:
         return NOTHING, scenario
@@ -112,7 +112,7 @@ def draw_wants(scenario: Scenario, types: tuple[str, ...]) -> tuple[Wants, Scena
         commands=COMMANDS[: rng.randint(1, 3)] if rng.random() < 0.6 else (),
         crowd=_CROWD if rng.random() < 0.05 else 0,
     )
-    faults = _faults(wants, scenario.mood, rng)
+    faults = _faults(wants, scenario.severity, rng)
     wants = replace(wants, troubles={f: _rate(f, rng) for f in faults if f in LOGINS})
     wants = replace(wants, later=LATER if CHANGED in faults else ())
     return wants, _befallen(scenario, faults, wants, rng)
@@ -132,21 +132,21 @@ def _rate(fault: str, rng: Random) -> float:
     return min(0.5, _RATES[fault] * rng.uniform(0.5, 2.0))
 
 
-def _faults(wants: Wants, mood: str, rng: Random) -> tuple[str, ...]:
-    """Pick what befalls it, of what can befall what is asked for."""
+def _faults(wants: Wants, severity: str, rng: Random) -> tuple[str, ...]:
+    """Pick what happens to it, of what can happen to what is asked for."""
     known = [
         *((*ORDERS, SOLD_OUT) if wants.limits else ()),
         *(WIRES if wants.networks else ()),
         *((*LOGINS, *REBOOTS, CHANGED) if wants.commands else ()),
         *(LISTS if wants.crowd else ()),
     ]
-    least, most = _MANY[mood]
+    least, most = _MANY[severity]
     many = min(rng.randint(least, most), len(known))
     return tuple(sorted(rng.sample(known, many)))
 
 
 def _befallen(scenario: Scenario, faults: tuple[str, ...], wants: Wants, rng: Random) -> Scenario:
-    if scenario.mood == "calm":
+    if scenario.severity == "calm":
         return scenario
     rates = {f: _rate(f, rng) for f in faults if f in _RATES and f not in LOGINS}
     if wants.commands:
@@ -162,7 +162,7 @@ def _befallen(scenario: Scenario, faults: tuple[str, ...], wants: Wants, rng: Ra
 def _disruptions(
     scenario: Scenario, faults: tuple[str, ...], wants: Wants, rng: Random
 ) -> list[Disruption]:
-    """Draw what befalls at a time, and deaths in the midst of orders and of logins."""
+    """Draw what strikes at a time, and deaths in the midst of orders and of logins."""
     span, found = scenario.span, list[Disruption]()
     if SOLD_OUT in faults:
         found += [

@@ -1,4 +1,4 @@
-"""Land: pools of Macs that somebody stocked, fleets over them, and the real provider."""
+"""The environment: pools of Macs that somebody stocked, fleets over them, and the real provider."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -46,7 +46,7 @@ _LONG_AGO = 7 * 86_400.0
 
 
 class MacEnvironment:
-    """Hosts that outlive machines. Implements `hostler.lab.scenario.environment.Land`."""
+    """Hosts that outlive machines. Implements `hostler.lab.scenario.environment.Environment`."""
 
     watched = WatchedMacs
 
@@ -90,12 +90,12 @@ class MacEnvironment:
         """Fill the shop again, for fleets that order nothing too.
 
         No claim is sent while no image of the fleet's family is published, as an order is not:
-        that is right, and so no fleet could ever have what it wishes.
+        that is right, and so no fleet could ever have what it asks for.
         """
         restock(world, FAMILY)
 
     def checker(self, world: World, trace: Trace) -> Checker:
-        """Return who watches over the season."""
+        """Return the checker of the run."""
         scenario, consistency_delay = self._scenario, CONSISTENCY_DELAY.total_seconds()
         if not scenario.wants:
             return MacChecker(world, trace, consistency_delay, scenario)
@@ -155,7 +155,7 @@ class MacEnvironment:
         return met is not None and met.ssh is Ssh.UP
 
     def preparer(self, process: Process, gate: Gate) -> Preparer | None:
-        """Return what logs in to hosts, where the fleets have an outfit."""
+        """Return what logs in to hosts, where the fleets have a bootstrap."""
         logins, checker = self._logins, process.home.checker
         if (
             logins is None
@@ -163,11 +163,11 @@ class MacEnvironment:
             or not isinstance(checker, OrderChecker)
         ):
             return None
-        told = partial(checker.tried, process.home.shadow)
-        return SimulatedPreparer(logins, gate, cut=lambda: process.down, told=told)
+        report = partial(checker.tried, process.home.shadow)
+        return SimulatedPreparer(logins, gate, cut=lambda: process.down, report=report)
 
-    def befall(self, world: World, own: InstallationId, disruption: Disruption) -> bool | None:
-        """Do what a person does, or the shop; None where the stroke is none of theirs."""
+    def strike(self, world: World, own: InstallationId, disruption: Disruption) -> bool | None:
+        """Do what a person does, or the shop; None where the disruption is none of theirs."""
         pools = tuple(dict.fromkeys(self._scenario.pools))
         if disruption.fault == SOLD_OUT:
             sell_out(world, disruption.length)

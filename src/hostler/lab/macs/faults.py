@@ -1,10 +1,10 @@
-"""Climate: what one seed of a season of Macs is made of, drawn before it begins."""
+"""A scenario of Macs: what one seed is made of, drawn before it begins."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from random import Random
 
-from hostler.lab.scenario.faults import OURS, Asking, Disruption, Scenario, Size
+from hostler.lab.scenario.faults import OURS, Disruption, OperatorAction, Scenario, Size
 from hostler.simulators.scaleway.faults.catalogue import (
     CALLS,
     FAULTS,
@@ -21,9 +21,9 @@ from .demands import Wants
 DAYS = 3.0
 HOUR = 3600.0
 BEYOND = frozenset({"effect_too_late", "mac_rename_too_late"})
-"""Faults whose effect comes later than settle: of those only detection is promised."""
+"""Faults with effects later than the consistency delay: of those only detection is promised."""
 PEOPLE = ("claimed_pooled", "claimed_renamed", "pending_renamed", "other_pooled")
-"""What a person with a console does to a host, chosen by its name: see people.py."""
+"""What a person with a console does to a host, chosen by its name: see console.py."""
 
 _GENERIC = (Where.ANY, Where.CHANGE, Where.NAMED, Where.NAMED_CHANGE, Where.LIST)
 WORLD = tuple(
@@ -32,9 +32,9 @@ WORLD = tuple(
     if fault.name not in wants.ALL
 )
 USUAL = (*WORLD, *OURS, *PEOPLE)
-"""Every fault that a season of Macs knows, whatever its fleets want."""
+"""Every fault that a run of Macs knows, whatever its fleets want."""
 ALL = (*USUAL, *wants.ALL)
-"""Every fault that any season of Macs knows."""
+"""Every fault that any run of Macs knows."""
 
 _RATES: Mapping[str, float] = {
     **PRESETS["mac-storm"].rates,
@@ -46,7 +46,7 @@ _RARE = {fault.name for fault in MAC_CALLS}
 _STRUCK = ("crash", "paused", "suspended", "clock_jump", "store_busy", "disk_full", "network_down")
 _EVERY = 12 * HOUR
 _PORTS = ("", "", "http", "http", "bind", "save_machine", "save_host", "save_fleet", "unbind")
-_MOODS = ("calm", "one", "few", "few", "some", "some", "storm")
+_SEVERITIES = ("calm", "one", "few", "few", "some", "some", "storm")
 _MANY = {"calm": (0, 0), "one": (1, 1), "few": (2, 4), "some": (4, 8), "storm": (9, 14)}
 _KINDS = (
     *("scale",) * 6,
@@ -66,13 +66,13 @@ _TYPES = ("M2-L", "M4-M")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MacScenario:
-    """Everything that one seed draws: the weather, the pools, the fleets, and a cadence of looks.
+    """Everything that one seed draws: faults, pools, fleets, and a cadence of observations.
 
-    `beyond`: some effects come later than settle. `namesakes`: the fleets of the second
-    installation have the names of ours, so that neither may grow until one is sent away. `fresh`:
-    nobody had the hosts since they were written. `pools` are the prefixes of the fleets' pools, one
-    for each fleet. `quiet` is the time between looks where nothing is expected, in seconds. `wants`
-    is what the fleets ask for beside hosts of a pool.
+    `beyond`: some effects come later than the consistency delay. `namesakes`: the fleets of the
+    second installation have the names of ours, so that neither may grow until one is sent away.
+    `fresh`: nobody had the hosts since they were written. `pools` are the prefixes of the fleets'
+    pools, one for each fleet. `quiet` is the time between observations where nothing is expected,
+    in seconds. `wants` is what the fleets ask for beside hosts of a pool.
     """
 
     base: Scenario
@@ -88,24 +88,24 @@ class MacScenario:
 
 
 def draw_macs(seed: int, size: Size, *, plain: bool = False) -> MacScenario:
-    """Draw the climate of a seed; the same seed and size, the same climate.
+    """Draw the scenario of a seed; the same seed and size, the same scenario.
 
     In a `plain` one fleets want nothing but hosts of a pool, as in all seeds of old.
     """
     rng = Random(f"hostler macs climate {seed}")
-    mood = _MOODS[seed % len(_MOODS)]
-    faults, span = _faults(seed, mood, rng), size.days * 24 * HOUR
+    severity = _SEVERITIES[seed % len(_SEVERITIES)]
+    faults, span = _faults(seed, severity, rng), size.days * 24 * HOUR
     stocks, pools = _pools(rng)
-    askings = _askings(span, rng)
+    actions = _actions(span, rng)
     base = Scenario(
         seed=seed,
-        mood=mood,
+        severity=severity,
         machines=size.machines or rng.choice((1, 2, 2, 3)),
         span=span,
-        world=_world(faults, mood, rng),
+        world=_world(faults, severity, rng),
         faults=faults,
-        disruptions=_disruptions(faults, askings, span, rng),
-        askings=askings,
+        disruptions=_disruptions(faults, actions, span, rng),
+        actions=actions,
         replicas=2 if "two_replicas" in faults or rng.random() < 0.2 else 1,
         sqlite=rng.random() < 0.1,
         reclaim=rng.random() < 0.6,
@@ -128,9 +128,9 @@ def draw_macs(seed: int, size: Size, *, plain: bool = False) -> MacScenario:
     )
 
 
-def _faults(seed: int, mood: str, rng: Random) -> tuple[str, ...]:
+def _faults(seed: int, severity: str, rng: Random) -> tuple[str, ...]:
     """Pick faults: one in turn, so that no fault is forgotten, and the others by lot."""
-    least, most = _MANY[mood]
+    least, most = _MANY[severity]
     many = rng.randint(least, most)
     if not many:
         return ()
@@ -139,8 +139,8 @@ def _faults(seed: int, mood: str, rng: Random) -> tuple[str, ...]:
     return tuple(sorted((first, *rng.sample(usual, many - 1))))
 
 
-def _world(faults: tuple[str, ...], mood: str, rng: Random) -> FaultRates:
-    few = 3.0 if mood in {"one", "few"} else 1.5
+def _world(faults: tuple[str, ...], severity: str, rng: Random) -> FaultRates:
+    few = 3.0 if severity in {"one", "few"} else 1.5
     rates = dict[str, float]()
     for fault in faults:
         base = _RATES.get(fault)
@@ -160,9 +160,9 @@ def _pools(rng: Random) -> tuple[tuple[Stock, ...], tuple[str, ...]]:
     return tuple(stocks), pools
 
 
-def _askings(span: float, rng: Random) -> tuple[Asking, ...]:
+def _actions(span: float, rng: Random) -> tuple[OperatorAction, ...]:
     found = (
-        Asking(
+        OperatorAction(
             at=rng.uniform(600, span),
             kind=rng.choice(_KINDS),
             which=rng.random(),
@@ -170,20 +170,20 @@ def _askings(span: float, rng: Random) -> tuple[Asking, ...]:
         )
         for _ in range(rng.randint(3, 10))
     )
-    return tuple(sorted(found, key=lambda asking: asking.at))
+    return tuple(sorted(found, key=lambda action: action.at))
 
 
 def _disruptions(
-    faults: tuple[str, ...], askings: tuple[Asking, ...], span: float, rng: Random
+    faults: tuple[str, ...], actions: tuple[OperatorAction, ...], span: float, rng: Random
 ) -> tuple[Disruption, ...]:
-    """Draw what befalls processes and hosts: half of it soon after somebody wished something."""
+    """Draw what happens to processes and hosts: half of it soon after a request."""
     found = list[Disruption]()
     for fault in faults:
         if fault in (*_STRUCK, "lease_lost", *PEOPLE):
             for _ in range(max(1, round(span / _EVERY * rng.uniform(0.3, 1.5)))):
                 busy = rng.random() < 0.6
-                after = rng.choice(askings).at + rng.expovariate(1 / 900.0)
-                found.append(_stroke(fault, after if busy else rng.uniform(60, span), rng))
+                after = rng.choice(actions).at + rng.expovariate(1 / 900.0)
+                found.append(_disruption(fault, after if busy else rng.uniform(60, span), rng))
         elif fault in {"resource_without_record", "store_lost"}:
             found.append(
                 Disruption(at=rng.uniform(0.1, 0.7) * span, fault=fault, length=rng.random())
@@ -191,7 +191,7 @@ def _disruptions(
     return tuple(sorted((s for s in found if s.at < span), key=lambda disruption: disruption.at))
 
 
-def _stroke(fault: str, at: float, rng: Random) -> Disruption:
+def _disruption(fault: str, at: float, rng: Random) -> Disruption:
     port, before = rng.choice(_PORTS), rng.random() < 0.5
     skip = rng.randrange(6) if port else rng.randrange(-1, 24)
     length = {

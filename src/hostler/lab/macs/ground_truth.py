@@ -1,4 +1,4 @@
-"""Truth: what really happened to each host: its names and who gave them, its uses and its wipes.
+"""Ground truth: what really happened to each host: names and who gave them, uses and wipes.
 
 Read from the simulated world and from names as plain text, past the provider's code, so that a
 misunderstanding cannot be on both sides.
@@ -22,9 +22,9 @@ STEADY = 600.0
 _WIPED_BY_HAND = "mac_reinstalled_by_hand"
 
 
-@lru_cache(maxsize=4096)  # names are read anew at every turn of the watch
+@lru_cache(maxsize=4096)  # names are read anew whenever the checker runs
 def words_of(name: str) -> tuple[str, OwnerTag] | None:
-    """Return the stage and the mark that a hostler's name tells, or None for any other name."""
+    """Return the stage and the tag that a hostler's name tells, or None for any other name."""
     words = name.split(".")
     if words[0] != "hostler" or len(words) < 7:
         return None
@@ -41,13 +41,13 @@ def words_of(name: str) -> tuple[str, OwnerTag] | None:
 class Asked:
     """One request of an installation that would change a host.
 
-    `begun` is when the call began that it belongs to: it had a fresh look at the host since then.
-    `machine` is empty for the host's own turn.
+    `begun` is when the call began that it belongs to: it had a fresh observation of the host since
+    then. `machine` is empty for a call of the host's own.
     """
 
     ours: tuple[InstallationId, ...]
     machine: str
-    deed: str
+    act: str
     name: str
     begun: float
 
@@ -56,8 +56,8 @@ class Asked:
 class Change:
     """What became of a host: another name, a wipe that began, or its end; `by` is None for people.
 
-    `late` says that the effect came later than settle after its call began. `before` is how the
-    host was.
+    `late` says that the effect came later than the consistency delay after its call began. `before`
+    is how the host was.
     """
 
     what: str
@@ -73,10 +73,10 @@ class Change:
         The name tells of a machine of another store, and only that one, which is lost, knew that
         it never had this host: whoever adopts its machines can but believe their names.
         """
-        by, whose = self.by, self.before.whose
-        if by is None or whose is None or not self.before.given:
+        by, owner = self.by, self.before.owner
+        if by is None or owner is None or not self.before.given:
             return False
-        owner_tag = whose[1]
+        owner_tag = owner[1]
         return owner_tag.installation in by.ours[1:] and owner_tag.machine == by.machine
 
 
@@ -86,9 +86,9 @@ class Fact:
 
     `used` is how often its disk had been written when somebody (`user`) last had it; whoever gets
     it next must find it written anew. `handled` is when a person last renamed it, `late` when
-    something last took effect beyond settle, `named` since when it bears its name, `given` if it
-    was given that by a person. `lent` is the installation whose name a person gave it, until
-    another one renames it.
+    something last took effect beyond the consistency delay, `named` since when it bears its name,
+    `given` if it was given that by a person. `lent` is the installation whose name a person gave
+    it, until another one renames it.
     """
 
     name: str
@@ -105,14 +105,14 @@ class Fact:
     asked: list[Asked] = field(default_factory=list[Asked])
 
     @property
-    def whose(self) -> tuple[str, OwnerTag] | None:
+    def owner(self) -> tuple[str, OwnerTag] | None:
         """The stage and mark that its name tells."""
         return words_of(self.name)
 
 
 @dataclass(slots=True)
 class Truth:
-    """All hosts of a world. `settle` in seconds; `fresh`: nobody had them before us."""
+    """All hosts of a world. `consistency_delay` in seconds; `fresh`: nobody had them before us."""
 
     world: World
     consistency_delay: float
@@ -161,7 +161,7 @@ class Truth:
 
     def is_shared(self, fleet: FleetName, ours: Collection[InstallationId]) -> bool:
         """Tell whether another installation uses a fleet's name: none may be made for it (G8)."""
-        owner_tags = (fact.whose[1] for fact in self.hosts.values() if fact.whose)
+        owner_tags = (fact.owner[1] for fact in self.hosts.values() if fact.owner)
         return any(
             owner_tag.fleet == fleet and owner_tag.installation not in ours
             for owner_tag in owner_tags
@@ -202,7 +202,7 @@ class Truth:
 
     def _gone(self, host: HostId) -> Change:
         fact = self.hosts.pop(host)
-        by = next((a for a in reversed(fact.asked) if a.deed == "delete"), None)
+        by = next((a for a in reversed(fact.asked) if a.act == "delete"), None)
         return Change(what="gone", host=host, by=by, before=fact, late=False)
 
     def _renamed(self, host: HostId, fact: Fact, mac: Mac) -> Change:
@@ -211,8 +211,8 @@ class Truth:
         fact.name, fact.named, fact.given = mac.name, mac.modified, by is None
         late = by is not None and mac.modified - by.begun > self.consistency_delay
         if by is None:
-            whose = words_of(mac.name)
-            fact.lent = whose[1].installation if whose is not None else ""
+            owner = words_of(mac.name)
+            fact.lent = owner[1].installation if owner is not None else ""
             fact.handled = mac.modified
             if words_of(mac.name) is None:  # a copied name of a hostler's is a slip, and no use
                 self.use(host, PERSON)
@@ -223,7 +223,7 @@ class Truth:
         return Change(what="renamed", host=host, by=by, before=before, late=late)
 
     def _wiped(self, host: HostId, before: Fact, fact: Fact, *, by_hand: bool) -> Change:
-        by = next((a for a in reversed(fact.asked) if a.deed == "reinstall"), None)
+        by = next((a for a in reversed(fact.asked) if a.act == "reinstall"), None)
         late = by is not None and fact.moved - by.begun > self.consistency_delay
         if by_hand:
             by, late = None, False

@@ -1,4 +1,4 @@
-"""Wantwatch: the watch of a season in which fleets order hosts, attach networks, have outfits."""
+"""The checker of runs in which fleets order hosts, attach networks, have bootstraps."""
 
 from hostler.domain.hosts.purchasing import is_paid
 from hostler.domain.ids import HostId, MachineId, ResourceId
@@ -16,7 +16,7 @@ from hostler.simulators.scaleway.state.mac_records import Mac, MacStatus
 from hostler.simulators.scaleway.world import World
 from hostler.testing.invariants import Found, Thing
 
-from .bootstrap import Outfits
+from .bootstrap import BootstrapCheck
 from .checker import MacChecker
 from .demands import HOUR
 from .faults import MacScenario
@@ -25,11 +25,11 @@ from .orders import Purchases
 from .ssh import Login, Logins
 
 _SLACK = 300.0
-"""How much later than it was decided an order may be seen, beside settle: budgets and locks."""
+"""How much later than decided an order may be seen, the consistency delay aside."""
 
 
 class OrderChecker(MacChecker):
-    """All checkers of a season of Macs, and those of what its fleets want."""
+    """All checkers of a run of Macs, and those of what its fleets want."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class OrderChecker(MacChecker):
         super().__init__(world, trace, consistency_delay, scenario)
         self.purchases = Purchases(self.truth, scenario.wants, consistency_delay + _SLACK)
         self.purchases.known |= {HostId(mac.id) for mac in world.estate.macs}
-        self.outfits = Outfits(self.truth, scenario.wants, logins)
+        self.bootstraps = BootstrapCheck(self.truth, scenario.wants, logins)
         self._wants = scenario.wants
         self._logins = logins
         logins.struck = self.struck
@@ -54,7 +54,7 @@ class OrderChecker(MacChecker):
             f"  login at {login.host}: {login.shown[:15]} {'in' if login.entered else 'out'}",
             login.order.machine,
         )
-        self.found(self.outfits.tried(shadow, login))
+        self.found(self.bootstraps.tried(shadow, login))
 
     def doing(self, shadow: ShadowStore, call: Call, *, ahead: float) -> None:
         """Check a call before it is sent."""
@@ -69,7 +69,7 @@ class OrderChecker(MacChecker):
 
     def _update(self) -> None:
         super()._update()
-        self.found(self.purchases.born(self._books()) if not self._was_jumped() else ())
+        self.found(self.purchases.born(self._shadows()) if not self._was_jumped() else ())
 
     def _was_jumped(self) -> bool:
         """Tell whether a clock jumped: what is counted by days is the engine's own time then."""
@@ -77,9 +77,9 @@ class OrderChecker(MacChecker):
 
     def _judge(self, change: Change) -> None:
         super()._judge(change)
-        self.outfits.noted(change)
+        self.bootstraps.noted(change)
         if change.what == "renamed" and not self._tainted(change):
-            self.found(self.outfits.given(change))
+            self.found(self.bootstraps.given(change))
 
     def _may_move(self, shadow: ShadowStore, machine: Machine) -> bool:
         """Tell whether time counts; a list that is run has bounds of its own."""
@@ -98,12 +98,12 @@ class OrderChecker(MacChecker):
         """Check a record that was saved, and whether what gets ready is prepared and wired."""
         before = shadow.machines.get(machine.id)
         super().machine_saved(shadow, machine, events)
-        self.found(self.outfits.saved(shadow, before, machine))
+        self.found(self.bootstraps.saved(shadow, before, machine))
 
     def host_saved(self, shadow: ShadowStore, host: Host) -> None:
         """Check the key that is believed."""
         super().host_saved(shadow, host)
-        self.found(self.outfits.believed(shadow, host))
+        self.found(self.bootstraps.believed(shadow, host))
 
     def fleet_saved(
         self,
@@ -118,7 +118,7 @@ class OrderChecker(MacChecker):
 
     def fleets_changed(self, shadow: ShadowStore) -> None:
         """Note that a fleet file was written anew; who is starting has its whole time again."""
-        self.outfits.changed_list(shadow)
+        self.bootstraps.changed_list(shadow)
         if shadow.bounds is not None:
             spent = shadow.bounds.spent
             shadow.bounds.spent = {k: t for k, t in spent.items() if k[1] is not Phase.STARTING}
@@ -137,11 +137,11 @@ class OrderChecker(MacChecker):
 
     def needs_a_person(self, shadow: ShadowStore, machine: Machine) -> bool:
         """Tell whether its host shows a key that is a stranger's to whoever pinned another one."""
-        return self.outfits.shows_a_stranger(shadow, machine)
+        return self.bootstraps.shows_a_stranger(shadow, machine)
 
     def rested(self, shadow: ShadowStore, fleet: Fleet) -> Found:
         """Return what still keeps a fleet from rest."""
-        return super().rested(shadow, fleet) or self.outfits.rested(shadow, fleet)
+        return super().rested(shadow, fleet) or self.bootstraps.rested(shadow, fleet)
 
     def _at_work(self, shadow: ShadowStore, fleet: Fleet) -> list[Machine]:
         return [m for m in super()._at_work(shadow, fleet) if not self.may_rest(shadow, m)]
@@ -154,10 +154,10 @@ class OrderChecker(MacChecker):
         return [*found, *resting, *self._to_order(shadow, fleet)]
 
     def _is_parked(self, mac: Mac, shadow: ShadowStore) -> bool:
-        whose, record = words_of(mac.name), shadow.hosts.get(HostId(mac.id))
-        if whose is None or whose[0] not in {"parked", "ordered"} or record is None:
+        owner, record = words_of(mac.name), shadow.hosts.get(HostId(mac.id))
+        if owner is None or owner[0] not in {"parked", "ordered"} or record is None:
             return False
-        mine = whose[1].installation == shadow.own
+        mine = owner[1].installation == shadow.own
         return mine and record.condition is HostCondition.FREE and mac.status is MacStatus.READY
 
     def _is_sold(self, offer: Offer) -> bool:

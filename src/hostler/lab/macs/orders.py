@@ -1,4 +1,4 @@
-"""Purchases: what was really ordered, and whether it may have been, against the world's own hosts.
+"""Orders: what was really ordered, and whether it may have been, against the world's own hosts.
 
 S2   nothing is ordered that a fleet does not lack, whatever was lost on the way.
 S4   the euros that orders commit to stay within the cap of every day, and their number in bounds.
@@ -44,7 +44,7 @@ class Bought:
 
 @dataclass(slots=True)
 class Purchases:
-    """All orders of a season. `slack` is how much later than its decision an order may be seen."""
+    """All orders of a run. `slack` is how much later than its decision an order may be seen."""
 
     truth: Truth
     wants: Wants
@@ -84,19 +84,19 @@ class Purchases:
             return ()
         return (Violation(invariant="E2", text=f"{fleet} orders what is not on its row: {call}"),)
 
-    def born(self, books: list[ShadowStore]) -> Found:
+    def born(self, shadows: list[ShadowStore]) -> Found:
         """Check the hosts that came to be since the last time."""
         found, new = list[Violation](), [h for h in self.truth.hosts if h not in self.known]
         for host in new:
             self.known.add(host)
             mac, fact = self.truth.mac(host), self.truth.hosts[host]
-            if mac is None or fact.whose is None or fact.whose[0] != "ordered":
+            if mac is None or fact.owner is None or fact.owner[0] != "ordered":
                 continue
             if mac.name in self.names:
                 continue
             self.names.add(mac.name)
-            owner_tag = fact.whose[1]
-            shadow = next((b for b in books if b.own == owner_tag.installation), None)
+            owner_tag = fact.owner[1]
+            shadow = next((b for b in shadows if b.own == owner_tag.installation), None)
             if shadow is not None:
                 self.owned[host] = shadow.own
                 found += self._afford((shadow.own, owner_tag.fleet), mac)
@@ -105,7 +105,7 @@ class Purchases:
         return tuple(found)
 
     def _afford(self, fleet: Fleets, mac: Mac) -> Found:
-        """The spend cap of a day holds, whatever was lost; effects may come as late as settle."""
+        """The spend cap of a day holds, whatever was lost; effects may be late."""
         euros = TYPES[mac.type_name].price * LEASE / HOUR
         bought = self.bought.setdefault(fleet, [])
         bought.append(Bought(self.now, euros))
@@ -124,19 +124,19 @@ class Purchases:
         count as one for as long as they bear its name. What is to end, and is only held, is no
         supply.
         """
-        tied = set[str | None](shadow.bindings)
+        bound = set[str | None](shadow.bindings)
         living = [m for m in shadow.living(fleet) if m.deletion is None]
         at_work = {m.host for m in living if m.phase in _AT_WORK and m.host}
         free = {
-            fact.name if fact.whose is not None and fact.whose[0] == "ordered" else host
+            fact.name if fact.owner is not None and fact.owner[0] == "ordered" else host
             for host, fact in self.truth.hosts.items()
-            if host not in tied | at_work and self._is_free(host, fact, shadow, fleet)
+            if host not in bound | at_work and self._is_free(host, fact, shadow, fleet)
         }
         size = max((many for _, many in self.sizes.get((shadow.own, fleet), ())), default=0)
         there = len(at_work) + len(free)
         if there <= size:
             return ()
-        text = f"{fleet} has {there} hosts with what it ordered just now, and wished {size}"
+        text = f"{fleet} has {there} hosts with what it ordered just now, and asked for {size}"
         return (Violation(invariant="S2", text=text),)
 
     def _most(self, shadow: ShadowStore) -> Found:
@@ -156,15 +156,16 @@ class Purchases:
         mac, record = self.truth.mac(host), shadow.hosts.get(host)
         if mac is None or record is None or record.goal is not HostGoal.RETIRED:
             return mac is not None
-        return record.delivered is not None  # what never came, or after all, is known by a look
+        # what never came, or after all, is known by an observation
+        return record.delivered is not None
 
     def _is_free(self, host: HostId, fact: Fact, shadow: ShadowStore, fleet: FleetName) -> bool:
-        mac, whose = self.truth.mac(host), fact.whose
-        if mac is None or whose is None or whose[0] not in _FREE or mac.deletion_scheduled:
+        mac, owner = self.truth.mac(host), fact.owner
+        if mac is None or owner is None or owner[0] not in _FREE or mac.deletion_scheduled:
             return False
         if fact.given:  # a person copied that name
             return False
-        if (whose[1].installation, whose[1].fleet) != (shadow.own, fleet):
+        if (owner[1].installation, owner[1].fleet) != (shadow.own, fleet):
             return False
         record = shadow.hosts.get(host)
         if record is None:
@@ -192,7 +193,7 @@ class Purchases:
         if mac is None or mac.deletable is None or self.now < mac.deletable:
             return False
         fact = self.truth.hosts[host]
-        if fact.whose is None or fact.given:  # somebody took it out of hostler's hands
+        if fact.owner is None or fact.given:  # somebody took it out of hostler's hands
             return False
         if record.origin is not HostOrigin.ORDERED or record.policy is not None:
             return False

@@ -13,7 +13,7 @@ from hostler.domain.model.resource import Resource
 from hostler.domain.policy.purchasing import Limits
 from hostler.domain.policy.remediation import Diagnosis
 from hostler.lab.harness.gates import Gate
-from hostler.lab.harness.prediction import Foreteller
+from hostler.lab.harness.prediction import PredictionCheck
 from hostler.lab.harness.process import Process, WatchedProvider
 from hostler.ports.hosts import KeepsHosts
 from hostler.ports.preparer import Hides
@@ -47,8 +47,8 @@ def named(call: Call) -> Call:
 class WatchedMacs(WatchedProvider):
     """The real provider, and the half of it that hosts need."""
 
-    def __init__(self, inner: Provider, process: Process, foreteller: Foreteller) -> None:
-        super().__init__(inner, process, foreteller)
+    def __init__(self, inner: Provider, process: Process, prediction: PredictionCheck) -> None:
+        super().__init__(inner, process, prediction)
         if not isinstance(inner, KeepsHosts):
             raise TypeError(type(inner))
         self._hosts: KeepsHosts = inner
@@ -77,7 +77,7 @@ class WatchedMacs(WatchedProvider):
         await gate.pass_through("order", before=False)
         return outcome
 
-    def told(self, call: Call) -> Call:
+    def described(self, call: Call) -> Call:
         """Return the call with its machine."""
         return named(call)
 

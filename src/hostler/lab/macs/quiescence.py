@@ -1,4 +1,4 @@
-"""Resting: what keeps fleets of Macs from rest: hosts that could be taken, hosts on their way."""
+"""Quiescence: what keeps fleets of Macs from it: hosts that could be taken, hosts on their way."""
 
 from collections.abc import Iterable
 
@@ -64,31 +64,32 @@ keeps it apart, and names it so next.
 _TENANT = frozenset({"pending", "claimed", "standby", "rested", "releasing"})
 
 
-def to_people(shadow: ShadowStore, books: Iterable[ShadowStore]) -> list[str]:
+def to_people(shadow: ShadowStore, shadows: Iterable[ShadowStore]) -> list[str]:
     """Return the hosts that a book's ledger tells as doubles, and that nobody's machine has."""
-    held = {machine.host for one in books for machine in one.living()}
-    told = (s for s in shadow.orphans.values() if s.cls is OrphanClass.DOUBLE)
-    return [host for s in told if (host := host_of(s.resource)) not in held]
+    held = {machine.host for one in shadows for machine in one.living()}
+    doubles = (s for s in shadow.orphans.values() if s.cls is OrphanClass.DOUBLE)
+    return [host for s in doubles if (host := host_of(s.resource)) not in held]
 
 
 def left_of(machine: Machine, truth: Truth) -> set[ResourceId]:
     """Return the hosts whose names tell that a machine has them; those it let go of apart.
 
-    A claim that shows after its machine let go of the host came later than settle: nobody may undo
-    it, it is told as a double for as long as it shows, and the machine goes without it.
+    A claim that shows after its machine let go of the host came later than the consistency delay:
+    nobody may undo it, it is told as a double for as long as it shows, and the machine goes without
+    it.
     """
     if machine.reason in _LET_GO:
         return set()
     return {
         ResourceId(host)
         for host, fact in truth.hosts.items()
-        if (whose := fact.whose) is not None
+        if (owner := fact.owner) is not None
         and not fact.given
         and (machine.host == host or (machine.host is None and not _left(machine, host, fact)))
-        and (whose[0] in _TENANT and whose[1].machine == machine.id)
+        and (owner[0] in _TENANT and owner[1].machine == machine.id)
     }
 
 
 def _left(machine: Machine, host: HostId, fact: Fact) -> bool:
-    """Tell whether a host's name came beyond settle, for a machine that had let go of it."""
+    """Tell whether a host's name came too late, for a machine that had let go of it."""
     return machine.fact(f"{LEFT} {host}") is not None and fact.late >= fact.named

@@ -1,4 +1,4 @@
-"""Logins: SSH at simulated Macs in simulated time: logins and commands that fail, hang, break off.
+"""SSH at simulated Macs in simulated time: logins and commands that fail, hang, break off.
 
 Addresses, host keys, passwords and wiped disks are the world's. What ran on a disk is known by the
 disk itself, so that a wipe empties it, and whoever asks is told the truth.
@@ -50,7 +50,7 @@ class Login:
 
 
 class Logins:
-    """All logins of a season. `troubles` are probabilities of what befalls them.
+    """All logins of a run. `troubles` are probabilities of what happens to them.
 
     `prepared` are the machines whose hosts are logged in to at this moment.
     """
@@ -105,10 +105,10 @@ class SimulatedPreparer:
         gate: Gate,
         *,
         cut: Callable[[], bool],
-        told: Callable[[Login], None],
+        report: Callable[[Login], None],
     ) -> None:
-        """`cut` says whether its network is down; `told` hears of each login."""
-        self._logins, self._gate, self._cut, self._told = logins, gate, cut, told
+        """`cut` says whether its network is down; `report` hears of each login."""
+        self._logins, self._gate, self._cut, self._report = logins, gate, cut, report
 
     async def prepare(self, connection: Connection, order: Order) -> Prepared:
         """Log in, and run the commands if the host does not carry them yet."""
@@ -140,7 +140,7 @@ class SimulatedPreparer:
         refused = not wrong and self._logins.refuses(met.mac_id)
         entered = not (wrong or refused)
         host, shown = HostId(met.mac_id), met.host_key
-        self._told(Login(host=host, order=order, shown=shown, entered=entered, begun=begun))
+        self._report(Login(host=host, order=order, shown=shown, entered=entered, begun=begun))
         found = Prepared(fingerprint=met.host_key)
         if wrong:
             return replace(found, wrong_key=True, error=f"it shows the key {met.host_key}")
@@ -157,10 +157,10 @@ class SimulatedPreparer:
         if not cause.runs:
             return replace(found, applied=order.wanted)
         disk.noted = None
-        for number, text in enumerate(order.commands, start=1):
-            if error := await self._command(met, order, text):
-                said = f"command {number} of {len(order.commands)} {error}"
-                return replace(found, output=f"$ {text}\n", error=said)
+        for number, command in enumerate(order.commands, start=1):
+            if error := await self._command(met, order, command):
+                text = f"command {number} of {len(order.commands)} {error}"
+                return replace(found, output=f"$ {command}\n", error=text)
         if not self._is_there(met):
             return replace(found, error="all ran, but that cannot be noted at the host")
         disk.noted = wanted

@@ -1,4 +1,4 @@
-"""Defects: each takes a good function of the program and returns the famous wrong one.
+"""Mutations: each takes a good function of the program and returns the known wrong one.
 
 From the incidents and the defects that are still open in reference/apple-silicon.md (17 and 18).
 """
@@ -16,7 +16,7 @@ from hostler.providers.scaleway.common.errors import Failed, Problem
 from hostler.providers.scaleway.macs.plan import host_calls, machine_calls
 from hostler.providers.scaleway.macs.plan.names import Stage
 
-from .mutations import Function
+from .server_mutations import Function
 
 _WAYS: Mapping[str, Any] = {**vars(machine_calls), **vars(host_calls)}
 """The good functions, as far as a wrong one calls them at a wrong moment."""
@@ -32,7 +32,7 @@ def all_are_clean(good: Function) -> Function:
 
 
 def read_back(_: Function) -> Function:
-    """Take a pending mark for settled as soon as another look shows it."""
+    """Take a pending tag for settled as soon as another observation shows it."""
 
     def settled(self: Any) -> bool:
         pended = self.machine.last_asked(self.resource.slot, machine_calls.tag_kind(Stage.PENDING))
@@ -73,7 +73,7 @@ def newer_is_wiped(good: Function) -> Function:
 
 
 def lapsed_at_once(good: Function) -> Function:
-    """Believe the first look that does not show an effect: it will never come."""
+    """Believe the first observation that does not show an effect: it will never come."""
 
     def call_state(
         asked: Asked, resource: Resource | None, shown: datetime | None, sure: datetime
@@ -175,7 +175,7 @@ def delete_until_granted(_: Function) -> Function:
 
 
 def strays_are_old_news(_: Function) -> Function:
-    """Sweep what was seen, as it was seen: nothing is read again."""
+    """Reclaim what was seen, as it was seen: nothing is read again."""
 
     async def is_explained(*_: object) -> bool:
         return False
@@ -184,7 +184,7 @@ def strays_are_old_news(_: Function) -> Function:
 
 
 def by_old_records(good: Function) -> Function:
-    """Explain what was just seen by the records of the turn before."""
+    """Explain what was just seen by the records of the cycle before."""
     older = dict[str, tuple[Any, ...]]()
 
     def orphans(inventory: Any, kind: str, *explains: Any) -> Iterator[Resource]:
@@ -206,7 +206,7 @@ def same_as_listed(_: Function) -> Function:
 
 
 def young_and_seen_once(good: Function) -> Function:
-    """Sweep what was seen once, however young."""
+    """Reclaim what was seen once, however young."""
 
     def pass_gate(evidence: Any) -> Any:
         return tuple(bar for bar in good(evidence) if bar.check not in {"G3", "G4"})

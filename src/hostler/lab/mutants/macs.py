@@ -1,27 +1,25 @@
-"""The hall of known bugs of fleets of Macs: planted in a season, each must be caught.
+"""Mutants of leased Macs: each must be caught by the simulation of `macs`.
 
 From the incidents of reference/apple-silicon.md 17, and what it names as open in 18.
 """
 
-from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from hostler.domain.policy.purchasing import Limits
 from hostler.lab.macs.demands import COMMANDS, NETWORKS, NOTHING, PRICES, Wants
 from hostler.lab.macs.faults import HOUR, MacScenario
-from hostler.lab.scenario.faults import Asking, Disruption
+from hostler.lab.scenario.faults import Disruption, OperatorAction
 from hostler.simulators.scaleway.faults.rates import FaultRates
 from hostler.simulators.scaleway.state.options import Stock
 
 from . import mac_mutations
-from .mutations import always, never, only_foreign_is_blocked
-from .registry import put
+from .mutant import Mutant
+from .server_mutations import always, never, only_foreign_is_blocked
 
 _MINUTE = 60.0
 _ENDS = tuple(
-    Asking(at=at * _MINUTE, kind=kind, which=which, home=home)
+    OperatorAction(at=at * _MINUTE, kind=kind, which=which, home=home)
     for at, kind, which, home in (
         (50, "delete", 0.1, 0),
         (55, "delete", 0.6, 1),
@@ -34,50 +32,45 @@ _ENDS = tuple(
     )
 )
 _UP_AND_DOWN = (
-    Asking(at=50 * _MINUTE, kind="scale", which=0.9),
-    Asking(at=120 * _MINUTE, kind="scale", which=0.0),
+    OperatorAction(at=50 * _MINUTE, kind="scale", which=0.9),
+    OperatorAction(at=120 * _MINUTE, kind="scale", which=0.0),
 )
-_RETIRES = tuple(Asking(at=at * _MINUTE, kind="retire", which=0.5) for at in (60, 100))
+_RETIRES = tuple(OperatorAction(at=at * _MINUTE, kind="retire", which=0.5) for at in (60, 100))
 _RETIRE_ALL = tuple(
-    Asking(at=(180 + 10 * nth) * _MINUTE, kind="retire", which=nth / 5) for nth in range(5)
+    OperatorAction(at=(180 + 10 * nth) * _MINUTE, kind="retire", which=nth / 5) for nth in range(5)
 )
 _LATE = {"mac_rename_late": 0.6, "slow": 0.2}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bug:
-    """One defect: what it is, what is put where, and the weather in which it shows soon.
+class Alone:
+    """Makes a scenario in which nothing happens but this.
 
-    `caught` are the invariants of which one is broken first; `second` is whether another
-    installation shares the pool from the beginning. `within` is how many seeds catch it, in `span`
-    seconds each; `wants` is what the fleet asks for beside hosts of its pool.
+    `second` is whether another installation shares the pool from the beginning; `wants` is what
+    the fleet asks for beside hosts of its pool; `span` is in seconds.
     """
 
-    words: str
-    puts: tuple[tuple[str, Callable[[Any], Any]], ...]
-    caught: tuple[str, ...]
     rates: Mapping[str, float] | None = None
     spells: Mapping[str, tuple[float, float]] | None = None
     disruptions: tuple[Disruption, ...] = ()
-    askings: tuple[Asking, ...] = _ENDS
+    actions: tuple[OperatorAction, ...] = _ENDS
     second: bool = False
     reclaim: bool = False
     floor: str = "412"
     fresh: bool = False
-    within: int = 6
     wants: Wants = NOTHING
     span: float = 7 * HOUR
 
-    def scenario(self, scenario: MacScenario) -> MacScenario:
-        """Return a climate in which nothing happens but this."""
+    def __call__(self, scenario: MacScenario) -> MacScenario:
+        """Return the scenario, reduced to this."""
         base = replace(
             scenario.base,
-            mood="planted",
+            severity="planted",
             machines=2,
             world=FaultRates(self.rates or {}, self.spells or {}),
             faults=(),
             disruptions=self.disruptions,
-            askings=self.askings,
+            actions=self.actions,
             second=0.0 if self.second else None,
             replicas=1,
             list_lag=0.0,
@@ -98,81 +91,66 @@ class Bug:
         )
 
 
-@contextmanager
-def planted(bug: Bug) -> Generator[None]:
-    """Put a bug's defects into the program for a while."""
-    undo = [put(place, defect) for place, defect in bug.puts]
-    try:
-        yield
-    finally:
-        for back in reversed(undo):
-            back()
-
-
 _MACS = "providers.scaleway.macs"
 _ORDERS = Wants(limits=Limits(batch=2, most=5, cap=11.0, price=PRICES["M2-L"]))
 _CLEAN = ("controllers.observe.snapshot:free_hosts", mac_mutations.all_are_clean)
 
-BUGS: dict[str, Bug] = {
-    "single-rename": Bug(
-        words="a host is claimed by one rename, whoever else does the same",
+MUTANTS: Mapping[str, Mutant[MacScenario]] = {
+    "single-rename": Mutant(
+        summary="a host is claimed by one rename, whoever else does the same",
         puts=((f"{_MACS}.plan.machine_calls:next_calls", mac_mutations.single_rename), _CLEAN),
+        scenario=Alone(rates=_LATE, second=True, fresh=True),
         caught=("S5", "S13"),
-        rates=_LATE,
-        second=True,
-        fresh=True,
     ),
-    "read-back-is-proof": Bug(
-        words="a pending mark is believed as soon as it is read back",
+    "read-back-is-proof": Mutant(
+        summary="a pending tag is believed as soon as it is read back",
         puts=((f"{_MACS}.plan.machine_calls:Way._settled", mac_mutations.read_back), _CLEAN),
+        scenario=Alone(rates=_LATE, second=True, fresh=True),
         caught=("S5", "S13"),
-        rates=_LATE,
-        second=True,
-        fresh=True,
         within=12,
     ),
-    "newer-date-is-proof": Bug(
-        words="whatever is newer than the call is taken for a proof of the wipe",
+    "newer-date-is-proof": Mutant(
+        summary="whatever is newer than the call is taken for a proof of the wipe",
         puts=(("domain.observation.effects:_has_effect", mac_mutations.newer_is_wiped),),
+        scenario=Alone(rates={"mac_reinstall_ignored": 0.6}),
         caught=("S12", "pool"),
-        rates={"mac_reinstall_ignored": 0.6},
     ),
-    "late-rename": Bug(
-        words="a host is handed on while a rename of it may still come",
+    "late-rename": Mutant(
+        summary="a host is handed on while a rename of it may still come",
         puts=(("domain.observation.effects:call_state", mac_mutations.lapsed_at_once),),
+        scenario=Alone(rates={"effect_delayed": 0.5}, spells={"effect_delayed": (35.0, 55.0)}),
         caught=("S2", "S5"),
-        rates={"effect_delayed": 0.5},
-        spells={"effect_delayed": (35.0, 55.0)},
         within=12,
     ),
-    "pool-name-first": Bug(
-        words="a host is renamed into the pool, and wiped there",
+    "pool-name-first": Mutant(
+        summary="a host is renamed into the pool, and wiped there",
         puts=(
             (f"{_MACS}.plan.machine_calls:Way.absent", mac_mutations.wiped_by_the_host),
             (f"{_MACS}.plan.host_calls:_wiped", mac_mutations.nothing_waits),
         ),
+        scenario=Alone(),
         caught=("pool", "S12"),
     ),
-    "any-404-is-gone": Bug(
-        words="a 404 that names the image is read as: the host is gone",
+    "any-404-is-gone": Mutant(
+        summary="a 404 that names the image is read as: the host is gone",
         puts=(
             (f"{_MACS}.execute:MacCalls._outcome", mac_mutations.any_missing_is_the_host),
             ("domain.observation.outcomes:proof", mac_mutations.answer_is_proof),
         ),
+        scenario=Alone(rates={"mac_os_not_found": 0.6}),
         caught=("S12", "pool"),
-        rates={"mac_os_not_found": 0.6},
     ),
-    "any-transient-is-fine": Bug(
-        words="a transient state of any kind is taken for a wipe that is under way",
+    "any-transient-is-fine": Mutant(
+        summary="a transient state of any kind is taken for a wipe that is under way",
         puts=(
             (f"{_MACS}.execute:is_reinstalling", mac_mutations.transient_is_fine),
             ("domain.observation.outcomes:proof", mac_mutations.answer_is_proof),
         ),
+        scenario=Alone(rates={"mac_transient_409": 0.5}),
         caught=("S12", "pool"),
-        rates={"mac_transient_409": 0.5},
     ),
-    "cached-sweep": Bug(
-        words="a sweep takes back what old records do not explain, and reads nothing again",
+    "cached-reclaim": Mutant(
+        summary="what old records do not explain is reclaimed, and nothing is read again",
         puts=(
             ("controllers.observe.snapshot:orphans", mac_mutations.by_old_records),
             ("domain.fleets.reclaim:blocked", only_foreign_is_blocked),
@@ -183,101 +161,103 @@ BUGS: dict[str, Bug] = {
             ("controllers.execute.reclaim:_same_host", mac_mutations.same_as_listed),
             ("controllers.execute.sending:pass_gate", mac_mutations.young_and_seen_once),
         ),
+        scenario=Alone(reclaim=True),
         caught=("S5", "S1"),
-        reclaim=True,
     ),
-    "released-untold": Bug(
-        words="a record that knows no pool is dropped, its host kept, and nobody told",
+    "released-untold": Mutant(
+        summary="a record that knows no pool is dropped, its host kept, and nobody told",
         puts=(
             ("domain.hosts.claims:taken", mac_mutations.dropped_without_a_pool),
             ("domain.hosts.lifecycle:_described", mac_mutations.dropped_without_a_pool),
             (f"{_MACS}.plan.read:MacReader._pool", mac_mutations.without_a_pool),
             ("controllers.observe.snapshot:orphans", mac_mutations.untold),
         ),
+        scenario=Alone(),
         caught=("S1",),
     ),
-    "deleted-until-granted": Bug(
-        words="a deletion that is refused until a date is asked for until it is granted",
+    "deleted-until-granted": Mutant(
+        summary="a deletion that is refused until a date is asked for until it is granted",
         puts=((f"{_MACS}.plan.host_calls:_ended", mac_mutations.delete_until_granted),),
+        scenario=Alone(actions=_RETIRES, floor="mixed"),
         caught=("S11",),
-        askings=_RETIRES,
-        floor="mixed",
     ),
-    "dirty-is-clean": Bug(
-        words="a host that is free is claimed as it is, whoever had it before",
+    "dirty-is-clean": Mutant(
+        summary="a host that is free is claimed as it is, whoever had it before",
         puts=(_CLEAN,),
+        scenario=Alone(),
         caught=("S12",),
     ),
-    "order-unremembered": Bug(
-        words="an order counts only once there is a record of its host",
+    "order-unremembered": Mutant(
+        summary="an order counts only once there is a record of its host",
         puts=(("domain.hosts.purchasing:_is_coming", mac_mutations.coming_on_record),),
+        scenario=Alone(wants=_ORDERS),
         caught=("S2",),
-        wants=_ORDERS,
     ),
-    "order-unrecorded": Bug(
-        words="an order is sent that no row remembers",
+    "order-unrecorded": Mutant(
+        summary="an order is sent that no row remembers",
         puts=(("domain.decide:buy", mac_mutations.sent_unrecorded),),
+        scenario=Alone(wants=_ORDERS),
         caught=("E2",),
-        wants=_ORDERS,
     ),
-    "lost-is-refused": Bug(
-        words="an order whose answer was lost is taken off the row, as if it were refused",
+    "lost-is-refused": Mutant(
+        summary="an order whose answer was lost is taken off the row, as if it were refused",
         puts=((f"{_MACS}.execute:MacCalls._order", mac_mutations.lost_is_refused),),
+        scenario=Alone(rates={"mac_order_lost": 0.7}, wants=_ORDERS),
         caught=("S2", "S4"),
-        rates={"mac_order_lost": 0.7},
-        wants=_ORDERS,
     ),
-    "window-ignored": Bug(
-        words="a host that is free is ended at once, whatever was paid for it",
+    "window-ignored": Mutant(
+        summary="a host that is free is ended at once, whatever was paid for it",
         puts=(
             ("domain.policy.purchasing:windows_over", mac_mutations.all_are_over),
             (f"{_MACS}.plan.host_calls:_ended", mac_mutations.delete_until_granted),
         ),
+        scenario=Alone(wants=_ORDERS),
         caught=("S11",),
-        wants=_ORDERS,
     ),
-    "given-up-uncounted": Bug(
-        words="a host that is given up makes room for another while it is still paid for",
+    "given-up-uncounted": Mutant(
+        summary="a host that is given up makes room for another while it is still paid for",
         puts=(("domain.hosts.purchasing:is_paid", mac_mutations.given_up_is_gone),),
+        scenario=Alone(
+            actions=(_UP_AND_DOWN[0], *_RETIRE_ALL),
+            wants=Wants(limits=Limits(batch=2, most=1, price=PRICES["M2-L"])),
+        ),
         caught=("S2",),
-        askings=(_UP_AND_DOWN[0], *_RETIRE_ALL),
-        wants=Wants(limits=Limits(batch=2, most=1, price=PRICES["M2-L"])),
     ),
-    "kept-for-ever": Bug(
-        words="a host that was ordered is never ended, though nobody needs it",
+    "kept-for-ever": Mutant(
+        summary="a host that was ordered is never ended, though nobody needs it",
         puts=(("domain.policy.purchasing:windows_over", mac_mutations.none_is_over),),
+        scenario=Alone(actions=_UP_AND_DOWN, wants=_ORDERS, span=66 * HOUR),
         caught=("S11",),
-        askings=_UP_AND_DOWN,
-        wants=_ORDERS,
-        span=66 * HOUR,
     ),
-    "any-key": Bug(
-        words="a pinned host key is opened again without a wipe",
+    "any-key": Mutant(
+        summary="a pinned host key is opened again without a wipe",
         puts=(("domain.policy.host_keys:_reopened", always),),
-        caught=("pin",),
-        rates={"mac_ssh_wrong_key": 6.0},
-        wants=Wants(commands=COMMANDS, troubles={"command_failed": 0.3}),
+        scenario=Alone(
+            rates={"mac_ssh_wrong_key": 6.0},
+            wants=Wants(commands=COMMANDS, troubles={"command_failed": 0.3}),
+        ),
+        caught=("host-key",),
     ),
-    "login-unproven": Bug(
-        words="a host that answers is ready, whatever was to run on it",
+    "login-unproven": Mutant(
+        summary="a host that answers is ready, whatever was to run on it",
         puts=(
             ("domain.machines.rollout:is_prepared_by_ssh", never),
             ("controllers.account:is_prepared_by_ssh", never),
         ),
-        caught=("outfit",),
-        wants=Wants(commands=COMMANDS),
+        scenario=Alone(wants=Wants(commands=COMMANDS)),
+        caught=("bootstrap",),
     ),
-    "vlan-unawaited": Bug(
-        words="a host is ready before its VLAN is known",
+    "vlan-unawaited": Mutant(
+        summary="a host is ready before its VLAN is known",
         puts=((f"{_MACS}.plan.read:is_wired", always),),
+        scenario=Alone(wants=Wants(networks=NETWORKS)),
         caught=("network",),
-        wants=Wants(networks=NETWORKS),
     ),
-    "networks-kept": Bug(
-        words="a host goes back to its pool in the networks of its last tenant",
+    "networks-kept": Mutant(
+        summary="a host goes back to its pool in the networks of its last tenant",
         puts=((f"{_MACS}.plan.host_calls:_out_of_networks", mac_mutations.nothing),),
+        scenario=Alone(wants=Wants(networks=NETWORKS)),
         caught=("network",),
-        wants=Wants(networks=NETWORKS),
     ),
 }
-"""The famous defects, by name."""
+"""Known bugs, by name."""

@@ -1,15 +1,12 @@
-"""The hall of known bugs of fleeting plugins: planted around the group, each must be caught.
+"""Mutants of fleeting plugins: each must be caught by the simulation of `fleeting`.
 
 From the survey of reference/peers.md section 7 and the complaints of reference/fleeting.md 6.
 """
 
-from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from hostler.frontends.fleeting.contract import State
-from hostler.lab.gitlab_runner.calls import Wrap
 from hostler.lab.gitlab_runner.faults import RunnerScenario
 from hostler.lab.gitlab_runner.workload import Job
 from hostler.lab.scenario.faults import Disruption
@@ -17,7 +14,7 @@ from hostler.simulators.scaleway.faults.rates import FaultRates
 from hostler.simulators.scaleway.state.records import State as Status
 
 from . import runner_mutations
-from .registry import put
+from .mutant import Mutant
 
 _MINUTE = 60.0
 _JOBS = tuple(Job(at, 240.0) for at in (5.0, 6.0, 7.0, 600.0, 601.0, 1500.0, 1501.0))
@@ -27,27 +24,29 @@ _RESTARTS = tuple(
 _UNREPAIRED = (("domain.machines.failure:doubted", runner_mutations.believe_nothing),)
 
 
+_GROUP = "lab.gitlab_runner.runner:group_of"
+"""What the runner reaches of a plugin: a mutation of the group is put around it."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bug:
-    """One defect: what it is, what is put around the group, and the weather in which it shows.
+class Alone:
+    """Makes a scenario in which nothing happens but this."""
 
-    `puts` are functions of the engine in whose place something else stands, as in `lab.bugs`;
-    `caught` are the invariants of which one is broken first.
-    """
-
-    words: str
-    wrap: Wrap
-    caught: tuple[str, ...]
-    puts: tuple[tuple[str, Callable[[Any], Any]], ...] = ()
     rates: Mapping[str, float] | None = None
     spells: Mapping[str, tuple[float, float]] | None = None
     disruptions: tuple[Disruption, ...] = ()
-    within: int = 4
 
-    def scenario(self, scenario: RunnerScenario) -> RunnerScenario:
-        """Return a climate in which nothing happens but this."""
+    def __call__(self, scenario: RunnerScenario) -> RunnerScenario:
+        """Return the scenario, reduced to this; records are in memory."""
         world = FaultRates(self.rates or {}, self.spells or {})
-        base = replace(scenario.base, mood="planted", world=world, list_lag=0.0, protected=False)
+        base = replace(
+            scenario.base,
+            severity="planted",
+            world=world,
+            list_lag=0.0,
+            protected=False,
+            sqlite=False,
+        )
         options = replace(
             scenario.options,
             max_instances=max(3, scenario.options.max_instances),
@@ -67,144 +66,213 @@ class Bug:
         )
 
 
-@contextmanager
-def planted(bug: Bug) -> Generator[None]:
-    """Put a bug's defects into the engine for a while."""
-    undo = [put(place, defect) for place, defect in bug.puts]
-    try:
-        yield
-    finally:
-        for back in reversed(undo):
-            back()
-
-
 _POWEROFF = {"guest_poweroff": 3.0}
 _LOCKS = {"server_locked": 3.0}
 _STRANGE = {"unknown_status": 6.0}
 _LONG = {"server_locked": (1500.0, 1800.0), "unknown_status": (300.0, 600.0)}
 
-BUGS: dict[str, Bug] = {
-    "stopped-is-deleting": Bug(
-        words="a stopped server is told to be deleting, and nobody deletes it",
-        wrap=runner_mutations.told_as(dict.fromkeys(runner_mutations.STOPPED, State.DELETING)),
-        puts=_UNREPAIRED,
-        rates=_POWEROFF,
+MUTANTS: Mapping[str, Mutant[RunnerScenario]] = {
+    "stopped-is-deleting": Mutant(
+        summary="a stopped server is told to be deleting, and nobody deletes it",
+        puts=(
+            (
+                _GROUP,
+                runner_mutations.around(
+                    runner_mutations.shown_as(
+                        dict.fromkeys(runner_mutations.STOPPED, State.DELETING)
+                    )
+                ),
+            ),
+            *_UNREPAIRED,
+        ),
+        scenario=Alone(rates=_POWEROFF),
         caught=("R2",),
+        within=4,
     ),
-    "locked-is-deleting": Bug(
-        words="a locked server is told to be deleting, and nobody deletes it",
-        wrap=runner_mutations.told_as({Status.LOCKED: State.DELETING}),
-        puts=_UNREPAIRED,
-        rates=_LOCKS,
-        spells=_LONG,
+    "locked-is-deleting": Mutant(
+        summary="a locked server is told to be deleting, and nobody deletes it",
+        puts=(
+            (
+                _GROUP,
+                runner_mutations.around(runner_mutations.shown_as({Status.LOCKED: State.DELETING})),
+            ),
+            *_UNREPAIRED,
+        ),
+        scenario=Alone(rates=_LOCKS, spells=_LONG),
         caught=("R2",),
+        within=4,
     ),
-    "unknown-is-creating": Bug(
-        words="a word of the provider that nobody knows is told to be creating",
-        wrap=runner_mutations.told_as({runner_mutations.STRANGE: State.CREATING}),
-        rates=_STRANGE,
-        spells=_LONG,
+    "unknown-is-creating": Mutant(
+        summary="a word of the provider that nobody knows is told to be creating",
+        puts=(
+            (
+                _GROUP,
+                runner_mutations.around(
+                    runner_mutations.shown_as({runner_mutations.STRANGE: State.CREATING})
+                ),
+            ),
+        ),
+        scenario=Alone(rates=_STRANGE, spells=_LONG),
         caught=("R7",),
+        within=4,
     ),
-    "unknown-is-nothing": Bug(
-        words="a word of the provider that nobody knows is passed on as no state at all",
-        wrap=runner_mutations.told_as({runner_mutations.STRANGE: runner_mutations.NOTHING}),
-        rates=_STRANGE,
-        spells=_LONG,
+    "unknown-is-nothing": Mutant(
+        summary="a word of the provider that nobody knows is passed on as no state at all",
+        puts=(
+            (
+                _GROUP,
+                runner_mutations.around(
+                    runner_mutations.shown_as({runner_mutations.STRANGE: runner_mutations.NOTHING})
+                ),
+            ),
+        ),
+        scenario=Alone(rates=_STRANGE, spells=_LONG),
         caught=("R11",),
+        within=4,
     ),
-    "stopped-is-deleted": Bug(
-        words="a stopped server is told to be deleted, and stands, and is billed",
-        wrap=runner_mutations.told_as(dict.fromkeys(runner_mutations.STOPPED, State.DELETED)),
-        puts=_UNREPAIRED,
-        rates=_POWEROFF,
+    "stopped-is-deleted": Mutant(
+        summary="a stopped server is told to be deleted, and stands, and is billed",
+        puts=(
+            (
+                _GROUP,
+                runner_mutations.around(
+                    runner_mutations.shown_as(
+                        dict.fromkeys(runner_mutations.STOPPED, State.DELETED)
+                    )
+                ),
+            ),
+            *_UNREPAIRED,
+        ),
+        scenario=Alone(rates=_POWEROFF),
         caught=("R4",),
+        within=4,
     ),
-    "timeout-leaves-server": Bug(
-        words="a stopped server is told to have timed out, and nobody deletes it",
-        wrap=runner_mutations.told_as(dict.fromkeys(runner_mutations.STOPPED, State.TIMEOUT)),
-        puts=_UNREPAIRED,
-        rates=_POWEROFF,
+    "timeout-leaves-server": Mutant(
+        summary="a stopped server is told to have timed out, and nobody deletes it",
+        puts=(
+            (
+                _GROUP,
+                runner_mutations.around(
+                    runner_mutations.shown_as(
+                        dict.fromkeys(runner_mutations.STOPPED, State.TIMEOUT)
+                    )
+                ),
+            ),
+            *_UNREPAIRED,
+        ),
+        scenario=Alone(rates=_POWEROFF),
         caught=("R4",),
+        within=4,
     ),
-    "running-at-once": Bug(
-        words="an instance is told to run as soon as it is asked for",
-        wrap=runner_mutations.RunningAtOnce,
+    "running-at-once": Mutant(
+        summary="an instance is told to run as soon as it is asked for",
+        puts=((_GROUP, runner_mutations.around(runner_mutations.RunningAtOnce)),),
+        scenario=Alone(),
         caught=("R1",),
+        within=4,
     ),
-    "running-while-booting": Bug(
-        words="an instance is told to run when its server does, before its guest answers",
-        wrap=runner_mutations.told_as({Status.RUNNING: State.RUNNING}),
+    "running-while-booting": Mutant(
+        summary="an instance is told to run when its server does, before its guest answers",
+        puts=(
+            (
+                _GROUP,
+                runner_mutations.around(runner_mutations.shown_as({Status.RUNNING: State.RUNNING})),
+            ),
+        ),
+        scenario=Alone(),
         caught=("R1",),
+        within=4,
     ),
-    "running-is-creating": Bug(
-        words="a server that is busy, although with jobs, is told to be creating",
-        wrap=runner_mutations.told_as({Status.RUNNING: State.CREATING}),
+    "running-is-creating": Mutant(
+        summary="a server that is busy, although with jobs, is told to be creating",
+        puts=(
+            (
+                _GROUP,
+                runner_mutations.around(
+                    runner_mutations.shown_as({Status.RUNNING: State.CREATING})
+                ),
+            ),
+        ),
+        scenario=Alone(),
         caught=("R7",),
+        within=4,
     ),
-    "delete-in-update": Bug(
-        words="what is stopped is deleted in the midst of Update",
-        wrap=runner_mutations.DeletesInUpdate,
-        rates=_POWEROFF,
+    "delete-in-update": Mutant(
+        summary="what is stopped is deleted in the midst of Update",
+        puts=((_GROUP, runner_mutations.around(runner_mutations.DeletesInUpdate)),),
+        scenario=Alone(rates=_POWEROFF),
         caught=("R10",),
+        within=4,
     ),
-    "state-file": Bug(
-        words="instances are told as a file says, and the platform is never asked",
-        wrap=runner_mutations.StateFile,
-        rates={"server_deleted_by_hand": 3.0},
+    "state-file": Mutant(
+        summary="instances are told as a file says, and the platform is never asked",
+        puts=((_GROUP, runner_mutations.around(runner_mutations.StateFile)),),
+        scenario=Alone(rates={"server_deleted_by_hand": 3.0}),
         caught=("R7",),
+        within=4,
     ),
-    "partial-success-lost": Bug(
-        words="an Increase that made some answers an error",
-        wrap=runner_mutations.LosesPartialSuccess,
+    "partial-success-lost": Mutant(
+        summary="an Increase that made some answers an error",
+        puts=((_GROUP, runner_mutations.around(runner_mutations.LosesPartialSuccess)),),
+        scenario=Alone(),
         caught=("R6",),
+        within=4,
     ),
-    "shutdown-deletes": Bug(
-        words="Shutdown deletes the instances",
-        wrap=runner_mutations.ShutdownDeletes,
-        disruptions=_RESTARTS,
+    "shutdown-deletes": Mutant(
+        summary="Shutdown deletes the instances",
+        puts=((_GROUP, runner_mutations.around(runner_mutations.ShutdownDeletes)),),
+        scenario=Alone(disruptions=_RESTARTS),
         caught=("R10",),
+        within=4,
     ),
-    "key-lost": Bug(
-        words="each start makes a new SSH key, which older machines do not know",
-        wrap=runner_mutations.KeyLost,
-        disruptions=_RESTARTS,
+    "key-lost": Mutant(
+        summary="each start makes a new SSH key, which older machines do not know",
+        puts=((_GROUP, runner_mutations.around(runner_mutations.KeyLost)),),
+        scenario=Alone(disruptions=_RESTARTS),
         caught=("R9",),
+        within=4,
     ),
-    "increase-blocks": Bug(
-        words="Increase is answered when all servers are up",
-        wrap=runner_mutations.IncreaseBlocks,
+    "increase-blocks": Mutant(
+        summary="Increase is answered when all servers are up",
+        puts=((_GROUP, runner_mutations.around(runner_mutations.IncreaseBlocks)),),
+        scenario=Alone(),
         caught=("R5",),
+        within=4,
     ),
-    "one-fails-update": Bug(
-        words="one server that cannot be deleted fails Update",
-        wrap=runner_mutations.OneFailsAll,
-        rates={"protected_by_hand": 6.0},
+    "one-fails-update": Mutant(
+        summary="one server that cannot be deleted fails Update",
+        puts=((_GROUP, runner_mutations.around(runner_mutations.OneFailsAll)),),
+        scenario=Alone(rates={"protected_by_hand": 6.0}),
         caught=("R5",),
+        within=4,
     ),
-    "stopped-is-left-out": Bug(
-        words="a stopped server is not told any more: it is pruned, and stands",
-        wrap=runner_mutations.LeavesOut,
-        puts=_UNREPAIRED,
-        rates=_POWEROFF,
+    "stopped-is-left-out": Mutant(
+        summary="a stopped server is not told any more: it is pruned, and stands",
+        puts=((_GROUP, runner_mutations.around(runner_mutations.LeavesOut)), *_UNREPAIRED),
+        scenario=Alone(rates=_POWEROFF),
         caught=("R4",),
+        within=4,
     ),
-    "replaced-behind-its-back": Bug(
-        words="what is lost is replaced without being asked",
-        wrap=runner_mutations.Replaces,
-        rates=_POWEROFF,
+    "replaced-behind-its-back": Mutant(
+        summary="what is lost is replaced without being asked",
+        puts=((_GROUP, runner_mutations.around(runner_mutations.Replaces)),),
+        scenario=Alone(rates=_POWEROFF),
         caught=("R6",),
+        within=4,
     ),
-    "decrease-forgotten": Bug(
-        words="Decrease is accepted, and nothing is done",
-        wrap=runner_mutations.DecreaseForgotten,
+    "decrease-forgotten": Mutant(
+        summary="Decrease is accepted, and nothing is done",
+        puts=((_GROUP, runner_mutations.around(runner_mutations.DecreaseForgotten)),),
+        scenario=Alone(),
         caught=("L",),
+        within=4,
     ),
-    "failed-is-creating": Bug(
-        words="a server that failed is told to be creating for ever",
-        wrap=runner_mutations.FailedIsCreating,
-        rates={"start_falls_back": 0.4},
+    "failed-is-creating": Mutant(
+        summary="a server that failed is told to be creating for ever",
+        puts=((_GROUP, runner_mutations.around(runner_mutations.FailedIsCreating)),),
+        scenario=Alone(rates={"start_falls_back": 0.4}),
         caught=("R3", "L", "R7"),
+        within=4,
     ),
 }
-"""The famous defects, by name."""
+"""Known bugs, by name."""

@@ -1,4 +1,4 @@
-"""Defects: what plugins do wrong (reference/peers.md section 7), each put around the good group."""
+"""Mutations: what plugins do wrong (reference/peers.md 7), each put around the good group."""
 
 import asyncio
 import contextlib
@@ -83,13 +83,22 @@ class Passing:
         await self.inner.shutdown()
 
 
-def told_as(table: Mapping[str, State]) -> Callable[[Group, Plugin], Group]:
+Wrapper = Callable[[Group, Plugin], Group]
+"""Puts something between a runner and the group of a plugin."""
+
+
+def around(wrapper: Wrapper) -> Callable[[Callable[[Plugin], Group]], Callable[[Plugin], Group]]:
+    """Return the mutation by which a runner reaches this in place of the group of a plugin."""
+    return lambda group_of: lambda plugin: wrapper(group_of(plugin), plugin)
+
+
+def shown_as(table: Mapping[str, State]) -> Wrapper:
     """Tell these of the provider's words as these states, whatever we do about it."""
 
     class Mapped(Passing):
         async def update(self) -> Sequence[Instance]:
-            told = await self.inner.update()
-            return [replace(i, state=table.get(self.status(i.id), i.state)) for i in told]
+            instances = await self.inner.update()
+            return [replace(i, state=table.get(self.status(i.id), i.state)) for i in instances]
 
     return Mapped
 
@@ -103,8 +112,8 @@ class RunningAtOnce(Passing):
 
     async def update(self) -> Sequence[Instance]:
         """List."""
-        told = await self.inner.update()
-        return [replace(i, state=State.RUNNING) if _new(i) else i for i in told]
+        instances = await self.inner.update()
+        return [replace(i, state=State.RUNNING) if _new(i) else i for i in instances]
 
 
 def _new(instance: Instance) -> bool:
@@ -116,14 +125,14 @@ class DeletesInUpdate(Passing):
 
     async def update(self) -> Sequence[Instance]:
         """List, and delete."""
-        told = await self.inner.update()
-        for instance in told:
+        instances = await self.inner.update()
+        for instance in instances:
             server = self.server(instance.id)
             if server is not None and server.state == Status.IN_PLACE:
                 path = f"/instance/v1/zones/{server.zone}/servers/{server.id}"
                 request = HttpRequest(method="DELETE", path=path)
                 await self.plugin.wire.send(request, self.plugin.deadline)
-        return told
+        return instances
 
 
 class StateFile(Passing):
@@ -161,8 +170,8 @@ class ShutdownDeletes(Passing):
 
     async def shutdown(self) -> None:
         """Delete, and end."""
-        told = await self.inner.update()
-        await self.inner.decrease([instance.id for instance in told])
+        instances = await self.inner.update()
+        await self.inner.decrease([instance.id for instance in instances])
         await asyncio.sleep(4.0)
         await self.inner.shutdown()
 
@@ -185,10 +194,10 @@ class IncreaseBlocks(Passing):
     async def increase(self, count: int) -> int:
         """Make them, and wait."""
         accepted = await self.inner.increase(count)
-        told = await self.inner.update()
-        while any(_new(instance) for instance in told):
+        instances = await self.inner.update()
+        while any(_new(instance) for instance in instances):
             await asyncio.sleep(1.0)
-            told = await self.inner.update()
+            instances = await self.inner.update()
         return accepted
 
 
@@ -197,12 +206,12 @@ class OneFailsAll(Passing):
 
     async def update(self) -> Sequence[Instance]:
         """List, or not."""
-        told = await self.inner.update()
-        for instance in told:
+        instances = await self.inner.update()
+        for instance in instances:
             server = self.server(instance.id)
             if server is not None and server.protected:
                 raise Refused(f"{instance.id} cannot be deleted: the server is protected")
-        return told
+        return instances
 
 
 class LeavesOut(Passing):
@@ -210,8 +219,8 @@ class LeavesOut(Passing):
 
     async def update(self) -> Sequence[Instance]:
         """List some."""
-        told = await self.inner.update()
-        return [i for i in told if self.status(i.id) not in STOPPED]
+        instances = await self.inner.update()
+        return [i for i in instances if self.status(i.id) not in STOPPED]
 
 
 class Replaces(Passing):
@@ -224,14 +233,14 @@ class Replaces(Passing):
 
     async def update(self) -> Sequence[Instance]:
         """List, and replace."""
-        told = await self.inner.update()
-        lost = {i.id for i in told if i.state is not State.RUNNING} & self._well - self._asked
-        self._well |= {i.id for i in told if i.state is State.RUNNING}
+        instances = await self.inner.update()
+        lost = {i.id for i in instances if i.state is not State.RUNNING} & self._well - self._asked
+        self._well |= {i.id for i in instances if i.state is State.RUNNING}
         if lost:
             self._asked |= lost
             with contextlib.suppress(Refused):
                 await self.inner.increase(len(lost))
-        return told
+        return instances
 
     async def decrease(self, ids: Sequence[str]) -> Sequence[str]:
         """Delete."""
@@ -256,14 +265,14 @@ class FailedIsCreating(Passing):
 
     async def update(self) -> Sequence[Instance]:
         """List, with what failed."""
-        told = await self.inner.update()
-        self._failed |= {i.id for i in told if self.status(i.id) == Status.STOPPED}
-        others = [i for i in told if i.id not in self._failed]
+        instances = await self.inner.update()
+        self._failed |= {i.id for i in instances if self.status(i.id) == Status.STOPPED}
+        others = [i for i in instances if i.id not in self._failed]
         return [*others, *(Instance(id=f, state=State.CREATING) for f in sorted(self._failed))]
 
 
 def believe_nothing(_: Callable[..., Any]) -> Callable[..., Any]:
-    """Take no server for lost, whatever the looks show: such a plugin repairs nothing."""
+    """Take no server for lost, whatever the observations show: such a plugin repairs nothing."""
 
     def doubted(step: Any, _: object) -> tuple[Any, None]:
         return step, None

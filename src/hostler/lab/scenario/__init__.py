@@ -1,1 +1,1 @@
-"""One seed: climate, environment, disruptions, an operator, a run."""
+"""One seed: a scenario, its environment, disruptions, an operator, a run."""

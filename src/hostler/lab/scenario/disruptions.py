@@ -1,4 +1,4 @@
-"""Strokes: what befalls processes and their hosts, at the times that the climate drew."""
+"""Disruptions: what happens to processes and their hosts, at the times drawn."""
 
 import asyncio
 import contextvars
@@ -39,9 +39,9 @@ class Disruptions:
             await asyncio.sleep(max(0.0, disruption.at - session.loop.time()))
             self._rewrite(disruption)
             own = next(home for home in session.homes if not home.shadow.lost).shadow.own
-            done = session.environment.befall(session.world, own, disruption)
+            done = session.environment.strike(session.world, own, disruption)
             if done is not None:
-                session.checker.befallen(disruption.fault, done=done)
+                session.checker.happened(disruption.fault, done=done)
                 continue
             if disruption.fault == "store_lost":
                 await self._lose_store()
@@ -51,7 +51,7 @@ class Disruptions:
                 self._strike(processes[disruption.who % len(processes)], disruption)
 
     def _rewrite(self, disruption: Disruption) -> None:
-        """Write fleet files anew where a stroke does that; whoever reads them begins again."""
+        """Write fleet files anew where a disruption does that; whoever reads them begins again."""
         session = self._session
         for home in session.homes:
             fleets = tuple(
@@ -155,8 +155,8 @@ class Disruptions:
         old.shadow.lost = True
         new = session.found_home(replicas=old.replicas)
         for process in mine:
-            reborn = session.add_process(new, f"{process.name}'", 0.0)
-            await reborn.start(self._group)
+            successor = session.add_process(new, f"{process.name}'", 0.0)
+            await successor.start(self._group)
 
     def _arrive(self) -> None:
         """Let a second installation, with the same fleet's name, come into the project."""

@@ -1,7 +1,8 @@
-"""Land: what a season is played on: whose API it is, what its fleets are, how fast it goes."""
+"""The environment of a run: which API there is, which fleets, and how fast it goes."""
 
 from dataclasses import dataclass
 from datetime import timedelta
+from random import Random
 from typing import Protocol
 
 from hostler.controllers.runtime.settings import Settings
@@ -21,9 +22,11 @@ from hostler.providers.scaleway.common.client import Client
 from hostler.providers.scaleway.common.settings import Disk, Template
 from hostler.providers.scaleway.instances.provider import Instances
 from hostler.simulators.scaleway.api.replies import Reply
+from hostler.simulators.scaleway.state.ledger import Line
 from hostler.simulators.scaleway.state.options import Options
 from hostler.simulators.scaleway.world import World
 from hostler.testing.time.clock import BEGINNING, SimClock
+from hostler.testing.time.loop import SimLoop
 
 from .faults import Disruption, Scenario
 
@@ -33,7 +36,7 @@ CONSISTENCY_DELAY = timedelta(seconds=60)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cadence:
-    """How often a season looks at itself, in seconds of its time, and how it tells rest.
+    """How often a run looks at itself, in seconds of its time, and how it tells rest.
 
     `rest` is how long nothing may happen at rest; `limit` how long it may take to get there.
     """
@@ -43,10 +46,18 @@ class Cadence:
     limit: float = 6000.0
 
 
-class WatchedWorld(World):
-    """A world that tells the watch of each request that it handled."""
+class Watching(Protocol):
+    """Who is told of what the world was asked."""
 
-    checker: Checker | None = None
+    def answered(self, request: HttpRequest, source: str, line: Line) -> None:
+        """Note what became of a request."""
+        ...
+
+
+class WatchedWorld(World):
+    """A world that tells the checker of each request that it handled."""
+
+    checker: Watching | None = None
 
     def handle(self, request: HttpRequest, source: str = "") -> Reply:
         """Process one request."""
@@ -56,8 +67,21 @@ class WatchedWorld(World):
         return reply
 
 
+def make_world(environment: "Environment", loop: SimLoop, rng: Random) -> WatchedWorld:
+    """Return an empty world of an environment; its randomness comes from this stream."""
+    options = environment.options(rng.choice(("2026", "2025", "mixed")))
+    return WatchedWorld(loop.time, Random(rng.getrandbits(64)), options)
+
+
+def start_faults(world: World, scenario: Scenario) -> None:
+    """Let the world's faults strike from now on."""
+    world.set_fault_rates(scenario.world)
+    for rule in scenario.scripts:
+        world.script(rule)
+
+
 class Environment(Protocol):
-    """What is special about one sort of machine in a season."""
+    """What is special about one sort of machine in a run."""
 
     @property
     def settings(self) -> Settings:
@@ -66,7 +90,7 @@ class Environment(Protocol):
 
     @property
     def cadence(self) -> Cadence:
-        """How fast the season goes."""
+        """How fast the run goes."""
         ...
 
     @property
@@ -83,11 +107,11 @@ class Environment(Protocol):
         ...
 
     def clear(self, world: World) -> None:
-        """Mend what the weather left for good, and no engine could ever mend."""
+        """Mend what the faults left for good, and no engine could ever mend."""
         ...
 
     def checker(self, world: World, trace: Trace) -> Checker:
-        """Return who watches over the season."""
+        """Return the checker of the run."""
         ...
 
     def fleets(self, *, other: bool) -> tuple[Fleet, ...]:
@@ -107,10 +131,10 @@ class Environment(Protocol):
         ...
 
     def rewritten(self, fleet: Fleet, disruption: Disruption) -> Fleet:
-        """Return a fleet as its file says after a stroke; the same where that changes none."""
+        """Return a fleet as its file says after a disruption; the same where that changes none."""
         ...
 
-    def befall(self, world: World, own: InstallationId, disruption: Disruption) -> bool | None:
+    def strike(self, world: World, own: InstallationId, disruption: Disruption) -> bool | None:
         """Do what somebody does beside the engines; tell if it could be done, None: not this."""
         ...
 
@@ -141,7 +165,7 @@ class ServerEnvironment:
         """Nothing stays for good."""
 
     def checker(self, world: World, trace: Trace) -> Checker:
-        """Return who watches over the season."""
+        """Return the checker of the run."""
         return Checker(world, trace, CONSISTENCY_DELAY.total_seconds())
 
     def fleets(self, *, other: bool) -> tuple[Fleet, ...]:
@@ -164,7 +188,7 @@ class ServerEnvironment:
 
     def provider(self, client: Client, clock: SimClock, own: InstallationId) -> Provider:
         """Return the account; its zones are those of the fleet's offers."""
-        templates = {FLEET: self._template()}
+        templates = {FLEET: self.template()}
         return Instances(
             client,
             clock,
@@ -174,7 +198,8 @@ class ServerEnvironment:
             consistency_delay=CONSISTENCY_DELAY,
         )
 
-    def _template(self) -> Template:
+    def template(self) -> Template:
+        """Return what servers are made by."""
         scenario = self._scenario
         disk = Disk(size=10, type="l_ssd") if scenario.local_disk else Disk(size=10)
         return Template(
@@ -198,8 +223,8 @@ class ServerEnvironment:
         del disruption
         return fleet
 
-    def befall(self, world: World, own: InstallationId, disruption: Disruption) -> bool | None:
-        """Let somebody make a part with our marks."""
+    def strike(self, world: World, own: InstallationId, disruption: Disruption) -> bool | None:
+        """Let somebody make a part with our tags."""
         if disruption.fault != "resource_without_record":
             return None
         leave_resource(world, own)

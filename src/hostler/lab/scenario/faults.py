@@ -1,4 +1,4 @@
-"""Weather: what one seed is made of, drawn before it begins: the world's faults, and ours."""
+"""A scenario: what one seed is made of, drawn before it begins: faults, actions, sizes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -25,7 +25,7 @@ OURS = (
 """Faults of the processes and their hosts, beside those of the world."""
 
 LATER = ("server_locked", "made_untagged")
-"""Faults that came later: drawn apart, so that no older seed has other weather than it had."""
+"""Faults that came later: drawn apart, so that no older seed has other faults than it had."""
 
 ALL = (*(fault.name for fault in FAULTS), *OURS)
 """Every fault that a simulation of Instances knows."""
@@ -50,7 +50,7 @@ _HOUR = 3600.0
 _LATER_SHARE = 0.25
 _OWN_DICE: Mapping[str, str] = {"made_untagged": " made_untagged"}
 """What is thrown for a fault, so that the draws of those before it stay what they were."""
-_MOODS = ("calm", "one", "few", "few", "some", "some", "storm")
+_SEVERITIES = ("calm", "one", "few", "few", "some", "some", "storm")
 _MANY = {"calm": (0, 0), "one": (1, 1), "few": (2, 4), "some": (4, 8), "storm": (9, 16)}
 
 
@@ -72,8 +72,8 @@ class Disruption:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asking:
-    """One wish of an operator: `which` picks a machine or a size, as a fraction of all.
+class OperatorAction:
+    """One request of an operator: `which` picks a machine or a size, as a fraction of all.
 
     `home` is the number of the installation, if there are so many.
     """
@@ -90,13 +90,13 @@ class Scenario:
     """Everything that one seed draws before it begins."""
 
     seed: int
-    mood: str
+    severity: str
     machines: int
     span: float
     world: WorldFaultRates
     faults: tuple[str, ...]
     disruptions: tuple[Disruption, ...] = ()
-    askings: tuple[Asking, ...] = ()
+    actions: tuple[OperatorAction, ...] = ()
     replicas: int = 1
     sqlite: bool = False
     reclaim: bool = False
@@ -117,27 +117,27 @@ class Scenario:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Size:
-    """How large a seed is: machines (None: drawn), and days of weather."""
+    """How large a seed is: machines (None: drawn), and days of faults."""
 
     machines: int | None = None
     days: float = 0.04
 
 
 def draw(seed: int, size: Size) -> Scenario:
-    """Draw the climate of a seed; the same seed and size, the same climate."""
+    """Draw the scenario of a seed; the same seed and size, the same scenario."""
     rng = Random(f"hostler climate {seed}")
-    mood = _MOODS[seed % len(_MOODS)]
-    faults = _faults(seed, mood, rng)
+    severity = _SEVERITIES[seed % len(_SEVERITIES)]
+    faults = _faults(seed, severity, rng)
     span = size.days * 24 * _HOUR
     scenario = Scenario(
         seed=seed,
-        mood=mood,
+        severity=severity,
         machines=size.machines or rng.choice((2, 3, 4, 5, 6)),
         span=span,
-        world=_world(faults, mood, rng),
+        world=_world(faults, severity, rng),
         faults=faults,
         disruptions=_disruptions(faults, span, rng),
-        askings=_askings(span, rng) if mood != "calm" else (),
+        actions=_actions(span, rng) if severity != "calm" else (),
     )
     return _with_later(_details(scenario, rng))
 
@@ -146,7 +146,7 @@ def _with_later(scenario: Scenario) -> Scenario:
     rates = dict[str, float]()
     for fault in LATER:
         rng = Random(f"hostler later: {scenario.seed}{_OWN_DICE.get(fault, '')}")
-        if scenario.mood in {"some", "storm"} and rng.random() <= _LATER_SHARE:
+        if scenario.severity in {"some", "storm"} and rng.random() <= _LATER_SHARE:
             rates[fault] = STORM.rates[fault] * rng.uniform(2.0, 8.0)
     return replace(
         scenario,
@@ -155,9 +155,9 @@ def _with_later(scenario: Scenario) -> Scenario:
     )
 
 
-def _faults(seed: int, mood: str, rng: Random) -> tuple[str, ...]:
+def _faults(seed: int, severity: str, rng: Random) -> tuple[str, ...]:
     """Pick faults: one in turn, so that no fault is forgotten, and the others by lot."""
-    least, most = _MANY[mood]
+    least, most = _MANY[severity]
     many = rng.randint(least, most)
     if not many:
         return ()
@@ -167,8 +167,8 @@ def _faults(seed: int, mood: str, rng: Random) -> tuple[str, ...]:
     return tuple(sorted((first, *others)))
 
 
-def _world(faults: tuple[str, ...], mood: str, rng: Random) -> WorldFaultRates:
-    few = 3.0 if mood in {"one", "few"} else 1.5
+def _world(faults: tuple[str, ...], severity: str, rng: Random) -> WorldFaultRates:
+    few = 3.0 if severity in {"one", "few"} else 1.5
     rates = dict[str, float]()
     for fault in faults:
         base = STORM.rates.get(fault)
@@ -186,7 +186,7 @@ def _disruptions(faults: tuple[str, ...], span: float, rng: Random) -> tuple[Dis
         rate = _RATES.get(fault, 0.0) * rng.uniform(0.5, 2.0)
         at = rng.expovariate(rate / _HOUR) if rate else span
         while at < span:
-            found.append(_stroke(fault, at, rng))
+            found.append(_disruption(fault, at, rng))
             at += rng.expovariate(rate / _HOUR)
     if "resource_without_record" in faults:
         found.append(Disruption(at=rng.uniform(0, 0.5) * span, fault="resource_without_record"))
@@ -195,7 +195,7 @@ def _disruptions(faults: tuple[str, ...], span: float, rng: Random) -> tuple[Dis
     return tuple(sorted(found, key=lambda disruption: disruption.at))
 
 
-def _stroke(fault: str, at: float, rng: Random) -> Disruption:
+def _disruption(fault: str, at: float, rng: Random) -> Disruption:
     who, before, skip = rng.randrange(2), rng.random() < 0.5, rng.randrange(-1, 24)
     port = rng.choice(_PORTS)
     skip = skip % 3 if port else skip
@@ -233,12 +233,12 @@ _KINDS = (
 )
 
 
-def _askings(span: float, rng: Random) -> tuple[Asking, ...]:
+def _actions(span: float, rng: Random) -> tuple[OperatorAction, ...]:
     many = rng.randrange(12)
     return tuple(
         sorted(
             (
-                Asking(
+                OperatorAction(
                     at=rng.uniform(60, span),
                     kind=rng.choice(_KINDS),
                     which=rng.random(),
@@ -246,7 +246,7 @@ def _askings(span: float, rng: Random) -> tuple[Asking, ...]:
                 )
                 for _ in range(many)
             ),
-            key=lambda asking: asking.at,
+            key=lambda action: action.at,
         )
     )
 

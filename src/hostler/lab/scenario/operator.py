@@ -1,4 +1,4 @@
-"""Operator: the person who wishes things at random, and who helps where a person is needed."""
+"""The operator: a person who asks for things at random, and helps where a person is needed."""
 
 import asyncio
 from datetime import timedelta
@@ -12,7 +12,7 @@ from hostler.lab.harness.process import Home
 from hostler.testing.time.clock import BEGINNING
 
 from .disruptions import Disruptions
-from .faults import Asking
+from .faults import OperatorAction
 from .session import Session
 
 _ABOUT = {
@@ -24,26 +24,26 @@ _ABOUT = {
 
 
 class Operator:
-    """Wishes into the stores, as doors do; never acts on machines."""
+    """Writes requests into the stores, as frontends do; never acts on machines."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
 
     async def run(self) -> None:
-        """Wish as drawn."""
-        for asking in self._session.scenario.askings:
-            await asyncio.sleep(max(0.0, asking.at - self._session.loop.time()))
+        """Act as drawn."""
+        for action in self._session.scenario.actions:
+            await asyncio.sleep(max(0.0, action.at - self._session.loop.time()))
             homes = [home for home in self._session.homes if not home.shadow.lost]
-            await self._ask(homes[asking.home % len(homes)], asking)
+            await self._ask(homes[action.home % len(homes)], action)
 
-    async def _ask(self, home: Home, asking: Asking) -> None:
+    async def _ask(self, home: Home, action: OperatorAction) -> None:
         living = sorted(home.shadow.living(), key=lambda m: m.serial)
-        chosen = living[int(asking.which * len(living))].id if living else None
-        length = timedelta(seconds=asking.length)
-        fleet = home.fleets[int(asking.which * 1000) % len(home.fleets)].name
-        match asking.kind:
+        chosen = living[int(action.which * len(living))].id if living else None
+        length = timedelta(seconds=action.length)
+        fleet = home.fleets[int(action.which * 1000) % len(home.fleets)].name
+        match action.kind:
             case "scale":
-                size = int(asking.which * (self._session.scenario.machines + 3))
+                size = int(action.which * (self._session.scenario.machines + 3))
                 await self.request(home, RequestKind.SCALE, fleet=fleet, size=size)
             case "pause":
                 await self.request(home, RequestKind.PAUSE, fleet=fleet, length=length)
@@ -54,13 +54,13 @@ class Operator:
                     if machine.protection is not None:
                         await self.request(home, RequestKind.UNPROTECT, machine=machine.id)
             case _ if chosen is not None:
-                kind = _ABOUT.get(asking.kind, RequestKind.DELETE)
-                now = asking.kind == "delete_now"
+                kind = _ABOUT.get(action.kind, RequestKind.DELETE)
+                now = action.kind == "delete_now"
                 await self.request(home, kind, machine=chosen, now=now, length=length)
             case _:
                 pass
 
-    async def request(  # noqa: PLR0913 - the fields of a wish, by name
+    async def request(  # noqa: PLR0913 - the fields of a request, by name
         self,
         home: Home,
         kind: RequestKind,
@@ -72,11 +72,11 @@ class Operator:
         length: timedelta | None = None,
         adopts: str = "",
     ) -> None:
-        """Write a wish, unfenced, at the true time; without a fleet, of the machine's own."""
+        """Write a request, unfenced, at the true time; without a fleet, of the machine's own."""
         known = home.shadow.machines.get(machine) if machine is not None else None
         fleet = fleet or (known.fleet if known is not None else home.fleets[0].name)
         at = BEGINNING + timedelta(seconds=self._session.loop.time())
-        source = next((b.own for b in self._session.checker.books if b.own == adopts), None)
+        source = next((b.own for b in self._session.checker.shadows if b.own == adopts), None)
         request = Request(
             number=0,
             kind=kind,
@@ -91,7 +91,7 @@ class Operator:
             installation=source,
         )
         self._session.trace.note(
-            f"operator wishes {kind} {machine or size or adopts}", machine or ""
+            f"operator asks for {kind} {machine or size or adopts}", machine or ""
         )
         await self._session.put_request(home, request)
 
@@ -119,11 +119,11 @@ class Operator:
         self._take_away()
 
     def _clear_up(self) -> None:
-        """Remove what somebody took the marks from, and no record knows: only people can."""
+        """Remove what somebody took the tags from, and no record knows: only people can."""
         checker = self._session.checker
         known = {
             resource
-            for b in checker.books
+            for b in checker.shadows
             if not b.lost
             for m in b.living()
             for resource in m.ids()
@@ -143,7 +143,7 @@ class Operator:
     def _take_away(self) -> None:
         """Take hosts out of every hostler's hands of which only people can tell whose they are."""
         checker = self._session.checker
-        for shadow in checker.books:
+        for shadow in checker.shadows:
             for host in () if shadow.lost else checker.left_to_people(shadow):
                 checker.world.console.rename(host, f"lent to ann {host[:8]}")
 
@@ -154,7 +154,7 @@ class Operator:
                 await self.request(second, RequestKind.SCALE, fleet=fleet.name, size=0)
 
     async def _adopt(self, second: Home | None) -> None:
-        """Adopt what a lost store left, and what carries our mark without a record."""
+        """Adopt what a lost store left, and what carries our tag without a record."""
         for home in self._session.homes:
             if not home.shadow.lost and home is not second:
                 for fleet in home.fleets:
@@ -162,7 +162,7 @@ class Operator:
 
     async def _adopt_for(self, home: Home, fleet: FleetName) -> None:
         orphans = [s for s in home.shadow.orphans.values() if s.fleet == fleet]
-        lost = {b.own for b in self._session.checker.books if b.lost}
+        lost = {b.own for b in self._session.checker.shadows if b.lost}
         foreign = {
             s.installation
             for s in orphans

@@ -1,28 +1,17 @@
-"""Season: one seed from its first second to its rest: bad weather, and then good weather."""
+"""A run: one seed, from its first second to its last, and what came of it."""
 
-import asyncio
-from collections.abc import Generator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
+from typing import Protocol
 
-from hostler.controllers import cycle as cycles
-from hostler.domain.decision_cache import DecisionCache
-from hostler.domain.model.commands import Decision
-from hostler.domain.model.provider import Planner
-from hostler.domain.model.snapshot import Snapshot
-from hostler.lab.checks.shadow_store import ShadowStore
-from hostler.lab.harness.process import RUNNING
-from hostler.testing.invariants import Violation, quiet
+from hostler.lab.checks.findings import Findings
+from hostler.lab.checks.trace import Trace
+from hostler.testing.invariants import Violation
+from hostler.testing.time.loop import SimLoop
 
-from .disruptions import Disruptions
-from .environment import Environment
 from .faults import Scenario
-from .operator import Operator
-from .session import Session
 
-_TWICE = 16
-_FORGOT = "what is remembered of rests decides otherwise"
+_STORY = 80
+"""So many entries of the trace tell the story of a failure."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,142 +30,56 @@ class Result:
     seconds: float = field(default=0.0, compare=False)
 
 
-class Run:
-    """Plays one climate on a ground of its own; without a land it is one of cloud servers."""
+class Course(Protocol):
+    """What one sort of program goes through in a run, and what it goes through it in."""
 
-    def __init__(
-        self, scenario: Scenario, folder: Path, environment: Environment | None = None
-    ) -> None:
-        self.scenario = scenario
-        self.session = Session(scenario, folder, environment)
-        self.cadence = self.session.environment.cadence
-        self.loop, self.checker = self.session.loop, self.session.checker
-        self.world, self.trace = self.session.world, self.session.trace
-        self._led = 0.0
+    @property
+    def base(self) -> Scenario:
+        """What the seed drew, whatever runs."""
+        ...
 
-    # ------------------------------------------------------------ how it goes
+    @property
+    def loop(self) -> SimLoop:
+        """Simulated time."""
+        ...
 
-    def play(self) -> Result:
-        """Run the seed, and return what came of it."""
-        with watching_decisions(self.scenario.seed):
-            try:
-                self.loop.run_until_complete(self._play())
-            finally:
-                self.loop.close()
-        if self.loop.failures and self.checker.first is None:
-            text = self.loop.failures[0]
-            self.checker.found((Violation(invariant="bug", text=text),))
-        return self._result()
+    @property
+    def trace(self) -> Trace:
+        """Everything that happens."""
+        ...
 
-    async def _play(self) -> None:
-        scenario = self.scenario
-        async with asyncio.TaskGroup() as group:
-            home = self.session.found_home(replicas=scenario.replicas)
-            for number in range(scenario.replicas):
-                name = "ab"[number]
-                await self.session.add_process(home, name, scenario.skews[number]).start(group)
-            disruptions = Disruptions(self.session, group)
-            operator = Operator(self.session)
-            tasks = [group.create_task(disruptions.run()), group.create_task(operator.run())]
-            await self._until(scenario.span)
-            for task in tasks:
-                task.cancel()
-            if self.checker.first is None:
-                self.trace.note("good weather")
-                self.world.clear_fault_rates()
-                self.session.environment.clear(self.world)
-                await disruptions.cease()
-                await self._come_to_rest(operator, disruptions)
-            for process in self.session.processes:
-                await process.end()
+    @property
+    def checker(self) -> Findings:
+        """What is wrong with it."""
+        ...
 
-    async def _until(self, end: float) -> None:
-        while self.loop.time() < end and self.checker.first is None:
-            await asyncio.sleep(min(self.cadence.tick, end - self.loop.time()))
-            self._tick()
+    async def go(self) -> None:
+        """Let faults strike and cease; check that all that was asked for is reached then."""
+        ...
 
-    def _tick(self) -> None:
-        self.checker.tick(awake=self._could_act())
-
-    def _could_act(self) -> bool:
-        """Tell whether an engine could act: one leads, or somebody should have led for long.
-
-        Who died holds its lease to its end, and whoever takes it waits as long once more.
-        """
-        alive = [process for process in self.session.processes if process.alive]
-        now = self.loop.time()
-        if any(process.holds_lease() for process in alive):
-            self._led = now
-        patience = 2 * self.session.environment.settings.lease_ttl.total_seconds()
-        return bool(alive) and (self._led == now or now - self._led > patience)
-
-    async def _come_to_rest(self, operator: Operator, disruptions: Disruptions) -> None:
-        """Wait until nothing happens any more; what keeps happening is the violation."""
-        begun = calm = self.loop.time()
-        cadence, self.checker.resting = self.cadence, True
-        problem = tuple[Violation, ...]()
-        helped = begun
-        while self.checker.first is None and self.loop.time() - calm < cadence.rest:
-            if self.loop.time() - begun > cadence.limit:
-                self.checker.found(problem or (Violation(invariant="L1", text="no rest"),))
-                return
-            await asyncio.sleep(cadence.tick)
-            self._tick()
-            if self.loop.time() >= helped:
-                helped = self.loop.time() + 6 * cadence.tick
-                await operator.help(disruptions)
-            checker = self.checker
-            problem = tuple(p for shadow in self._books() for p in self._unrest(shadow))
-            problem = problem or quiet(checker.commands, checker.calls_at_rest)
-            if problem:
-                calm = self.loop.time()
-            checker.commands = 0
-            checker.calls_at_rest.clear()
-
-    def _books(self) -> list[ShadowStore]:
-        return [shadow for shadow in self.checker.books if not shadow.lost]
-
-    def _unrest(self, shadow: ShadowStore) -> tuple[Violation, ...]:
-        return tuple(p for f in shadow.fleets.values() for p in self.checker.rested(shadow, f))
-
-    def _result(self) -> Result:
-        checker = self.checker
-        first = checker.first
-        about = (first.machine or "") if first else ""
-        return Result(
-            seed=self.scenario.seed,
-            violation=first,
-            story=self.trace.story(about, 60) if first else (),
-            digest=self.trace.sum,
-            simulated=self.loop.time(),
-            machine_seconds=checker.machine_seconds,
-            faults=dict(sorted(checker.faults.items())),
-            pairs=tuple(sorted(checker.pairs)),
-            calm=self.scenario.mood == "calm",
-        )
+    def subject(self, violation: Violation) -> str:
+        """Return the machine whose story a violation is, or an empty text."""
+        ...
 
 
-@contextmanager
-def watching_decisions(seed: int) -> Generator[None]:
-    """Show every decision of a simulated process to its foreteller.
-
-    In a few of the seeds each is made twice: what is remembered of rests must change nothing.
-    """
-    real, twice = cycles.decide, seed % _TWICE == 0
-
-    def decide(
-        snapshot: Snapshot, planner: Planner, cache: DecisionCache | None = None
-    ) -> Decision:
-        decision = real(snapshot, planner, cache)
-        run = RUNNING.get()
-        if run is not None:
-            run.decided(snapshot, planner, decision)
-            if twice and real(snapshot, planner) != decision:
-                run.checker.found((Violation(invariant="E1", text=f"{snapshot.cycle}: {_FORGOT}"),))
-        return decision
-
-    cycles.decide = decide
+def play(course: Course) -> Result:
+    """Run a seed to its end, or to the first violation, and return what came of it."""
+    loop, checker = course.loop, course.checker
     try:
-        yield
+        loop.run_until_complete(course.go())
     finally:
-        cycles.decide = real
+        loop.close()
+    if loop.failures:
+        checker.found((Violation(invariant="bug", text=loop.failures[0]),))
+    first = checker.first
+    return Result(
+        seed=course.base.seed,
+        violation=first,
+        story=course.trace.story(course.subject(first), _STORY) if first else (),
+        digest=course.trace.sum,
+        simulated=loop.time(),
+        machine_seconds=checker.machine_seconds,
+        faults=dict(sorted(checker.faults.items())),
+        pairs=tuple(sorted(checker.pairs)),
+        calm=course.base.severity == "calm",
+    )

@@ -1,4 +1,4 @@
-"""Ground: what there is in one seed: a world, a watch, installations, and their processes."""
+"""The session of one seed: a world, a checker, installations, and their processes."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -16,12 +16,12 @@ from hostler.stores.sqlite.worker import Inline
 from hostler.testing.time.clock import SimClock
 from hostler.testing.time.loop import SimLoop
 
-from .environment import Environment, ServerEnvironment, WatchedWorld
+from .environment import Environment, ServerEnvironment, make_world, start_faults
 from .faults import Scenario
 
 
 class Session:
-    """Everything that one climate brings. All randomness comes from streams of the seed."""
+    """Everything that one scenario brings. All randomness comes from streams of the seed."""
 
     def __init__(
         self, scenario: Scenario, folder: Path, environment: Environment | None = None
@@ -30,13 +30,9 @@ class Session:
         self.environment: Environment = environment or ServerEnvironment(scenario)
         self.loop = SimLoop()
         self._rng = Random(f"hostler season {scenario.seed}")
-        options = self.environment.options(self._rng.choice(("2026", "2025", "mixed")))
-        world = WatchedWorld(self.loop.time, Random(self._rng.getrandbits(64)), options)
+        world = self.world = make_world(self.environment, self.loop, self._rng)
         self.strangers = self.environment.fill(world)
-        world.set_fault_rates(scenario.world)
-        for rule in scenario.scripts:
-            world.script(rule)
-        self.world = world
+        start_faults(world, scenario)
         self.trace = Trace(self.loop.time)
         self.checker = world.checker = self.environment.checker(world, self.trace)
         self.homes = list[Home]()
@@ -51,7 +47,7 @@ class Session:
         own = InstallationId(f"i{self._installations}{self.scenario.seed}")
         environment, fleets = self.environment, self.environment.fleets(other=other)
         shadow = shadow_for(own, fleets, environment.settings.quiet.total_seconds())
-        self.checker.books.append(shadow)
+        self.checker.shadows.append(shadow)
         home = Home(
             loop=self.loop,
             checker=self.checker,
@@ -86,7 +82,7 @@ class Session:
         return process
 
     async def put_request(self, home: Home, request: Request) -> None:
-        """Write a wish beside the engine, as the command line does."""
+        """Write a request beside the engine, as the command line does."""
         if not self.scenario.sqlite:
             await home.open_store().request(request)
             return

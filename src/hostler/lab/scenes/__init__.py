@@ -1,1 +1,1 @@
-"""Stands for staged scenes, used by tests and demos."""
+"""Scenes that tests and demos stage."""

@@ -104,7 +104,7 @@ class FakeScene:
         machine: MachineId | None = None,
         source: InstallationId | None = None,
     ) -> Request:
-        """Wish, as a door does."""
+        """Request, as a frontend does."""
         return await self.store.request(
             Request(
                 number=0,

@@ -1,4 +1,4 @@
-"""Macoutfit: logins that meet what the simulated world says of a Mac, in simulated time."""
+"""Logins that meet what the simulated world says of a Mac, in simulated time."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Macs on the stand: a fleet over a stocked pool, and what must hold in every second of a scene.
+"""Mac scenes: a fleet over a stocked pool, and what must hold in every second of a scene.
 
 The truth is read from the simulated world and from names as plain text, past the provider's code,
 so that a misunderstanding cannot be on both sides.
@@ -81,11 +81,11 @@ class Truth:
         """Check one host: nobody gets a disk that somebody else used, nor does the pool."""
         at = f"{self.stand.loop.time():.0f} s: {mac.name}"
         if stage(mac) == "claimed" and self.given.get(mac.id) != mac.name:
-            whose = ".".join(words(mac)[2:-2])
-            if self.holder.get(mac.id) != whose:
+            owner = ".".join(words(mac)[2:-2])
+            if self.holder.get(mac.id) != owner:
                 if mac.installs <= self.used.get(mac.id, 1):
                     self.wrong.append(f"{at} got a disk that somebody used")
-                self.holder[mac.id] = whose
+                self.holder[mac.id] = owner
             self.used[mac.id] = mac.installs
         pooled = mac.name.startswith(POOL) or stage(mac) == "parked"
         held = mac.id in self.holder and mac.id not in self.by_hand

@@ -1,4 +1,4 @@
-"""Plugged: a runner's group on the real engine over a simulated Scaleway, in simulated time."""
+"""A runner's group on the real engine over a simulated Scaleway, in simulated time."""
 
 import asyncio
 from dataclasses import dataclass, replace
@@ -13,7 +13,7 @@ from hostler.frontends.fleeting.group.context import GroupContext
 from hostler.frontends.fleeting.group.group import EngineGroup
 from hostler.ports.prober import Prober
 from hostler.providers.scaleway.common.client import Client
-from hostler.providers.scaleway.common.settings import Account as Whose
+from hostler.providers.scaleway.common.settings import Account as ProviderAccount
 from hostler.providers.scaleway.common.settings import Template
 from hostler.providers.scaleway.instances.provider import Instances
 from hostler.queries.live import EngineRecords
@@ -48,7 +48,7 @@ class Plugin:
         name = f"p{len(stand.wires)}"
         wire = WorldTransport(stand.world, name)
         stand.wires.append(wire)
-        account = Whose(project=stand.world.options.project, secret_key=SECRET)
+        account = ProviderAccount(project=stand.world.options.project, secret_key=SECRET)
         provider = Instances(
             Client(wire, account, stand.clock),
             stand.clock,
@@ -103,10 +103,10 @@ class Plugged:
         loop = self.plugin.stand.loop
         end = loop.time() + within.total_seconds()
         while loop.time() < end:
-            told = self.states_now()
-            counted = {state: list(told.values()).count(state) for state in told.values()}
+            states = self.states_now()
+            counted = {state: list(states.values()).count(state) for state in states.values()}
             if counted == wanted:
-                return told
+                return states
             await asyncio.sleep(0.5)
         records = await self.plugin.store.machines(self.plugin.fleet.name)
         why = [(m.id, m.phase, m.reason, m.error, m.observed) for m in records]

@@ -1,4 +1,4 @@
-"""Stand: whole hostlers over one simulated Scaleway in simulated time, for scenes that are staged.
+"""Server scenes: whole hostlers over one simulated Scaleway, in simulated time.
 
 The engine, the real provider and its client, and a store: a scene scripts a fault, lets time pass,
 and says what must hold. The seeded simulation is elsewhere; here every fault is chosen.
@@ -187,8 +187,8 @@ class Hostler:
 
     async def _run(self, make: Maker, name: str) -> None:
         stand, identity = self.stand, await self.store.identity()
-        project, whose = stand.world.options.project, stand.organization
-        account = words.Account(project=project, secret_key=SECRET, organization=whose)
+        project, owner = stand.world.options.project, stand.organization
+        account = words.Account(project=project, secret_key=SECRET, organization=owner)
         provider = make(Client(self.wire, account, stand.clock), stand.clock, identity.own)
         ports = Ports(
             store=self.store,
@@ -238,7 +238,7 @@ class Hostler:
         installation: InstallationId | None = None,
         machine: MachineId | None = None,
     ) -> None:
-        """Wish as a door does."""
+        """Request as a frontend does."""
         request = Request(
             number=0,
             kind=kind,
@@ -252,7 +252,7 @@ class Hostler:
         await self.store.request(request)
 
     async def scale(self, size: int) -> None:
-        """Wish a size."""
+        """Request a size."""
         await self.request(RequestKind.SCALE, size=size)
 
     async def rests(self, size: int, within: timedelta) -> None:
@@ -263,8 +263,8 @@ class Hostler:
             if len(living) == size == await self.ready() == len(self.stand.servers()):
                 return
             await asyncio.sleep(1)
-        told = [(m.phase, m.reason, m.error, m.offer) for m in await self.machines()]
-        raise NotAtRest(f"not {size} ready: {told}, {len(self.stand.servers())} servers")
+        unfinished = [(m.phase, m.reason, m.error, m.offer) for m in await self.machines()]
+        raise NotAtRest(f"not {size} ready: {unfinished}, {len(self.stand.servers())} servers")
 
     async def leaves_nothing(self, within: timedelta) -> None:
         """Scale to zero, and wait until neither records nor billable parts are left."""

@@ -18,12 +18,12 @@ from hostler.ports.clock import Clock
 from hostler.testing.time.loop import SimLoop
 
 from .bill import paid_hours
-from .engines import Cast
-from .environment import Moment, Stage
+from .engines import Engines
+from .environment import Display, Moment
 from .lanes import SAMPLE
-from .sampling import TOLD_EVENTS, Eyes
+from .sampling import SHOWN_EVENTS, Sampler
 from .tally import MacTally, count_moves
-from .timeline import LENGTH, Week
+from .timeline import LENGTH, Timeline
 
 FRAMES = 8
 """Pictures a second."""
@@ -38,13 +38,13 @@ def main(clock: Clock, *, seconds: float, seed: int, json: bool) -> int:
         if not structlog.is_configured():
             log_nothing_below("error")
         with Board(screen) as board:
-            stage = Stage(board)
-            demo = Demo(clock, stage, seed, seconds)
+            display = Display(board)
+            demo = Demo(clock, display, seed, seconds)
             try:
                 tally, rests = await demo.give()
             finally:
                 await demo.close()
-        stage.conclude(demo.eyes, tally, rests=rests)
+        display.conclude(demo.sampler, tally, rests=rests)
         return 0 if rests and not tally.leaks else 1
 
     return guarded(json, work)
@@ -82,31 +82,31 @@ class Pace:
 class Demo:
     """A demo under way: its simulated time stands still between two pictures."""
 
-    def __init__(self, clock: Clock, stage: Stage, seed: int, seconds: float) -> None:
-        self._loop, self._stage = SimLoop(), stage
+    def __init__(self, clock: Clock, display: Display, seed: int, seconds: float) -> None:
+        self._loop, self._display = SimLoop(), display
         self._pace = Pace(clock, seconds)
-        self._cast = Cast(self._loop, seed)
-        self._week = Week(self._cast, self._say)
-        self.eyes = Eyes(self._cast, self._say)
-        self._told = 0
-        self._said = dict[str, tuple[str, str, str]]()
+        self._engines = Engines(self._loop, seed)
+        self._week = Timeline(self._engines, self._say)
+        self.sampler = Sampler(self._engines, self._say)
+        self._shown = 0
+        self._last = dict[str, tuple[str, str, str]]()
 
     def _say(self, text: str) -> None:
-        self._stage.at(self._loop.time())
-        self._stage.say(text)
+        self._display.at(self._loop.time())
+        self._display.say(text)
 
     async def give(self) -> tuple[MacTally, bool]:
         """Let the week pass, and tell what came of it, and whether everything rests."""
         self._pace.begin()
         self._week.begin()
-        await asyncio.to_thread(self._loop.run_until_complete, self.eyes.watch())
+        await asyncio.to_thread(self._loop.run_until_complete, self.sampler.watch())
         end, rests = LENGTH.total_seconds(), False
         while not rests and self._loop.time() < end + LATE.total_seconds():
             await asyncio.to_thread(self._loop.run_until_complete, self._play())
             self._show()
             await self._pace.wait(self._loop.time())
             if self._loop.time() >= end:
-                rests = await self.eyes.rests()
+                rests = await self.sampler.rests()
         return await self._tally(), rests
 
     async def _play(self) -> None:
@@ -115,37 +115,37 @@ class Demo:
         while self._loop.time() < end:
             await self._week.go_on()
             await asyncio.sleep(SAMPLE - self._loop.time() % SAMPLE)
-            await self.eyes.watch()
+            await self.sampler.watch()
             self._tell()
-            self._cast.check()
+            self._engines.check()
 
     def _tell(self) -> None:
-        for event in self.eyes.events[self._told :]:
-            told = (event.fleet, event.kind, event.reason.partition(":")[0])
-            if event.kind in TOLD_EVENTS and self._said.get(event.fleet) != told:
-                self._said[event.fleet] = told
+        for event in self.sampler.events[self._shown :]:
+            entry = (event.fleet, event.kind, event.reason.partition(":")[0])
+            if event.kind in SHOWN_EVENTS and self._last.get(event.fleet) != entry:
+                self._last[event.fleet] = entry
                 self._say(f"{event.fleet}  {event.reason}: {event.detail}".removesuffix(": "))
-        self._told = len(self.eyes.events)
+        self._shown = len(self.sampler.events)
 
     def _show(self) -> None:
-        self._stage.at(self._loop.time())
+        self._display.at(self._loop.time())
         left = max(0.0, self._pace.seconds - self._pace.passed)
-        self._stage.show(Moment(self.eyes, left))
+        self._display.show(Moment(self.sampler, left))
 
     async def _tally(self) -> MacTally:
-        eyes, world = self.eyes, self._cast.world
-        moves, ordered = count_moves(eyes.events), eyes.ordered()
+        sampler, world = self.sampler, self._engines.world
+        moves, ordered = count_moves(sampler.events), sampler.ordered()
         bought = {mac.id for mac in ordered}
         entries = [e for e in world.estate.ledger.entries() if e.record.id in bought]
         return MacTally(
             claimed=moves.claimed,
-            released=moves.gone + len(eyes.reclaimed),
-            wiped=sum(max(0, mac.installs - 1) for mac in eyes.macs()),
-            stranded_found=len(eyes.stranded),
-            reclaimed=len(eyes.reclaimed),
-            leaks=len(await eyes.leaks()),
+            released=moves.gone + len(sampler.reclaimed),
+            wiped=sum(max(0, mac.installs - 1) for mac in sampler.macs()),
+            stranded_found=len(sampler.stranded),
+            reclaimed=len(sampler.reclaimed),
+            leaks=len(await sampler.leaks()),
             paid_hours=paid_hours(ordered, self._loop.time()),
-            optimal_paid_hours=eyes.bill.optimal_hours(),
+            optimal_paid_hours=sampler.bill.optimal_hours(),
             ordered=len(ordered),
             parked=moves.parked,
             woken=moves.woken,
@@ -153,11 +153,11 @@ class Demo:
             calls=sum(world.calls.values()),
             cost=world.cost(),
             ordered_cost=sum(entry.cost(world.estate.now) for entry in entries),
-            orphan_cost=eyes.orphan_cost,
+            orphan_cost=sampler.orphan_cost,
             seconds=self._pace.passed,
         )
 
     async def close(self) -> None:
         """End the engine, and its time."""
-        await asyncio.to_thread(self._loop.run_until_complete, self._cast.end())
+        await asyncio.to_thread(self._loop.run_until_complete, self._engines.end())
         self._loop.close()

@@ -1,4 +1,4 @@
-"""Cast: who plays in the demo: two fleets, the store, and real engines over one simulated world."""
+"""The engines of the demo: two fleets, the store, and real engines over one simulated world."""
 
 import asyncio
 import random
@@ -35,12 +35,12 @@ POOLED = 6
 IOS, TESTS = FleetName("ios"), FleetName("tests")
 MAIN = AccountName("main")
 GRACE = timedelta(hours=4)
-"""How long a stray must be known before it is taken back; so long the ledger can be looked at."""
+"""How long an orphan must be known before it is taken back; so long the ledger can be looked at."""
 LIMITS = Limits(batch=2, most=3)
 """What each fleet may order."""
 QUIET = 3 * _MIN
-"""The time between looks when nothing is expected: life has 30 s, and a week of it has too many
-looks for a minute of ours."""
+"""The time between observations when nothing is expected: 30 s in life, of which a
+week has too many for a minute of ours."""
 SETTINGS = Settings(
     quiet=QUIET,
     busy_first=timedelta(seconds=5),
@@ -53,7 +53,7 @@ SETTINGS = Settings(
 
 
 def fleet(name: FleetName, size: int) -> Fleet:
-    """Return one of the fleets; strays are taken back, because both say `reclaim = true`."""
+    """Return one of the fleets; orphans are taken back, because both say `reclaim = true`."""
     return Fleet(
         name=name,
         account=MAIN,
@@ -68,7 +68,7 @@ FLEETS = (fleet(IOS, 2), fleet(TESTS, 0))
 
 
 @dataclass(slots=True)
-class Cast:
+class Engines:
     """The world, the store, and the engine that runs just now."""
 
     loop: SimLoop
@@ -144,7 +144,7 @@ class Cast:
             raise RuntimeError(f"failures, bugs, illegal moves: {bugs}")
 
     async def scale(self, name: FleetName, size: int) -> None:
-        """Wish a size, as `hostler scale` does."""
+        """Request a size, as `hostler scale` does."""
         request = Request(
             number=0,
             kind=RequestKind.SCALE,

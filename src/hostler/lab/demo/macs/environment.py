@@ -1,4 +1,4 @@
-"""Stage: where the demo is seen: a lane for each host in a terminal, plain lines elsewhere."""
+"""The display of the demo: a lane for each host in a terminal, plain lines elsewhere."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,12 +9,12 @@ from rich.text import Text
 from hostler.frontends.cli.render import tables
 from hostler.frontends.cli.render.tables import ink
 from hostler.lab.demo.board import Board
-from hostler.lab.demo.environment import said
+from hostler.lab.demo.environment import faults_text
 from hostler.queries.wording import euros
 
 from .bill import paid_hours
 from .lanes import SAMPLE, Lane, State, cells
-from .sampling import Eyes
+from .sampling import Sampler
 from .tally import MacTally
 from .timeline import LENGTH
 
@@ -54,11 +54,11 @@ _KEY = (
 class Moment:
     """What is shown: what the eyes saw, and the real seconds that are left."""
 
-    eyes: Eyes
+    sampler: Sampler
     left: float
 
 
-class Stage:
+class Display:
     """Shows the demo on a board."""
 
     def __init__(self, board: Board) -> None:
@@ -81,25 +81,25 @@ class Stage:
         if self._board.is_live:
             self._board.draw(self._picture(moment))
             return
-        text = "; ".join(standings(moment.eyes))
+        text = "; ".join(standings(moment.sampler))
         if text != self._last:
             self._last = text
             self.say(text)
 
-    def conclude(self, eyes: Eyes, tally: MacTally, *, rests: bool) -> None:
+    def conclude(self, sampler: Sampler, tally: MacTally, *, rests: bool) -> None:
         """Print what came of it all, as the last thing."""
         screen = self._board.screen
         if screen.json:
             screen.line(tally.as_json())
             return
         width = screen.out.width if screen.out.is_terminal else 80
-        screen.out.print(Group(*week(eyes, width), conclusion(tally, rests=rests)))
+        screen.out.print(Group(*week(sampler, width), conclusion(tally, rests=rests)))
 
     def _picture(self, moment: Moment) -> RenderableType:
         out = self._board.screen.out
         head = f"hostler demo macs: a simulated week, {self._date}; {moment.left:.0f} s to go"
-        rows: list[RenderableType] = [ink(head, "bold"), *week(moment.eyes, out.width)]
-        rows += [ink(line) for line in (*standings(moment.eyes), *money(moment.eyes))]
+        rows: list[RenderableType] = [ink(head, "bold"), *week(moment.sampler, out.width)]
+        rows += [ink(line) for line in (*standings(moment.sampler), *money(moment.sampler))]
         room = max(_LEAST_LINES, out.height - len(rows) - 3)
         return Group(*rows, *list(self._board.lines)[-room:])
 
@@ -110,13 +110,13 @@ def date(seconds: float) -> str:
     return f"day {minutes // 1440 + 1} {minutes // 60 % 24:02}:{minutes % 60:02}"
 
 
-def week(eyes: Eyes, width: int) -> Iterator[Text]:
+def week(sampler: Sampler, width: int) -> Iterator[Text]:
     """Yield the lanes under their days, and what the signs mean."""
     columns = max(2 * _DAYS, min(width - _LABEL - 1, 24 * _DAYS))
     days = "".join(f"day {number + 1}".ljust(_wide(number, columns)) for number in range(_DAYS))
     yield ink(" " * _LABEL + days[:columns], "dim")
-    for lane in eyes.lanes.values():
-        yield _drawn(lane, eyes.sample, columns)
+    for lane in sampler.lanes.values():
+        yield _drawn(lane, sampler.sample, columns)
     yield _key()
 
 
@@ -141,25 +141,25 @@ def _key() -> Text:
     return key
 
 
-def standings(eyes: Eyes) -> tuple[str, ...]:
+def standings(sampler: Sampler) -> tuple[str, ...]:
     """Return how the fleets stand, a line each."""
     return tuple(
         f"{name} {up} of {desired} ready" + (f", {parked} parked" if parked else "")
-        for name, (up, desired, parked) in eyes.sizes.items()
+        for name, (up, desired, parked) in sampler.sizes.items()
     )
 
 
-def money(eyes: Eyes) -> tuple[str, str]:
+def money(sampler: Sampler) -> tuple[str, str]:
     """Return what was paid so far beside the best possible, and what the ledger says."""
-    paid = paid_hours(eyes.ordered(), eyes.cast.loop.time())
-    paying = f"ordered hosts: {paid:.1f} h paid, best possible {eyes.bill.optimal_hours():.1f} h"
-    orphans = eyes.orphans
+    paid = paid_hours(sampler.ordered(), sampler.engines.loop.time())
+    paying = f"ordered hosts: {paid:.1f} h paid, best possible {sampler.bill.optimal_hours():.1f} h"
+    orphans = sampler.orphans
     if not orphans:
         return paying, "ledger: no suspects"
     classes = ", ".join(sorted({str(orphan.cls) for orphan in orphans}))
     price = sum(orphan.price for orphan in orphans)
-    told = f"ledger: {len(orphans)} {classes}, {euros(price)} an hour"
-    return paying, f"{told}, {euros(eyes.orphan_cost)} since it was found"
+    text = f"ledger: {len(orphans)} {classes}, {euros(price)} an hour"
+    return paying, f"{text}, {euros(sampler.orphan_cost)} since it was found"
 
 
 def conclusion(tally: MacTally, *, rests: bool) -> RenderableType:
@@ -174,7 +174,7 @@ def conclusion(tally: MacTally, *, rests: bool) -> RenderableType:
             ("ordered", f"{tally.ordered} hosts, {tally.parked} times parked, {tally.woken} woken"),
             ("stranded", f"{tally.stranded_found} found, {tally.reclaimed} taken back"),
             ("ledger", f"{euros(tally.orphan_cost)} while a host was stranded"),
-            ("troubles", said(tally.faults)),
+            ("troubles", faults_text(tally.faults)),
             ("paid", f"{hosts}; {best}"),
             ("cost", f"{euros(tally.ordered_cost)} of {euros(tally.cost)} for ordered hosts"),
             ("calls", f"{tally.calls} requests in {tally.seconds:.0f} s"),

@@ -69,8 +69,8 @@ def _named(name: str) -> State:
     words = words_of(name)
     if words is None:
         return State.FREE if name.startswith(POOL) else State.LENT
-    stage, owner_tag = words
-    return _STAGES.get(stage, State.IOS if owner_tag.fleet == IOS else State.TESTS)
+    display, owner_tag = words
+    return _STAGES.get(display, State.IOS if owner_tag.fleet == IOS else State.TESTS)
 
 
 @dataclass(slots=True)

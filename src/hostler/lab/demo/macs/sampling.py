@@ -1,4 +1,4 @@
-"""Eyes: watch the week sample by sample, and keep what is counted and drawn of it.
+"""Sampling: watch the week sample by sample, and keep what is counted and drawn of it.
 
 What became of hosts is read from the simulated world, past hostler's own code; what became of
 machines from its events.
@@ -19,7 +19,7 @@ from hostler.queries.wording import euros
 from hostler.simulators.scaleway.state.mac_records import Mac, MacStatus
 
 from .bill import Bill
-from .engines import FLEETS, POOL, Cast
+from .engines import FLEETS, POOL, Engines
 from .lanes import SAMPLE, TOLD, Lane, State, state_of
 from .timeline import LENT, Say
 
@@ -33,14 +33,14 @@ _AT_WORK = frozenset(
     }
 )
 """The conditions that explain a name of ours on a host that no machine holds."""
-TOLD_EVENTS = frozenset({"refused", "unknown", "condition", "barred", "order_refused"})
+SHOWN_EVENTS = frozenset({"refused", "unknown", "condition", "barred", "order_refused"})
 
 
 @dataclass(slots=True)
-class Eyes:
+class Sampler:
     """What was seen so far. `say` tells what becomes of hosts, `tell` a machine's event."""
 
-    cast: Cast
+    engines: Engines
     say: Say
     bill: Bill = field(default_factory=Bill)
     lanes: dict[str, Lane] = field(default_factory=dict[str, Lane])
@@ -55,17 +55,17 @@ class Eyes:
     @property
     def sample(self) -> int:
         """The number of the present sample."""
-        return int(self.cast.loop.time() / SAMPLE)
+        return int(self.engines.loop.time() / SAMPLE)
 
     @property
     def now(self) -> datetime:
         """The simulated date."""
-        return self.cast.clock.now()
+        return self.engines.clock.now()
 
     async def watch(self) -> None:
         """Take one sample."""
-        self.cast.world.advance()
-        self._open_ledger(await self.cast.store.orphans())
+        self.engines.world.advance()
+        self._open_ledger(await self.engines.store.orphans())
         orphan = {str(s.resource) for s in self.orphans if s.cls in ACTIONABLE}
         self.stranded |= orphan
         for mac in self.macs():
@@ -87,7 +87,7 @@ class Eyes:
 
     def macs(self) -> Iterator[Mac]:
         """Yield every host that ever was, the oldest first."""
-        for entry in self.cast.world.estate.ledger.entries():
+        for entry in self.engines.world.estate.ledger.entries():
             if isinstance(entry.record, Mac):
                 yield entry.record
 
@@ -103,10 +103,10 @@ class Eyes:
 
     async def _count(self) -> None:
         """Count machines, and what of the demand the pool could not have served."""
-        ready, hosts = 0, {host.id: host for host in await self.cast.store.hosts()}
-        desired = {row.name: row.size for row in await self.cast.store.fleets()}
+        ready, hosts = 0, {host.id: host for host in await self.engines.store.hosts()}
+        desired = {row.name: row.size for row in await self.engines.store.fleets()}
         for fleet in FLEETS:
-            machines = await self.cast.store.machines(fleet.name)
+            machines = await self.engines.store.machines(fleet.name)
             up = sum(machine.phase is Phase.READY for machine in machines)
             parked = sum(machine.phase is Phase.STANDBY for machine in machines)
             size = desired.get(fleet.name)
@@ -121,7 +121,7 @@ class Eyes:
                 self.reclaimed.add(host)
 
     async def _hear(self) -> None:
-        kept = await self.cast.store.events(after=self._shown, limit=10_000)
+        kept = await self.engines.store.events(after=self._shown, limit=10_000)
         self._shown = kept[-1].number if kept else self._shown
         self.events += [entry.event for entry in kept]
 
@@ -131,7 +131,7 @@ class Eyes:
 
     async def leaks(self) -> list[Mac]:
         """Return the hosts under our names that no record explains."""
-        store = self.cast.store
+        store = self.engines.store
         records = {host.id: host for host in await store.hosts()}
         bindings = dict(await store.bindings())
         left = list[Mac]()
@@ -147,7 +147,7 @@ class Eyes:
 
     async def rests(self) -> bool:
         """Tell whether nothing is left to be done: no machine, all hosts pooled or given up."""
-        store = self.cast.store
+        store = self.engines.store
         machines = [m for fleet in FLEETS for m in await store.machines(fleet.name)]
         if machines or await store.requests() or await store.orphans():
             return False

@@ -1,4 +1,4 @@
-"""Week: what happens in the demo, and when: sizes, a crash, a record lost, a person's hands."""
+"""The timeline: what happens in the demo, and when: sizes, a crash, a lost record, a person."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from datetime import timedelta
 from hostler.domain.ids import FleetName
 from hostler.domain.model.phases import Phase
 
-from .engines import IOS, POOL, POOLED, TESTS, TYPE, ZONE, Cast
+from .engines import IOS, POOL, POOLED, TESTS, TYPE, ZONE, Engines
 
 LENT = "lent to ann"
 _HOUR = timedelta(hours=1)
@@ -16,7 +16,7 @@ LENGTH = 168 * _HOUR
 """A week: everything rests by then."""
 
 Say = Callable[[str], None]
-Deed = Callable[["Week"], Awaitable[None]]
+Action = Callable[["Timeline"], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,100 +24,102 @@ class Beat:
     """Something that happens at a time of the week."""
 
     at: timedelta
-    deed: Deed
+    action: Action
 
 
 @dataclass(slots=True)
-class Week:
-    """Lets things happen to a cast as the week goes on; `say` tells of each."""
+class Timeline:
+    """Lets things happen to the engines as the week goes on; `say` tells of each."""
 
-    cast: Cast
+    engines: Engines
     say: Say
     faults: dict[str, int] = field(default_factory=dict[str, int])
     done: int = 0
 
     def begin(self) -> None:
         """Stock the pool."""
-        self.cast.world.stock_macs(POOLED, TYPE, ZONE, POOL)
+        self.engines.world.stock_macs(POOLED, TYPE, ZONE, POOL)
         self.say(f"{POOLED} Macs are in the pool; whoever had them may have left anything on them")
 
     async def go_on(self) -> None:
         """Let happen what is due by now."""
-        passed = timedelta(seconds=self.cast.loop.time())
+        passed = timedelta(seconds=self.engines.loop.time())
         while self.done < len(BEATS) and BEATS[self.done].at <= passed:
             beat = BEATS[self.done]
             self.done += 1
-            await beat.deed(self)
+            await beat.action(self)
 
     async def scale(self, fleet: FleetName, size: int) -> None:
         """Ask for a size."""
         self.say(f"{fleet} is asked to have {size}")
-        await self.cast.scale(fleet, size)
+        await self.engines.scale(fleet, size)
 
     def strike(self, fault: str) -> None:
         """Count a fault."""
         self.faults[fault] = self.faults.get(fault, 0) + 1
 
 
-def scaled(fleet: FleetName, size: int) -> Deed:
-    """Return the wish of a size."""
+def scaled(fleet: FleetName, size: int) -> Action:
+    """Return the request of a size."""
 
-    async def deed(week: Week) -> None:
-        await week.scale(fleet, size)
+    async def action(timeline: Timeline) -> None:
+        await timeline.scale(fleet, size)
 
-    return deed
+    return action
 
 
-async def arm(week: Week) -> None:
+async def arm(timeline: Timeline) -> None:
     """Let the engine die after the effect of its next rename: a claim that no record tells of."""
 
     def die() -> None:
-        week.say("trouble: hostler is killed: a host bears its claim, and no record says so")
-        week.strike("killed_after_claim")
-        week.cast.kill()
+        timeline.say("trouble: hostler is killed: a host bears its claim, and no record says so")
+        timeline.strike("killed_after_claim")
+        timeline.engines.kill()
 
-    if week.cast.wire is not None:
-        week.cast.wire.arm(die)
+    if timeline.engines.wire is not None:
+        timeline.engines.wire.arm(die)
 
 
-async def take_over(week: Week) -> None:
+async def take_over(timeline: Timeline) -> None:
     """Start another engine over the same records."""
-    week.say("another hostler starts over the same records")
-    week.cast.start()
+    timeline.say("another hostler starts over the same records")
+    timeline.engines.start()
 
 
-async def forget(week: Week) -> None:
+async def forget(timeline: Timeline) -> None:
     """Delete the record of a ready machine by force."""
-    machines = await week.cast.store.machines(IOS)
+    machines = await timeline.engines.store.machines(IOS)
     machine = next((one for one in machines if one.phase is Phase.READY), None)
-    if machine is not None and week.cast.store.forget_by_force(machine.id):
-        week.say(f"trouble: somebody deletes the record of {machine.id} by force: its host stays")
-        week.strike("record_deleted_by_force")
+    if machine is not None and timeline.engines.store.forget_by_force(machine.id):
+        timeline.say(
+            f"trouble: somebody deletes the record of {machine.id} by force: its host stays"
+        )
+        timeline.strike("record_deleted_by_force")
 
 
-async def lend(week: Week) -> None:
+async def lend(timeline: Timeline) -> None:
     """Let a person take free hosts out of the pool, by renaming them."""
-    console = week.cast.world.console
-    free = [mac for mac in week.cast.world.estate.macs if mac.name.startswith(POOL)]
+    console = timeline.engines.world.console
+    free = [mac for mac in timeline.engines.world.estate.macs if mac.name.startswith(POOL)]
     for mac in free[:4]:
         console.rename(mac.id, LENT)
-        week.strike("host_taken_by_hand")
-    week.say("trouble: ann takes 4 hosts out of the pool, for some days")
+        timeline.strike("host_taken_by_hand")
+    timeline.say("trouble: ann takes 4 hosts out of the pool, for some days")
 
 
-async def give_back(week: Week) -> None:
+async def give_back(timeline: Timeline) -> None:
     """Let her put them back, as she leaves them."""
-    console = week.cast.world.console
-    lent = [mac for mac in week.cast.world.estate.macs if mac.name == LENT]
+    console = timeline.engines.world.console
+    lent = [mac for mac in timeline.engines.world.estate.macs if mac.name == LENT]
     for number, mac in enumerate(lent, start=1):
         console.rename(mac.id, f"{POOL}ann-{number}")
-    week.say("ann puts her hosts back into the pool, unwiped: they are dirty until proved")
+    timeline.say("ann puts her hosts back into the pool, unwiped: they are dirty until proved")
 
 
-async def open_up(week: Week) -> None:
+async def open_up(timeline: Timeline) -> None:
     """Start the first engine."""
-    week.say("hostler starts: ios is to have 2, tests none; each may order 3 hosts at most")
-    week.cast.start()
+    timeline.say("hostler starts: ios is to have 2, tests none; each may order 3 hosts at most")
+    timeline.engines.start()
 
 
 BEATS = (

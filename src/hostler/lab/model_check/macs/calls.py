@@ -1,7 +1,8 @@
-"""Smalldeeds: the provider's own deeds on a Mac, taken apart into what they read and write.
+"""The provider's own calls on a Mac, taken apart into what they read and write.
 
-A deed is run anew from its beginning with the answers that it had so far; at the first request that
-has none it stops, and says what it would send. So the check runs the code that runs in the field.
+A call is run again from its beginning with the answers that it had so far; at the first request
+that has none it stops, and says what it would send. So the check runs the code that runs in the
+field.
 """
 
 from collections.abc import Coroutine
@@ -131,8 +132,8 @@ class _Replay(MacApi):
         del zone, image, by
         before = self._next(Write())
         if before.status == WIPING:
-            said = f"transient state (state: {WIPING})"
-            raise Failed(Problem(status=409, type="transient_state", message=said, json=True))
+            message = f"transient state (state: {WIPING})"
+            raise Failed(Problem(status=409, type="transient_state", message=message, json=True))
         return Shown(before.name, WIPING).mac(mac)
 
     async def images(self, zone: Zone, type_name: str) -> Listing[Os]:
@@ -180,9 +181,9 @@ def next_of(home: InstallationId, call: Call, answers: tuple[Shown, ...]) -> Wri
         return stopped.write
 
 
-def _run(deed: Coroutine[Any, Any, Outcome]) -> Outcome:
+def _run(work: Coroutine[Any, Any, Outcome]) -> Outcome:
     try:
-        deed.send(None)
+        work.send(None)
     except StopIteration as ended:
         return ended.value
-    raise AssertionError("a deed waited for something that is not in this world")
+    raise AssertionError("a call waited for something that is not in this world")

@@ -1,4 +1,4 @@
-"""Smallsame: when two sides of the small world cannot be told apart, and so are one.
+"""The canonical form: when two sides of the small world cannot be told apart, and so are one.
 
 Times become ages in ticks, as far as any decision asks for them.
 """

@@ -1,8 +1,8 @@
-"""Smallsteps: what one installation does by itself: look, take a turn, go on with a call.
+"""What one installation does by itself: observe, go through a cycle, go on with a call.
 
 The decisions are the program's own: `decide`, `decide_hosts`, `allowed`, `host_allowed`, the
-provider's next calls, the gate, and both folds. The order of saves is that of a turn, and each save
-is kept, so that a process may die after any of them.
+provider's next calls, the gate, and both folds. The order of saves is that of a cycle, and each
+save is kept, so that a process may die after any of them.
 """
 
 from collections.abc import Iterator, Mapping
@@ -30,7 +30,7 @@ from hostler.domain.policy.gate import Act, Evidence, pass_gate
 from .calls import OFFER, PLACE, POOL, Shown
 from .canonical import aged, settled
 from .installation import LONG_AGO, MINE, NOW, OLDER, Saw, Side, Task
-from .observations import ACCOUNT, Eyes, Home
+from .observations import ACCOUNT, Home, Observer
 
 
 @dataclass(slots=True)
@@ -49,8 +49,8 @@ class Saves:
 class Caller:
     """Begins the calls of one installation, and takes in their answers."""
 
-    def __init__(self, eyes: Eyes) -> None:
-        self._eyes = eyes
+    def __init__(self, observer: Observer) -> None:
+        self._observer = observer
 
     # ------------------------------------------------------------ calls of machines
 
@@ -60,7 +60,11 @@ class Caller:
         """Begin the next call of a machine, recorded first; or end the step with a save."""
         while True:
             ready = allowed(
-                machine, goal, resources, self._eyes.snapshot(saves.side), self._eyes.provider
+                machine,
+                goal,
+                resources,
+                self._observer.snapshot(saves.side),
+                self._observer.provider,
             )
             if not ready.calls or self._is_recalled(saves.side, machine, ready.calls[0]):
                 break
@@ -87,11 +91,11 @@ class Caller:
 
     def _barred(self, side: Side, call: Call, machine: Machine) -> bool:
         """Pass the gate, as far as it asks whose a part is and how old the look at it."""
-        inventory, target = self._eyes.inventory(side.saw), call.target
+        inventory, target = self._observer.inventory(side.saw), call.target
         resource = inventory.resource(target) if target is not None else None
         ours = target in machine.ids()
         if resource is not None and resource.owner_tag is not None:
-            own = resource.owner_tag.installation == self._eyes.home.installation
+            own = resource.owner_tag.installation == self._observer.home.installation
             ours = own and resource.owner_tag.machine == machine.id
         known = [k.since for k in machine.place(call.slot).known if k.id == target]
         times = [*known, *([side.saw.at] if resource is not None and side.saw.at else [])]
@@ -105,13 +109,13 @@ class Caller:
             now=NOW,
             boot=0.0,
             lease_until=1e9,
-            deadline=self._eyes.provider.capabilities.deadline,
+            deadline=self._observer.provider.capabilities.deadline,
             ours=ours,
             observed=observed,
-            observation_limit=self._eyes.fleet.timers.observation_limit,
+            observation_limit=self._observer.fleet.timers.observation_limit,
             reread=True,
             age=None,
-            grace=self._eyes.fleet.timers.grace,
+            grace=self._observer.fleet.timers.grace,
             sightings=None,
             protection="",
             granted=True,
@@ -129,13 +133,13 @@ class Caller:
         at = saves.side.saw.at
         if at is None or saves.side.binding(host.id) is not None:
             return
-        found = host_allowed(host, goal, resource, Times(at, NOW), self._eyes.provider).calls
+        found = host_allowed(host, goal, resource, Times(at, NOW), self._observer.provider).calls
         if not found:
             return
         call = found[0]
         host = ask(host, call, NOW, MINE)
         saves.save(saves.side.with_host(host))
-        snapshot = self._eyes.inventory(saves.side.saw).resource(ResourceId(host.id))
+        snapshot = self._observer.inventory(saves.side.saw).resource(ResourceId(host.id))
         ours = snapshot is not None and snapshot.note("stage") not in {
             "foreign",
             "other",
@@ -181,9 +185,9 @@ class Actor:
     """Takes the private steps of one installation."""
 
     def __init__(self, home: Home) -> None:
-        self.home, self.eyes = home, Eyes(home)
-        self.provider, self.fleet = self.eyes.provider, self.eyes.fleet
-        self._caller = Caller(self.eyes)
+        self.home, self.observer = home, Observer(home)
+        self.provider, self.fleet = self.observer.provider, self.observer.fleet
+        self._caller = Caller(self.observer)
 
     def first(self, wiped: Mapping[HostId, str] = _NONE) -> Side:
         """Return the side at its beginning: nothing was seen yet; these hosts it wiped itself."""
@@ -208,16 +212,16 @@ class Actor:
     def _settled(self, side: Side) -> Side:
         return settled(side, self.home.longest)
 
-    # ------------------------------------------------------------ looks and turns
+    # ------------------------------------------------------------ observations and cycles
 
     def observe(self, side: Side, observed_at: tuple[Shown, ...]) -> Side:
         """Return the side after a listing of the zone, and looks at the ids that are in doubt."""
-        return self._settled(self.eyes.observed(side, observed_at))
+        return self._settled(self.observer.observed(side, observed_at))
 
     def reconcile(self, side: Side) -> tuple[Side, tuple[Side, ...]]:
-        """Return the side after a turn of its fleet and its hosts, and the store save by save."""
+        """Return the side after a cycle of its fleet and its hosts, and the store save by save."""
         saves = Saves(replace(side, observed=False))
-        snapshot = self.eyes.snapshot(side)
+        snapshot = self.observer.snapshot(side)
         decision = decide(snapshot, self.provider)
         advances = self._record(saves, decision)
         self._keep_hosts(saves)
@@ -232,7 +236,7 @@ class Actor:
         return self._settled(saves.side), tuple(saves.stores)
 
     def _record(self, saves: Saves, decision: Decision) -> list[Advance]:
-        """Save what was decided in the order of a turn; return the machines to be worked on."""
+        """Save what was decided in the order of a cycle; return the machines to be worked on."""
         commands = decision.commands
         rows = [c for c in commands if isinstance(c, SaveFleet)]
         advances = [c for c in commands if isinstance(c, Advance)]
@@ -277,7 +281,7 @@ class Actor:
 
     def _keep_hosts(self, saves: Saves) -> None:
         side = saves.side
-        snapshot = self.eyes.hosts_snapshot(side)
+        snapshot = self.observer.hosts_snapshot(side)
         for step in decide_hosts(snapshot):
             if step.changed:
                 saves.save(saves.side.with_host(step.host))
@@ -335,17 +339,17 @@ class Actor:
         return aged(side, self.home.longest)
 
     def dated(self, side: Side, host: HostId) -> Side:
-        """Return the side to which a host bearing its pending mark shows that it just changed."""
+        """Return the side to which a host bearing its pending tag shows that it just changed."""
         others = (entry for entry in side.dates if entry[0] != host)
         return self._settled(replace(side, dates=tuple(sorted((*others, (host, NOW))))))
 
     def desired(self, side: Side, size: int = 0) -> Side:
-        """Return the side after the wish for so many machines: that nothing is left."""
+        """Return the side after the request for so many machines: that nothing is left."""
         return self._settled(replace(side, row=replace(side.row, size=size)))
 
     def stranded(self, side: Side) -> Iterator[Resource]:
         """Yield the hosts that the ledger tells of."""
-        yield from self.eyes.snapshot(side).unexplained
+        yield from self.observer.snapshot(side).unexplained
 
 
 def _of_old(machine: Machine) -> Machine:

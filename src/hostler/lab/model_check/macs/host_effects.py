@@ -1,4 +1,4 @@
-"""Smallboxes: what becomes of a Mac, seen and unseen, as it is written to and waits."""
+"""What becomes of a Mac, seen and unseen, as it is written to and waits."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -70,7 +70,7 @@ def claimant(text: str) -> MachineId | None:
 
 
 def pending_for(text: str) -> InstallationId | None:
-    """Return the installation whose pending mark a name is, or None."""
+    """Return the installation whose pending tag a name is, or None."""
     name = name_of(text)
     return name.installation if name is not None and name.stage is Stage.PENDING else None
 

@@ -1,4 +1,4 @@
-"""Smallside: everything that one installation of the small world keeps, as one value.
+"""Everything that one installation of the small world keeps, as one value.
 
 Its store, what its process saw last, and its calls in flight. Two sides from which the same things
 can happen are equal: times are brought near to now, and what nothing asks for is left out.
@@ -61,7 +61,7 @@ class Saw:
 class Side:
     """One installation: its records, its newest view, and what is in flight.
 
-    `dates` is no knowledge of its own: when hosts that bear its pending mark were last changed, as
+    `dates` is no knowledge of its own: when hosts that bear its pending tag were last changed, as
     their next listing shows it. It stands here so that all times are brought near to now together.
     """
 
@@ -88,7 +88,7 @@ class Side:
         return next((h for h in self.hosts if h.id == host), None)
 
     def binding(self, host: HostId) -> MachineId | None:
-        """Return the machine that a host is tied to, or None."""
+        """Return the machine that a host is bound to, or None."""
         return next((m for h, m in self.bindings if h == host), None)
 
     def with_machine(self, machine: Machine) -> "Side":
@@ -141,7 +141,7 @@ def inventory_of(saw: Saw, kinds: tuple[str, ...], zone: Zone) -> Inventory:
 
 
 def saw_of(inventory: Inventory, at: datetime) -> Saw:
-    """Return the value that a view comes to, whose newest whole look began at this time."""
+    """Return the value that a view comes to, whose newest whole observation began at this time."""
     return Saw(
         resources=tuple(s.resource for _, s in sorted(inventory.sightings.items())),
         at=at,

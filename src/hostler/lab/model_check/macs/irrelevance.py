@@ -1,7 +1,7 @@
-"""Smallplain: what of a side nothing asks for any more, and so makes no difference.
+"""The irrelevance reduction: what of a side makes no difference any more.
 
-Texts, prices and tries; a view that the next look replaces; calls, ids and machines of which no
-decision depends. That rests on reading the decisions.
+Texts, prices and tries; a view that the next observation replaces; calls, ids and machines of which
+no decision depends. That rests on reading the decisions.
 """
 
 from collections.abc import Iterator
@@ -49,7 +49,7 @@ def leave_out(side: Side, longest: int) -> Side:
     )
     idle = not side.tasks and not side.observed
     snapshot, consistency_delay = (NOW if idle else side.saw.at) or NOW, longest * TICK
-    tied = {machine for _, machine in side.bindings}
+    bound = {machine for _, machine in side.bindings}
     absent, open_to = set(_absent(side)), set(unsure(side))
     resources = side.saw.resources if side.observed else tuple(_resources(side))
     return replace(
@@ -57,7 +57,7 @@ def leave_out(side: Side, longest: int) -> Side:
         row=row,
         machines=tuple(_plain_machine(m, snapshot, consistency_delay) for m in side.machines),
         history=tuple(
-            _plain_gone(m, snapshot, consistency_delay, tied=m.id in tied) for m in side.history
+            _plain_gone(m, snapshot, consistency_delay, bound=m.id in bound) for m in side.history
         ),
         hosts=tuple(_plain_host(h, snapshot, consistency_delay) for h in side.hosts),
         recalled=tuple(m for m in side.recalled if any(t.holder.id == m for t in side.tasks)),
@@ -79,9 +79,9 @@ def _ahead(until: datetime) -> datetime:
 
 
 def _resources(side: Side) -> Iterator[Resource]:
-    """Yield what matters of a view after its turn, until the next look replaces all of it.
+    """Yield what matters of a view after its cycle, until the next observation replaces all of it.
 
-    That is whose name the hosts of calls in flight bore, and what looks ask for by its id.
+    That is whose name the hosts of calls in flight bore, and what observations ask for by its id.
     """
     busy = {host_in(task.call) for task in side.tasks}
     for resource in side.saw.resources:
@@ -140,7 +140,7 @@ _KEPT = frozenset({Reason.RELEASE_SKIPPED, Reason.RETIRED, Reason.MADE_AGAIN, Re
 
 
 def _plain_gone(
-    machine: Machine, snapshot: datetime, consistency_delay: timedelta, *, tied: bool
+    machine: Machine, snapshot: datetime, consistency_delay: timedelta, *, bound: bool
 ) -> Machine:
     """Return of a machine that is gone what the host's own record takes over from it."""
     plain = _plain_machine(machine, snapshot, consistency_delay)
@@ -150,29 +150,29 @@ def _plain_gone(
         unknown_since=None,
         doubt=None,
         deletion=None,
-        reason=plain.reason if tied else "",
-        was_ready=plain.was_ready if tied else None,
-        asked=tuple(a for a in plain.asked if _outlasts(a, tied=tied)),
+        reason=plain.reason if bound else "",
+        was_ready=plain.was_ready if bound else None,
+        asked=tuple(a for a in plain.asked if _outlasts(a, bound=bound)),
         facts=tuple(f for f in plain.facts if f.name.startswith(LEFT) or f.name in _BLAME),
     )
 
 
-def _outlasts(asked: Asked, *, tied: bool) -> bool:
+def _outlasts(asked: Asked, *, bound: bool) -> bool:
     """Tell whether a host's own record or the ledger asks for a call of a machine that is gone."""
     came_late = asked.aim == Stage.PENDING and asked.call_state is CallState.LAPSED
-    return came_late or (tied and (asked.shows is Shows.WIPE or asked.aim == Stage.CLAIMED))
+    return came_late or (bound and (asked.shows is Shows.WIPE or asked.aim == Stage.CLAIMED))
 
 
 def _plain_machine(machine: Machine, snapshot: datetime, consistency_delay: timedelta) -> Machine:
     deletion, sure = machine.deletion, snapshot - consistency_delay
-    told = machine.reason in _KEPT
+    reported = machine.reason in _KEPT
     return replace(
         machine,
         version=1,
         created=LONG_AGO,
         since=LONG_AGO if machine.asked or machine.phase is not Phase.STARTING else machine.since,
         error="",
-        reason=machine.reason if told else "",
+        reason=machine.reason if reported else "",
         tries=0,
         retry_at=None,
         observed="",
@@ -209,7 +209,7 @@ def _plain_place(place: Place, sure: datetime) -> Place:
 
 
 def _plain_known(known: Known, sure: datetime) -> Known:
-    """Return an id without the times that looks have outlived."""
+    """Return an id without the times that observations have outlived."""
     removed = known.removed
     return replace(
         known,
@@ -274,8 +274,8 @@ def _closed(
 ) -> Asked:
     """Return a closed call with what is still asked of it.
 
-    That is whether it was before or after the newest wipe, whether a look since it was closed has
-    seen what it came to, and whether settle has passed since.
+    That is whether it was before or after the newest wipe, whether an observation since it was
+    closed has seen what it came to, and whether the consistency delay has passed since.
     """
     if asked.call_state is CallState.OPEN:
         return asked

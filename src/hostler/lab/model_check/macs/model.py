@@ -1,8 +1,9 @@
-"""Smallworld: two Macs, one or two installations, and a person, with every step that can be taken.
+"""The model: two Macs, one or two installations, and a person, with every step that can be taken.
 
 A call is begun and recorded, reads its host, writes, and is answered: between these anything else
-may happen. Times are ticks; what was sent has its effect before settle has passed, unless the
-setting says otherwise. Two worlds in which the installations have changed their places are one.
+may happen. Times are ticks; what was sent has its effect before the consistency delay has passed,
+unless the setting says otherwise. Two worlds in which the installations have changed their places
+are one.
 """
 
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from collections.abc import Iterator
 from hostler.domain.ids import MachineId
 from hostler.domain.model.machine import CallState, Machine
 from hostler.domain.model.phases import Phase
+from hostler.lab.model_check.explore import Transition, Violated
 from hostler.providers.scaleway.macs.plan.names import Stage, name_of
 
 from . import host_effects
@@ -26,8 +28,6 @@ from .values import (
     Local,
     Setting,
     State,
-    Transition,
-    Violated,
 )
 
 Holder = tuple[int, MachineId]
@@ -58,15 +58,15 @@ class World:
         sides, number = list[int](), self.boxes.number(boxes)
         for place, side in enumerate(first):
             stays = actor.desired(side, self.setting.size) if place >= self.setting.ends else side
-            own, snapshot = self.sides.number(stays), self.in_eyes(place, number)
+            own, snapshot = self.sides.number(stays), self.seen_by(place, number)
             if place < self.setting.ready:
                 own, snapshot = self.one.brought_up(own, snapshot)
             sides.append(own)
-            number = self.in_eyes(place, snapshot)
+            number = self.seen_by(place, snapshot)
         return State(number, tuple(sides), (), self.setting.faults, self.setting.acts)
 
-    def in_eyes(self, place: int, boxes: int) -> int:
-        """Return the Macs in the eyes of an installation, or from its eyes back."""
+    def seen_by(self, place: int, boxes: int) -> int:
+        """Return the Macs as seen by an installation, or back."""
         if not place:
             return boxes
         found = self._mirrored.get(boxes)
@@ -75,47 +75,47 @@ class World:
             self._mirrored[boxes], self._mirrored[found] = found, boxes
         return found
 
-    def transitions(self, state: State) -> Iterator[Transition]:
+    def transitions(self, state: State) -> Iterator[Transition[State]]:
         """Yield every step that may be taken next; raise Violated where one breaks a promise."""
         boxes, sides, late, faults, acts = state
         for place, side in enumerate(sides):
-            snapshot = self.in_eyes(place, boxes)
+            snapshot = self.seen_by(place, boxes)
             for transition in self.one.steps(side, snapshot, faulty=faults > 0):
                 if transition.touch is not None:
                     self._check(transition, place, state)
                 after = State(
                     boxes
                     if transition.boxes == snapshot
-                    else self.in_eyes(place, transition.boxes),
+                    else self.seen_by(place, transition.boxes),
                     (*sides[:place], transition.side, *sides[place + 1 :]),
                     _with(late, transition.late, place) if transition.late else late,
                     faults - transition.fault,
                     acts,
                 )
-                yield self._transition(transition.said, state, after, transition.good, place)
-        for said, after, good in self._world(state):
-            yield self._transition(said, state, after, good)
+                yield self._transition(transition.label, state, after, transition.good, place)
+        for label, after, good in self._world(state):
+            yield self._transition(label, state, after, good)
         if acts:
-            for said, after in self._person(state._replace(acts=acts - 1)):
-                yield self._transition(said, state, after, good=False)
+            for label, after in self._person(state._replace(acts=acts - 1)):
+                yield self._transition(label, state, after, good=False)
 
     def _transition(
-        self, said: str, before: State, after: State, good: bool, place: int = 0
-    ) -> Transition:
+        self, label: str, before: State, after: State, good: bool, place: int = 0
+    ) -> Transition[State]:
         """Return the step, with whose dates it changes, and the one world of the two for it."""
         if after.boxes != before.boxes:
             after = self._dated(before.boxes, after)
         if self.setting.alike:
-            boxes = self.in_eyes(1, after.boxes)
+            boxes = self.seen_by(1, after.boxes)
             if boxes <= after.boxes:
                 sides, late = after.sides[::-1], tuple(sorted(one ^ 1 for one in after.late))
                 other = State(boxes, sides, late, after.faults, after.acts)
                 if other < after:
-                    return Transition(said, other, good, place, mirrored=True)
-        return Transition(said, after, good, place)
+                    return Transition(label, other, good, place, mirrored=True)
+        return Transition(label, after, good, place)
 
     def _dated(self, before: int, after: State) -> State:
-        """Show the date of a change to whoever has its pending mark on the host."""
+        """Show the date of a change to whoever has its pending tag on the host."""
         changed = self._changed.get((before, after.boxes))
         if changed is None:
             changed = self._changed[before, after.boxes] = tuple(self._pending(before, after.boxes))
@@ -137,19 +137,19 @@ class World:
         """What one machine has, no call for anybody else may wipe or rename."""
         touch = transition.touch
         if transition.wrong:
-            raise Violated(f"{transition.wrong} ({transition.said})")
+            raise Violated(f"{transition.wrong} ({transition.label})")
         if touch is None or self.boxes[state.boxes][touch.host].torn:
             return
         for owner, holder in self.holders(state, touch.host):
             if (owner, holder) != (place, touch.holder):
-                said = f"{HOSTS[touch.host]} is {holder}'s, and {touch.holder} {touch.what}"
-                raise Violated(f"S5: {said} ({transition.said})")
+                text = f"{HOSTS[touch.host]} is {holder}'s, and {touch.holder} {touch.what}"
+                raise Violated(f"S5: {text} ({transition.label})")
 
     def holders(self, state: State, host: int) -> list[Holder]:
         """Return the machines that have a host: by their records, or by its name and their tie."""
         found = list[Holder]()
         for place, side in enumerate(state.sides):
-            boxes = self.in_eyes(place, state.boxes)
+            boxes = self.seen_by(place, state.boxes)
             has = self._has.get((side, boxes))
             if has is None:
                 every = enumerate(self.boxes[boxes])
@@ -166,11 +166,11 @@ class World:
         wiped = self._wiped.get(state.boxes)
         if wiped is None:
             wiped = self._wiped[state.boxes] = tuple(self._wipes(state.boxes))
-        for said, boxes in wiped:
-            yield said, state._replace(boxes=boxes), True
+        for label, boxes in wiped:
+            yield label, state._replace(boxes=boxes), True
         for late in dict.fromkeys(state.late):
-            said, after = self._late_goes_on(state, late)
-            yield said, after, True
+            label, after = self._late_goes_on(state, late)
+            yield label, after, True
         if (ticked := self._ticked(state)) is not None:
             yield "a tick", ticked, True
 
@@ -188,23 +188,23 @@ class World:
         (number, place), rest = divmod(key, 2), list(state.late)
         rest.remove(key)
         late, left = self.one.alone[number], state._replace(late=tuple(rest))
-        said = f"late: {late.call.kind} {host_in(late.call)} of {{{place}}}"
-        snapshot = self.in_eyes(place, state.boxes)
+        label = f"late: {late.call.kind} {host_in(late.call)} of {{{place}}}"
+        snapshot = self.seen_by(place, state.boxes)
         if late.name is not None:
-            transition, _ = self.one.lands(late, Local(said, snapshot, state.sides[place]))
-            landed = left._replace(boxes=self.in_eyes(place, transition.boxes))
+            transition, _ = self.one.lands(late, Local(label, snapshot, state.sides[place]))
+            landed = left._replace(boxes=self.seen_by(place, transition.boxes))
             if late.limit > self.setting.consistency_delay:
-                return said, self._doubled(left, landed, transition)
+                return label, self._doubled(left, landed, transition)
             self._check(transition, place, state)
-            return said, landed
+            return label, landed
         box = self.boxes[snapshot][HOSTS.index(host_in(late.call))]
         if not isinstance(self.one.asks(late.call, box), Write):
-            return f"{said}: no", left
+            return f"{label}: no", left
         read = self.one.alone.number(late._replace(name=box.name))
-        return f"{said}: it is read", left._replace(late=_with(left.late, (read,), place))
+        return f"{label}: it is read", left._replace(late=_with(left.late, (read,), place))
 
     def _doubled(self, before: State, landed: State, transition: Local) -> State:
-        """Return the world after an effect beyond settle, which hit whoever had the host."""
+        """Return the world after an effect that was too late, which hit whoever had the host."""
         if transition.touch is None or not self.holders(before, transition.touch.host):
             return landed
         box = self.boxes[landed.boxes][transition.touch.host]
@@ -242,11 +242,11 @@ class World:
         found = self._done.get(state.boxes)
         if found is None:
             found = self._done[state.boxes] = tuple(self._by_hand(state.boxes))
-        for said, host, box in found:
+        for label, host, box in found:
             before = self.boxes[state.boxes][host]
             if box.name != before.name and self.holders(state, host):
                 box = box._replace(torn=True)  # noqa: PLW2901 - somebody had it
-            yield said, state._replace(boxes=self._boxed(state.boxes, host, box))
+            yield label, state._replace(boxes=self._boxed(state.boxes, host, box))
 
     def _by_hand(self, number: int) -> Iterator[tuple[str, int, Box]]:
         """Yield what a person may do: a host that anybody's name stands or comes on is torn."""
@@ -260,8 +260,8 @@ class World:
             for name, told in every:
                 if name != box.name:
                     torn = box.torn or bool(name_of(box.name) or name_of(name))
-                    said = f"a person names {HOSTS[host]} {told}"
-                    yield said, host, box._replace(name=name, torn=torn)
+                    label = f"a person names {HOSTS[host]} {told}"
+                    yield label, host, box._replace(name=name, torn=torn)
             if Act.WIPE in self.setting.calls and box.status != WIPING:
                 yield f"a person wipes {HOSTS[host]}", host, box._replace(status=WIPING)
 

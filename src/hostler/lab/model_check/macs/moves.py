@@ -1,7 +1,7 @@
-"""Smallone: every step that one installation of the small world can take, in its own eyes.
+"""Every step that one installation of the small world can take, as it sees them.
 
 What it does depends on its own side and on the Macs alone, so it is worked out once for each pair
-of these, and remembered. Whether it is the first or the second makes no difference: in its own eyes
+of these, and remembered. Whether it is the first or the second makes no difference: as it sees them
 it is always the first.
 """
 
@@ -60,18 +60,20 @@ class One:
             yield from self._gone(side, list(side.tasks), here, "is taken over")
 
     def _observations(self, side: Side, here: Local, *, faulty: bool) -> Iterator[Local]:
-        """Look, and take the turn at once where nothing of one's own can come between."""
+        """Look, and take the cycle at once where nothing of one's own can come between."""
         observed = self.actor.observe(side, self.observed_at(here.boxes, side))
         if side.tasks:
-            yield here._replace(said="{0} looks", side=self.sides.number(observed))
+            yield here._replace(label="{0} observes", side=self.sides.number(observed))
         else:
             yield from self._cycles(observed, here, faulty=faulty)
 
     def _cycles(self, side: Side, here: Local, *, faulty: bool) -> Iterator[Local]:
-        """Take a turn, also with a wish that has come just before: none asks for it earlier."""
-        yield from self._cycle(side, here._replace(said="{0} takes a turn"), faulty=faulty)
+        """Take a cycle, also with a request that has come just before: none asks for it earlier."""
+        yield from self._cycle(side, here._replace(label="{0} goes through a cycle"), faulty=faulty)
         if side.row.size is None:
-            request = here._replace(said="{0} wishes none, and takes a turn", good=False)
+            request = here._replace(
+                label="{0} is asked for none, and goes through a cycle", good=False
+            )
             yield from self._cycle(self.actor.desired(side), request, faulty=faulty)
 
     def _cycle(self, side: Side, here: Local, *, faulty: bool) -> Iterator[Local]:
@@ -79,7 +81,7 @@ class One:
         yield here._replace(side=self.sides.number(after))
         if faulty and Fault.CRASH in self.setting.kinds:
             for saves, store in enumerate(stores, start=1):
-                yield from self._dies(side, store, here, f"dies after {saves} saves of a turn")
+                yield from self._dies(side, store, here, f"dies after {saves} saves of a cycle")
 
     def brought_up(self, side: int, boxes: int) -> tuple[int, int]:
         """Return a side and the Macs once it has its machine, with nobody else about."""
@@ -107,15 +109,15 @@ class One:
             yield from self._writes(side, which, here, faulty=faulty)
             return
         host = HOSTS.index(host_in(task.call))
-        box, said = self.boxes[here.boxes][host], f"{{0}} {task.call.kind} {HOSTS[host]}"
+        box, label = self.boxes[here.boxes][host], f"{{0}} {task.call.kind} {HOSTS[host]}"
         found = self.asks(task.call, box)
         if isinstance(found, Write):
             read = self.actor.reads(side, which, box.name)
-            yield here._replace(said=f"{said}: it is read", side=self.sides.number(read))
+            yield here._replace(label=f"{label}: it is read", side=self.sides.number(read))
         else:
-            yield from self._answers(side, which, found, here._replace(said=f"{said}: no"))
+            yield from self._answers(side, which, found, here._replace(label=f"{label}: no"))
         if faulty and Fault.BUSY in self.setting.kinds:
-            busy = here._replace(said=f"{said}: busy", fault=True, good=False)
+            busy = here._replace(label=f"{label}: busy", fault=True, good=False)
             yield from self._answers(side, which, _BUSY, busy)
 
     def _writes(self, side: Side, which: int, here: Local, *, faulty: bool) -> Iterator[Local]:
@@ -133,8 +135,8 @@ class One:
         )
         for fault, world in lost if faulty else ():
             if fault in self.setting.kinds:
-                said = f"{{0}} {late.call.kind} {host_in(late.call)}: {fault}"
-                unknown = world._replace(said=said, fault=True, good=False)
+                label = f"{{0}} {late.call.kind} {host_in(late.call)}: {fault}"
+                unknown = world._replace(label=label, fault=True, good=False)
                 yield from self._answers(side, which, _LOST, unknown)
 
     def _answers(
@@ -153,7 +155,7 @@ class One:
         return next_of(home, call, (Shown(box.name, box.status),))
 
     def lands(self, late: Late, here: Local) -> tuple[Local, Outcome]:
-        """Return the step of a call's write, and what its deed makes of the answer."""
+        """Return the step of a call's write, and what the call makes of the answer."""
         call, home = late.call, self.actor.home.installation
         host = HOSTS.index(host_in(call))
         boxes = self.boxes[here.boxes]
@@ -166,7 +168,7 @@ class One:
         outcome = next_of(home, call, (read, answer))
         assert isinstance(outcome, Done | Refused | Unknown)  # noqa: S101 - there is no fourth
         step = here._replace(
-            said=f"{{0}} {call.kind} {HOSTS[host]}: done",
+            label=f"{{0}} {call.kind} {HOSTS[host]}: done",
             boxes=self.boxes.number((*boxes[:host], after, *boxes[host + 1 :])),
             touch=Touch(host, late.holder, "renames it" if name else "wipes it"),
             wrong=host_effects.unwiped(box, name, host),
@@ -175,19 +177,19 @@ class One:
 
     # ------------------------------------------------------------ deaths, and time
 
-    def _dies(self, side: Side, store: Side, here: Local, said: str) -> Iterator[Local]:
+    def _dies(self, side: Side, store: Side, here: Local, label: str) -> Iterator[Local]:
         """Let a process die over what its store held; what was on the wire is lost, or late."""
         wires = [task for task in side.tasks if task.read]
-        yield from self._gone(store, wires, here, said)
+        yield from self._gone(store, wires, here, label)
 
-    def _gone(self, store: Side, wires: list[Task], here: Local, said: str) -> Iterator[Local]:
+    def _gone(self, store: Side, wires: list[Task], here: Local, label: str) -> Iterator[Local]:
         number = self.sides.number(self.actor.dead(store))
         consistency_delay = self.setting.consistency_delay
         for kept in itertools.product((False, True), repeat=len(wires)):
             pairs = zip(wires, kept, strict=True)
             late = tuple(self.alone.number(_late(t, consistency_delay)) for t, on in pairs if on)
-            what = f"{{0}} {said} ({len(late)} calls go on)"
-            yield here._replace(said=what, side=number, late=late, fault=True, good=False)
+            what = f"{{0}} {label} ({len(late)} calls go on)"
+            yield here._replace(label=what, side=number, late=late, fault=True, good=False)
 
     def aged(self, number: int) -> int | None:
         """Return the side a tick later; None while a call must have its effect before."""
@@ -199,7 +201,7 @@ class One:
         return self.sides.number(self.actor.aged(side))
 
     def dated(self, number: int, host: HostId) -> int:
-        """Return the side to which the date of a host that bears its pending mark is shown."""
+        """Return the side to which the date of a host that bears its pending tag is shown."""
         return self.sides.number(self.actor.dated(self.sides[number], host))
 
 

@@ -1,4 +1,4 @@
-"""Smalleyes: what one installation sees: its looks, and what a turn knows by them.
+"""Observations: what one installation sees, and what a cycle knows by it.
 
 It is gathered as the controllers gather it, out of the least that must be remembered.
 """
@@ -53,8 +53,8 @@ class Home:
         return self.consistency_delay
 
 
-class Eyes:
-    """Looks at the world for one installation, and gathers what its turns see."""
+class Observer:
+    """Observes the world for one installation, and gathers what its cycles see."""
 
     def __init__(self, home: Home) -> None:
         self.home = home
@@ -99,7 +99,7 @@ class Eyes:
     def _resources(
         self, scopes: tuple[Scope, ...], observed_at: tuple[Shown, ...]
     ) -> tuple[Resource, ...]:
-        """Return what the provider's look makes of the Macs: hosts, tenancies, renamed ones."""
+        """Return what the provider makes of the Macs: hosts, allocations, renamed ones."""
         kind, resources = self.provider.capabilities.main.kind, dict[ResourceId, Resource]()
         known = {resource for scope in scopes if scope.kind == kind for resource in scope.known}
         for host, box in zip(HOSTS, observed_at, strict=False):
@@ -125,7 +125,7 @@ class Eyes:
         return machines, hosts
 
     def snapshot(self, side: Side) -> Snapshot:
-        """Return what a turn sees, gathered as the controllers gather it."""
+        """Return what a cycle sees, gathered as the controllers gather it."""
         inventory, hosts = self.inventory(side.saw), {host.id: host for host in side.hosts}
         moving, busy = self.moving(side)
         home, fleet, bindings = self.home, self.fleet, dict(side.bindings)
@@ -161,7 +161,7 @@ class Eyes:
         )
 
     def hosts_snapshot(self, side: Side) -> HostsSnapshot:
-        """Return what a turn of the hosts sees."""
+        """Return what a cycle of the hosts sees."""
         return HostsSnapshot(
             cycle=CycleId("turn"),
             now=NOW,

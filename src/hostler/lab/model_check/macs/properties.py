@@ -1,4 +1,4 @@
-"""Smalljudge: what must hold in every state of the small world, and where it may come to rest."""
+"""Properties: what must hold in every state of the small world, and where it may come to rest."""
 
 from hostler.domain.hosts.allocation import CLAIMED_TWICE
 from hostler.domain.ids import HostId
@@ -12,14 +12,14 @@ from .model import World
 from .values import Box, State
 
 
-class Judge:
+class Properties:
     """Judges states; what depends on one side alone is judged once."""
 
     def __init__(self, world: World) -> None:
         self._world = world
-        self._untied = dict[int, str]()
+        self._unbound = dict[int, str]()
         self._calm = dict[tuple[int, int], bool]()
-        self._told = dict[tuple[int, int], frozenset[HostId]]()
+        self._reported_hosts = dict[tuple[int, int], frozenset[HostId]]()
         self._still = dict[int, frozenset[HostId] | None]()
 
     def wrong(self, state: State) -> str:
@@ -28,26 +28,26 @@ class Judge:
         for host, box in enumerate(boxes):
             holders = self._world.holders(state, host)
             if len(holders) > 1 and not (box.torn or box.double):
-                told = " and by ".join(machine for _, machine in holders)
-                return f"S13: {HOSTS[host]} is held by {told}"
+                reported = " and by ".join(machine for _, machine in holders)
+                return f"S13: {HOSTS[host]} is held by {reported}"
         for side in state.sides:
-            if side not in self._untied:
-                self._untied[side] = _untied(self._world.sides[side])
-            if self._untied[side]:
-                return self._untied[side]
+            if side not in self._unbound:
+                self._unbound[side] = _unbound(self._world.sides[side])
+            if self._unbound[side]:
+                return self._unbound[side]
         return ""
 
     def rests(self, state: State) -> bool:
-        """Tell whether every wish is met or told why not, every host explained, nothing under way.
+        """Tell whether every request is met or answered, every host explained, nothing under way.
 
         A host under a name of ours is a ready machine's, or the ledger tells of it.
         """
         if state.late or (named := self._named(state.boxes)) is None:
             return False
-        eyes = [(side, self._world.in_eyes(n, state.boxes)) for n, side in enumerate(state.sides)]
-        if not all(self._is_calm(side, boxes) for side, boxes in eyes):
+        views = [(side, self._world.seen_by(n, state.boxes)) for n, side in enumerate(state.sides)]
+        if not all(self._is_calm(side, boxes) for side, boxes in views):
             return False
-        return named <= {host for side, boxes in eyes for host in self._explained(side, boxes)}
+        return named <= {host for side, boxes in views for host in self._explained(side, boxes)}
 
     def _named(self, boxes: int) -> frozenset[HostId] | None:
         """Return the hosts that bear names of ours; None while one is being wiped."""
@@ -66,15 +66,15 @@ class Judge:
         return self._calm[key]
 
     def _explained(self, number: int, boxes: int) -> frozenset[HostId]:
-        """Return the hosts that a ready machine has, or that the ledger tells of after a look."""
+        """Return the hosts that a ready machine has, or that the next observation calls orphans."""
         key = (number, boxes)
-        if key not in self._told:
+        if key not in self._reported_hosts:
             side, one = self._world.sides[number], self._world.one
             observed = one.actor.observe(side, one.observed_at(boxes, side))
-            told = (HostId(resource.id) for resource in one.actor.stranded(observed))
+            reported = (HostId(resource.id) for resource in one.actor.stranded(observed))
             held = (m.host for m in (*_ready(side), *_holding(side)) if m.host is not None)
-            self._told[key] = frozenset((*told, *held))
-        return self._told[key]
+            self._reported_hosts[key] = frozenset((*reported, *held))
+        return self._reported_hosts[key]
 
 
 def _ready(side: Side) -> list[Machine]:
@@ -89,11 +89,11 @@ def _holding(side: Side) -> list[Machine]:
     return [m for m in side.machines if m.fact(CLAIMED_TWICE) is not None and m not in _ready(side)]
 
 
-def _untied(side: Side) -> str:
+def _unbound(side: Side) -> str:
     """Return which machine is ready on a host that it never claimed, or an empty string."""
     for machine in side.machines:
         if machine.phase is Phase.READY and side.binding(machine.host or HostId("")) != machine.id:
-            return f"S13: {machine.id} is ready, and has no tie to a host ({machine.host})"
+            return f"S13: {machine.id} is ready, and has no binding to a host ({machine.host})"
     return ""
 
 
@@ -111,11 +111,11 @@ def _is_calm(side: Side, size: int, boxes: tuple[Box, ...]) -> bool:
     waits = sum(
         m.phase in {Phase.STARTING, Phase.PENDING} and m.host is None for m in side.machines
     )
-    said = side.row.condition == Reason.NO_AVAILABLE_HOST
+    explained = side.row.condition == Reason.NO_AVAILABLE_HOST
     left = any(box.name.startswith(POOL) for box in boxes)
     if _holding(side):
         return True
-    return len(ready) == size or (not left and (said or len(ready) + waits == size))
+    return len(ready) == size or (not left and (explained or len(ready) + waits == size))
 
 
 def _stands(machine: Machine, boxes: tuple[Box, ...]) -> bool:

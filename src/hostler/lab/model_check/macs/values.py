@@ -1,4 +1,4 @@
-"""Smallvalues: what the small world is made of: its size, its Macs, and its steps, as values."""
+"""Values: what the small world is made of: its size, its Macs, and its steps, as values."""
 
 import hashlib
 import itertools
@@ -22,8 +22,9 @@ PERSON = MachineId("a person")
 class Fault(StrEnum):
     """What may go wrong; each takes one of the faults that are left.
 
-    `LATE` is an effect that comes after its answer was given up, within settle; `TOO_LATE` comes
-    beyond it. After a `TAKE_OVER` the calls of the process that was paused may still go on.
+    `LATE` is an effect that comes after its answer was given up, within the consistency delay;
+    `TOO_LATE` comes beyond it. After a `TAKE_OVER` the calls of the process that was paused may
+    still go on.
     """
 
     BUSY = "busy"
@@ -52,12 +53,12 @@ WITHIN = tuple(fault for fault in Fault if fault is not Fault.TOO_LATE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """How large the world is: installations, machines that each wants, settle in ticks.
+    """How large the world is: installations, machines of each, the consistency delay in ticks.
 
     `faults` and `acts` are how often on any path something goes wrong, and a person touches a host;
-    `ends` says for how many installations the wish that nothing is left may come at any time,
-    `ready` how many have their machines at the beginning, `overlaps` whether looks begin while
-    calls of the same installation are in flight. `clean` says that the first wiped all hosts;
+    `ends` says for how many installations the request that nothing is left may come at any time,
+    `ready` how many have their machines at the beginning, `overlaps` whether observations begin
+    while calls of the same installation are in flight. `clean` says that the first wiped all hosts;
     `mirrors` may be taken away, to tell apart what has only changed places.
     """
 
@@ -107,7 +108,7 @@ class Box(NamedTuple):
     """A Mac, and what nobody can see of it: who used it since its last wipe, and what was done.
 
     `torn` says that a person renamed it while somebody had it; `double`, that a call took effect
-    beyond settle while somebody had it.
+    beyond the consistency delay while somebody had it.
     """
 
     name: str
@@ -141,7 +142,7 @@ class Touch(NamedTuple):
 class Local(NamedTuple):
     """A step of one installation: the Macs and its side after it, and calls that go on alone."""
 
-    said: str
+    label: str
     boxes: int
     side: int
     late: tuple[int, ...] = ()
@@ -162,24 +163,6 @@ class State(NamedTuple):
     late: tuple[int, ...]
     faults: int
     acts: int
-
-
-class Violated(Exception):
-    """What must always hold does not; the message says what."""
-
-
-class Transition(NamedTuple):
-    """What happened, what came of it, and whether it was of the good weather.
-
-    `said` tells it in the eyes of the installation at `place`; `mirrored` says that the two change
-    their places in what came of it.
-    """
-
-    said: str
-    after: State
-    good: bool
-    place: int = 0
-    mirrored: bool = False
 
 
 class Numbered(Generic[ValueT]):

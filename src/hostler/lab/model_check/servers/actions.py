@@ -1,4 +1,4 @@
-"""Small acts: the small changes of a small world's state, and the questions about it. Pure."""
+"""Actions: the small changes of a small world's state, and the questions about it. Pure."""
 
 from dataclasses import replace
 
@@ -8,14 +8,15 @@ from hostler.domain.model.commands import Advance, Decision, SaveFleet
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition, OwnerTag, Resource
+from hostler.lab.model_check.explore import Violated
 from hostler.testing.fakes.planner import POWER_ON, SERVER, TERMINATE
 from hostler.testing.scenes.builders import HOME, OFFER, WEB, ZONE
 
-from .state import TICK, Fault, Replica, Setting, State, Task, Violated
+from .state import TICK, Fault, Replica, Setting, State, Task
 
 
 def saves_of(decision: Decision) -> tuple[SaveFleet | Advance, ...]:
-    """Return the saves in the order in which a turn makes them: new machines come last."""
+    """Return the saves in the order in which a cycle makes them: new machines come last."""
     rows = [c for c in decision.commands if isinstance(c, SaveFleet)]
     advances = [c for c in decision.commands if isinstance(c, Advance)]
     firsts = [replace(row, inserts=()) for row in rows if not row.inserts]
@@ -155,7 +156,7 @@ class Records:
         self._setting, self._fleet = setting, setting.fleet
 
     def save_row(self, state: State, command: SaveFleet) -> State:
-        """Write a row with its new machines; no more may be wanted than were wished."""
+        """Write a row with its new machines; no more may be wanted than were asked for."""
         row = replace(command.row, version=state.row.version + 1, creations=(), losses=())
         row = replace(row, destructions=(), serial=row.serial + len(command.inserts), condition="")
         born = tuple(

@@ -1,4 +1,4 @@
-"""Smallkey: what two states of the small world have in common when they cannot be told apart.
+"""The canonical form: what two states have in common when they cannot be told apart.
 
 Times become ages in ticks, as far as anything asks for them; ids and attempts become ranks.
 """
@@ -142,7 +142,7 @@ def _by_rank(machines: Iterable[Machine], names: Names) -> list[Machine]:
 
 def _resource(resource: Resource, names: Names) -> Key:
     owner_tag = resource.owner_tag
-    whose = (
+    tagged = (
         (-1, 0)
         if owner_tag is None
         else (
@@ -154,7 +154,7 @@ def _resource(resource: Resource, names: Names) -> Key:
     fresh = resource.created == names.now
     return (
         names.resources[resource.id],
-        *whose,
+        *tagged,
         str(resource.condition),
         owner,
         fresh,

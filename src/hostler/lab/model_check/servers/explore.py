@@ -1,23 +1,22 @@
-"""Exhaustive: every state that a small world can reach, breadth first, to a fixed point.
+"""Every state that a small world can reach, breadth first, to a fixed point.
 
 Checked in each step: no destroyed part is bound in a wanted record (S5), records never hold more
 than is wanted, a machine never has two servers (S2), and what is called gone is gone (S7). At the
-end: from every state, without another fault, the wished rest can be reached (L1).
+end: from every state, without another fault, the rest that was asked for can be reached (L1).
 """
 
 import argparse
 import sys
-import time
-from collections import deque
-from collections.abc import Hashable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 
 from hostler.domain.model.resource import Condition
+from hostler.lab.model_check.explore import Found, Transition, Violated, print_all
+from hostler.lab.model_check.explore import explore as explore_model
 from hostler.testing.fakes.planner import SERVER
 
-from .canonical import key
-from .model import Small
-from .state import Fault, Setting, State, Violated, first
+from .canonical import Key, key
+from .model import World
+from .state import Fault, Setting, State, first
 
 _ON = (Condition.STARTING, Condition.UP)
 _CALLS = (Fault.BUSY, Fault.LOST_BEFORE, Fault.LOST_AFTER, Fault.LATE, Fault.CRASH)
@@ -49,85 +48,31 @@ DEEP: dict[str, Setting] = {
 """What `make proof` explores as well."""
 
 
-@dataclass(slots=True)
-class Found:
-    """What an exploration found: its size, and what is wrong with how one gets there."""
+class ServerModel:
+    """Machines that are created and destroyed; implements `Model`."""
 
-    states: int = 0
-    transitions: int = 0
-    rests: int = 0
-    wrong: str = ""
-    path: tuple[str, ...] = ()
-    finished: bool = True
+    def __init__(self, setting: Setting) -> None:
+        self._setting, self._world = setting, World(setting)
+        self.rests = self._world.at_rest
 
+    def first(self) -> State:
+        """Return an empty world and store."""
+        return first(self._setting)
 
-@dataclass(slots=True)
-class _Graph:
-    """The states found so far: how each was reached first, and the ways back without faults."""
+    def key(self, state: State) -> Key:
+        """Return the canonical form of a state."""
+        return key(state)
 
-    numbers: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
-    origins: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
-    back: list[list[int]] = field(default_factory=list[list[int]])
-    rests: list[int] = field(default_factory=list[int])
-
-    def add(self, name: Hashable, origin: int, label: str) -> tuple[int, bool]:
-        """Return the number of a state, and whether it is new."""
-        number = self.numbers.get(name)
-        if number is not None:
-            return number, False
-        number = len(self.origins)
-        self.numbers[name] = number
-        self.origins.append((origin, label))
-        self.back.append([])
-        return number, True
-
-    def path(self, number: int) -> tuple[str, ...]:
-        """Return the steps that lead to a state."""
-        steps = list[str]()
-        while number:
-            number, label = self.origins[number]
-            steps.append(label)
-        return tuple(reversed(steps))
-
-    def without_exit(self) -> int | None:
-        """Return a state from which no rest can be reached without a fault, or None."""
-        ended, todo = set(self.rests), deque(self.rests)
-        while todo:
-            for before in self.back[todo.popleft()]:
-                if before not in ended:
-                    ended.add(before)
-                    todo.append(before)
-        return next((n for n in range(len(self.origins)) if n not in ended), None)
+    def transitions(self, state: State) -> Iterator[Transition[State]]:
+        """Yield every step that may be taken next, each checked."""
+        for transition in self._world.transitions(state):
+            _check(transition.after, self._setting)
+            yield transition
 
 
-def explore(setting: Setting, most: int = 10_000_000) -> Found:
+def explore(setting: Setting) -> Found:
     """Explore a small world to its fixed point, or to the first thing that is wrong."""
-    small, graph, found = Small(setting), _Graph(), Found()
-    beginning = first(setting)
-    todo = deque([(graph.add(key(beginning), 0, "")[0], beginning)])
-    while todo:
-        number, state = todo.popleft()
-        if small.at_rest(state):
-            graph.rests.append(number)
-        try:
-            for label, after, fault in small.transitions(state):
-                found.transitions += 1
-                _check(after, setting)
-                reached, new = graph.add(key(after), number, label)
-                if not fault:
-                    graph.back[reached].append(number)
-                if new:
-                    todo.append((reached, after))
-        except Violated as violated:
-            found.wrong, found.path = str(violated), graph.path(number)
-            break
-        if len(graph.origins) > most:
-            found.finished = False
-            break
-    found.states, found.rests = len(graph.origins), len(graph.rests)
-    if not found.wrong and found.finished and (stuck := graph.without_exit()) is not None:
-        found.wrong, found.path = "L1: from here no rest can be reached", graph.path(stuck)
-    return found
+    return explore_model(ServerModel(setting))
 
 
 def _check(state: State, setting: Setting) -> None:
@@ -144,16 +89,6 @@ def _check(state: State, setting: Setting) -> None:
         raise Violated(f"S2: two servers of one machine are at work: {sorted(on)}")
 
 
-def _report(name: str, setting: Setting) -> Iterator[str]:
-    begun = time.perf_counter()
-    found = explore(setting)
-    took = time.perf_counter() - begun
-    yield f"{name}: {found.states} states, {found.transitions} transitions, {took:.0f} s"
-    if found.wrong:
-        yield f"  {found.wrong}"
-        yield from (f"    {step}" for step in found.path)
-
-
 def main() -> None:
     """Explore, and exit with 1 if anything is wrong."""
     parser = argparse.ArgumentParser(
@@ -161,12 +96,7 @@ def main() -> None:
     )
     parser.add_argument("--deep", action="store_true", help="explore the larger worlds too")
     arguments = parser.parse_args()
-    wrong = False
-    for name, setting in (QUICK | DEEP if arguments.deep else QUICK).items():
-        for line in _report(name, setting):
-            print(line, flush=True)
-            wrong = wrong or line.startswith("  ")
-    sys.exit(1 if wrong else 0)
+    sys.exit(print_all(QUICK | DEEP if arguments.deep else QUICK, explore))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""Small: an abstract world with few machines and coarse time, and every step that it can take.
+"""The model: an abstract world with few machines and coarse time, and every step that it can take.
 
 The decisions are the program's own (`decide`, `allowed`, `fold`, `parts_of`, the provider's
 `next_calls`); around them stand the least world, store and process that can still go wrong. One
-tick of time is the settle time, the absence gap and every pause.
+tick of time is the consistency delay, the absence gap and every pause.
 """
 
 from collections.abc import Iterator
@@ -21,6 +21,7 @@ from hostler.domain.model.subject import ask
 from hostler.domain.observation.certainty import resources_of
 from hostler.domain.observation.outcomes import apply_outcome, apply_to_resources
 from hostler.domain.observation.ownership import bound_in, sort_out
+from hostler.lab.model_check.explore import Transition
 from hostler.testing.fakes.planner import SERVER
 from hostler.testing.scenes.builders import HOME, WEB, ZONE
 
@@ -38,10 +39,10 @@ from .actions import (
     ticked,
     with_replica,
 )
-from .state import Fault, Replica, Setting, State, Task, Transition
+from .state import Fault, Replica, Setting, State, Task
 
 
-class Small:
+class World:
     """The steps of the small world."""
 
     def __init__(self, setting: Setting) -> None:
@@ -53,11 +54,11 @@ class Small:
         )
         self._records = Records(setting)
 
-    def transitions(self, state: State) -> Iterator[Transition]:
+    def transitions(self, state: State) -> Iterator[Transition[State]]:
         """Return every step that may be taken next.
 
         Steps that nothing else can see the order of are taken in one order: a process goes on with
-        its own step before it looks; after a look only its own work comes before the turn.
+        its own step before it looks; after an observation only its own work comes before the cycle.
         """
         place = state.replicas.index(holder_of(state))
         holder = state.replicas[place]
@@ -65,18 +66,18 @@ class Small:
         if going is not None:
             yield self._begin(state, place, holder, going)
         if holder.observed:
-            yield "a turn", self._cycle(state, place, holder), False
+            yield Transition("a cycle", self._cycle(state, place, holder))
         if going is None:
             yield from self._answers(state, place, holder)
             if not holder.observed:
-                yield "a look", self._observe(state, place, holder), False
+                yield Transition("an observation", self._observe(state, place, holder))
                 yield from self._world(state)
                 yield from self._fenced(state)
         if state.faults:
             yield from self._faults(state, place, holder)
 
     def at_rest(self, state: State) -> bool:
-        """Tell whether the fleet is what was wished, and nothing else exists or is under way."""
+        """Tell whether the fleet is what was asked for, and nothing else exists or is under way."""
         if state.late or state.too_late or any(replica.tasks for replica in state.replicas):
             return False
         desired = state.row.desired(self._fleet)
@@ -87,34 +88,34 @@ class Small:
 
     # ------------------------------------------------------------ the world
 
-    def _world(self, state: State) -> Iterator[Transition]:
+    def _world(self, state: State) -> Iterator[Transition[State]]:
         for resource in state.resources:
             if resource.condition is Condition.STARTING:
-                yield f"{resource.id} boots", becomes(state, resource, Condition.UP), False
+                yield Transition(f"{resource.id} boots", becomes(state, resource, Condition.UP))
             if resource.condition is Condition.STOPPING:
-                yield f"{resource.id} ends", removed(state, resource), False
+                yield Transition(f"{resource.id} ends", removed(state, resource))
         for call in state.late:
             late = tuple(other for other in state.late if other is not call)
             landed, _ = effect_of(replace(state, late=late), call)
-            yield f"{call.kind} lands late", landed, False
+            yield Transition(f"{call.kind} lands late", landed)
         if may_tick(state) and not passing(state):
-            yield "a tick", ticked(state), False
+            yield Transition("a tick", ticked(state))
         if self._setting.shrinks and state.row.size is None:
-            yield "wish: none", replace(state, row=replace(state.row, size=0)), False
+            yield Transition("asked for: none", replace(state, row=replace(state.row, size=0)))
 
     # ------------------------------------------------------------ the process that holds the lease
 
-    def _answers(self, state: State, place: int, replica: Replica) -> Iterator[Transition]:
+    def _answers(self, state: State, place: int, replica: Replica) -> Iterator[Transition[State]]:
         for task in replica.tasks:
             if task.call is not None:
                 landed, outcome = effect_of(state, task.call)
                 done = self._answer(landed, place, replica, task, outcome)
-                yield f"{task.call.kind} is answered", done, False
+                yield Transition(f"{task.call.kind} is answered", done)
 
     def _cycle(self, state: State, place: int, replica: Replica, until: int | None = None) -> State:
         return self._apply(state, place, replica, self._snapshot(state, replica), until)
 
-    def _fenced(self, state: State) -> Iterator[Transition]:
+    def _fenced(self, state: State) -> Iterator[Transition[State]]:
         """Let a process that lost its lease wake up with what it had read, and try to record."""
         for place, replica in enumerate(state.replicas):
             if replica.snapshot is not None:
@@ -122,7 +123,7 @@ class Small:
                 if self.passes_fence(state, replica):
                     after = self._apply(state, place, replica, replica.snapshot, None)
                 awake = replace(after.replicas[place], snapshot=None)
-                yield "a stale decision", with_replica(after, place, awake), False
+                yield Transition("a stale decision", with_replica(after, place, awake))
 
     def passes_fence(self, state: State, replica: Replica) -> bool:
         """Tell whether the store takes what a process saves."""
@@ -190,12 +191,12 @@ class Small:
         assert advance.goal is not None  # noqa: S101 - the caller chose those with a goal
         return Task(machine, resources_of(machine, snapshot), advance.goal, snapshot)
 
-    def _begin(self, state: State, place: int, replica: Replica, task: Task) -> Transition:
+    def _begin(self, state: State, place: int, replica: Replica, task: Task) -> Transition[State]:
         """Ask what may be done now; record it where it must be, and send it. Or end the step."""
         snapshot = replace(task.snapshot, now=state.now, inventory=replica.inventory)
         ready = allowed(task.machine, task.goal, task.resources, snapshot, self._planner)
         if not ready.calls:
-            return "a step ends", self._end(state, place, replica, task), False
+            return Transition("a step ends", self._end(state, place, replica, task))
         call, machine = ready.calls[0], task.machine
         if call.once:
             machine = ask(machine, call, state.now, Epoch(replica.epoch))
@@ -203,7 +204,9 @@ class Small:
             state = self._records.save(state, machine)
             machine = replace(machine, version=machine.version + 1)
         sent = replace(task, machine=machine, call=call)
-        return f"{call} is sent", with_replica(state, place, swapped(replica, task, sent)), False
+        return Transition(
+            f"{call} is sent", with_replica(state, place, swapped(replica, task, sent))
+        )
 
     def _answer(
         self, state: State, place: int, replica: Replica, task: Task, outcome: Outcome
@@ -223,13 +226,13 @@ class Small:
 
     # ------------------------------------------------------------ what goes wrong
 
-    def _faults(self, state: State, place: int, holder: Replica) -> Iterator[Transition]:
+    def _faults(self, state: State, place: int, holder: Replica) -> Iterator[Transition[State]]:
         less = replace(state, faults=state.faults - 1)
-        for fault, what, after in self._mishaps(less, place, holder):
+        for fault, what, after in self._faulty(less, place, holder):
             if fault in self._setting.kinds:
-                yield f"{fault}: {what}", after, True
+                yield Transition(f"{fault}: {what}", after, good=False)
 
-    def _mishaps(
+    def _faulty(
         self, state: State, place: int, holder: Replica
     ) -> Iterator[tuple[Fault, str, State]]:
         for task in holder.tasks:
@@ -248,7 +251,7 @@ class Small:
     def _outside(
         self, state: State, place: int, holder: Replica
     ) -> Iterator[tuple[Fault, str, State]]:
-        """What happens to servers, and to looks."""
+        """What happens to servers, and to observations."""
         for resource in state.resources:
             if resource.slot == SERVER:
                 yield Fault.VANISHED, resource.id, removed(state, resource)
@@ -256,9 +259,13 @@ class Small:
                 yield Fault.STOPPED, resource.id, becomes(state, resource, Condition.OFF)
         if may_tick(state) and passing(state):
             yield Fault.SLOW, "a tick", ticked(state)
-        yield Fault.BLIND, "a look", with_replica(state, place, replace(holder, observed=True))
+        yield (
+            Fault.BLIND,
+            "an observation",
+            with_replica(state, place, replace(holder, observed=True)),
+        )
         if any(resource.created == state.now for resource in state.resources):
-            yield Fault.LAG, "a look", self._observe(state, place, holder, lag=True)
+            yield Fault.LAG, "an observation", self._observe(state, place, holder, lag=True)
 
     def _paused(self, state: State, place: int) -> State:
         """Return the state with a process that was stopped in the middle of its turn."""
@@ -269,7 +276,7 @@ class Small:
         )
 
     def _cut(self, state: State, place: int, holder: Replica) -> Iterator[tuple[Fault, str, State]]:
-        """Die after some of a turn's saves."""
+        """Die after some of a cycle's saves."""
         saves = saves_of(decide(self._snapshot(state, holder), self._planner))
         for until in range(1, len(saves)):
             for dead in self._dying(self._cycle(state, place, holder, until), place):

@@ -1,6 +1,6 @@
-"""Small state: how large the small world is, what may go wrong in it, and all that it consists of.
+"""The state: how large the small world is, what may go wrong in it, and all that it consists of.
 
-One tick of time is the settle time, the absence gap and every pause.
+One tick of time is the consistency delay, the absence gap and every pause.
 """
 
 from dataclasses import dataclass, replace
@@ -36,8 +36,8 @@ _CAPS = Caps(per_reclaim=_MANY, per_hour=_MANY, share=float(_MANY), creates=_MAN
 class Fault(StrEnum):
     """What may go wrong; each time takes one of the faults that are left.
 
-    What is late has its effect within a tick, the settle time; what is made too late, within two:
-    then *gone* and *one server each* cannot be promised, and all else still must be.
+    What is late has its effect within a tick, the consistency delay; what is made too late, within
+    two: then *gone* and *one server each* cannot be promised, and all else still must be.
     """
 
     BUSY = "busy"
@@ -58,7 +58,7 @@ class Fault(StrEnum):
 class Setting:
     """How large the small world is: machines, replicas, addresses each, and faults on any path.
 
-    `kinds` are the faults that there are; `shrinks` says whether somebody may wish that nothing is
+    `kinds` are the faults that there are; `shrinks` says whether somebody may ask that nothing is
     left; `patience` is the bound of a start in ticks.
     """
 
@@ -132,14 +132,6 @@ class State:
     history: tuple[Machine, ...] = ()
     epoch: int = 1
     names: int = 0
-
-
-class Violated(Exception):
-    """An invariant does not hold; the message says which."""
-
-
-Transition = tuple[str, State, bool]
-"""What happened, what came of it, and whether it was a fault."""
 
 
 def first(setting: Setting) -> State:

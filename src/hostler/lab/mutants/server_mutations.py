@@ -1,4 +1,4 @@
-"""Defects: each takes a good function of the program and returns the famous wrong one."""
+"""Mutations: each takes a good function of the program and returns the known wrong one."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -89,7 +89,7 @@ def forbidden_is_empty(good: Function) -> Function:
 
 
 def only_foreign_is_blocked(_: Function) -> Function:
-    """Hold back nothing from the sweep but foreign parts."""
+    """Hold back nothing from being reclaimed but foreign resources."""
 
     def blocked(orphan: Orphan, _: Snapshot) -> str:
         return "foreign" if orphan.cls is OrphanClass.FOREIGN else ""
@@ -119,7 +119,7 @@ def believe_the_list(_: Function) -> Function:
 
 
 def one_cycle_old(good: Function) -> Function:
-    """Give each turn the records that the one before should have had."""
+    """Give each cycle the records that the one before should have had."""
     older = dict[int, tuple[FleetRow, tuple[Machine, ...]]]()
 
     async def records(ports: Any, state: Any, fleet: Any) -> Any:
@@ -186,7 +186,7 @@ def save_over(_: Function) -> Function:
             return await self._store.save_fleet(over, inserts, events, newest)
 
         def note(saved: Any) -> None:
-            self._notary.fleet_saved(saved, inserts, events, fence)
+            self._listener.fleet_saved(saved, inserts, events, fence)
 
         return await self._write("save_fleet", forced, note)
 
@@ -194,7 +194,7 @@ def save_over(_: Function) -> Function:
 
 
 def gone_before_settle(_: Function) -> Function:
-    """Call gone what no look shows, whatever is still open."""
+    """Call gone what no observation shows, whatever is still open."""
 
     def all_gone(machine: Machine, snapshot: Snapshot) -> bool:
         if snapshot.inventory.tagged.get(machine.id):
@@ -228,7 +228,7 @@ def doubt_nothing(_: Function) -> Function:
 
 
 def all_tags_are_ours(good: Function) -> Function:
-    """Take every mark in the fleet's name for one of ours."""
+    """Take every tag in the fleet's name for one of ours."""
 
     async def gather(*args: Any) -> Snapshot:
         snapshot: Snapshot = await good(*args)

@@ -4,7 +4,7 @@ from hostler.domain.ids import MachineId, ResourceId, Zone
 from hostler.domain.model.calls import Call, Effect, Refusal, Refused
 from hostler.domain.model.commands import Decision
 from hostler.domain.model.resource import Slot
-from hostler.lab.harness.prediction import MOST_GAP, Foreteller, Foretold
+from hostler.lab.harness.prediction import MOST_GAP, Predicted, PredictionCheck
 from hostler.testing.scenes.fleet import Scene
 
 M = MachineId("m-aaaaaaaaaa")
@@ -20,13 +20,13 @@ CALL = Call(
 LINE = "server.create server - 1"
 
 
-def teller(*calls: str) -> Foreteller:
-    found = Foreteller(lambda: 0.0)
-    found._steps[M] = Foretold(calls=calls, said="call server.create for server", at=0.0)
+def teller(*calls: str) -> PredictionCheck:
+    found = PredictionCheck(lambda: 0.0)
+    found._steps[M] = Predicted(calls=calls, announced="call server.create for server", at=0.0)
     return found
 
 
-def names(found: Foreteller, call: Call) -> list[str]:
+def names(found: PredictionCheck, call: Call) -> list[str]:
     return [violation.invariant for violation in found.doing(call)]
 
 
@@ -41,7 +41,7 @@ def test_e2_fires_when_more_calls_are_made_than_were_planned():
     assert names(told, CALL) == ["E2"]
 
 
-def test_e1_fires_when_a_call_is_made_and_none_was_foretold():
+def test_e1_fires_when_a_call_is_made_and_none_was_predicted():
     assert names(teller(), CALL) == ["E1"]
 
 
@@ -60,14 +60,14 @@ def test_after_an_outcome_that_is_not_definite_anything_may_come():
 
 def test_after_a_new_observation_anything_may_come():
     told = teller("ip.create address 0 - 1")
-    told.blur()
+    told.invalidate()
     assert not names(told, CALL)
 
 
-def test_s10_counts_from_the_lease_not_from_a_turn_before_it():
+def test_s10_counts_from_the_lease_not_from_a_cycle_before_it():
     """While a neighbour held the lease, the turns were its own."""
     moment = [0.0]
-    found = Foreteller(lambda: moment[0])
+    found = PredictionCheck(lambda: moment[0])
     scene = Scene()
 
     def cycle(at: float) -> list[str]:

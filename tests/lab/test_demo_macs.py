@@ -16,12 +16,12 @@ from hostler.domain.model.machine import Machine, Offer
 from hostler.domain.model.phases import Phase
 from hostler.lab.demo.macs.bill import Bill, paid_hours
 from hostler.lab.demo.macs.demo import Pace
-from hostler.lab.demo.macs.engines import IOS, POOL, TYPE, ZONE, Cast
+from hostler.lab.demo.macs.engines import IOS, POOL, TYPE, ZONE, Engines
 from hostler.lab.demo.macs.environment import conclusion, date, week
 from hostler.lab.demo.macs.lanes import Lane, State, cells, state_of
-from hostler.lab.demo.macs.sampling import Eyes
+from hostler.lab.demo.macs.sampling import Sampler
 from hostler.lab.demo.macs.tally import MacTally, count_moves
-from hostler.lab.demo.macs.timeline import BEATS, LENGTH, Week
+from hostler.lab.demo.macs.timeline import BEATS, LENGTH, Timeline
 from hostler.ports.store import Fence
 from hostler.simulators.scaleway.state.mac_records import Mac, MacStatus
 from hostler.testing.time.clock import BEGINNING
@@ -41,9 +41,9 @@ def _quiet() -> None:
 
 
 @pytest.fixture
-def cast() -> Iterator[Cast]:
+def engines() -> Iterator[Engines]:
     """Two fleets over one Mac in the pool; no engine runs yet."""
-    made = Cast(SimLoop(), 1)
+    made = Engines(SimLoop(), 1)
     made.world.stock_macs(1, TYPE, ZONE, POOL)
     yield made
     made.loop.run_until_complete(made.end())
@@ -51,8 +51,8 @@ def cast() -> Iterator[Cast]:
 
 
 @pytest.fixture
-def mac(cast: Cast) -> Mac:
-    return next(iter(cast.world.estate.macs))
+def mac(engines: Engines) -> Mac:
+    return next(iter(engines.world.estate.macs))
 
 
 @pytest.mark.parametrize(
@@ -123,79 +123,81 @@ def test_a_host_is_paid_from_its_delivery_to_its_end_and_its_floor_at_least(mac:
     assert paid_hours([mac], 30 * hours) == 0
 
 
-def test_a_host_under_our_name_without_a_record_is_a_leak_and_no_rest(cast: Cast, mac: Mac) -> None:
-    eyes, told = Eyes(cast, list[str]().append), list[list[Mac]]()
+def test_a_host_under_our_name_without_a_record_is_a_leak_and_no_rest(
+    engines: Engines, mac: Mac
+) -> None:
+    sampler, told = Sampler(engines, list[str]().append), list[list[Mac]]()
 
     async def scene() -> None:
-        await eyes.watch()
-        told.append(await eyes.leaks())
-        assert await eyes.rests()
+        await sampler.watch()
+        told.append(await sampler.leaks())
+        assert await sampler.rests()
         mac.name = OURS.format("claimed", "ios")
-        told.append(await eyes.leaks())
-        assert not await eyes.rests()
+        told.append(await sampler.leaks())
+        assert not await sampler.rests()
 
-    cast.loop.run_until_complete(scene())
+    engines.loop.run_until_complete(scene())
     assert told == [[], [mac]]
 
 
-def test_a_record_that_is_deleted_by_force_strands_its_host(cast: Cast, mac: Mac) -> None:
-    """Until the sweep has taken it back: wiped, and into the pool."""
+def test_a_record_that_is_deleted_by_force_strands_its_host(engines: Engines, mac: Mac) -> None:
+    """Until the reclaim has taken it back: wiped, and into the pool."""
     lines = list[str]()
-    eyes = Eyes(cast, lines.append)
+    sampler = Sampler(engines, lines.append)
 
     async def until_ready() -> None:
-        while cast.loop.time() < 6 * 3600:
+        while engines.loop.time() < 6 * 3600:
             await asyncio.sleep(120)
-            await eyes.watch()
-            if eyes.sizes[str(IOS)][0] == 1:
+            await sampler.watch()
+            if sampler.sizes[str(IOS)][0] == 1:
                 return
-        raise AssertionError(eyes.sizes)
+        raise AssertionError(sampler.sizes)
 
     async def scene() -> None:
-        await eyes.watch()
-        cast.start()
-        await cast.scale(IOS, 1)
+        await sampler.watch()
+        engines.start()
+        await engines.scale(IOS, 1)
         await until_ready()
-        assert await eyes.leaks() == []
-        (machine,) = await cast.store.machines(IOS)
-        assert cast.store.forget_by_force(machine.id)
-        assert not cast.store.forget_by_force(machine_id(77))
-        await cast.scale(IOS, 0)
-        assert await eyes.leaks() == [mac]
-        while not eyes.reclaimed and cast.loop.time() < 12 * 3600:
+        assert await sampler.leaks() == []
+        (machine,) = await engines.store.machines(IOS)
+        assert engines.store.forget_by_force(machine.id)
+        assert not engines.store.forget_by_force(machine_id(77))
+        await engines.scale(IOS, 0)
+        assert await sampler.leaks() == [mac]
+        while not sampler.reclaimed and engines.loop.time() < 12 * 3600:
             await asyncio.sleep(120)
-            await eyes.watch()
+            await sampler.watch()
         assert (mac.status, mac.name[:5], mac.installs) == (MacStatus.READY, POOL, 3)
-        assert await eyes.leaks() == []
-        assert await eyes.rests()
+        assert await sampler.leaks() == []
+        assert await sampler.rests()
 
-    cast.loop.run_until_complete(scene())
-    assert eyes.stranded == eyes.reclaimed == {mac.id}
+    engines.loop.run_until_complete(scene())
+    assert sampler.stranded == sampler.reclaimed == {mac.id}
     assert sum("is stranded" in line for line in lines) == 1
-    assert eyes.orphan_cost == pytest.approx(0.84, abs=0.05)
+    assert sampler.orphan_cost == pytest.approx(0.84, abs=0.05)
 
 
-def test_an_engine_that_starts_is_the_only_one(cast: Cast) -> None:
+def test_an_engine_that_starts_is_the_only_one(engines: Engines) -> None:
     async def scene() -> None:
-        cast.start()
-        first = cast.engine
+        engines.start()
+        first = engines.engine
         await asyncio.sleep(120)
-        cast.start()
+        engines.start()
         await asyncio.sleep(120)
         assert first is not None
         assert first.cancelled()
-        assert first is not cast.engine
+        assert first is not engines.engine
 
-    cast.loop.run_until_complete(scene())
+    engines.loop.run_until_complete(scene())
 
 
-def test_nothing_rests_while_a_machine_is_recorded(cast: Cast) -> None:
-    eyes = Eyes(cast, list[str]().append)
+def test_nothing_rests_while_a_machine_is_recorded(engines: Engines) -> None:
+    sampler = Sampler(engines, list[str]().append)
 
     async def scene() -> None:
-        lease = await cast.store.take_lease("fleet/ios", "a test", None)
+        lease = await engines.store.take_lease("fleet/ios", "a test", None)
         assert lease is not None
-        row = await cast.store.add_fleet(FleetRow(name=IOS, created=BEGINNING))
+        row = await engines.store.add_fleet(FleetRow(name=IOS, created=BEGINNING))
         machine = Machine(
             id=machine_id(1),
             fleet=IOS,
@@ -205,11 +207,13 @@ def test_nothing_rests_while_a_machine_is_recorded(cast: Cast) -> None:
             phase=Phase.PENDING,
             offer=Offer(TYPE, ZONE),
         )
-        assert await eyes.rests()
-        await cast.store.save_fleet(row, (machine,), (), Fence(lease=lease.name, epoch=lease.epoch))
-        assert not await eyes.rests()
+        assert await sampler.rests()
+        await engines.store.save_fleet(
+            row, (machine,), (), Fence(lease=lease.name, epoch=lease.epoch)
+        )
+        assert not await sampler.rests()
 
-    cast.loop.run_until_complete(scene())
+    engines.loop.run_until_complete(scene())
 
 
 def test_machines_are_counted_by_their_moves() -> None:
@@ -278,11 +282,11 @@ def test_the_last_words_are_good_only_where_all_rests_and_nothing_is_left() -> N
     assert "1 hosts under our names" in said(bad, rests=True)
 
 
-def test_a_week_is_drawn_within_the_width_of_the_screen(cast: Cast) -> None:
-    eyes = Eyes(cast, list[str]().append)
-    cast.loop.run_until_complete(eyes.watch())
+def test_a_week_is_drawn_within_the_width_of_the_screen(engines: Engines) -> None:
+    sampler = Sampler(engines, list[str]().append)
+    engines.loop.run_until_complete(sampler.watch())
     for width in (80, 120, 300):
-        lines = [line.plain for line in week(eyes, width)]
+        lines = [line.plain for line in week(sampler, width)]
         assert max(map(len, lines)) <= width
         assert lines[0].split() == [w for n in range(1, 8) for w in ("day", str(n))]
         assert lines[1].startswith("pool 1   ·")
@@ -330,22 +334,22 @@ def test_simulated_time_is_paced_evenly_and_never_waits_when_it_is_late() -> Non
     assert clock.slept == pytest.approx([3.0, 3.0])
 
 
-def test_what_happens_in_the_week_is_told_and_counted(cast: Cast) -> None:
+def test_what_happens_in_the_week_is_told_and_counted(engines: Engines) -> None:
     lines = list[str]()
-    play, holders = Week(cast, lines.append), list[set[str]]()
+    play, holders = Timeline(engines, lines.append), list[set[str]]()
     play.begin()
 
     async def scene() -> None:
-        while cast.loop.time() < 30 * 3600:
+        while engines.loop.time() < 30 * 3600:
             await play.go_on()
             await asyncio.sleep(120)
-            cast.check()
-            holders.append({lease.holder for lease in await cast.store.leases()})
+            engines.check()
+            holders.append({lease.holder for lease in await engines.store.leases()})
 
-    cast.loop.run_until_complete(scene())
+    engines.loop.run_until_complete(scene())
     assert any(line.startswith("trouble: hostler is killed") for line in lines)
     assert play.faults == {"killed_after_claim": 1}
-    assert cast.names == 2
+    assert engines.names == 2
     assert {"engine-1"} == set().union(*holders[10:725])
     assert all(holders[10:725])
     assert holders[-1] == {"engine-2"}

@@ -17,7 +17,7 @@ COPIED = Fact(
     used=0,
     given=True,
 )
-ADOPTER = Asked(ours=(NEW, OLD), machine=M, deed="update", name="", begun=9.0)
+ADOPTER = Asked(ours=(NEW, OLD), machine=M, act="update", name="", begun=9.0)
 ADOPTED = Change(what="renamed", host=HostId("h1"), by=ADOPTER, before=COPIED, late=False)
 
 

@@ -26,7 +26,7 @@ async def any_pending(s: MacStand) -> bool:
     return any(stage(mac) == "pending" for mac in s.macs())
 
 
-def test_a3_a_host_whose_owner_turns_up_during_the_sweep_is_left_alone() -> None:
+def test_a3_a_host_whose_owner_turns_up_during_the_reclaim_is_left_alone() -> None:
     """A3: between the list and the release, a record could get the stray, and was wiped then."""
 
     async def scene(s: MacStand) -> None:
@@ -50,7 +50,7 @@ def test_a3_a_host_whose_owner_turns_up_during_the_sweep_is_left_alone() -> None
     play_macs(scene)
 
 
-def test_a_stray_that_cannot_be_read_again_is_left_as_it_is() -> None:
+def test_an_orphan_that_cannot_be_read_again_is_left_as_it_is() -> None:
     """Lists may be cached: what they say is no ground to act on, however often they say it."""
 
     async def scene(s: MacStand) -> None:
@@ -145,7 +145,7 @@ def test_b3_a_claim_that_nobody_goes_on_with_is_told_and_taken_back() -> None:
     play_macs(scene)
 
 
-def test_b4_a_host_of_another_fleets_pool_is_no_stray() -> None:
+def test_b4_a_host_of_another_fleets_pool_is_no_orphan() -> None:
     """B4: only the default prefix was a pool; hosts of a fleet's own prefix counted as strays."""
 
     async def scene(s: MacStand) -> None:
@@ -164,7 +164,7 @@ def test_b4_a_host_of_another_fleets_pool_is_no_stray() -> None:
     play_macs(scene)
 
 
-def test_b5_a_stray_comes_back_with_the_system_that_its_fleet_asks_for() -> None:
+def test_b5_an_orphan_comes_back_with_the_system_that_its_fleet_asks_for() -> None:
     async def scene(s: MacStand) -> None:
         hostler = s.hostler(replace(FLEET, reclaim=True))
         await s.ready(hostler, 1)
@@ -201,7 +201,7 @@ def test_b6_a_zone_that_cannot_be_listed_clears_no_suspect() -> None:
     play_macs(scene)
 
 
-def test_b7_a_stray_that_is_to_be_deleted_is_not_wiped() -> None:
+def test_b7_an_orphan_that_is_to_be_deleted_is_not_wiped() -> None:
     async def scene(s: MacStand) -> None:
         fleet = replace(FLEET, reclaim=True)
         hostler = s.hostler(fleet)
@@ -246,7 +246,7 @@ def test_a_forgotten_record_is_told_and_its_host_left_until_reclaim_is_set() -> 
     play_macs(scene)
 
 
-def test_a_sweep_takes_the_stray_and_nothing_else() -> None:
+def test_a_reclaim_takes_the_orphan_and_nothing_else() -> None:
     """In the pool, pending, owned by name or by id, default-named, foreign, stray: one goes."""
 
     async def scene(s: MacStand) -> None:

@@ -8,7 +8,7 @@ from hostler.domain.ids import AccountName, HostId, InstallationId, MachineId, Z
 from hostler.domain.model.host import Host
 from hostler.domain.policy.host_keys import HostKey
 from hostler.lab.checks.shadow_store import ShadowStore
-from hostler.lab.macs.bootstrap import Outfits
+from hostler.lab.macs.bootstrap import BootstrapCheck
 from hostler.lab.macs.demands import COMMANDS, Wants
 from hostler.lab.macs.ground_truth import Asked, Change, Fact, Truth
 from hostler.lab.macs.ssh import Login, Logins
@@ -24,14 +24,14 @@ FACT = Fact(name="pool-1", named=0.0, cycle=0, status=MacStatus.READY, moved=0.0
 
 @dataclass
 class Scene:
-    """One host with an outfit, and an installation that logs in to it."""
+    """One host with a bootstrap, and an installation that logs in to it."""
 
     now: float = 0.0
 
     def __post_init__(self) -> None:
         self.world = World(lambda: self.now, Random(1))
         wants = Wants(commands=COMMANDS)
-        self.outfits = Outfits(Truth(self.world, 60.0), wants, Logins(self.world, {}, 1))
+        self.bootstraps = BootstrapCheck(Truth(self.world, 60.0), wants, Logins(self.world, {}, 1))
         self.shadow = ShadowStore(own=OURS, fleets={})
 
     def at(self, minute: float) -> None:
@@ -46,19 +46,19 @@ class Scene:
         order = Order(machine=M, fingerprint=expected)
         asked = (minute if begun is None else begun) * 60.0
         login = Login(host=HOST, order=order, shown=key, entered=True, begun=asked)
-        return self.outfits.tried(self.shadow, login)
+        return self.bootstraps.tried(self.shadow, login)
 
     def saves(self, minute: float, key: str, shown: float) -> Found:
         self.at(minute)
         host_key = HostKey(key=key, at=START + timedelta(minutes=shown))
         host = Host(id=HOST, account=AccountName("main"), zone=Zone("fr-par-1"), host_key=host_key)
-        return self.outfits.believed(self.shadow, host)
+        return self.bootstraps.believed(self.shadow, host)
 
     def wipes(self, minute: float, own: str = OURS) -> None:
         self.at(minute)
-        by = Asked(ours=(InstallationId(own),), machine=M, deed="reinstall", name="", begun=0.0)
+        by = Asked(ours=(InstallationId(own),), machine=M, act="reinstall", name="", begun=0.0)
         change = Change(what="wiped", host=HOST, by=by, before=FACT, late=False)
-        self.outfits.noted(change)
+        self.bootstraps.noted(change)
 
 
 def names(found: Found) -> list[str]:
@@ -83,8 +83,8 @@ def test_no_other_key_is_let_in_where_the_last_wipe_was_before_it_was_shown(
         scene.wipes(wiped)
     assert not scene.logs_in(1, "a")
     assert not scene.saves(3, "a", shown=1)
-    assert names(scene.logs_in(20, "b")) == ["pin"]
-    assert names(scene.saves(21, "b", shown=20)) == ["pin"]
+    assert names(scene.logs_in(20, "b")) == ["host-key"]
+    assert names(scene.saves(21, "b", shown=20)) == ["host-key"]
 
 
 def test_a_wipe_of_another_installation_opens_no_pin_of_ours() -> None:
@@ -92,7 +92,7 @@ def test_a_wipe_of_another_installation_opens_no_pin_of_ours() -> None:
     assert not scene.logs_in(1, "a")
     scene.wipes(2, own="i2")
     assert not scene.saves(3, "a", shown=1)
-    assert names(scene.logs_in(20, "b")) == ["pin"]
+    assert names(scene.logs_in(20, "b")) == ["host-key"]
 
 
 def test_a_key_that_is_shown_again_is_as_old_as_when_it_was_last_shown() -> None:
@@ -102,7 +102,7 @@ def test_a_key_that_is_shown_again_is_as_old_as_when_it_was_last_shown() -> None
     scene.wipes(3)
     assert not scene.logs_in(4, "a")
     assert not scene.saves(5, "a", shown=4)
-    assert names(scene.logs_in(20, "b")) == ["pin"]
+    assert names(scene.logs_in(20, "b")) == ["host-key"]
 
 
 def test_who_paused_before_a_key_was_pinned_and_logs_in_afterwards_knows_none() -> None:
@@ -110,4 +110,4 @@ def test_who_paused_before_a_key_was_pinned_and_logs_in_afterwards_knows_none() 
     assert not scene.logs_in(10, "a")
     assert not scene.saves(11, "a", shown=10)
     assert not scene.logs_in(20, "a", begun=9)
-    assert names(scene.logs_in(21, "a", begun=10)) == ["pin"]
+    assert names(scene.logs_in(21, "a", begun=10)) == ["host-key"]

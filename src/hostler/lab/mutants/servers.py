@@ -1,0 +1,202 @@
+"""Mutants of created servers: each must be caught by the simulation of `instances`."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from hostler.lab.scenario.faults import Disruption, OperatorAction, Scenario
+from hostler.simulators.scaleway.faults.rates import FaultRates as WorldFaultRates
+from hostler.simulators.scaleway.faults.rates import Rule
+
+from . import server_mutations
+from .mutant import Mutant
+
+_MINUTE = 60.0
+
+
+def _alone(
+    *disruptions: Disruption,
+    spells: Mapping[str, tuple[float, float]] | None = None,
+    rates: Mapping[str, float] | None = None,
+    **fields: Any,
+) -> Callable[[Scenario], Scenario]:
+    """Return how to make a scenario in which nothing happens but this."""
+
+    def made(scenario: Scenario) -> Scenario:
+        plain = replace(
+            scenario,
+            severity="planted",
+            machines=max(3, scenario.machines),
+            world=WorldFaultRates(rates or {}, spells or {}),
+            faults=(),
+            disruptions=disruptions,
+            actions=(),
+            second=None,
+            span=40 * _MINUTE,
+        )
+        return replace(plain, **fields)
+
+    return made
+
+
+_CALM = _alone()
+_LOST = _alone(rates={"reply_lost": 0.15, "request_lost": 0.1})
+_LATE = _alone(rates={"effect_delayed": 0.3}, spells={"effect_delayed": (62.0, 110.0)})
+_SCALES = tuple(
+    OperatorAction(at=at * _MINUTE, kind="scale", which=which)
+    for at, which in ((2, 0.2), (5, 0.9), (9, 0.3), (13, 0.95), (18, 0.1), (23, 0.9))
+)
+
+_FORBIDDEN = tuple(
+    Rule(fault="forbidden_for_rate_limit", after=after, count=120) for after in (250, 600)
+)
+_PAUSES = tuple(
+    Disruption(at=at * _MINUTE - 5, fault="paused", skip=0, length=200.0, port="save_fleet")
+    for at in (2, 9, 18)
+)
+
+MUTANTS: Mapping[str, Mutant[Scenario]] = {
+    "stopped-is-deleting": Mutant(
+        summary="a server that is stopped is read as being deleted",
+        puts=(
+            (
+                "providers.scaleway.instances.observe.read:condition",
+                server_mutations.stopped_is_deleting,
+            ),
+        ),
+        scenario=_alone(rates={"guest_poweroff": 3.0}),
+        caught=("L1",),
+    ),
+    "no-rollback": Mutant(
+        summary="what was made of a machine that never became ready is left behind",
+        puts=(("domain.machines.lifecycle:all_gone", server_mutations.no_rollback),),
+        scenario=_alone(rates={"out_of_stock_start": 0.5, "start_falls_back": 0.5}),
+        caught=("S7",),
+    ),
+    "page-2-forgotten": Mutant(
+        summary="only the first page of a list is read",
+        puts=(("providers.scaleway.common.pages:_ended", server_mutations.first_page_is_all),),
+        scenario=_alone(rates={"reply_lost": 0.2}, crowd=130),
+        caught=(
+            "L1",
+            "S1",
+        ),
+    ),
+    "forbidden-is-gone": Mutant(
+        summary="a 403 is read as: it is not there",
+        puts=(
+            ("providers.scaleway.common.errors:is_missing", server_mutations.forbidden_is_missing),
+            (
+                "providers.scaleway.instances.observe.scan:is_missing",
+                server_mutations.forbidden_is_missing,
+            ),
+            ("providers.scaleway.common.pages:_page", server_mutations.forbidden_is_empty),
+        ),
+        scenario=_alone(scripts=_FORBIDDEN),
+        caught=("S5",),
+    ),
+    "blind-retry": Mutant(
+        summary="a creation is tried again at once after a timeout",
+        puts=(("domain.machines.next_calls:unsure", server_mutations.never),),
+        scenario=_LOST,
+        caught=("S2",),
+    ),
+    "reclaim-without-age": Mutant(
+        summary="what no record explains is reclaimed however young it is",
+        puts=(
+            ("domain.fleets.reclaim:blocked", server_mutations.only_foreign_is_blocked),
+            ("domain.policy.gate:pass_gate", server_mutations.without_check("G3")),
+            ("controllers.execute.sending:pass_gate", server_mutations.without_check("G3")),
+        ),
+        scenario=_alone(Disruption(at=300, fault="resource_without_record"), reclaim=True),
+        caught=("S5",),
+    ),
+    "reclaim-on-stale-list": Mutant(
+        summary="a reclaim reads nothing again before it acts",
+        puts=(
+            ("controllers.execute.reclaim:Reclaimer._reread", server_mutations.believe_the_list),
+        ),
+        scenario=_alone(Disruption(at=300, fault="resource_without_record"), reclaim=True),
+        caught=("S5",),
+    ),
+    "records-first": Mutant(
+        summary="records are looked at before the provider",
+        puts=(("controllers.observe.snapshot:records", server_mutations.one_cycle_old),),
+        scenario=_alone(actions=_SCALES),
+        caught=("S2",),
+    ),
+    "memory-only": Mutant(
+        summary="what was asked is held in memory, and saved when it is done",
+        puts=(("controllers.execute.subject_calls:Caller._save", server_mutations.save_when_done),),
+        scenario=_CALM,
+        caught=("S2",),
+    ),
+    "one-attempt-number": Mutant(
+        summary="all parts of a machine share one number of attempts; older ones are surplus",
+        puts=(
+            ("domain.observation.certainty:_judged", server_mutations.older_attempts_are_surplus),
+        ),
+        scenario=_alone(rates={"request_lost": 0.2, "hung": 0.1}),
+        caught=("S5",),
+    ),
+    "bound-is-surplus": Mutant(
+        summary="the newest id of a slot stays, although an older one is bound",
+        puts=(("domain.observation.certainty:_judged", server_mutations.newest_stays),),
+        scenario=_LATE,
+        caught=(
+            "S5",
+            "L1",
+        ),
+        within=10,
+    ),
+    "answer-forgotten": Mutant(
+        summary="an id is forgotten until a list shows it",
+        puts=(("domain.observation.outcomes:_keep", server_mutations.forget_the_answer),),
+        scenario=_alone(
+            rates={"transient_409": 0.4, "locked_423": 0.2, "html_5xx": 0.1}, list_lag=60.0
+        ),
+        caught=("S2",),
+    ),
+    "rows-without-fleet": Mutant(
+        summary="machines are inserted whatever the fleet's row says by now",
+        puts=(("lab.harness.gated_store:GatedStore.save_fleet", server_mutations.save_over),),
+        scenario=_alone(
+            *_PAUSES,
+            replicas=2,
+            actions=_SCALES,
+        ),
+        caught=("S8",),
+        within=20,
+    ),
+    "gone-too-early": Mutant(
+        summary="a machine is gone while a call for it is still unsure",
+        puts=(("domain.machines.lifecycle:all_gone", server_mutations.gone_before_settle),),
+        scenario=_alone(rates={"request_lost": 0.2, "reply_lost": 0.1}, actions=_SCALES),
+        caught=("S7",),
+    ),
+    "empty-list-believed": Mutant(
+        summary="what one list lacks is not there",
+        puts=(
+            ("domain.observation.certainty:_missed", server_mutations.absent_is_gone),
+            ("domain.machines.failure:doubted", server_mutations.doubt_nothing),
+        ),
+        scenario=_alone(rates={"empty_list": 0.01}),
+        caught=("S5",),
+    ),
+    "lost-store-reclaimed": Mutant(
+        summary="what carries another installation's tag is taken for leftovers",
+        puts=(
+            ("controllers.cycle:gather", server_mutations.all_tags_are_ours),
+            ("providers.scaleway.instances.provider:Instances._touchable", server_mutations.always),
+        ),
+        scenario=_alone(Disruption(at=400, fault="store_lost"), reclaim=True, replicas=1),
+        caught=("S5",),
+    ),
+    "back-off-forgotten": Mutant(
+        summary="what failed is tried again at once by a new record",
+        puts=(("domain.decide:remember", server_mutations.remember_nothing),),
+        scenario=_alone(rates={"start_falls_back": 0.9}),
+        caught=("S4",),
+    ),
+}
+"""Known bugs, by name."""

@@ -1,0 +1,49 @@
+"""Known bugs are planted one at a time: each is caught, and its scenario alone breaks nothing."""
+
+from pathlib import Path
+
+import pytest
+
+from hostler.lab.mutants.mutant import locate
+from hostler.lab.providers import INSTANCES, MACS, PROVIDERS
+from hostler.lab.scenario.faults import Size
+from hostler.lab.simulate import run_seed
+
+SIZES = {INSTANCES: Size(), MACS: Size(days=1.0)}
+MUTANTS = [(provider, name) for provider in SIZES for name in PROVIDERS[provider].mutants]
+PLACES = {
+    place
+    for simulated in PROVIDERS.values()
+    for mutant in simulated.mutants.values()
+    for place, _ in mutant.puts
+}
+
+
+@pytest.mark.timeout(180)
+@pytest.mark.parametrize(("provider", "name"), MUTANTS)
+def test_mutant_is_caught(provider: str, name: str) -> None:
+    mutant, size = PROVIDERS[provider].mutants[name], SIZES[provider]
+    results = (run_seed(seed, size, name, provider) for seed in range(1, mutant.within + 1))
+    first = next((result.violation for result in results if result.violation), None)
+    assert first is not None
+    assert first.invariant in mutant.caught, first
+
+
+@pytest.mark.parametrize(("provider", "name"), MUTANTS)
+def test_scenario_of_a_mutant_alone_breaks_nothing(
+    provider: str, name: str, tmp_path: Path
+) -> None:
+    result = PROVIDERS[provider].control(1, SIZES[provider], tmp_path, name)
+    assert result.violation is None, "\n".join(result.story)
+
+
+@pytest.mark.parametrize("place", sorted(PLACES))
+def test_function_that_a_mutant_replaces_exists(place: str) -> None:
+    holder, name = locate(place)
+    assert callable(getattr(holder, name))
+
+
+def test_mutant_is_removed_after_its_run() -> None:
+    name = "no-rollback"
+    assert run_seed(1, Size(), name).violation is not None
+    assert run_seed(1, Size()).violation is None
