@@ -257,7 +257,7 @@ def _patience(transition: Transition, snapshot: Snapshot) -> Transition:
             said = f"until it is up (now: {machine.observed or 'not seen yet'})"
             return wait(transition, "observe", said, at)
         case Phase.STOPPING:
-            return wait(transition, "observe", "until complete looks show nothing of it", at)
+            return wait(transition, "observe", "until complete observations show nothing of it", at)
         case _:
             return transition
 

@@ -191,13 +191,13 @@ class Observer:
         if observed.complete:
             self._failing.discard(scope)
             if known:
-                log.info("look complete again", zone=scope.zone, kind=scope.kind)
+                log.info("observation complete again", zone=scope.zone, kind=scope.kind)
             return
         self._ports.metrics.unseen(self._account.name, scope.zone, scope.kind)
         if scope.machine is None:
             self._failing.add(scope)
         (log.debug if known else log.warning)(
-            "look incomplete",
+            "observation incomplete",
             zone=scope.zone,
             kind=scope.kind,
             machine=scope.machine,

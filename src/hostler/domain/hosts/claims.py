@@ -137,7 +137,7 @@ def assign(
                 _begun(transition, free.id, snapshot, free.resource.name if free.clean else "")
             )
         elif snapshot.revision.broken:
-            given.append(wait(transition, "wait", "a list of commands that is not at fault"))
+            given.append(wait(transition, "wait", "a setup script that is not at fault"))
         else:
             given.append(wait(transition, "wait", "a free host of its pool"))
     return Assigned(transitions=tuple(given), binds=tuple(binds))

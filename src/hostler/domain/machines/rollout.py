@@ -101,7 +101,7 @@ def condition(known: Revision) -> str:
     said = "; ".join(_said(known, *kind) for kind in sorted(kinds))
     once = "it worked on none" if known.worked is None else "it had worked before"
     return (
-        f"{Reason.BOOTSTRAP_FAILED}: the list of commands is at fault, not the hosts: "
+        f"{Reason.BOOTSTRAP_FAILED}: the setup script is at fault, not the hosts: "
         f"{said}; {once}: "
         "correct `commands` and start the engine with them; until then no host is claimed for it"
     )

@@ -130,7 +130,7 @@ class PluginTable(Struct, frozen=True, kw_only=True):
         Uuid | None, Meta(description="its id; left out: the project's default")
     ] = None
     placement_group: Annotated[Uuid | None, Meta(description="its id")] = None
-    tags: Annotated[tuple[Text, ...], Meta(description="tags beside our own marks")] = ()
+    tags: Annotated[tuple[Text, ...], Meta(description="tags beside our own owner tags")] = ()
     labels: Annotated[
         dict[str, str],
         Meta(
@@ -208,7 +208,7 @@ class PluginTable(Struct, frozen=True, kw_only=True):
     ] = ()
     reclaim: Annotated[
         bool,
-        Meta(description="remove parts that carry our mark and that no record explains"),
+        Meta(description="remove resources that carry our owner tag and that no record explains"),
     ] = True
     rate: Annotated[
         Annotated[float, Meta(ge=0.01, le=10_000)],
