@@ -1,4 +1,4 @@
-"""Shelling: one command through a login that is there, with its output, its bound and its end."""
+"""Command: one command through a login that is there, with its output, its bound and its end."""
 
 import asyncio
 import secrets

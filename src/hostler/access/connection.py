@@ -1,4 +1,4 @@
-"""Dialling: one login by SSH, by keys alone, at a host whose key is pinned."""
+"""Connection: one login by SSH, by keys alone, at a host whose key is pinned."""
 
 import asyncio
 import contextlib
