@@ -1,4 +1,4 @@
-"""Meters: what is counted while running, for whoever wants to watch."""
+"""Metrics: what is counted while running, for whoever wants to watch."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -13,7 +13,7 @@ class Metrics(Protocol):
     """Counts and gauges; names and labels are listed in docs/reference/metrics.md."""
 
     def machines(self, fleet: FleetName, machines: tuple[Machine, ...]) -> None:
-        """Note the living machines of a fleet, after a turn."""
+        """Note the living machines of a fleet, after a cycle."""
         ...
 
     def moved(self, fleet: FleetName, before: str, after: str, reason: str) -> None:
@@ -25,27 +25,27 @@ class Metrics(Protocol):
         ...
 
     def observed(self, account: AccountName, age: timedelta) -> None:
-        """Note how old the oldest whole look is that decisions rest on."""
+        """Note how old the oldest whole observation is that decisions rest on."""
         ...
 
     def unseen(self, account: AccountName, zone: str, kind: str) -> None:
-        """Count a look that failed: nothing is concluded from it."""
+        """Count an observation that failed: nothing is concluded from it."""
         ...
 
     def orphans(self, orphans: tuple[Orphan, ...]) -> None:
-        """Note the ledger of suspects."""
+        """Note the orphan report."""
         ...
 
     def reclaimed(self, fleet: FleetName, result: str) -> None:
-        """Count what a sweep did about a suspect: taken_back, removed, failed, barred."""
+        """Count what a reclaim did about an orphan: taken_back, removed, failed, barred."""
         ...
 
     def orphans_checked(self, fleet: FleetName, at: datetime) -> None:
-        """Note that the ledger was brought up to date by complete looks."""
+        """Note that the orphan report was brought up to date by complete observations."""
         ...
 
     def hosts(self, account: AccountName, hosts: Mapping[tuple[str, str, str], int]) -> None:
-        """Note how many hosts there are by zone, type and state, where machines are tenancies."""
+        """Note how many hosts there are by zone, type and state, where machines are allocations."""
         ...
 
     def paid(self, account: AccountName, until: Mapping[tuple[str, str], datetime]) -> None:
@@ -57,7 +57,7 @@ class Metrics(Protocol):
         ...
 
     def bootstrap(self, fleet: FleetName, failed: int) -> None:
-        """Note on how many hosts a list of commands failed that is at fault; 0 where none is."""
+        """Note on how many hosts a setup script failed that is at fault; 0 where none is."""
         ...
 
     def alarmed(self, fleet: FleetName, reason: str) -> None:
@@ -81,5 +81,5 @@ class Metrics(Protocol):
         ...
 
     def settled(self, account: AccountName, kind: str, lag: timedelta) -> None:
-        """Note how long an effect took to show in a look; the longest is kept."""
+        """Note how long an effect took to show in an observation; the longest is kept."""
         ...
