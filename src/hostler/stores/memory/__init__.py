@@ -192,7 +192,7 @@ class MemoryStore:
             del self._bindings[host]
             self._revision += 1
 
-    # ------------------------------------------------------------ suspects and wishes
+    # ------------------------------------------------------------ orphans and requests
 
     async def orphans(self) -> tuple[Orphan, ...]:
         return tuple(self._orphans[resource] for resource in sorted(self._orphans))
@@ -260,7 +260,7 @@ class MemoryStore:
         return self._history.get(machine) if fleet is None else self._machines[fleet][machine]
 
     def _check_new(self, machines: Iterable[Machine]) -> None:
-        """Refuse ids of machines that exist, and parts that are another's, within these too."""
+        """Refuse ids of machines that exist, and resources that are another's, within these too."""
         owners = dict(self._owners)
         fresh = set[MachineId]()
         for machine in machines:

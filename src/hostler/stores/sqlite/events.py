@@ -1,4 +1,4 @@
-"""Events in SQL: written beside the change itself, and read for stories and time travel."""
+"""Events in SQL: written beside the change itself, and read for histories and time travel."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Faults: what SQLite and msgspec raise, told as our errors: what, where, and what to do."""
+"""File errors: what SQLite and msgspec raise, told as our errors: what, where, and what to do."""
 
 import fcntl
 import os
