@@ -1,9 +1,9 @@
 """Invariants: what must hold after every step, each as a checker that can be shown a violation.
 
-The checkers know records and plain facts about the outside, never who brings them: a simulation,
-an end-to-end test, or a production alarm. Times are seconds of true time. For records they are
-absolute; for parts they hold within settle, and beyond that what breaks them must be seen and
-removed within a bound.
+The checkers know records and plain facts about the outside, never who brings them: a simulation, an
+end-to-end test, or a production alarm. Times are seconds of true time. For records they are
+absolute; for resources they hold within the consistency delay, and beyond that what breaks them
+must be seen and removed within a bound.
 """
 
 from collections import deque
@@ -51,9 +51,9 @@ LIVE = frozenset({Phase.PENDING, Phase.STARTING, Phase.READY, Phase.DRAINING, Ph
 
 @dataclass(slots=True)
 class Recorded:
-    """S1: every billable part is in a record or in the ledger within a bounded time.
+    """S1: every billable resource is in a record or in the orphan report within a bounded time.
 
-    Only time counts in which somebody looks with success at where the part is.
+    Only time counts in which the place of the resource was observed with success.
     """
 
     bound: float
@@ -83,7 +83,7 @@ class Recorded:
 def grown(
     fleet: Fleet, row: FleetRow, machines: Iterable[Machine], inserts: Collection[Machine]
 ) -> Found:
-    """S2: a save that inserts takes the fleet neither beyond its wish and surge nor its maximum."""
+    """S2: a save that inserts takes the fleet beyond neither its size and surge nor its maximum."""
     if not inserts:
         return _FINE
     living = tuple(machines)
@@ -102,7 +102,7 @@ def grown(
 
 
 def crowded(fleet: Fleet, size: int, old_servers: int) -> Found:
-    """S2 outside: servers older than settle and the bound never exceed what the maximum allows."""
+    """S2 outside: servers older than delay and bound never exceed the maximum."""
     most = fleet.most(size) + fleet.caps.stuck
     if old_servers <= most:
         return _FINE
@@ -212,9 +212,9 @@ _CAPPED = timedelta(minutes=60)
 class Bounds:
     """S9, L2: every phase on the way somewhere has a bound and an exit.
 
-    Only time counts in which a machine's own parts can be looked at, and nobody holds it. `slack`
-    is how much later than its bound a phase may end. A rest that is given up is another way: its
-    bound begins anew.
+    Only time counts in which a machine's own resources can be observed, and nobody holds it.
+    `slack` is how much later than its bound a phase may end. A rest that is given up is another
+    way: its bound begins anew.
     """
 
     timers: Timers

@@ -1,4 +1,4 @@
-"""Meters that count into plain dictionaries, for tests and experiments."""
+"""Metrics that count into plain dictionaries, for tests and experiments."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -43,7 +43,7 @@ class CountingMetrics:
     longest: dict[str, timedelta] = field(default_factory=dict[str, timedelta])
 
     def machines(self, fleet: FleetName, machines: tuple[Machine, ...]) -> None:
-        """Note the living machines of a fleet, after a turn."""
+        """Note the living machines of a fleet, after a cycle."""
         self.living[fleet] = machines
 
     def moved(self, fleet: FleetName, before: str, after: str, reason: str) -> None:
@@ -57,25 +57,25 @@ class CountingMetrics:
         self.calls[call, outcome] += 1
 
     def observed(self, account: AccountName, age: timedelta) -> None:
-        """Note the age of the oldest whole look."""
+        """Note the age of the oldest whole observation."""
         self.ages[account] = age
 
     def unseen(self, account: AccountName, zone: str, kind: str) -> None:
-        """Count a look that failed."""
+        """Count an observation that failed."""
         del account
         self.unlooked[zone, kind] += 1
 
     def orphans(self, orphans: tuple[Orphan, ...]) -> None:
-        """Note the ledger."""
+        """Note the orphan report."""
         self.ledger = orphans
 
     def reclaimed(self, fleet: FleetName, result: str) -> None:
-        """Count what a sweep did."""
+        """Count what a reclaim did."""
         del fleet
         self.reclaims[result] += 1
 
     def orphans_checked(self, fleet: FleetName, at: datetime) -> None:
-        """Note a ledger that is up to date."""
+        """Note an orphan report that is up to date."""
         self.sweeps[fleet] = at
 
     def hosts(self, account: AccountName, hosts: Mapping[tuple[str, str, str], int]) -> None:

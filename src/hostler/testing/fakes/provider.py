@@ -1,7 +1,8 @@
 """FakeProvider: the provider port over a tiny deterministic world of servers and addresses.
 
 Made in the shape of cloud servers: an address, a server with it, power; and back again. Nothing
-happens by chance: what goes wrong is written into its script, call by call and look by look.
+happens by chance: what goes wrong is written into its script, call by call and observation by
+observation.
 """
 
 import asyncio
@@ -68,7 +69,7 @@ class Pace:
 
 @dataclass(slots=True)
 class FakeWorld:
-    """What really exists, and the journal of what was asked; its laws are `do` and `settle`."""
+    """What really exists, and the journal of what was asked; its laws are `do` and its delay."""
 
     clock: Clock
     pace: Pace = field(default_factory=Pace)
@@ -98,20 +99,20 @@ class FakeWorld:
         self.planned.append((self.clock.now() + after, self.count, happening))
 
     def add(self, resource: Resource) -> Resource:
-        """Put a part there, now."""
+        """Put a resource there, now."""
         self.resources[resource.id] = resource
         self.born[resource.id] = self.clock.now()
         return resource
 
     def remove(self, resource: ResourceId) -> None:
-        """Take a part away, as a person with a console does; its addresses are let go of."""
+        """Take a resource away, as a person with a console does; its addresses are let go of."""
         self.resources.pop(resource, None)
         for other in list(self.resources.values()):
             if other.owner == resource:
                 self.resources[other.id] = replace(other, owner=None, condition=Condition.FREE)
 
     def become(self, resource: ResourceId, condition: Condition) -> None:
-        """Let a part stand otherwise from now on, if it still exists."""
+        """Let a resource stand otherwise from now on, if it still exists."""
         there = self.resources.get(resource)
         if there is not None:
             self.resources[resource] = _in_state(there, condition)
@@ -145,8 +146,8 @@ def _in_state(resource: Resource, condition: Condition) -> Resource:
 class FakeProvider:
     """One account in a fake world. `script` holds, by kind of call, what befalls the next ones.
 
-    `dead` zones answer no look; with `empty` set every list is whole and shows nothing; `strange`
-    words are told with each look; `hung` looks never end while it is set.
+    `dead` zones answer no observation; with `empty` set every list is whole and shows nothing;
+    `strange` words are told with each observation; `hung` observations never end while it is set.
     """
 
     def __init__(

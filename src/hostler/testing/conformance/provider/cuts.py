@@ -77,7 +77,7 @@ async def _nothing_left(rig: Rig, where: str) -> None:
 
 
 async def cleaning_passes_a_refused_part(rig: Rig) -> None:
-    """A part that cannot be removed keeps no other part; when it can be, it goes too."""
+    """A resource that cannot be removed keeps no other resource; when it can be, it goes too."""
     need(rig, Ability.REFUSE)
     hand = await made_hand(rig)
     going(hand)
@@ -102,7 +102,7 @@ async def cleaning_passes_a_refused_part(rig: Rig) -> None:
 
 
 async def a_vanished_machine_is_cleaned(rig: Rig) -> None:
-    """Where the main part was taken away by hand, the goal absent removes the rest."""
+    """Where the main resource was taken away by hand, the goal absent removes the rest."""
     need(rig, Ability.REMOVE)
     hand = await made_hand(rig)
     main = hand.main

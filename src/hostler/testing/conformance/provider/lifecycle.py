@@ -1,4 +1,4 @@
-"""Life: from nothing to up and back to nothing, with every call answered."""
+"""Lifecycle: from nothing to up and back to nothing, with every call answered."""
 
 from copy import deepcopy
 from dataclasses import replace
@@ -12,7 +12,7 @@ from .rig import Ability, Rig, need
 
 
 async def creation_reaches_up(rig: Rig) -> None:
-    """From nothing, the answers of the calls lead to a main part that a look shows up."""
+    """From nothing, the answers of the calls lead to a main resource that is observed up."""
     hand = await new_hand(rig)
     calls = hand.ask(Goal.PRESENT)
     assert calls, "with no parts and the goal present, next_calls returns nothing to begin with"
@@ -31,9 +31,9 @@ async def creation_reaches_up(rig: Rig) -> None:
 
 
 async def creating_calls_are_once_and_numbered(rig: Rig) -> None:
-    """Every call that makes something is *once*, numbered for its slot, and shown by looks.
+    """Every call that makes something is *once*, numbered for its slot, and shown by observations.
 
-    Where machines are tenancies of hosts, the host that the call is for takes the number's place.
+    Where machines are allocations of hosts, the host that the call is for takes the number's place.
     """
     hand = await made_hand(rig)
     for call in hand.journal.calls(Effect.MAKE):
@@ -81,7 +81,7 @@ async def present_again_asks_nothing(rig: Rig) -> None:
 async def destroying_twice_is_done(rig: Rig) -> None:
     """A destructive call on what is gone is Done, and changes nothing else.
 
-    A host outlives its tenancies: what was decided for one of them may also be refused, for good.
+    A host outlives its allocations: what was decided for one of them may also be refused, for good.
     """
     hand, other = await made_hand(rig), await made_hand(rig, 2)
     others = await other.things()
@@ -139,7 +139,7 @@ async def surplus_goes_and_the_bound_stays(rig: Rig) -> None:
 
 
 async def a_bound_slot_is_not_filled_again(rig: Rig) -> None:
-    """Where the main part was taken away by hand, no other is made in its place: it is broken."""
+    """Where the main resource was removed by hand, no other is made in its place: it failed."""
     need(rig, Ability.REMOVE)
     hand = await made_hand(rig)
     main = hand.main

@@ -1,4 +1,4 @@
-"""Manners: traits that make sense, costs, connections, and secrets that stay secret."""
+"""Manners: capabilities that make sense, costs, connections, and secrets that stay secret."""
 
 from datetime import timedelta
 
@@ -10,7 +10,7 @@ from .rig import Ability, Rig, need
 
 
 async def traits_are_sane(rig: Rig) -> None:
-    """The traits can be reckoned with, and stay what they are."""
+    """The capabilities can be reckoned with, and stay what they are."""
     provider = await rig.open()
     capabilities = provider.capabilities
     zero = timedelta(0)
@@ -33,9 +33,9 @@ async def traits_are_sane(rig: Rig) -> None:
 
 
 async def costs_are_positive(rig: Rig) -> None:
-    """Every call and every look takes at least one request.
+    """Every call and every observation takes at least one request.
 
-    A look at hosts may come along with that at the tenancies on them.
+    An observation of hosts may come along with that of the allocations on them.
     """
     hand = await made_hand(rig)
     await end(hand)

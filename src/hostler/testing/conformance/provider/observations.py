@@ -1,4 +1,4 @@
-"""Looks: what a look must show, page by page, and whose things it must leave alone."""
+"""Observations: what they must show, page by page, and whose things they must leave alone."""
 
 from dataclasses import replace
 
@@ -62,7 +62,7 @@ async def all_pages_are_seen(rig: Rig) -> None:
 
 
 def _written(owner_tag: OwnerTag, provider: Provider) -> OwnerTag:
-    """Return a mark as it can be written: the name of a host has no place for an attempt."""
+    """Return an owner tag as it can be written: the name of a host has no place for an attempt."""
     return replace(owner_tag, attempt=0) if provider.capabilities.hosts else owner_tag
 
 
@@ -81,7 +81,7 @@ async def a_failed_page_keeps_the_rest(rig: Rig) -> None:
 
 
 async def a_machine_is_seen_alone(rig: Rig) -> None:
-    """A look at one machine finds what carries its mark, and misses a known id that is gone."""
+    """Observing one machine finds what carries its owner tag, and lacks a known id that is gone."""
     need(rig, Ability.PLANT, Ability.REMOVE)
     provider = await rig.open()
     kept, gone, other = _owner_tag(rig, 1), _owner_tag(rig, 2), _owner_tag(rig, 3)
@@ -107,7 +107,7 @@ async def a_machine_is_seen_alone(rig: Rig) -> None:
 
 
 async def foreign_parts_are_seen_and_left(rig: Rig) -> None:
-    """A part of another installation is shown with its mark, and no call is ever aimed at it."""
+    """Another installation's resource is shown with its owner tag, and no call is aimed at it."""
     need(rig, Ability.PLANT)
     stranger = InstallationId("stranger1")
     provider = await rig.open()

@@ -1,6 +1,6 @@
-"""Hand: one machine, led to its goals as an engine does it, with the domain's own rules.
+"""Operator actions: one machine, led to its goals as an engine does it, by the domain's rules.
 
-Each round looks at everything, writes into the record what was seen, and makes the calls that are
+Each round observes everything, writes into the record what was seen, and makes the calls that are
 allowed now. It can be cut at any call, as a process that dies, and go on from what was saved.
 """
 
@@ -111,7 +111,7 @@ class Hand:
 
     @property
     def resources(self) -> tuple[Resource, ...]:
-        """The machine's parts, as looks and definite answers have them."""
+        """The machine's resources, as observations and definite answers have them."""
         return resources_of(self.machine, self.snapshot)
 
     @property
@@ -121,7 +121,7 @@ class Hand:
         return next((resource for resource in self.resources if resource.id == bound), None)
 
     async def observe(self) -> Observation:
-        """Look at everything, and at each known id by itself; the record learns from it."""
+        """Observe everything, and each known id by itself; the record learns from it."""
         scopes = tuple(self._scopes())
         observation = await self.provider.observe(scopes)
         self.journal.observations.append(observation)
@@ -193,7 +193,7 @@ class Hand:
         return outcome
 
     def arrived(self, goal: Goal) -> bool:
-        """Tell whether the goal is reached, by looks and not by belief."""
+        """Tell whether the goal is reached, by observations and not by belief."""
         if goal is Goal.ABSENT:
             return all_gone(self.machine, self.snapshot)
         main = self.main

@@ -1,4 +1,4 @@
-"""Checks of machines: versions, fences, the history, and parts that are one machine's only."""
+"""Checks of machines: versions, fences, the history, and resources that are one machine's only."""
 
 import asyncio
 from dataclasses import replace
@@ -131,7 +131,7 @@ async def what_could_not_be_read_back_is_not_stored(stores: Stores) -> None:
 
 
 async def the_second_save_of_a_version_loses(stores: Stores) -> None:
-    """The loser's record, parts and events are not kept."""
+    """The loser's record, resources and events are not kept."""
     store = await stores.fresh()
     retry_at = await stores.retry_at(store)
     await filled(store, machine(1))

@@ -1,4 +1,4 @@
-"""Checks of the ledger of suspects, of wishes, and of the revision that tells of both."""
+"""Checks of the orphan report, of requests, and of the revision that tells of both."""
 
 import asyncio
 from dataclasses import replace
@@ -12,7 +12,7 @@ from .stores import Stores, stale_fence
 
 
 async def suspects_come_by_part(stores: Stores) -> None:
-    """A suspect that is written again takes the place of the older entry."""
+    """An orphan that is written again takes the place of the older entry."""
     store = await stores.fresh()
     await store.save_orphans((orphan("p-2"), orphan("p-1")), (), OPEN)
     await store.save_orphans((orphan("p-2", 2),), (), OPEN)
@@ -113,7 +113,7 @@ async def racing_wishes_get_numbers_of_their_own(stores: Stores) -> None:
 
 
 async def taking_wishes_is_fenced(stores: Stores) -> None:
-    """A stale epoch takes nothing; writing wishes needs no lease."""
+    """A stale epoch takes nothing; writing requests needs no lease."""
     store = await stores.fresh()
     kept = await store.request(request())
     stale = await stale_fence(store)
@@ -147,7 +147,7 @@ async def the_revision_tells_of_other_writers(stores: Stores) -> None:
 
 
 async def the_revision_tells_of_wishes_through_the_same_handle(stores: Stores) -> None:
-    """A door in the engine's own process is heard as well."""
+    """A frontend in the engine's own process is heard as well."""
     store = await stores.fresh()
     before = await store.revision()
     await store.request(request())

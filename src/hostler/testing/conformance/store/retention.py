@@ -178,7 +178,7 @@ async def a_reopened_machine_lives_again(stores: Stores) -> None:
 
 
 async def forgetting_leaves_everything_else(stores: Stores) -> None:
-    """Rows, hosts, ties, suspects, wishes and leases are as they were."""
+    """Rows, hosts, bindings, orphans, requests and leases are as they were."""
     store = await stores.fresh()
     read = await filled(store, machine(1))
     gone = await _told(store, ended(await stored(store, machine(1).id)), 1)
