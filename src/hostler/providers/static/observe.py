@@ -1,4 +1,4 @@
-"""Looking: every host of a group is asked once, all at the same time."""
+"""Observe: every host of a group is asked once, all at the same time."""
 
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping

@@ -154,7 +154,7 @@ class StaticHosts:
         return Connection(address=host.address, user=host.user, port=host.port)
 
     def cost(self, call: Call | Scope) -> int:
-        """Every host of a group is asked by a look, and may be asked by a claim."""
+        """Every host of a group is asked by an observation, and may be asked by a claim."""
         alone = isinstance(call, Call) and call.kind != planner.CLAIM
         return 1 if alone else max(1, len(self._by_zone.get(call.zone, ())))
 

@@ -1,4 +1,4 @@
-"""Reading: what one host says of itself, as a part or as nothing. Pure."""
+"""Reading: what one host says of itself, as a resource or as nothing. Pure."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -19,7 +19,7 @@ class Senseless(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """How the look at one host went: its claim as a part, None where it is free, or an error."""
+    """How one host was observed: its claim as a resource, None where it is free, or an error."""
 
     host: Host
     begun: datetime
@@ -76,6 +76,6 @@ def in_cleaning(host: Host, claim: Claim) -> Resource:
 
 
 def silent(resource: Resource, *, off: bool) -> Resource:
-    """Return a part as it stands while its host is silent: unknown at first, then off."""
+    """Return a resource as it stands while its host is silent: unknown at first, then off."""
     condition = Condition.OFF if off else Condition.UNKNOWN
     return replace(resource, status=SILENT, condition=condition)

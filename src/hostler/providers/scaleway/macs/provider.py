@@ -192,7 +192,7 @@ class Macs:
         if isinstance(call, Call):
             counted = call.kind == machine_calls.ORDER and self._client.account.organization
             return _COSTS.get(call.kind, 2) + (_QUOTA if counted else 0)
-        if call.kind == HOST.kind:  # comes along with the listing of tenancies
+        if call.kind == HOST.kind:  # comes along with the listing of allocations
             return 0
         listed = 1 if self._wanted else 0
         return listed + (1 if call.machine is None else max(1, len(call.known)))

@@ -1,4 +1,4 @@
-"""API: the endpoints of Apple silicon that we use; see providers/scaleway/common/endpoints.py."""
+"""Endpoints: those of Apple silicon that we use; see providers/scaleway/common/endpoints.py."""
 
 from hostler.domain.ids import Zone
 from hostler.providers.scaleway.common.client import Client

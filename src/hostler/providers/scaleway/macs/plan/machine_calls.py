@@ -1,8 +1,8 @@
-"""Ways: the pure half: which calls bring a Mac from where its name and status say it is to a goal.
+"""Machine calls: which bring a Mac from where its name and status say it is to a goal. Pure.
 
 Every rename names the name that it expects to find, and is looked up afresh just before. A claim is
-believed when its pending mark still stands after settle. At no moment does a host bear a name that
-anybody may claim while a wipe since its last use is not proved.
+believed when its pending owner tag still stands after the consistency delay. At no moment does a
+host bear a name that anybody may claim while a wipe since its last use is not proved.
 """
 
 from dataclasses import dataclass, replace
@@ -31,11 +31,11 @@ UNCOMMIT, DETACH, DELETE, SCHEDULE = "mac.uncommit", "mac.detach", "mac.delete",
 STAGES = frozenset(str(stage) for stage in Stage)
 _IN_USE = frozenset({Phase.READY, Phase.DRAINING})
 _OPEN_TO_US = STAGES | {"pool"}
-"""The stages from which a host that is a machine's by its tie may be marked for that machine."""
+"""The stages from which a host that is bound to a machine may be tagged for that machine."""
 
 
 def tag_kind(stage: Stage) -> str:
-    """Return the kind of the call that marks a host: each stage is a call of its own."""
+    """Return the kind of the call that names a host: each stage is a call of its own."""
     return f"{OWNER_TAG}.{stage}"
 
 
@@ -69,7 +69,7 @@ def next_calls(  # noqa: PLR0913 - what the port gives, and two settings
 
 
 def _is_open(machine: Machine, resource: Resource) -> bool:
-    """Tell whether a host may be named for this machine: an adopted mark is another's no more.
+    """Tell whether a host may be named for this machine: an adopted owner tag is another's no more.
 
     A claim that took effect too late to be believed is nobody's: all hold.
     """
@@ -112,7 +112,7 @@ class Way:
                 return self._again()
 
     def _taken(self) -> tuple[Call, ...]:
-        """Mark the host as in use. Who wiped it while it rested did no harm: that is forgotten."""
+        """Tag the host as in use. Who wiped it while it rested did no harm: that is forgotten."""
         call = _owner_tag(self.machine, self.resource, Stage.CLAIMED)
         rested = self.stage == Stage.RESTED
         return (replace(call, witness=self.resource.note("witness")) if rested else call,)
@@ -147,7 +147,7 @@ class Way:
         return self.now < (asked.closed or asked.at) + self.consistency_delay
 
     def _again(self) -> tuple[Call, ...]:
-        """Mark a host that is ours by its tie, and lost its name to somebody or a late call.
+        """Tag a host that is ours by its binding, and lost its name to somebody or a late call.
 
         One that rested may have been used under that name: it is taken as any other host. Where the
         machine is ready it is in use, and whatever was asked for since is over.
@@ -267,7 +267,7 @@ def marking(resource: Resource, stage: Stage, slot: Slot, *args: tuple[str, Argu
 
 
 def _claim(machine: Machine) -> Call:
-    """Return the first rename: it makes the tenancy. A host that is clean is so under one name."""
+    """Return the first rename: it makes the allocation. A clean host is clean under one name."""
     return Call(
         kind=tag_kind(Stage.PENDING),
         slot=SERVER,
