@@ -1,4 +1,4 @@
-"""When: one account's loop. Look when it is due, take a turn for each fleet, start the work."""
+"""Account: its loop: observe when it is due, run a cycle for each fleet, start the work."""
 
 import asyncio
 import itertools
@@ -65,12 +65,12 @@ class AccountLoop:
 
     @property
     def lease(self) -> str:
-        """The name of the lease under which this account is looked at."""
+        """The name of the lease under which this account is observed."""
         return f"account/{self._account.name}"
 
     @property
     def main(self) -> str:
-        """The kind of part that must be up."""
+        """The kind of resource that must be up."""
         return self._account.provider.capabilities.main.kind
 
     @property
@@ -79,7 +79,7 @@ class AccountLoop:
         return self._account.provider.capabilities.standby
 
     def connection(self, machine: Machine) -> Connection | None:
-        """Return how to reach a machine, by the newest looks; None while that is not known."""
+        """Return how to reach a machine, by the newest observations; None while unknown."""
         sightings = self.state.inventory.sightings
         resources = tuple(sightings[i].resource for i in machine.ids() if i in sightings)
         return self._account.provider.connection(machine, resources)
@@ -142,7 +142,7 @@ class AccountLoop:
             self.state.distrust()
 
     async def round(self, group: asyncio.TaskGroup) -> None:
-        """Look at what is due, then take one turn for each fleet that we hold."""
+        """Observe what is due, then take one cycle for each fleet that we hold."""
         self._check_clock()
         await self._observer.observe()
         if self._check_clock():
@@ -182,7 +182,7 @@ class AccountLoop:
         return CycleId(f"{self._holder}-{next(self._cycles)}")
 
     def _start(self, reconciled: Reconciled, tenure: Tenure, group: asyncio.TaskGroup) -> None:
-        """Give each machine that needs work a task of its own; the next turn skips it."""
+        """Give each machine that needs work a task of its own; the next cycle skips it."""
         for advance in reconciled.advances:
             self.state.asked = tuple(dict.fromkeys((*self.state.asked, *advance.close)))
             if advance.probe and advance.machine.id not in self.state.probing:

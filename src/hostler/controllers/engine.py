@@ -1,4 +1,4 @@
-"""Engine: one process that keeps leases, notices wishes, and runs a loop for each account."""
+"""Engine: one process that keeps leases, notices requests, and runs a loop for each account."""
 
 import asyncio
 from collections.abc import Sequence
@@ -52,7 +52,7 @@ class Engine:
             loop.nudge()
 
     def hear(self) -> None:
-        """Read wishes now: a door in this process wrote one."""
+        """Read requests now: a frontend in this process wrote one."""
         self._heard.set()
 
     async def _give_back(self) -> None:
@@ -77,7 +77,7 @@ class Engine:
                 log.warning("leases not renewed", lease=loop.lease, error=str(error))
 
     async def _requests_loop(self) -> None:
-        """Notice what doors wrote, and look at once."""
+        """Notice what frontends wrote, and observe at once."""
         last = -1
         while True:
             try:
@@ -92,7 +92,7 @@ class Engine:
             await self._pause()
 
     async def _pause(self) -> None:
-        """Wait until wishes are due to be noticed, or a door of this process says so."""
+        """Wait until requests are due to be noticed, or a frontend of this process says so."""
         try:
             async with asyncio.timeout(self._settings.poll.total_seconds()):
                 await self._heard.wait()

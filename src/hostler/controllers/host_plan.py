@@ -1,4 +1,4 @@
-"""Host plan: what would be done now for hosts that no machine holds, by the code that acts."""
+"""Host plan: what would be done now for hosts that no machine has, by the code that acts."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -35,7 +35,7 @@ class HostPlanned:
 
 
 async def hosts_once(ports: Ports, account: Account, settings: Settings) -> HostsSnapshot | None:
-    """Return what a turn of an account's hosts would see now; None where it has no hosts."""
+    """Return what a cycle of an account's hosts would see now; None where it has no hosts."""
     provider = account.provider
     if not isinstance(provider, KeepsHosts) or not provider.capabilities.hosts:
         return None

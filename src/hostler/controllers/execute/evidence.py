@@ -16,7 +16,7 @@ from hostler.ports.clock import Clock
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asking:
-    """A call on behalf of a machine, as decided in a turn, under a lease until a boot time."""
+    """A call on behalf of a machine, as decided in a cycle, under a lease until a boot time."""
 
     call: Call
     machine: Machine
@@ -73,7 +73,7 @@ def _is_ours(call: Call, machine: Machine, state: AccountState, snapshot: Snapsh
 
 
 def _observed(call: Call, machine: Machine, state: AccountState) -> datetime | None:
-    """Return when the target was last seen, in a look or in a definite answer."""
+    """Return when the target was last seen, in an observation or in a definite answer."""
     if call.target is None:
         return None
     sighting = state.inventory.sightings.get(call.target)
@@ -83,7 +83,7 @@ def _observed(call: Call, machine: Machine, state: AccountState) -> datetime | N
 
 
 def _protection(machine: Machine, state: AccountState, snapshot: Snapshot) -> str:
-    """Return what holds the machine by the newest record, row and wishes, not by the turn's."""
+    """Return what protects the machine by the newest record, row and requests."""
     if held := state.protected_by_request(machine):
         return held
     row = state.rows.get(snapshot.fleet.name, snapshot.row)

@@ -1,4 +1,4 @@
-"""Keeping: an account's hosts that no machine holds: one turn, and the calls on each of them."""
+"""Host calls: an account's hosts that no machine has: one cycle, and the calls on each of them."""
 
 import asyncio
 from collections import Counter
@@ -41,7 +41,7 @@ Guard = Callable[[str, Awaitable[None]], Awaitable[None]]
 async def gather_hosts(
     ports: Ports, state: AccountState, number: CycleId, tenure: Tenure, steadiness: Steadiness
 ) -> HostsSnapshot:
-    """Return what a turn of an account's hosts sees. The view is older than every record here."""
+    """Return what a cycle of an account's hosts sees; its inventory is older than every record."""
     host_records, fleets = state.host_records, state.account.fleets
     await host_records.refresh(ports.store)
     living = {m.id: m for fleet in fleets for m in state.living(fleet.name)}
@@ -82,7 +82,7 @@ def _claimants(state: AccountState) -> Iterator[MachineId]:
 
 @dataclass(frozen=True, slots=True)
 class Errand:
-    """What calls on a host are made for: the turn that decided it, its goal, and by what right."""
+    """What calls on a host are made for: the cycle that decided it, its goal, and by what right."""
 
     cycle: CycleId
     goal: HostGoal
@@ -107,7 +107,7 @@ class Keeper:
     async def reconcile(
         self, number: CycleId, tenure: Tenure, group: asyncio.TaskGroup, guard: Guard
     ) -> bool:
-        """Take one turn of all hosts; tell whether any of them is on its way somewhere."""
+        """Take one cycle of all hosts; tell whether any of them is on its way somewhere."""
         if self._state.keeps is None:
             return False
         snapshot = await gather_hosts(self._ports, self._state, number, tenure, self._steady)
@@ -144,7 +144,7 @@ class Keeper:
         group: asyncio.TaskGroup,
         guard: Guard,
     ) -> None:
-        """Save what changed, loosen the tie of a machine that is gone, and start the work."""
+        """Save what changed, remove the binding of a machine that is gone, and start the work."""
         host = transition.host
         try:
             if transition.changed:
@@ -274,6 +274,6 @@ def _is_ours(host: Host, resource: Resource) -> bool:
 
 
 def _may_move(transition: HostTransition) -> bool:
-    """Tell whether a look may soon show more of a host of which nothing is asked."""
+    """Tell whether an observation may soon show more of a host of which nothing is asked."""
     changed = transition.host.condition is not transition.before.condition
     return changed or transition.host.condition is HostCondition.COMING

@@ -1,4 +1,4 @@
-"""Advance: one machine's calls, one after the other, each recorded, gated, sent and folded.
+"""Machine calls: one after the other, each recorded, gated, sent, and its outcome applied.
 
 Nothing waits in here but the budget and the answer: a refusal or an unknown outcome ends the step,
 and the record says when to look again.
@@ -34,7 +34,7 @@ _LONGEST_STEP = 64
 
 @dataclass(slots=True)
 class Work:
-    """A machine in flight: its record, parts and unsaved events, as its calls are answered."""
+    """A machine in flight: its record, resources and unsaved events, as its calls are answered."""
 
     machine: Machine
     resources: tuple[Resource, ...]
@@ -154,7 +154,7 @@ class Advancer:
         work.machine = apply_outcome(work.machine, call, refused, self._ports.clock.now())
 
     def _take_in(self, work: Work, call: Call, outcome: Outcome) -> None:
-        """Fold an outcome into the record and the parts, and note it."""
+        """Apply an outcome to the record and the resources, and note it."""
         now = self._ports.clock.now()
         self._count(call, outcome)
         work.machine = apply_outcome(work.machine, call, outcome, now)

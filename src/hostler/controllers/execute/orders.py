@@ -1,4 +1,4 @@
-"""Purchase: sends the order of hosts that a fleet's row names already, and notes the answer."""
+"""Orders: sends the order of hosts that a fleet's row names already, and notes the answer."""
 
 from dataclasses import replace
 

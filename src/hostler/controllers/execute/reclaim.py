@@ -1,6 +1,6 @@
-"""Sweeping: removes what no record explains, after reading provider and records once more.
+"""Reclaim: removes what no record explains, after reading provider and records once more.
 
-A re-check that fails, or that finds anything other than what was decided on, ends the sweep with
+A re-check that fails, or that finds anything other than what was decided on, ends the reclaim with
 no act.
 """
 
@@ -31,7 +31,7 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.reclaim")
 
 
 class Sweeper:
-    """Reclaims suspects of one account."""
+    """Reclaims orphans of one account."""
 
     def __init__(self, ports: Ports, state: AccountState, budget: Budget, leases: Leases) -> None:
         self._ports, self._state = ports, state
@@ -39,7 +39,7 @@ class Sweeper:
         self._provider = state.account.provider
 
     async def reclaim(self, command: Reclaim, snapshot: Snapshot, tenure: Tenure) -> None:
-        """Remove the command's parts as far as they can go now; the ledger keeps the rest."""
+        """Remove the command's resources as far as possible; the orphan report keeps the rest."""
         if self._provider.capabilities.hosts:
             await self._take_back(command, snapshot, tenure)
             return
@@ -211,9 +211,9 @@ def _same_host(now: Resource, decided: Resource) -> bool:
 
 
 def _same(now: Resource, decided: Resource) -> bool:
-    """Tell whether a part is what was decided on, field by field; its price may be learnt later.
+    """Tell whether a resource is what was decided on, field by field; its price may come later.
 
-    Where a part has no mark of its own, its owner's was decided on.
+    Where a resource has no owner tag of its own, its owner's was decided on.
     """
     owner_tag = decided.owner_tag if now.owner_tag is None else now.owner_tag
     return replace(now, price=0.0, owner_tag=owner_tag) == replace(decided, price=0.0)

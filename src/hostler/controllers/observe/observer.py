@@ -1,4 +1,4 @@
-"""Looker: takes one account's looks, as far as they are due, and tells of those that fail."""
+"""Observer: observes one account, as far as that is due, and tells of scopes that fail."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -32,7 +32,7 @@ def zones_of(
     return tuple(sorted({*capabilities.zones, *configured, *snapshot}))
 
 
-def due_scopes(  # noqa: PLR0913 - what decides the next look, all of it by name
+def due_scopes(  # noqa: PLR0913 - what decides the next observation, all of it by name
     *,
     provider: Provider,
     zones: tuple[Zone, ...],
@@ -42,7 +42,7 @@ def due_scopes(  # noqa: PLR0913 - what decides the next look, all of it by name
     settings: Settings,
     asked: tuple[Scope, ...],
 ) -> tuple[Scope, ...]:
-    """Return the scopes of the next look.
+    """Return the scopes of the next observation.
 
     Everything whole when it is old; the main kind often while machines move, by single machines
     when that takes fewer requests than a listing; addresses and volumes rarely.
@@ -66,7 +66,7 @@ def due_scopes(  # noqa: PLR0913 - what decides the next look, all of it by name
 
 
 def _unmarked(inventory: Inventory, zone: Zone, kind: str) -> tuple[ResourceId, ...]:
-    """Return the ids that only our records know as ours: somebody took their marks away."""
+    """Return the ids that only our records know as ours: somebody took their owner tags away."""
     return tuple(
         sorted(
             resource_id
@@ -117,7 +117,7 @@ def _main_scopes(
 
 
 def requests_for(provider: Provider, scopes: Sequence[Scope], inventory: Inventory) -> int:
-    """Return how many requests these looks take: a whole listing takes one for each page."""
+    """Return how many requests these observations take: a whole listing takes one for each page."""
     listed = {(scope.zone, scope.kind) for scope in scopes if scope.machine is None}
     observed_at = Counter(
         (s.resource.zone, s.resource.slot.kind) for s in inventory.sightings.values() if listed
@@ -130,7 +130,7 @@ def requests_for(provider: Provider, scopes: Sequence[Scope], inventory: Invento
 
 
 def close_scope(machine: Machine, capabilities: Capabilities, zone: Zone) -> Scope | None:
-    """Return the look at this machine's main part alone, or None where it lives elsewhere."""
+    """Return the observation of this machine's main resource alone; None where it is elsewhere."""
     if machine.offer.zone != zone or (capabilities.hosts and machine.host is None):
         return None
     known = tuple(k.id for k in machine.place(capabilities.main).known if not k.gone)
@@ -140,7 +140,7 @@ def close_scope(machine: Machine, capabilities: Capabilities, zone: Zone) -> Sco
 
 
 _CLOSE_AT_ONCE = 20
-"""How many single looks go with one look at most; the others come with the next ones."""
+"""How many focused observations go with one listing at most; the others wait for the next."""
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.loop")
 
@@ -162,7 +162,7 @@ class Observer:
         self._failing = set[Scope]()
 
     async def observe(self) -> None:
-        """Look at what is due now, if anything is; nothing is concluded from what failed."""
+        """Observe what is due now, if anything is; nothing is concluded from what failed."""
         scopes = self._scopes()
         if not scopes:
             return
@@ -229,10 +229,11 @@ _YOUNG = 3
 
 
 class LagWatch:
-    """Compares definite answers with the looks that follow them.
+    """Compares definite answers with the observations that follow them.
 
-    A part that an answer promised and a later look lacked is remembered until a look shows it; a
-    part that an answer removed and a later look still shows is measured at once.
+    A resource that an answer promised and a later observation lacked is remembered until an
+    observation shows it; a resource that an answer removed and a later observation still shows is
+    measured at once.
     """
 
     def __init__(self, account: AccountName, capabilities: Capabilities, metrics: Metrics) -> None:
@@ -242,7 +243,7 @@ class LagWatch:
         self._observed_at = set[ResourceId]()
 
     def watch(self, machines: Iterable[Machine], inventory: Inventory) -> None:
-        """Measure after a look; machines that nothing was asked of lately cost next to nothing."""
+        """Measure after an observation; machines that nothing was asked of cost little."""
         for machine in machines:
             for place in machine.places:
                 for known in place.known:

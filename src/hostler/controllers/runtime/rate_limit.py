@@ -1,6 +1,6 @@
-"""Budget: how many calls per second an account may make, and which of them go first.
+"""Rate limit: how many calls per second an account may make, and which of them go first.
 
-Deletes and rollbacks go before creates, creates before looks; but looks keep a fifth for
+Deletes and rollbacks go before creates, creates before observations; but looks keep a fifth for
 themselves, so that a storm of calls never blinds us. What was begun is finished before anything new
 is begun: so the first machine of a thousand is ready in a minute, and not together with the last.
 """
@@ -110,7 +110,7 @@ class Budget:
         self._pump()
 
     def _grant(self) -> bool:
-        """Serve one that can be: a look from its own bucket, others from the common one."""
+        """Serve one that can be: an observation from its own bucket, others from the common one."""
         while self._observations and self._observations[0].granted.done():
             self._observations.popleft()
         while self._calls and self._calls[0].granted.done():
