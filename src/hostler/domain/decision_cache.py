@@ -1,4 +1,4 @@
-"""Rests: machines of which nothing was to be said, remembered as long as all that this rests on.
+"""Decision cache: machines that needed nothing, remembered until what was judged changes.
 
 A decision is the same with and without it, but for the time that it takes: a large fleet is asked
 about in full only where something is otherwise than before.
@@ -26,7 +26,7 @@ time. Machines take turns, so that not all are asked at once."""
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """One machine at rest: the records, sightings and marks that were judged, and the result."""
+    """A machine at rest: the records, sightings and owner tags that were judged, and the result."""
 
     machine: Machine
     host: Host | None
@@ -134,7 +134,7 @@ class DecisionCache:
 
         What is down is not remembered: soon after a start it counts for nothing yet, and later on
         for a loss, although nothing changed but the time. Nor is what was asked for anything that
-        no look shows for sure: its provider, and our own rules, wait for one.
+        no observation shows for sure: its provider, and our own rules, wait for one.
         """
         if (
             not self._remembers
@@ -174,7 +174,7 @@ def _host_of(machine: Machine, snapshot: Snapshot) -> Host | None:
 
 
 def is_plain(snapshot: Snapshot) -> bool:
-    """Tell whether nothing but machines at rest is in sight: no wish, no stranger, no suspect."""
+    """Tell whether nothing but machines at rest is in sight: no request, no stranger, no orphan."""
     strange = (
         snapshot.foreign
         or snapshot.unexplained

@@ -30,7 +30,7 @@ def machine_id(number: int) -> MachineId:
 
 
 def is_machine_id(text: str) -> bool:
-    """Tell whether `text` could be a machine's id: foreign or damaged marks often cannot."""
+    """Tell whether `text` could be a machine's id: foreign or damaged owner tags often cannot."""
     body = text.removeprefix("m-")
     return text.startswith("m-") and len(body) == _LENGTH and _LETTERS.issuperset(body)
 

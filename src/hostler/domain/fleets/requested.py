@@ -1,4 +1,4 @@
-"""Named: machines that are asked for one by one: which begin now, and which are tried again?
+"""Requested: machines that are asked for by id: which begin now, and which are tried again?
 
 Where a fleet does not renew itself, whoever asked counts its machines under their ids. So nothing
 is made or ended for the sake of a size; a start that fails is made again under the same id until
@@ -24,7 +24,7 @@ from .scaling import Sizing
 
 
 def resize(transitions: tuple[Transition, ...], row: FleetRow, snapshot: Snapshot) -> Sizing:
-    """Return the machines that were wished by name, and which of those that wait begin now."""
+    """Return the machines that were asked for by name, and which of those that wait begin now."""
     named = _new(row, snapshot)
     transitions = tuple(_too_late(transition, snapshot) for transition in transitions)
     waiting = [transition for transition in transitions if _waits(transition)]
@@ -60,9 +60,9 @@ def room(fleet: Fleet, row: FleetRow, machines: Iterable[Machine]) -> int:
 
 
 def _new(row: FleetRow, snapshot: Snapshot) -> tuple[MachineId, ...]:
-    """Return the ids to insert: those wished, no more than the maximum has room for.
+    """Return the ids to insert: those asked for, no more than the maximum has room for.
 
-    Doors accept no more than there is room; it is kept here whatever they do.
+    Frontends accept no more than there is room; it is kept here whatever they do.
     """
     known = {machine.id for machine in snapshot.machines}
     desired = tuple(machine for machine in births(snapshot) if machine not in known)

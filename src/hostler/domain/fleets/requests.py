@@ -1,4 +1,4 @@
-"""Wishes: what doors asked for is written into the fleet's row and the machines' records."""
+"""Requests: what frontends asked for is written into the fleet's row and the machines' records."""
 
 from dataclasses import replace
 
@@ -12,7 +12,7 @@ _RESTS = frozenset({Phase.READY, Phase.STANDBY})
 
 
 def births(snapshot: Snapshot) -> tuple[MachineId, ...]:
-    """Return the ids of machines that are wished by name, not yet made, and not ended since."""
+    """Return the ids of machines that are asked for by name, not yet made, and not ended since."""
     ended = {request.machine for request in snapshot.requests if request.kind is RequestKind.DELETE}
     return tuple(
         machine
@@ -24,7 +24,7 @@ def births(snapshot: Snapshot) -> tuple[MachineId, ...]:
 
 
 def granted(snapshot: Snapshot) -> tuple[FleetRow, dict[str, Machine]]:
-    """Return the row and the machines as the wishes of this turn leave them."""
+    """Return the row and the machines as the requests of this cycle leave them."""
     row = snapshot.row
     machines = {str(machine.id): machine for machine in snapshot.machines}
     for request in snapshot.requests:
@@ -36,7 +36,7 @@ def granted(snapshot: Snapshot) -> tuple[FleetRow, dict[str, Machine]]:
 
 
 def _for_fleet(row: FleetRow, request: Request, snapshot: Snapshot) -> FleetRow:
-    """Return the row as a wish about the fleet leaves it; most wishes are about something else."""
+    """Return the row as a request about the fleet leaves it; most are about something else."""
     match request.kind:
         case RequestKind.SCALE:
             return replace(row, size=request.size)
@@ -51,7 +51,7 @@ def _for_fleet(row: FleetRow, request: Request, snapshot: Snapshot) -> FleetRow:
 
 
 def _for_machine(machine: Machine, request: Request, snapshot: Snapshot) -> Machine:
-    """Return the machine as a wish about it leaves it."""
+    """Return the machine as a request about it leaves it."""
     match request.kind:
         case RequestKind.DELETE | RequestKind.RETIRE:
             return _to_end(machine, request, snapshot)

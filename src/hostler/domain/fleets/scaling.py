@@ -1,4 +1,4 @@
-"""Resize: how many machines are wanted, which offers may be tried, and which machines go?"""
+"""Scaling: how many machines are wanted, which offers may be tried, and which machines go?"""
 
 from dataclasses import dataclass, replace
 from datetime import datetime

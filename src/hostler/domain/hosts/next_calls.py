@@ -36,8 +36,9 @@ def host_allowed(  # noqa: PLR0913, PLR0917 - all that makes a call possible
 ) -> tuple[Call, ...]:
     """Return the calls to be made now.
 
-    None in a pause, after an unknown outcome without a look, or while it is unsure whether an
-    earlier call may still have its effect; and none that was done since the newest look began.
+    None in a pause, after an unknown outcome without an observation, or while it is unsure whether
+    an earlier call may still have its effect; and none that was done since the newest observation
+    began.
     """
     if host.retry_at is not None and now < host.retry_at <= now + LONGEST_PAUSE:
         return ()
@@ -50,7 +51,7 @@ def host_allowed(  # noqa: PLR0913, PLR0917 - all that makes a call possible
 
 
 def _was_done(host: Host, call: Call, observed_at: datetime) -> bool:
-    """Tell whether a call was answered well since the look that asks for it."""
+    """Tell whether a call was answered well since the observation that asks for it."""
     asked = host.last_asked(call.kind)
     if asked is None or asked.call_state is not CallState.DONE:
         return False

@@ -1,4 +1,4 @@
-"""Parking: machines whose hosts are paid for anyway rest instead of ending, and come back first.
+"""Parking: machines whose hosts are paid for anyway go into standby, and come back first.
 
 A host that was ordered is paid until its window ends, whether it is used or not. Who parks it keeps
 it by its name, wiped; ordering.py says when it is given up.

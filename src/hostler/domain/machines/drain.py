@@ -1,8 +1,9 @@
-"""Busy: does something run on a host that is to be ended, and for how long is it waited for?
+"""Drain: does something run on a host that is to be ended, and for how long is it waited for?
 
 Asked is the host itself, by the command of its fleet. What it said is a fact with its date, and
-counts for as long as a look does. A host that cannot be asked is neither busy nor free: it is
-waited for as a busy one is. When the bound of *drain* has passed the act goes on, whatever it said.
+counts for as long as an observation does. A host that cannot be asked is neither busy nor free: it
+is waited for as a busy one is. When the bound of *drain* has passed the act goes on, whatever it
+said.
 """
 
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Allowed: which of the next calls may be made at this moment, and what the others wait for."""
+"""Next calls: which of them may be made at this moment, and what the others wait for."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -79,9 +79,10 @@ def _observed_since(machine: Machine, since: datetime, snapshot: Snapshot) -> bo
 
 
 def _was_done(machine: Machine, call: Call, snapshot: Snapshot) -> bool:
-    """Tell whether a call on a host was answered well since the newest look at it began.
+    """Tell whether a call on a host was answered well since the newest observation of it began.
 
-    What a host is asked for follows from its name; an older look shows the one that it had before.
+    What a host is asked for follows from its name; an older observation shows the one that it had
+    before.
     """
     asked = (
         machine.last_asked(call.slot, call.kind)

@@ -1,4 +1,4 @@
-"""Lists: is a list of commands at fault, or are the hosts on which it fails?
+"""Rollout: is a setup script at fault, or are the hosts on which it fails?
 
 A list that fails on several hosts and worked on none is held to be at fault itself, and so is one
 that suddenly fails on a wave of them. Then no host is blamed, what was blamed is taken back, and
@@ -33,7 +33,7 @@ def is_prepared_by_ssh(snapshot: Snapshot) -> bool:
 
 
 def with_revision(snapshot: Snapshot) -> Snapshot:
-    """Return what is seen with what that teaches of the fleet's list of commands."""
+    """Return the snapshot with what it teaches of the fleet's setup script."""
     known = reviewed(snapshot.row, snapshot)
     if not known.digest:
         return snapshot

@@ -1,4 +1,4 @@
-"""Standby: which machines go to rest at somebody's word, which rest, and which wake?
+"""Standby: which machines go there at somebody's word, which stay, and which wake?
 
 A machine that rests keeps its host and its name. On its way it is *stopping* with the goal
 *resting*; what cannot rest within the bound of *stop* comes back if it is still up, and is given up
@@ -21,7 +21,7 @@ STANDBY = "hostler-standby"
 
 
 def to_rest(transition: Transition, snapshot: Snapshot) -> Transition:
-    """Begin to rest, where somebody wished it of a machine that is up and well."""
+    """Go into standby, where somebody asked for it of a machine that is up and well."""
     machine = transition.machine
     desired = machine.goal is Goal.STANDBY and machine.phase is Phase.READY
     if not desired or machine.deletion is not None or transition.lost:

@@ -68,11 +68,11 @@ class Advance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SaveFleet:
-    """Save the fleet's row, with events, new machines (one for each offer) and wishes taken.
+    """Save the fleet's row, with events, new machines (one for each offer) and requests taken.
 
-    `named` are the ids of the first of the new machines; the others get fresh ones.
-    `adopted` are records for parts that were foreign or unexplained; the marks of `installations`
-    are ours from then on.
+    `named` are the ids of the first of the new machines; the others get fresh ones. `adopted` are
+    records for resources that were foreign or unexplained; the owner tags of `installations` are
+    ours from then on.
     """
 
     row: FleetRow
@@ -86,7 +86,7 @@ class SaveFleet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SaveOrphans:
-    """Write suspects that were seen, and take out those that are gone or explained."""
+    """Write orphans that were seen, and take out those that are gone or explained."""
 
     orphans: tuple[Orphan, ...] = ()
     cleared: tuple[ResourceId, ...] = ()
@@ -94,7 +94,7 @@ class SaveOrphans:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reclaim:
-    """Remove parts that no record explains: `ghost` stands for the machine that they name."""
+    """Remove resources that no record explains: `ghost` stands for the machine that they name."""
 
     placeholder: Machine
     resources: tuple[Resource, ...]
@@ -103,7 +103,7 @@ class Reclaim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bind:
-    """Tie this host to this machine, and keep its record; before anything else about either."""
+    """Bind this host to this machine, and keep its record; before anything else about either."""
 
     host: Host
     machine: MachineId
@@ -111,7 +111,7 @@ class Bind:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unbind:
-    """Loosen the tie of a machine that took another host, or none, once that is recorded."""
+    """Remove the binding of a machine that took another host, or none, once that is recorded."""
 
     host: HostId
     machine: MachineId
@@ -119,7 +119,7 @@ class Unbind:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SaveHost:
-    """Keep a host's record: somebody wished something of it."""
+    """Keep a host's record: somebody asked for something of it."""
 
     host: Host
 
@@ -136,7 +136,7 @@ Command = Advance | SaveFleet | SaveOrphans | Reclaim | Bind | Unbind | SaveHost
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """What one turn of one fleet comes to: commands in order, and a word on the fleet as a whole.
+    """What one cycle of one fleet comes to: commands in order, and a word on the fleet as a whole.
 
     `recalled` are machines in flight that are wanted no longer: nothing more is made for them.
     `condition` is empty when all is well; `due` is when the next decision may differ without any

@@ -26,14 +26,14 @@ class Offer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """An id that was ours in a slot: since when, and since when complete looks lack it.
+    """An id that was ours in a slot: since when, and since when complete observations lack it.
 
-    `since` is the time of the definite answer, or of the look that first showed it; a look begun
-    before `since` + settle says nothing against it. `removed` is the time of a definite answer
-    that it is no more; a look begun before that + settle says nothing against that either.
-    `missing` says that this answer only did not find it, which is one sighting of its absence.
-    `absent` is the beginning of the first look that could have shown it and did not; `gone` says
-    that its absence is confirmed.
+    `since` is the time of the definite answer, or of the observation that first showed it; an
+    observation begun before `since` + consistency delay says nothing against it. `removed` is the
+    time of a definite answer that it is no more; an observation begun before that + consistency
+    delay says nothing against that either. `missing` says that this answer only did not find it,
+    which is one sighting of its absence. `absent` is the beginning of the first observation that
+    could have shown it and did not; `gone` says that its absence is confirmed.
     """
 
     id: ResourceId
@@ -72,7 +72,7 @@ class CallState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """A *once* call, saved before it was sent; `open` until an answer or a look closes it.
+    """A *once* call, saved before it was sent; `open` until an answer or an observation closes it.
 
     `name` is the one that a host is put back under: what has another in the pool has it of others.
     """
@@ -92,7 +92,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:
-    """What no look can show (user data set, probe passed), with its date."""
+    """What no observation can show (user data set, probe passed), with its date."""
 
     name: str
     at: datetime
@@ -100,7 +100,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Doubt:
-    """A loss that was seen but is not yet believed: what, and the beginning of its first look."""
+    """A loss that is not yet believed: what, and the beginning of its first observation."""
 
     what: str
     since: datetime
@@ -117,7 +117,7 @@ class Protection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deletion:
-    """Somebody wished that this machine goes; `now` skips the drain."""
+    """Somebody asked for the deletion of this machine; `now` skips the drain."""
 
     at: datetime
     actor: str
@@ -142,7 +142,7 @@ LEFT = "left"
 """How the fact begins that a machine let go of a host, which its name may still reach."""
 
 LOCKED = "locked"
-"""The fact that the provider locked the main part: nothing of it can be removed until it is not."""
+"""The fact that the provider locked the main resource: nothing of it can be removed until then."""
 
 
 class Origin(StrEnum):
@@ -154,12 +154,12 @@ class Origin(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
-    """One tenancy, from the wish to its confirmed end. `version` 0 was never saved.
+    """One allocation, from the request to its confirmed end. `version` 0 was never saved.
 
     `since` is when the phase was entered; `again` is when the next call may be made; `blind` is
-    since when an outcome is unknown, so that only a look begun later allows another call;
-    `template` is the digest of the fleet's machine template that it was made from; `price` is
-    euros per hour, `spent` euros up to `billed_from`.
+    since when an outcome is unknown, so that only an observation begun later allows another call;
+    `template` is the digest of the fleet's machine template that it was made from; `price` is euros
+    per hour, `spent` euros up to `billed_from`.
     """
 
     id: MachineId
@@ -203,7 +203,7 @@ class Machine:
         return Place(slot=slot)
 
     def bound(self, slot: Slot) -> ResourceId | None:
-        """Return the id that is tied to this slot for good, or None."""
+        """Return the id that is bound to this slot for good, or None."""
         for place in self.places:
             if place.slot == slot:
                 return place.bound
@@ -223,7 +223,7 @@ class Machine:
 
     @property
     def woken(self) -> bool:
-        """Whether it rested since its main part was last asked to be switched on."""
+        """Whether it was in standby since its main resource was last asked to be switched on."""
         rested = self.fact(RESTED)
         powered = (asked.at for asked in self.asked if asked.shows in _SWITCHES)
         return rested is not None and all(at <= rested for at in powered)
@@ -250,7 +250,7 @@ class Machine:
 
     @property
     def wanted(self) -> bool:
-        """Whether it counts towards the wished size."""
+        """Whether it counts towards the requested size."""
         return PHASES[self.phase].wanted and self.deletion is None
 
     @property

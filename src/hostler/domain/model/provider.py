@@ -1,4 +1,4 @@
-"""Traits: what a provider's machines are like, as far as decisions depend on it."""
+"""Provider: what its machines are like, and its pure half, as far as decisions depend on it."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -16,12 +16,12 @@ from .resource import Resource, Slot
 class Capabilities:
     """How this provider's machines behave.
 
-    `main` is the slot whose part must be up; `kinds` are all kinds of part that its looks list, in
-    the order in which they are listed; `settle` bounds how long effects and listings may lag, with
-    `settles` for single kinds of call; `rests` says whether a machine may be kept while off;
-    `created` whether machines are made (and destroyed) rather than switched; `floor` is the least
-    time that is paid for; `hosts` is the kind of the parts that are hosts, where machines are
-    tenancies of hosts that outlive them.
+    `main` is the slot whose resource must be up; `kinds` are all kinds of resource that its
+    observations list, in the order in which they are listed; `consistency_delay` bounds how long
+    effects and listings may lag, with `consistency_delays` for single kinds of call; `standby` says
+    whether a machine may be kept while off; `created` whether machines are made (and destroyed)
+    rather than switched; `floor` is the least time that is paid for; `hosts` is the kind of the
+    resources that are hosts, where machines are allocations of hosts that outlive them.
     """
 
     main: Slot = Slot("server")
@@ -37,14 +37,14 @@ class Capabilities:
     zones: tuple[Zone, ...] = ()
 
     def consistency_delay_of(self, kind: str) -> timedelta:
-        """Return the settle time of one kind of call, or the general one."""
+        """Return the consistency delay of one kind of call, or the general one."""
         return next(
             (time for name, time in self.consistency_delays if name == kind), self.consistency_delay
         )
 
 
 class Planner(Protocol):
-    """How to get from the parts that exist to a goal."""
+    """How to get from the resources that exist to a goal."""
 
     def next_calls(
         self, goal: Goal, machine: Machine, resources: tuple[Resource, ...], now: datetime

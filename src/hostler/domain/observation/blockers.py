@@ -1,4 +1,4 @@
-"""Blockers: what stops a decision: holds, pauses, foreign resources, incomplete observations."""
+"""Blockers: what stops a decision: protection, pauses, foreign resources, incomplete scopes."""
 
 from datetime import datetime
 
@@ -26,7 +26,7 @@ def world_is_right(snapshot: Snapshot) -> str:
 
 
 def zone_is_known(snapshot: Snapshot, offer: Offer) -> bool:
-    """Tell whether every kind of part in the offer's zone was listed whole, and lately (S3)."""
+    """Tell whether every kind of resource in the offer's zone was listed whole, and lately (S3)."""
     for kind in snapshot.capabilities.kinds:
         whole = snapshot.inventory.whole.get((offer.zone, kind))
         if whole is None or snapshot.now - whole > snapshot.fleet.timers.observation_limit:

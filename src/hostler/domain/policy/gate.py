@@ -26,9 +26,10 @@ class Act(StrEnum):
 class Evidence:
     """What is known at the moment of sending; times are the clock's, `boot` times boot seconds.
 
-    `reread` says, for a sweep, that the provider and then the records were read again just now and
-    agree field by field with what was decided on. `proved` says that a loss was shown by a look at
-    this machine alone. `granted` says that the cap's counter was raised for this very act.
+    `reread` says, for a reclaim, that the provider and then the records were read again just now
+    and agree field by field with what was decided on. `proved` says that a loss was shown by an
+    observation of this machine alone. `granted` says that the cap's counter was raised for this
+    very act.
     """
 
     act: Act

@@ -1,4 +1,4 @@
-"""Attempts: what is done about a host that will not get ready, and how often.
+"""Remediation: what is done about a host that will not get ready, and how often.
 
 A ladder: try again, diagnose, reboot, reinstall, quarantine. Each rung is climbed by what happened,
 never by the clock, and strikes stay with the host when the machine on it is long gone.

@@ -1,4 +1,4 @@
-"""Revision: what is remembered of the list of commands that is in force for a fleet's hosts.
+"""Revisions: what is remembered of the setup script that is in force for a fleet's hosts.
 
 A revision is known by its digest. Another list is another revision, of which nothing is known yet.
 """
@@ -104,7 +104,7 @@ def next_roll(drift: Drift, wanted: str, applied: str, now: datetime, rolls: Rol
     """Return whether to bring the wanted list to a host that carries the applied one. Total.
 
     Failures count against the digest that failed, not against the one that is applied: a list that
-    is wished anew is tried at once, and one that fails is not tried for ever.
+    is asked for anew is tried at once, and one that fails is not tried for ever.
     """
     if wanted in {"", applied}:
         return Roll(due=False, why="the host carries what is wanted")
