@@ -397,7 +397,7 @@ class ProgressInMemory(Mutant):
 
 
 class MarksNothing(Mutant):
-    """Creates without a mark, to be written some time later."""
+    """Creates without an owner tag, to be written some time later."""
 
     def _tags(self, call: Call) -> str:
         del call
@@ -458,7 +458,9 @@ CASES = (
     Case("a_failed_page_keeps_the_rest", BrokenPageLosesAll, "only 0 were kept"),
     Case("a_machine_is_seen_alone", MarksAreNotListed, "does not show"),
     Case("foreign_parts_are_seen_and_left", HidesForeign, "is not shown"),
-    Case("foreign_parts_are_seen_and_left", TakesAllDown, "another installation's part is gone"),
+    Case(
+        "foreign_parts_are_seen_and_left", TakesAllDown, "another installation's resource is gone"
+    ),
     Case("every_status_has_a_meaning", LacksAWord, "no condition of ours"),
     Case("a_strange_status_changes_nothing", StrangeIsOff, "was taken for off"),
     Case("a_strange_status_changes_nothing", StrangeIsSilent, "not reported"),

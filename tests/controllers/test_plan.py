@@ -228,4 +228,4 @@ def test_plan_tells_of_a_tie_that_is_to_be_loosened() -> None:
     )
     (found,) = planned_hosts(snapshot, Still())
     assert (found.host, found.calls) == (BOX, ())
-    assert found.waits == f"its tie to {MINE}, which is gone, to be loosened"
+    assert found.waits == f"its binding to {MINE}, which is deleted, to be removed"

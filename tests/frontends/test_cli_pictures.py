@@ -113,7 +113,7 @@ TOLD = {
         "its host has a name that is not ours: it is left as it is, and reported (mac-1)"
     ),
     ("made", "made", "small in z"): (
-        "recorded as wanted: the fleet's size asks for one more machine (small in z)"
+        "recorded as pending: the fleet's size asks for one more machine (small in z)"
     ),
     ("moved", "up", "starting>ready: it is up, and the fleet asks for no probe"): (
         "starting → ready: it is up, and the fleet asks for no probe"

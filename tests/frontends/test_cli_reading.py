@@ -237,7 +237,7 @@ def test_a_story_tells_a_machines_life_in_order(capsys: Out) -> None:
     outside = InMemory()
     run(fill(outside.store_, made(1), made(2)))
     said = cli(outside, capsys, "history", str(FILE), FIRST).out
-    assert "recorded as wanted: the fleet's size asks for one more machine (small in z-1)" in said
+    assert "recorded as pending: the fleet's size asks for one more machine (small in z-1)" in said
     assert said.count("recorded as wanted") == 1
     events = cli(outside, capsys, "history", str(FILE), FIRST, "--json").json["events"]
     assert [event["machine"] for event in events] == [FIRST]

@@ -37,7 +37,7 @@ _ROUNDS_APART = timedelta(milliseconds=250)
 
 
 class AccountLoop:
-    """Looks at one account, at a cadence that follows what is expected, and acts on it."""
+    """Observes one account, at a cadence that follows what is expected, and acts on it."""
 
     def __init__(
         self,
@@ -94,13 +94,13 @@ class AccountLoop:
             await self._leases.keep((self.lease, *fleets))
 
     def nudge(self) -> None:
-        """Look now: something changed, or may have."""
+        """Observe now: something changed, or may have."""
         self.state.pace = timedelta(0)
         self._nudged.set()
         self._hurried.set()
 
     def hurry(self) -> None:
-        """Something is under way: look again as soon as the busy cadence begins."""
+        """Something is under way: observe again as soon as the busy cadence begins."""
         self.state.pace = timedelta(0)
         soon = self._ports.clock.now() + self._settings.busy_first
         if self.state.due is None or self.state.due > soon:
@@ -108,7 +108,7 @@ class AccountLoop:
             self._hurried.set()
 
     async def run(self) -> None:
-        """Go round until cancelled. One round's failure is told, and never ends the loop."""
+        """Go round until cancelled. One round's failure is logged, and never ends the loop."""
         async with asyncio.TaskGroup() as group:
             while True:
                 await self._until_due()

@@ -39,7 +39,7 @@ from .runtime.settings import Ports
 from .runtime.state import AccountState, Steadiness
 
 _OBSERVATIONS_AT_REST = 4
-"""However seldom observations come, what rests is believed for so many of them."""
+"""However seldom observations come, what needs nothing is believed for so many of them."""
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.cycle")
 
@@ -252,7 +252,7 @@ class Reconciler:
         return kept
 
     async def _save_machine(self, advance: Advance, tenure: Tenure) -> Machine | None:
-        """Save one record; None where it could not be saved: somebody was faster, so look again."""
+        """Save one record; None where it could not be saved: somebody was faster."""
         try:
             stored = await self._ports.store.save_machine(
                 advance.machine, advance.events, tenure.fence

@@ -16,7 +16,7 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.engine")
 
 
 class Engine:
-    """Looks, decides, advances and records, for every account that it is given."""
+    """Observes, decides, advances and records, for every account that it is given."""
 
     def __init__(
         self, ports: Ports, accounts: Sequence[Account], holder: str, settings: Settings
@@ -47,7 +47,7 @@ class Engine:
             await self._give_back()
 
     def nudge(self) -> None:
-        """Look now, everywhere."""
+        """Observe now, everywhere."""
         for loop in self.loops:
             loop.nudge()
 
@@ -88,7 +88,7 @@ class Engine:
             except StoreLost:
                 raise
             except StoreError as error:
-                log.warning("wishes not read", error=str(error))
+                log.warning("requests not read", error=str(error))
             await self._pause()
 
     async def _pause(self) -> None:

@@ -47,7 +47,7 @@ async def hosts_once(ports: Ports, account: Account, settings: Settings) -> Host
 
 
 async def plan_hosts(ports: Ports, account: Account, settings: Settings) -> tuple[HostPlanned, ...]:
-    """Look once, decide, and list the calls on hosts; nothing is recorded or sent."""
+    """Observe once, decide, and list the calls on hosts; nothing is recorded or sent."""
     snapshot, provider = await hosts_once(ports, account, settings), account.provider
     if snapshot is None or not isinstance(provider, KeepsHosts):
         return ()
@@ -61,7 +61,7 @@ def planned_hosts(snapshot: HostsSnapshot, planner: HostPlanner) -> Iterator[Hos
             yield _planned(transition, transition.resource, snapshot, planner)
         elif transition.unbind is not None:
             yield _told(
-                transition, f"its tie to {transition.unbind}, which is gone, to be loosened"
+                transition, f"its binding to {transition.unbind}, which is deleted, to be removed"
             )
 
 
@@ -115,7 +115,7 @@ def _waits(host: Host, resource: Resource, snapshot: HostsSnapshot) -> str:
         and snapshot.inventory.observed_at(snapshot.inventory.sightings[resource.id])
         <= host.unknown_since
     ):
-        return "a look: the outcome of the last call is unknown"
+        return "an observation: the outcome of the last call is unknown"
     if unsure is not None:
         wipes = unsure.shows is Shows.WIPE
         return "its wipe to be seen" if wipes else f"settling: whether {unsure.kind} had its effect"

@@ -59,7 +59,7 @@ class Plan:
 
 
 async def plan(ports: Ports, account: Account, fleet: Fleet, settings: Settings) -> Plan:
-    """Look once at everything, decide, and list the calls; nothing is recorded or sent."""
+    """Observe everything once, decide, and list the calls; nothing is recorded or sent."""
     snapshot = await observe_once(ports, account, fleet, settings)
     decision = decide(snapshot, account.provider)
     return Plan(
@@ -70,7 +70,7 @@ async def plan(ports: Ports, account: Account, fleet: Fleet, settings: Settings)
 async def observe_once(
     ports: Ports, account: Account, fleet: Fleet, settings: Settings
 ) -> Snapshot:
-    """Return what a cycle would see now; looking changes nothing."""
+    """Return what a cycle would see now; observing changes nothing."""
     state = await state_once(ports, account, (fleet,))
     state.requests = await ports.store.requests()
     occasion = Occasion(

@@ -130,7 +130,7 @@ def _ends(transition: Transition) -> bool:
 def _consider(
     machines: tuple[Machine, ...], row: FleetRow, snapshot: Snapshot, cache: DecisionCache
 ) -> tuple[tuple[Transition, ...], FleetRow, tuple[str, ...]]:
-    """Follow and repair each machine that is not in flight; an illegal move is told, not made."""
+    """Follow and repair each machine not in flight; an illegal move is reported, not made."""
     doubted = sum(machine.doubt is not None for machine in machines)
     wave = in_wave(snapshot.fleet, row, doubted, snapshot.now)
     transitions, alarms = list[Transition](), list[str]()
@@ -189,7 +189,7 @@ def _end_now(transition: Transition, row: FleetRow, snapshot: Snapshot) -> Trans
 def _begins_to_end(transition: Transition, snapshot: Snapshot) -> Transition:
     """Decide what becomes of an allocation's host before the first call of its end.
 
-    Where that is nothing, the machine is gone by its next cycle: one save makes one move.
+    Where that is nothing, the machine is deleted by its next cycle: one save makes one move.
     """
     begins = (
         transition.machine.phase is Phase.STOPPING and transition.before.phase is not Phase.STOPPING
@@ -216,7 +216,7 @@ def _aimed(
         aimed = _aim(
             _begins_to_end(_end_now(transition, row, snapshot), snapshot), snapshot, planner
         )
-    except Exception as error:  # noqa: BLE001 - a third party's code: its bug is told, and kept to one
+    except Exception as error:  # noqa: BLE001 - a third party's code: its bug is reported, and kept to one
         return replace(
             transition,
             blocker=f"{transition.machine.id}: the provider failed: {error!r}",

@@ -49,7 +49,7 @@ class Whole:
 class DecisionCache:
     """What one fleet's decisions remember of each other; losing it costs time and nothing else.
 
-    Nothing is believed for longer than `longest`, and its machines' turns.
+    Nothing is believed for longer than `longest`, and its machines' cycles.
     """
 
     def __init__(self, *, remembers: bool = True, longest: timedelta = LONGEST) -> None:
@@ -89,7 +89,7 @@ class DecisionCache:
     def keep_whole(
         self, decision: Decision, transitions: tuple[Transition, ...], snapshot: Snapshot
     ) -> None:
-        """Remember a decision to do nothing about a fleet in which every machine rests."""
+        """Remember a decision to do nothing about a fleet in which no machine needs anything."""
         self._whole = None
         if (
             not self._remembers
@@ -158,7 +158,7 @@ class DecisionCache:
 
 
 def _is_settling(machine: Machine, snapshot: Snapshot) -> bool:
-    """Tell whether something that was asked for is open, or newer than what looks surely show."""
+    """Tell whether something that was asked for is open, or newer than what is surely observed."""
     if not machine.asked:
         return False
     newest = max(asked.closed or asked.at for asked in machine.asked)

@@ -16,7 +16,7 @@ class StoreError(HostlerError):
 
 
 class Conflict(StoreError):
-    """Somebody saved first: the version that was read is no longer the newest. Look again."""
+    """Somebody saved first: the version that was read is no longer the newest. Observe again."""
 
     retry_at = True
 
@@ -30,7 +30,7 @@ class AlreadyBound(StoreError):
 
 
 class StoreBusy(StoreError):
-    """The store is locked by somebody for the moment, or has no room; look again later."""
+    """The store is locked by somebody for the moment, or has no room; observe again later."""
 
     retry_at = True
 

@@ -50,7 +50,7 @@ V = TypeVar("V", bound="DataclassInstance")
 def evolve(value: V, **fields: Any) -> V:
     """Return the record with these fields, or the very record where it has them already.
 
-    Most turns find nothing new, and a record of fifty fields is dear to write anew.
+    Most cycles find nothing new, and a record of fifty fields is costly to write again.
     """
     for name, field in fields.items():
         before = getattr(value, name)

@@ -61,7 +61,7 @@ class Metrics(Protocol):
         ...
 
     def alarmed(self, fleet: FleetName, reason: str) -> None:
-        """Count an alarm: something that hostler cannot settle, and that somebody must look at."""
+        """Count an alarm: something that hostler cannot resolve, and that somebody must check."""
         ...
 
     def barred(self, check: str) -> None:

@@ -25,7 +25,7 @@ class Connection:
 
 
 class Provider(Planner, Protocol):
-    """One account at a place where machines come from. `next_calls` (see Ways) is its pure half."""
+    """One account where machines come from. `next_calls` (see Planner) is its pure half."""
 
     @property
     def capabilities(self) -> Capabilities:
@@ -33,7 +33,7 @@ class Provider(Planner, Protocol):
         ...
 
     async def observe(self, scopes: tuple[Scope, ...]) -> Observation:
-        """Look at these scopes and say for each whether it was seen whole.
+        """Observe these scopes and say for each whether it was seen whole.
 
         Never raises for what the outside does: a scope that failed is incomplete, with its error,
         and the others go on. A scope with a machine asks for each of its `known` ids by itself and

@@ -117,9 +117,9 @@ class Store(Protocol):
     ) -> Machine:
         """Save over the version that the record carries; return it at its next version.
 
-        A machine whose phase is *gone* moves to the history; one that leaves *gone* moves back.
-        Bound and known ids are unique over all machines: AlreadyBound when another has one (ids
-        confirmed gone do not count). Raises Conflict and Fenced as `save_fleet` does.
+        A machine whose phase is *deleted* moves to the history; one that leaves *deleted* moves
+        back. Bound and known ids are unique over all machines: AlreadyBound when another has one
+        (ids confirmed gone do not count). Raises Conflict and Fenced as `save_fleet` does.
         """
         ...
 
@@ -139,7 +139,7 @@ class Store(Protocol):
         ...
 
     async def images(self, fleet: FleetName, at: datetime) -> tuple[Machine, ...]:
-        """Return the fleet as of a time: each machine's last image before it, gone left out.
+        """Return the fleet as of a time: each machine's last image before it; not those deleted.
 
         Before the time that `forgotten` returns, machines may be missing.
         """

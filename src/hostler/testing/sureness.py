@@ -35,7 +35,7 @@ class Onces:
     )
 
     def sending(self, call: Call, record: Machine | None, now: float, *, there: bool) -> Found:
-        """Check a call that is about to be sent; `there`: its slot's part truly exists."""
+        """Check a call that is about to be sent; `there`: its slot's resource truly exists."""
         if not call.once or record is None:
             return _FINE
         key = (record.id, call.slot)
@@ -46,7 +46,7 @@ class Onces:
         if before is None or before.kind != call.kind or before.outcome == "refused":
             return _FINE
         if before.outcome == "done" and there:
-            return _twice(record.id, f"{call} was sent again, and its part is there")
+            return _twice(record.id, f"{call} was sent again, and its resource is there")
         if before.outcome in {"", "unknown"} and now - before.at < self.consistency_delay - 1:
             waited = now - before.at
             return _twice(record.id, f"{call} was sent again after {waited:.0f} s, unsure")
@@ -65,7 +65,7 @@ class Onces:
             self.last[machine, asked.slot] = replace(last, outcome="done")
 
     def gone(self, before: Phase | None, machine: Machine, now: float) -> Found:
-        """S7: *gone* needs every unsure call to be older than the consistency delay."""
+        """S7: *deleted* needs every unsure call to be older than the consistency delay."""
         if machine.phase is not Phase.DELETED or before is Phase.DELETED:
             return _FINE
         for asked in machine.asked:
@@ -113,10 +113,10 @@ class Failures:
 def swept(thing: Thing, age: float, grace: float, observed: float | None) -> Found:
     """S5: what no record explains is removed only when it is old, and was just observed again."""
     if age < grace:
-        text = f"{thing.kind} {thing.id} was swept at the age of {age:.0f} s"
+        text = f"{thing.kind} {thing.id} was reclaimed at the age of {age:.0f} s"
         return (Violation(invariant="S5", text=text),)
     if observed is None or observed > _JUST:
-        text = f"{thing.kind} {thing.id} was swept without another look at it"
+        text = f"{thing.kind} {thing.id} was reclaimed without observing it again"
         return (Violation(invariant="S5", text=text),)
     return _FINE
 
@@ -158,6 +158,6 @@ class Records:
             known = versions.get(machine.id, 0)
             stale = known < machine.version and machine.phase is not Phase.DELETED
             if stale and at < observed:
-                text = f"a decision saw {machine.id} as it was before its look"
+                text = f"a decision saw {machine.id} as it was before its observation"
                 return (Violation(invariant="look first", text=text, machine=machine.id),)
         return _FINE

@@ -257,7 +257,9 @@ def test_after_an_unknown_outcome_only_a_look_begun_later_allows_another_call(
     scene.now = unknown_since + 5 * S
     outcome = ready(scene, replace(EMPTY, unknown_since=unknown_since))
     assert bool(outcome.calls) is may
-    assert outcome.waits == ("" if may else "a look: the outcome of the last call is unknown")
+    assert outcome.waits == (
+        "" if may else "an observation: the outcome of the last call is unknown"
+    )
 
 
 def test_open_call_is_waited_for_and_the_wait_has_an_end() -> None:

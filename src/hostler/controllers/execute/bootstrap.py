@@ -205,7 +205,7 @@ def _tried(
 ) -> Host:
     """Return the record with how the commands came out, where they ran.
 
-    A host where one failed carries a part of the list, and no other one whole.
+    A host where one failed carries a part of the script, and no other one whole.
     """
     if not (prepared.ran or prepared.failed):
         return host

@@ -33,7 +33,7 @@ from hostler.domain.policy.gate import Act, Evidence, pass_gate
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.hosts")
 
 _LONGEST_STEP = 8
-"""More calls than this in one step mean that something answers without effect: look again."""
+"""More calls than this in one step mean that something answers without effect: observe again."""
 
 Guard = Callable[[str, Awaitable[None]], Awaitable[None]]
 
@@ -144,7 +144,7 @@ class Keeper:
         group: asyncio.TaskGroup,
         guard: Guard,
     ) -> None:
-        """Save what changed, remove the binding of a machine that is gone, and start the work."""
+        """Save what changed, unbind a machine that is deleted, and start the work."""
         host = transition.host
         try:
             if transition.changed:

@@ -1,7 +1,7 @@
 """Machine calls: one after the other, each recorded, gated, sent, and its outcome applied.
 
 Nothing waits in here but the budget and the answer: a refusal or an unknown outcome ends the step,
-and the record says when to look again.
+and the record says when to observe again.
 """
 
 from dataclasses import dataclass, replace
@@ -29,7 +29,7 @@ from .evidence import Asking, evidence_for
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.advance")
 
 _LONGEST_STEP = 64
-"""More calls than this in one step mean that something answers without effect: look again."""
+"""More calls than this in one step mean that something answers without effect: observe again."""
 
 
 @dataclass(slots=True)

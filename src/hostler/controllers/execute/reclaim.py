@@ -59,7 +59,7 @@ class Sweeper:
                 return
 
     async def _take_back(self, command: Reclaim, snapshot: Snapshot, tenure: Tenure) -> None:
-        """Take stray hosts into records of their own, which are wiped and put back as any other."""
+        """Take orphaned hosts into records of their own, to be wiped and put back as any other."""
         orphans = {orphan.resource: orphan for orphan in command.orphans}
         for resource in command.resources:
             scope = Scope(
@@ -180,7 +180,7 @@ class Sweeper:
         since = orphan.created or orphan.first
         if (
             snapshot.capabilities.hosts
-        ):  # a host is old; what counts is how long it has been a stray
+        ):  # a host is old; what counts is how long it has been an orphan
             since = orphan.first
         return Evidence(
             act=Act.RECLAIM,
@@ -194,7 +194,7 @@ class Sweeper:
             sightings=orphan.sightings,
             protection=self._protection(snapshot),
             granted=True,
-            world="foreign parts carry this fleet's name" if snapshot.foreign else "",
+            world="foreign resources carry this fleet's name" if snapshot.foreign else "",
             reclaim=snapshot.fleet.reclaim,
         )
 

@@ -84,7 +84,7 @@ def _hangs_on_tagged(inventory: Inventory, resource: Resource) -> bool:
 
 
 def is_moving(machine: Machine) -> bool:
-    """Tell whether a look at this machine may soon show something new."""
+    """Tell whether an observation of this machine may soon show something new."""
     return (
         machine.phase in _MOVING
         or machine.doubt is not None
@@ -106,7 +106,7 @@ def _limit(capabilities: Capabilities, kind: str, settings: Settings, *, moving:
 def _main_scopes(
     provider: Provider, zone: Zone, moving: list[Machine], inventory: Inventory
 ) -> list[Scope]:
-    """Return looks at single machines, or one whole listing where that costs less."""
+    """Return observations of single machines, or one whole listing where that costs less."""
     close = [scope for m in moving if (scope := close_scope(m, provider.capabilities, zone))]
     if not close:
         return []
@@ -146,7 +146,7 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.loop")
 
 
 class Observer:
-    """Looks at one account, within its budget, and keeps its newest view."""
+    """Observes one account, within its rate limit, and keeps its newest inventory."""
 
     def __init__(
         self,
@@ -225,7 +225,7 @@ class Observer:
 
 
 _YOUNG = 3
-"""How many times settle a promise may be old to be one: later it is a loss, not a lag."""
+"""How many consistency delays old a promise may be: later it is a loss, not a lag."""
 
 
 class LagWatch:
@@ -273,7 +273,7 @@ class LagWatch:
         self._metrics.settled(self._account, kind, lag)
         if lag > self._consistency_delay:
             log.warning(
-                "an effect took longer to show than settle allows: raise `settle`",
+                "an effect took longer to show than consistency_delay allows: raise it",
                 kind=kind,
                 seconds=round(lag.total_seconds(), 1),
                 consistency_delay=self._consistency_delay.total_seconds(),

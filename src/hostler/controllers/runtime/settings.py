@@ -26,7 +26,7 @@ class Settings:
     addresses and volumes are listed meanwhile. `poll` is how often requests are noticed, and
     `standby` how often a replica sees whether it leads by now. `jump` is how far the wall clock may
     run from boot time before it counts as having jumped. `remember` is how long events, and
-    machines that are gone, are kept.
+    machines that are deleted, are kept.
     """
 
     lease_ttl: timedelta = 60 * _S

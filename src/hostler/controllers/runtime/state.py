@@ -20,7 +20,7 @@ from .settings import Account
 
 @dataclass(slots=True)
 class AccountState:
-    """The newest view, caches of records, probes, and what is in flight.
+    """The newest inventory, caches of records, probes, and what is in flight.
 
     Losing all of it costs observations, never truth: every cycle could be the first. The records of
     `stale` fleets must be read again; `recalled` machines are in flight and wanted no longer;
@@ -67,7 +67,7 @@ class AccountState:
         self.keeps = provider if hosts and isinstance(provider, KeepsHosts) else None
 
     def keep(self, machine: Machine) -> None:
-        """Remember a record as it was stored; one that is gone is forgotten."""
+        """Remember a record as it was stored; one that is deleted is forgotten."""
         self.ordered.pop(machine.fleet, None)
         records = self.machines.setdefault(machine.fleet, {})
         if machine.phase is Phase.DELETED:

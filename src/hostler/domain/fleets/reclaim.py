@@ -126,7 +126,7 @@ def blocked(orphan: Orphan, snapshot: Snapshot) -> str:
     since = orphan.first if snapshot.capabilities.hosts else orphan.created or orphan.first
     since = max(since, snapshot.jumped or since)
     if orphan.cls is OrphanClass.FOREIGN:
-        return "it carries the mark of another installation"
+        return "it carries the owner tag of another installation"
     if orphan.cls not in ACTIONABLE:
         return WHY_NOT[orphan.cls]
     if snapshot.capabilities.hosts and not _has_pool(orphan.resource, snapshot):
@@ -134,7 +134,7 @@ def blocked(orphan: Orphan, snapshot: Snapshot) -> str:
     if snapshot.now - since < timers.grace:
         return f"younger than the grace period of {timers.grace}"
     if orphan.sightings < ENOUGH:
-        return f"seen once; a second complete look at least {timers.sighting_gap} later is needed"
+        return f"seen once; a second complete observation is needed, {timers.sighting_gap} later"
     return _forbidden(orphan, snapshot)
 
 
@@ -149,7 +149,7 @@ def _has_pool(resource: ResourceId, snapshot: Snapshot) -> bool:
 
 def _forbidden(orphan: Orphan, snapshot: Snapshot) -> str:
     if snapshot.foreign:
-        return "parts in this fleet's name carry the mark of another installation"
+        return "resources in this fleet's name carry the owner tag of another installation"
     if why := paused(snapshot.row, snapshot.now):
         return why
     if not snapshot.fleet.reclaim:

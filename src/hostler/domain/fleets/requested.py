@@ -91,7 +91,7 @@ def _begin(
     row: FleetRow,
     snapshot: Snapshot,
 ) -> tuple[dict[MachineId, Transition], str, datetime | None]:
-    """Return the steps of those that wait, begun or told why not, and what holds the rest up."""
+    """Return the steps of those that wait, begun or with a reason why not, and what blocks."""
     why, due = paused(row, snapshot.now) or begin_blocked(transitions, row, snapshot), None
     left = min(
         creations_left(snapshot.fleet, row, snapshot.now), unbegun_left(transitions, snapshot)

@@ -79,7 +79,7 @@ def _to_end(machine: Machine, request: Request, snapshot: Snapshot) -> Machine:
 
 
 def _to_rest(machine: Machine, snapshot: Snapshot) -> Machine:
-    """Let a machine that is up rest, where its provider's machines can."""
+    """Put a machine that is up into standby, where its provider's machines can."""
     if not snapshot.capabilities.standby or machine.phase is not Phase.READY:
         return machine
     return replace(machine, goal=Goal.STANDBY)

@@ -1,7 +1,7 @@
 """Allocations: what is special about a machine that ends on a host which outlives it.
 
-The host goes back to its pool, or is given up; where no pool is known it is left as it is, told,
-and kept in the orphan report.
+The host goes back to its pool, or is given up; where no pool is known it is left as it is,
+reported, and kept in the orphan report.
 """
 
 from dataclasses import replace

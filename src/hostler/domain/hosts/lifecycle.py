@@ -1,6 +1,6 @@
 """Host lifecycle: are hosts that no machine has wiped, put back, given up, or left alone?
 
-One host's record is moved along with what the world shows; who holds a host is told by bindings
+One host's record is moved along with what the world shows; who has a host is said by bindings
 alone. The goal that comes out is pursued by the provider's next calls for hosts.
 """
 
@@ -43,7 +43,7 @@ def decide_hosts(snapshot: HostsSnapshot) -> tuple[HostTransition, ...]:
 
 
 def _unrecorded(snapshot: HostsSnapshot) -> Iterator[HostTransition]:
-    """Remove bindings whose machines are gone and whose hosts were never recorded.
+    """Remove bindings whose machines are deleted and whose hosts were never recorded.
 
     A process died between the two; nothing was asked of the host.
     """
@@ -222,7 +222,7 @@ def _missing(transition: HostTransition, snapshot: HostsSnapshot) -> HostTransit
     since = max(host.missing, snapshot.jumped or host.missing)
     if observed - since < max(snapshot.absence_gap, snapshot.capabilities.consistency_delay):
         return transition
-    gone = host.now(HostCondition.GONE, snapshot.now, "complete looks do not show it any more")
+    gone = host.now(HostCondition.GONE, snapshot.now, "complete observations no longer show it")
     return replace(transition, host=replace(gone, goal=None, wiped=None, wiping=None, asked=()))
 
 

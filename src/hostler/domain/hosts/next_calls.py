@@ -94,7 +94,7 @@ def host_resource(resource: Resource, outcome: Outcome) -> Resource | None:
 def moved_events(
     before: Host | None, after: Host, cycle: CycleId, at: datetime
 ) -> tuple[Event, ...]:
-    """Return what is told where a host stands otherwise than before, or is to be something else."""
+    """Return the event where a host stands otherwise than before, or is to be something else."""
     was = None if before is None else (before.condition, before.goal)
     if was == (after.condition, after.goal):
         return ()
@@ -105,16 +105,16 @@ def moved_events(
 
 
 def asked_events(host: Host, call: Call, cycle: CycleId, at: datetime) -> tuple[Event, ...]:
-    """Return what is told before a call that is made once."""
+    """Return the event before a call that is made once."""
     return (_event("asked", host, cycle, at, call.kind, str(call)),)
 
 
 def answered_events(
     host: Host, call: Call, outcome: Outcome, cycle: CycleId, at: datetime
 ) -> tuple[Event, ...]:
-    """Return what is told of an answer; `host` is the record before it.
+    """Return the event of an answer; `host` is the record before it.
 
-    Of the refusals of one call in a row the first is told; the newest is in the record.
+    Of the refusals of one call in a row the first is an event; the newest is in the record.
     """
     match outcome:
         case Done():

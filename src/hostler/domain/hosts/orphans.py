@@ -30,13 +30,13 @@ ACTIONABLE = frozenset(
 WHY_NOT: Mapping[OrphanClass, str] = {
     OrphanClass.PENDING_FRESH: "somebody may be claiming it just now",
     OrphanClass.DUPLICATE_NAME: "its name is that of a machine or an order which has another "
-    "host: look who uses it, then give it its own name back",
+    "host: find out who uses it, then give it its own name back",
     OrphanClass.SCHEDULED: "the provider will delete it: see its date",
     OrphanClass.LOCKED: "the provider locked it, or says that it is in error",
     OrphanClass.DOUBLE: "two may have it, for a claim came too late, or records are older than "
-    "its name: look who uses it, then rename it into the pool or retire it",
+    "its name: find out who uses it, then rename it into the pool or retire it",
     OrphanClass.SET_ASIDE: "it failed too often, or cannot be wiped, and is paid for: "
-    "`hostler explain` says more, `hostler pool` adds it to its pool anew or retires it",
+    "`hostler explain` says more, `hostler pool` adds it to its pool again or retires it",
 }
 
 _STAGES = {

@@ -91,7 +91,7 @@ def given_up(account: AccountName, snapshot: Snapshot) -> Iterator[SaveHost]:
 
 
 def taken_over(resources: Iterable[Resource], snapshot: Snapshot) -> Iterator[SaveHost]:
-    """Yield a record for each host that another installation kept and that is adopted: wiped anew.
+    """Yield a record for each host that another installation kept and that is adopted: wiped again.
 
     What was being given up goes on to its end. A host that a machine of ours has stays as it is,
     whatever it is called.

@@ -82,7 +82,7 @@ def buy(transitions: tuple[Transition, ...], row: FleetRow, snapshot: Snapshot) 
     ended = sum(
         after is not transition for after, transition in zip(given_up, transitions, strict=True)
     )
-    kept = len(ends) - ended - len(keeps)  # what cannot be ended yet is not bought anew
+    kept = len(ends) - ended - len(keeps)  # what cannot be ended yet is not bought again
     barred = snapshot.revision.broken is not None or bool(world_is_right(snapshot))
     orders = () if barred else _orders(max(0, purchase.order - kept), row, snapshot)
     return Bought(
@@ -286,7 +286,7 @@ def _is_coming(order: Order, snapshot: Snapshot) -> bool:
 def _observed_for(order: Order, snapshot: Snapshot) -> Order:
     """Return the order with since when observations lack its host; one that is seen is not missing.
 
-    Its record is made by the hosts' own turn, which comes after ours.
+    Its record is made by the hosts' own cycle, which comes after ours.
     """
     observed_at = any(
         resource.note("stage") == "ordered" and resource.note("holder") == order.id
@@ -300,12 +300,12 @@ def _observed_for(order: Order, snapshot: Snapshot) -> Order:
 
 
 def _shown_at(order: Order, snapshot: Snapshot) -> datetime | None:
-    """Return when the newest complete look at an order's zone began."""
+    """Return when the newest complete observation of an order's zone began."""
     return snapshot.inventory.whole.get((order.offer.zone, snapshot.capabilities.hosts))
 
 
 def _given_up(transition: Transition, ends: dict[HostId, Ended], snapshot: Snapshot) -> Transition:
-    """End a machine at rest whose host is given up."""
+    """End a machine in standby whose host is given up."""
     machine = transition.machine
     end = ends.get(machine.host) if machine.host else None
     if end is None or machine.phase is not Phase.STANDBY or machine.goal is Goal.PRESENT:

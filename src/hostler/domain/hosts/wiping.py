@@ -117,7 +117,8 @@ def _renamed(host: Host, resource: Resource, snapshot: HostsSnapshot) -> Host | 
     One that bears somebody else's name is not ours to wipe: a person lends it, or another
     installation claimed it as soon as it was back in the pool. One that bears a tenant's name, or
     is in the pool before its wipe was seen to end, may have been used since: that proof is void. It
-    is wiped anew, unless it was in the pool before: then somebody else may use it, and it is told.
+    is wiped again, unless it was in the pool before: then somebody else may use it, and it is
+    reported.
     """
     stage = resource.note("stage")
     if stage in OTHERS and not host.adopted:

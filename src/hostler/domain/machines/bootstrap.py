@@ -179,7 +179,7 @@ def _asks_first(machine: Machine, snapshot: Snapshot) -> drain.Wait | None:
 def _untold(machine: Machine, snapshot: Snapshot) -> str:
     """Return why a changed list is not brought to this machine now, or an empty string."""
     if machine.is_protected(snapshot.now):
-        return "the changed list: when nobody holds it any more"
+        return "the changed script: when it is no longer protected"
     if snapshot.canaries is None or machine.id in snapshot.canaries:
         return ""
     if snapshot.revision.broken is not None:

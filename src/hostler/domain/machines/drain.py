@@ -44,7 +44,7 @@ def is_asked(snapshot: Snapshot) -> bool:
 
 
 def noted(transition: Transition, snapshot: Snapshot) -> Transition:
-    """Write down what a host said since the last time; another answer than before is told."""
+    """Write down what a host said since the last time; another answer than before is recorded."""
     machine, answered = transition.machine, snapshot.answers.get(transition.machine.id)
     if answered is None:
         return transition

@@ -1,8 +1,8 @@
 """Failure: when a machine that should be up is believed not to be, and when it is not.
 
 One observation is nothing: a loss is doubted from its first observation on, and believed when a
-look at least an absence gap later still shows it. In a wave of losses each one needs an observation
-of its own.
+observation at least an absence gap later still shows it. In a wave of losses each one needs an
+observation of its own.
 """
 
 from dataclasses import replace
@@ -72,8 +72,8 @@ def suspected(transition: Transition, snapshot: Snapshot) -> Reason | None:
 def _taken(machine: Machine, resource: Resource, snapshot: Snapshot) -> Reason | None:
     """Return why a host that is up is no longer its machine's: its disk is, or may be, another one.
 
-    It was wiped while nobody looked; or it is in the pool by a person's hand after another
-    installation had it, or while its machine is at rest, so that anybody may have used it since.
+    It was wiped while nobody observed it; or it is in the pool by a person's hand after another
+    installation had it, or while its machine is in standby, so that anybody may have used it since.
     """
     sighting = snapshot.inventory.sightings.get(resource.id)
     if sighting is not None and effects.was_wiped(
@@ -168,7 +168,7 @@ def observe_focused(transition: Transition, reason: Reason, snapshot: Snapshot) 
 
 
 def proved(transition: Transition, reason: Reason, snapshot: Snapshot) -> bool:
-    """Tell whether a loss was shown by an observation of this machine alone since the first doubt."""
+    """Tell whether a loss was shown by observing this machine alone since the first doubt."""
     machine, doubt = transition.machine, transition.machine.doubt
     if reason in {Reason.VANISHED, Reason.RESOURCE_VANISHED}:
         return True

@@ -199,13 +199,14 @@ def _undrained(transition: Transition) -> Transition:
 
 
 def _lose(transition: Transition, snapshot: Snapshot, *, wave: bool) -> Transition:
-    """Move a machine to *broken* once its loss is believed; in a wave, once it is proved too."""
+    """Move a machine to *failed* once its loss is believed; in a wave, once it is proved too."""
     transition, reason = failure.doubted(transition, snapshot)
     if reason is None:
         return transition
     if wave and not failure.proved(transition, reason, snapshot):
         said = replace(
-            transition, blocker="too many machines were lost at once: each needs its own look"
+            transition,
+            blocker="too many machines were lost at once: each needs its own observation",
         )
         return failure.observe_focused(said, reason, snapshot)
     lost = transition.machine.with_fact("loss_proved", snapshot.now)
@@ -304,7 +305,7 @@ def _ended(transition: Transition, snapshot: Snapshot) -> Iterator[Event]:
 
 
 def _missed_scopes(machine: Machine, snapshot: Snapshot) -> tuple[Scope, ...]:
-    """Return looks at the single ids that listings lack: each one's own answers confirm its end.
+    """Return focused observations of the ids that listings lack: their own answers confirm the end.
 
     It is asked for at once, and once more when a gap has passed.
     """

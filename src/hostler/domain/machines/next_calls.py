@@ -41,7 +41,7 @@ def allowed(
             return Ready(waits=wrong)
     stale = tuple(call for call in calls if _was_done(machine, call, snapshot))
     if stale and len(stale) == len(calls):
-        return Ready(waits="a look at what was done")
+        return Ready(waits="an observation of what was done")
     calls = tuple(call for call in calls if call not in stale)
     sure = tuple(call for call in calls if not unsure(machine, call))
     if calls and not sure:
@@ -65,7 +65,7 @@ def _waits(machine: Machine, snapshot: Snapshot) -> Ready | None:
     if machine.unknown_since is not None and not _observed_since(
         machine, machine.unknown_since, snapshot
     ):
-        return Ready(waits="a look: the outcome of the last call is unknown")
+        return Ready(waits="an observation: the outcome of the last call is unknown")
     if machine.host in snapshot.usurped:
         return Ready(waits="somebody else may use its host: its name tells of an unknown tenant")
     return None

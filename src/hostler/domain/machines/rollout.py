@@ -1,6 +1,6 @@
 """Rollout: is a setup script at fault, or are the hosts on which it fails?
 
-A list that fails on several hosts and worked on none is held to be at fault itself, and so is one
+A script that fails on several hosts and worked on none is held to be at fault itself, and so is one
 that suddenly fails on a wave of them. Then no host is blamed, what was blamed is taken back, and
 nothing more is claimed for it, until it works somewhere or is changed.
 """
@@ -137,7 +137,7 @@ def is_suspect(host: Host, known: Revision) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pardon:
-    """A host whose strikes are taken back, with what is told of it."""
+    """A host whose strikes are taken back, with the event of it."""
 
     keep: SaveHost
     event: Event

@@ -51,7 +51,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Advance:
-    """Save this machine's record if it changed, look or probe, and advance it to a goal.
+    """Save this machine's record if it changed, observe or probe, and advance it to a goal.
 
     `ask` says that its host is asked whether it is busy.
     """
@@ -86,7 +86,7 @@ class SaveFleet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SaveOrphans:
-    """Write orphans that were seen, and take out those that are gone or explained."""
+    """Write orphans that were seen, and take out those that are deleted or explained."""
 
     orphans: tuple[Orphan, ...] = ()
     cleared: tuple[ResourceId, ...] = ()

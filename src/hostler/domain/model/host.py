@@ -1,7 +1,7 @@
 """Host: what outlives machines (a Mac, a box in a rack), with goals and memory of its own.
 
 Created servers have none. A leased or owned host is recorded here from its first claim on; which
-machine holds it is told by the store's bindings alone.
+machine has it is said by the store's bindings alone.
 """
 
 from dataclasses import dataclass, replace

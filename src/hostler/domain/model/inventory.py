@@ -29,8 +29,8 @@ class Inventory:
     """The newest word on every resource and scope; a value: merging makes a new one.
 
     `whole` holds when the newest complete listing of a zone and kind began, `close` the same for
-    looks at one machine, `missing` when an id was asked for by itself and was not there, `lacking`
-    since when it never was, as often as it was asked for.
+    observations of one machine, `missing` when an id was asked for by itself and was not there,
+    `lacking` since when it never was, as often as it was asked for.
     """
 
     sightings: Mapping[ResourceId, Sighting] = field(default_factory=dict[ResourceId, Sighting])
@@ -59,8 +59,8 @@ class Inventory:
     def observed_at(self, sighting: Sighting) -> datetime:
         """Return when the newest observation began that showed a resource.
 
-        What a whole listing did not show, and nothing later, is no longer in the view: so whatever
-        is, was shown by the newest one at least.
+        What a whole listing did not show, and nothing later, is no longer in the inventory: so
+        whatever is, was shown by the newest one at least.
         """
         whole = self.whole.get((sighting.resource.zone, sighting.resource.slot.kind))
         return sighting.observed if whole is None else max(whole, sighting.observed)
@@ -72,7 +72,7 @@ class Inventory:
 
 
 _KEPT = timedelta(hours=1)
-"""How long looks at single machines are remembered: whole ones have long said the same."""
+"""How long observations of single machines are remembered: whole ones have long said the same."""
 
 
 def merge(inventory: Inventory, observation: Observation) -> Inventory:

@@ -128,7 +128,7 @@ class Deletion:
 _SWITCHES = frozenset({Shows.POWER, Shows.OWNER_TAG})
 
 RESTED = "rested"
-"""The fact that says since when a machine was last seen to rest."""
+"""The fact that says since when a machine was last seen in standby."""
 
 
 RETIRE = "retire"
@@ -245,7 +245,7 @@ class Machine:
         return replace(self, facts=(*others, Fact(name=name, at=at)))
 
     def is_protected(self, now: datetime) -> bool:
-        """Tell whether a hold is in force."""
+        """Tell whether a protection is in force."""
         return self.protection is not None and now < self.protection.until
 
     @property
@@ -259,7 +259,7 @@ class Machine:
         return PHASES[self.phase].maximum and not self.stuck
 
     def elapsed(self, now: datetime, jumped: datetime | None = None) -> timedelta:
-        """Return how long it has been in its phase, counted anew from a jump of the clock."""
+        """Return how long it has been in its phase, counted again from a jump of the clock."""
         start = max(self.since, jumped) if jumped else self.since
         return max(now - start, timedelta(0))
 

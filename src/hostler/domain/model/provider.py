@@ -53,6 +53,6 @@ class Planner(Protocol):
 
         Pure: the same arguments, the same calls. Creating, resuming, rolling back and cleaning up
         are this one function with another goal. Calls whose answers are needed by later ones are
-        returned first; the caller folds answers into `parts` and asks again.
+        returned first; the caller applies answers to `resources` and asks again.
         """
         ...

@@ -100,7 +100,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservedScope:
-    """How the look at one scope went: when it began, and whether it saw all there is to see."""
+    """How the observation of one scope went: when it began, and whether it was complete."""
 
     scope: Scope
     begun: datetime

@@ -139,7 +139,7 @@ class Answer(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answered:
-    """An answer, when it was asked for, and what is to be told of it."""
+    """An answer, when it was asked for, and the event to be written of it."""
 
     answer: Answer
     at: datetime

@@ -1,8 +1,8 @@
 """Certainty: what the record, the definite answers and the observations say together.
 
-An observation begun before a definite answer plus that delay says nothing against it. An open *once*
-call is unsure until the consistency delay has passed and an observation begun after that, complete
-for its slot, shows nothing.
+An observation begun before a definite answer plus that delay says nothing against it. An open
+*once* call is unsure until the consistency delay has passed and an observation begun after that,
+complete for its slot, shows nothing.
 """
 
 from collections.abc import Iterator
@@ -276,7 +276,7 @@ def _needs_own_observations(place: Place, known: Known) -> bool:
 
 
 def _asked_alone(known: Known, snapshot: Snapshot) -> bool:
-    """Tell whether looks at an id alone were answered so, often enough to believe that it is gone.
+    """Tell whether an id was not found by itself, often enough to believe that it is gone.
 
     One answer is nothing here either: the last of several lies a gap after it was first missed.
     """

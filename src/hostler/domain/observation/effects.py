@@ -103,7 +103,7 @@ def witnessed(machine: Machine, resource: Resource, at: datetime) -> Machine:
 
 
 def _kept_as(machine: Machine) -> Asked | None:
-    """Return the newest call that tagged the host as in use or at rest."""
+    """Return the newest call that tagged the host as in use or in standby."""
     owner_tags = (
         a for a in machine.asked if a.shows is Shows.OWNER_TAG and a.aim in {"claimed", "rested"}
     )
@@ -133,7 +133,7 @@ def claimed_late(machine: Machine, resource: Resource) -> bool:
 def _came_back(machine: Machine, resource: Resource) -> bool:
     """Tell whether a host bears a tenant's name again of a machine that had given it another since.
 
-    That machine is gone, and its host was wiped and put back: an old rename had its effect now.
+    That machine is deleted, and its host was wiped and put back: an old rename had its effect now.
     """
     given = any(
         asked.aim in _LEAVING and asked.call_state is CallState.DONE for asked in machine.asked
@@ -157,7 +157,7 @@ def certain_from(asked: Asked, snapshot: Snapshot) -> datetime:
 
 
 def steady(at: datetime, snapshot: Snapshot) -> datetime:
-    """Return a recorded time as it can be used: counted anew where the clock jumped since."""
+    """Return a recorded time as it can be used: counted again where the clock jumped since."""
     return max(at, snapshot.jumped) if snapshot.jumped else at
 
 

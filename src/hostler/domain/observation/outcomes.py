@@ -104,7 +104,7 @@ def _unknown(machine: Machine, call: Call, unknown: Unknown, now: datetime) -> M
 
 
 def _given_up(machine: Machine, call: Call, now: datetime) -> Machine:
-    """Let settle count from when the answer was given up: until then the call was under way."""
+    """Let the consistency delay count from when the answer was given up; it was open before."""
     asked = machine.last_asked(call.slot, call.kind) if call.once else None
     return machine if asked is None else machine.with_asked(replace(asked, at=now))
 
@@ -131,7 +131,7 @@ def answered(asked: Asked, call_state: CallState, now: datetime) -> Asked:
 
 
 def with_failures(machine: Machine, failed: list[Machine]) -> Machine:
-    """Return the record with every failure of a clean-up told, after calls that went well or not.
+    """Return the record with every failure of a clean-up, after calls that went well or not.
 
     `failed` is the record as each failure left it: the longest pause stands, and all errors.
     """
@@ -158,7 +158,7 @@ def apply_to_resources(resources: tuple[Resource, ...], outcome: Outcome) -> tup
 
 
 def planned(call: Call, number: int, resources: tuple[Resource, ...]) -> Done:
-    """Return the answer that a plan assumes: a made part appears under a placeholder's name.
+    """Return the answer that a plan assumes: a made resource appears under a placeholder's name.
 
     A change that names a server hangs its target on that server; a host that is tagged shows that
     owner tag, unless the owner tag ends the allocation.

@@ -36,7 +36,7 @@ def sort_out(
     bound: Callable[[], Collection[ResourceId]],
     ours: Collection[InstallationId],
 ) -> Sorted:
-    """Return what in the view carries this fleet's name and is explained by no living record.
+    """Return what in the inventory carries this fleet's name and is explained by no living record.
 
     `bound` is asked for the ids in living records only where there is a resource to compare with
     them.

@@ -2,7 +2,7 @@
 
 A key changes for two reasons: the disk was wiped, or somebody else answers. Only our own record of
 a wipe tells them apart, so only that opens a pin again, and once: whatever key is then accepted is
-dated anew.
+dated again.
 """
 
 from dataclasses import dataclass

@@ -35,7 +35,7 @@ def tell(event: Event) -> Line:
 
 
 def _made(event: Event) -> str:
-    return f"recorded as wanted: {sentence(event.reason)} ({event.detail})"
+    return f"recorded as pending: {sentence(event.reason)} ({event.detail})"
 
 
 def _moved(event: Event) -> str:

@@ -48,7 +48,7 @@ def line_of(owner_tag: OwnerTag) -> str:
         f"machine={owner_tag.machine} attempt={owner_tag.attempt}"
     )
     if owner_tag_of(line) != owner_tag:
-        raise ValueError(f"no mark can be made of {owner_tag}")
+        raise ValueError(f"no owner tag can be made of {owner_tag}")
     return line
 
 

@@ -18,7 +18,7 @@ AT_ONCE = 50
 
 
 class Observer:
-    """Looks at groups of hosts."""
+    """Observes groups of hosts."""
 
     def __init__(
         self, hosts: Mapping[Zone, tuple[Host, ...]], shell: Shell, clock: Clock, memory: Memory

@@ -66,12 +66,12 @@ def _status(tag: str, said: tuple[str, ...]) -> str:
 
 
 def claimed(host: Host, claim: Claim) -> Resource:
-    """Return the part of a claim whose host cannot be asked."""
+    """Return the resource of a claim whose host cannot be asked."""
     return _at(host, claim.id, SILENT)
 
 
 def in_cleaning(host: Host, claim: Claim) -> Resource:
-    """Return the part of a claim whose host has begun to clean itself."""
+    """Return the resource of a claim whose host has begun to clean itself."""
     return replace(_at(host, claim.id, CLEANING), condition=Condition.STOPPING)
 
 

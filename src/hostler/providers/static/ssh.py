@@ -15,7 +15,7 @@ _LONGEST = 200
 
 
 class SshShell:
-    """Logs in anew for each command: a host is busy for moments, and asked rarely."""
+    """Logs in again for each command: a host is busy for moments, and asked rarely."""
 
     def __init__(
         self,

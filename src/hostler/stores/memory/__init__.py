@@ -176,10 +176,10 @@ class MemoryStore:
     async def bind(self, host: HostId, machine: MachineId, fence: Fence) -> None:
         self._check(fence)
         if self._bindings.get(host, machine) != machine:
-            raise AlreadyBound(f"host {host} is tied to machine {self._bindings[host]}")
+            raise AlreadyBound(f"host {host} is bound to machine {self._bindings[host]}")
         other = next((tied for tied, to in self._bindings.items() if to == machine), host)
         if other != host:
-            raise AlreadyBound(f"machine {machine} is tied to host {other}")
+            raise AlreadyBound(f"machine {machine} is bound to host {other}")
         self._bindings[host] = machine
         self._revision += 1
 
@@ -322,7 +322,7 @@ class MemoryStore:
 
 
 def _claims(machine: Machine) -> tuple[ResourceId, ...]:
-    """Return the ids that no other living machine may have; what is gone claims nothing."""
+    """Return the ids that no other living machine may have; what is deleted claims nothing."""
     if machine.phase is Phase.DELETED:
         return ()
     gone = {known.id for place in machine.places for known in place.known if known.gone}

@@ -41,7 +41,7 @@ def bind(db: Connection, host: HostId, machine: MachineId, fence: Fence) -> None
     bindings: list[tuple[str, str]] = db.execute(SQL["bindings"], columns).fetchall()
     for tied_host, tied_machine in bindings:
         if (tied_host, tied_machine) != (host, machine):
-            raise AlreadyBound(f"host {tied_host} is tied to machine {tied_machine}")
+            raise AlreadyBound(f"host {tied_host} is bound to machine {tied_machine}")
 
 
 def bindings(db: Connection) -> tuple[tuple[HostId, MachineId], ...]:

@@ -147,7 +147,8 @@ class FakeProvider:
     """One account in a fake world. `script` holds, by kind of call, what befalls the next ones.
 
     `dead` zones answer no observation; with `empty` set every list is whole and shows nothing;
-    `strange` words are told with each observation; `hung` observations never end while it is set.
+    `strange` words are reported with each observation; `hung` observations never end while it is
+    set.
     """
 
     def __init__(
@@ -184,10 +185,10 @@ class FakeProvider:
         """Let these befall the next calls of a kind, in order."""
         self.script.setdefault(kind, deque()).extend(what)
 
-    # ------------------------------------------------------------ looks
+    # ------------------------------------------------------------ observations
 
     async def observe(self, scopes: tuple[Scope, ...]) -> Observation:
-        """Look at these scopes; what is younger than the lag is missing from lists."""
+        """Observe these scopes; what is younger than the lag is missing from lists."""
         begun = self.world.clock.now()
         self.observations.append((begun, scopes))
         self.world.consistency_delay()
@@ -270,7 +271,7 @@ class FakeProvider:
             gone = (call.target,) if call.target is not None else ()
             if call.effect is Effect.DESTROY:
                 return Done(gone=gone, missing=True)
-            return Refused(why=Refusal.WRONG_STATE, text="there is no such part")
+            return Refused(why=Refusal.WRONG_STATE, text="there is no such resource")
         return self._change(call, resource)
 
     def _make(self, call: Call) -> Outcome:
@@ -348,7 +349,7 @@ class FakeProvider:
         return Connection(address=server.address)
 
     def cost(self, call: Call | Scope) -> int:
-        """Return one request for everything, but a look at a machine asks for each of its ids."""
+        """Return one request for everything; observing a machine asks for each of its ids."""
         if isinstance(call, Scope) and call.machine is not None:
             return 1 + len(call.known)
         return 1

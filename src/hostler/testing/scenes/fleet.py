@@ -113,7 +113,7 @@ class Scene:
         return tuple(dict.fromkeys(offer.zone for offer in self.fleet.offers))
 
     def observe_one(self, *scopes: Scope, complete: bool = True) -> None:
-        """Look at these scopes alone, each id by itself."""
+        """Observe these scopes alone, each id by itself."""
         observed = tuple(ObservedScope(scope=s, begun=self.now, complete=complete) for s in scopes)
         found = {resource.id: resource for s in scopes for resource in self._found(s)}
         self.inventory = merge(
@@ -217,7 +217,7 @@ class Scene:
         return decision
 
     def keep(self, entry: Machine) -> None:
-        """Store a record: one that is gone goes to the history."""
+        """Store a record: one that is deleted goes to the history."""
         self.machines.pop(entry.id, None)
         self.history.pop(entry.id, None)
         (self.history if entry.phase is Phase.DELETED else self.machines)[entry.id] = entry

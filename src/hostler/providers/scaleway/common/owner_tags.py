@@ -62,8 +62,8 @@ def machine_tag(machine: MachineId) -> str:
 def from_tags(tags: Sequence[str], kind: str) -> Claim | None:
     """Return the owner tag that the tags of a resource of this kind make, or None.
 
-    Strict: each tag once and well formed, and the slot of this kind. Never raises. Looks read the
-    same tags again and again, so what they say is remembered.
+    Strict: each tag once and well formed, and the slot of this kind. Never raises. Observations
+    read the same tags again and again, so what they say is remembered.
     """
     return _from_tags(tuple(tags), kind)
 

@@ -53,7 +53,7 @@ class Instances:
         """Raise ConfigError where a fleet's name could not be read back from an owner tag."""
         for fleet in templates:
             if not writable(installation, fleet):
-                raise ConfigError(f"fleet {fleet!r} cannot be written into a mark")
+                raise ConfigError(f"fleet {fleet!r} cannot be written into an owner tag")
         self._client, self._installation = client, installation
         self._templates = dict(templates)
         self._capabilities = Capabilities(

@@ -56,7 +56,7 @@ class MacKind:
             return ()
         said = (
             "pool_prefix: there is none, so no host is ever claimed from a pool, and none that a "
-            "machine had is released: it stays as it is, billed, in the ledger (hostler orphans)"
+            "machine had is released: it stays as it is, billed, in the orphan report"
         )
         return (said,)
 

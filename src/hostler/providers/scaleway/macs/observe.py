@@ -48,7 +48,7 @@ class MacObserver:
         self._read_before = dict[str, Read]()
 
     async def observe(self, scopes: tuple[Scope, ...]) -> Observation:
-        """Look at these scopes, zones and single hosts side by side."""
+        """Observe these scopes, zones and single hosts side by side."""
         if self._networks is not None:
             for zone in dict.fromkeys(scope.zone for scope in scopes):
                 await self._networks.learn(zone)

@@ -73,7 +73,7 @@ class Macs:
         """Raise ConfigError where a fleet's name could not be read back from a name."""
         for fleet in templates:
             if not writable(installation, fleet):
-                raise ConfigError(f"fleet {fleet!r} cannot be written into a mark")
+                raise ConfigError(f"fleet {fleet!r} cannot be written into an owner tag")
         self._client, self._installation = client, installation
         self._templates, self._site = dict(templates), site
         self._ours = frozenset({installation, *adopted})

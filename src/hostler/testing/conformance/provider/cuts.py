@@ -98,7 +98,7 @@ async def cleaning_passes_a_refused_part(rig: Rig) -> None:
     )
     await rig.refuse(None)
     await hand.reach(Goal.ABSENT)
-    await _nothing_left(rig, "by a refused part")
+    await _nothing_left(rig, "by a refused resource")
 
 
 async def a_vanished_machine_is_cleaned(rig: Rig) -> None:

@@ -14,22 +14,22 @@ async def traits_are_sane(rig: Rig) -> None:
     provider = await rig.open()
     capabilities = provider.capabilities
     zero = timedelta(0)
-    assert capabilities.kinds, "no kind of part is named"
+    assert capabilities.kinds, "no kind of resource is named"
     assert capabilities.main.kind in capabilities.kinds, (
         f"the main kind {capabilities.main.kind} is not in `kinds`"
     )
     assert len(set(capabilities.kinds)) == len(capabilities.kinds), (
         f"a kind is named twice: {capabilities.kinds}"
     )
-    assert capabilities.consistency_delay > zero, "settle must be longer than nothing"
+    assert capabilities.consistency_delay > zero, "consistency_delay must be longer than nothing"
     assert all(time > zero for _, time in capabilities.consistency_delays), (
-        "each settle must be longer than nothing"
+        "each consistency_delay must be longer than nothing"
     )
     assert capabilities.deadline > zero, "the deadline of a call must be longer than nothing"
     assert capabilities.floor >= zero, "the least paid time cannot be negative"
-    assert capabilities.page >= 1, "a page shows at least one part"
+    assert capabilities.page >= 1, "a page shows at least one resource"
     assert rig.offer.zone in capabilities.zones, f"the zone {rig.offer.zone} is not in `zones`"
-    assert provider.capabilities == capabilities, "the traits changed"
+    assert provider.capabilities == capabilities, "the capabilities changed"
 
 
 async def costs_are_positive(rig: Rig) -> None:
@@ -59,7 +59,7 @@ async def an_address_before_a_connection(rig: Rig) -> None:
 
 
 async def secrets_stay_secret(rig: Rig) -> None:
-    """No call, look or outcome of a whole life shows a secret."""
+    """No call, observation or outcome of a whole life shows a secret."""
     need(rig, Ability.SECRETS)
     assert rig.secrets, "the rig names no secret to look for"
     hand = await made_hand(rig)

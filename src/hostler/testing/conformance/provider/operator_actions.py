@@ -116,7 +116,7 @@ class Hand:
 
     @property
     def main(self) -> Resource | None:
-        """The bound part of the main slot, where it is known."""
+        """The bound resource of the main slot, where it is known."""
         bound = self.machine.bound(self.provider.capabilities.main)
         return next((resource for resource in self.resources if resource.id == bound), None)
 
@@ -153,7 +153,7 @@ class Hand:
         return calls
 
     async def step(self, goal: Goal) -> None:
-        """Look, and make every call that is allowed now."""
+        """Observe, and make every call that is allowed now."""
         await self.observe()
         await self.act(goal)
 
@@ -216,7 +216,7 @@ class Hand:
             await self.rig.wait(PAUSE)
         shown = ", ".join(f"{p.slot} {p.status or '?'} ({p.condition})" for p in self.resources)
         raise AssertionError(
-            f"{goal} was not reached in {_ROUNDS} rounds over {_ROUNDS * PAUSE}; parts: "
+            f"{goal} was not reached in {_ROUNDS} rounds over {_ROUNDS * PAUSE}; resources: "
             f"{shown or 'none'}; last error: {self.machine.error or 'none'}"
         )
 

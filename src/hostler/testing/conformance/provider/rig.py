@@ -1,4 +1,4 @@
-"""Rig: the world behind one provider, as the checks look into it and disturb it.
+"""Rig: the world behind one provider, as the checks inspect it and disturb it.
 
 A provider's author writes one. What it tells and does goes to the world itself, never through the
 provider's code, so that a misunderstanding cannot be on both sides.

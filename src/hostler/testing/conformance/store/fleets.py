@@ -141,7 +141,7 @@ async def new_machines_are_stored_at_version_1(stores: Stores) -> None:
 
 
 async def an_id_is_given_to_one_machine_only(stores: Stores) -> None:
-    """A new machine under the id of another, living or gone, is a Conflict; nothing is kept."""
+    """A new machine under the id of another, living or deleted, is a Conflict; nothing is kept."""
     store = await stores.fresh()
     read = await filled(store, machine(1), ended(machine(2)))
     for known in (machine(1), machine(2)):

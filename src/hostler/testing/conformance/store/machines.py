@@ -297,7 +297,7 @@ async def a_part_confirmed_gone_is_free(stores: Stores) -> None:
 
 
 async def the_history_has_no_parts(stores: Stores) -> None:
-    """What a gone machine knew is free; reopened, it may have it only if nobody took it."""
+    """What a deleted machine knew is free; reopened, it may have it only if nobody took it."""
     store = await stores.fresh()
     await filled(store, machine(1, resource="p-1"), machine(2), machine(3, resource="p-3"))
     one, two, three = await store.machines(WEB)

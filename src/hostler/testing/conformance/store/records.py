@@ -70,7 +70,7 @@ def knowing(record: Machine, resource: str, *, gone: bool = False, bound: bool =
 
 
 def ended(record: Machine) -> Machine:
-    """Return the machine in phase gone; what it knows is left as it is."""
+    """Return the machine in phase deleted; what it knows is left as it is."""
     return replace(record, phase=Phase.DELETED)
 
 

@@ -126,7 +126,7 @@ async def a_machine_went_when_its_record_says(stores: Stores) -> None:
 
 
 async def a_machine_with_a_later_event_stays(stores: Stores) -> None:
-    """Something was still to be told of it: that keeps it in the history, its last image too."""
+    """An event of it was still to be written: that keeps it in the history, its last image too."""
     store = await stores.fresh()
     await filled(store, machine(1))
     read = await stored(store, machine(1).id)

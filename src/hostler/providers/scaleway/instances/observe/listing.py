@@ -45,7 +45,7 @@ class Observer:
         self._roots = Roots()
 
     async def observe(self, scopes: tuple[Scope, ...]) -> Observation:
-        """Look at these scopes: zones side by side, and in each the servers first."""
+        """Observe these scopes: zones side by side, and in each the servers first."""
         async with asyncio.TaskGroup() as group:
             tasks = [
                 group.create_task(self._zone(zone, [s for s in scopes if s.zone == zone]))
@@ -98,7 +98,7 @@ class Observer:
             case "volume":
                 return await self._volumes(scope, begun)
             case _:
-                return _sight(scope, begun, (), f"there is no kind of part called {scope.kind}")
+                return _sight(scope, begun, (), f"there is no kind of resource called {scope.kind}")
 
     async def _servers(self, scope: Scope, begun: datetime) -> Sight:
         listing = await scan.servers(self._api, scope)

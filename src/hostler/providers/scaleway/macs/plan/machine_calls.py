@@ -71,7 +71,7 @@ def next_calls(  # noqa: PLR0913 - what the port gives, and two settings
 def _is_open(machine: Machine, resource: Resource) -> bool:
     """Tell whether a host may be named for this machine: an adopted owner tag is another's no more.
 
-    A claim that took effect too late to be believed is nobody's: all hold.
+    A claim that took effect too late to be believed is nobody's: all sides stop.
     """
     if resource.owner_tag is not None and came_late(machine, resource.note("stage")):
         return False
@@ -140,7 +140,7 @@ class Way:
         return (expecting(self.resource, f"{ATTACH}.{network}", SERVER, ("network", network)),)
 
     def _was_asked(self, network: str) -> bool:
-        """Tell whether looks may still lack what was asked for."""
+        """Tell whether observations may still lack what was asked for."""
         asked = self.machine.last_asked(SERVER, f"{ATTACH}.{network}")
         if asked is None or asked.call_state not in {CallState.DONE, CallState.OPEN}:
             return False
@@ -149,15 +149,15 @@ class Way:
     def _again(self) -> tuple[Call, ...]:
         """Tag a host that is ours by its binding, and lost its name to somebody or a late call.
 
-        One that rested may have been used under that name: it is taken as any other host. Where the
-        machine is ready it is in use, and whatever was asked for since is over.
+        One that was in standby may have been used under that name: it is taken as any other host.
+        Where the machine is ready it is in use, and whatever was asked for since is over.
         """
         in_use = self.machine.phase in _IN_USE or not self._has_rested()
         used = self.machine.was_ready is not None and in_use
         return (_owner_tag(self.machine, self.resource, Stage.CLAIMED if used else Stage.PENDING),)
 
     def resting(self) -> tuple[Call, ...]:
-        """Rest: not for anybody, wiped, and then ours by name."""
+        """Standby: not for anybody, wiped, and then ours by name."""
         match self.stage:
             case Stage.RESTED | Stage.RELEASING:
                 return ()
@@ -171,7 +171,8 @@ class Way:
     def absent(self) -> tuple[Call, ...]:
         """Release: not for anybody, a wipe that is seen, and on to the host's own record.
 
-        A claim that ends before it settled may be another's by now: that shows once it would have.
+        A claim that ends within its consistency delay may be another's by now: that shows once it
+        would have.
         """
         if self.stage == Stage.PENDING and not self._settled():
             return ()
@@ -185,7 +186,7 @@ class Way:
         return self._wipe(Effect.DESTROY)
 
     def _has_rested(self) -> bool:
-        """Tell whether the machine rested, and did not get its host back since."""
+        """Tell whether the machine was in standby, and did not get its host back since."""
         rested = self.machine.fact(RESTED)
         claimed = self.machine.last_asked(SERVER, tag_kind(Stage.CLAIMED))
         if rested is None or claimed is None:

@@ -18,7 +18,7 @@ from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId
 class Stage(StrEnum):
     """What is being done with a host, as its name tells.
 
-    The first five are a machine's allocation: being claimed, in use, being wiped for a rest, at
+    The first five are a machine's allocation: being claimed, in use, being wiped for standby, in
     rest, being released. The others are the host's own: being wiped, kept clean for the next
     machine, fresh from an order, left alone, given up.
     """

@@ -40,7 +40,7 @@ def condition(status: str) -> Condition:
 def allocation_condition(stage: Stage | None, status: str) -> Condition:
     """Return how an allocation stands; None is the stage of a host that somebody renamed.
 
-    While a host is wiped for a claim or a rest, that is what its stage says; in use, a wipe is
+    While a host is wiped for a claim or for standby, that is what its stage says; in use, a wipe is
     somebody else's.
     """
     stands = condition(status)
