@@ -76,7 +76,7 @@ async def _nothing_left(rig: Rig, where: str) -> None:
     assert not left, f"cut {where}: the world still has {left}"
 
 
-async def cleaning_passes_a_refused_part(rig: Rig) -> None:
+async def cleaning_passes_a_refused_resource(rig: Rig) -> None:
     """A resource that cannot be removed keeps no other resource; when it can be, it goes too."""
     need(rig, Ability.REFUSE)
     hand = await made_hand(rig)

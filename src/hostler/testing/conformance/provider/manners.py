@@ -9,7 +9,7 @@ from .operator_actions import end, made_hand, new_hand
 from .rig import Ability, Rig, need
 
 
-async def traits_are_sane(rig: Rig) -> None:
+async def capabilities_are_sane(rig: Rig) -> None:
     """The capabilities can be reckoned with, and stay what they are."""
     provider = await rig.open()
     capabilities = provider.capabilities

@@ -106,7 +106,7 @@ async def a_machine_is_seen_alone(rig: Rig) -> None:
     )
 
 
-async def foreign_parts_are_seen_and_left(rig: Rig) -> None:
+async def foreign_resources_are_seen_and_left(rig: Rig) -> None:
     """Another installation's resource is shown with its owner tag, and no call is aimed at it."""
     need(rig, Ability.PLANT)
     stranger = InstallationId("stranger1")

@@ -96,7 +96,7 @@ async def hosts_are_fenced(stores: Stores) -> None:
     await store.bind(H2, M2, current)
 
 
-async def a_tie_is_unique_on_both_ends(stores: Stores) -> None:
+async def a_binding_is_unique_on_both_ends(stores: Stores) -> None:
     """A host has one machine and a machine one host; the same bind again changes nothing."""
     store = await stores.fresh()
     retry_at = await stores.retry_at(store)
@@ -123,7 +123,7 @@ async def one_of_many_racing_machines_gets_the_host(stores: Stores) -> None:
     await store.bind(H1, winners[0], OPEN)
 
 
-async def only_this_very_tie_is_loosened(stores: Stores) -> None:
+async def only_this_very_binding_is_removed(stores: Stores) -> None:
     """Unbinding what is not bound, or bound otherwise, changes nothing."""
     store = await stores.fresh()
     await store.bind(H1, M1, OPEN)
@@ -137,7 +137,7 @@ async def only_this_very_tie_is_loosened(stores: Stores) -> None:
     await store.bind(H2, M1, OPEN)
 
 
-async def a_tie_changes_no_record(stores: Stores) -> None:
+async def a_binding_changes_no_record(stores: Stores) -> None:
     """Host and machine keep their versions: who binds them saves them too."""
     store = await stores.fresh()
     before = await store.save_host(host("h-1"), (), OPEN)
