@@ -83,7 +83,7 @@ def test_what_no_package_has_is_no_kind() -> None:
     assert Kinds().get("nonsense") is None
 
 
-def test_fresh_installations_differ_and_fit_into_marks() -> None:
+def test_fresh_installations_differ_and_fit_into_owner_tags() -> None:
     one, other = fresh_installation(), fresh_installation()
     assert one != other
     assert writable(InstallationId(one), FleetName("web"))
@@ -95,7 +95,7 @@ def test_reading_where_no_store_is_makes_none(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-async def test_a_wish_needs_a_store(tmp_path: Path) -> None:
+async def test_a_request_needs_a_store(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="hostler run"):
         open_store(config(tmp_path / "web.db"), Purpose.REQUEST)
 

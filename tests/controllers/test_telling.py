@@ -58,7 +58,7 @@ async def test_what_blocks_a_fleet_is_a_warning_and_its_end_is_none() -> None:
             await yard.pass_by(30 * S)
     said = [(line["log_level"], line["reason"]) for line in logs if line["event"] == "condition"]
     assert said[0][0] == "warning"
-    assert "could be looked at" in said[0][1]
+    assert "could be observed" in said[0][1]
     assert said[-1] == ("info", "all is well")
 
 

@@ -105,7 +105,7 @@ def test_power_on_answers_500_and_everything_goes() -> None:
 
 @pytest.mark.parametrize("harm", ["locked_423", "transient_409", "volume_delete_refused"])
 @pytest.mark.parametrize("route", ["server.action.terminate", "ip.delete", "volume.delete"])
-def test_a_busy_part_does_not_keep_the_others(route: str, harm: str) -> None:
+def test_a_busy_resource_does_not_keep_the_others(route: str, harm: str) -> None:
     """Cleaning goes on past a part that refuses, and comes back to it until it goes too."""
 
     async def scene(stand: Stand) -> None:
@@ -121,7 +121,7 @@ def test_a_busy_part_does_not_keep_the_others(route: str, harm: str) -> None:
 
 
 @pytest.mark.parametrize("route", ["ip.delete", "volume.delete"])
-def test_a_part_that_one_deletion_does_not_find_is_not_gone_for_empty_lists(route: str) -> None:
+def test_a_resource_that_one_deletion_does_not_find_is_not_gone_for_empty_lists(route: str) -> None:
     """A flickering 404 hides nothing: *gone* waits for the part's own answers, and it goes too."""
 
     async def scene(stand: Stand) -> None:

@@ -125,7 +125,7 @@ def test_two_stores_that_begin_at_once_stop_at_twice_the_size() -> None:
     play(scene)
 
 
-def test_a_store_deleted_under_a_fleet_neither_buys_again_nor_sweeps() -> None:
+def test_a_store_deleted_under_a_fleet_neither_buys_again_nor_reclaims() -> None:
     """After a lost store everything waits for *adopt*; then the very same servers are kept."""
 
     async def scene(stand: Stand) -> None:
@@ -148,7 +148,7 @@ def test_a_store_deleted_under_a_fleet_neither_buys_again_nor_sweeps() -> None:
     play(scene)
 
 
-def test_strays_of_ours_are_swept_only_when_told_to() -> None:
+def test_strays_of_ours_are_reclaimed_only_when_told_to() -> None:
     """Servers that carry our mark and no record are reported; with `reclaim = true` they go."""
 
     async def scene(stand: Stand) -> None:

@@ -117,9 +117,7 @@ async def lands(s: MacStand, late: str) -> None:
     await s.until(named, timedelta(hours=2))
 
 
-def test_a_mark_of_use_that_lands_on_the_host_of_another_installation_takes_nothing_from_it() -> (
-    None
-):
+def test_a_late_tag_of_use_on_the_host_of_another_installation_takes_nothing_from_it() -> None:
     """Its name is ours and no record has it: a stray, if it had not been given back before."""
 
     async def scene(s: MacStand) -> None:
@@ -141,7 +139,9 @@ def test_a_mark_of_use_that_lands_on_the_host_of_another_installation_takes_noth
     play_macs(scene)
 
 
-def test_a_mark_of_use_that_lands_on_a_free_host_is_told_and_nobody_gets_the_host_unwiped() -> None:
+def test_a_late_tag_of_use_that_lands_on_a_free_host_is_told_and_nobody_gets_the_host_unwiped() -> (
+    None
+):
     async def scene(s: MacStand) -> None:
         hostler, late = await gave_up_early(s)
         await lands(s, late)
@@ -159,7 +159,7 @@ def test_a_mark_of_use_that_lands_on_a_free_host_is_told_and_nobody_gets_the_hos
     play_macs(scene)
 
 
-def test_a_mark_of_use_that_lands_on_the_host_of_our_next_machine_is_put_right() -> None:
+def test_a_late_tag_of_use_that_lands_on_the_host_of_our_next_machine_is_put_right() -> None:
     async def scene(s: MacStand) -> None:
         hostler, late = await gave_up_early(s)
         await hostler.scale(1)
@@ -176,7 +176,7 @@ def test_a_mark_of_use_that_lands_on_the_host_of_our_next_machine_is_put_right()
     play_macs(scene)
 
 
-def test_a_mark_of_use_that_lands_before_the_host_is_back_in_the_pool_is_wiped_away() -> None:
+def test_a_late_tag_of_use_that_lands_before_the_host_is_back_in_the_pool_is_wiped_away() -> None:
     """Nobody else can have it yet: it goes on without a person."""
 
     async def scene(s: MacStand) -> None:
@@ -199,7 +199,7 @@ def test_a_mark_of_use_that_lands_before_the_host_is_back_in_the_pool_is_wiped_a
     play_macs(scene)
 
 
-def test_a_mark_of_use_that_lands_just_after_the_host_was_put_back_is_told() -> None:
+def test_a_late_tag_of_use_that_lands_just_after_the_host_was_put_back_is_told() -> None:
     """Somebody else may have taken it in between: it is not wiped once more."""
 
     async def scene(s: MacStand) -> None:

@@ -7,7 +7,7 @@ from hostler.simulators.scaleway.state.mac_records import Mac
 from hostler.testing.time.loop import SimLoop
 
 
-def test_what_was_ordered_is_waited_for_though_the_next_look_comes_after_it_had_to_show() -> None:
+def test_an_order_is_waited_for_though_the_next_observation_comes_after_it_had_to_show() -> None:
     """A fleet's turn comes before that in which a new host gets its record: its name is enough."""
     cast, found = Cast(SimLoop(), 1), list[Mac]()
 

@@ -303,7 +303,7 @@ async def replaced(s: MacStand, hostler: Hostler, first: MachineId) -> None:
 
 
 @pytest.mark.parametrize("sealed", [0.0, 300.0])
-def test_a_host_that_was_wiped_while_nobody_looked_breaks_its_machine(sealed: float) -> None:
+def test_a_host_that_was_wiped_while_nobody_observed_breaks_its_machine(sealed: float) -> None:
     """Its password is another one than when it was claimed, or than when that was shown at last."""
 
     async def scene(s: MacStand) -> None:
@@ -433,7 +433,7 @@ async def any_pending(s: MacStand) -> bool:
     return any(stage(mac) == "pending" for mac in s.macs())
 
 
-def test_a_claim_that_lands_beyond_settle_is_told_and_neither_side_touches_the_host() -> None:
+def test_a_claim_beyond_the_consistency_delay_is_told_and_neither_side_touches_the_host() -> None:
     """The answer said 200, and the name came minutes later, onto another's host that is in use.
 
     Nothing can be proved by names alone by then: the late one sees that it is double, and holds;

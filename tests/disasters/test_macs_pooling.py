@@ -176,7 +176,7 @@ def test_a_host_on_its_way_home_is_asked_nothing_twice() -> None:
     play_macs(scene)
 
 
-def test_a_host_that_was_given_up_is_taken_back_by_a_rename_and_a_wish() -> None:
+def test_a_host_that_was_given_up_is_taken_back_by_a_rename_and_a_request() -> None:
     async def scene(s: MacStand) -> None:
         hostler = s.hostler()
         await s.ready(hostler, 1)

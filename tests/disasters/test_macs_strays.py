@@ -25,7 +25,7 @@ async def any_pending(s: MacStand) -> bool:
     return any(stage(mac) == "pending" for mac in s.macs())
 
 
-def test_a3_a_host_whose_owner_turns_up_during_the_sweep_is_left_alone() -> None:
+def test_a3_a_host_whose_owner_turns_up_during_the_reclaim_is_left_alone() -> None:
     """A3: between the list and the release, a record could get the stray, and was wiped then."""
 
     async def scene(s: MacStand) -> None:
@@ -178,7 +178,7 @@ def test_b5_a_stray_comes_back_with_the_system_that_its_fleet_asks_for() -> None
     play_macs(scene)
 
 
-def test_b6_a_zone_that_cannot_be_listed_clears_no_suspect() -> None:
+def test_b6_a_zone_that_cannot_be_listed_clears_no_orphan() -> None:
     """B6: the gauge fell when a zone failed, which looked like a problem solved."""
 
     async def scene(s: MacStand) -> None:
@@ -245,7 +245,7 @@ def test_a_forgotten_record_is_told_and_its_host_left_until_reclaim_is_set() -> 
     play_macs(scene)
 
 
-def test_a_sweep_takes_the_stray_and_nothing_else() -> None:
+def test_a_reclaim_takes_the_stray_and_nothing_else() -> None:
     """In the pool, pending, owned by name or by id, default-named, foreign, stray: one goes."""
 
     async def scene(s: MacStand) -> None:

@@ -181,7 +181,7 @@ def test_a_fleet_is_kept_watched_asked_about_and_taken_away(place: Place) -> Non
         urllib.request.urlopen(request, timeout=5).close()  # noqa: S310 - loopback only
         wait_until(lambda: second["id"] not in _ids(place) and place.ready() == 2)
         told = [event["text"] for event in place.json("history", second["id"])["events"]]
-        assert "recorded as wanted" in told[0]
+        assert "recorded as pending" in told[0]
         assert any("its server is no longer there" in text for text in told)
         assert told[-1].startswith("stopping → gone")
 
@@ -222,7 +222,7 @@ def _says_nothing_secret(place: Place) -> None:
 
 
 @pytest.mark.timeout(120)
-def test_a_stray_is_a_leak_until_it_is_gone(place: Place) -> None:
+def test_an_orphan_costs_until_it_is_gone(place: Place) -> None:
     """A store that was lost: nothing is bought or touched until somebody adopts."""
     with place.engine():
         wait_until(lambda: place.ready() == 2)

@@ -24,12 +24,12 @@ def orphan(installation: str, cls: OrphanClass = OrphanClass.FOREIGN) -> Orphan:
     )
 
 
-def test_without_a_source_foreign_parts_are_told_by_name() -> None:
+def test_without_a_source_foreign_resources_are_told_by_name() -> None:
     with pytest.raises(RequestRefused, match="--from h1"):
         check_source([orphan("h1")], WEB, None)
 
 
-def test_a_source_that_marks_nothing_is_a_mistake() -> None:
+def test_a_source_that_tags_nothing_is_a_mistake() -> None:
     with pytest.raises(RequestRefused, match="were seen: h1"):
         check_source([orphan("h1")], WEB, InstallationId("h2"))
 

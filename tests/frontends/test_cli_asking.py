@@ -54,7 +54,7 @@ def test_a_plan_as_json_has_every_call(capsys: Out) -> None:
     assert {call["effect"] for call in fleet["machines"][0]["calls"]} <= {"make", "change"}
 
 
-def test_a_plan_without_any_look_is_an_error_of_the_provider(capsys: Out) -> None:
+def test_a_plan_without_any_observation_is_an_error_of_the_provider(capsys: Out) -> None:
     outside = InMemory()
     run(fill(outside.store_))
     outside.cloud().dead.add(Zone("z-1"))
@@ -168,7 +168,7 @@ def test_check_online_says_what_must_be_changed_where_nothing_answers(capsys: Ou
     assert (result.code, result.err) == (7, "hostler: z-1 is no zone\n")
 
 
-def test_a_look_that_failed_names_the_zone(capsys: Out) -> None:
+def test_an_observation_that_failed_names_the_zone(capsys: Out) -> None:
     outside = InMemory()
     run(fill(outside.store_))
     outside.cloud().dead.add(Zone("z-1"))

@@ -52,7 +52,7 @@ def test_a_fleet_is_drawn_like_this() -> None:
     ]
 
 
-def test_suspects_are_drawn_like_this_the_dearest_first() -> None:
+def test_orphans_are_drawn_like_this_the_dearest_first() -> None:
     def one(name: str, price: float, blocked: str) -> Orphan:
         return Orphan(
             resource=ResourceId(name),

@@ -20,7 +20,9 @@ def requests(outside: InMemory) -> tuple[Request, ...]:
     return run(outside.store_.requests())
 
 
-def test_without_a_look_those_hosts_are_listed_of_which_records_are_kept(capsys: Out) -> None:
+def test_without_an_observation_those_hosts_are_listed_of_which_records_are_kept(
+    capsys: Out,
+) -> None:
     outside = WithMacs()
     first, _ = outside.stock(2)
     keep(outside, first, condition=HostCondition.FREE, wiped=NOW, name="pool-x", strikes=2)
@@ -32,7 +34,7 @@ def test_without_a_look_those_hosts_are_listed_of_which_records_are_kept(capsys:
     assert "2 strikes" in pool(outside, capsys).out
 
 
-def test_a_look_shows_all_hosts_of_the_account_and_whose_they_are(capsys: Out) -> None:
+def test_an_observation_shows_all_hosts_of_the_account_and_whose_they_are(capsys: Out) -> None:
     outside = WithMacs()
     free, held, orphan = outside.stock(3)
     (fresh,) = outside.stock(1, "apple-silicon-")
@@ -226,7 +228,7 @@ def test_a_host_of_another_type_is_put_in_with_a_warning(capsys: Out) -> None:
     assert "desk-1 is M4-S in fr-par-1, and fleet web asks for M2-L" in result.err
 
 
-def test_a_wish_about_hosts_says_whether_an_engine_took_it(capsys: Out) -> None:
+def test_a_request_about_hosts_says_whether_an_engine_took_it(capsys: Out) -> None:
     outside = WithMacs(runs=True)
     outside.stock(1, "desk-")
     result = pool(outside, capsys, "add", "desk-1", "--json")
@@ -270,7 +272,7 @@ def test_a_machine_of_a_protected_fleet_is_not_retired(capsys: Out) -> None:
     assert (refusal.code, "is protected" in refusal.err) == (2, True)
 
 
-def test_a_host_that_was_put_in_is_in_the_pool_also_where_nobody_looks(capsys: Out) -> None:
+def test_a_host_that_was_put_in_is_in_the_pool_also_where_nobody_checks(capsys: Out) -> None:
     outside = WithMacs()
     (host,) = outside.stock(1)
     keep(outside, host, name="pool-1", pool=POOL)

@@ -122,7 +122,7 @@ def test_a_fleet_of_none_whose_list_is_at_fault_takes_no_host_and_says_so(
     assert "correct `commands`" in " ".join(shown.split())
 
 
-def test_a_host_that_nobody_explains_leads_to_the_ledger(capsys: Out) -> None:
+def test_a_host_that_nobody_explains_leads_to_the_orphan_report(capsys: Out) -> None:
     outside = WithMacs()
     (host,) = outside.stock(1)
     outside.claimed(host)
@@ -277,7 +277,7 @@ def test_what_takes_its_course_is_told_and_is_no_leak(capsys: Out, cls: OrphanCl
     assert str(cls) in result.out
 
 
-def test_a_look_for_leaks_shows_stray_hosts_with_their_price(capsys: Out) -> None:
+def test_an_observation_for_leaks_shows_stray_hosts_with_their_price(capsys: Out) -> None:
     outside = WithMacs()
     orphan, foreign = outside.stock(2)
     outside.claimed(orphan)
@@ -326,7 +326,7 @@ def test_a_host_is_explained_under_the_phase_of_nobody(capsys: Out) -> None:
     assert told["host"] is None
 
 
-def test_a_plan_for_a_new_machine_marks_a_host_that_is_not_chosen_yet(capsys: Out) -> None:
+def test_a_plan_for_a_new_machine_tags_a_host_that_is_not_chosen_yet(capsys: Out) -> None:
     """Which host it is follows from the machine's id; whether it is wiped first is known."""
     outside = WithMacs(fleets=(replace(FLEET, size=3),))
     clean, _ = outside.stock(2)

@@ -87,7 +87,7 @@ def test_status_says_that_no_engine_runs(capsys: Out) -> None:
     assert "no engine is running" in cli(InMemory(), capsys, "status", str(FILE)).out
 
 
-def test_status_tells_conditions_pauses_suspects_and_wishes(capsys: Out) -> None:
+def test_status_tells_conditions_pauses_orphans_and_requests(capsys: Out) -> None:
     outside = InMemory(runs=True)
     pause = Protection(until=NOW + timedelta(hours=1), why="a fair", actor="bob")
     row = FleetRow(name=WEB, created=NOW, pause=pause, condition="waiting for stock")
@@ -151,7 +151,7 @@ def test_a_time_that_is_none_is_an_error_of_usage(capsys: Out) -> None:
 # ------------------------------------------------------------------ leaks
 
 
-def test_leaks_lists_suspects_with_their_cost_and_exits_with_3(capsys: Out) -> None:
+def test_leaks_lists_orphans_with_their_cost_and_exits_with_3(capsys: Out) -> None:
     outside = InMemory(runs=True)
     run(save_orphans(outside, orphan(), orphan("address-1", price=0.004)))
     result = cli(outside, capsys, "orphans", str(FILE))
@@ -190,7 +190,7 @@ def test_leaks_as_json_sums_up(capsys: Out) -> None:
     )
 
 
-def test_leaks_with_a_look_finds_what_no_ledger_has(capsys: Out) -> None:
+def test_leaks_with_an_observation_finds_what_no_orphan_report_has(capsys: Out) -> None:
     outside = InMemory()
     owner_tag = OwnerTag(
         installation=InstallationId("abroad"), fleet=WEB, machine=machine_id(7), attempt=1
@@ -211,7 +211,7 @@ def test_leaks_with_a_look_finds_what_no_ledger_has(capsys: Out) -> None:
     assert [entry["class"] for entry in result.json["orphans"]] == ["foreign"]
 
 
-def test_leaks_that_could_not_look_says_so_and_not_that_there_are_none(capsys: Out) -> None:
+def test_leaks_that_could_not_observe_says_so_and_not_that_there_are_none(capsys: Out) -> None:
     outside = InMemory()
     outside.cloud().dead.add(Zone("z-1"))
     told = cli(outside, capsys, "orphans", str(FILE), "--observe")
@@ -219,7 +219,7 @@ def test_leaks_that_could_not_look_says_so_and_not_that_there_are_none(capsys: O
     assert "could not be looked at: z-1: the zone does not answer" in told.err
 
 
-def test_leaks_names_what_it_could_not_look_at(capsys: Out) -> None:
+def test_leaks_names_what_it_could_not_observe(capsys: Out) -> None:
     beyond = replace(FLEET, offers=(*FLEET.offers, Offer(type="small", zone=Zone("z-2"))))
     outside = InMemory(fleets=(beyond,))
     outside.cloud().dead.add(Zone("z-2"))
@@ -233,17 +233,17 @@ def test_leaks_names_what_it_could_not_look_at(capsys: Out) -> None:
 # ------------------------------------------------------------------ story
 
 
-def test_a_story_tells_a_machines_life_in_order(capsys: Out) -> None:
+def test_a_history_tells_a_machines_life_in_order(capsys: Out) -> None:
     outside = InMemory()
     run(fill(outside.store_, made(1), made(2)))
     said = cli(outside, capsys, "history", str(FILE), FIRST).out
     assert "recorded as pending: the fleet's size asks for one more machine (small in z-1)" in said
-    assert said.count("recorded as wanted") == 1
+    assert said.count("recorded as pending") == 1
     events = cli(outside, capsys, "history", str(FILE), FIRST, "--json").json["events"]
     assert [event["machine"] for event in events] == [FIRST]
 
 
-def test_a_fleets_story_shows_the_newest_events(capsys: Out) -> None:
+def test_a_fleets_history_shows_the_newest_events(capsys: Out) -> None:
     outside = InMemory()
     run(fill(outside.store_, *(made(number) for number in range(1, 41))))
     events = cli(outside, capsys, "history", str(FILE), "--last", "7", "--json").json["events"]
@@ -252,7 +252,7 @@ def test_a_fleets_story_shows_the_newest_events(capsys: Out) -> None:
     assert len(every) == 40
 
 
-def test_a_story_of_a_host_tells_of_it_under_each_machine(capsys: Out) -> None:
+def test_a_history_of_a_host_tells_of_it_under_each_machine(capsys: Out) -> None:
     outside = InMemory()
     host = Host(id=HostId("h-1"), account=AccountName("main"), zone=Zone("fr-par-1"), name="pool-7")
     free = Event(kind="host_moved", at=NOW, fleet=WEB, cycle=CycleId("t-2"), host=host.id)
@@ -270,7 +270,7 @@ def test_a_story_of_a_host_tells_of_it_under_each_machine(capsys: Out) -> None:
     assert "h-1" in cli(outside, capsys, "history", str(FILE), "h-1").out
 
 
-def test_a_story_of_nobody_is_an_error_of_usage(capsys: Out) -> None:
+def test_a_history_of_nobody_is_an_error_of_usage(capsys: Out) -> None:
     result = cli(InMemory(), capsys, "history", str(FILE), "m-nobody")
     assert result.code == 2
     assert "no machine m-nobody lives here" in result.err

@@ -23,7 +23,7 @@ def filled(**more: object) -> InMemory:
     return outside
 
 
-def test_scale_writes_a_wish_and_says_that_no_engine_runs(capsys: Out) -> None:
+def test_scale_writes_a_request_and_says_that_no_engine_runs(capsys: Out) -> None:
     outside = filled()
     result = cli(outside, capsys, "scale", str(FILE), "7", "--why", "a fair")
     (request,) = requests(outside)
@@ -37,11 +37,11 @@ def test_scale_writes_a_wish_and_says_that_no_engine_runs(capsys: Out) -> None:
     assert "no engine is running" in result.out
 
 
-def test_a_wish_that_nobody_must_take_yet_is_a_success(capsys: Out) -> None:
+def test_a_request_that_nobody_must_take_yet_is_a_success(capsys: Out) -> None:
     assert cli(filled(), capsys, "scale", str(FILE), "7", "--no-wait").code == 0
 
 
-def test_a_wish_is_waited_for_and_said_to_be_taken(
+def test_a_request_is_waited_for_and_said_to_be_taken(
     capsys: Out, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     outside = filled(runs=True)
@@ -60,7 +60,7 @@ def test_a_wish_is_waited_for_and_said_to_be_taken(
     assert len(slept) == 3
 
 
-def test_a_wish_that_a_busy_engine_does_not_take_is_told(capsys: Out) -> None:
+def test_a_request_that_a_busy_engine_does_not_take_is_told(capsys: Out) -> None:
     outside = filled(runs=True)
     result = cli(outside, capsys, "pause", str(FILE), "--json")
     assert result.code == 5
@@ -78,7 +78,7 @@ def test_a_wish_that_a_busy_engine_does_not_take_is_told(capsys: Out) -> None:
         (("adopt",), RequestKind.ADOPT),
     ],
 )
-def test_each_command_writes_its_kind_of_wish(
+def test_each_command_writes_its_kind_of_request(
     capsys: Out, argv: tuple[str, ...], kind: RequestKind
 ) -> None:
     outside = filled()
@@ -98,7 +98,7 @@ def test_the_end_of_a_held_machine_is_said_to_wait_for_that(capsys: Out) -> None
     assert not cli(outside, capsys, "unprotect", str(FILE), FIRST, "--no-wait").err
 
 
-def test_end_now_and_adopt_from_say_so_in_the_wish(capsys: Out) -> None:
+def test_end_now_and_adopt_from_say_so_in_the_request(capsys: Out) -> None:
     outside = filled()
     cli(outside, capsys, "delete", str(FILE), FIRST, "--now", "--no-wait")
     cli(outside, capsys, "adopt", str(FILE), "--from", "h123", "--no-wait")

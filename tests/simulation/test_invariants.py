@@ -66,14 +66,14 @@ def names(found: tuple[Violation, ...]) -> list[str]:
     return [violation.invariant for violation in found]
 
 
-def test_s1_fires_when_a_part_stays_unexplained_too_long():
+def test_s1_fires_when_a_resource_stays_unexplained_too_long():
     checker = Recorded(bound=100.0)
     resource = thing()
     assert not checker.check([resource], (), {resource.id: 60.0})
     assert names(checker.check([resource], (), {resource.id: 60.0})) == ["S1"]
 
 
-def test_s1_counts_no_time_in_which_nobody_could_look_and_forgives_what_is_explained():
+def test_s1_counts_no_time_in_which_nobody_could_observe_and_forgives_what_is_explained():
     checker = Recorded(bound=100.0)
     resource = thing()
     for _ in range(10):
@@ -81,7 +81,7 @@ def test_s1_counts_no_time_in_which_nobody_could_look_and_forgives_what_is_expla
         assert not checker.check([resource], (resource.id,), {resource.id: 90.0})
 
 
-def test_s2_fires_when_inserts_exceed_wish_and_surge():
+def test_s2_fires_when_inserts_exceed_request_and_surge():
     machines = [machine(number=number) for number in range(4)]
     assert not invariants.grown(FLEET, ROW, machines[:3], machines[2:3])
     assert names(invariants.grown(FLEET, ROW, machines, machines[3:])) == ["S2"]
@@ -136,14 +136,14 @@ def test_s5_fires_when_what_is_healthy_is_believed_lost():
     assert not invariants.lost_falsely(before, asked, healthy=True)
 
 
-def test_s5_fires_when_a_sweep_is_hasty():
+def test_s5_fires_when_a_reclaim_is_hasty():
     assert names(sureness.swept(thing(), 10.0, 900.0, 1.0)) == ["S5"]
     assert names(sureness.swept(thing(), 1000.0, 900.0, None)) == ["S5"]
     assert names(sureness.swept(thing(), 1000.0, 900.0, 300.0)) == ["S5"]
     assert not sureness.swept(thing(), 1000.0, 900.0, 1.0)
 
 
-def test_s5_fires_when_a_record_explains_a_suspect():
+def test_s5_fires_when_a_record_explains_an_orphan():
     orphan = Orphan(
         resource=ResourceId("s1"),
         kind="server",
@@ -241,7 +241,7 @@ def test_s9_fires_when_a_phase_outlives_its_bound(phase: Phase):
     assert set(names(found)) == {"S9"}
 
 
-def test_s9_counts_no_time_in_which_nobody_could_look():
+def test_s9_counts_no_time_in_which_nobody_could_observe():
     checker = Bounds(Timers())
     record = machine(Phase.STARTING)
     assert not any(checker.check([record], {}) for _ in range(1000))
@@ -273,7 +273,7 @@ def test_an_illegal_move_is_found():
     assert not invariants.moved(machine(Phase.READY), machine(Phase.DRAINING))
 
 
-def test_a_decision_on_older_records_than_its_look_is_found():
+def test_a_decision_on_older_records_than_its_observation_is_found():
     checker = Records()
     newest = replace(machine(), version=3)
     checker.note(newest, now=10.0)

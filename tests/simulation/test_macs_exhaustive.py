@@ -165,7 +165,7 @@ def date_unread(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hostler.domain.observation.effects._landed_late", no)
 
 
-def test_a_claim_beyond_settle_is_believed_by_nobody_only_because_of_its_date(
+def test_a_claim_beyond_the_consistency_delay_is_believed_by_nobody_only_because_of_its_date(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Its answer was lost, and nobody looked between settle and its effect."""

@@ -64,7 +64,7 @@ def test_after_a_new_observation_anything_may_come():
     assert not names(told, CALL)
 
 
-def test_s10_counts_from_the_lease_not_from_a_turn_before_it():
+def test_s10_counts_from_the_lease_not_from_a_cycle_before_it():
     """While a neighbour held the lease, the turns were its own."""
     moment = [0.0]
     found = Foreteller(lambda: moment[0])

@@ -270,7 +270,7 @@ def test_jobs_ask_for_instances_use_them_up_and_idle_ones_go() -> None:
     play(scene, options)
 
 
-def test_running_is_believed_with_no_further_look() -> None:
+def test_running_is_believed_with_no_further_observation() -> None:
     """Why *running* must be true: a job goes there at once."""
 
     async def scene(told: Told, provisioner: Provisioner) -> None:

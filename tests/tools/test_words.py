@@ -53,7 +53,7 @@ def test_an_old_word_in_a_page_fails_whatever_its_case(tmp_path: Path) -> None:
     ]
 
 
-def test_texts_and_parts_of_longer_words_are_passed_over(tmp_path: Path) -> None:
+def test_texts_and_resources_of_longer_words_are_passed_over(tmp_path: Path) -> None:
     text = 'ghostly, tended = "clerk", 1  # a clerk\n'
     done = check(
         tmp_path,

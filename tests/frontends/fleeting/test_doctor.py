@@ -218,7 +218,7 @@ def runner(plugin: str, most: int = 500) -> str:
     )
 
 
-async def test_the_runners_own_settings_are_looked_at(place: Place) -> None:
+async def test_the_runners_own_settings_are_observed(place: Place) -> None:
     plugin = place.folder / "fleeting-plugin-hostler"
     plugin.write_text("#!/bin/sh\n")
     plugin.chmod(stat.S_IRWXU)
