@@ -176,14 +176,14 @@ def test_a_fleet_is_kept_watched_asked_about_and_taken_away(place: Place) -> Non
         assert place.json("unprotect", first["id"])["taken"]
 
         # Somebody deletes a server by hand: it is replaced, and nothing of it is left.
-        body = json.dumps({"act": "server_deleted_by_hand", "id": second["parts"]["server"]})
+        body = json.dumps({"act": "server_deleted_by_hand", "id": second["resources"]["server"]})
         request = urllib.request.Request(f"{place.url}/_sim/act", data=body.encode())  # noqa: S310 - loopback only
         urllib.request.urlopen(request, timeout=5).close()  # noqa: S310 - loopback only
         wait_until(lambda: second["id"] not in _ids(place) and place.ready() == 2)
         told = [event["text"] for event in place.json("history", second["id"])["events"]]
         assert "recorded as pending" in told[0]
         assert any("its server is no longer there" in text for text in told)
-        assert told[-1].startswith("stopping → gone")
+        assert told[-1].startswith("stopping → deleted")
 
         metrics = get(f"http://127.0.0.1:{place.metrics}/metrics")
         assert 'hostler_machines{fleet="web",phase="ready"} 2.0' in metrics
@@ -214,7 +214,7 @@ def _says_nothing_secret(place: Place) -> None:
     assert "Traceback" not in log
     assert '"event": "moved"' in log
     assert '"reason": "probe_passed"' in log
-    assert '"turn": "' in log
+    assert '"cycle": "' in log
     for file in place.file.parent.iterdir():
         assert SECRET.encode() not in file.read_bytes(), file.name
     said = place.run("plan").stdout + place.run("history").stdout
