@@ -17,7 +17,7 @@ from datetime import UTC, datetime, timedelta
 import structlog
 from figures import Figure, show
 
-from hostler.controllers.execute.host_calls import gather_hosts
+from hostler.controllers.observe.host_snapshot import gather_hosts
 from hostler.controllers.observe.snapshot import Occasion, gather
 from hostler.controllers.runtime.leases import Tenure
 from hostler.controllers.runtime.settings import Account, Ports

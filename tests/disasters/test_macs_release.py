@@ -27,6 +27,8 @@ async def rewritten(
     origin: HostOrigin = HostOrigin.POOL,
     policy: ReleasePolicy | None = None,
     pool: str = POOL,
+    *,
+    told: bool = True,
 ) -> Hostler:
     """Return the next hostler of a ready machine whose host's record says something else now."""
     hostler = s.hostler()
@@ -35,7 +37,10 @@ async def rewritten(
     s.truth.hostlers.remove(hostler)
     store = hostler.store
     (host,) = await store.hosts()
-    store._hosts[host.id] = replace(host, origin=origin, policy=policy, pool=pool)
+    until = host.paid_until if told else None
+    s.mac().deletable = s.mac().deletable if told else None
+    changed = replace(host, origin=origin, policy=policy, pool=pool, paid_until=until)
+    store._hosts[host.id] = changed
     heir = s.hostler(store=store, pool=pool)
     await s.ready(heir, 1)
     return heir
@@ -145,10 +150,7 @@ def test_a_deletion_that_is_refused_until_a_date_is_scheduled(floor: str) -> Non
 
     async def scene(s: MacStand) -> None:
         mac: Mac = s.mac()
-        hostler = await rewritten(s, policy=ReleasePolicy.TERMINATE)
-        date = mac.deletable
-        assert date is not None
-        mac.deletable = None
+        hostler = await rewritten(s, policy=ReleasePolicy.TERMINATE, told=False)
         await ended(s, hostler)
         await s.stand.clock.sleep(5 * MINUTE)
         asked = changes(s.stand).count("mac.delete")
@@ -158,6 +160,22 @@ def test_a_deletion_that_is_refused_until_a_date_is_scheduled(floor: str) -> Non
         assert changes(s.stand).count("mac.delete") == asked, "refused once, it is not asked again"
 
     play_macs(scene, options=Options(macs=MacOptions(floor=floor)))
+
+
+def test_a_date_that_was_told_once_is_kept_to_though_nobody_tells_it_any_more() -> None:
+    """A list without dates is no leave to end what is paid for: G9 stands on our record."""
+
+    async def scene(s: MacStand) -> None:
+        mac: Mac = s.mac()
+        hostler = await rewritten(s, policy=ReleasePolicy.TERMINATE)
+        assert mac.deletable is not None
+        mac.deletable = None
+        await ended(s, hostler)
+        await s.stand.clock.sleep(5 * MINUTE)
+        assert "mac.delete" not in changes(s.stand)
+        assert mac.deletion_scheduled
+
+    play_macs(scene)
 
 
 def test_a_retired_host_is_deleted_at_its_date_and_touched_no_more() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from hostler.domain.decide import decide
 from hostler.domain.decision_cache import DecisionCache
-from hostler.domain.model.calls import Call, Effect
+from hostler.domain.model.calls import Call, Effect, Shows
 from hostler.domain.model.commands import Advance, Decision
 from hostler.domain.model.fleet import Order, Sized
 from hostler.domain.model.host import Free
@@ -152,7 +152,10 @@ class Asking(Content):
     ) -> tuple[Call, ...]:
         super().next_calls(goal, machine, resources, now)
         kind, slot = "mac.rename.claimed", CAPABILITIES.main
-        return (Call(kind=kind, slot=slot, zone=ZONE, effect=Effect.CHANGE, once=True),)
+        shows = Shows.OWNER_TAG
+        return (
+            Call(kind=kind, slot=slot, zone=ZONE, effect=Effect.CHANGE, once=True, shows=shows),
+        )
 
 
 def test_a_machine_that_waits_does_not_rest_by_what_was_known_of_it_before() -> None:

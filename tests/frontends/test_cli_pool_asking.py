@@ -184,7 +184,10 @@ def test_explaining_a_host_on_its_way_names_its_next_call(capsys: Out) -> None:
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ({"retry_at": NOW + timedelta(minutes=1), "error": "locked"}, "another try at 12:01:00"),
+        (
+            {"retry_at": NOW + timedelta(minutes=1), "error": "locked"},
+            "another try: locked (at 12:01:00 UTC)",
+        ),
         ({"unknown_since": NOW + timedelta(minutes=1)}, "the outcome of the last call is unknown"),
     ],
 )

@@ -7,9 +7,10 @@ from scaleway_kit import NOW, ZONE, claim, machine, provider
 
 from hostler.domain.ids import Epoch, ResourceId
 from hostler.domain.model.calls import Call, Done, Effect, Outcome
-from hostler.domain.model.machine import Machine, ask
+from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal
 from hostler.domain.model.resource import Condition, Resource, Slot
+from hostler.domain.model.subject import ask
 from hostler.domain.observation.outcomes import apply_outcome, apply_to_resources
 from hostler.providers.scaleway.common.settings import Disk, Template
 

@@ -8,9 +8,10 @@ from scaleway_steps import FULL, made
 
 from hostler.domain.ids import Epoch
 from hostler.domain.model.calls import Effect
-from hostler.domain.model.machine import RESTED, ask
+from hostler.domain.model.machine import RESTED
 from hostler.domain.model.phases import Goal
 from hostler.domain.model.resource import Condition, Resource
+from hostler.domain.model.subject import ask
 from hostler.providers.scaleway.instances.plan.calls import SERVER
 
 

@@ -16,11 +16,12 @@ from hostler.domain.ids import (
 from hostler.domain.model.calls import Call, Effect
 from hostler.domain.model.fleet import Fleet, FleetRow, Timers
 from hostler.domain.model.inventory import Inventory
-from hostler.domain.model.machine import Asked, CallState, Deletion, Machine, Offer, ask
+from hostler.domain.model.machine import Asked, CallState, Deletion, Machine, Offer
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.provider import Capabilities
 from hostler.domain.model.resource import OwnerTag, Slot
 from hostler.domain.model.snapshot import Orphan, OrphanClass, Snapshot
+from hostler.domain.model.subject import ask
 from hostler.testing import invariants, sureness
 from hostler.testing.invariants import Attempts, Bounds, Recorded, Thing, Touch, Violation
 from hostler.testing.sureness import Failures, Onces, Records

@@ -19,10 +19,13 @@ from hostler.ports.provider import Connection
 
 from .cycle import Reconciled, Reconciler
 from .execute.bootstrap import Outfitter
-from .execute.host_calls import Keeper
-from .execute.machine_calls import Advancer
+from .execute.evidence import EvidenceMaker
+from .execute.machine_calls import MachinePursuit
 from .execute.orders import Buyer
-from .execute.reclaim import Sweeper
+from .execute.reclaim import Reclaimer
+from .execute.sending import Sender
+from .execute.subject_calls import Caller, Work, not_saved
+from .host_cycle import HostReconciler
 from .observe.observer import Observer
 from .observe.snapshot import Occasion
 from .runtime.leases import Leases, Tenure
@@ -53,10 +56,16 @@ class AccountLoop:
         self._leases, self._settings, self._holder = leases, settings, holder
         self._steadiness = Steadiness(ports.clock, settings.jump)
         self._reconciler = Reconciler(ports, self.state, self._steadiness, settings.quiet)
-        self._advancer = Advancer(ports, self.state, self.budget, leases)
-        self._sweeper = Sweeper(ports, self.state, self.budget, leases)
-        self._keeper = Keeper(ports, self.state, self.budget, leases, self._steadiness)
-        self._buyer = Buyer(ports, self.state, self.budget, leases)
+        sender, self._evidence = (
+            Sender(ports, self.state, self.budget),
+            EvidenceMaker(ports, self.state, leases),
+        )
+        self._caller = Caller(sender, ports.clock)
+        self._reclaimer = Reclaimer(ports, self.state, self.budget, sender, self._evidence)
+        self._hosts = HostReconciler(
+            ports, self.state, self._caller, self._evidence, self._steadiness
+        )
+        self._buyer = Buyer(ports, self.state, sender, self._evidence)
         self._outfitter = Outfitter(ports, self.state, leases)
         self._observer = Observer(account, ports, self.state, self.budget, settings)
         self._nudged = asyncio.Event()
@@ -165,7 +174,7 @@ class AccountLoop:
                 self.nudge()
             due += [reconciled.decision.due] if reconciled.decision.due else []
         if (own := self._leases.tenure(self.lease)) is not None:
-            busy = await self._keeper.reconcile(self._cycle_id(), own, group, self._guard)
+            busy = await self._hosts.reconcile(self._cycle_id(), own, group, self._guard)
             expecting = expecting or busy
         self.state.observed_once = True
         self._set_pace(expecting=expecting, due=min(due, default=None))
@@ -210,15 +219,19 @@ class AccountLoop:
     ) -> None:
         machine = advance.machine
         try:
-            resources = resources_of(machine, snapshot)
-            if await self._advancer.advance(machine, resources, goal, snapshot, tenure):
+            work = Work(machine, resources_of(machine, snapshot), snapshot.cycle, tenure)
+            pursuit = MachinePursuit(goal, snapshot, self._ports, self.state, self._evidence)
+            if await self._caller.advance(work, pursuit):
                 self.hurry()
+        except StoreError as error:
+            not_saved(error, machine=machine.id, cycle=snapshot.cycle)
+            self.state.stale.add(machine.fleet)
         finally:
             self.state.moving.discard(machine.id)
 
     async def _reclaim(self, command: Reclaim, snapshot: Snapshot, tenure: Tenure) -> None:
         try:
-            await self._sweeper.reclaim(command, snapshot, tenure)
+            await self._reclaimer.reclaim(command, snapshot, tenure)
         finally:
             self.state.moving.discard(command.placeholder.id)
             self.hurry()

@@ -4,16 +4,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from hostler.domain.hosts.lifecycle import decide_hosts
-from hostler.domain.hosts.next_calls import HostPlanner, apply_to_host, host_allowed
+from hostler.domain.hosts.next_calls import HostPlanner, Times, host_allowed
 from hostler.domain.ids import HostId
 from hostler.domain.model.calls import Call, Done, Shows
-from hostler.domain.model.host import Host, ask_host
-from hostler.domain.model.machine import CallState
+from hostler.domain.model.host import Host
 from hostler.domain.model.resource import Condition, Resource
 from hostler.domain.model.snapshot import HostsSnapshot, HostTransition
+from hostler.domain.model.subject import ask
+from hostler.domain.observation.outcomes import apply_outcome
+from hostler.domain.observation.ready import Ready
 from hostler.ports.hosts import KeepsHosts
 
-from .execute.host_calls import gather_hosts
+from .observe.host_snapshot import gather_hosts
 from .observe.snapshot import records
 from .plan import PLAN, SEE, state_once, tenure_of
 from .runtime.settings import Account, Ports, Settings
@@ -59,6 +61,8 @@ def planned_hosts(snapshot: HostsSnapshot, planner: HostPlanner) -> Iterator[Hos
     for transition in decide_hosts(snapshot):
         if transition.goal is not None and transition.resource is not None:
             yield _planned(transition, transition.resource, snapshot, planner)
+        elif transition.blocker:
+            yield _told(transition, transition.blocker)
         elif transition.unbind is not None:
             yield _told(
                 transition, f"its binding to {transition.unbind}, which is deleted, to be removed"
@@ -81,19 +85,21 @@ def _told(transition: HostTransition, waits: str) -> HostPlanned:
 def _planned(
     transition: HostTransition, resource: Resource, snapshot: HostsSnapshot, planner: HostPlanner
 ) -> HostPlanned:
-    """Return the calls that a step would make if every answer were the expected one."""
+    """Return the calls that would be made if every answer were the expected one."""
     host, calls = transition.host, list[Call]()
     observed_at = snapshot.inventory.observed_at(snapshot.inventory.sightings[resource.id])
+    times = Times(observed_at, snapshot.now)
     while transition.goal is not None and len(calls) < _MOST_CALLS:
-        found = host_allowed(transition.goal, host, resource, observed_at, snapshot.now, planner)
-        if not found:
-            waits = SEE if calls else _waits(host, resource, snapshot)
+        found = host_allowed(host, transition.goal, resource, times, planner)
+        if not found.calls:
+            waits = SEE if calls else _waits(found, host, resource, snapshot)
             return replace(_told(transition, waits), calls=tuple(calls))
-        calls.append(found[0])
-        host = apply_to_host(
-            ask_host(host, found[0], snapshot.now, snapshot.epoch), found[0], Done(), snapshot.now
+        call = found.calls[0]
+        calls.append(call)
+        host = apply_outcome(
+            ask(host, call, snapshot.now, snapshot.epoch), call, Done(), snapshot.now
         )
-        resource = _assumed(resource, found[0])
+        resource = _assumed(resource, call)
     return replace(_told(transition, SEE), calls=tuple(calls))
 
 
@@ -105,27 +111,19 @@ def _assumed(resource: Resource, call: Call) -> Resource:
     return replace(resource, name="<its new name>", notes=(("stage", call.aim), *others))
 
 
-def _waits(host: Host, resource: Resource, snapshot: HostsSnapshot) -> str:
+def _waits(found: Ready, host: Host, resource: Resource, snapshot: HostsSnapshot) -> str:
     """Return what a host waits for of which nothing may be asked now."""
-    unsure = next((asked for asked in host.asked if asked.call_state is CallState.OPEN), None)
-    if host.retry_at is not None and host.retry_at > snapshot.now:
-        return f"another try at {host.retry_at:%H:%M:%S} UTC: {host.error}"
-    if (
-        host.unknown_since is not None
-        and snapshot.inventory.observed_at(snapshot.inventory.sightings[resource.id])
-        <= host.unknown_since
-    ):
-        return "an observation: the outcome of the last call is unknown"
-    if unsure is not None:
-        wipes = unsure.shows is Shows.WIPE
-        return "its wipe to be seen" if wipes else f"settling: whether {unsure.kind} had its effect"
+    if found.waits and found.at is not None:
+        return f"{found.waits} (at {found.at:%H:%M:%S} UTC)"
+    if found.waits:
+        return found.waits
     if host.quarantined_until is not None and host.quarantined(snapshot.now):
         until = f"{host.quarantined_until:%Y-%m-%d %H:%M} UTC"
         return f"the end of its quarantine at {until} ({host.reason}); then it is wiped again"
-    return _rests(host, resource)
+    return _stands(host, resource)
 
 
-def _rests(host: Host, resource: Resource) -> str:
+def _stands(host: Host, resource: Resource) -> str:
     """Return what a host of which nothing is unsure waits for."""
     if resource.note("scheduled"):
         return f"its deletion at {resource.note('deletable')[:16].replace('T', ' ')} UTC"

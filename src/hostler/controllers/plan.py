@@ -12,11 +12,12 @@ from hostler.domain.model.commands import Advance, Decision, Reclaim, SaveFleet
 from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.host import host_of
 from hostler.domain.model.inventory import merge
-from hostler.domain.model.machine import Machine, Offer, ask
+from hostler.domain.model.machine import Machine, Offer
 from hostler.domain.model.phases import Goal, Phase
 from hostler.domain.model.provider import Planner
 from hostler.domain.model.resource import Condition, Resource, Scope
 from hostler.domain.model.snapshot import Snapshot
+from hostler.domain.model.subject import ask
 from hostler.domain.observation.certainty import resources_of
 from hostler.domain.observation.outcomes import apply_outcome, apply_to_resources, planned
 from hostler.ports.store import Lease

@@ -7,8 +7,11 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from hostler.controllers.execute.host_calls import Keeper
+from hostler.controllers.execute.evidence import EvidenceMaker
 from hostler.controllers.execute.orders import Buyer
+from hostler.controllers.execute.sending import Sender
+from hostler.controllers.execute.subject_calls import Caller
+from hostler.controllers.host_cycle import HostReconciler
 from hostler.controllers.runtime.leases import Leases, Tenure
 from hostler.controllers.runtime.rate_limit import Budget, Priority
 from hostler.controllers.runtime.settings import Account, Ports, Settings
@@ -125,11 +128,20 @@ class Site:
         assert found is not None
         return found
 
+    def sender(self) -> Sender:
+        return Sender(self.ports, self.state, self.budget)
+
+    def evidence(self) -> EvidenceMaker:
+        return EvidenceMaker(self.ports, self.state, self.leases)
+
+    def reconciler(self) -> HostReconciler:
+        caller = Caller(self.sender(), self.ports.clock)
+        return HostReconciler(self.ports, self.state, caller, self.evidence(), self.steady)
+
     async def reconcile(self, between: Callable[[], None] | None = None) -> bool:
         """Take a turn of the hosts, and see the calls through; tell whether one is on its way."""
-        keeper = Keeper(self.ports, self.state, self.budget, self.leases, self.steady)
         async with asyncio.TaskGroup() as group:
-            busy = await keeper.reconcile(CycleId("t"), self.tenure(), group, _guard)
+            busy = await self.reconciler().reconcile(CycleId("t"), self.tenure(), group, _guard)
             if between is not None:
                 between()
         return busy
@@ -194,10 +206,9 @@ async def test_too_many_calls_for_the_provider_is_a_pause_for_all_others() -> No
 
 async def test_a_call_that_the_gate_refuses_is_not_sent_and_told() -> None:
     site = await Site.opened(WIPES, box("foreign"))
-    keeper = Keeper(site.ports, site.state, site.budget, site.leases, site.steady)
     site.state.inventory = inventory([box("wiping")], site.yard.clock.now() - timedelta(hours=1))
     async with asyncio.TaskGroup() as group:
-        await keeper.reconcile(CycleId("t"), site.tenure(), group, _guard)
+        await site.reconciler().reconcile(CycleId("t"), site.tenure(), group, _guard)
     assert site.made() == []
     assert "gate: G2" in site.host().error
 
@@ -256,7 +267,7 @@ async def ordered(site: Site, world: str = "") -> FleetRow:
     row = FleetRow(name=WEB, created=NEW.at, orders=(other, NEW))
     snapshot = replace(fleet_snapshot(()), row=row)
     site.state.rows[WEB] = await site.yard.store.add_fleet(row)
-    buyer = Buyer(site.ports, site.state, site.budget, site.leases)
+    buyer = Buyer(site.ports, site.state, site.sender(), site.evidence())
     await buyer.order(OrderHosts(orders=(NEW,)), snapshot, tenure)
     return site.state.rows[WEB]
 

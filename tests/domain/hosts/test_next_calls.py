@@ -5,13 +5,16 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from hostler.domain.hosts.next_calls import apply_to_host, host_allowed, host_resource
+from hostler.domain.hosts.next_calls import Times, host_allowed
 from hostler.domain.ids import Epoch, ResourceId
 from hostler.domain.model.calls import Call, Done, Effect, Outcome, Refusal, Refused, Shows, Unknown
-from hostler.domain.model.host import HOST, Host, HostGoal, ask_host
+from hostler.domain.model.host import HOST, Host, HostGoal
 from hostler.domain.model.machine import CallState
 from hostler.domain.model.resource import Resource
-from hostler.testing.scenes.builders import BEGIN, ZONE
+from hostler.domain.model.subject import ask
+from hostler.domain.observation.backoff import LONGEST
+from hostler.domain.observation.outcomes import apply_outcome, apply_to_resources
+from hostler.testing.scenes.builders import BEGIN, ZONE, machine
 from hostler.testing.scenes.hosts import BOX, box, call, record
 
 SECOND = timedelta(seconds=1)
@@ -51,12 +54,14 @@ def test_a_call_waits_for_pauses_observations_and_what_is_unsure(
     fields: dict[str, object], allowed: bool
 ) -> None:
     """A pause of a day was set before the clock jumped back: it counts for nothing."""
-    made = host_allowed(HostGoal.CLEAN, record(**fields), box(), BEGIN, LATER, Planner())
+    made = host_allowed(
+        record(**fields), HostGoal.CLEAN, box(), Times(BEGIN, LATER), Planner()
+    ).calls
     assert bool(made) is allowed
 
 
 def asked(of: Call) -> Host:
-    return ask_host(record(tries=2, error="old"), of, BEGIN, Epoch(1))
+    return ask(record(tries=2, error="old"), of, BEGIN, Epoch(1))
 
 
 @pytest.mark.parametrize(
@@ -73,7 +78,7 @@ def asked(of: Call) -> Host:
 def test_an_answer_closes_its_call_but_never_a_wipe(
     of: Call, outcome: Outcome, call_state: CallState
 ) -> None:
-    after = apply_to_host(asked(of), of, outcome, LATER)
+    after = apply_outcome(asked(of), of, outcome, LATER)
     found = after.last_asked(of.kind)
     assert found is not None
     assert found.call_state is call_state
@@ -83,40 +88,48 @@ def test_an_answer_closes_its_call_but_never_a_wipe(
 
 
 def test_a_good_answer_ends_pauses_and_a_bad_one_begins_one() -> None:
-    good = apply_to_host(asked(OWNER_TAG), OWNER_TAG, Done(), LATER)
+    good = apply_outcome(asked(OWNER_TAG), OWNER_TAG, Done(), LATER)
     assert (good.tries, good.retry_at, good.unknown_since, good.error) == (0, None, None, "")
-    bad = apply_to_host(asked(OWNER_TAG), OWNER_TAG, Refused(why=Refusal.BUSY, text="no"), LATER)
+    bad = apply_outcome(asked(OWNER_TAG), OWNER_TAG, Refused(why=Refusal.BUSY, text="no"), LATER)
     assert bad.tries == 3
     assert bad.retry_at is not None
-    assert LATER + 8 * SECOND <= bad.retry_at <= LATER + 9 * SECOND
+    assert LATER + SECOND <= bad.retry_at <= LATER + 2 * SECOND
     assert "no" in bad.error
     told = Refused(why=Refusal.RATE, text="no", after=timedelta(minutes=7))
-    paused = apply_to_host(asked(OWNER_TAG), OWNER_TAG, told, LATER)
+    paused = apply_outcome(asked(OWNER_TAG), OWNER_TAG, told, LATER)
     assert paused.retry_at is not None
     assert paused.retry_at >= LATER + timedelta(minutes=7)
-    lost = apply_to_host(asked(OWNER_TAG), OWNER_TAG, Unknown(text="?"), LATER)
+    lost = apply_outcome(asked(OWNER_TAG), OWNER_TAG, Unknown(text="?"), LATER)
     assert lost.unknown_since == LATER
 
 
-def test_pauses_grow_to_five_minutes_at_most() -> None:
-    host = record(tries=40)
-    after = apply_to_host(host, OWNER_TAG, Refused(why=Refusal.BUSY, text="no"), LATER)
-    assert after.retry_at is not None
-    assert after.retry_at <= LATER + timedelta(minutes=5, seconds=1)
+@pytest.mark.parametrize("why", Refusal)
+def test_pauses_grow_to_the_longest_of_their_refusal_for_machines_and_hosts_alike(
+    why: Refusal,
+) -> None:
+    refused = Refused(why=why, text="no")
+    for tries, least, most in ((400, LONGEST[why], LONGEST[why] + SECOND), (0, SECOND, 3 * SECOND)):
+        host = apply_outcome(record(tries=tries), OWNER_TAG, refused, LATER)
+        other = apply_outcome(replace(machine(), tries=tries), OWNER_TAG, refused, LATER)
+        for after in (host, other):
+            assert after.retry_at is not None
+            assert least <= after.retry_at - LATER <= most
 
 
 def test_a_host_is_as_the_answer_leaves_it() -> None:
     resource, after = box("claimed"), box("wiping")
-    assert host_resource(resource, Done(resources=(after,))) is after
-    assert host_resource(resource, Done()) is resource
-    assert host_resource(resource, Done(gone=(ResourceId(BOX),))) is None
-    assert host_resource(resource, Unknown(text="?")) is resource
+    assert apply_to_resources((resource,), Done(resources=(after,))) == (after,)
+    assert apply_to_resources((resource,), Done()) == (resource,)
+    assert apply_to_resources((resource,), Done(gone=(ResourceId(BOX),))) == ()
+    assert apply_to_resources((resource,), Unknown(text="?")) == (resource,)
 
 
 def test_what_was_done_is_not_done_again_before_an_observation_of_after_its_answer() -> None:
     host = record(asked=(call("mark", CallState.DONE, BEGIN),))
 
     def may(observed_at: datetime) -> bool:
-        return bool(host_allowed(HostGoal.CLEAN, host, box(), observed_at, LATER, Planner()))
+        return bool(
+            host_allowed(host, HostGoal.CLEAN, box(), Times(observed_at, LATER), Planner()).calls
+        )
 
     assert [may(BEGIN - SECOND), may(BEGIN), may(BEGIN + SECOND)] == [False, False, True]

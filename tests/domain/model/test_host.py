@@ -14,10 +14,10 @@ from hostler.domain.model.host import (
     HostOrigin,
     ReleasePolicy,
     allocation_of,
-    ask_host,
     host_of,
 )
 from hostler.domain.model.machine import CallState
+from hostler.domain.model.subject import ask
 from hostler.testing.scenes.builders import BEGIN, ZONE
 from hostler.testing.scenes.hosts import BOX, call, record
 
@@ -75,7 +75,7 @@ def test_a_call_is_remembered_by_its_kind_before_it_is_sent() -> None:
         shows=Shows.WIPE,
         witness="w",
     )
-    after = ask_host(older, new, BEGIN + HOUR, Epoch(3))
+    after = ask(older, new, BEGIN + HOUR, Epoch(3))
     asked = after.last_asked("wipe")
     assert asked is not None
     assert (asked.call_state, asked.at, asked.epoch) == (CallState.OPEN, BEGIN + HOUR, 3)

@@ -7,9 +7,10 @@ import pytest
 
 from hostler.domain.ids import ResourceId
 from hostler.domain.model.calls import Call, Effect, Shows
-from hostler.domain.model.machine import CallState, Known, Machine, Place, ask
+from hostler.domain.model.machine import CallState, Known, Machine, Place
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition, Resource, Scope, Slot
+from hostler.domain.model.subject import ask
 from hostler.domain.observation.certainty import all_gone, reconcile, resources_of, unsure
 from hostler.testing.fakes.planner import ADDRESS, MAKE_ADDRESS, MAKE_SERVER, POWER_ON, SERVER
 from hostler.testing.scenes.builders import (

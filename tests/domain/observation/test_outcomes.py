@@ -8,16 +8,17 @@ import pytest
 from hostler.domain.ids import Epoch, ResourceId
 from hostler.domain.machines.next_calls import Ready, allowed, cleans
 from hostler.domain.model.calls import Call, Done, Effect, Outcome, Refusal, Refused, Shows, Unknown
-from hostler.domain.model.machine import CallState, Machine, ask
+from hostler.domain.model.machine import CallState, Machine
 from hostler.domain.model.phases import Goal, Phase
 from hostler.domain.model.resource import Condition, Resource
+from hostler.domain.model.subject import ask
 from hostler.domain.observation.certainty import resources_of
 from hostler.domain.observation.outcomes import (
-    LONGEST_PAUSE,
     apply_outcome,
     apply_to_resources,
     planned,
 )
+from hostler.domain.observation.ready import LONGEST_PAUSE
 from hostler.testing.fakes.planner import ADDRESS, MAKE_SERVER, REMOVE_ADDRESS, SERVER
 from hostler.testing.scenes.builders import BEGIN, ZONE, S, address, machine, server
 from hostler.testing.scenes.fleet import Scene

@@ -1,6 +1,6 @@
 """The gate: each check × act, with everything else in order."""
 
-from dataclasses import replace
+from dataclasses import MISSING, fields, replace
 from datetime import timedelta
 
 import pytest
@@ -21,7 +21,9 @@ GOOD = Evidence(
     age=timedelta(hours=1),
     grace=timedelta(minutes=15),
     sightings=2,
+    protection="",
     granted=True,
+    world="",
     paid_until=BEGIN - 1 * S,
     reclaim=True,
     wave=True,
@@ -84,7 +86,17 @@ def test_lease_that_ends_with_the_deadline_is_too_short() -> None:
     assert not pass_gate(replace(GOOD, lease_until=120.1))
 
 
-def test_paid_window_is_cut_short_only_where_the_policy_says_so() -> None:
+def test_what_is_paid_for_is_not_ended_by_what_somebody_asked_for() -> None:
     paid = replace(GOOD, act=Act.DELETE, paid_until=BEGIN + timedelta(hours=1))
     assert pass_gate(paid)
-    assert not pass_gate(replace(paid, floor_allowed=True))
+    assert not pass_gate(replace(paid, act=Act.REPAIR)), "a remedy of a failed host"
+
+
+def test_what_is_not_known_of_an_orphan_refuses() -> None:
+    wrong = replace(GOOD, act=Act.RECLAIM, age=None, sightings=None)
+    assert [refusal.check for refusal in pass_gate(wrong)] == ["G3", "G4"]
+
+
+def test_no_field_of_the_evidence_has_a_default_that_passes() -> None:
+    assert all(field.default is MISSING for field in fields(Evidence))
+    assert all(field.default_factory is MISSING for field in fields(Evidence))

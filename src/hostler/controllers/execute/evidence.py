@@ -1,27 +1,57 @@
-"""Evidence: what is known of a call at the very moment of sending it, for the gate."""
+"""Evidence: the only maker of what the gate is shown, at the very moment of sending.
+
+Every field is given for every act: the type checker sees to it that none is forgotten, and what is
+not known is given as such, which refuses.
+"""
 
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
+from hostler.controllers.runtime.leases import Leases, Tenure
+from hostler.controllers.runtime.settings import Ports
 from hostler.controllers.runtime.state import AccountState
+from hostler.domain.ids import ResourceId
 from hostler.domain.machines.drain import bars
 from hostler.domain.machines.replacement import REPLACE
 from hostler.domain.model.calls import Call, Effect
+from hostler.domain.model.fleet import FleetRow
+from hostler.domain.model.host import OTHERS, Host, HostGoal
 from hostler.domain.model.machine import Machine
-from hostler.domain.model.snapshot import Snapshot
-from hostler.domain.observation.blockers import protection
+from hostler.domain.model.snapshot import Orphan, Snapshot
+from hostler.domain.observation.blockers import protection, world_is_right
 from hostler.domain.policy.gate import Act, Evidence
-from hostler.ports.clock import Clock
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asking:
-    """A call on behalf of a machine, as decided in a cycle, under a lease until a boot time."""
+class Target:
+    """What an act is about: whether it is ours to touch, when it was last seen, what it costs.
 
-    call: Call
-    machine: Machine
-    snapshot: Snapshot
-    lease_until: float
+    `paid_until` is until when it is paid, where the call would end what is paid for.
+    """
+
+    ours: bool
+    observed: datetime | None
+    paid_until: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proof:
+    """What speaks for an act that nobody asked for; all of it wanting where somebody asked."""
+
+    reread: bool = False
+    age: timedelta | None = None
+    sightings: int | None = None
+    granted: bool = False
+    reclaim: bool = False
+    wave: bool = False
+    proved: bool = False
+
+
+ASKED = Proof()
+"""Of an act that somebody asked for: no check wants to see more."""
+
+NOTHING = Target(ours=False, observed=None, paid_until=None)
+"""Of an act that makes something new."""
 
 
 def act_of(call: Call, machine: Machine) -> Act:
@@ -38,53 +68,180 @@ def act_of(call: Call, machine: Machine) -> Act:
     return Act.REPLACE if machine.deletion.actor == REPLACE else Act.DELETE
 
 
-def evidence_for(asking: Asking, state: AccountState, clock: Clock) -> Evidence:
-    """Return the evidence for one call of a machine that has a record."""
-    call, machine, snapshot = asking.call, asking.machine, asking.snapshot
-    fleet = snapshot.fleet
-    return Evidence(
-        act=act_of(call, machine),
-        now=clock.now(),
-        boot=clock.boot(),
-        lease_until=asking.lease_until,
-        deadline=snapshot.capabilities.deadline,
-        ours=_is_ours(call, machine, state, snapshot),
-        observed=_observed(call, machine, state),
-        observation_limit=fleet.timers.observation_limit,
-        protection=_protection(machine, state, replace(snapshot, now=clock.now())),
-        granted=machine.fact("allowed") is not None,
-        world=state.world.get(fleet.name, ""),
-        wave=state.wave.get(fleet.name, False),
-        proved=machine.fact("loss_proved") is not None,
-        floor_allowed=False,
-    )
+class EvidenceMaker:
+    """Makes the evidence for the calls of one account."""
 
+    def __init__(self, ports: Ports, state: AccountState, leases: Leases) -> None:
+        self._ports, self._state, self._leases = ports, state, leases
 
-def _is_ours(call: Call, machine: Machine, state: AccountState, snapshot: Snapshot) -> bool:
-    if call.target is None:
-        return False
-    resource = state.inventory.resource(call.target)
-    if resource is not None and resource.owner_tag is not None:
-        return (
-            resource.owner_tag.installation in snapshot.ours
-            and resource.owner_tag.machine == machine.id
+    def of_machine(
+        self, call: Call, machine: Machine, snapshot: Snapshot, tenure: Tenure
+    ) -> Evidence:
+        """Return the evidence for one call of a machine that has a record."""
+        name = snapshot.fleet.name
+        return self._made(
+            act_of(call, machine),
+            tenure,
+            Target(
+                ours=self._is_ours(call, machine, snapshot),
+                observed=self._observed(call, machine),
+                paid_until=self._paid_until(call, machine.host),
+            ),
+            protection=self._protection(machine, replace(snapshot, now=self._ports.clock.now())),
+            world=self._state.world.get(name, "the fleet was not decided on yet"),
+            proof=Proof(
+                granted=machine.fact("allowed") is not None,
+                wave=self._state.wave.get(name, False),
+                proved=machine.fact("loss_proved") is not None,
+            ),
+            snapshot=snapshot,
         )
-    return call.target in machine.ids()
+
+    def of_host(self, call: Call, host: Host, tenure: Tenure) -> Evidence:
+        """Return the evidence for one call on a host that no machine holds."""
+        resource = self._state.inventory.resource(ResourceId(host.id))
+        stage = resource.note("stage") if resource is not None else None
+        return self._made(
+            Act.DELETE if call.effect is Effect.DESTROY else Act.CHANGE,
+            tenure,
+            Target(
+                ours=stage is not None and is_ours(host, stage),
+                observed=self._shown(ResourceId(host.id)),
+                paid_until=self._paid_until(call, host.id),
+            ),
+            protection=self.protection_of_host(host),
+            world="",
+            proof=ASKED,
+            snapshot=None,
+        )
+
+    def of_orphan(
+        self, orphan: Orphan, snapshot: Snapshot, tenure: Tenure, read: datetime
+    ) -> Evidence:
+        """Return the evidence for the removal of what no record explains, read again then."""
+        now = self._ports.clock.now()
+        since = orphan.first if snapshot.capabilities.hosts else orphan.created or orphan.first
+        row = self._state.rows.get(snapshot.fleet.name, snapshot.row)
+        return self._made(
+            Act.RECLAIM,
+            tenure,
+            Target(
+                ours=orphan.installation in snapshot.ours,
+                observed=orphan.last,
+                paid_until=None,
+            ),
+            protection=self._state.protection(snapshot.fleet.name, now),
+            world=world_is_right(replace(snapshot, unexplained=())),
+            proof=Proof(
+                reread=timedelta(0) <= now - read <= _JUST,
+                age=now - max(since, snapshot.jumped or since),
+                sightings=orphan.sightings,
+                granted=_is_counted(orphan, snapshot, row),
+                reclaim=snapshot.fleet.reclaim,
+            ),
+            snapshot=snapshot,
+        )
+
+    def of_order(self, snapshot: Snapshot, tenure: Tenure) -> Evidence:
+        """Return the evidence for an order of hosts."""
+        world = self._state.world.get(snapshot.fleet.name, "")
+        return self._made(
+            Act.CREATE, tenure, NOTHING, protection="", world=world, proof=ASKED, snapshot=snapshot
+        )
+
+    def protection_of_host(self, host: Host) -> str:
+        """Return why nothing of a host may be destroyed now: its fleet is paused or protected."""
+        now = self._ports.clock.now()
+        return self._state.protection(host.fleet, now) if host.fleet else ""
+
+    def _made(  # noqa: PLR0913 - what differs from act to act, each by its name
+        self,
+        act: Act,
+        tenure: Tenure,
+        target: Target,
+        *,
+        protection: str,
+        world: str,
+        proof: Proof,
+        snapshot: Snapshot | None,
+    ) -> Evidence:
+        """Return the evidence: the one place where any is made."""
+        clock, provider = self._ports.clock, self._state.account.provider
+        timers = [fleet.timers for fleet in self._state.account.fleets]
+        timers = [snapshot.fleet.timers] if snapshot is not None else timers
+        return Evidence(
+            act=act,
+            now=clock.now(),
+            boot=clock.boot(),
+            lease_until=self._leases.until(tenure.lease.name),
+            deadline=provider.capabilities.deadline,
+            ours=target.ours,
+            observed=target.observed,
+            observation_limit=max(one.observation_limit for one in timers),
+            reread=proof.reread,
+            age=proof.age,
+            grace=max(one.grace for one in timers),
+            sightings=proof.sightings,
+            protection=protection,
+            granted=proof.granted,
+            world=world,
+            paid_until=target.paid_until,
+            reclaim=proof.reclaim,
+            wave=proof.wave,
+            proved=proof.proved,
+        )
+
+    def _is_ours(self, call: Call, machine: Machine, snapshot: Snapshot) -> bool:
+        if call.target is None:
+            return False
+        resource = self._state.inventory.resource(call.target)
+        if resource is not None and resource.owner_tag is not None:
+            tag = resource.owner_tag
+            return tag.installation in snapshot.ours and tag.machine == machine.id
+        return call.target in machine.ids()
+
+    def _observed(self, call: Call, machine: Machine) -> datetime | None:
+        """Return when the target was last seen, in an observation or in a definite answer."""
+        if call.target is None:
+            return None
+        known = machine.place(call.slot).known
+        times = [one.since for one in known if one.id == call.target]
+        shown = self._shown(call.target)
+        return max([*times, *([shown] if shown else [])], default=None)
+
+    def _shown(self, resource: ResourceId) -> datetime | None:
+        sighting = self._state.inventory.sightings.get(resource)
+        return self._state.inventory.observed_at(sighting) if sighting else None
+
+    def _paid_until(self, call: Call, host: str | None) -> datetime | None:
+        """Return until when a host is paid that this call would end."""
+        record = next(
+            (one for one in self._state.host_records.hosts.values() if one.id == host), None
+        )
+        return record.paid_until if call.ends_payment and record is not None else None
+
+    def _protection(self, machine: Machine, snapshot: Snapshot) -> str:
+        """Return what protects a machine by the newest record, row and requests."""
+        if held := self._state.protected_by_request(machine):
+            return held
+        row = self._state.rows.get(snapshot.fleet.name, snapshot.row)
+        return protection(machine, row, snapshot) or bars(machine, snapshot)
 
 
-def _observed(call: Call, machine: Machine, state: AccountState) -> datetime | None:
-    """Return when the target was last seen, in an observation or in a definite answer."""
-    if call.target is None:
-        return None
-    sighting = state.inventory.sightings.get(call.target)
-    times = [known.since for known in machine.place(call.slot).known if known.id == call.target]
-    times += [state.inventory.observed_at(sighting)] if sighting is not None else []
-    return max(times, default=None)
+_JUST = timedelta(seconds=10)
+"""How long what was read again counts as read just before the call."""
 
 
-def _protection(machine: Machine, state: AccountState, snapshot: Snapshot) -> str:
-    """Return what protects the machine by the newest record, row and requests."""
-    if held := state.protected_by_request(machine):
-        return held
-    row = state.rows.get(snapshot.fleet.name, snapshot.row)
-    return protection(machine, row, snapshot) or bars(machine, snapshot)
+def _is_counted(orphan: Orphan, snapshot: Snapshot, row: FleetRow) -> bool:
+    """Tell whether this removal is counted against the caps, in what is stored."""
+    before = (one.tried for one in snapshot.orphans if one.resource == orphan.resource)
+    return any(before) or snapshot.now in row.destructions
+
+
+def is_ours(host: Host, stage: str) -> bool:
+    """Tell whether the host's name is ours, or somebody named it to be put into the pool."""
+    if host.adopted and stage == "foreign":
+        return True
+    if host.goal is HostGoal.POOLED:
+        return stage != "foreign"
+    return stage not in OTHERS

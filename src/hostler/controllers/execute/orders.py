@@ -4,16 +4,17 @@ from dataclasses import replace
 
 import structlog
 
-from hostler.controllers.runtime.leases import Leases, Tenure
-from hostler.controllers.runtime.rate_limit import Budget, Priority
+from hostler.controllers.runtime.leases import Tenure
+from hostler.controllers.runtime.rate_limit import Priority
 from hostler.controllers.runtime.settings import Ports
 from hostler.controllers.runtime.state import AccountState
-from hostler.domain.model.calls import Outcome, Refusal, Refused
+from hostler.domain.model.calls import Refusal, Refused
 from hostler.domain.model.commands import Event, OrderHosts
 from hostler.domain.model.phases import Reason
 from hostler.domain.model.snapshot import Snapshot
-from hostler.domain.policy.gate import Act, Evidence, pass_gate
-from hostler.ports.hosts import KeepsHosts
+
+from .evidence import EvidenceMaker
+from .sending import Sender
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.orders")
 
@@ -21,10 +22,11 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.orders")
 class Buyer:
     """Orders hosts for the fleets of one account."""
 
-    def __init__(self, ports: Ports, state: AccountState, budget: Budget, leases: Leases) -> None:
+    def __init__(
+        self, ports: Ports, state: AccountState, sender: Sender, evidence_maker: EvidenceMaker
+    ) -> None:
         self._ports, self._state = ports, state
-        self._budget, self._leases = budget, leases
-        self._provider = state.account.provider
+        self._sender, self._evidence_maker = sender, evidence_maker
 
     async def order(self, command: OrderHosts, snapshot: Snapshot, tenure: Tenure) -> None:
         """Send one order; what was refused is taken off the row again, and remembered.
@@ -48,19 +50,18 @@ class Buyer:
         self, command: OrderHosts, snapshot: Snapshot, tenure: Tenure
     ) -> Refused | None:
         """Send an order; return how it was refused, if it was."""
-        provider = self._provider
-        if not isinstance(provider, KeepsHosts):
+        provider = self._state.keeps
+        if provider is None:
             return None
         call = provider.order(snapshot.fleet.name, command.orders)
-        await self._budget.take(Priority.MAKE, provider.cost(call))
-        barred = pass_gate(self._evidence(snapshot, tenure))
-        for bar in barred:
-            self._ports.metrics.barred(bar.check)
-        if barred:
-            return Refused(why=Refusal.NOT_SENT, text="; ".join(bar.text for bar in barred))
-        outcome: Outcome = await self._provider.do(call)
+        await self._sender.wait(call, Priority.MAKE)
+        sent = await self._sender.send(
+            call, lambda: self._evidence_maker.of_order(snapshot, tenure)
+        )
+        outcome = sent.outcome
+        if sent.barred:
+            return Refused(why=Refusal.NOT_SENT, text="; ".join(bar.text for bar in sent.barred))
         word = f"refused_{outcome.why}" if isinstance(outcome, Refused) else "done"
-        self._ports.metrics.called(self._state.account.name, call.kind, word)
         log.warning("ordered", hosts=len(command.orders), outcome=word, cycle=snapshot.cycle)
         return outcome if isinstance(outcome, Refused) else None
 
@@ -89,14 +90,3 @@ class Buyer:
         )
         stored = await self._ports.store.save_fleet(kept, (), (told,), tenure.fence)
         self._state.rows[stored.name] = stored
-
-    def _evidence(self, snapshot: Snapshot, tenure: Tenure) -> Evidence:
-        clock = self._ports.clock
-        return Evidence(
-            act=Act.CREATE,
-            now=clock.now(),
-            boot=clock.boot(),
-            lease_until=self._leases.until(tenure.lease.name),
-            deadline=snapshot.capabilities.deadline,
-            world=self._state.world.get(snapshot.fleet.name, ""),
-        )

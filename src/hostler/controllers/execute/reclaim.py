@@ -1,15 +1,14 @@
 """Reclaim: removes what no record explains, after reading provider and records once more.
 
-A re-check that fails, or that finds anything other than what was decided on, ends the reclaim with
-no act.
+A re-check that fails, or that finds anything other than what was decided on, ends it with no act.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
-from datetime import datetime, timedelta
 
 import structlog
 
-from hostler.controllers.runtime.leases import Leases, Tenure
+from hostler.controllers.runtime.leases import Tenure
 from hostler.controllers.runtime.rate_limit import Budget, Priority
 from hostler.controllers.runtime.settings import Ports
 from hostler.controllers.runtime.state import AccountState
@@ -21,21 +20,27 @@ from hostler.domain.model.host import Host, HostCondition, HostGoal, allocation_
 from hostler.domain.model.phases import Goal, Phase
 from hostler.domain.model.resource import Resource, Scope
 from hostler.domain.model.snapshot import Orphan, Snapshot
-from hostler.domain.observation.blockers import paused
-from hostler.domain.policy.gate import Act, Evidence, pass_gate
+from hostler.domain.policy.gate import Evidence
 
-_JUST = timedelta(seconds=10)
-"""How long what was read again counts as read just before the call."""
+from .evidence import EvidenceMaker
+from .sending import Sender
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.reclaim")
 
 
-class Sweeper:
+class Reclaimer:
     """Reclaims orphans of one account."""
 
-    def __init__(self, ports: Ports, state: AccountState, budget: Budget, leases: Leases) -> None:
-        self._ports, self._state = ports, state
-        self._budget, self._leases = budget, leases
+    def __init__(
+        self,
+        ports: Ports,
+        state: AccountState,
+        budget: Budget,
+        sender: Sender,
+        evidence_maker: EvidenceMaker,
+    ) -> None:
+        self._ports, self._state, self._budget = ports, state, budget
+        self._sender, self._evidence_maker = sender, evidence_maker
         self._provider = state.account.provider
 
     async def reclaim(self, command: Reclaim, snapshot: Snapshot, tenure: Tenure) -> None:
@@ -54,7 +59,10 @@ class Sweeper:
             orphan = orphans.get(call.target) if call.target else None
             if orphan is None:
                 continue
-            evidence = replace(self._evidence(orphan, snapshot, tenure), reread=self._is_just(read))
+
+            def evidence(orphan: Orphan = orphan) -> Evidence:
+                return self._evidence_maker.of_orphan(orphan, snapshot, tenure, read)
+
             if not await self._remove(call, orphan, snapshot, evidence):
                 return
 
@@ -80,8 +88,9 @@ class Sweeper:
             ):
                 log.info("not reclaimed", host=resource.id, why="it is not as it was decided on")
                 return
-            evidence = replace(self._evidence(orphans[resource.id], snapshot, tenure), reread=True)
-            if self._is_barred(evidence):
+            orphan, read = orphans[resource.id], self._ports.clock.now()
+            evidence = self._evidence_maker.of_orphan(orphan, snapshot, tenure, read)
+            if self._sender.gate(evidence):
                 return
             await self._record(now, command.placeholder.id, snapshot, tenure)
             self._ports.metrics.reclaimed(snapshot.fleet.name, "taken_back")
@@ -115,27 +124,11 @@ class Sweeper:
             name=resource.name,
             wiped=None,
             wiping=None,
-        ).now(HostCondition.DIRTY, snapshot.now, "swept")
+        ).now(HostCondition.DIRTY, snapshot.now, "reclaimed")
         told = moved_events(known, orphan, snapshot.cycle, snapshot.now)
         await host_records.keep(self._ports.store, orphan, tenure.fence, told)
         if (binding := host_records.bindings.get(host)) is not None:
             await host_records.unbind(self._ports.store, host, binding, tenure.fence)
-
-    def _is_barred(self, evidence: Evidence) -> bool:
-        barred = pass_gate(evidence)
-        for bar in barred:
-            self._ports.metrics.barred(bar.check)
-        return bool(barred)
-
-    def _is_just(self, read: datetime) -> bool:
-        """Tell whether what was read is still the state of just before a call."""
-        return timedelta(0) <= self._ports.clock.now() - read <= _JUST
-
-    def _protection(self, snapshot: Snapshot) -> str:
-        row = self._state.rows.get(snapshot.fleet.name, snapshot.row)
-        desired = (w for w in self._state.requests if w.fleet == row.name and w.kind == "pause")
-        held = next(desired, None)
-        return f"paused by {held.actor}" if held else paused(row, self._ports.clock.now())
 
     async def _reread(self, command: Reclaim) -> tuple[Resource, ...] | None:
         """Read the provider, then the records; None unless both say what was decided on."""
@@ -159,44 +152,19 @@ class Sweeper:
         return found if same else None
 
     async def _remove(
-        self, call: Call, orphan: Orphan, snapshot: Snapshot, evidence: Evidence
+        self, call: Call, orphan: Orphan, snapshot: Snapshot, evidence: Callable[[], Evidence]
     ) -> bool:
-        if self._is_barred(evidence):
+        sent = await self._sender.send(call, evidence, f"reclaim.{call.kind}")
+        if sent.barred:
             return False
-        outcome = await self._provider.do(call)
-        word = "done" if isinstance(outcome, Done) else "failed"
-        self._ports.metrics.called(self._state.account.name, f"sweep.{call.kind}", word)
         log.warning(
             "reclaimed",
             resource=orphan.resource,
             call=call.kind,
-            outcome=word,
+            outcome="done" if isinstance(sent.outcome, Done) else "failed",
             cycle=snapshot.cycle,
         )
-        return isinstance(outcome, Done)
-
-    def _evidence(self, orphan: Orphan, snapshot: Snapshot, tenure: Tenure) -> Evidence:
-        clock, timers = self._ports.clock, snapshot.fleet.timers
-        since = orphan.created or orphan.first
-        if (
-            snapshot.capabilities.hosts
-        ):  # a host is old; what counts is how long it has been an orphan
-            since = orphan.first
-        return Evidence(
-            act=Act.RECLAIM,
-            now=clock.now(),
-            boot=clock.boot(),
-            lease_until=self._leases.until(tenure.lease.name),
-            deadline=snapshot.capabilities.deadline,
-            ours=orphan.installation in snapshot.ours,
-            age=clock.now() - max(since, snapshot.jumped or since),
-            grace=timers.grace,
-            sightings=orphan.sightings,
-            protection=self._protection(snapshot),
-            granted=True,
-            world="foreign resources carry this fleet's name" if snapshot.foreign else "",
-            reclaim=snapshot.fleet.reclaim,
-        )
+        return isinstance(sent.outcome, Done)
 
 
 def _tenancy(resource: Resource) -> ResourceId:

@@ -11,6 +11,7 @@ from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal, Phase
 from hostler.domain.model.resource import Scope
 from hostler.domain.model.snapshot import Answered, Orphan, Probed, Request, RequestKind
+from hostler.domain.observation.blockers import paused
 from hostler.ports.clock import Clock
 from hostler.ports.hosts import KeepsHosts
 
@@ -106,6 +107,17 @@ class AccountState:
         self.inventory = Inventory()
         self.probed.clear()
         self.answers.clear()
+
+    def protection(self, name: FleetName, now: datetime) -> str:
+        """Return why nothing of a fleet may be destroyed: protected, or paused, or about to be."""
+        fleet = next((one for one in self.account.fleets if one.name == name), None)
+        if fleet is not None and fleet.protected:
+            return "the fleet is protected: set `protected = false` to let its machines end"
+        asked = (r for r in self.requests if r.fleet == name and r.kind is RequestKind.PAUSE)
+        if (request := next(asked, None)) is not None:
+            return f"the fleet is paused by {request.actor}"
+        row = self.rows.get(name)
+        return paused(row, now) if row is not None else ""
 
     def protected_by_request(self, machine: Machine) -> str:
         """Return the protection that was asked for and is not yet in the record, if any."""

@@ -94,7 +94,7 @@ def _decided(host: Host, snapshot: HostsSnapshot) -> HostTransition:
     ):
         void = replace(wipes.unproved(transition.host), goal=None)
         return replace(transition, host=void.now(HostCondition.DIRTY, snapshot.now, _UNKNOWN))
-    return _aimed(_stands(transition, resource, snapshot))
+    return _aimed(_stands(transition, resource, snapshot), snapshot)
 
 
 _UNKNOWN = "its name tells of a machine that no record knows"
@@ -318,5 +318,8 @@ def _found(host: Host, resource: Resource, snapshot: HostsSnapshot) -> Host:
     return dirty.now(HostCondition.DIRTY, snapshot.now, "no machine has it")
 
 
-def _aimed(transition: HostTransition) -> HostTransition:
-    return evolve(transition, goal=transition.host.goal)
+def _aimed(transition: HostTransition, snapshot: HostsSnapshot) -> HostTransition:
+    """Pursue the host's goal, unless its fleet is paused or protected: then it stays as it is."""
+    host = transition.host
+    blocker = snapshot.protected.get(host.fleet, "") if host.fleet and host.goal else ""
+    return evolve(transition, goal=None if blocker else host.goal, blocker=blocker)

@@ -33,6 +33,11 @@ class Shows(StrEnum):
     WIPE = "wipe"
     NOTHING = "nothing"
 
+    @property
+    def is_of_host(self) -> bool:
+        """Whether the effect is one on a host, which its name or its disk shows."""
+        return self in {Shows.OWNER_TAG, Shows.WIPE, Shows.NOTHING}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
@@ -41,9 +46,10 @@ class Call:
     `kind` is the provider's word for it (`server.create`). A *once* call is recorded before it is
     sent and is never repeated until it is sure that it had no effect; every other call may be done
     again after any break. `fact` is kept in the record with its date once the call is done, because
-    no observation shows it. `args` name everything that matters to a reader of the plan, and no
-    secrets. `aim` is the stage that a host's name tells once this call had its effect; `witness` is
-    what the host showed before, that a wipe changes.
+    no look shows it. `args` name everything that matters to a reader of the plan, and no secrets.
+    `ends_payment` says that what is paid for in advance is lost with it.
+    `aim` is the stage that a host's name tells once this call had its effect; `witness` is what the
+    host showed before, that a wipe changes.
     """
 
     kind: str
@@ -57,6 +63,7 @@ class Call:
     fact: str = ""
     aim: str = ""
     witness: str = ""
+    ends_payment: bool = False
     args: tuple[tuple[str, Argument], ...] = ()
 
     def arg(self, name: str) -> Argument | None:

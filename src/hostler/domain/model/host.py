@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from hostler.domain.ids import AccountName, Epoch, FleetName, HostId, MachineId, ResourceId, Zone
+from hostler.domain.ids import AccountName, FleetName, HostId, MachineId, ResourceId, Zone
 from hostler.domain.policy.host_keys import HostKey
 from hostler.domain.policy.remediation import Trouble
 from hostler.domain.policy.revisions import Drift, Tried
@@ -134,6 +134,15 @@ class Host:
         """Return the newest *once* call of this kind, or None."""
         return next((asked for asked in self.asked if asked.kind == kind), None)
 
+    def last_call(self, call: Call) -> Asked | None:
+        """Return how this *once* call was last asked, or None where it never was."""
+        return self.last_asked(call.kind) if call.once else None
+
+    def with_attempt(self, call: Call) -> "Host":
+        """Return the record: a host is never made, so that no attempt of its slot is counted."""
+        del call
+        return self
+
     def with_asked(self, asked: Asked) -> "Host":
         """Return the record with this call as the newest of its kind."""
         others = tuple(entry for entry in self.asked if entry.kind != asked.kind)
@@ -197,22 +206,6 @@ def allocation_of(host: HostId, machine: MachineId) -> ResourceId:
 def host_of(resource: ResourceId) -> HostId:
     """Return the host of an allocation."""
     return HostId(resource.partition("#")[0])
-
-
-def ask_host(host: Host, call: Call, at: datetime, epoch: Epoch) -> Host:
-    """Return the record that must be saved before a *once* call is sent."""
-    asked = Asked(
-        kind=call.kind,
-        slot=call.slot,
-        attempt=call.attempt,
-        at=at,
-        epoch=epoch,
-        shows=call.shows,
-        aim=call.aim,
-        witness=call.witness,
-        name=str(call.arg("name") or ""),
-    )
-    return host.with_asked(asked)
 
 
 TENANT = frozenset({"pending", "claimed", "standby", "rested", "releasing"})

@@ -221,6 +221,15 @@ class Machine:
         """Return the newest *once* call of this kind for this slot, or None."""
         return next((a for a in self.asked if a.slot == slot and a.kind == kind), None)
 
+    def last_call(self, call: Call) -> Asked | None:
+        """Return how this *once* call was last asked, or None where it never was."""
+        return self.last_asked(call.slot, call.kind) if call.once else None
+
+    def with_attempt(self, call: Call) -> "Machine":
+        """Return the record with the attempt of this call as one that was handed out."""
+        place = self.place(call.slot)
+        return self.with_place(replace(place, attempt=max(place.attempt, call.attempt)))
+
     @property
     def woken(self) -> bool:
         """Whether it was in standby since its main resource was last asked to be switched on."""
@@ -266,23 +275,6 @@ class Machine:
     def ids(self) -> tuple[ResourceId, ...]:
         """Return every id that is or was ours and is not confirmed gone, in slot order."""
         return tuple(k.id for place in self.places for k in place.known if not k.gone)
-
-
-def ask(machine: Machine, call: Call, at: datetime, epoch: Epoch) -> Machine:
-    """Return the record that must be saved before a *once* call is sent."""
-    place = machine.place(call.slot)
-    grown = replace(place, attempt=max(place.attempt, call.attempt))
-    asked = Asked(
-        kind=call.kind,
-        slot=call.slot,
-        attempt=call.attempt,
-        at=at,
-        epoch=epoch,
-        shows=call.shows,
-        aim=call.aim,
-        witness=call.witness,
-    )
-    return machine.with_place(grown).with_asked(asked)
 
 
 _HOUR = timedelta(hours=1)

@@ -201,9 +201,10 @@ class Snapshot:
 class HostsSnapshot:
     """Everything that one cycle of an account's hosts may know.
 
-    `machines` are the living ones of all its fleets; `past` those in the history that a binding or
-    a host's name still names; `moving` are hosts with calls in flight; `starved` are fleets that
-    lack hosts; `orders` says when each order on the fleets' rows was made.
+    `machines` are the living ones of all its fleets; `past` those in the history that a tie or a
+    host's name still names; `moving` are hosts with calls in flight; `starved` are fleets that lack
+    hosts; `orders` says when each order on the fleets' rows was made; `protected` why nothing of a
+    fleet may be destroyed now.
     """
 
     cycle: CycleId
@@ -223,6 +224,7 @@ class HostsSnapshot:
     moving: frozenset[HostId] = frozenset()
     starved: frozenset[FleetName] = frozenset()
     orders: Mapping[MachineId, datetime] = field(default_factory=dict[MachineId, datetime])
+    protected: Mapping[FleetName, str] = field(default_factory=dict[FleetName, str])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -235,6 +237,7 @@ class HostTransition:
     unbind: MachineId | None = None
     goal: HostGoal | None = None
     stranded: bool = False
+    blocker: str = ""
 
     @property
     def changed(self) -> bool:

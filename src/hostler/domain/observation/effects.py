@@ -16,8 +16,6 @@ from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition, Resource
 from hostler.domain.model.snapshot import Snapshot
 
-HOST_CALLS = frozenset({Shows.OWNER_TAG, Shows.WIPE, Shows.NOTHING})
-
 _LEAVING = frozenset({"wiping", "retiring"})
 """The aims of the last name that a machine gives its host: from then on it is the host's own."""
 
@@ -162,8 +160,8 @@ def steady(at: datetime, snapshot: Snapshot) -> datetime:
 
 
 def call_state_of(machine: Machine, asked: Asked, snapshot: Snapshot) -> CallState:
-    """Return how a call of a machine's stands; one that no observation has judged yet is open."""
-    if asked.shows in HOST_CALLS:
+    """Return how a call of a machine's stands; one that no look has judged yet is open."""
+    if asked.shows.is_of_host:
         return _host_call_state(machine, asked, snapshot)
     place = machine.place(asked.slot)
     if asked.shows is not Shows.RESOURCE:

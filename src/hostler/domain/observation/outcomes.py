@@ -1,38 +1,43 @@
-"""Outcomes: how the outcome of a call changes the record and the resources. Pure."""
+"""Outcomes: how the answer to a call changes the record that it was made for, and the resources."""
 
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
-from hostler.domain.ids import FleetName, InstallationId, MachineId, ResourceId, jitter
+from hostler.domain.ids import FleetName, InstallationId, MachineId, ResourceId
 from hostler.domain.model.calls import Call, Done, Effect, Outcome, Refusal, Refused, Shows, Unknown
 from hostler.domain.model.host import TENANT
 from hostler.domain.model.machine import Asked, CallState, Known, Machine
 from hostler.domain.model.resource import Condition, OwnerTag, Resource
+from hostler.domain.model.subject import SubjectT
 
-_SECOND = timedelta(seconds=1)
-_HALF = timedelta(milliseconds=500)
-_BLIND = (1 * _SECOND, 2 * _SECOND, 5 * _SECOND, 15 * _SECOND)
-_NEVER = frozenset({Refusal.STOCK, Refusal.QUOTA, Refusal.INVALID, Refusal.DENIED})
+from .backoff import after_refusal, after_unknown, retry_at
+
+_FATAL = frozenset({Refusal.STOCK, Refusal.QUOTA, Refusal.INVALID, Refusal.DENIED})
 
 
-def apply_outcome(machine: Machine, call: Call, outcome: Outcome, now: datetime) -> Machine:
+def apply_outcome(subject: SubjectT, call: Call, outcome: Outcome, now: datetime) -> SubjectT:
     """Return the record after the outcome of a call: ids bound, facts dated, next try set."""
     match outcome:
         case Done():
-            return _done(machine, call, outcome, now)
+            return _done(subject, call, outcome, now)
         case Refused():
-            return _refused(machine, call, outcome, now)
+            return _refused(subject, call, outcome, now)
         case Unknown():
-            return _unknown(machine, call, outcome, now)
+            return _unknown(subject, call, outcome, now)
 
 
-def _done(machine: Machine, call: Call, done: Done, now: datetime) -> Machine:
-    after = _removed(_closed(machine, call, proof(call), now), done, now)
+def _done(subject: SubjectT, call: Call, done: Done, now: datetime) -> SubjectT:
+    after = _closed(subject, call, proof(call), now)
+    after = replace(after, tries=0, retry_at=None, unknown_since=None, error="")
+    return _with_resources(after, call, done, now) if isinstance(after, Machine) else after
+
+
+def _with_resources(machine: Machine, call: Call, done: Done, now: datetime) -> Machine:
+    """Write down what an answer says of a machine's resources; a host is its own resource."""
+    after = _removed(machine, done, now)
     for resource in done.resources:
         after = _keep(after, resource, call, now)
-    if call.fact:
-        after = after.with_fact(call.fact, now)
-    return replace(after, tries=0, retry_at=None, unknown_since=None, error="")
+    return after.with_fact(call.fact, now) if call.fact else after
 
 
 def _removed(machine: Machine, done: Done, now: datetime) -> Machine:
@@ -69,44 +74,30 @@ def _keep(machine: Machine, resource: Resource, call: Call, now: datetime) -> Ma
     return machine.with_place(replace(place, bound=bound, known=(*place.known, known)))
 
 
-def _refused(machine: Machine, call: Call, refused: Refused, now: datetime) -> Machine:
-    after = _closed(machine, call, CallState.REFUSED, now)
-    tries = after.tries + 1
-    pause = refused.after or _pause(refused.why, tries)
-    retry_at = now + pause + jitter(f"{machine.id} {call.kind} {tries} {now.timestamp()}", _HALF)
-    fatal = refused.why in _NEVER and call.effect is not Effect.DESTROY
-    return replace(
-        after,
+def _refused(subject: SubjectT, call: Call, refused: Refused, now: datetime) -> SubjectT:
+    tries = subject.tries + 1
+    pause = refused.after or after_refusal(refused.why, tries)
+    after = replace(
+        _closed(subject, call, CallState.REFUSED, now),
         tries=tries,
-        retry_at=retry_at,
-        refused=refused.why if fatal else after.refused,
+        retry_at=retry_at(subject.id, call, tries, pause, now),
         error=f"{call.kind}: {refused.text}",
     )
+    if isinstance(after, Machine) and refused.why in _FATAL and call.effect is not Effect.DESTROY:
+        return replace(after, refused=refused.why)
+    return after
 
 
-def _pause(why: Refusal, tries: int) -> timedelta:
-    """Return how long to leave a refused call alone: 1 s while it is busy, later longer."""
-    if why in {Refusal.BUSY, Refusal.RATE, Refusal.NOT_SENT}:
-        return _SECOND * min(1 + tries // 8, 15)
-    return _SECOND * min(2**tries, 60)
-
-
-def _unknown(machine: Machine, call: Call, unknown: Unknown, now: datetime) -> Machine:
-    tries = machine.tries + 1
-    pause = _BLIND[min(tries, len(_BLIND)) - 1]
+def _unknown(subject: SubjectT, call: Call, unknown: Unknown, now: datetime) -> SubjectT:
+    """The consistency delay counts from now: until the answer was given up it was under way."""
+    tries = subject.tries + 1
     return replace(
-        _given_up(machine, call, now),
+        _closed(subject, call, CallState.OPEN, now),
         tries=tries,
-        retry_at=now + pause + jitter(f"{machine.id} {call.kind} {tries}", _HALF),
+        retry_at=retry_at(subject.id, call, tries, after_unknown(tries), now),
         unknown_since=now,
         error=f"{call.kind}: {unknown.text}",
     )
-
-
-def _given_up(machine: Machine, call: Call, now: datetime) -> Machine:
-    """Let the consistency delay count from when the answer was given up; it was open before."""
-    asked = machine.last_asked(call.slot, call.kind) if call.once else None
-    return machine if asked is None else machine.with_asked(replace(asked, at=now))
 
 
 def proof(call: Call) -> CallState:
@@ -114,13 +105,9 @@ def proof(call: Call) -> CallState:
     return CallState.OPEN if call.shows is Shows.WIPE else CallState.DONE
 
 
-def _closed(machine: Machine, call: Call, call_state: CallState, now: datetime) -> Machine:
-    if not call.once:
-        return machine
-    asked = machine.last_asked(call.slot, call.kind)
-    if asked is None:
-        return machine
-    return machine.with_asked(answered(asked, call_state, now))
+def _closed(subject: SubjectT, call: Call, call_state: CallState, now: datetime) -> SubjectT:
+    asked = subject.last_call(call)
+    return subject if asked is None else subject.with_asked(answered(asked, call_state, now))
 
 
 def answered(asked: Asked, call_state: CallState, now: datetime) -> Asked:
@@ -130,15 +117,15 @@ def answered(asked: Asked, call_state: CallState, now: datetime) -> Asked:
     return replace(asked, call_state=call_state, closed=now)
 
 
-def with_failures(machine: Machine, failed: list[Machine]) -> Machine:
-    """Return the record with every failure of a clean-up, after calls that went well or not.
+def with_failures(subject: SubjectT, failed: list[SubjectT]) -> SubjectT:
+    """Return the record with every failure of a clean-up told, after calls that went well or not.
 
     `failed` is the record as each failure left it: the longest pause stands, and all errors.
     """
     if not failed:
-        return machine
+        return subject
     return replace(
-        machine,
+        subject,
         tries=max(one.tries for one in failed),
         retry_at=max((one.retry_at for one in failed if one.retry_at), default=None),
         unknown_since=max((one.unknown_since for one in failed if one.unknown_since), default=None),
@@ -196,7 +183,3 @@ def _tagged(resource: Resource, call: Call) -> Resource:
         attempt=0,
     )
     return replace(resource, owner_tag=owner_tag, notes=(*notes, ("stage", call.aim)))
-
-
-LONGEST_PAUSE = timedelta(minutes=10)
-"""A pause that ends later than this was set before the clock jumped back."""

@@ -26,10 +26,11 @@ class Act(StrEnum):
 class Evidence:
     """What is known at the moment of sending; times are the clock's, `boot` times boot seconds.
 
-    `reread` says, for a reclaim, that the provider and then the records were read again just now
-    and agree field by field with what was decided on. `proved` says that a loss was shown by an
-    observation of this machine alone. `granted` says that the cap's counter was raised for this
-    very act.
+    `reread` says, for a sweep, that the provider and then the records were read again just now and
+    agree field by field with what was decided on. `proved` says that a loss was shown by a look at
+    this machine alone. `granted` says that the cap's counter was raised for this very act.
+    `paid_until` is until when what the act would end is paid, None where nothing is paid ahead.
+    No field has a default: whoever makes evidence says everything, and what is not known is None.
     """
 
     act: Act
@@ -37,21 +38,20 @@ class Evidence:
     boot: float
     lease_until: float
     deadline: timedelta
-    ours: bool = False
-    observed: datetime | None = None
-    observation_limit: timedelta = timedelta(seconds=60)
-    reread: bool = False
-    age: timedelta = timedelta(0)
-    grace: timedelta = timedelta(minutes=15)
-    sightings: int = 0
-    protection: str = ""
-    granted: bool = False
-    world: str = ""
-    paid_until: datetime | None = None
-    floor_allowed: bool = False
-    reclaim: bool = False
-    wave: bool = False
-    proved: bool = False
+    ours: bool
+    observed: datetime | None
+    observation_limit: timedelta
+    reread: bool
+    age: timedelta | None
+    grace: timedelta
+    sightings: int | None
+    protection: str
+    granted: bool
+    world: str
+    paid_until: datetime | None
+    reclaim: bool
+    wave: bool
+    proved: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,13 +84,14 @@ def _fresh(e: Evidence) -> str:
 
 
 def _age(e: Evidence) -> str:
+    if e.age is None:
+        return "it is not known how old it is"
     return "" if e.age >= e.grace else f"it is {e.age} old; the grace period is {e.grace}"
 
 
 def _sightings(e: Evidence) -> str:
-    return (
-        "" if e.sightings >= 2 else f"seen in {e.sightings} complete observations; two are needed"
-    )
+    seen = e.sightings or 0
+    return "" if seen >= 2 else f"seen in {seen} complete observations; two are needed"
 
 
 def _protection(e: Evidence) -> str:
@@ -113,7 +114,7 @@ def _world(e: Evidence) -> str:
 
 
 def _money(e: Evidence) -> str:
-    if e.paid_until is None or e.now >= e.paid_until or e.floor_allowed:
+    if e.paid_until is None or e.now >= e.paid_until:
         return ""
     return f"it is paid for until {e.paid_until:%Y-%m-%d %H:%M} UTC"
 

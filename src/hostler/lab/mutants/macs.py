@@ -177,11 +177,11 @@ BUGS: dict[str, Bug] = {
             ("controllers.observe.snapshot:orphans", mac_mutations.by_old_records),
             ("domain.fleets.reclaim:blocked", only_foreign_is_blocked),
             (
-                "controllers.execute.reclaim:Sweeper._is_explained",
+                "controllers.execute.reclaim:Reclaimer._is_explained",
                 mac_mutations.strays_are_old_news,
             ),
             ("controllers.execute.reclaim:_same_host", mac_mutations.same_as_listed),
-            ("controllers.execute.reclaim:pass_gate", mac_mutations.young_and_seen_once),
+            ("controllers.execute.sending:pass_gate", mac_mutations.young_and_seen_once),
         ),
         caught=("S5", "S1"),
         reclaim=True,

@@ -134,10 +134,10 @@ def one_cycle_old(good: Function) -> Function:
 def save_when_done(good: Function) -> Function:
     """Save a step only when nothing of it is open any more."""
 
-    async def save(self: Any, work: Any, tenure: Any) -> None:
-        if any(asked.call_state is CallState.OPEN for asked in work.machine.asked):
+    async def save(self: Any, work: Any, pursuit: Any) -> None:
+        if any(asked.call_state is CallState.OPEN for asked in work.subject.asked):
             return
-        await good(self, work, tenure)
+        await good(self, work, pursuit)
 
     return save
 

@@ -137,13 +137,13 @@ BUGS: dict[str, Bug] = {
         puts=(
             ("domain.fleets.reclaim:blocked", mutations.only_foreign_is_blocked),
             ("domain.policy.gate:pass_gate", mutations.without_check("G3")),
-            ("controllers.execute.reclaim:pass_gate", mutations.without_check("G3")),
+            ("controllers.execute.sending:pass_gate", mutations.without_check("G3")),
         ),
         scenario=_fault_rates(Disruption(at=300, fault="resource_without_record"), reclaim=True),
     ),
     "sweep-on-stale-list": Bug(
         words="a sweep does not look again before it acts",
-        puts=(("controllers.execute.reclaim:Sweeper._reread", mutations.believe_the_list),),
+        puts=(("controllers.execute.reclaim:Reclaimer._reread", mutations.believe_the_list),),
         scenario=_fault_rates(Disruption(at=300, fault="resource_without_record"), reclaim=True),
     ),
     "records-first": Bug(
@@ -153,7 +153,7 @@ BUGS: dict[str, Bug] = {
     ),
     "memory-only": Bug(
         words="what was asked is held in memory, and saved when it is done",
-        puts=(("controllers.execute.machine_calls:Advancer._save", mutations.save_when_done),),
+        puts=(("controllers.execute.subject_calls:Caller._save", mutations.save_when_done),),
         scenario=_CALM,
     ),
     "one-attempt-number": Bug(

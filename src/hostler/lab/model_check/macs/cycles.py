@@ -12,16 +12,17 @@ from datetime import datetime
 from hostler.controllers.execute.evidence import act_of
 from hostler.domain.decide import decide
 from hostler.domain.hosts.lifecycle import decide_hosts
-from hostler.domain.hosts.next_calls import apply_to_host, host_allowed, host_resource
+from hostler.domain.hosts.next_calls import Times, host_allowed
 from hostler.domain.ids import HostId, ResourceId
 from hostler.domain.machines.next_calls import allowed
 from hostler.domain.model.calls import Call, Done, Effect, Outcome, Refusal, Refused
 from hostler.domain.model.commands import Advance, Bind, Decision, SaveFleet, Unbind
 from hostler.domain.model.fleet import FleetRow
-from hostler.domain.model.host import Host, HostCondition, HostGoal, ask_host
-from hostler.domain.model.machine import Machine, ask
+from hostler.domain.model.host import Host, HostCondition, HostGoal
+from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal, Phase, Reason
 from hostler.domain.model.resource import Resource
+from hostler.domain.model.subject import ask
 from hostler.domain.observation.certainty import resources_of
 from hostler.domain.observation.outcomes import apply_outcome, apply_to_resources
 from hostler.domain.policy.gate import Act, Evidence, pass_gate
@@ -108,7 +109,16 @@ class Caller:
             ours=ours,
             observed=observed,
             observation_limit=self._eyes.fleet.timers.observation_limit,
+            reread=True,
+            age=None,
+            grace=self._eyes.fleet.timers.grace,
+            sightings=None,
+            protection="",
             granted=True,
+            world="",
+            paid_until=None,
+            reclaim=False,
+            wave=False,
             proved=True,
         )
 
@@ -119,11 +129,11 @@ class Caller:
         at = saves.side.saw.at
         if at is None or saves.side.binding(host.id) is not None:
             return
-        found = host_allowed(goal, host, resource, at, NOW, self._eyes.provider)
+        found = host_allowed(host, goal, resource, Times(at, NOW), self._eyes.provider).calls
         if not found:
             return
         call = found[0]
-        host = ask_host(host, call, NOW, MINE)
+        host = ask(host, call, NOW, MINE)
         saves.save(saves.side.with_host(host))
         snapshot = self._eyes.inventory(saves.side.saw).resource(ResourceId(host.id))
         ours = snapshot is not None and snapshot.note("stage") not in {
@@ -133,7 +143,7 @@ class Caller:
         }
         act = Act.DELETE if call.effect is Effect.DESTROY else Act.CHANGE
         if pass_gate(self._evidence(act, at, ours=ours)):
-            saves.save(saves.side.with_host(apply_to_host(host, call, _NOT_SENT, NOW)))
+            saves.save(saves.side.with_host(apply_outcome(host, call, _NOT_SENT, NOW)))
             return
         self._keep_task(saves, Task(holder=host, resources=(resource,), goal=str(goal), call=call))
 
@@ -150,11 +160,11 @@ class Caller:
 
     def host_answered(self, saves: Saves, holder: Host, task: Task, outcome: Outcome) -> None:
         """Take in what came of a host's call, and begin the next one where that was done."""
-        host = apply_to_host(holder, task.call, outcome, NOW)
+        host = apply_outcome(holder, task.call, outcome, NOW)
         saves.save(saves.side.with_host(host))
-        resource = host_resource(task.resources[0], outcome)
-        if isinstance(outcome, Done) and resource is not None:
-            self.go_on_host(saves, host, resource, HostGoal(task.goal))
+        resources = apply_to_resources(task.resources, outcome)
+        if isinstance(outcome, Done) and resources:
+            self.go_on_host(saves, host, resources[0], HostGoal(task.goal))
 
 
 _NOT_SENT = Refused(why=Refusal.NOT_SENT, text="the gate")

@@ -14,10 +14,10 @@ from hostler.domain.machines.next_calls import allowed
 from hostler.domain.model.calls import Done, Effect, Outcome, Refusal, Refused, Unknown
 from hostler.domain.model.commands import Advance, SaveFleet
 from hostler.domain.model.inventory import merge
-from hostler.domain.model.machine import ask
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition, Observation, ObservedScope, Scope
 from hostler.domain.model.snapshot import Snapshot
+from hostler.domain.model.subject import ask
 from hostler.domain.observation.certainty import resources_of
 from hostler.domain.observation.outcomes import apply_outcome, apply_to_resources
 from hostler.domain.observation.ownership import bound_in, sort_out

@@ -1,8 +1,8 @@
 """Faults: what a provider says of a call whose request or answer was hurt on its way."""
 
 from hostler.domain.model.calls import Call, Done, Effect, Outcome, Refusal, Refused
-from hostler.domain.model.machine import ask
 from hostler.domain.model.phases import Goal
+from hostler.domain.model.subject import ask
 from hostler.domain.observation.outcomes import apply_outcome
 
 from .operator_actions import Hand, end, made_hand, new_hand

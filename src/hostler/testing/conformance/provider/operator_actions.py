@@ -14,10 +14,11 @@ from hostler.domain.machines.next_calls import allowed, cleans
 from hostler.domain.model.calls import Call, Done, Effect, Outcome
 from hostler.domain.model.fleet import Fleet, FleetRow
 from hostler.domain.model.inventory import Inventory, merge
-from hostler.domain.model.machine import CallState, Machine, ask
+from hostler.domain.model.machine import CallState, Machine
 from hostler.domain.model.phases import Goal, Phase
 from hostler.domain.model.resource import Condition, Observation, Resource, Scope
 from hostler.domain.model.snapshot import Snapshot
+from hostler.domain.model.subject import ask
 from hostler.domain.observation.certainty import all_gone, reconcile, resources_of
 from hostler.domain.observation.outcomes import apply_outcome, apply_to_resources
 from hostler.ports.provider import Provider

@@ -130,12 +130,13 @@ def _ended(host: Host, resource: Resource, now: datetime) -> tuple[Call, ...]:
     a host is paid for until then is not ours to say.
     """
     told = resource.note("deletable")
-    deletable = datetime.fromisoformat(told) if told else host.scheduled
+    deletable = datetime.fromisoformat(told) if told else host.scheduled or host.paid_until
+    delete = replace(_plain(DELETE, resource), ends_payment=True)
     if resource.note("scheduled"):
         overdue = deletable is not None and now >= deletable + OVERDUE
-        return (_plain(DELETE, resource),) if overdue else ()
+        return (delete,) if overdue else ()
     early = deletable is not None and now < deletable
-    return (_plain(SCHEDULE if early else DELETE, resource),)
+    return (_plain(SCHEDULE, resource) if early else delete,)
 
 
 def order(fleet: FleetName, pool: str, orders: tuple[Order, ...]) -> Call:

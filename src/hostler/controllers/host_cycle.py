@@ -1,0 +1,138 @@
+"""Host cycle: one pass over the hosts of an account that no machine holds."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+
+import structlog
+
+from hostler.domain.errors import Fenced, StoreError
+from hostler.domain.hosts.lifecycle import decide_hosts
+from hostler.domain.hosts.next_calls import moved_events
+from hostler.domain.ids import CycleId, HostId
+from hostler.domain.model.host import Host, HostCondition, HostGoal
+from hostler.domain.model.snapshot import HostsSnapshot, HostTransition
+
+from .execute.evidence import EvidenceMaker
+from .execute.host_calls import HostPursuit
+from .execute.subject_calls import Caller, Work, not_saved
+from .observe.host_snapshot import gather_hosts
+from .runtime.leases import Tenure
+from .runtime.settings import Ports
+from .runtime.state import AccountState, Steadiness
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.hosts")
+
+Guard = Callable[[str, Awaitable[None]], Awaitable[None]]
+
+
+class HostReconciler:
+    """Takes the cycles of one account's hosts, where it has any."""
+
+    def __init__(
+        self,
+        ports: Ports,
+        state: AccountState,
+        caller: Caller,
+        evidence_maker: EvidenceMaker,
+        steadiness: Steadiness,
+    ) -> None:
+        self._ports, self._state = ports, state
+        self._caller, self._evidence_maker = caller, evidence_maker
+        self._steadiness = steadiness
+        self._counted: tuple[object, object] = (None, None)
+
+    async def reconcile(
+        self, number: CycleId, tenure: Tenure, group: asyncio.TaskGroup, guard: Guard
+    ) -> bool:
+        """Take one cycle of all hosts; tell whether any of them is on its way somewhere."""
+        if self._state.keeps is None:
+            return False
+        snapshot = await gather_hosts(self._ports, self._state, number, tenure, self._steadiness)
+        transitions = decide_hosts(snapshot)
+        for transition in transitions:
+            await self._apply(transition, snapshot, tenure, group, guard)
+        self._count_hosts()
+        return any(map(_may_move, transitions)) or bool(self._state.host_records.moving)
+
+    def _count_hosts(self) -> None:
+        """Note how all hosts of the account stand, and until when they are paid."""
+        sightings, hosts = self._state.inventory.sightings, self._state.host_records.hosts
+        if sightings is self._counted[0] and hosts is self._counted[1]:
+            return
+        self._counted = sightings, hosts
+        kind = self._state.account.provider.capabilities.hosts
+        counts = Counter[tuple[str, str, str]]()
+        until = dict[tuple[str, str], datetime]()
+        for sighting in sightings.values():
+            resource = sighting.resource
+            if resource.slot.kind == kind:
+                record = hosts.get(HostId(resource.id))
+                state = str(record.condition) if record else resource.note("stage")
+                counts[resource.zone, resource.note("type"), state] += 1
+                if told := resource.note("deletable"):
+                    until[resource.zone, resource.id] = datetime.fromisoformat(told)
+        self._ports.metrics.hosts(self._state.account.name, counts)
+        self._ports.metrics.paid(self._state.account.name, until)
+
+    async def _apply(
+        self,
+        transition: HostTransition,
+        snapshot: HostsSnapshot,
+        tenure: Tenure,
+        group: asyncio.TaskGroup,
+        guard: Guard,
+    ) -> None:
+        """Save what changed, unbind a machine that is deleted, and start the work."""
+        records, host = self._state.host_records, transition.host
+        try:
+            if transition.changed:
+                events = moved_events(transition.before, host, snapshot.cycle, snapshot.now)
+                host = await records.keep(self._ports.store, host, tenure.fence, events)
+                _log(transition)
+            if transition.unbind is not None:
+                await records.unbind(self._ports.store, host.id, transition.unbind, tenure.fence)
+        except Fenced:
+            raise
+        except StoreError as error:
+            not_saved(error, host=host.id)
+            return
+        if transition.goal is not None and transition.resource is not None:
+            records.moving.add(host.id)
+            work = Work(host, (transition.resource,), snapshot.cycle, tenure)
+            group.create_task(self._guarded(guard, self._advance(work, transition.goal)))
+
+    @staticmethod
+    async def _guarded(guard: Guard, work: Awaitable[None]) -> None:
+        await guard("host", work)
+
+    async def _advance(self, work: Work[Host], goal: HostGoal) -> None:
+        """Make the calls that may be made now for one host."""
+        pursuit = HostPursuit(goal, self._ports, self._state, self._evidence_maker)
+        try:
+            await self._caller.advance(work, pursuit)
+        except StoreError as error:
+            not_saved(error, host=work.subject.id)
+        finally:
+            self._state.host_records.moving.discard(work.subject.id)
+
+
+def _log(transition: HostTransition) -> None:
+    before, host = transition.before, transition.host
+    if before.condition is not host.condition or before.goal is not host.goal:
+        log.info(
+            "host",
+            host=host.id,
+            machine=host.machine,
+            was=before.condition,
+            now=host.condition,
+            goal=host.goal,
+            reason=host.reason,
+        )
+
+
+def _may_move(transition: HostTransition) -> bool:
+    """Tell whether an observation may soon show more of a host of which nothing is asked."""
+    changed = transition.host.condition is not transition.before.condition
+    return changed or transition.host.condition is HostCondition.COMING

@@ -1,0 +1,66 @@
+"""Ready: which of a subject's next calls may be made now, and what the others wait for."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from hostler.domain.model.calls import Call
+from hostler.domain.model.machine import CallState
+from hostler.domain.model.subject import Subject
+
+LONGEST_PAUSE = timedelta(minutes=10)
+"""A pause that ends later than this was set before the clock jumped back."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ready:
+    """Calls that may be made now; or none, with what is waited for and until when if known."""
+
+    calls: tuple[Call, ...] = ()
+    waits: str = ""
+    at: datetime | None = None
+
+
+def pausing(subject: Subject, observed_at: datetime | None, now: datetime) -> Ready | None:
+    """Return what a subject waits for whatever comes next for it, or None.
+
+    That is the end of a pause, or, after an unknown outcome, an observation begun since:
+    `observed_at` is when the newest one began that was complete for it, None where there is none.
+    """
+    if subject.retry_at is not None and now < subject.retry_at <= now + LONGEST_PAUSE:
+        waits = f"another try: {subject.error}" if subject.error else "another try"
+        return Ready(waits=waits, at=subject.retry_at)
+    since = subject.unknown_since
+    if since is not None and (observed_at is None or observed_at <= since):
+        return Ready(waits="an observation: the outcome of the last call is unknown")
+    return None
+
+
+def ready(
+    subject: Subject,
+    calls: tuple[Call, ...],
+    observed_at: datetime | None,
+    in_doubt: Callable[[Call], str],
+    until: datetime | None = None,
+) -> Ready:
+    """Return which of these calls may be made now.
+
+    None that was done since the newest observation began, for an older one shows what was before;
+    and none of which `in_doubt` says that an earlier one may still have its effect, `until` when.
+    """
+    fresh = tuple(call for call in calls if not _was_done(subject, call, observed_at))
+    if calls and not fresh:
+        return Ready(waits="an observation of what was done")
+    doubts = {call: why for call in fresh if (why := in_doubt(call))}
+    certain = tuple(call for call in fresh if call not in doubts)
+    if fresh and not certain:
+        return Ready(waits=doubts[fresh[0]], at=until)
+    return Ready(calls=certain)
+
+
+def _was_done(subject: Subject, call: Call, observed_at: datetime | None) -> bool:
+    """Tell whether a call on a host was answered well since the newest observation of it began."""
+    asked = subject.last_call(call) if call.shows.is_of_host else None
+    if asked is None or asked.call_state is not CallState.DONE or asked.closed is None:
+        return False
+    return observed_at is None or observed_at <= asked.closed
