@@ -1,4 +1,4 @@
-"""Next calls: which calls for a host that no machine holds may be made now. Pure."""
+"""Next calls: which calls for a host that no machine has may be made now. Pure."""
 
 from dataclasses import dataclass
 from datetime import datetime

@@ -46,10 +46,10 @@ class Call:
     `kind` is the provider's word for it (`server.create`). A *once* call is recorded before it is
     sent and is never repeated until it is sure that it had no effect; every other call may be done
     again after any break. `fact` is kept in the record with its date once the call is done, because
-    no look shows it. `args` name everything that matters to a reader of the plan, and no secrets.
-    `ends_payment` says that what is paid for in advance is lost with it.
-    `aim` is the stage that a host's name tells once this call had its effect; `witness` is what the
-    host showed before, that a wipe changes.
+    no observation shows it. `args` name everything that matters to a reader of the plan, and no
+    secrets. `ends_payment` says that what is paid for in advance is lost with it. `aim` is the
+    stage that a host's name tells once this call had its effect; `witness` is what the host showed
+    before, that a wipe changes.
     """
 
     kind: str

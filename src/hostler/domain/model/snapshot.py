@@ -201,10 +201,10 @@ class Snapshot:
 class HostsSnapshot:
     """Everything that one cycle of an account's hosts may know.
 
-    `machines` are the living ones of all its fleets; `past` those in the history that a tie or a
-    host's name still names; `moving` are hosts with calls in flight; `starved` are fleets that lack
-    hosts; `orders` says when each order on the fleets' rows was made; `protected` why nothing of a
-    fleet may be destroyed now.
+    `machines` are the living ones of all its fleets; `past` those in the history that a binding or
+    a host's name still names; `moving` are hosts with calls in flight; `starved` are fleets that
+    lack hosts; `orders` says when each order on the fleets' rows was made; `protected` why nothing
+    of a fleet may be destroyed now.
     """
 
     cycle: CycleId

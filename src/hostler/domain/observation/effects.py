@@ -160,7 +160,7 @@ def steady(at: datetime, snapshot: Snapshot) -> datetime:
 
 
 def call_state_of(machine: Machine, asked: Asked, snapshot: Snapshot) -> CallState:
-    """Return how a call of a machine's stands; one that no look has judged yet is open."""
+    """Return how a call of a machine's stands; one that no observation has judged yet is open."""
     if asked.shows.is_of_host:
         return _host_call_state(machine, asked, snapshot)
     place = machine.place(asked.slot)

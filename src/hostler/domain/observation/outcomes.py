@@ -118,7 +118,7 @@ def answered(asked: Asked, call_state: CallState, now: datetime) -> Asked:
 
 
 def with_failures(subject: SubjectT, failed: list[SubjectT]) -> SubjectT:
-    """Return the record with every failure of a clean-up told, after calls that went well or not.
+    """Return the record with every failure of a clean-up, after calls that went well or not.
 
     `failed` is the record as each failure left it: the longest pause stands, and all errors.
     """

@@ -26,11 +26,12 @@ class Act(StrEnum):
 class Evidence:
     """What is known at the moment of sending; times are the clock's, `boot` times boot seconds.
 
-    `reread` says, for a sweep, that the provider and then the records were read again just now and
-    agree field by field with what was decided on. `proved` says that a loss was shown by a look at
-    this machine alone. `granted` says that the cap's counter was raised for this very act.
-    `paid_until` is until when what the act would end is paid, None where nothing is paid ahead.
-    No field has a default: whoever makes evidence says everything, and what is not known is None.
+    `reread` says, for a reclaim, that the provider and then the records were read again just now
+    and agree field by field with what was decided on. `proved` says that a loss was shown by an
+    observation of this machine alone. `granted` says that the cap's counter was raised for this
+    very act. `paid_until` is until when what the act would end is paid, None where nothing is paid
+    ahead. No field has a default: whoever makes evidence says everything, and what is not known is
+    None.
     """
 
     act: Act
