@@ -36,7 +36,7 @@ test: $(STAMP)  ## run everything that CI runs
 	@$(BIN)/python tools/test.py
 
 .PHONY: check
-check: $(STAMP)  ## run the static checks only: lint, format, spelling, types, layers, docs
+check: $(STAMP)  ## run the static checks only: lint, format, spelling, types, layers, words, docs
 	@$(BIN)/python tools/test.py static
 
 .PHONY: format

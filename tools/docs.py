@@ -1,4 +1,4 @@
-"""Write the pages of docs/reference/ that are made from code; "check" only tells whether they fit.
+"""Write the pages of docs/reference/ that are made from code; "check" only compares them.
 
 .venv/bin/python tools/docs.py          write them
 .venv/bin/python tools/docs.py check    exit with 1 and a list where one has drifted
@@ -59,7 +59,7 @@ METRICS_PAGE = """\
 # Metrics
 
 `[metrics] listen = "127.0.0.1:9100"` serves `/metrics` for Prometheus, `/healthz` (the process
-answers) and `/readyz` (503 until every fleet has been looked at and decided on once).
+answers) and `/readyz` (503 until every fleet has been observed and decided on once).
 
 | metric | kind | labels | meaning |
 |---|---|---|---|
@@ -72,10 +72,10 @@ Where a machine stands in hostler's own table; the provider's status is kept bes
 
 {table}
 
-The bounds are settings of `[fleet.NAME.timers]`, see [Settings](settings.md). *wanted* and
+The bounds are settings of `[fleet.NAME.timers]`, see [Settings](settings.md). *desired* and
 *maximum* say whether a machine counts towards the size, and towards the most that there may be.
 
-The moves, as a state diagram in Mermaid's words:
+The moves, as a state diagram in Mermaid's language:
 
 ```text
 {diagram}
@@ -92,7 +92,7 @@ follows from the machine's [phase](phases.md) and one aspect beside it.
 The first row of a phase holds wherever no other row of that phase applies. Runners differ in the
 states that their schema has: the first of a row that it has is told. Where it has none of them, the
 instance is left out, and the runner forgets it after five updates; that happens only to what is
-gone, and to what could not be removed within its bound, which hostler goes on removing.
+deleted, and to what could not be removed within its bound, which hostler goes on removing.
 
 - *Deleting* is told only while hostler removes the machine. A runner believes it, never asks for
   the removal, and counts the instance as long as it is told.
@@ -117,7 +117,7 @@ GATE_PAGE = """\
 # The gate
 
 Every call passes this table, last thing before it is sent. A check that refuses says why: in the
-log, in the story of the machine, and in `hostler_gate_refusals_total`.
+log, in the history of the machine, and in `hostler_gate_refusals_total`.
 
 {table}
 """
@@ -161,7 +161,7 @@ They are errors that say what to do instead.
 | `group.toml` | the group as a fleet file, without secrets |
 | `user-data` | what cloud-init of an instance is given: yours and the group's key |
 
-`hostler status`, `explain`, `story` and `leaks` read `group.toml` beside the running plugin.
+`hostler status`, `explain`, `history` and `orphans` read `group.toml` beside the running plugin.
 
 The key comes to instances by cloud-init: beside your own user data, in one MIME message, merged so
 that lists are appended and nothing of yours is replaced. It is also registered as an SSH key of the

@@ -50,6 +50,7 @@ STATIC = (
     Part("spelling", ("codespell",)),
     Part("types", ("basedpyright",)),
     Part("layers", ("lint-imports", "--no-cache", "--no-logo")),
+    Part("words", ("python", "tools/words.py")),
     Part("docs", ("mkdocs", "--quiet", "build", "--strict", "--site-dir", ".cache/site")),
 )
 SLOW = ("tests/disasters", "tests/simulation", "tests/end_to_end", "tests/hosts")

@@ -38,7 +38,7 @@ def open_store(url: StoreUrl, purpose: Purpose) -> Store:
     return STORES[url.scheme].open(url, purpose)
 
 
-def test_fresh_installations_differ_and_fit_into_marks() -> None:
+def test_fresh_installations_differ_and_fit_into_owner_tags() -> None:
     one, other = fresh_installation(), fresh_installation()
     assert one != other
     assert writable(InstallationId(one), FleetName("web"))
@@ -50,7 +50,7 @@ def test_reading_where_no_store_is_makes_none(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-async def test_a_wish_needs_a_store(tmp_path: Path) -> None:
+async def test_a_request_needs_a_store(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="hostler run"):
         open_store(at(tmp_path / "web.db"), Purpose.REQUEST)
 

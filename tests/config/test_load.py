@@ -373,7 +373,7 @@ def test_a_hostile_file_is_a_clear_error(tmp_path: Path, content: bytes, said: s
     assert len(str(caught.value)) < 400
 
 
-def test_the_mark_that_some_editors_put_before_a_text_is_passed_over(tmp_path: Path) -> None:
+def test_the_bom_that_some_editors_put_before_a_text_is_passed_over(tmp_path: Path) -> None:
     assert read(tmp_path, b"\xef\xbb\xbf" + SMALL.encode()).fleets
 
 

@@ -114,7 +114,7 @@ async def test_commands_run_once_and_in_order(rig: Rig) -> None:
     assert rig.ran == ["one", "two"]
 
 
-async def test_other_list_or_machine_or_a_wish_runs_them_again(rig: Rig) -> None:
+async def test_other_list_or_machine_or_a_request_runs_them_again(rig: Rig) -> None:
     await prepared(rig)
     causes = [
         (await prepared(rig, order)).cause

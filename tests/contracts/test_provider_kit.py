@@ -276,7 +276,7 @@ class BrokenPageLosesAll(Mutant):
         return observation if whole else replace(observation, resources=())
 
 
-class MarksAreNotListed(Mutant):
+class OwnerTagsAreNotListed(Mutant):
     """A look at one machine asks for its known ids and nothing else."""
 
     async def observe(self, scopes: tuple[Scope, ...]) -> Observation:
@@ -423,8 +423,8 @@ class ProgressInMemory(Mutant):
         return super().ways(goal, machine, tuple(p for p in resources if p.id in self.made))
 
 
-class MarksNothing(Mutant):
-    """Creates without a mark, to be written some time later."""
+class TagsNothing(Mutant):
+    """Creates without an owner tag, to be written some time later."""
 
     def _tags(self, call: Call) -> str:
         del call
@@ -462,7 +462,7 @@ class Case:
 
 
 CASES = (
-    Case("traits_are_sane", MainKindUnlisted, "not in `kinds`"),
+    Case("capabilities_are_sane", MainKindUnlisted, "not in `kinds`"),
     Case("costs_are_positive", CostsNothing, "take 0 requests"),
     Case("an_address_before_a_connection", ConnectsToNothing, "nothing exists"),
     Case("an_address_before_a_connection", NeverConnects, "no connection to it"),
@@ -474,7 +474,7 @@ CASES = (
     Case("secrets_stay_secret", TellsItsKey, "a secret is shown by"),
     Case("closing_twice_is_fine", ClosesOnce, "raised RuntimeError"),
     Case("creation_reaches_up", NeverStarts, "server off (off)"),
-    Case("creation_reaches_up", MarksNothing, "without a mark"),
+    Case("creation_reaches_up", TagsNothing, "without an owner tag"),
     Case("creating_calls_are_once_and_numbered", CreatesAgainAndAgain, "not *once*"),
     Case("nothing_is_left", ForgetsAddresses, "the world still has"),
     Case("absent_again_asks_nothing", DeletesWhatWas, "still wants server.delete"),
@@ -488,9 +488,13 @@ CASES = (
     Case("all_pages_are_seen", FirstPageOnly, "are not seen"),
     Case("a_failed_page_keeps_the_rest", BrokenPageIsTheLast, "counts as seen whole"),
     Case("a_failed_page_keeps_the_rest", BrokenPageLosesAll, "only 0 were kept"),
-    Case("a_machine_is_seen_alone", MarksAreNotListed, "does not show"),
-    Case("foreign_parts_are_seen_and_left", HidesForeign, "is not shown"),
-    Case("foreign_parts_are_seen_and_left", TakesAllDown, "another installation's part is gone"),
+    Case("a_machine_is_seen_alone", OwnerTagsAreNotListed, "does not show"),
+    Case("foreign_resources_are_seen_and_left", HidesForeign, "is not shown"),
+    Case(
+        "foreign_resources_are_seen_and_left",
+        TakesAllDown,
+        "another installation's resource is gone",
+    ),
     Case("every_status_has_a_meaning", LacksAWord, "no condition of ours"),
     Case("a_strange_status_changes_nothing", StrangeIsOff, "was taken for off"),
     Case("a_strange_status_changes_nothing", StrangeIsSilent, "not reported"),
@@ -505,9 +509,9 @@ CASES = (
     Case("a_dead_outside_raises_nothing", DeadIsEmpty, "was seen whole"),
     Case("a_dead_outside_raises_nothing", LostIsDone, "is Done"),
     Case("creation_goes_on_after_a_death", ProgressInMemory, "was not reached"),
-    Case("rollback_leaves_nothing", MarksNothing, "the world still has"),
+    Case("rollback_leaves_nothing", TagsNothing, "the world still has"),
     Case("cleaning_goes_on_after_a_death", ProgressInMemory, "was not reached"),
-    Case("cleaning_passes_a_refused_part", OneAfterTheOther, "stayed with it"),
+    Case("cleaning_passes_a_refused_resource", OneAfterTheOther, "stayed with it"),
     Case("a_vanished_machine_is_cleaned", NoServerNothingToDo, "was not reached"),
 )
 

@@ -5,7 +5,7 @@ from macs_rig import macs_world
 
 from hostler.testing.conformance.provider.suite import CHECKS, Check, Verdict, run_check
 
-LEFT_OUT = {"surplus_goes_and_the_bound_stays", "cleaning_passes_a_refused_part"}
+LEFT_OUT = {"surplus_goes_and_the_bound_stays", "cleaning_passes_a_refused_resource"}
 """What does not apply; the rig says why."""
 
 

@@ -12,7 +12,7 @@ LEFT_OUT = {
     "a_strange_status_changes_nothing",
     "busy_passes_by_itself",
     "busy_removals_pass_by_themselves",
-    "cleaning_passes_a_refused_part",
+    "cleaning_passes_a_refused_resource",
 }
 
 

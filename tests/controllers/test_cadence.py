@@ -37,7 +37,7 @@ def observed(yard: FakeScene, since: datetime) -> list[datetime]:
 
 
 @pytest.mark.looptime
-async def test_looks_are_half_a_minute_apart_when_all_is_quiet() -> None:
+async def test_observations_are_half_a_minute_apart_when_all_is_quiet() -> None:
     yard = FakeScene(replace(FLEET, size=2))
     async with yard.running():
         await yard.until([READY] * 2, 60 * S)
@@ -50,7 +50,7 @@ async def test_looks_are_half_a_minute_apart_when_all_is_quiet() -> None:
 
 
 @pytest.mark.looptime
-async def test_looks_are_two_to_fifteen_seconds_apart_while_something_is_expected() -> None:
+async def test_observations_are_two_to_fifteen_seconds_apart_while_something_is_expected() -> None:
     yard = FakeScene(replace(FLEET, size=1))
     yard.world.pace = replace(yard.world.pace, boot=5 * MIN)
     async with yard.running():
@@ -64,7 +64,7 @@ async def test_looks_are_two_to_fifteen_seconds_apart_while_something_is_expecte
 
 
 @pytest.mark.looptime
-async def test_nudge_looks_at_once() -> None:
+async def test_nudge_observes_at_once() -> None:
     yard = FakeScene()
     async with yard.running() as engine:
         await yard.until([READY], 60 * S)
@@ -119,7 +119,7 @@ async def test_machine_in_flight_is_not_worked_on_twice() -> None:
 
 
 @pytest.mark.looptime
-async def test_wish_for_a_machine_in_flight_is_kept_until_it_can_be_granted() -> None:
+async def test_request_for_a_machine_in_flight_is_kept_until_it_can_be_granted() -> None:
     yard = FakeScene(replace(FLEET, size=1))
     yard.provider.befall(MAKE_ADDRESS, Lost.HUNG)
     async with yard.running():
@@ -209,7 +209,7 @@ def test_view_from_the_future_is_old() -> None:
     assert scopes(scene) == WHOLE
 
 
-def test_when_few_machines_move_in_a_large_fleet_they_alone_are_looked_at() -> None:
+def test_when_few_machines_move_in_a_large_fleet_they_alone_are_observed() -> None:
     scene = large()
     moving = replace(scene.the(7), phase=Phase.STARTING)
     scene.keep(moving)
@@ -235,7 +235,7 @@ def test_addresses_are_listed_rarely_while_machines_move() -> None:
     assert scopes(scene, *scene.machines.values()) == WHOLE
 
 
-def test_look_that_was_asked_for_by_id_is_made_beside_the_listing() -> None:
+def test_observation_that_was_asked_for_by_id_is_made_beside_the_listing() -> None:
     scene = Scene()
     own = Scope(ZONE, "server", machine(1).id, (ResourceId("server-1"),))
     assert scopes(scene, asked=(own, own)) == (*WHOLE, own)
@@ -253,7 +253,9 @@ def test_look_that_was_asked_for_by_id_is_made_beside_the_listing() -> None:
         (Phase.STANDBY, False),
     ],
 )
-def test_machine_moves_while_a_look_may_show_something_new(phase: Phase, moves: bool) -> None:
+def test_machine_moves_while_an_observation_may_show_something_new(
+    phase: Phase, moves: bool
+) -> None:
     assert is_moving(machine(1, phase)) is moves
     assert is_moving(replace(machine(1, phase), doubt=Doubt(what="stopped", since=FLEET_BEGIN)))
 
@@ -261,7 +263,7 @@ def test_machine_moves_while_a_look_may_show_something_new(phase: Phase, moves: 
 FLEET_BEGIN = Scene().now
 
 
-def test_machine_is_looked_at_where_it_lives_by_all_its_servers_ids() -> None:
+def test_machine_is_observed_where_it_lives_by_all_its_servers_ids() -> None:
     capabilities = provider().capabilities
     assert close_scope(machine(), capabilities, Zone("z-2")) is None
     scope = close_scope(machine(), capabilities, ZONE)
@@ -280,7 +282,7 @@ def test_zones_are_those_configured_lived_in_and_ever_seen() -> None:
 
 
 @pytest.mark.looptime
-async def test_many_single_looks_come_a_few_at_a_time_and_all_come() -> None:
+async def test_many_single_observations_come_a_few_at_a_time_and_all_come() -> None:
     yard = FakeScene(replace(FLEET, size=60, caps=Caps(share=1.0, per_hour=500, per_reclaim=500)))
     async with yard.running():
         await yard.until([READY] * 60, 2 * MIN)

@@ -66,7 +66,7 @@ async def test_fleet_scaled_to_nothing_leaves_nothing() -> None:
     assert await yard.events("resource_removed")
 
 
-async def test_wish_is_noticed_within_half_a_second() -> None:
+async def test_request_is_noticed_within_half_a_second() -> None:
     yard = sized(0)
     async with yard.running():
         await yard.pass_by(45 * S)
@@ -191,7 +191,7 @@ async def test_lost_answer_at_any_call_leaves_one_of_everything_and_then_nothing
 
 
 @pytest.mark.parametrize("kind", [MAKE_ADDRESS, MAKE_SERVER, POWER_ON, TERMINATE, REMOVE_ADDRESS])
-async def test_busy_part_ends_the_step_and_is_tried_again_after_a_second_and_some_jitter(
+async def test_busy_resource_ends_the_step_and_is_tried_again_after_a_second_and_some_jitter(
     kind: str,
 ) -> None:
     yard = sized(1)
@@ -206,7 +206,7 @@ async def test_busy_part_ends_the_step_and_is_tried_again_after_a_second_and_som
     assert 1 * S <= times[1] - times[0] <= 4 * S
 
 
-async def test_pause_of_a_part_that_cannot_be_removed_is_kept_though_others_go() -> None:
+async def test_pause_of_a_resource_that_cannot_be_removed_is_kept_though_others_go() -> None:
     """A removal that went well once made the next one hammer on the part that did not."""
     yard = sized(1)
     async with yard.running():
@@ -223,7 +223,7 @@ async def test_pause_of_a_part_that_cannot_be_removed_is_kept_though_others_go()
     assert len(yard.calls(REMOVE_ADDRESS)) == 1
 
 
-async def test_cleaning_goes_on_past_a_failing_part_and_tells_all_errors_together() -> None:
+async def test_cleaning_goes_on_past_a_failing_resource_and_tells_all_errors_together() -> None:
     yard = FakeScene(replace(FLEET, size=1), addresses=2)
     always = Refused(why=Refusal.INVALID, text="the address is cursed")
     locked = Refused(why=Refusal.BUSY, text="the server is locked")
@@ -381,7 +381,7 @@ async def test_clock_that_jumps_while_machines_start_breaks_none_of_them(
     assert len(yard.calls(MAKE_SERVER)) == 3
 
 
-async def test_machine_is_not_overdue_by_a_jump_in_the_middle_of_a_look() -> None:
+async def test_machine_is_not_overdue_by_a_jump_in_the_middle_of_an_observation() -> None:
     yard = sized(1)
     yard.world.pace = replace(yard.world.pace, boot=60 * S)
     observation = yard.provider.observe

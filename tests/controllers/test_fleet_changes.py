@@ -59,11 +59,11 @@ async def test_a_fleet_that_is_added_is_recorded_leased_and_decided_at_once() ->
 
 async def test_requests_from_before_a_fleet_was_added_are_read() -> None:
     yard = scene(size=0)
-    wish = Request(
+    request = Request(
         number=0, kind=RequestKind.SCALE, fleet=CI.name, at=yard.clock.now(), actor="ann", size=3
     )
     async with yard.running() as engine:
-        await yard.store.request(wish)
+        await yard.store.request(request)
         await yard.pass_by(1 * MIN)
         await engine.add_fleet(CI)
         await until(yard, CI, [READY] * 3)

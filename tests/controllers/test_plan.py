@@ -141,7 +141,7 @@ async def test_explanation_says_what_happens_next_and_it_does() -> None:
     assert "stopped" in reasons
 
 
-class Marks:
+class Naming:
     """Ways of a host that is marked first, and wiped as soon as it is ready."""
 
     def next_calls(
@@ -186,7 +186,7 @@ def test_plan_of_a_host_whose_status_may_change_waits_for_the_answer(
     """The answer to its mark may show it ready: then it is wiped in the same step."""
     machine, resource = on_host(Phase.STOPPING), tenant("claimed", condition)
     snapshot = fleet_snapshot((machine,), (resource, box("claimed", condition)))
-    calls, told = calls_to(machine, Goal.ABSENT, (resource,), snapshot, Marks())
+    calls, told = calls_to(machine, Goal.ABSENT, (resource,), snapshot, Naming())
     assert ([call.kind for call in calls], told) == (kinds, waits)
 
 
@@ -221,11 +221,11 @@ def test_plan_of_a_host_names_each_call_once() -> None:
     assert (found.calls, found.waits) == ((_WIPE,), SEE)
 
 
-def test_plan_tells_of_a_tie_that_is_to_be_loosened() -> None:
+def test_plan_tells_of_a_binding_that_is_to_be_unbound() -> None:
     """Its machine is gone, and a person took the host: nothing else is done with it."""
     snapshot = hosts_snapshot(
         record(), box("other"), bindings={BOX: MINE}, past=(on_host(Phase.DELETED),)
     )
     (found,) = planned_hosts(snapshot, Still())
     assert (found.host, found.calls) == (BOX, ())
-    assert found.waits == f"its tie to {MINE}, which is gone, to be loosened"
+    assert found.waits == f"its binding to {MINE}, which is deleted, to be removed"

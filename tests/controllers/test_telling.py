@@ -39,12 +39,12 @@ async def test_a_listing_that_goes_on_failing_is_warned_of_once_until_it_is_whol
     with capture_logs() as logs:
         async with yard.running():
             await yard.pass_by(10 * MIN)
-            failed = [line for line in logs if line["event"] == "look incomplete"]
+            failed = [line for line in logs if line["event"] == "observation incomplete"]
             del yard.provider.observe
             await yard.until([Phase.READY], 5 * MIN)
     warned = [line["kind"] for line in failed if line["log_level"] == "warning"]
     assert sorted(warned) == ["address", "server"]
-    retry_at = [line["kind"] for line in logs if line["event"] == "look complete again"]
+    retry_at = [line["kind"] for line in logs if line["event"] == "observation complete again"]
     assert sorted(retry_at) == ["address", "server"]
 
 
@@ -58,7 +58,7 @@ async def test_what_blocks_a_fleet_is_a_warning_and_its_end_is_none() -> None:
             await yard.pass_by(30 * S)
     said = [(line["log_level"], line["reason"]) for line in logs if line["event"] == "condition"]
     assert said[0][0] == "warning"
-    assert "could be looked at" in said[0][1]
+    assert "could be observed" in said[0][1]
     assert said[-1] == ("info", "all is well")
 
 

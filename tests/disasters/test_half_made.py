@@ -106,7 +106,7 @@ def test_power_on_answers_500_and_everything_goes() -> None:
 
 @pytest.mark.parametrize("harm", ["locked_423", "transient_409", "volume_delete_refused"])
 @pytest.mark.parametrize("route", ["server.action.terminate", "ip.delete", "volume.delete"])
-def test_a_busy_part_does_not_keep_the_others(route: str, harm: str) -> None:
+def test_a_busy_resource_does_not_keep_the_others(route: str, harm: str) -> None:
     """Cleaning goes on past a part that refuses, and comes back to it until it goes too."""
 
     async def scene(stand: Stand) -> None:

@@ -13,7 +13,7 @@ async def story(hostler: Hostler, host: str) -> list[str]:
     return [tell(one.event).text for one in kept]
 
 
-def test_a_hosts_story_goes_from_its_claim_through_its_wipe_into_the_pool() -> None:
+def test_a_hosts_history_goes_from_its_claim_through_its_wipe_into_the_pool() -> None:
     async def scene(s: MacStand) -> None:
         hostler = await s.one()
         (machine,) = await hostler.machines()

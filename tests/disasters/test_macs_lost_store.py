@@ -37,7 +37,7 @@ async def left_in_a_wipe(s: MacStand) -> tuple[Hostler, InstallationId]:
     return s.hostler(), identity.own
 
 
-def test_a_host_that_a_lost_store_wiped_is_in_the_ledger_and_is_not_touched() -> None:
+def test_a_host_that_a_lost_store_wiped_is_in_the_orphan_report_and_is_not_touched() -> None:
     async def scene(s: MacStand) -> None:
         heir, lost = await left_in_a_wipe(s)
         await s.stand.clock.sleep(60 * MINUTE)

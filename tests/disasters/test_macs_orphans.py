@@ -179,7 +179,7 @@ def test_b5_an_orphan_comes_back_with_the_system_that_its_fleet_asks_for() -> No
     play_macs(scene)
 
 
-def test_b6_a_zone_that_cannot_be_listed_clears_no_suspect() -> None:
+def test_b6_a_zone_that_cannot_be_listed_clears_no_orphan() -> None:
     """B6: the gauge fell when a zone failed, which looked like a problem solved."""
 
     async def scene(s: MacStand) -> None:

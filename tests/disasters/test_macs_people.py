@@ -303,7 +303,7 @@ async def replaced(s: MacStand, hostler: Hostler, first: MachineId) -> None:
 
 
 @pytest.mark.parametrize("sealed", [0.0, 300.0])
-def test_a_host_that_was_wiped_while_nobody_looked_breaks_its_machine(sealed: float) -> None:
+def test_a_host_that_was_wiped_while_nobody_observed_breaks_its_machine(sealed: float) -> None:
     """Its password is another one than when it was claimed, or than when that was shown at last."""
 
     async def scene(s: MacStand) -> None:

@@ -112,7 +112,7 @@ def test_the_end_of_a_host(origin: str, policy: str, pool: str, end: End) -> Non
     play_macs(scene)
 
 
-def test_a_skipped_release_costs_until_somebody_looks() -> None:
+def test_a_skipped_release_costs_until_somebody_checks() -> None:
     """One host was billed for 14 days after its release was skipped: here the ledger counts it."""
 
     async def scene(s: MacStand) -> None:

@@ -161,7 +161,7 @@ def test_b1_a_claim_is_gone_on_with_whatever_its_host_does_meanwhile() -> None:
     play_macs(scene)
 
 
-def test_b1_the_address_of_a_host_is_looked_at_again() -> None:
+def test_b1_the_address_of_a_host_is_observed_again() -> None:
     """B1: an address was written once, at the claim, and never again."""
 
     async def scene(s: MacStand) -> None:

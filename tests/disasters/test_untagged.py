@@ -47,7 +47,7 @@ def test_it_goes_with_a_machine_that_ends_meanwhile() -> None:
     play(scene)
 
 
-def test_where_no_record_is_left_of_it_the_ledger_tells() -> None:
+def test_where_no_record_is_left_of_it_the_orphan_report_tells() -> None:
     """Its installation's store was lost: the parts are another's by then, and are told."""
 
     async def scene(stand: Stand) -> None:

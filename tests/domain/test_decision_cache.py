@@ -184,7 +184,7 @@ def test_what_ends_with_time_alone_is_not_slept_through(field: str) -> None:
 
 
 @pytest.mark.parametrize("down", [Condition.OFF, Condition.STANDBY])
-def test_machine_that_goes_down_within_settle_of_its_start_is_not_slept_through(
+def test_machine_that_goes_down_within_the_consistency_delay_of_its_start_is_not_slept_through(
     down: Condition,
 ) -> None:
     """At first a look may be older than the start: what is down then counts a minute later."""
@@ -217,7 +217,7 @@ def test_remembering_changes_no_decision(changes: list[str], pause: int) -> None
 
 
 @given(st.lists(st.sampled_from(["off", "gone", "address", "surplus", "phase", "end"]), max_size=4))
-def test_survey_is_what_reconciling_and_then_asking_for_the_parts_comes_to(
+def test_survey_is_what_reconciling_and_then_asking_for_the_resources_comes_to(
     changes: list[str],
 ) -> None:
     scene, _ = resting()

@@ -60,7 +60,7 @@ def after(at: datetime, order: Order, *resources: Resource) -> tuple[int, Order]
     return (len(found.order.orders) if found.order else 0), found.row.orders[0]
 
 
-def test_an_order_counts_until_two_looks_lack_what_they_had_to_show() -> None:
+def test_an_order_counts_until_two_observations_lack_what_they_had_to_show() -> None:
     """One list may lack everything: no other host is bought in its place for that."""
     second = timedelta(seconds=1)
     gap = max(CONSISTENCY_DELAY, FLEET.timers.absence_gap)

@@ -74,7 +74,7 @@ def advances(decision: Decision) -> list[Advance]:
 
 
 @given(scenes())
-def test_deciding_is_pure_and_does_not_depend_on_the_order_of_parts(scene: Scene) -> None:
+def test_deciding_is_pure_and_does_not_depend_on_the_order_of_resources(scene: Scene) -> None:
     snapshot = scene.snapshot()
     first, second = decide(snapshot, scene.planner), decide(snapshot, scene.planner)
     assert first == second
@@ -138,7 +138,7 @@ def test_group_makes_and_ends_nothing_that_nobody_asked_for(scene: Scene, size: 
 
 
 @given(scenes())
-def test_no_call_is_for_a_part_that_a_wanted_record_is_bound_to(scene: Scene) -> None:
+def test_no_call_is_for_a_resource_that_a_wanted_record_is_bound_to(scene: Scene) -> None:
     decision = scene.reconcile()
     bound = {
         place.bound
@@ -159,7 +159,7 @@ def test_no_call_is_for_a_part_that_a_wanted_record_is_bound_to(scene: Scene) ->
 
 
 @given(scenes())
-def test_foreign_parts_are_in_no_command(scene: Scene) -> None:
+def test_foreign_resources_are_in_no_command(scene: Scene) -> None:
     foreign = server(machine(90), installation=ABROAD)
     for command in scene.decide().commands:
         if isinstance(command, Reclaim):
@@ -180,7 +180,7 @@ def test_every_machine_is_spoken_of_once(scene: Scene) -> None:
 
 
 @given(scenes(), st.sampled_from(list(RequestKind)), st.integers(1, 7), st.integers(0, 9))
-def test_no_wish_raises_or_is_passed_over(
+def test_no_request_raises_or_is_passed_over(
     scene: Scene, kind: RequestKind, number: int, size: int
 ) -> None:
     whole = kind in {RequestKind.SCALE, RequestKind.PAUSE, RequestKind.RESUME, RequestKind.ADOPT}

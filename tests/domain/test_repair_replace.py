@@ -43,7 +43,7 @@ def broken(many: int, size: int) -> Scene:
 # ---------------------------------------------------------------- caps
 
 
-def test_caps_count_the_share_in_its_window_the_hour_and_the_sweep() -> None:
+def test_caps_count_the_share_in_its_window_the_hour_and_the_reclaim() -> None:
     fleet = replace(FLEET, size=50, caps=Caps(per_reclaim=9, per_hour=8, share=0.1))
     assert destructions_left(fleet, row(), BEGIN) == 5
     assert destructions_left(fleet, row(destructions=(BEGIN,) * 3), BEGIN) == 2
@@ -81,7 +81,7 @@ def test_creations_are_bounded_by_default_too() -> None:
     assert creations_left(FLEET, row(creations=(BEGIN,) * 31), BEGIN + HOUR) == 30
 
 
-def test_cap_holds_over_turns_and_restarts_because_it_is_in_the_row() -> None:
+def test_cap_holds_over_cycles_and_restarts_because_it_is_in_the_row() -> None:
     scene = broken(5, 10)
     scene.reconcile()
     assert phases(scene)[:5].count(Phase.STOPPING) == 1
@@ -136,7 +136,7 @@ def test_wave_begins_above_two_and_above_a_fifth() -> None:
     assert in_wave(FLEET, row(), 3, BEGIN)
 
 
-def test_in_a_wave_each_loss_needs_a_look_of_its_own() -> None:
+def test_in_a_wave_each_loss_needs_an_observation_of_its_own() -> None:
     scene = Scene(fleet=replace(FLEET, size=5))
     scene.furnish(*(machine(number) for number in range(1, 6)))
     for number in range(1, 6):

@@ -118,7 +118,7 @@ def test_another_record_of_its_host_is_asked_about_where_its_machine_rests() -> 
     assert planner.asked == asked + 1
 
 
-def test_the_first_look_after_a_mark_is_not_slept_through() -> None:
+def test_the_first_observation_after_an_owner_tag_is_not_slept_through() -> None:
     """What a host shows then is what a wipe by somebody else would change."""
     owner_tag = call("mac.rename.claimed", CallState.DONE, LATER, aim="claimed")
     snapshot = at_rest(replace(owner_tag, slot=CAPABILITIES.main))

@@ -108,7 +108,7 @@ def test_open_call_from_the_future_settles_from_now() -> None:
     assert scene.the().asked[0].call_state is CallState.LAPSED
 
 
-def test_gap_between_two_looks_is_not_made_by_a_jump() -> None:
+def test_gap_between_two_observations_is_not_made_by_a_jump() -> None:
     scene = furnished(1)
     scene.exist(server(scene.the(), Condition.OFF))
     scene.observe()
@@ -219,7 +219,7 @@ def test_restart_begins_where_the_records_are() -> None:
     assert retry_at.the(2).phase is Phase.READY
 
 
-def test_row_that_nobody_wished_for_has_the_size_of_the_file() -> None:
+def test_row_that_nobody_asked_for_has_the_size_of_the_file() -> None:
     row = FleetRow(name=FLEET.name, created=BEGIN)
     assert row.desired(FLEET) == 1
     assert replace(row, size=0).desired(FLEET) == 0

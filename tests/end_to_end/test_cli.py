@@ -222,7 +222,7 @@ def _says_nothing_secret(place: Place) -> None:
 
 
 @pytest.mark.timeout(120)
-def test_a_stray_is_a_leak_until_it_is_gone(place: Place) -> None:
+def test_an_orphan_costs_until_it_is_gone(place: Place) -> None:
     """A store that was lost: nothing is bought or touched until somebody adopts."""
     with place.engine():
         wait_until(lambda: place.ready() == 2)

@@ -331,7 +331,7 @@ def test_a_host_is_explained_under_the_phase_of_nobody(capsys: Out) -> None:
     assert told["host"] is None
 
 
-def test_a_plan_for_a_new_machine_marks_a_host_that_is_not_chosen_yet(capsys: Out) -> None:
+def test_a_plan_for_a_new_machine_tags_a_host_that_is_not_chosen_yet(capsys: Out) -> None:
     """Which host it is follows from the machine's id; whether it is wiped first is known."""
     services = WithMacs(fleets=(replace(FLEET, size=3),))
     clean, _ = services.stock(2)

@@ -114,10 +114,10 @@ TOLD = {
     ("alarm", "host_taken", "its host is called 'x'"): "alarm: its host is called 'x'",
     ("alarm", "stop_overdue", ""): "alarm: it could not be removed within its stop bound",
     ("host_taken", "host_taken", "mac-1"): (
-        "its host bears a name that is not ours: it is left as it is, and told (mac-1)"
+        "its host has a name that is not ours: it is left as it is, and reported (mac-1)"
     ),
     ("made", "made", "small in z"): (
-        "recorded as wanted: the fleet's size asks for one more machine (small in z)"
+        "recorded as pending: the fleet's size asks for one more machine (small in z)"
     ),
     ("moved", "up", "starting>ready: it is up, and the fleet asks for no probe"): (
         "starting → ready: it is up, and the fleet asks for no probe"
@@ -137,7 +137,8 @@ TOLD = {
     ("condition", "waiting", ""): "the fleet: waiting",
     ("request", "scale by anna", "web 3"): "asked: scale by anna (web 3)",
     ("host_moved", "wiped", "allocated>wiping: all_absent"): (
-        "the host: allocated → wiping, to be wiped: complete looks show nothing of it any more"
+        "the host: allocated → wiping, to be wiped: "
+        "complete observations show nothing of it any longer"
     ),
     ("host_moved", "", "dirty>dirty: "): "the host: is dirty",
     ("rollback_started", "refused", "3 parts"): "rollback started: refused: 3 parts",

@@ -107,7 +107,7 @@ def test_what_happens_is_counted_under_its_labels() -> None:
     assert found["hostler_unknown_statuses_total", strange] == 1
 
 
-def test_the_age_of_the_look_goes_on_growing() -> None:
+def test_the_age_of_the_observation_goes_on_growing() -> None:
     clock = BootClock()
     metrics = PrometheusMetrics(clock)
     metrics.gauge(Gauge.OBSERVATION_AGE, 3, MAIN)
@@ -115,7 +115,7 @@ def test_the_age_of_the_look_goes_on_growing() -> None:
     assert samples(metrics)["hostler_observation_age_seconds", (("provider", "main"),)] == 43
 
 
-def test_suspects_that_are_gone_count_nothing() -> None:
+def test_orphans_that_are_gone_count_nothing() -> None:
     metrics = PrometheusMetrics(BootClock())
     labels = (("class", "unrecorded"), ("fleet", "web"), ("zone", "z"))
     measure_orphans(metrics, (orphan("a", 0.5), orphan("b", 0.25)))
@@ -205,7 +205,7 @@ async def test_the_door_serves_metrics_and_health(client: aiohttp.ClientSession)
             assert answer.status == 404
 
 
-async def test_it_is_ready_after_the_first_turn_of_every_fleet(
+async def test_it_is_ready_after_the_first_cycle_of_every_fleet(
     client: aiohttp.ClientSession,
 ) -> None:
     metrics = PrometheusMetrics(BootClock())

@@ -86,7 +86,7 @@ def test_a_machine_is_reached_at_its_address_while_its_host_is_ready() -> None:
     assert macs.connection(machine(), (tenancy_part(Stage.CLAIMED),)) is None
 
 
-def test_one_listing_serves_hosts_and_tenancies() -> None:
+def test_one_listing_serves_hosts_and_allocations() -> None:
     macs = Project().macs
     assert macs.cost(Scope(OFFER.zone, SERVER.kind)) == 1
     assert macs.cost(Scope(OFFER.zone, HOSTS.kind)) == 0

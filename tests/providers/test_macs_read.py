@@ -87,7 +87,7 @@ def test_without_a_pool_of_the_account_an_unknown_one_is_unknown() -> None:
 
 
 @pytest.mark.parametrize("stage", Stage)
-def test_only_the_stages_of_a_machine_are_its_tenancy(stage: Stage) -> None:
+def test_only_the_stages_of_a_machine_are_its_allocation(stage: Stage) -> None:
     resource = reader().allocation_of(mac(name=name(stage)))
     assert (resource is not None) is (stage in ALLOCATIONS)
     if resource is not None:
@@ -96,7 +96,9 @@ def test_only_the_stages_of_a_machine_are_its_tenancy(stage: Stage) -> None:
         assert resource.owner_tag.machine == MACHINE
 
 
-def test_a_host_that_is_named_otherwise_is_the_tenancy_of_a_record_without_a_mark() -> None:
+def test_a_host_that_is_named_otherwise_is_the_allocation_of_a_record_without_an_owner_tag() -> (
+    None
+):
     resource = reader().renamed(mac(name="mine"), MACHINE)
     assert resource is not None
     assert (resource.owner_tag, resource.condition) == (None, Condition.BUSY)
@@ -105,7 +107,7 @@ def test_a_host_that_is_named_otherwise_is_the_tenancy_of_a_record_without_a_mar
     assert others.owner_tag is None
 
 
-def test_a_tenancy_that_is_over_by_its_name_is_none() -> None:
+def test_an_allocation_that_is_over_by_its_name_is_none() -> None:
     assert reader().renamed(mac(name=name(Stage.WIPING)), MACHINE) is None
 
 

@@ -44,7 +44,7 @@ def test_a_status_that_nobody_documented_is_unknown_and_told(status: str) -> Non
 
 @pytest.mark.parametrize("stage", STAGES)
 @pytest.mark.parametrize("status", sorted(DOCUMENTED | {"hibernating", ""}))
-def test_a_tenancy_is_up_only_when_it_is_claimed_and_ready(
+def test_an_allocation_is_up_only_when_it_is_claimed_and_ready(
     stage: Stage | None, status: str
 ) -> None:
     stands = allocation_condition(stage, status)

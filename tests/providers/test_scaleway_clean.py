@@ -139,6 +139,6 @@ def cleared(record: Machine, resources: tuple[Resource, ...]) -> State:
     return record, resources
 
 
-def test_the_machine_of_these_tests_is_the_one_that_is_marked():
+def test_the_machine_of_these_tests_is_the_one_that_is_tagged():
     assert machine().id == MACHINE
     assert InstallationId("home1234") == claim(Slot("server")).owner_tag.installation

@@ -84,7 +84,7 @@ ARM: dict[str, object] = {"id": "img-arm", "compatible_commercial_types": ["COPA
 X86: dict[str, object] = {"id": "img-x86", "compatible_commercial_types": ["PRO2-S", "DEV1-S"]}
 
 
-async def test_a_server_is_made_with_marked_volumes_and_its_addresses():
+async def test_a_server_is_made_with_tagged_volumes_and_its_addresses():
     body = {
         "name": "web-1",
         "commercial_type": "DEV1-S",

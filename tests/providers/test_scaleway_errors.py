@@ -160,7 +160,7 @@ def test_a_404_that_does_not_speak_of_the_target_proves_nothing(body: object):
     assert word(outcome(404, body, DESTROY)) == Refusal.WRONG_STATE
 
 
-def test_a_missing_image_is_invalid_and_a_missing_address_is_looked_at_again():
+def test_a_missing_image_is_invalid_and_a_missing_address_is_observed_again():
     image = plain("not_found", resource="instance_image", resource_id="i")
     address = plain("not_found", resource="instance_ip", resource_id="ip-1")
     assert word(outcome(404, image, MAKE)) == Refusal.INVALID

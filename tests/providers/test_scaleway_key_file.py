@@ -31,7 +31,7 @@ def said(folder: Path, name: str) -> str:
     return str(caught.value)
 
 
-def test_a_key_file_that_is_not_there_is_told_with_the_folder_that_was_looked_in(
+def test_a_key_file_that_is_not_there_is_told_with_the_folder_that_was_searched(
     tmp_path: Path,
 ) -> None:
     told = said(tmp_path, "keys/scaleway.key")

@@ -46,7 +46,7 @@ async def test_prices_are_learnt_once_and_failing_to_learn_them_stops_nothing():
     assert only(observation).price == 0.01368
 
 
-async def test_servers_are_remembered_for_later_looks_at_volumes():
+async def test_servers_are_remembered_for_later_observations_of_volumes():
     script = Script([no_prices(), page(SERVERS, "servers", server_body())])
     source = provider(script)
     await source.observe(ALL[:1])

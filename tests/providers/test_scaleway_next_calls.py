@@ -165,7 +165,7 @@ def test_a_promised_server_is_waited_for():
     assert provider(template=FULL).next_calls(Goal.PRESENT, record, resources, NOW) == ()
 
 
-def test_a_slot_whose_bound_part_is_not_seen_is_not_filled_again():
+def test_a_slot_whose_bound_resource_is_not_seen_is_not_filled_again():
     record, resources, _ = made(FULL)[-1]
     for gone in resources:
         left = tuple(p for p in resources if p != gone)
@@ -226,7 +226,7 @@ def test_surplus_that_cannot_be_removed_takes_turns_with_what_goes_on():
     assert [str(c) for c in found] == [*map(str, calls), "ip.delete ip-9"]
 
 
-def test_a_part_in_another_zone_is_removed_and_its_slot_is_filled_here():
+def test_a_resource_in_another_zone_is_removed_and_its_slot_is_filled_here():
     away = resource(Slot("address", 0), "ip-9", Condition.FREE, zone=Zone("nl-ams-1"))
     found = provider().next_calls(Goal.PRESENT, machine(), (away,), NOW)
     assert [(str(c), c.zone) for c in found] == [
@@ -243,7 +243,7 @@ def test_a_part_in_another_zone_is_removed_and_its_slot_is_filled_here():
         claim(Slot("server"), home="elsewhere").owner_tag,
     ],
 )
-def test_a_part_with_somebody_elses_mark_is_never_touched(goal: Goal, owner_tag: object):
+def test_a_resource_with_somebody_elses_owner_tag_is_never_touched(goal: Goal, owner_tag: object):
     record, resources, _ = made(Template())[-1]
     wrong = tuple(
         replace(p, owner_tag=owner_tag, surplus=surplus)
@@ -254,7 +254,7 @@ def test_a_part_with_somebody_elses_mark_is_never_touched(goal: Goal, owner_tag:
     assert touched == set()
 
 
-def test_an_adopted_machine_keeps_the_marks_of_its_old_installation():
+def test_an_adopted_machine_keeps_the_owner_tags_of_its_old_installation():
     record = replace(machine(), origin=Origin.ADOPTED)
     old = replace(
         server(Condition.UP, RUNNING), owner_tag=claim(Slot("server"), home="elsewhere").owner_tag

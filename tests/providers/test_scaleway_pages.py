@@ -101,7 +101,7 @@ async def test_pages_that_shift_count_each_id_once():
     assert (len(observation.resources), observation.observed[0].complete) == (102, True)
 
 
-async def test_what_vanishes_while_pages_are_read_does_not_spoil_the_look():
+async def test_what_vanishes_while_pages_are_read_does_not_spoil_the_observation():
     observation = await whole(
         page(SERVERS, "servers", *many(0, 100), total=150),
         page(SERVERS, "servers", *many(101, 150), total=149, number=2),

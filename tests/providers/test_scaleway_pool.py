@@ -82,7 +82,7 @@ def test_taking_is_a_creation_that_is_never_repeated_and_giving_back_a_destructi
     assert (back.kind, back.effect, back.target) == ("ip.release", Effect.DESTROY, MINE)
 
 
-async def test_a_free_address_is_taken_by_writing_our_mark_beside_the_pools():
+async def test_a_free_address_is_taken_by_writing_our_owner_tag_beside_the_pools():
     listing = page(
         IPS,
         "ips",
@@ -152,7 +152,7 @@ async def test_an_address_whose_taking_is_unknown_is_left_alone(came: Response |
     assert why(await place.do(take())) is Refusal.QUOTA
 
 
-async def test_an_address_is_given_back_detached_and_without_our_marks():
+async def test_an_address_is_given_back_detached_and_without_our_owner_tags():
     body = {"tags": ["spare", "dns"], "server": None}
     attached = taken(server={"id": "srv-1"}, state="attached")
     outcome = await done(
@@ -178,7 +178,7 @@ async def test_an_address_that_is_no_more_is_gone_and_one_that_cannot_be_read_is
             assert why(outcome) is expected
 
 
-async def test_an_address_of_a_pool_is_one_part_for_each_tenancy():
+async def test_an_address_of_a_pool_is_one_resource_for_each_allocation():
     """The next tenant's address is another part: the last tenant's is seen to be gone."""
     known = Scope(ZONE, "address", MACHINE, (MINE,))
     for body, expected in ((taken(), [MINE]), (taken(by=OTHER), []), (spare("ip-1"), [])):
@@ -195,7 +195,7 @@ async def test_an_address_of_a_pool_is_one_part_for_each_tenancy():
         assert observation.observed[0].complete
 
 
-async def test_a_pools_address_without_a_mark_is_never_a_part_whatever_it_hangs_on():
+async def test_a_pools_address_without_an_owner_tag_is_never_a_resource_whatever_it_hangs_on():
     script = Script(
         [
             no_prices(),

@@ -169,10 +169,10 @@ def test_costs_are_requests():
     assert source.cost(call("ip.delete", Slot("address"), "x")) == 1
 
 
-def test_a_fleet_that_no_mark_can_hold_is_refused():
+def test_a_fleet_that_no_owner_tag_can_hold_is_refused():
     client = Client(Script([]), account(), HandClock())
     for installation, fleet in ((HOME, "a b"), ("a=,b", "web")):
-        with pytest.raises(ConfigError, match="cannot be written into a mark"):
+        with pytest.raises(ConfigError, match="cannot be written into an owner tag"):
             Instances(
                 client,
                 HandClock(),

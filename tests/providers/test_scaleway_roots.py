@@ -58,7 +58,7 @@ async def observed(
     return source, script, servers(observation)
 
 
-async def test_the_first_look_shows_it_with_the_mark_that_its_volume_bears() -> None:
+async def test_the_first_observation_shows_it_with_the_owner_tag_that_its_volume_bears() -> None:
     _, _, (server,) = await observed(BARE, *disks())
     assert (server.id, server.slot) == ("srv-1", Slot("server"))
     assert server.owner_tag == claim(Slot("server"), attempt=3).owner_tag
@@ -96,12 +96,12 @@ async def test_somebodys_server_with_a_disk_of_ours_is_left_alone(
     ["data", f"{ROOT[:-1]}z", name_of(claim(Slot("volume", 1)))],
     ids=["no mark", "a wrong check", "not a root volume"],
 )
-async def test_a_volume_that_is_no_marked_root_says_nothing(name: str) -> None:
+async def test_a_volume_that_is_no_tagged_root_says_nothing(name: str) -> None:
     _, _, found = await observed(BARE, *disks(name))
     assert found == []
 
 
-async def test_what_volumes_said_is_remembered_for_later_looks_at_servers() -> None:
+async def test_what_volumes_said_is_remembered_for_later_observations_of_servers() -> None:
     source, script, _ = await observed(BARE, *disks())
     (server,) = (await retry_at(source, script, WHOLE[0], LISTED)).resources
     assert server.owner_tag == claim(Slot("server"), attempt=3).owner_tag

@@ -104,7 +104,7 @@ def test_a_name_is_read_back_whole(claimed: Claim):
 
 
 @given(CLAIMS, st.data())
-def test_a_name_with_one_letter_changed_is_no_mark(claimed: Claim, data: st.DataObject):
+def test_a_name_with_one_letter_changed_is_no_owner_tag(claimed: Claim, data: st.DataObject):
     name = name_of(claimed)
     place = data.draw(st.integers(0, len(name) - 1))
     letter = data.draw(st.characters(codec="ascii").filter(lambda c: c != name[place]))
@@ -112,7 +112,7 @@ def test_a_name_with_one_letter_changed_is_no_mark(claimed: Claim, data: st.Data
 
 
 @given(CLAIMS)
-def test_a_part_of_a_name_is_no_mark(claimed: Claim):
+def test_a_part_of_a_name_is_no_owner_tag(claimed: Claim):
     name = name_of(claimed)
     assert from_name(name[:-1], claimed.slot.kind) is None
     assert from_name(name + "0", claimed.slot.kind) is None
@@ -147,7 +147,7 @@ GOOD = tags(Slot("server"))
         [GOOD[0], "hostler-fleet=a\n", *GOOD[2:]],
     ],
 )
-def test_a_damaged_mark_is_none(found: list[str]):
+def test_a_damaged_owner_tag_is_none(found: list[str]):
     assert from_tags(found, "server") is None
 
 
@@ -161,5 +161,5 @@ def test_tags_win_over_a_name():
     ("installation", "fleet"),
     [("a,b", "web"), ("", "web"), (HOME, ""), (HOME, "a,b"), (HOME, "a b"), (HOME, "x" * 65)],
 )
-def test_names_that_no_mark_can_hold_are_refused(installation: str, fleet: str):
+def test_names_that_no_owner_tag_can_hold_are_refused(installation: str, fleet: str):
     assert not writable(InstallationId(installation), FleetName(fleet))

@@ -203,7 +203,7 @@ async def test_a_claim_that_is_a_folder_is_reported_and_left(hosts: Park) -> Non
     assert made(await hosts.provider().do(claim())).id.startswith("box2#")
 
 
-async def test_half_an_answer_leaves_the_look_incomplete(hosts: Park) -> None:
+async def test_half_an_answer_leaves_the_observation_incomplete(hosts: Park) -> None:
     hosts.hosts[0].cuts = True
     provider = hosts.provider()
     made(await provider.do(claim()))

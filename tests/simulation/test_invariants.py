@@ -67,14 +67,14 @@ def names(found: tuple[Violation, ...]) -> list[str]:
     return [violation.invariant for violation in found]
 
 
-def test_s1_fires_when_a_part_stays_unexplained_too_long():
+def test_s1_fires_when_a_resource_stays_unexplained_too_long():
     checker = Recorded(bound=100.0)
     resource = thing()
     assert not checker.check([resource], (), {resource.id: 60.0})
     assert names(checker.check([resource], (), {resource.id: 60.0})) == ["S1"]
 
 
-def test_s1_counts_no_time_in_which_nobody_could_look_and_forgives_what_is_explained():
+def test_s1_counts_no_time_in_which_nobody_could_observe_and_forgives_what_is_explained():
     checker = Recorded(bound=100.0)
     resource = thing()
     for _ in range(10):
@@ -144,7 +144,7 @@ def test_s5_fires_when_a_reclaim_is_hasty():
     assert not sureness.swept(thing(), 1000.0, 900.0, 1.0)
 
 
-def test_s5_fires_when_a_record_explains_a_suspect():
+def test_s5_fires_when_a_record_explains_an_orphan():
     orphan = Orphan(
         resource=ResourceId("s1"),
         kind="server",
@@ -242,7 +242,7 @@ def test_s9_fires_when_a_phase_outlives_its_bound(phase: Phase):
     assert set(names(found)) == {"S9"}
 
 
-def test_s9_counts_no_time_in_which_nobody_could_look():
+def test_s9_counts_no_time_in_which_nobody_could_observe():
     checker = Bounds(Timers())
     record = machine(Phase.STARTING)
     assert not any(checker.check([record], {}) for _ in range(1000))

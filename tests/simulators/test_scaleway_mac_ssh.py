@@ -162,7 +162,7 @@ async def test_a_reinstallation_empties_the_disk_and_changes_key_and_password(ho
     assert await host.run("ls -A") == (0, "")
 
 
-async def test_a_wipe_that_nobody_looked_at_is_one_all_the_same(host: Host) -> None:
+async def test_a_wipe_that_nobody_observed_is_one_all_the_same(host: Host) -> None:
     await host.run("touch mark")
     before = await host.key()
     host.bench.json("POST", f"{SERVERS}/{host.mac_id}/reinstall", {})

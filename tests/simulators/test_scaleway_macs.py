@@ -259,7 +259,7 @@ def test_an_image_that_a_type_cannot_boot_is_refused(bench: Bench) -> None:
     assert shown(bench, mac)["status"] == "ready"
 
 
-def test_a_vlan_is_shown_only_after_some_looks(bench: Bench) -> None:
+def test_a_vlan_is_shown_only_after_some_observations(bench: Bench) -> None:
     mac = ready(bench)["id"]
     path = f"{SERVERS}/{mac}/private-networks"
     asked = {"private_network_id": NETWORK}

@@ -186,6 +186,6 @@ def story(hash_seed: str, seed: int) -> str:
     return done.stdout
 
 
-def test_the_same_seed_tells_the_same_story_whatever_hashes_are() -> None:
+def test_the_same_seed_tells_the_same_history_whatever_hashes_are() -> None:
     assert story("1", 7) == story("2", 7)
     assert story("1", 7) != story("1", 8)

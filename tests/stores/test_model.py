@@ -142,7 +142,7 @@ async def save_orphans(store: Store, ask: Ask) -> object:
     return await store.save_orphans(seen, (ResourceId(f"p-{ask.other}"),), ask.fence)
 
 
-async def wish_for(store: Store, ask: Ask) -> object:
+async def request_for(store: Store, ask: Ask) -> object:
     return await store.request(replace(request(ask.number), fleet=ask.fleet))
 
 
@@ -195,7 +195,7 @@ ACTS: dict[str, Callable[[Store, Ask], Awaitable[object]]] = {
     "bind": bind,
     "unbind": unbind,
     "save_orphans": save_orphans,
-    "request": wish_for,
+    "request": request_for,
     "take_requests": take_requests,
     "take_lease": take_lease,
     "renew_lease": renew_lease,

@@ -53,12 +53,12 @@ def test_a_host_comes_back(record: Host):
 
 
 @given(st.from_type(Orphan))
-def test_a_suspect_comes_back(record: Orphan):
+def test_an_orphan_comes_back(record: Orphan):
     assert ORPHAN.read(ORPHAN.write(record)) == record
 
 
 @given(st.from_type(Request))
-def test_a_wish_comes_back(record: Request):
+def test_a_request_comes_back(record: Request):
     assert REQUEST.read(REQUEST.write(record)) == record
 
 

@@ -67,7 +67,7 @@ async def test_an_engine_in_the_same_process_holds_the_file_too(tmp_path: Path):
     await retry_at.close()
 
 
-async def test_other_commands_write_wishes_beside_a_busy_engine(tmp_path: Path):
+async def test_other_commands_write_requests_beside_a_busy_engine(tmp_path: Path):
     path = tmp_path / "hostler.db"
     with writer(path) as process:
         first(process, 1)

@@ -134,7 +134,7 @@ class FilesRig:
         self.cloud.failing = number
 
     async def refuse(self, resource: ResourceId | None) -> None:
-        """Refuse to change this part."""
+        """Refuse to change this resource."""
         self.cloud.refused = resource
 
     async def die(self) -> None:

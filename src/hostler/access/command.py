@@ -23,7 +23,7 @@ background may hold its output open for ever."""
 class Prompt:
     """The words by which sudo asks for a password; finds them however the output was cut.
 
-    They are drawn anew for each command, so that nothing else that it prints is taken for them.
+    They are drawn again for each command, so that nothing else that it prints is taken for them.
     """
 
     def __init__(self, password: Hides | None) -> None:

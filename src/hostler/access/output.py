@@ -1,4 +1,4 @@
-"""Tail: the last of what a host printed, as text that may be kept and shown."""
+"""Output: the last of what a host printed, as text that may be kept and shown."""
 
 from hostler.ports.preparer import Hides
 

@@ -1,4 +1,4 @@
-"""The real preparer: logs in by SSH, and brings a host to its list of commands."""
+"""The real preparer: logs in by SSH, and runs a fleet's setup script on a host."""
 
 import asyncssh
 

@@ -1,4 +1,4 @@
-"""Notes: the little shell scripts that read and write what a host knows of its preparation.
+"""Scripts: the little shell scripts that read and write what a host knows of its preparation.
 
 In `~/.hostler`: `applied` is the configuration it carries, `running` the process group of the
 command that runs, with the time of its start, so that no other process is ever taken for it.

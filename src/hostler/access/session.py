@@ -28,7 +28,7 @@ class Session:
         self._prompts = list[Prompt]()
 
     async def prepare(self, shown: str) -> Prepared:
-        """Bring the host to the wanted list of commands; `shown` is the key that it showed."""
+        """Run the wanted setup script on the host; `shown` is the key that it showed."""
         found = Prepared(login=True, fingerprint=shown)
         noted: Applied | None = None
         if self._order.commands:

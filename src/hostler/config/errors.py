@@ -1,4 +1,4 @@
-"""Faults: what is wrong in a fleet file, each with its path, its value and what was expected."""
+"""Errors: what is wrong in a fleet file, each with its path, its value and what was expected."""
 
 import difflib
 import re

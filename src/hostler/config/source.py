@@ -14,7 +14,7 @@ LARGEST = 1_000_000
 def read_toml(path: Path) -> Raw:
     """Return the tables of a file; ConfigError says why there are none.
 
-    The mark that some editors put before UTF-8 text is passed over.
+    The byte order mark that some editors put before UTF-8 text is passed over.
     """
     return _parse(path, _read(path))
 

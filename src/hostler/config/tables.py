@@ -59,9 +59,9 @@ class ReadyTable(Struct, frozen=True, kw_only=True):
         Meta(
             max_length=20_000,
             description="of such hosts, with `ssh`: a shell command that tells whether something "
-            "runs there, asked before a ready machine ends, rests or is brought to a changed list: "
-            "0 is busy, 1 is free, anything else is not known; it is waited for as long as "
-            "`timers.drain` says (see the guide)",
+            "runs there, asked before a ready machine ends, goes into standby or is "
+            "brought to a changed script: 0 is busy, 1 is free, anything else is not known; it "
+            "is waited for as long as `timers.drain` says (see the guide)",
         ),
     ] = ""
 
@@ -70,10 +70,10 @@ class TimersTable(Struct, frozen=True, kw_only=True):
     """How long things may take."""
 
     admit: Annotated[
-        Positive, Meta(description="bound of *wanted*: nothing could be asked of the provider")
+        Positive, Meta(description="bound of *pending*: nothing could be asked of the provider")
     ] = _TIMERS.admit
     start: Annotated[
-        Positive, Meta(description="bound of *starting*, over all tries; then *broken*")
+        Positive, Meta(description="bound of *starting*, over all tries; then *failed*")
     ] = _TIMERS.start
     stop: Annotated[
         Positive, Meta(description="bound of *stopping*; then alarm, and the `stuck` allowance")
@@ -82,22 +82,23 @@ class TimersTable(Struct, frozen=True, kw_only=True):
         timedelta, Meta(description="bound of *draining*: the wait for what runs on it")
     ] = _TIMERS.drain
     keep_failed: Annotated[
-        timedelta, Meta(description="how long a *broken* machine is kept for evidence")
+        timedelta, Meta(description="how long a *failed* machine is kept for evidence")
     ] = _TIMERS.keep_failed
     max_age: Annotated[
         Positive | None, Meta(description="greatest age of a ready machine; then it is replaced")
     ] = _TIMERS.max_age
     absence_gap: Annotated[
-        timedelta, Meta(description="least time between the two looks that confirm an absence")
+        timedelta,
+        Meta(description="least time between the two observations that confirm an absence"),
     ] = _TIMERS.absence_gap
     observation_limit: Annotated[
-        Positive, Meta(description="how old a look may be that a destructive act rests on")
+        Positive, Meta(description="how old an observation may be that a destructive act rests on")
     ] = _TIMERS.observation_limit
     grace: Annotated[
-        timedelta, Meta(description="least age of a suspect before it is reclaimed")
+        timedelta, Meta(description="least age of an orphan before it is reclaimed")
     ] = _TIMERS.grace
     sighting_gap: Annotated[
-        timedelta, Meta(description="least time between the two sightings of a suspect")
+        timedelta, Meta(description="least time between the two sightings of an orphan")
     ] = _TIMERS.sighting_gap
     stock_memory: Annotated[
         timedelta, Meta(description="how long a type that was out of stock in a zone is passed by")
@@ -109,7 +110,7 @@ class TimersTable(Struct, frozen=True, kw_only=True):
         _TIMERS.probe_every
     )
     longest_protection: Annotated[
-        Positive, Meta(description="the longest hold that may be asked for")
+        Positive, Meta(description="the longest protection that may be asked for")
     ] = _TIMERS.longest_protection
     tries: Annotated[
         tuple[Positive, ...],
@@ -121,7 +122,7 @@ class CapsTable(Struct, frozen=True, kw_only=True):
     """Limits on what nobody asked for; they can be set, and cannot be switched off."""
 
     per_reclaim: Annotated[
-        int, Meta(ge=1, le=1000, description="destroyed in one turn at most")
+        int, Meta(ge=1, le=1000, description="destroyed in one cycle at most")
     ] = _CAPS.per_reclaim
     per_hour: Annotated[int, Meta(ge=1, le=10_000, description="destroyed in an hour at most")] = (
         _CAPS.per_hour
@@ -131,7 +132,7 @@ class CapsTable(Struct, frozen=True, kw_only=True):
         Meta(
             ge=0.001,
             le=1,
-            description="part of the fleet, but at least one machine, that may "
+            description="share of the fleet, but at least one machine, that may "
             "be destroyed in `share_window`",
         ),
     ] = _CAPS.share
@@ -173,7 +174,7 @@ class FleetTable(Struct, frozen=True, kw_only=True):
         ReadyTable | None, Meta(description="the readiness probe; left out: up is enough")
     ] = None
     reclaim: Annotated[
-        bool, Meta(description="remove suspects that carry our mark; false: only report them")
+        bool, Meta(description="remove orphans that carry our owner tag; false: only report them")
     ] = False
     protected: Annotated[
         bool, Meta(description="nothing of this fleet is ended, repaired or replaced")
@@ -182,7 +183,7 @@ class FleetTable(Struct, frozen=True, kw_only=True):
         bool,
         Meta(
             description="make up for machines that are lost or too many, up to the size; false: "
-            "a door (GitLab Runner's) asks for each machine, and `size` is 0"
+            "a frontend (GitLab Runner's) asks for each machine, and `size` is 0"
         ),
     ] = True
     replace_outdated: Annotated[
@@ -205,17 +206,18 @@ class ProviderTable(Struct, frozen=True, kw_only=True):
 
 
 class EngineTable(Struct, frozen=True, kw_only=True):
-    """How the engine goes about its turns."""
+    """How the engine goes about its cycles."""
 
     lease_ttl: Annotated[
         Positive, Meta(description="how long a lease is good without being renewed")
     ] = 60 * _S
     lease_beat: Annotated[Positive, Meta(description="how often leases are renewed")] = 15 * _S
-    quiet: Annotated[Positive, Meta(description="time between looks when nothing is expected")] = (
-        30 * _S
-    )
+    quiet: Annotated[
+        Positive, Meta(description="time between observations when nothing is expected")
+    ] = 30 * _S
     busy_first: Annotated[
-        Positive, Meta(description="time to the next look when something is expected; it grows")
+        Positive,
+        Meta(description="time to the next observation when something is expected; it grows"),
     ] = 2 * _S
     busy_last: Annotated[Positive, Meta(description="the longest that it grows to")] = 15 * _S
     rare: Annotated[
@@ -223,13 +225,13 @@ class EngineTable(Struct, frozen=True, kw_only=True):
         Meta(description="time between lists of addresses and volumes while something is expected"),
     ] = 15 * _S
     poll: Annotated[
-        Positive, Meta(description="how often the store is asked whether a wish was written")
+        Positive, Meta(description="how often the store is asked whether a request was written")
     ] = timedelta(milliseconds=400)
     remember: Annotated[
         Positive,
         Meta(
-            description="how long events, and machines that are gone, are kept, at least `1d`; a "
-            "machine that lives keeps its newest record however old"
+            description="how long events, and machines that are deleted, are kept, at least `1d`; "
+            "a machine that lives keeps its newest record however old"
         ),
     ] = timedelta(days=90)
 

@@ -1,1 +1,1 @@
-"""The hands: when to look, who may write, how a turn goes. They see ports and the domain only."""
+"""The loop: when to observe, who may write, how a cycle goes. Sees ports and the domain only."""

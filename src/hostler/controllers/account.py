@@ -1,4 +1,4 @@
-"""When: one account's loop. Look when it is due, take a turn for each fleet, start the work."""
+"""Account: its loop: observe when it is due, run a cycle for each fleet, start the work."""
 
 import asyncio
 import itertools
@@ -42,7 +42,7 @@ _ROUNDS_APART = timedelta(milliseconds=250)
 
 
 class AccountLoop:
-    """Looks at one account, at a cadence that follows what is expected, and acts on it."""
+    """Observes one account, at a cadence that follows what is expected, and acts on it."""
 
     def __init__(
         self,
@@ -81,12 +81,12 @@ class AccountLoop:
 
     @property
     def lease(self) -> str:
-        """The name of the lease under which this account is looked at."""
+        """The name of the lease under which this account is observed."""
         return f"account/{self._account.name}"
 
     @property
     def main(self) -> str:
-        """The kind of part that must be up."""
+        """The kind of resource that must be up."""
         return self._account.provider.capabilities.main.kind
 
     @property
@@ -95,7 +95,7 @@ class AccountLoop:
         return self._account.provider.capabilities.standby
 
     def connection(self, machine: Machine) -> Connection | None:
-        """Return how to reach a machine, by the newest looks; None while that is not known."""
+        """Return how to reach a machine, by the newest observations; None while unknown."""
         sightings = self.state.inventory.sightings
         resources = tuple(sightings[i].resource for i in machine.ids() if i in sightings)
         return self._account.provider.connection(machine, resources)
@@ -110,13 +110,13 @@ class AccountLoop:
             await self._leases.keep((self.lease, *fleets))
 
     def nudge(self) -> None:
-        """Look now: something changed, or may have."""
+        """Observe now: something changed, or may have."""
         self.state.pace = timedelta(0)
         self._nudged.set()
         self._hurried.set()
 
     def hurry(self) -> None:
-        """Something is under way: look again as soon as the busy cadence begins."""
+        """Something is under way: observe again as soon as the busy cadence begins."""
         self.state.pace = timedelta(0)
         soon = self._ports.clock.now() + self._settings.busy_first
         if self.state.due is None or self.state.due > soon:
@@ -124,7 +124,7 @@ class AccountLoop:
             self._hurried.set()
 
     async def run(self) -> None:
-        """Go round until cancelled. One round's failure is told, and never ends the loop."""
+        """Go round until cancelled. One round's failure is logged, and never ends the loop."""
         async with asyncio.TaskGroup() as group:
             while True:
                 await self._until_due()

@@ -1,4 +1,4 @@
-"""Turn: one pass for one fleet: gather what was seen, decide, and carry the commands out."""
+"""Cycle: one pass for one fleet: gather what was seen, decide, and carry the commands out."""
 
 import asyncio
 import logging
@@ -41,14 +41,14 @@ from .runtime.settings import Ports
 from .runtime.state import AccountState, Steadiness
 
 _OBSERVATIONS_AT_REST = 4
-"""However seldom looks come, what rests is believed for so many of them."""
+"""However seldom observations come, what needs nothing is believed for so many of them."""
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.cycle")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reconciled:
-    """What came of a turn: what was seen and decided, and the machines to be worked on."""
+    """What came of a cycle: what was seen and decided, and the machines to be worked on."""
 
     snapshot: Snapshot
     decision: Decision
@@ -97,7 +97,7 @@ def _sorted(decision: Decision) -> Todo:
 
 
 class Reconciler:
-    """Takes the turns of one account's fleets."""
+    """Takes the cycles of one account's fleets."""
 
     def __init__(
         self, ports: Ports, state: AccountState, steadiness: Steadiness, quiet: timedelta
@@ -106,7 +106,7 @@ class Reconciler:
         self._longest = max(LONGEST, _OBSERVATIONS_AT_REST * quiet)
 
     async def reconcile(self, occasion: Occasion) -> Reconciled:
-        """Gather, decide, record. A save that fails drops its machine from this turn, no more."""
+        """Gather, decide, record. A save that fails drops its machine from this cycle, no more."""
         fleet, tenure, number = occasion.fleet, occasion.tenure, occasion.cycle
         snapshot = await gather(self._ports, self._state, occasion, self._steadiness)
         self._state.world[fleet.name] = world_is_right(snapshot)
@@ -123,7 +123,7 @@ class Reconciler:
         return reconciled
 
     def _note_hosts(self, snapshot: Snapshot, decision: Decision) -> None:
-        """Note whether the ledger is up to date, and how many hosts the fleet lacks."""
+        """Note whether the orphan report is up to date, and how many hosts the fleet lacks."""
         if not snapshot.capabilities.hosts:
             return
         if all(zone_is_known(snapshot, offer) for offer in snapshot.fleet.offers):
@@ -139,11 +139,11 @@ class Reconciler:
         self._ports.metrics.gauge(Gauge.BOOTSTRAP_FAILED, broken, snapshot.fleet.name)
 
     async def _apply(self, snapshot: Snapshot, decision: Decision, tenure: Tenure) -> Reconciled:
-        """Save the row, then each machine by itself, then new machines, then take the wishes.
+        """Save the row, then each machine by itself, then new machines, then take the requests.
 
         New machines come last, and only if every save before them stands: so at no moment do the
-        records hold more than is wanted. Ties come before the machines that have them, and are
-        loosened after those that have them no longer.
+        records hold more than is wanted. Bindings come before the machines that have them, and are
+        unbound after those that have them no longer.
         """
         todo = _sorted(decision)
         late = _inserts_alone(todo.row, decision) if todo.row is not None else None
@@ -190,7 +190,7 @@ class Reconciler:
             )
 
     async def _take(self, command: Bind, snapshot: Snapshot, tenure: Tenure) -> bool:
-        """Tie a host to a machine; False where somebody was faster, so look again."""
+        """Bind a host to a machine; False where somebody was faster: observe again."""
         host_records = self._state.host_records
         try:
             await host_records.take(self._ports.store, command.host, command.machine, tenure.fence)
@@ -203,7 +203,7 @@ class Reconciler:
         return True
 
     async def _save_fleet(self, command: SaveFleet, snapshot: Snapshot, tenure: Tenure) -> None:
-        """Save the fleet's row with its new machines; a conflict ends the turn."""
+        """Save the fleet's row with its new machines; a conflict ends the cycle."""
         if command.installations:
             await self._ports.store.adopt(command.installations, tenure.fence)
         born = tuple(
@@ -257,7 +257,7 @@ class Reconciler:
         return kept
 
     async def _save_machine(self, advance: Advance, tenure: Tenure) -> Machine | None:
-        """Save one record; None where it could not be saved: somebody was faster, so look again."""
+        """Save one record; None where it could not be saved: somebody was faster."""
         try:
             stored = await self._ports.store.save_machine(
                 advance.machine, advance.events, tenure.fence
@@ -317,7 +317,8 @@ def gravity(event: Event) -> int:
 def _inserts_alone(command: SaveFleet, decision: Decision) -> SaveFleet | None:
     """Return the inserts to be saved after the machines; None where no machine is saved.
 
-    Those that were wished by name are saved with the row, which says that the wish was granted.
+    Those that were asked for by name are saved with the row, which says that the request was
+    granted.
     """
     changed = any(isinstance(other, Advance) and other.changed for other in decision.commands)
     if not command.inserts or command.named or not changed:

@@ -108,7 +108,7 @@ class Engine:
                 await self.leases.give_back(f"fleet/{name}")
 
     def nudge(self) -> None:
-        """Look now, everywhere."""
+        """Observe now, everywhere."""
         for loop in self.loops:
             loop.nudge()
 
@@ -181,7 +181,7 @@ class Engine:
             except StoreLost:
                 raise
             except StoreError as error:
-                log.warning("wishes not read", error=str(error))
+                log.warning("requests not read", error=str(error))
             await self._pause()
 
     async def _pause(self) -> None:

@@ -1,4 +1,4 @@
-"""Host cycle: one pass over the hosts of an account that no machine holds."""
+"""Host cycle: one pass over the hosts of an account that no machine has."""
 
 import asyncio
 from collections import Counter

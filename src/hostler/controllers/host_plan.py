@@ -1,4 +1,4 @@
-"""Host plan: what would be done now for hosts that no machine holds, by the code that acts."""
+"""Host plan: what would be done now for hosts that no machine has, by the code that acts."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -37,7 +37,7 @@ class HostPlanned:
 
 
 async def hosts_once(ports: Ports, account: Account, settings: Settings) -> HostsSnapshot | None:
-    """Return what a turn of an account's hosts would see now; None where it has no hosts."""
+    """Return what a cycle of an account's hosts would see now; None where it has no hosts."""
     provider = account.provider
     if not isinstance(provider, KeepsHosts) or not provider.capabilities.hosts:
         return None
@@ -49,7 +49,7 @@ async def hosts_once(ports: Ports, account: Account, settings: Settings) -> Host
 
 
 async def plan_hosts(ports: Ports, account: Account, settings: Settings) -> tuple[HostPlanned, ...]:
-    """Look once, decide, and list the calls on hosts; nothing is recorded or sent."""
+    """Observe once, decide, and list the calls on hosts; nothing is recorded or sent."""
     snapshot, provider = await hosts_once(ports, account, settings), account.provider
     if snapshot is None or not isinstance(provider, KeepsHosts):
         return ()
@@ -65,7 +65,7 @@ def planned_hosts(snapshot: HostsSnapshot, planner: HostPlanner) -> Iterator[Hos
             yield _told(transition, transition.blocker)
         elif transition.unbind is not None:
             yield _told(
-                transition, f"its tie to {transition.unbind}, which is gone, to be loosened"
+                transition, f"its binding to {transition.unbind}, which is deleted, to be removed"
             )
 
 

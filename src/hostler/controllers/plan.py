@@ -1,4 +1,4 @@
-"""Plan and explain: one look and one decision, by the code that acts, and nothing done."""
+"""Plan and explain: one observation and one decision, by the code that acts, and nothing done."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -28,7 +28,7 @@ from .runtime.settings import Account, Ports, Settings
 from .runtime.state import AccountState, Steadiness
 
 PLAN = CycleId("plan")
-"""The turn of what is only planned."""
+"""The cycle of what is only planned."""
 
 _MOST_CALLS = 64
 _STEADY = frozenset({Condition.UP, Condition.FAILED})
@@ -52,7 +52,7 @@ class Planned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What one turn would come to: the decision, and the very calls that would be made."""
+    """What one cycle would come to: the decision, and the very calls that would be made."""
 
     snapshot: Snapshot
     decision: Decision
@@ -60,7 +60,7 @@ class Plan:
 
 
 async def plan(ports: Ports, account: Account, fleet: Fleet, settings: Settings) -> Plan:
-    """Look once at everything, decide, and list the calls; nothing is recorded or sent."""
+    """Observe everything once, decide, and list the calls; nothing is recorded or sent."""
     snapshot = await observe_once(ports, account, fleet, settings)
     decision = decide(snapshot, account.provider)
     return Plan(
@@ -71,7 +71,7 @@ async def plan(ports: Ports, account: Account, fleet: Fleet, settings: Settings)
 async def observe_once(
     ports: Ports, account: Account, fleet: Fleet, settings: Settings
 ) -> Snapshot:
-    """Return what a turn would see now; looking changes nothing."""
+    """Return what a cycle would see now; observing changes nothing."""
     state = await state_once(ports, account, (fleet,))
     state.requests = await ports.store.requests()
     occasion = Occasion(
@@ -84,7 +84,7 @@ async def observe_once(
 
 
 async def state_once(ports: Ports, account: Account, fleets: Iterable[Fleet]) -> AccountState:
-    """Return a state with one look at every zone where these fleets have or had machines."""
+    """Return a state with one observation of every zone where these fleets have or had machines."""
     state, provider = AccountState(account), account.provider
     zones = set(provider.capabilities.zones)
     for fleet in fleets:
@@ -221,7 +221,7 @@ def calls_to(
 
 
 def _may_be_other(machine: Machine, resources: tuple[Resource, ...], snapshot: Snapshot) -> bool:
-    """Tell whether the next answer may show the machine's host in another status than the look.
+    """Tell whether the next answer may show the machine's host in another status than observed.
 
     One that was busy may be ready by then, and be asked for more at once.
     """

@@ -1,1 +1,1 @@
-"""The ground floor: values and pure functions; no clock, randomness, logging or environment."""
+"""The domain: values and pure functions; no clock, randomness, logging or environment."""

@@ -1,6 +1,6 @@
-"""Decide: one look at the world in, commands with their reasons out. Pure.
+"""Decide: one snapshot in, commands with their reasons out. Pure.
 
-Asks, in order: adopt, follow, repair, resize, replace, sweep. Everything that a plan or an
+Asks, in order: adopt, follow, repair, resize, replace, reclaim. Everything that a plan or an
 explanation says comes from here.
 """
 
@@ -114,7 +114,7 @@ def _sized(
 
 
 def _told(sizing: Sizing, row: FleetRow) -> Sizing:
-    """Say of the fleet that its list of commands is at fault, whatever else is to be said."""
+    """Say of the fleet that its setup script is at fault, whatever else is to be said."""
     broken = rollout.condition(row.revision)
     return replace(sizing, condition=broken) if broken else sizing
 
@@ -130,7 +130,7 @@ def _ends(transition: Transition) -> bool:
 def _consider(
     machines: tuple[Machine, ...], row: FleetRow, snapshot: Snapshot, cache: DecisionCache
 ) -> tuple[tuple[Transition, ...], FleetRow, tuple[str, ...]]:
-    """Follow and repair each machine that is not in flight; an illegal move is told, not made."""
+    """Follow and repair each machine not in flight; an illegal move is reported, not made."""
     doubted = sum(machine.doubt is not None for machine in machines)
     wave = in_wave(snapshot.fleet, row, doubted, snapshot.now)
     transitions, alarms = list[Transition](), list[str]()
@@ -153,7 +153,7 @@ def _consider(
 def _one(
     before: Machine, machine: Machine, row: FleetRow, snapshot: Snapshot, *, wave: bool
 ) -> tuple[Transition, FleetRow]:
-    """Follow and repair one machine; `before` is its record without the wishes of this turn."""
+    """Follow and repair one machine; `before` is its record without the requests of this cycle."""
     transition = follow(machine, snapshot, wave=wave)
     if before is not machine:
         transition = replace(transition, before=before)
@@ -187,9 +187,9 @@ def _end_now(transition: Transition, row: FleetRow, snapshot: Snapshot) -> Trans
 
 
 def _begins_to_end(transition: Transition, snapshot: Snapshot) -> Transition:
-    """Settle what becomes of a tenancy's host before the first call of its end.
+    """Decide what becomes of an allocation's host before the first call of its end.
 
-    Where that is nothing, the machine is gone by its next turn: one save makes one move.
+    Where that is nothing, the machine is deleted by its next cycle: one save makes one move.
     """
     begins = (
         transition.machine.phase is Phase.STOPPING and transition.before.phase is not Phase.STOPPING
@@ -216,7 +216,7 @@ def _aimed(
         aimed = _aim(
             _begins_to_end(_end_now(transition, row, snapshot), snapshot), snapshot, planner
         )
-    except Exception as error:  # noqa: BLE001 - a third party's code: its bug is told, and kept to one
+    except Exception as error:  # noqa: BLE001 - a third party's code: its bug is reported, and kept to one
         return replace(
             transition,
             blocker=f"{transition.machine.id}: the provider failed: {error!r}",
@@ -257,7 +257,7 @@ def _patience(transition: Transition, snapshot: Snapshot) -> Transition:
             said = f"until it is up (now: {machine.observed or 'not seen yet'})"
             return wait(transition, "observe", said, at)
         case Phase.STOPPING:
-            return wait(transition, "observe", "until complete looks show nothing of it", at)
+            return wait(transition, "observe", "until complete observations show nothing of it", at)
         case _:
             return transition
 
@@ -362,7 +362,7 @@ def _about(request: Request) -> str:
 
 
 def _expects(transition: Transition) -> bool:
-    """Tell whether a look may soon show something new of a machine; a date waits for itself."""
+    """Tell whether an observation may soon show something new of a machine, dates aside."""
     if transition.next.kind == "prepare" and transition.next.at is not None:
         return False
     return transition.machine.phase not in _SETTLED or transition.machine.doubt is not None

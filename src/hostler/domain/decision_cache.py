@@ -1,4 +1,4 @@
-"""Rests: machines of which nothing was to be said, remembered as long as all that this rests on.
+"""Decision cache: machines that needed nothing, remembered until what was judged changes.
 
 A decision is the same with and without it, but for the time that it takes: a large fleet is asked
 about in full only where something is otherwise than before.
@@ -26,7 +26,7 @@ time. Machines take turns, so that not all are asked at once."""
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """One machine at rest: the records, sightings and marks that were judged, and the result."""
+    """A machine at rest: the records, sightings and owner tags that were judged, and the result."""
 
     machine: Machine
     host: Host | None
@@ -49,7 +49,7 @@ class Whole:
 class DecisionCache:
     """What one fleet's decisions remember of each other; losing it costs time and nothing else.
 
-    Nothing is believed for longer than `longest`, and its machines' turns.
+    Nothing is believed for longer than `longest`, and its machines' cycles.
     """
 
     def __init__(self, *, remembers: bool = True, longest: timedelta = LONGEST) -> None:
@@ -89,7 +89,7 @@ class DecisionCache:
     def keep_whole(
         self, decision: Decision, transitions: tuple[Transition, ...], snapshot: Snapshot
     ) -> None:
-        """Remember a decision to do nothing about a fleet in which every machine rests."""
+        """Remember a decision to do nothing about a fleet in which no machine needs anything."""
         self._whole = None
         if (
             not self._remembers
@@ -134,7 +134,7 @@ class DecisionCache:
 
         What is down is not remembered: soon after a start it counts for nothing yet, and later on
         for a loss, although nothing changed but the time. Nor is what was asked for anything that
-        no look shows for sure: its provider, and our own rules, wait for one.
+        no observation shows for sure: its provider, and our own rules, wait for one.
         """
         if (
             not self._remembers
@@ -158,7 +158,7 @@ class DecisionCache:
 
 
 def _is_settling(machine: Machine, snapshot: Snapshot) -> bool:
-    """Tell whether something that was asked for is open, or newer than what looks surely show."""
+    """Tell whether something that was asked for is open, or newer than what is surely observed."""
     if not machine.asked:
         return False
     newest = max(asked.closed or asked.at for asked in machine.asked)
@@ -174,7 +174,7 @@ def _host_of(machine: Machine, snapshot: Snapshot) -> Host | None:
 
 
 def is_plain(snapshot: Snapshot) -> bool:
-    """Tell whether nothing but machines at rest is in sight: no wish, no stranger, no suspect."""
+    """Tell whether nothing but machines at rest is in sight: no request, no stranger, no orphan."""
     strange = (
         snapshot.foreign
         or snapshot.unexplained

@@ -16,7 +16,7 @@ class StoreError(HostlerError):
 
 
 class Conflict(StoreError):
-    """Somebody saved first: the version that was read is no longer the newest. Look again."""
+    """Somebody saved first: the version that was read is no longer the newest. Observe again."""
 
     retry_at = True
 
@@ -26,11 +26,11 @@ class Fenced(StoreError):
 
 
 class AlreadyBound(StoreError):
-    """The part or host is tied to another machine already."""
+    """The resource or host is bound to another machine already."""
 
 
 class StoreBusy(StoreError):
-    """The store is locked by somebody for the moment, or has no room; look again later."""
+    """The store is locked by somebody for the moment, or has no room; observe again later."""
 
     retry_at = True
 
@@ -52,7 +52,7 @@ class StoreLost(StoreError):
 
 
 class ProviderError(HostlerError):
-    """The provider could not be asked; looks that fail with it are incomplete, never empty."""
+    """The provider could not be asked; failed observations are incomplete, never empty."""
 
     retry_at = True
 
@@ -68,4 +68,4 @@ class UsageError(HostlerError):
 
 
 class RequestRefused(HostlerError):
-    """What a door asked for cannot be wished: the message says the limit and how to change it."""
+    """What a frontend asked for cannot be asked for: the message names the limit and the cure."""

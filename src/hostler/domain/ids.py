@@ -30,7 +30,7 @@ def machine_id(number: int) -> MachineId:
 
 
 def is_machine_id(text: str) -> bool:
-    """Tell whether `text` could be a machine's id: foreign or damaged marks often cannot."""
+    """Tell whether `text` could be a machine's id: foreign or damaged owner tags often cannot."""
     body = text.removeprefix("m-")
     return text.startswith("m-") and len(body) == _LENGTH and _LETTERS.issuperset(body)
 
@@ -50,7 +50,7 @@ V = TypeVar("V", bound="DataclassInstance")
 def evolve(value: V, **fields: Any) -> V:
     """Return the record with these fields, or the very record where it has them already.
 
-    Most turns find nothing new, and a record of fifty fields is dear to write anew.
+    Most cycles find nothing new, and a record of fifty fields is costly to write again.
     """
     for name, field in fields.items():
         before = getattr(value, name)

@@ -1,4 +1,4 @@
-"""Asker: asks a host that outlives its machines whether something runs there."""
+"""Command: asks a host that outlives its machines whether something runs there."""
 
 from dataclasses import dataclass
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Hosts: what a provider offers beside the provider port where machines are tenancies of hosts."""
+"""Hosts: what a provider offers beside the provider port where hosts outlive machines."""
 
 from datetime import datetime
 from typing import Protocol, runtime_checkable
@@ -17,12 +17,12 @@ from .preparer import Hides
 
 @runtime_checkable
 class KeepsHosts(Protocol):
-    """The pure half of a provider whose hosts outlive machines; its traits name their kind."""
+    """The pure half of a provider whose hosts outlive machines; capabilities name their kind."""
 
     def host_calls(
         self, goal: HostGoal, host: Host, resource: Resource, now: datetime
     ) -> tuple[Call, ...]:
-        """Return the calls that may be made now for a host that no machine holds. Pure."""
+        """Return the calls that may be made now for a host that no machine has. Pure."""
         ...
 
     def pool_of(self, fleet: FleetName) -> str:

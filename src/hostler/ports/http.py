@@ -43,7 +43,7 @@ class NotSent(Exception):
 
 
 class NoAnswer(Exception):
-    """The request may have had its effect, may have it later, or never: only a look can tell."""
+    """The request had its effect, may have it later, or never: only an observation can tell."""
 
 
 class Transport(Protocol):

@@ -21,7 +21,7 @@ class RegistersKeys(Protocol):
     """A provider that hands the public keys of a project to its machines.
 
     A key is recognized by itself, never by its name: `public` is its line, type and key at least.
-    Neither method raises for what the outside does: that is told.
+    Neither method raises for what the outside does: that is reported.
     """
 
     async def register_key(self, public: str, name: str) -> Registered:

@@ -1,8 +1,8 @@
 """Kind: what a package of a provider tells of itself: its tables in the fleet file, how to open it.
 
-The entry-point group `hostler.providers` names classes of this protocol that take no arguments.
-Its tables are msgspec Structs: `Meta(description=...)` on a field is what the reference of settings
-says about it, and the `extra` marks below say what msgspec has no words for.
+The entry-point group `hostler.providers` names classes of this protocol that take no arguments. Its
+tables are msgspec Structs: `Meta(description=...)` on a field is what the reference of settings
+says about it, and the `extra` owner tags below say what msgspec has no words for.
 """
 
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ POSITIVE = {"positive": "yes"}
 
 
 def refused(cure: str) -> Meta:
-    """Return the mark of a key that must not stand in a file, with what to do instead."""
+    """Return the marker of a key that must not stand in a file, with what to do instead."""
     return Meta(extra={"refused": cure})
 
 

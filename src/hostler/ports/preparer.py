@@ -59,9 +59,10 @@ class Prepared:
     `login`. `wrong_key`: it was not the pinned one, and nothing was sent, not even a login.
     `cause`: why commands ran, or why none did; None where that was not found out. `ran`: all ran
     now, and succeeded. `applied`: the digest that the host carries now; empty where it carries
-    none, a part, or what is not known. `output`: the last of what the commands printed. `error`:
-    empty where all is well, or else a sentence with what to do. `failed`: the number of the command
-    that failed, 0 where none did; `ended`: how it ended (`exit 1`), with no word of the command.
+    none, a resource, or what is not known. `output`: the last of what the commands printed.
+    `error`: empty where all is well, or else a sentence with what to do. `failed`: the number of
+    the command that failed, 0 where none did; `ended`: how it ended (`exit 1`), with no word of the
+    command.
     """
 
     login: bool = False

@@ -15,7 +15,7 @@ class Connection:
     """How to reach a machine that is up; secrets are read from where they are kept, when asked.
 
     `internal` is its address in a private network, `arch` its processor as Go calls it (`amd64`,
-    `arm64`); both are empty where no look tells.
+    `arm64`); both are empty where no observation tells.
     """
 
     address: str
@@ -26,7 +26,7 @@ class Connection:
 
 
 class Provider(Planner, Protocol):
-    """One account at a place where machines come from. `next_calls` (see Ways) is its pure half."""
+    """One account where machines come from. `next_calls` (see Planner) is its pure half."""
 
     @property
     def capabilities(self) -> Capabilities:
@@ -34,16 +34,16 @@ class Provider(Planner, Protocol):
         ...
 
     async def observe(self, scopes: tuple[Scope, ...]) -> Observation:
-        """Look at these scopes and say for each whether it was seen whole.
+        """Observe these scopes and say for each whether it was seen whole.
 
         Never raises for what the outside does: a scope that failed is incomplete, with its error,
         and the others go on. A scope with a machine asks for each of its `known` ids by itself and
-        lists what carries that machine's mark.
+        lists what carries that machine's owner tag.
         """
         ...
 
     async def do(self, call: Call) -> Outcome:
-        """Make one call, once, within the traits' deadline; never raises for what the outside does.
+        """Make one call, once, within the deadline; never raises for what the outside does.
 
         `Refused` promises that the call had no effect; `Unknown` promises nothing. A target that is
         not there any more makes a destructive call `Done`.
@@ -65,7 +65,7 @@ class Provider(Planner, Protocol):
         ...
 
     def cost(self, call: Call | Scope) -> int:
-        """Return how many requests this call or look will take at most, for the budget. Pure."""
+        """Return how many requests this call or observation takes at most. Pure."""
         ...
 
     async def close(self) -> None:

@@ -59,7 +59,7 @@ class Identity:
 
     @property
     def ours(self) -> tuple[InstallationId, ...]:
-        """Every installation whose marks are ours, our own first."""
+        """Every installation whose owner tags are ours, our own first."""
         return (self.own, *self.adopted)
 
 
@@ -75,7 +75,7 @@ class Store(Protocol):
         ...
 
     async def adopt(self, installations: tuple[InstallationId, ...], fence: Fence) -> None:
-        """Make the marks of these installations ours from now on; repeating it changes nothing."""
+        """Make the owner tags of these installations ours from now on; may be repeated."""
         ...
 
     async def fleets(self) -> tuple[FleetRow, ...]:
@@ -117,9 +117,9 @@ class Store(Protocol):
     ) -> Machine:
         """Save over the version that the record carries; return it at its next version.
 
-        A machine whose phase is *gone* moves to the history; one that leaves *gone* moves back.
-        Bound and known ids are unique over all machines: AlreadyBound when another has one (ids
-        confirmed gone do not count). Raises Conflict and Fenced as `save_fleet` does.
+        A machine whose phase is *deleted* moves to the history; one that leaves *deleted* moves
+        back. Bound and known ids are unique over all machines: AlreadyBound when another has one
+        (ids confirmed gone do not count). Raises Conflict and Fenced as `save_fleet` does.
         """
         ...
 
@@ -139,7 +139,7 @@ class Store(Protocol):
         ...
 
     async def images(self, fleet: FleetName, at: datetime) -> tuple[Machine, ...]:
-        """Return the fleet as of a time: each machine's last image before it, gone left out.
+        """Return the fleet as of a time: each machine's last image before it; not those deleted.
 
         Before the time that `forgotten` returns, machines may be missing.
         """
@@ -148,15 +148,15 @@ class Store(Protocol):
     async def forget(self, before: datetime, limit: int, fence: Fence) -> int:
         """Remove at most `limit` rows of what was over before a time; return how many went.
 
-        First machines in the history that went before it and have no event since, each with all
-        its events, and its record last. Then events older than it, the oldest first, except each
+        First machines in the history that went before it and have no event since, each with all its
+        events, and its record last. Then events older than it, the oldest first, except each
         machine's last image among them. So living machines keep an image however old it is, and
         `images` answers as before for every time from `before` on. Leases, rows, the living, hosts,
-        ties, suspects and wishes stay.
+        bindings, orphans and requests stay.
 
         Fewer than `limit`: nothing more is to be forgotten. Raises Fenced as `save_fleet` does. A
-        part that shows up later is no longer known to be a forgotten machine's: let `before` lie
-        days, not minutes, in the past.
+        resource that shows up later is no longer known to be a forgotten machine's: let `before`
+        lie days, not minutes, in the past.
         """
         ...
 
@@ -173,47 +173,48 @@ class Store(Protocol):
         ...
 
     async def bind(self, host: HostId, machine: MachineId, fence: Fence) -> None:
-        """Tie a host to a machine, durably; AlreadyBound when either is tied elsewhere.
+        """Bind a host to a machine, durably; AlreadyBound when either is bound elsewhere.
 
-        Repeating the same bind changes nothing. The tie is a record of its own: neither host nor
-        machine is changed by it.
+        Repeating the same bind changes nothing. The binding is a record of its own: neither host
+        nor machine is changed by it.
         """
         ...
 
     async def unbind(self, host: HostId, machine: MachineId, fence: Fence) -> None:
-        """Loosen this very tie; where it does not exist nothing changes."""
+        """Remove this very binding; where it does not exist nothing changes."""
         ...
 
     async def bindings(self) -> tuple[tuple[HostId, MachineId], ...]:
-        """Return every tie, by host."""
+        """Return every binding, by host."""
         ...
 
     async def orphans(self) -> tuple[Orphan, ...]:
-        """Return the ledger, by part."""
+        """Return the orphan report, by resource."""
         ...
 
     async def save_orphans(
         self, orphans: tuple[Orphan, ...], cleared: tuple[ResourceId, ...], fence: Fence
     ) -> None:
-        """Write these suspects, then take those parts out of the ledger, all or nothing."""
+        """Write these orphans, then take those resources out of the report, all or nothing."""
         ...
 
     async def request(self, request: Request) -> Request:
-        """Keep a wish (its `number` is given here) until it is taken. Doors write it unfenced."""
+        """Keep a request (numbered here) until it is taken. Frontends write it unfenced."""
         ...
 
     async def requests(self) -> tuple[Request, ...]:
-        """Return the wishes that nobody took yet, in order."""
+        """Return the requests that nobody took yet, in order."""
         ...
 
     async def take_requests(self, numbers: tuple[int, ...], fence: Fence) -> None:
-        """Take wishes out; those that are gone already are no error."""
+        """Take requests out; those that are gone already are no error."""
         ...
 
     async def revision(self) -> int:
         """Return a number that changes whenever another writer changed the store; cheap.
 
-        A wish through this very handle changes it too: a door may live in the engine's process.
+        A request through this very handle changes it too: a frontend may live in the engine's
+        process.
         """
         ...
 

@@ -1,9 +1,9 @@
 """Invariants: what must hold after every step, each as a checker that can be shown a violation.
 
-The checkers know records and plain facts about the outside, never who brings them: a simulation,
-an end-to-end test, or a production alarm. Times are seconds of true time. For records they are
-absolute; for parts they hold within settle, and beyond that what breaks them must be seen and
-removed within a bound.
+The checkers know records and plain facts about the outside, never who brings them: a simulation, an
+end-to-end test, or a production alarm. Times are seconds of true time. For records they are
+absolute; for resources they hold within the consistency delay, and beyond that what breaks them
+must be seen and removed within a bound.
 """
 
 from collections import deque
@@ -51,9 +51,9 @@ LIVE = frozenset({Phase.PENDING, Phase.STARTING, Phase.READY, Phase.DRAINING, Ph
 
 @dataclass(slots=True)
 class Recorded:
-    """S1: every billable part is in a record or in the ledger within a bounded time.
+    """S1: every billable resource is in a record or in the orphan report within a bounded time.
 
-    Only time counts in which somebody looks with success at where the part is.
+    Only time counts in which the place of the resource was observed with success.
     """
 
     bound: float
@@ -75,7 +75,9 @@ class Recorded:
             self.unexplained[thing.id] = time
             if time > self.bound:
                 whose = thing.owner_tag.machine if thing.owner_tag else None
-                text = f"{thing.kind} {thing.id} is in no record and no ledger for {time:.0f} s"
+                text = (
+                    f"{thing.kind} {thing.id} is in no record and no orphan report for {time:.0f} s"
+                )
                 found.append(Violation(invariant="S1", text=text, machine=whose))
         return tuple(found)
 
@@ -83,7 +85,7 @@ class Recorded:
 def grown(
     fleet: Fleet, row: FleetRow, machines: Iterable[Machine], inserts: Collection[Machine]
 ) -> Found:
-    """S2: a save that inserts takes the fleet neither beyond its wish and surge nor its maximum."""
+    """S2: a save that inserts takes the fleet beyond neither its size and surge nor its maximum."""
     if not inserts:
         return _FINE
     living = tuple(machines)
@@ -93,7 +95,7 @@ def grown(
     most = fleet.most(size)
     found = list[Violation]()
     if wanted > size + fleet.surge:
-        text = f"{wanted} machines are wanted; {size} were wished, {fleet.surge} may be more"
+        text = f"{wanted} machines are desired; {size} were asked for, {fleet.surge} may be more"
         found.append(Violation(invariant="S2", text=text, machine=next(iter(inserts)).id))
     if held > most:
         text = f"{held} machines count; the maximum is {most}"
@@ -102,11 +104,11 @@ def grown(
 
 
 def crowded(fleet: Fleet, size: int, old_servers: int) -> Found:
-    """S2 outside: servers older than settle and the bound never exceed what the maximum allows."""
+    """S2 outside: servers older than delay and bound never exceed the maximum."""
     most = fleet.most(size) + fleet.caps.stuck
     if old_servers <= most:
         return _FINE
-    text = f"{old_servers} servers exist beyond settle; at most {most} may"
+    text = f"{old_servers} servers exist beyond the delay; at most {most} may"
     return (Violation(invariant="S2", text=text),)
 
 
@@ -167,7 +169,7 @@ def lost_falsely(before: Machine, after: Machine, *, healthy: bool) -> Found:
 
 
 def gone(before: Phase | None, machine: Machine, left: Iterable[Thing], oldest: float) -> Found:
-    """S7: *gone* only after confirmed absence; `left` is what still exists of the machine.
+    """S7: *deleted* only after confirmed absence; `left` is what still exists of the machine.
 
     What was made after `oldest` is a late effect: it reopens the record, which S1 watches over.
     """
@@ -204,7 +206,7 @@ def moved(before: Machine | None, after: Machine) -> Found:
 
 
 SLACK = timedelta(minutes=5)
-"""How much later than its bound a phase may end: looks, settle and caps take their time."""
+"""How much later than its bound a phase may end: observations, delays and caps take their time."""
 _CAPPED = timedelta(minutes=60)
 
 
@@ -212,9 +214,9 @@ _CAPPED = timedelta(minutes=60)
 class Bounds:
     """S9, L2: every phase on the way somewhere has a bound and an exit.
 
-    Only time counts in which a machine's own parts can be looked at, and nobody holds it. `slack`
-    is how much later than its bound a phase may end. A rest that is given up is another way: its
-    bound begins anew.
+    Only time counts in which a machine's own resources can be observed, and nobody protects it.
+    `slack` is how much later than its bound a phase may end. A standby that is given up is another
+    way: its bound begins again.
     """
 
     timers: Timers
@@ -258,15 +260,15 @@ def delayed(machine: MachineId, waited: float, most: float) -> Found:
     """S10: a machine that has something to do is not kept waiting by the others."""
     if waited <= most:
         return _FINE
-    text = f"{machine} had a call to make, and waited {waited:.0f} s for its turn"
+    text = f"{machine} had a call to make, and waited {waited:.0f} s for its cycle"
     return (Violation(invariant="S10", text=text, machine=machine),)
 
 
 def wedged(waited: float, most: float) -> Found:
-    """S10: turns go on, whatever single calls do."""
+    """S10: cycles go on, whatever single calls do."""
     if waited <= most:
         return _FINE
-    return (Violation(invariant="S10", text=f"no turn was taken for {waited:.0f} s"),)
+    return (Violation(invariant="S10", text=f"no cycle was run for {waited:.0f} s"),)
 
 
 def rested(
@@ -283,7 +285,7 @@ def rested(
             text = f"{machine.id} is {machine.phase} ({machine.error or machine.reason})"
             return (Violation(invariant="L1", text=text, machine=machine.id),)
     if len(ready) != size:
-        return (Violation(invariant="L1", text=f"{len(ready)} are ready, {size} were wished"),)
+        return (Violation(invariant="L1", text=f"{len(ready)} are ready, {size} were asked for"),)
     for thing in things:
         if thing.id not in explained:
             whose = thing.owner_tag.machine if thing.owner_tag else None

@@ -35,7 +35,7 @@ class Onces:
     )
 
     def sending(self, call: Call, record: Machine | None, now: float, *, there: bool) -> Found:
-        """Check a call that is about to be sent; `there`: its slot's part truly exists."""
+        """Check a call that is about to be sent; `there`: its slot's resource truly exists."""
         if not call.once or record is None:
             return _FINE
         key = (record.id, call.slot)
@@ -46,7 +46,7 @@ class Onces:
         if before is None or before.kind != call.kind or before.outcome == "refused":
             return _FINE
         if before.outcome == "done" and there:
-            return _twice(record.id, f"{call} was sent again, and its part is there")
+            return _twice(record.id, f"{call} was sent again, and its resource is there")
         if before.outcome in {"", "unknown"} and now - before.at < self.consistency_delay - 1:
             waited = now - before.at
             return _twice(record.id, f"{call} was sent again after {waited:.0f} s, unsure")
@@ -59,13 +59,13 @@ class Onces:
             self.last[machine, call.slot] = replace(last, outcome=outcome)
 
     def proved(self, machine: MachineId, asked: Asked) -> None:
-        """Note that a look proved the effect of a call."""
+        """Note that an observation proved the effect of a call."""
         last = self.last.get((machine, asked.slot))
         if last is not None and last.kind == asked.kind:
             self.last[machine, asked.slot] = replace(last, outcome="done")
 
     def gone(self, before: Phase | None, machine: Machine, now: float) -> Found:
-        """S7: *gone* needs every unsure call to be older than settle."""
+        """S7: *deleted* needs every unsure call to be older than the consistency delay."""
         if machine.phase is not Phase.DELETED or before is Phase.DELETED:
             return _FINE
         for asked in machine.asked:
@@ -111,12 +111,12 @@ class Failures:
 
 
 def swept(thing: Thing, age: float, grace: float, observed: float | None) -> Found:
-    """S5: what no record explains is removed only when it is old, and was just looked at again."""
+    """S5: what no record explains is removed only when it is old, and was just observed again."""
     if age < grace:
-        text = f"{thing.kind} {thing.id} was swept at the age of {age:.0f} s"
+        text = f"{thing.kind} {thing.id} was reclaimed at the age of {age:.0f} s"
         return (Violation(invariant="S5", text=text),)
     if observed is None or observed > _JUST:
-        text = f"{thing.kind} {thing.id} was swept without another look at it"
+        text = f"{thing.kind} {thing.id} was reclaimed without observing it again"
         return (Violation(invariant="S5", text=text),)
     return _FINE
 
@@ -130,7 +130,7 @@ def suspected(orphans: Iterable[Orphan], machines: Mapping[MachineId, Machine]) 
         machine = machines.get(orphan.machine) if orphan.machine else None
         unexplained = orphan.cls is OrphanClass.UNRECORDED
         if machine is None or machine.origin is Origin.ADOPTED:
-            continue  # the turn that adopts a part still tells of it
+            continue  # the cycle that adopts a resource still tells of it
         if unexplained and machine.phase is not Phase.DELETED:
             text = f"{orphan.kind} {orphan.resource} is suspected, and {machine.id} explains it"
             return (Violation(invariant="S5", text=text, machine=machine.id),)
@@ -139,7 +139,7 @@ def suspected(orphans: Iterable[Orphan], machines: Mapping[MachineId, Machine]) 
 
 @dataclass(slots=True)
 class Records:
-    """DESIGN 1: a decision sees every record that was saved before its look was done."""
+    """DESIGN 1: a decision sees every record that was saved before its observation was done."""
 
     saved: dict[MachineId, tuple[float, Machine]] = field(
         default_factory=dict[MachineId, tuple[float, Machine]]
@@ -150,7 +150,7 @@ class Records:
         self.saved[machine.id] = (now, machine)
 
     def check(self, snapshot: Snapshot, observed: float) -> Found:
-        """Check what a decision saw; its newest look was done at `looked`."""
+        """Check what a decision saw; its newest observation was done at `looked`."""
         versions = {machine.id: machine.version for machine in snapshot.machines}
         for at, machine in self.saved.values():
             if machine.id in snapshot.moving or machine.fleet != snapshot.fleet.name:
@@ -158,6 +158,6 @@ class Records:
             known = versions.get(machine.id, 0)
             stale = known < machine.version and machine.phase is not Phase.DELETED
             if stale and at < observed:
-                text = f"a decision saw {machine.id} as it was before its look"
+                text = f"a decision saw {machine.id} as it was before its observation"
                 return (Violation(invariant="look first", text=text, machine=machine.id),)
         return _FINE

@@ -246,7 +246,7 @@ async def test_a_host_whose_call_is_in_flight_is_left_to_it() -> None:
         ("other", record(condition=HostCondition.DIRTY), False),
     ],
 )
-async def test_hosts_on_their_way_ask_for_quick_looks(
+async def test_hosts_on_their_way_ask_for_quick_observations(
     stage: str, host: Host, *, busy: bool
 ) -> None:
     site = await Site.opened(host, box(stage))

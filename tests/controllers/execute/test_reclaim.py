@@ -66,7 +66,7 @@ async def test_report_only_is_the_default() -> None:
     assert len(await yard.store.orphans()) == 2
 
 
-async def test_what_is_gone_by_the_look_after_it_was_written_down_leaves_the_ledger() -> None:
+async def test_what_the_next_observation_lacks_leaves_the_orphan_report() -> None:
     yard = littered(reclaim=False)
     async with yard.running():
         for _ in range(100):
@@ -79,7 +79,7 @@ async def test_what_is_gone_by_the_look_after_it_was_written_down_leaves_the_led
         assert await yard.store.orphans() == ()
 
 
-async def test_the_ledger_is_read_again_by_whoever_takes_a_lease() -> None:
+async def test_the_orphan_report_is_read_again_by_whoever_takes_a_lease() -> None:
     """Another engine may have written in it meanwhile."""
     yard = FakeScene(replace(FLEET, size=1))
     async with yard.running() as engine:
@@ -91,7 +91,7 @@ async def test_the_ledger_is_read_again_by_whoever_takes_a_lease() -> None:
         assert loop.state.unread
 
 
-async def test_part_with_its_owners_mark_alone_is_reclaimed_too() -> None:
+async def test_resource_with_its_owners_tag_alone_is_reclaimed_too() -> None:
     """A root volume carries no mark: its server's was decided on, and the re-check must know."""
     yard = littered()
     owner = orphans(yard)[0]
@@ -132,7 +132,7 @@ async def test_removal_that_fails_is_tried_again_and_eats_the_cap_once() -> None
 
 
 @pytest.mark.parametrize("change", ["status", "mark", "owner", "record"])
-async def test_recheck_that_finds_something_else_ends_the_sweep(change: str) -> None:
+async def test_recheck_that_finds_something_else_ends_the_reclaim(change: str) -> None:
     """Provider, then records, read again just before the act, compared field by field."""
     yard = littered()
     observation = yard.provider.observe
@@ -183,7 +183,7 @@ async def _record(yard: FakeScene) -> None:
         await yard.store.save_fleet(row, (entry,), (), Fence(lease=lease.name, epoch=lease.epoch))
 
 
-async def test_recheck_that_fails_ends_the_sweep() -> None:
+async def test_recheck_that_fails_ends_the_reclaim() -> None:
     yard = littered()
     observation = yard.provider.observe
 
@@ -202,7 +202,7 @@ async def test_recheck_that_fails_ends_the_sweep() -> None:
     assert len(orphans(yard)) == 2
 
 
-async def test_pause_wished_a_moment_ago_stops_the_sweep() -> None:
+async def test_pause_asked_for_a_moment_ago_stops_the_reclaim() -> None:
     yard = littered()
     async with yard.running():
         await yard.pass_by(40 * S)

@@ -86,7 +86,7 @@ async def test_first_come_of_one_priority_is_first_served() -> None:
     assert order == list(range(20))
 
 
-async def test_looks_keep_a_fifth_in_a_storm_of_calls() -> None:
+async def test_observations_keep_a_fifth_in_a_storm_of_calls() -> None:
     budget = await emptied()
     storm = [Priority.CLEAN] * 200 + [Priority.OBSERVE] * 40
     granted = await timed(budget, *storm)
@@ -96,14 +96,14 @@ async def test_looks_keep_a_fifth_in_a_storm_of_calls() -> None:
         assert share == pytest.approx(OBSERVATIONS_SHARE, abs=0.03)
 
 
-async def test_looks_take_what_nobody_else_wants() -> None:
+async def test_observations_take_what_nobody_else_wants() -> None:
     budget = await emptied()
     begun = now()
     await timed(budget, *[Priority.OBSERVE] * 50)
     assert now() - begun == pytest.approx(5.0, abs=0.5)
 
 
-async def test_big_look_leaves_a_debt_of_its_size() -> None:
+async def test_big_observation_leaves_a_debt_of_its_size() -> None:
     budget = await emptied()
     await asyncio.sleep(1)
     await budget.take(Priority.OBSERVE, 20)

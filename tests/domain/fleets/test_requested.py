@@ -49,7 +49,7 @@ def consistency_delay(scene: Scene, name: MachineId, phase: Phase) -> Machine:
 # ---------------------------------------------------------------- asked for
 
 
-def test_machines_appear_under_the_names_that_were_wished() -> None:
+def test_machines_appear_under_the_names_that_were_asked_for() -> None:
     scene = group()
     scene.ask_for(ANN, BEN)
     scene.reconcile()
@@ -58,7 +58,7 @@ def test_machines_appear_under_the_names_that_were_wished() -> None:
     assert phases(scene) == {ANN: "starting", BEN: "starting"}
 
 
-def test_wish_that_is_read_again_makes_nothing_again() -> None:
+def test_request_that_is_read_again_makes_nothing_again() -> None:
     """Taking a wish may fail after its machines were recorded: then it is read once more."""
     scene = group()
     scene.ask_for(ANN)
@@ -279,7 +279,7 @@ def test_machine_that_was_asked_to_go_is_not_made_again() -> None:
     assert Reason.MADE_AGAIN not in {event.reason for event in scene.events}
 
 
-def test_late_part_of_a_machine_that_is_gone_does_not_start_it_again() -> None:
+def test_late_resource_of_a_machine_that_is_gone_does_not_start_it_again() -> None:
     scene = group()
     reopened = replace(machine(1, Phase.STOPPING, scene.now), created=scene.now)
     late = replace(reopened, places=(), asked=(), was_ready=None)

@@ -61,7 +61,7 @@ def test_hold_without_an_end_has_one() -> None:
     assert not scene.the().is_protected(scene.now + FLEET.timers.longest_protection)
 
 
-def test_wish_survives_an_illegal_move_of_its_machine() -> None:
+def test_request_survives_an_illegal_move_of_its_machine() -> None:
     """A record that the table refuses to move is not moved; what a person asked is kept."""
     scene = Scene()
     lost = replace(machine(phase=Phase.STANDBY), deletion=None)
@@ -111,7 +111,7 @@ def test_end_of_a_held_machine_waits_for_the_hold() -> None:
     assert scene.the().phase is Phase.DRAINING
 
 
-def test_wish_for_a_machine_that_nobody_knows_changes_nothing() -> None:
+def test_request_for_a_machine_that_nobody_knows_changes_nothing() -> None:
     scene = furnished()
     scene.request(RequestKind.DELETE, machine(99).id)
     before = scene.the()
@@ -129,7 +129,7 @@ def test_scale_is_kept_in_the_row(desired: int, there: int) -> None:
     assert scene.the().phase is (Phase.READY if desired else Phase.DRAINING)
 
 
-def test_last_of_two_wishes_wins() -> None:
+def test_last_of_two_requests_wins() -> None:
     scene = furnished()
     scene.request(RequestKind.SCALE, size=7)
     scene.request(RequestKind.SCALE, size=2)
@@ -229,7 +229,7 @@ def test_protected_fleet_ends_nothing_that_was_ready() -> None:
     assert "protected" in scene.row.condition
 
 
-def test_wish_for_a_machine_leaves_others_and_the_row_alone() -> None:
+def test_request_for_a_machine_leaves_others_and_the_row_alone() -> None:
     scene = furnished(2)
     scene.row = replace(
         scene.row, setbacks=(Setback(offer=OFFER, why="x", until=BEGIN + 5 * S),), size=2

@@ -42,7 +42,7 @@ def failing(scene: Scene, refusal: Refusal | None = None) -> None:
 # ---------------------------------------------------------------- growing
 
 
-def test_fleet_grows_to_its_size_in_one_turn_and_then_rests() -> None:
+def test_fleet_grows_to_its_size_in_one_cycle_and_then_rests() -> None:
     scene = empty(3)
     assert inserts(scene.reconcile()) == (OFFER,) * 3
     scene.reconcile()
@@ -124,22 +124,22 @@ def test_creations_are_bounded_by_the_hour_whatever_fails() -> None:
 # ---------------------------------------------------------------- where the count is not known
 
 
-def test_nothing_is_made_in_a_zone_that_was_not_looked_at_whole() -> None:
+def test_nothing_is_made_in_a_zone_that_was_not_observed_whole() -> None:
     scene = Scene()
     assert inserts(scene.decide()) == ()
     scene.observe(complete=False)
     decision = scene.decide()
     assert inserts(decision) == ()
-    assert "no zone of this fleet could be looked at whole" in decision.condition
+    assert "no zone of this fleet could be observed whole" in decision.condition
 
 
-def test_nothing_is_made_on_an_old_look() -> None:
+def test_nothing_is_made_on_an_old_observation() -> None:
     scene = empty(1)
     scene.later(FLEET.timers.observation_limit + 1 * S)
     assert inserts(scene.decide()) == ()
 
 
-def test_recorded_machine_is_not_started_in_a_zone_that_cannot_be_looked_at() -> None:
+def test_recorded_machine_is_not_started_in_a_zone_that_cannot_be_observed() -> None:
     scene = empty(1)
     scene.reconcile()
     scene.later(2 * MIN)
@@ -171,7 +171,7 @@ def test_wanted_machine_that_cannot_be_admitted_ends_at_its_bound() -> None:
 # ---------------------------------------------------------------- foreign and unexplained parts
 
 
-def test_foreign_mark_in_our_name_stops_creation_and_touches_nothing() -> None:
+def test_foreign_owner_tag_in_our_name_stops_creation_and_touches_nothing() -> None:
     scene = empty(2)
     scene.furnish(machine(1))
     scene.exist(server(machine(50), installation=ABROAD))
@@ -182,7 +182,7 @@ def test_foreign_mark_in_our_name_stops_creation_and_touches_nothing() -> None:
     assert "hostler adopt FILE --from abroad" in decision.condition
 
 
-def test_unexplained_part_in_our_name_stops_creation() -> None:
+def test_unexplained_resource_in_our_name_stops_creation() -> None:
     scene = empty(2)
     scene.exist(server(machine(50)))
     scene.observe()
@@ -191,7 +191,7 @@ def test_unexplained_part_in_our_name_stops_creation() -> None:
     assert "hostler orphans FILE" in decision.condition
 
 
-def test_recorded_machine_is_not_started_beside_foreign_parts() -> None:
+def test_recorded_machine_is_not_started_beside_foreign_resources() -> None:
     scene = empty(1)
     scene.reconcile()
     scene.exist(server(machine(50), installation=ABROAD))
@@ -200,7 +200,7 @@ def test_recorded_machine_is_not_started_beside_foreign_parts() -> None:
     assert scene.the().phase is Phase.PENDING
 
 
-def test_foreign_parts_of_another_fleet_are_none_of_ours() -> None:
+def test_foreign_resources_of_another_fleet_are_none_of_ours() -> None:
     scene = empty(1)
     other = server(machine(50), installation=ABROAD)
     assert other.owner_tag is not None

@@ -48,7 +48,7 @@ def ended(resource: Resource | None, **fields: object) -> Transition:
         (ORDERED, KEEP, "", "skip"),
     ],
 )
-def test_the_end_of_a_tenancy_by_origin_policy_and_pool(
+def test_the_end_of_an_allocation_by_origin_policy_and_pool(
     origin: HostOrigin, policy: ReleasePolicy | None, pool: str, end: End
 ) -> None:
     transition = ended(tenant(pool=""), origin=origin, policy=policy, pool=pool)
@@ -61,7 +61,7 @@ def test_the_end_of_a_tenancy_by_origin_policy_and_pool(
     assert ("release_skipped" in told) is (end == "skip")
 
 
-def test_the_pool_that_the_look_tells_serves_a_record_without_one() -> None:
+def test_the_pool_that_the_observation_tells_serves_a_record_without_one() -> None:
     assert ended(tenant(pool="pool-"), pool="").machine.phase is Phase.STOPPING
 
 
@@ -76,7 +76,7 @@ def test_a_host_that_bears_somebody_elses_name_is_left_to_them(stage: str) -> No
 
 
 @pytest.mark.parametrize("stage", ["pool", "pending", "claimed", "releasing", "standby", "rested"])
-def test_a_host_that_is_ours_by_name_or_by_tie_is_released(stage: str) -> None:
+def test_a_host_that_is_ours_by_name_or_by_binding_is_released(stage: str) -> None:
     assert ended(tenant(stage)).machine.phase is Phase.STOPPING
 
 

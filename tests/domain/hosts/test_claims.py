@@ -94,7 +94,7 @@ def test_without_a_record_only_a_name_of_the_pool_lets_a_host_be_taken(
     assert free(box(stage), hosts=(record(),)) == [(BOX, False)]
 
 
-def test_what_is_tied_or_does_not_fit_is_not_free() -> None:
+def test_what_is_bound_or_does_not_fit_is_not_free() -> None:
     assert free(box(), tied=(BOX,)) == []
     assert free(box("claimed"), box("other", host=OTHER)) == []
     assert free(tenant()) == []
@@ -194,7 +194,7 @@ def test_no_host_is_given_to_two_machines() -> None:
     assert [m.host for m in machines].count(None) == 1
 
 
-def test_a_tie_from_before_a_crash_is_gone_on_with() -> None:
+def test_a_binding_from_before_a_crash_is_gone_on_with() -> None:
     """The tie was made, and the machine's record was not saved: the same host is its own."""
     mine = waiting()
     (machine,), binds = given(mine, hosts=(choice(OTHER),), bindings={mine.id: BOX})
@@ -277,7 +277,7 @@ def test_a_host_that_another_name_shows_is_let_go_when_our_own_can_come_no_more(
         assert (transition.machine is machine) is kept
 
 
-def test_a_host_that_no_look_shows_is_let_go_after_settle() -> None:
+def test_a_host_that_no_observation_shows_is_let_go_after_the_consistency_delay() -> None:
     machine = starting(OWNER_TAG)
     transition = Transition(before=machine, machine=machine, resources=())
     assert (
@@ -293,7 +293,9 @@ def test_a_host_that_no_look_shows_is_let_go_after_settle() -> None:
 
 
 @pytest.mark.parametrize("proved", [False, True])
-def test_a_host_that_looks_showed_once_is_let_go_when_it_is_proved_gone(*, proved: bool) -> None:
+def test_a_host_that_observations_showed_once_is_let_go_when_it_is_proved_gone(
+    *, proved: bool
+) -> None:
     """A list that lacks it for once would strand it: claimed, wiped, and nobody's work."""
     known = Known(id=allocation_of(BOX, MINE), zone=ZONE, since=BEGIN, absent=BEGIN, gone=proved)
     machine = starting(OWNER_TAG, places=(Place(slot=SERVER, bound=known.id, known=(known,)),))
@@ -325,7 +327,7 @@ def test_a_host_that_somebody_took_out_of_the_pool_is_not_said_to_be_dirty(
         assert none_free(fleet_snapshot((), (box(stage),))).endswith("(hosts: 1 in the pool)")
 
 
-def test_a_machine_that_just_let_go_of_its_host_takes_another_in_a_later_turn() -> None:
+def test_a_machine_that_just_let_go_of_its_host_takes_another_in_a_later_cycle() -> None:
     """Its tie is loosened first: the store lets it have one host."""
     bare = on_host(Phase.STARTING, host=None, places=(), was_ready=None)
     free_box = (Free(resource=box(), offer=OFFER),)

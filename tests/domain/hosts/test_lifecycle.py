@@ -48,7 +48,7 @@ def gone(**fields: object) -> Machine:
     return replace(on_host(Phase.DELETED, reason=str(Reason.ALL_ABSENT)), **fields)
 
 
-def test_a_host_is_held_as_long_as_its_tie_leads_to_a_living_machine() -> None:
+def test_a_host_is_held_as_long_as_its_binding_leads_to_a_living_machine() -> None:
     """Whatever its name says: the tie is the truth."""
     host = record(condition=HostCondition.WIPING, goal=HostGoal.CLEAN)
     for stage in ("claimed", "pool", "other", "foreign", "wiping"):
@@ -61,14 +61,14 @@ def test_a_host_is_held_as_long_as_its_tie_leads_to_a_living_machine() -> None:
         )
 
 
-def test_a_tie_that_leads_nowhere_is_stranded_and_changes_nothing() -> None:
+def test_a_binding_that_leads_nowhere_is_stranded_and_changes_nothing() -> None:
     transition = decided(hosts_snapshot(record(), box("claimed"), bindings={BOX: MINE}))
     assert transition.stranded
     assert (transition.goal, transition.unbind) == (None, None)
 
 
 @pytest.mark.parametrize("phase", [Phase.STOPPING, Phase.READY])
-def test_a_tie_is_loosened_only_when_its_machine_is_gone(phase: Phase) -> None:
+def test_a_binding_is_unbound_only_when_its_machine_is_gone(phase: Phase) -> None:
     assert left_by(on_host(phase)).unbind is None
 
 
@@ -110,7 +110,7 @@ def test_a_host_that_bears_no_name_of_ours_is_left_as_it_is(stage: str) -> None:
     )
 
 
-def test_a_skipped_release_leaves_the_host_for_the_ledger() -> None:
+def test_a_skipped_release_leaves_the_host_for_the_orphan_report() -> None:
     skipped = replace(gone(), reason=str(Reason.RELEASE_SKIPPED))
     transition = left_by(skipped, box("claimed"), pool="")
     assert (transition.host.condition, transition.host.goal) == (HostCondition.DIRTY, None)
@@ -144,7 +144,7 @@ WIPING = record(condition=HostCondition.WIPING, goal=HostGoal.CLEAN, wiping=BEGI
         (box("wiping"), BEGIN + SECOND, True),
     ],
 )
-def test_a_wipe_is_over_when_a_look_of_after_its_begin_shows_the_host_up(
+def test_a_wipe_is_over_when_an_observation_of_after_its_begin_shows_the_host_up(
     resource: Resource, observed: datetime, wiped: bool
 ) -> None:
     transition = decided(hosts_snapshot(WIPING, resource, now=LATER, observed=observed))
@@ -243,7 +243,7 @@ def test_the_hosts_own_wipe_counts_when_it_is_seen() -> None:
     assert (transition.host.condition, transition.host.wiping) == (HostCondition.WIPING, LATER)
 
 
-def test_an_open_call_of_a_host_is_closed_by_what_a_look_shows() -> None:
+def test_an_open_call_of_a_host_is_closed_by_what_an_observation_shows() -> None:
     owner_tag = call("mac.rename.wiping", aim="wiping")
     host = record(goal=HostGoal.CLEAN, asked=(owner_tag,))
     done = decided(hosts_snapshot(host, box("wiping"), now=BEGIN + SECOND))
@@ -309,7 +309,9 @@ def test_a_parked_host_that_bears_an_older_name_of_ours_again_is_wiped_anew(stag
 
 
 @pytest.mark.parametrize("condition", [HostCondition.ALLOCATED, HostCondition.GONE])
-def test_a_host_that_no_tie_explains_is_dirty_and_for_the_sweep(condition: HostCondition) -> None:
+def test_a_host_that_no_binding_explains_is_dirty_and_for_the_reclaim(
+    condition: HostCondition,
+) -> None:
     """It is not wiped by itself: nobody proved that it is not in use."""
     host = record(condition=condition, wiped=BEGIN)
     for stage in ("claimed", "pool", "other"):
@@ -361,7 +363,7 @@ def test_a_tenant_that_no_record_knows_ends_all_work_on_its_host(host: Host, sta
     assert kept.goal is host.goal, "nor does the name of its last tenant"
 
 
-def test_absence_needs_two_looks_and_settle() -> None:
+def test_absence_needs_two_observations_and_the_consistency_delay() -> None:
     first = decided(hosts_snapshot(FREE, None, now=BEGIN))
     assert first.host.missing == BEGIN
     assert first.host.condition is HostCondition.FREE

@@ -50,7 +50,7 @@ class Planner:
         ({"asked": (call("mac.reinstall", CallState.LAPSED),)}, True),
     ],
 )
-def test_a_call_waits_for_pauses_looks_and_what_is_unsure(
+def test_a_call_waits_for_pauses_observations_and_what_is_unsure(
     fields: dict[str, object], allowed: bool
 ) -> None:
     """A pause of a day was set before the clock jumped back: it counts for nothing."""
@@ -124,7 +124,7 @@ def test_a_host_is_as_the_answer_leaves_it() -> None:
     assert apply_to_resources((resource,), Unknown(text="?")) == (resource,)
 
 
-def test_what_was_done_is_not_done_again_before_a_look_of_after_its_answer() -> None:
+def test_what_was_done_is_not_done_again_before_an_observation_of_after_its_answer() -> None:
     host = record(asked=(call("mark", CallState.DONE, BEGIN),))
 
     def may(observed_at: datetime) -> bool:

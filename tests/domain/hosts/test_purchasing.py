@@ -156,7 +156,7 @@ def test_a_host_that_fits_no_offer_is_no_supply_and_is_given_up_at_the_end_of_it
     assert given_up(bought(0, over, resources=(box("parked"),))) == [BOX]
 
 
-def test_a_host_that_is_still_tied_to_a_machine_that_is_over_is_supply() -> None:
+def test_a_host_that_is_still_bound_to_a_machine_that_is_over_is_supply() -> None:
     """A process died between the tie and the record: it is loosened in this turn."""
     host, observed_at = ordered(left=5 * HOUR), box("ordered", delivered="yes")
     assert many(bought(1, host, resources=(observed_at,))) == 1, "it fits no offer"

@@ -120,7 +120,7 @@ def test_one_sighting_of_a_stopped_server_is_nothing() -> None:
     assert scene.the().doubt is None
 
 
-def test_looks_without_end_but_no_gap_are_one_sighting() -> None:
+def test_observations_without_end_but_no_gap_are_one_sighting() -> None:
     scene = furnished()
     scene.exist(server(scene.the(), Condition.OFF))
     for _ in range(18):
@@ -130,7 +130,7 @@ def test_looks_without_end_but_no_gap_are_one_sighting() -> None:
     assert scene.the().phase is Phase.READY
 
 
-def test_the_same_old_look_does_not_grow_into_a_second_one() -> None:
+def test_the_same_old_observation_does_not_grow_into_a_second_one() -> None:
     scene = furnished()
     scene.exist(server(scene.the(), Condition.OFF))
     scene.observe()
@@ -266,7 +266,7 @@ def test_start_bound_breaks_what_is_still_not_up() -> None:
     assert "rollback_started" in [event.kind for event in scene.events]
 
 
-def test_start_bound_needs_a_look_begun_after_it() -> None:
+def test_start_bound_needs_an_observation_begun_after_it() -> None:
     """A process that slept for an hour must not judge by what it saw before."""
     scene = Scene()
     being_made(scene, Condition.STARTING, powered=True)
@@ -392,7 +392,7 @@ def test_evidence_of_a_failure_is_kept_as_long_as_asked() -> None:
     assert scene.the().phase is Phase.STOPPING
 
 
-def test_price_is_what_is_seen_and_stays_where_nothing_was_looked_at() -> None:
+def test_price_is_what_is_seen_and_stays_where_nothing_was_observed() -> None:
     scene = furnished()
     scene.keep(replace(scene.the(), price=0.0, billed_from=None))
     scene.reconcile()
@@ -402,7 +402,7 @@ def test_price_is_what_is_seen_and_stays_where_nothing_was_looked_at() -> None:
     assert blank.advance() is None, "what was not looked at costs what it cost"
 
 
-def test_part_is_found_by_its_slot() -> None:
+def test_resource_is_found_by_its_slot() -> None:
     assert machine().place(SERVER).bound == server(machine()).id
 
 

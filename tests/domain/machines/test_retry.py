@@ -75,7 +75,7 @@ def test_another_attempt_is_counted() -> None:
     assert s.row.creations == (BEGIN + 5 * MIN, s.now)
 
 
-def test_another_attempt_at_a_part_beside_the_machine_is_counted_too() -> None:
+def test_another_attempt_at_a_resource_beside_the_machine_is_counted_too() -> None:
     call = asked(MAKE_ADDRESS, BEGIN + 6 * MIN, slot=ADDRESS, call_state=CallState.REFUSED)
     s = scene(replace(refused(1, 5 * MIN, 6 * MIN), asked=(call,)), creations=(5,))
     s.reconcile()
@@ -118,7 +118,7 @@ def test_who_waited_longest_is_tried_first() -> None:
     assert worked(s) == {2}
 
 
-def test_what_begins_in_the_same_turn_has_its_room_first() -> None:
+def test_what_begins_in_the_same_cycle_has_its_room_first() -> None:
     s = scene(refused(1, 5 * MIN, 6 * MIN))
     s.fleet = replace(s.fleet, size=3)
     s.reconcile()

@@ -66,7 +66,7 @@ def test_held_machine_does_not_go_to_rest() -> None:
     assert "protected until" in decision.verdicts[0].blocker
 
 
-def test_look_from_before_says_nothing_of_a_machine_on_its_way() -> None:
+def test_observation_from_before_says_nothing_of_a_machine_on_its_way() -> None:
     scene = stand(Condition.STANDBY, Phase.STOPPING)
     scene.keep(replace(one(scene), since=scene.now))
     scene.reconcile()
@@ -138,7 +138,7 @@ def test_machine_that_does_not_stand_as_it_was_left_is_removed_with_patience(
 
 
 @pytest.mark.parametrize("phase", [Phase.STOPPING, Phase.STANDBY])
-def test_one_look_without_it_is_nothing(phase: Phase) -> None:
+def test_one_observation_without_it_is_nothing(phase: Phase) -> None:
     scene = stand(Condition.STANDBY, Phase.STANDBY)
     scene.keep(replace(one(scene), phase=phase))
     standing = dict(scene.resources)

@@ -42,11 +42,11 @@ def test_what_a_release_comes_to_by_origin_and_policy(
 
 
 @given(st.uuids(), st.integers(min_value=0, max_value=2**50 - 1))
-def test_a_tenancy_names_its_host(host: object, number: int) -> None:
+def test_an_allocation_names_its_host(host: object, number: int) -> None:
     assert host_of(allocation_of(HostId(str(host)), machine_id(number))) == str(host)
 
 
-def test_two_tenancies_of_a_host_are_two_parts() -> None:
+def test_two_allocations_of_a_host_are_two_resources() -> None:
     assert allocation_of(BOX, machine_id(1)) != allocation_of(BOX, machine_id(2))
 
 

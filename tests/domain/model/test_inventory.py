@@ -51,7 +51,7 @@ def test_list_of_another_zone_or_kind_drops_nothing(scope: Scope) -> None:
     assert snapshot(inventory) == {A.id: BEGIN}
 
 
-def test_close_look_drops_the_ids_it_asked_for_and_nothing_else() -> None:
+def test_focused_observation_drops_the_ids_it_asked_for_and_nothing_else() -> None:
     close = Scope(ZONE, "server", machine(1).id, (A.id,))
     inventory = merge(merge(Inventory(), observation(A, B)), observation(at=1, scopes=(close,)))
     assert snapshot(inventory) == {B.id: BEGIN}
@@ -60,7 +60,7 @@ def test_close_look_drops_the_ids_it_asked_for_and_nothing_else() -> None:
     assert inventory.covered(ZONE, "server", machine(2).id) == BEGIN
 
 
-def test_close_look_that_failed_says_nothing() -> None:
+def test_focused_observation_that_failed_says_nothing() -> None:
     close = Scope(ZONE, "server", machine(1).id, (A.id,))
     inventory = merge(
         merge(Inventory(), observation(A)), observation(at=1, scopes=(close,), complete=False)
@@ -78,14 +78,14 @@ def test_id_that_answers_again_is_not_missing() -> None:
     assert not inventory.missing
 
 
-def test_part_that_came_along_with_other_kinds_is_taken_in() -> None:
+def test_resource_that_came_along_with_other_kinds_is_taken_in() -> None:
     """A list of servers may show their addresses; that is no reason to fall over."""
     along = address(machine(1), owner=A.id)
     inventory = merge(Inventory(), observation(A, along))
     assert snapshot(inventory) == {A.id: BEGIN, along.id: BEGIN}
 
 
-def test_sighting_is_as_old_as_the_earliest_look_that_may_have_shown_it() -> None:
+def test_sighting_is_as_old_as_the_earliest_observation_that_may_have_shown_it() -> None:
     close = Scope(ZONE, "server", machine(1).id, (A.id,))
     both = Observation(
         observed=(
@@ -97,7 +97,7 @@ def test_sighting_is_as_old_as_the_earliest_look_that_may_have_shown_it() -> Non
     assert snapshot(merge(Inventory(), both)) == {A.id: BEGIN, B.id: BEGIN}
 
 
-def test_older_look_that_ends_later_does_not_overwrite_a_newer_one() -> None:
+def test_older_observation_that_ends_later_does_not_overwrite_a_newer_one() -> None:
     newer = replace(A, status="up")
     inventory = merge(
         merge(Inventory(), observation(newer, at=5)), observation(replace(A, status="off"), at=1)
@@ -105,7 +105,7 @@ def test_older_look_that_ends_later_does_not_overwrite_a_newer_one() -> None:
     assert inventory.sightings[A.id].resource.status == "up"
 
 
-def test_parts_are_found_by_their_mark_or_by_their_owners() -> None:
+def test_resources_are_found_by_their_owner_tag_or_by_their_owners() -> None:
     disk = Resource(id=ResourceId("disk"), slot=Slot("volume", 0), zone=ZONE, owner=A.id)
     orphan = replace(disk, id=ResourceId("orphan"), owner=ResourceId("nobody"))
     inventory = merge(

@@ -74,7 +74,7 @@ def test_open_create_is_not_done_by_a_part_of_another_attempt() -> None:
         (600 * S, False, CallState.OPEN),
     ],
 )
-def test_open_create_lapses_only_by_a_complete_look_after_settle(
+def test_open_create_lapses_only_by_a_complete_observation_after_the_consistency_delay(
     after: timedelta, complete: bool, call_state: CallState
 ) -> None:
     scene = Scene(now=BEGIN + after)
@@ -83,7 +83,7 @@ def test_open_create_lapses_only_by_a_complete_look_after_settle(
     assert settled(scene).asked[0].call_state is call_state
 
 
-def test_look_begun_before_settle_had_passed_says_nothing_later() -> None:
+def test_observation_begun_before_the_consistency_delay_had_passed_says_nothing_later() -> None:
     scene = Scene(now=BEGIN + 59 * S)
     scene.add(starting(asked=(asked(MAKE_SERVER),)))
     scene.observe()
@@ -120,8 +120,8 @@ def test_settle_is_told_by_kind_of_call() -> None:
     scene.capabilities = replace(scene.capabilities, consistency_delays=((MAKE_SERVER, 120 * S),))
     scene.add(starting(asked=(asked(MAKE_SERVER), asked(MAKE_ADDRESS, slot=ADDRESS))))
     scene.observe()
-    fates = {call.kind: call.call_state for call in settled(scene).asked}
-    assert fates == {MAKE_SERVER: CallState.OPEN, MAKE_ADDRESS: CallState.LAPSED}
+    states = {call.kind: call.call_state for call in settled(scene).asked}
+    assert states == {MAKE_SERVER: CallState.OPEN, MAKE_ADDRESS: CallState.LAPSED}
 
 
 def test_open_call_blocks_its_own_slot_and_no_other() -> None:
@@ -187,7 +187,9 @@ def test_open_power_on_does_not_keep_a_record_for_ever_whose_server_is_gone() ->
     assert scene.history
 
 
-def test_open_power_on_is_unsure_until_settle_also_where_its_server_is_gone() -> None:
+def test_open_power_on_is_unsure_until_the_consistency_delay_also_where_its_server_is_gone() -> (
+    None
+):
     """It was told to be over at once: *gone* needs every unsure call to be older than settle."""
     scene = Scene(fleet=replace(FLEET, size=0))
     scene.add(replace(power(at=scene.now - BEGIN), phase=Phase.STOPPING))
@@ -245,7 +247,7 @@ def test_definite_answer_stands_against_lists_that_lag() -> None:
     assert all(known.absent is None for place in entry.places for known in place.known)
 
 
-def test_part_without_a_mark_is_ours_by_its_owner() -> None:
+def test_resource_without_an_owner_tag_is_ours_by_its_owner() -> None:
     scene = Scene(now=BEGIN + 5 * S)
     scene.furnish(machine())
     disk = Resource(
@@ -260,7 +262,9 @@ def test_part_without_a_mark_is_ours_by_its_owner() -> None:
 # ---------------------------------------------------------------- absence
 
 
-def test_absence_takes_two_complete_looks_and_two_own_answers_of_a_bound_id_a_gap_apart() -> None:
+def test_absence_takes_two_complete_observations_and_two_answers_of_a_bound_id_a_gap_apart() -> (
+    None
+):
     scene = Scene(now=BEGIN + CONSISTENCY_DELAY)
     scene.add(machine())
     name = server(scene.the()).id
@@ -284,7 +288,7 @@ def known(entry: Machine, slot: Slot = SERVER) -> Known:
     return entry.place(slot).known[0]
 
 
-def test_incomplete_looks_never_add_up_to_an_absence() -> None:
+def test_incomplete_observations_never_add_up_to_an_absence() -> None:
     scene = Scene(now=BEGIN + CONSISTENCY_DELAY)
     scene.add(machine())
     for _ in range(10):
@@ -297,7 +301,7 @@ def test_incomplete_looks_never_add_up_to_an_absence() -> None:
     assert known(scene.the()).absent is None
 
 
-def test_surplus_id_is_gone_after_two_looks_without_its_own_answer() -> None:
+def test_surplus_id_is_gone_after_two_observations_without_its_own_answer() -> None:
     scene = Scene(now=BEGIN + CONSISTENCY_DELAY)
     scene.furnish(machine())
     extra = Known(id=ResourceId("extra"), zone=ZONE, since=BEGIN, attempt=2)
@@ -321,7 +325,7 @@ def test_sighting_takes_an_absence_back() -> None:
     assert known(settled(scene)).absent is None
 
 
-def test_empty_lists_for_a_minute_lose_no_bound_part() -> None:
+def test_empty_lists_for_a_minute_lose_no_bound_resource() -> None:
     scene = Scene(now=BEGIN + CONSISTENCY_DELAY)
     scene.furnish(machine())
     for _ in range(30):
@@ -333,7 +337,7 @@ def test_empty_lists_for_a_minute_lose_no_bound_part() -> None:
     assert not known(scene.the()).gone
 
 
-def test_removed_part_is_not_shown_again_by_a_list_that_is_behind() -> None:
+def test_removed_resource_is_not_shown_again_by_a_list_that_is_behind() -> None:
     scene = Scene(now=BEGIN + 30 * S)
     scene.furnish(machine(phase=Phase.STOPPING))
     place = scene.the().place(SERVER)
@@ -387,7 +391,9 @@ def test_what_a_call_did_not_find_is_gone_after_two_own_answers_a_gap_apart(*, b
     assert known(settled(scene)).gone
 
 
-def test_what_a_call_did_not_find_is_found_again_by_a_look_that_had_to_know_better() -> None:
+def test_what_a_call_did_not_find_is_found_again_by_an_observation_that_had_to_know_better() -> (
+    None
+):
     scene = answered(missing=True, bound=True)
     scene.later(CONSISTENCY_DELAY)
     scene.observe()
@@ -431,7 +437,7 @@ def test_not_gone_while_a_call_is_open() -> None:
     assert not all_gone(entry, gone_scene(entry).snapshot())
 
 
-def test_not_gone_while_a_look_shows_a_part_with_its_mark() -> None:
+def test_not_gone_while_an_observation_shows_a_resource_with_its_owner_tag() -> None:
     entry = all_absent(machine(phase=Phase.STOPPING))
     scene = gone_scene(entry)
     scene.exist(server(entry, name="another"))
@@ -445,7 +451,7 @@ def test_record_of_a_refused_call_alone_is_gone_at_once() -> None:
     assert all_gone(entry, gone_scene(entry).snapshot())
 
 
-def test_place_that_was_handed_an_attempt_and_no_id_is_no_part() -> None:
+def test_place_that_was_handed_an_attempt_and_no_id_is_no_resource() -> None:
     entry = replace(machine(phase=Phase.STOPPING), places=(Place(slot=SERVER, attempt=1),))
     assert all_gone(replace(entry, asked=()), gone_scene(entry).snapshot())
     assert bound(SERVER, ResourceId("x")).bound == "x"

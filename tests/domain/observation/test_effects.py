@@ -21,7 +21,7 @@ NOTHING = call("uncommit", shows=Shows.NOTHING)
 
 @pytest.mark.parametrize("asked", [OWNER_TAG, WIPE, NOTHING])
 @pytest.mark.parametrize("at", [None, BEGIN - SECOND, BEGIN])
-def test_a_look_that_was_not_begun_after_the_call_proves_nothing(
+def test_an_observation_that_was_not_begun_after_the_call_proves_nothing(
     asked: Asked, at: datetime | None
 ) -> None:
     for resource in (None, box("claimed"), box("claimed", Condition.WIPING)):
@@ -52,7 +52,7 @@ def test_a_look_that_was_not_begun_after_the_call_proves_nothing(
         (NOTHING, box("claimed"), CallState.OPEN, CallState.LAPSED),
     ],
 )
-def test_what_a_look_says_of_a_call(
+def test_what_an_observation_says_of_a_call(
     asked: Asked, resource: Resource | None, early: CallState, late: CallState
 ) -> None:
     """Proof counts at once; that nothing came of it is sure only after settle."""
@@ -75,7 +75,7 @@ def test_a_newer_date_is_no_proof_of_a_wipe() -> None:
         ("claimed", (SURE + SECOND).isoformat(), CallState.DONE),
     ],
 )
-def test_a_claim_whose_host_was_changed_beyond_settle_is_not_believed(
+def test_a_claim_whose_host_was_changed_beyond_the_consistency_delay_is_not_believed(
     aim: str, updated: str, call_state: CallState
 ) -> None:
     """Its answer was lost, and nobody looked in between: it may have hit somebody's live host."""
@@ -120,7 +120,7 @@ def test_what_is_not_known_to_be_as_it_was_proves_no_wipe_by_others(machine: Mac
     assert not effects.was_wiped(machine, tenant(witness="after"), LATER)
 
 
-def test_the_newest_mark_tells_what_the_host_showed() -> None:
+def test_the_newest_owner_tag_tells_what_the_host_showed() -> None:
     rested = replace(
         call("mark.rested", CallState.DONE, LATER, aim="rested"), witness="wiped for it"
     )

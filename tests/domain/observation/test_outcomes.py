@@ -49,7 +49,7 @@ def refused(why: Refusal, after: timedelta | None = None) -> Refused:
 # ---------------------------------------------------------------- done
 
 
-def test_made_part_is_bound_with_its_time_and_attempt() -> None:
+def test_made_resource_is_bound_with_its_time_and_attempt() -> None:
     resource = server(machine(), Condition.OFF)
     entry = apply_outcome(asking(), MAKE, Done(resources=(resource,)), NOW)
     place = entry.place(SERVER)
@@ -68,7 +68,7 @@ def test_bound_id_is_never_replaced_by_an_answer() -> None:
     assert {k.id for k in entry.place(SERVER).known} == {"another", server(bound).id}
 
 
-def test_part_that_a_change_names_is_known_and_not_bound() -> None:
+def test_resource_that_a_change_names_is_known_and_not_bound() -> None:
     entry = apply_outcome(EMPTY, TELL, Done(resources=(server(machine()),)), NOW)
     assert entry.bound(SERVER) is None
     assert entry.ids() == (server(machine()).id,)
@@ -82,7 +82,7 @@ def test_fact_is_dated_and_the_newest_date_stays() -> None:
     assert apply_outcome(EMPTY, TELL, refused(Refusal.BUSY), NOW).fact("told") is None
 
 
-def test_answer_that_a_part_is_no_more_is_written_down() -> None:
+def test_answer_that_a_resource_is_no_more_is_written_down() -> None:
     entry = apply_outcome(machine(phase=Phase.STOPPING), REMOVE, Done(gone=(ADDRESS_ID,)), NOW)
     assert entry.place(ADDRESS).known[0].removed == NOW
     assert entry.place(SERVER).known[0].removed is None
@@ -166,7 +166,7 @@ def test_refusal_is_final_exactly_where_trying_again_cannot_help(why: Refusal) -
     assert removal.refused is None, "a removal is never given up"
 
 
-def test_unknown_outcome_leaves_the_call_open_and_settle_counts_from_the_giving_up() -> None:
+def test_unknown_outcome_leaves_the_call_open_and_the_delay_counts_from_the_giving_up() -> None:
     entry = apply_outcome(asking(), MAKE, UNKNOWN, NOW)
     last = entry.last_asked(SERVER, MAKE_SERVER)
     assert last is not None
@@ -179,7 +179,7 @@ def test_unknown_outcome_leaves_the_call_open_and_settle_counts_from_the_giving_
 # ---------------------------------------------------------------- parts
 
 
-def test_definite_answers_are_folded_into_the_parts() -> None:
+def test_definite_answers_are_folded_into_the_resources() -> None:
     old, new = server(machine()), server(machine(), Condition.STOPPING)
     own = address(machine())
     assert apply_to_resources((old, own), Done(resources=(new,))) == (new, own)
@@ -198,7 +198,7 @@ def test_plan_assumes_that_calls_do_what_they_say() -> None:
     assert planned(TELL, 0, ()) == Done()
 
 
-def test_plan_assumes_that_a_mark_shows_on_its_host_until_it_ends_the_tenancy() -> None:
+def test_plan_assumes_that_an_owner_tag_shows_on_its_host_until_it_ends_the_allocation() -> None:
     host = replace(server(EMPTY), notes=(("stage", "claimed"), ("user", "m1")))
     owner_tag = replace(
         TELL, target=host.id, effect=Effect.DESTROY, shows=Shows.OWNER_TAG, aim="releasing"
@@ -247,7 +247,7 @@ def test_pause_from_a_clock_that_jumped_back_since_is_no_pause() -> None:
 
 
 @pytest.mark.parametrize(("seen_at", "may"), [(None, False), (-1, False), (0, False), (1, True)])
-def test_after_an_unknown_outcome_only_a_look_begun_later_allows_another_call(
+def test_after_an_unknown_outcome_only_an_observation_begun_later_allows_another_call(
     seen_at: int | None, may: bool
 ) -> None:
     scene = Scene()

@@ -29,7 +29,7 @@ def test_working_days_are_like_working_days_and_weekends_like_weekends() -> None
     assert saturday == (6 * D, 7 * D)
 
 
-def test_only_the_newest_days_are_looked_at() -> None:
+def test_only_the_newest_days_are_observed() -> None:
     past, now = by_day(1, 2, 3, 4, 5, 0, 0), MONDAY + 7 * D
     assert alike(past, now, now, Outlook(back=5 * D)) == (3 * D, 4 * D, 5 * D)
 

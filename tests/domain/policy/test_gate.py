@@ -77,7 +77,7 @@ def test_known_id_is_never_acted_on_unseen() -> None:
     assert [r.check for r in pass_gate(replace(GOOD, act=Act.DELETE, observed=None))] == ["G2"]
 
 
-def test_fresh_look_does_not_stand_in_for_the_reading_again_of_a_sweep() -> None:
+def test_fresh_observation_does_not_stand_in_for_the_reading_again_of_a_reclaim() -> None:
     assert [r.check for r in pass_gate(replace(GOOD, reread=False, observed=BEGIN))] == ["G2"]
 
 

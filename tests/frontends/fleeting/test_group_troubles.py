@@ -39,8 +39,8 @@ class Moody(MemoryStore):
     def __init__(self) -> None:
         super().__init__(InstallationId("i-0"))
         self.bugs = list[Exception]()
-        self.busy_wishes = frozenset[RequestKind | str]()
-        self.wish_takes = 0.0
+        self.busy_requests = frozenset[RequestKind | str]()
+        self.request_takes = 0.0
         self.busy_records = False
         self.damaged = False
         self.refused = list[MachineId]()
@@ -51,8 +51,8 @@ class Moody(MemoryStore):
         return await super().revision()
 
     async def request(self, request: Request) -> Request:
-        await asyncio.sleep(self.wish_takes)
-        if {request.kind, request.machine} & self.busy_wishes:
+        await asyncio.sleep(self.request_takes)
+        if {request.kind, request.machine} & self.busy_requests:
             raise StoreBusy("database is locked")
         return await super().request(request)
 
@@ -177,11 +177,11 @@ def test_increase_that_cannot_be_recorded_is_refused_and_leaves_no_name() -> Non
     async def scene(stand: Stand) -> None:
         store = Moody()
         plugged = await opened(Plugin(stand, store))
-        store.busy_wishes = frozenset({RequestKind.GROW})
+        store.busy_requests = frozenset({RequestKind.GROW})
         with pytest.raises(Refused, match=r"nothing was recorded.*database is locked"):
             await plugged.group.increase(10)
         assert plugged.states_now() == {}
-        store.busy_wishes = frozenset()
+        store.busy_requests = frozenset()
         assert await plugged.group.increase(10) == 10
         assert len(await plugged.until({State.RUNNING: 10}, 5 * MIN)) == 10
 
@@ -192,7 +192,7 @@ def test_instances_whose_recording_takes_long_are_reported_and_counted_meanwhile
     async def scene(stand: Stand) -> None:
         store = Moody()
         plugged = await opened(Plugin(stand, store))
-        store.wish_takes = 5.0
+        store.request_takes = 5.0
         first = stand.group.create_task(plugged.group.increase(8))
         await asyncio.sleep(1.0)
         assert list(plugged.states_now().values()) == [State.CREATING] * 8
@@ -207,10 +207,10 @@ def test_decrease_that_cannot_be_recorded_is_not_accepted_and_may_be_asked_again
     async def scene(stand: Stand) -> None:
         store = Moody()
         plugged, (one, other) = await running(Plugin(stand, store), 2)
-        store.busy_wishes = frozenset({one})
+        store.busy_requests = frozenset({one})
         assert await plugged.group.decrease([one, other]) == [other]
         await plugged.until({State.RUNNING: 1, State.DELETED: 1}, 5 * MIN)
-        store.busy_wishes = frozenset()
+        store.busy_requests = frozenset()
         assert await plugged.group.decrease([one]) == [one]
         await plugged.until({State.DELETED: 1}, 5 * MIN)
         assert stand.servers() == []

@@ -20,9 +20,9 @@ from hostler.domain.model.resource import (
 )
 from hostler.ports.clock import Clock
 from hostler.ports.provider import Connection
-from hostler_provider_files import ways
+from hostler_provider_files import planner
 from hostler_provider_files.cloud import Busy, Cloud, CloudError, Item, NotThere
-from hostler_provider_files.words import ADDRESS, SERVER, resource_of, tags_of
+from hostler_provider_files.owner_tags import ADDRESS, SERVER, resource_of, tags_of
 
 ZONE = Zone("folder")
 _SLOTS = {"server": SERVER, "address": ADDRESS}
@@ -38,7 +38,7 @@ CAPABILITIES = Capabilities(
 
 @dataclass(slots=True)
 class Found:
-    """What a look found so far; a scope that fails keeps it."""
+    """What an observation found so far; a scope that fails keeps it."""
 
     resources: dict[ResourceId, Resource] = field(default_factory=dict[ResourceId, Resource])
     strange: list[str] = field(default_factory=list[str])
@@ -67,7 +67,7 @@ class FilesProvider:
     ) -> tuple[Call, ...]:
         """Return the calls that may be made now."""
         del now
-        return ways.next_calls(goal, machine, resources)
+        return planner.next_calls(goal, machine, resources)
 
     async def observe(self, scopes: tuple[Scope, ...]) -> Observation:
         """Look at each scope; one that fails is incomplete, and the others go on."""

@@ -1,1 +1,1 @@
-"""Send calls: each recorded, gated, sent, folded."""
+"""Send calls: each recorded, gated, sent, its outcome applied."""

@@ -1,4 +1,4 @@
-"""Outfitting: logs in to a machine's host, configures it, and notes what came of that."""
+"""Bootstrap: logs in to a machine's host, configures it, and notes what came of that."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -183,7 +183,7 @@ class Outfitter:
     async def _troubled(
         self, host: Host, machine: Machine, prepared: Prepared, known: Revision
     ) -> Host:
-        """Count one more failure, and have the host looked at where that comes next.
+        """Count one more failure, and have the host observed where that comes next.
 
         No host is examined for a list that is known to be at fault.
         """
@@ -205,7 +205,7 @@ def _tried(
 ) -> Host:
     """Return the record with how the commands came out, where they ran.
 
-    A host where one failed carries a part of the list, and no other one whole.
+    A host where one failed carries a part of the script, and no other one whole.
     """
     if not (prepared.ran or prepared.failed):
         return host

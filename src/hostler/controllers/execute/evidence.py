@@ -98,7 +98,7 @@ class EvidenceMaker:
         )
 
     def of_host(self, call: Call, host: Host, tenure: Tenure) -> Evidence:
-        """Return the evidence for one call on a host that no machine holds."""
+        """Return the evidence for one call on a host that no machine has."""
         resource = self._state.inventory.resource(ResourceId(host.id))
         stage = resource.note("stage") if resource is not None else None
         return self._made(

@@ -1,4 +1,4 @@
-"""Host calls: what a host that no machine holds is brought to, and what differs from a machine."""
+"""Host calls: what a host that no machine has is brought to, and what differs from a machine."""
 
 from dataclasses import dataclass
 

@@ -45,7 +45,7 @@ class Reclaimer:
         self._provider = state.account.provider
 
     async def reclaim(self, command: Reclaim, snapshot: Snapshot, tenure: Tenure) -> None:
-        """Remove the command's parts as far as they can go now; the ledger keeps the rest."""
+        """Remove the command's resources as far as possible; the orphan report keeps the rest."""
         if self._provider.capabilities.hosts:
             await self._take_back(command, snapshot, tenure)
             return
@@ -68,7 +68,7 @@ class Reclaimer:
                 return
 
     async def _take_back(self, command: Reclaim, snapshot: Snapshot, tenure: Tenure) -> None:
-        """Take stray hosts into records of their own, which are wiped and put back as any other."""
+        """Take orphaned hosts into records of their own, to be wiped and put back as any other."""
         orphans = {orphan.resource: orphan for orphan in command.orphans}
         for resource in command.resources:
             scope = Scope(
@@ -180,9 +180,9 @@ def _same_host(now: Resource, decided: Resource) -> bool:
 
 
 def _same(now: Resource, decided: Resource) -> bool:
-    """Tell whether a part is what was decided on, field by field; its price may be learnt later.
+    """Tell whether a resource is what was decided on, field by field; its price may come later.
 
-    Where a part has no mark of its own, its owner's was decided on.
+    Where a resource has no owner tag of its own, its owner's was decided on.
     """
     owner_tag = decided.owner_tag if now.owner_tag is None else now.owner_tag
     return replace(now, price=0.0, owner_tag=owner_tag) == replace(decided, price=0.0)

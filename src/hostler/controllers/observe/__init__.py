@@ -1,1 +1,1 @@
-"""Look, and gather one snapshot."""
+"""Observe, and gather one snapshot."""

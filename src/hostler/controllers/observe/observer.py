@@ -1,4 +1,4 @@
-"""Looker: takes one account's looks, as far as they are due, and tells of those that fail."""
+"""Observer: observes one account, as far as that is due, and tells of scopes that fail."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -32,7 +32,7 @@ def zones_of(
     return tuple(sorted({*capabilities.zones, *configured, *snapshot}))
 
 
-def due_scopes(  # noqa: PLR0913 - what decides the next look, all of it by name
+def due_scopes(  # noqa: PLR0913 - what decides the next observation, all of it by name
     *,
     provider: Provider,
     zones: tuple[Zone, ...],
@@ -42,7 +42,7 @@ def due_scopes(  # noqa: PLR0913 - what decides the next look, all of it by name
     settings: Settings,
     asked: tuple[Scope, ...],
 ) -> tuple[Scope, ...]:
-    """Return the scopes of the next look.
+    """Return the scopes of the next observation.
 
     Everything whole when it is old; the main kind often while machines move, by single machines
     when that takes fewer requests than a listing; addresses and volumes rarely.
@@ -66,7 +66,7 @@ def due_scopes(  # noqa: PLR0913 - what decides the next look, all of it by name
 
 
 def _unmarked(inventory: Inventory, zone: Zone, kind: str) -> tuple[ResourceId, ...]:
-    """Return the ids that only our records know as ours: somebody took their marks away."""
+    """Return the ids that only our records know as ours: somebody took their owner tags away."""
     return tuple(
         sorted(
             resource_id
@@ -84,7 +84,7 @@ def _hangs_on_tagged(inventory: Inventory, resource: Resource) -> bool:
 
 
 def is_moving(machine: Machine) -> bool:
-    """Tell whether a look at this machine may soon show something new."""
+    """Tell whether an observation of this machine may soon show something new."""
     return (
         machine.phase in _MOVING
         or machine.doubt is not None
@@ -106,7 +106,7 @@ def _limit(capabilities: Capabilities, kind: str, settings: Settings, *, moving:
 def _main_scopes(
     provider: Provider, zone: Zone, moving: list[Machine], inventory: Inventory
 ) -> list[Scope]:
-    """Return looks at single machines, or one whole listing where that costs less."""
+    """Return observations of single machines, or one whole listing where that costs less."""
     close = [scope for m in moving if (scope := close_scope(m, provider.capabilities, zone))]
     if not close:
         return []
@@ -117,7 +117,7 @@ def _main_scopes(
 
 
 def requests_for(provider: Provider, scopes: Sequence[Scope], inventory: Inventory) -> int:
-    """Return how many requests these looks take: a whole listing takes one for each page."""
+    """Return how many requests these observations take: a whole listing takes one for each page."""
     listed = {(scope.zone, scope.kind) for scope in scopes if scope.machine is None}
     observed_at = Counter(
         (s.resource.zone, s.resource.slot.kind) for s in inventory.sightings.values() if listed
@@ -130,7 +130,7 @@ def requests_for(provider: Provider, scopes: Sequence[Scope], inventory: Invento
 
 
 def close_scope(machine: Machine, capabilities: Capabilities, zone: Zone) -> Scope | None:
-    """Return the look at this machine's main part alone, or None where it lives elsewhere."""
+    """Return the observation of this machine's main resource alone; None where it is elsewhere."""
     if machine.offer.zone != zone or (capabilities.hosts and machine.host is None):
         return None
     known = tuple(k.id for k in machine.place(capabilities.main).known if not k.gone)
@@ -140,13 +140,13 @@ def close_scope(machine: Machine, capabilities: Capabilities, zone: Zone) -> Sco
 
 
 _CLOSE_AT_ONCE = 20
-"""How many single looks go with one look at most; the others come with the next ones."""
+"""How many focused observations go with one listing at most; the others wait for the next."""
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("hostler.loop")
 
 
 class Observer:
-    """Looks at one account, within its budget, and keeps its newest view."""
+    """Observes one account, within its rate limit, and keeps its newest inventory."""
 
     def __init__(
         self,
@@ -165,7 +165,7 @@ class Observer:
         return self._state.account
 
     async def observe(self) -> None:
-        """Look at what is due now, if anything is; nothing is concluded from what failed."""
+        """Observe what is due now, if anything is; nothing is concluded from what failed."""
         scopes = self._scopes()
         if not scopes:
             return
@@ -195,7 +195,7 @@ class Observer:
         if observed.complete:
             self._failing.discard(scope)
             if known:
-                log.info("look complete again", zone=scope.zone, kind=scope.kind)
+                log.info("observation complete again", zone=scope.zone, kind=scope.kind)
             return
         self._ports.metrics.count(
             Count.OBSERVATIONS_FAILED, self._account.name, scope.zone, scope.kind
@@ -203,7 +203,7 @@ class Observer:
         if scope.machine is None:
             self._failing.add(scope)
         (log.debug if known else log.warning)(
-            "look incomplete",
+            "observation incomplete",
             zone=scope.zone,
             kind=scope.kind,
             machine=scope.machine,
@@ -231,14 +231,15 @@ class Observer:
 
 
 _YOUNG = 3
-"""How many times settle a promise may be old to be one: later it is a loss, not a lag."""
+"""How many consistency delays old a promise may be: later it is a loss, not a lag."""
 
 
 class LagWatch:
-    """Compares definite answers with the looks that follow them.
+    """Compares definite answers with the observations that follow them.
 
-    A part that an answer promised and a later look lacked is remembered until a look shows it; a
-    part that an answer removed and a later look still shows is measured at once.
+    A resource that an answer promised and a later observation lacked is remembered until an
+    observation shows it; a resource that an answer removed and a later observation still shows is
+    measured at once.
     """
 
     def __init__(self, account: AccountName, capabilities: Capabilities, metrics: Metrics) -> None:
@@ -248,7 +249,7 @@ class LagWatch:
         self._observed_at = set[ResourceId]()
 
     def watch(self, machines: Iterable[Machine], inventory: Inventory) -> None:
-        """Measure after a look; machines that nothing was asked of lately cost next to nothing."""
+        """Measure after an observation; machines that nothing was asked of cost little."""
         for machine in machines:
             for place in machine.places:
                 for known in place.known:
@@ -278,7 +279,7 @@ class LagWatch:
         self._metrics.gauge(Gauge.CONSISTENCY_DELAY, lag.total_seconds(), self._account, kind)
         if lag > self._consistency_delay:
             log.warning(
-                "an effect took longer to show than settle allows: raise `settle`",
+                "an effect took longer to show than consistency_delay allows: raise it",
                 kind=kind,
                 seconds=round(lag.total_seconds(), 1),
                 consistency_delay=self._consistency_delay.total_seconds(),

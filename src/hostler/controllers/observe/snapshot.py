@@ -1,4 +1,4 @@
-"""Seeing: everything that one turn may know, gathered in order: looks first, then the records."""
+"""Snapshot: all that one cycle may know, gathered in order: observations first, then records."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -23,7 +23,7 @@ from hostler.ports.store import Identity
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Occasion:
-    """One turn: its id, its fleet, and by what right it is taken."""
+    """One cycle: its id, its fleet, and by what right it is taken."""
 
     cycle: CycleId
     fleet: Fleet
@@ -33,7 +33,7 @@ class Occasion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
-    """The machines that hosts' names and ties tell of: those living, and those in the history."""
+    """The machines that hosts' names and bindings tell of: the living, and those in the history."""
 
     living: Mapping[MachineId, Machine] = field(default_factory=dict[MachineId, Machine])
     past: Mapping[MachineId, Machine] = field(default_factory=dict[MachineId, Machine])
@@ -42,7 +42,7 @@ class Told:
 async def gather(
     ports: Ports, state: AccountState, occasion: Occasion, steadiness: Steadiness
 ) -> Snapshot:
-    """Return what this turn sees. The account's view is older than every record read here."""
+    """Return what this cycle sees. The account's inventory is older than every record read here."""
     fleet, tenure, identity = occasion.fleet, occasion.tenure, occasion.identity
     inventory, provider = state.inventory, state.account.provider
     if provider.capabilities.hosts:
@@ -106,7 +106,7 @@ async def gather(
 
 
 def _is_ripe(request: Request, state: AccountState) -> bool:
-    """Tell whether a wish can be granted, or be found to be about a host that there is not."""
+    """Tell whether a request can be granted, or be found to be about a host that there is not."""
     if request.host is None or state.inventory.resource(ResourceId(request.host)) is not None:
         return True
     kind = state.account.provider.capabilities.hosts
@@ -115,14 +115,14 @@ def _is_ripe(request: Request, state: AccountState) -> bool:
 
 
 async def _late(ports: Ports, state: AccountState, found: Sorted) -> tuple[Machine, ...]:
-    """Return the machines in the history whose parts turned up; a host is followed by itself."""
+    """Return the machines in the history whose resources turned up; not those of hosts."""
     if not found.strangers or state.account.provider.capabilities.hosts:
         return ()
     return await ports.store.history(found.machines())
 
 
 async def _told(ports: Ports, state: AccountState) -> Told:
-    """Return the machines that the account's hosts and ties tell of."""
+    """Return the machines that the account's hosts and bindings tell of."""
     host_records, fleets = state.host_records, state.account.fleets
     living = {m.id: m for one in fleets for m in state.living(one.name)}
     kind = state.account.provider.capabilities.hosts
@@ -191,7 +191,7 @@ def _others(state: AccountState, fleet: Fleet) -> tuple[Resource, ...]:
 def _free(state: AccountState, fleet: Fleet, now: datetime) -> tuple[Free, ...]:
     """Return the hosts that machines of this fleet may take now, where machines take hosts.
 
-    Not those that a wish names, which says what becomes of them.
+    Not those that a request names, which says what becomes of them.
     """
     if state.keeps is None:
         return ()
@@ -245,7 +245,7 @@ def _newer(stored: Machine, cached: Machine | None) -> Machine:
 async def _orphans(
     ports: Ports, state: AccountState, fleet: Fleet, *, strange: bool
 ) -> tuple[Orphan, ...]:
-    """Return this fleet's suspects; the ledger is read only when there is a reason to."""
+    """Return this fleet's orphans; the orphan report is read only when there is a reason to."""
     if strange or state.orphans or state.unread:
         state.orphans = await ports.store.orphans()
         state.unread = False

@@ -1,4 +1,4 @@
-"""Stable: the host records and ties of one account, as the store has them."""
+"""Host records: those of one account, and its bindings, as the store has them."""
 
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
@@ -52,7 +52,7 @@ class HostRecords:
         return {machine: host for host, machine in self.bindings.items()}
 
     async def take(self, store: Store, host: Host, machine: MachineId, fence: Fence) -> None:
-        """Tie a host to a machine, then keep its record; raises StoreError where that failed."""
+        """Bind a host to a machine, then save its record; raises StoreError where that failed."""
         with self._or_distrust():
             await store.bind(host.id, machine, fence)
             self.bindings[host.id] = machine
@@ -60,7 +60,7 @@ class HostRecords:
             self.hosts = {**self.hosts, saved.id: saved}
 
     async def unbind(self, store: Store, host: HostId, machine: MachineId, fence: Fence) -> None:
-        """Loosen a tie."""
+        """Remove a binding."""
         with self._or_distrust():
             await store.unbind(host, machine, fence)
         if self.bindings.get(host) == machine:

@@ -1,8 +1,9 @@
-"""Budget: how many calls per second an account may make, and which of them go first.
+"""Rate limit: how many calls per second an account may make, and which of them go first.
 
-Deletes and rollbacks go before creates, creates before looks; but looks keep a fifth for
-themselves, so that a storm of calls never blinds us. What was begun is finished before anything new
-is begun: so the first machine of a thousand is ready in a minute, and not together with the last.
+Deletes and rollbacks go before creates, creates before observations; but observations keep a fifth
+for themselves, so that a storm of calls never blinds us. What was begun is finished before anything
+new is begun: so the first machine of a thousand is ready in a minute, and not together with the
+last.
 """
 
 import asyncio
@@ -14,7 +15,7 @@ from datetime import timedelta
 from enum import IntEnum
 
 OBSERVATIONS_SHARE = 0.2
-"""What looks keep of the rate and of the burst."""
+"""What observations keep of the rate and of the burst."""
 
 _FREEZES = (1.0, 2.0, 4.0, 8.0, 16.0, 30.0)
 
@@ -41,8 +42,8 @@ class _Waiting:
 class Budget:
     """A bucket of tokens, one for each request; times are the running loop's.
 
-    Looks fill a bucket of their own first; what overflows goes to everybody. What costs more than
-    there is goes once there is something, and leaves a debt.
+    Observations fill a bucket of their own first; what overflows goes to everybody. What costs more
+    than there is goes once there is something, and leaves a debt.
     """
 
     def __init__(self, rate: float, burst: float) -> None:
@@ -110,7 +111,7 @@ class Budget:
         self._pump()
 
     def _grant(self) -> bool:
-        """Serve one that can be: a look from its own bucket, others from the common one."""
+        """Serve one that can be: an observation from its own bucket, others from the common one."""
         while self._observations and self._observations[0].granted.done():
             self._observations.popleft()
         while self._calls and self._calls[0].granted.done():

@@ -19,13 +19,14 @@ _S = timedelta(seconds=1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """How fast and how often: calls per second, lease times, and the cadence of looks.
+    """How fast and how often: calls per second, lease times, and the cadence of observations.
 
-    `quiet` is the time between looks when nothing is expected; while something is, looks come
-    `busy_first` apart at first, growing to `busy_last`; `rare` is how often addresses and volumes
-    are listed meanwhile. `poll` is how often wishes are noticed, and `standby` how often a replica
-    sees whether it leads by now. `jump` is how far the wall clock may run from boot time before it
-    counts as having jumped. `remember` is how long events, and machines that are gone, are kept.
+    `quiet` is the time between observations when nothing is expected; while something is,
+    observations come `busy_first` apart at first, growing to `busy_last`; `rare` is how often
+    addresses and volumes are listed meanwhile. `poll` is how often requests are noticed, and
+    `standby` how often a replica sees whether it leads by now. `jump` is how far the wall clock may
+    run from boot time before it counts as having jumped. `remember` is how long events, and
+    machines that are deleted, are kept.
     """
 
     lease_ttl: timedelta = 60 * _S
@@ -54,7 +55,7 @@ class Account:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ports:
-    """The store, the clock, the prober, the meters, and a source of fresh machine ids.
+    """The store, the clock, the prober, the metrics, and a source of fresh machine ids.
 
     Without a `preparer`, hosts that are asked to be logged in to are probed as servers are; without
     an `asker` nobody knows whether a host is busy.

@@ -1,4 +1,4 @@
-"""State: what one process remembers of one account between turns; nothing here is progress."""
+"""State: what one process remembers of one account between cycles; nothing here is progress."""
 
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -21,12 +21,12 @@ from .settings import Account
 
 @dataclass(slots=True)
 class AccountState:
-    """The newest view, caches of records, probes, and what is in flight.
+    """The newest inventory, caches of records, probes, and what is in flight.
 
-    Losing all of it costs looks, never truth: every turn could be the first. The records of `stale`
-    fleets must be read again; `recalled` machines are in flight and wanted no longer; `taken` are
-    numbers of wishes that a reading under way may still bring. `unread`: the ledger must be read.
-    `keeps` is the provider where its machines are tenancies of hosts.
+    Losing all of it costs observations, never truth: every cycle could be the first. The records of
+    `stale` fleets must be read again; `recalled` machines are in flight and wanted no longer;
+    `taken` are numbers of requests that a reading under way may still bring. `unread`: the orphan
+    report must be read. `keeps` is the provider where its machines are allocations of hosts.
     """
 
     account: Account
@@ -68,7 +68,7 @@ class AccountState:
         self.keeps = provider if hosts and isinstance(provider, KeepsHosts) else None
 
     def keep(self, machine: Machine) -> None:
-        """Remember a record as it was stored; one that is gone is forgotten."""
+        """Remember a record as it was stored; one that is deleted is forgotten."""
         self.ordered.pop(machine.fleet, None)
         records = self.machines.setdefault(machine.fleet, {})
         if machine.phase is Phase.DELETED:
@@ -88,7 +88,7 @@ class AccountState:
         return {order.id: order.at for row in self.rows.values() for order in row.orders}
 
     def distrust(self) -> None:
-        """Read all records again before the next turn: a save of ours failed, or somebody's won."""
+        """Read all records again before the next cycle: a save failed, or another's won."""
         self.stale.update(fleet.name for fleet in self.account.fleets)
         self.host_records.distrust()
         self.unread = True
@@ -120,7 +120,7 @@ class AccountState:
         return paused(row, now) if row is not None else ""
 
     def protected_by_request(self, machine: Machine) -> str:
-        """Return the hold that somebody wished and that is not yet in the record, if any."""
+        """Return the protection that was asked for and is not yet in the record, if any."""
         for request in self.requests:
             mine = request.machine == machine.id or (
                 request.machine is None and request.fleet == machine.fleet

@@ -1,6 +1,6 @@
-"""Adopt: are the parts in this fleet's name ours, and which records would explain them?
+"""Adoption: are the resources in this fleet's name ours, and which records would explain them?
 
-The engine's first question: until foreign parts under a fleet's name are adopted, nothing is
+The engine's first question: until foreign resources under a fleet's name are adopted, nothing is
 created for it and nothing of theirs is touched.
 """
 
@@ -17,7 +17,7 @@ from hostler.domain.model.snapshot import RequestKind, Snapshot
 
 
 def adoptable(snapshot: Snapshot) -> tuple[Resource, ...]:
-    """Return the parts that the adoption wishes of this turn cover."""
+    """Return the resources that the adoption requests of this cycle cover."""
     sources = _sources(snapshot)
     if sources is None:
         return ()
@@ -28,7 +28,7 @@ def adoptable(snapshot: Snapshot) -> tuple[Resource, ...]:
 
 
 def _sources(snapshot: Snapshot) -> tuple[InstallationId, ...] | None:
-    """Return the installations named by adoption wishes; None where nobody wished any."""
+    """Return the installations named by adoption requests; None where nobody asked for any."""
     requests = [request for request in snapshot.requests if request.kind is RequestKind.ADOPT]
     if not requests:
         return None
@@ -42,7 +42,7 @@ def _from(sources: tuple[InstallationId, ...], installation: InstallationId) -> 
 def adopted_installations(
     resources: Iterable[Resource], snapshot: Snapshot
 ) -> tuple[InstallationId, ...]:
-    """Return the installations whose marks become ours with these parts, in order."""
+    """Return the installations whose owner tags become ours with these resources, in order."""
     owner_tags = {
         resource.owner_tag.installation for resource in resources if resource.owner_tag is not None
     }
@@ -52,9 +52,9 @@ def adopted_installations(
 def records_for(
     resources: tuple[Resource, ...], row: FleetRow, snapshot: Snapshot
 ) -> tuple[Machine, ...]:
-    """Return one record for each machine that these parts name, with every id bound or known.
+    """Return one record for each machine that these resources name, with every id bound or known.
 
-    A machine with a main part goes on as *starting*, and becomes ready as its server and probe
+    A machine with a main resource goes on as *starting*, and becomes ready as its server and probe
     say; one without has nothing to go on with, and is cleaned up.
     """
     groups = dict[MachineId, list[Resource]]()

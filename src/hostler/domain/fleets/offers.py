@@ -124,7 +124,7 @@ def why_no_offer(row: FleetRow, snapshot: Snapshot) -> tuple[str, datetime | Non
         if trying:
             return f"trying {trying[0]} with one machine after it failed", None
         return (
-            "no zone of this fleet could be looked at whole lately: `hostler check FILE --online`",
+            "no zone of this fleet could be observed whole lately: `hostler check FILE --online`",
             None,
         )
     first = min(blocked, key=lambda s: s.until)

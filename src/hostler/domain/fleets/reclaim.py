@@ -1,4 +1,4 @@
-"""Sweep: which parts does no record explain, what do they cost, and may one be removed?"""
+"""Reclaim: which resources does no record explain, what do they cost, and may one be removed?"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -16,11 +16,11 @@ from hostler.domain.model.snapshot import Orphan, OrphanClass, Snapshot
 from hostler.domain.observation.blockers import paused
 
 ENOUGH = 2
-"""How many complete looks must have shown a suspect; more are not counted, or it never rests."""
+"""How many complete observations must have shown an orphan; more are not counted."""
 
 
 def orphan_report(snapshot: Snapshot) -> SaveOrphans:
-    """Return the suspects of this turn: new and old ones as they stand, and those to take out."""
+    """Return the orphans of this cycle: new and old ones as they stand, and those to take out."""
     older = {orphan.resource: orphan for orphan in snapshot.orphans}
     resources = [(resource, OrphanClass.FOREIGN) for resource in snapshot.foreign]
     resources += [
@@ -42,7 +42,7 @@ def orphan_report(snapshot: Snapshot) -> SaveOrphans:
 
 
 def _class(resource: Resource, older: Orphan | None, snapshot: Snapshot) -> OrphanClass:
-    """Return what a part is suspected to be; a claim that is young may still be under way."""
+    """Return what a resource is suspected to be; a claim that is young may still be under way."""
     cls = OrphanClass(resource.note(CLASS) or OrphanClass.UNRECORDED)
     first = older.first if older else snapshot.now
     if cls is OrphanClass.PENDING_STALE and snapshot.now - first < snapshot.fleet.timers.grace:
@@ -51,14 +51,14 @@ def _class(resource: Resource, older: Orphan | None, snapshot: Snapshot) -> Orph
 
 
 def _differs(orphan: Orphan, older: Orphan | None) -> bool:
-    """Whether the ledger must be written: what only grows with time can be computed by readers."""
+    """Whether the orphan report must be written: readers compute what only grows with time."""
     if older is None:
         return True
     return replace(orphan, last=older.last, cost=older.cost) != older
 
 
 def _is_over(orphan: Orphan, snapshot: Snapshot) -> bool:
-    """A suspect leaves the ledger when it is explained, or a complete look does not show it."""
+    """An orphan leaves the report when it is explained, or a complete observation lacks it."""
     sighting = snapshot.inventory.sightings.get(orphan.resource)
     if sighting is not None:
         return True
@@ -96,7 +96,7 @@ def _orphan(
 
 
 def _observed(resource: Resource, older: Orphan | None, snapshot: Snapshot) -> datetime:
-    """Return when the newest complete look began that showed the part."""
+    """Return when the newest complete observation began that showed the resource."""
     sighting = snapshot.inventory.observed_at(snapshot.inventory.sightings[resource.id])
     whole = snapshot.inventory.whole.get((resource.zone, resource.slot.kind))
     if older is None or older.counted is None or sighting == whole:
@@ -121,12 +121,12 @@ def _sightings(older: Orphan | None, observed: datetime, snapshot: Snapshot) -> 
 
 
 def blocked(orphan: Orphan, snapshot: Snapshot) -> str:
-    """Return what keeps this suspect from being reclaimed, or an empty string."""
+    """Return what keeps this orphan from being reclaimed, or an empty string."""
     timers = snapshot.fleet.timers
     since = orphan.first if snapshot.capabilities.hosts else orphan.created or orphan.first
     since = max(since, snapshot.jumped or since)
     if orphan.cls is OrphanClass.FOREIGN:
-        return "it carries the mark of another installation"
+        return "it carries the owner tag of another installation"
     if orphan.cls not in ACTIONABLE:
         return WHY_NOT[orphan.cls]
     if snapshot.capabilities.hosts and not _has_pool(orphan.resource, snapshot):
@@ -134,7 +134,7 @@ def blocked(orphan: Orphan, snapshot: Snapshot) -> str:
     if snapshot.now - since < timers.grace:
         return f"younger than the grace period of {timers.grace}"
     if orphan.sightings < ENOUGH:
-        return f"seen once; a second complete look at least {timers.sighting_gap} later is needed"
+        return f"seen once; a second complete observation is needed, {timers.sighting_gap} later"
     return _forbidden(orphan, snapshot)
 
 
@@ -149,7 +149,7 @@ def _has_pool(resource: ResourceId, snapshot: Snapshot) -> bool:
 
 def _forbidden(orphan: Orphan, snapshot: Snapshot) -> str:
     if snapshot.foreign:
-        return "parts in this fleet's name carry the mark of another installation"
+        return "resources in this fleet's name carry the owner tag of another installation"
     if why := paused(snapshot.row, snapshot.now):
         return why
     if not snapshot.fleet.reclaim:
@@ -164,7 +164,7 @@ def _forbidden(orphan: Orphan, snapshot: Snapshot) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reclaimed:
-    """What a sweep comes to: removals, the ledger that must be kept first, and how many are new."""
+    """What a reclaim comes to: removals, the report that is saved first, and how many are new."""
 
     reclaims: tuple[Reclaim, ...] = ()
     orphan_report: SaveOrphans = SaveOrphans()
@@ -172,7 +172,7 @@ class Reclaimed:
 
 
 def reclaims(keep: SaveOrphans, row: FleetRow, snapshot: Snapshot, planner: Planner) -> Reclaimed:
-    """Return what may be removed now within the caps, grouped by the machine that marks name.
+    """Return what may be removed now within the caps, grouped by the machine that owner tags name.
 
     Trying again what was counted once takes no more of the caps; what has no call now waits.
     """
@@ -204,7 +204,7 @@ def reclaims(keep: SaveOrphans, row: FleetRow, snapshot: Snapshot, planner: Plan
 def _aims(
     record: Machine, resources: tuple[Resource, ...], snapshot: Snapshot, planner: Planner
 ) -> list[Resource]:
-    """Return the parts that something can be done about now; a host is taken into a record."""
+    """Return the resources that something can be done about now; a host is taken into a record."""
     if snapshot.capabilities.hosts:
         return list(resources)
     calls = planner.next_calls(Goal.ABSENT, record, resources, snapshot.now)
@@ -214,7 +214,7 @@ def _aims(
 def _groups(
     current: Mapping[ResourceId, Orphan], snapshot: Snapshot
 ) -> dict[MachineId, tuple[Resource, ...]]:
-    """Return the parts that nothing keeps from being reclaimed, by the machine they name."""
+    """Return the resources that nothing keeps from being reclaimed, by the machine they name."""
     groups = dict[MachineId, tuple[Resource, ...]]()
     for resource in snapshot.unexplained:
         orphan = current.get(resource.id)

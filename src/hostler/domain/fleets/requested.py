@@ -1,4 +1,4 @@
-"""Named: machines that are asked for one by one: which begin now, and which are tried again?
+"""Requested: machines that are asked for by id: which begin now, and which are tried again?
 
 Where a fleet does not renew itself, whoever asked counts its machines under their ids. So nothing
 is made or ended for the sake of a size; a start that fails is made again under the same id until
@@ -68,7 +68,7 @@ def _new(
 ) -> tuple[tuple[MachineId, ...], tuple[tuple[MachineId, str], ...]]:
     """Return the ids to insert, no more than the maximum has room for, and those refused, and why.
 
-    Doors accept no more than there is room; it is kept here whatever they do.
+    Frontends accept no more than there is room; it is kept here whatever they do.
     """
     known, asked = {machine.id for machine in snapshot.machines}, specs(snapshot)
     desired = tuple(machine for machine in births(snapshot) if machine not in known)

@@ -1,4 +1,4 @@
-"""Wishes: what doors asked for is written into the fleet's row and the machines' records."""
+"""Requests: what frontends asked for is written into the fleet's row and the machines' records."""
 
 from dataclasses import replace
 
@@ -19,7 +19,7 @@ _RESTS = frozenset({Phase.READY, Phase.STANDBY})
 
 
 def births(snapshot: Snapshot) -> tuple[MachineId, ...]:
-    """Return the ids of machines that are wished by name, not yet made, and not ended since."""
+    """Return the ids of machines that are asked for by name, not yet made, and not ended since."""
     ended = {request.machine for request in snapshot.requests if request.kind is RequestKind.DELETE}
     return tuple(
         machine
@@ -40,7 +40,7 @@ def specs(snapshot: Snapshot) -> dict[MachineId, MachineSpec]:
 
 
 def granted(snapshot: Snapshot) -> tuple[FleetRow, dict[str, Machine]]:
-    """Return the row and the machines as the wishes of this turn leave them."""
+    """Return the row and the machines as the requests of this cycle leave them."""
     row = snapshot.row
     machines = {str(machine.id): machine for machine in snapshot.machines}
     for request in snapshot.requests:
@@ -52,7 +52,7 @@ def granted(snapshot: Snapshot) -> tuple[FleetRow, dict[str, Machine]]:
 
 
 def _for_fleet(row: FleetRow, request: Request, snapshot: Snapshot) -> FleetRow:
-    """Return the row as a wish about the fleet leaves it; most wishes are about something else."""
+    """Return the row as a request about the fleet leaves it; most are about something else."""
     match request.kind:
         case RequestKind.SCALE:
             return replace(row, size=request.size)
@@ -67,7 +67,7 @@ def _for_fleet(row: FleetRow, request: Request, snapshot: Snapshot) -> FleetRow:
 
 
 def _for_machine(machine: Machine, request: Request, snapshot: Snapshot) -> Machine:
-    """Return the machine as a wish about it leaves it."""
+    """Return the machine as a request about it leaves it."""
     match request.kind:
         case RequestKind.DELETE | RequestKind.RETIRE:
             return _to_end(machine, request, snapshot)
@@ -95,7 +95,7 @@ def _to_end(machine: Machine, request: Request, snapshot: Snapshot) -> Machine:
 
 
 def _to_rest(machine: Machine, snapshot: Snapshot) -> Machine:
-    """Let a machine that is up rest, where its provider's machines can."""
+    """Put a machine that is up into standby, where its provider's machines can."""
     if not snapshot.capabilities.standby or machine.phase is not Phase.READY:
         return machine
     return replace(machine, goal=Goal.STANDBY)

@@ -1,4 +1,4 @@
-"""Resize: how many machines are wanted, which offers may be tried, and which machines go?"""
+"""Scaling: how many machines are wanted, which offers may be tried, and which machines go?"""
 
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -68,7 +68,7 @@ def _admit(transition: Transition, snapshot: Snapshot) -> Transition:
     if why := world_is_right(snapshot):
         return replace(transition, blocker=why)
     if not zone_is_known(snapshot, machine.offer):
-        said = replace(transition, blocker=f"{machine.offer.zone} could not be looked at whole")
+        said = replace(transition, blocker=f"{machine.offer.zone} could not be observed whole")
         return wait(said, "observe", f"all of {machine.offer.zone}")
     if snapshot.capabilities.hosts:  # it begins with its host
         return transition
@@ -118,7 +118,7 @@ def _shed(
 
 
 def _let_go(transition: Transition, snapshot: Snapshot) -> Transition:
-    """Let one go that is too many: to rest where its host is paid for anyway, else for good."""
+    """Let one go that is too many: into standby where its host is paid for, else for good."""
     if parking.is_paid(transition, snapshot):
         return replace(transition, machine=replace(transition.machine, goal=Goal.STANDBY))
     deletion = Deletion(at=snapshot.now, actor=RESIZE, why=str(Reason.SCALED_DOWN))

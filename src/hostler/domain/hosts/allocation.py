@@ -1,7 +1,7 @@
-"""Tenancies: what is special about a machine that ends on a host which outlives it.
+"""Allocations: what is special about a machine that ends on a host which outlives it.
 
-The host goes back to its pool, or is given up; where no pool is known it is left as it is, told,
-and kept in the ledger.
+The host goes back to its pool, or is given up; where no pool is known it is left as it is,
+reported, and kept in the orphan report.
 """
 
 from dataclasses import replace
@@ -52,7 +52,8 @@ def lists_of(machine: Machine) -> tuple[str, ...]:
 def watched(transition: Transition, snapshot: Snapshot) -> Transition:
     """Raise an alarm, once, where the host bears another's name, or a claim of ours came too late.
 
-    Nothing is done about it: beyond settle nobody can prove whose it is, so all sides hold.
+    Nothing is done about it: beyond the consistency delay nobody can prove whose it is, so all
+    sides hold.
     """
     resource = transition.main(snapshot)
     if resource is None or resource.status == "promised":
@@ -133,6 +134,6 @@ def _left_alone(transition: Transition, host: Host | None, snapshot: Snapshot) -
 
 
 def _is_others(resource: Resource, snapshot: Snapshot) -> bool:
-    """Tell whether a host's name was given by nobody whose marks are ours by now."""
+    """Tell whether a host's name was given by nobody whose owner tags are ours by now."""
     adopted = resource.owner_tag is not None and resource.owner_tag.installation in snapshot.ours
     return resource.note("stage") in OTHERS and not adopted

@@ -1,7 +1,7 @@
-"""Claims: which host does each machine take, where machines are tenancies of hosts?
+"""Claims: which host does each machine take, where machines are allocations of hosts?
 
-A host is chosen, tied to its machine in the store, and only then is anything asked of it. What is
-not free by the newest look, by our records or by a tie is no candidate.
+A host is chosen, bound to its machine in the store, and only then is anything asked of it. What is
+not free by the newest observation, by our records or by a binding is no candidate.
 """
 
 import hashlib
@@ -36,7 +36,7 @@ Fits = Callable[[Offer, Resource], str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assigned:
-    """Machines with their hosts, and the ties that must be made first."""
+    """Machines with their hosts, and the bindings that must be made first."""
 
     transitions: tuple[Transition, ...]
     binds: tuple[Bind, ...] = ()
@@ -81,7 +81,7 @@ def _may_be_taken(record: Host | None, resource: Resource, now: datetime) -> boo
     """Tell whether a machine may take a host now, for all that its record says.
 
     Without a record only a name of the pool says that it may: a name of ours is a slip then, or its
-    record is lost, and the ledger tells it.
+    record is lost, and the orphan report tells it.
     """
     if record is None:
         return resource.note("stage") == "pool"
@@ -137,14 +137,14 @@ def assign(
                 _begun(transition, free.id, snapshot, free.resource.name if free.clean else "")
             )
         elif snapshot.revision.broken:
-            given.append(wait(transition, "wait", "a list of commands that is not at fault"))
+            given.append(wait(transition, "wait", "a setup script that is not at fault"))
         else:
             given.append(wait(transition, "wait", "a free host of its pool"))
     return Assigned(transitions=tuple(given), binds=tuple(binds))
 
 
 def _untied(transition: Transition, account: AccountName, snapshot: Snapshot) -> Bind | None:
-    """Return the tie of a machine that was adopted together with its host, while it has none."""
+    """Return the binding of a machine that was adopted with its host, while it has none."""
     machine = transition.machine
     if machine.host is None or machine.id in snapshot.bindings or machine.id in snapshot.moving:
         return None
@@ -160,7 +160,7 @@ def _waits(transition: Transition, snapshot: Snapshot) -> bool:
     machine = transition.machine
     if machine.host is not None or machine.deletion is not None or machine.id in snapshot.moving:
         return False
-    if transition.before.host is not None:  # it has just let go of one: that tie is loosened first
+    if transition.before.host is not None:  # it has just let go of one: that one is unbound first
         return False
     begins = machine.phase is Phase.PENDING and snapshot.fleet.renews and not transition.blocker
     return begins or machine.phase is Phase.STARTING
@@ -272,7 +272,7 @@ def lets_go(transition: Transition, snapshot: Snapshot) -> Transition:
 
 
 def _left(place: Place) -> Place:
-    """Return a slot whose ids count no more; a look that shows one brings it back."""
+    """Return a slot whose ids count no more; an observation that shows one brings it back."""
     known = tuple(replace(entry, gone=True) for entry in place.known)
     return replace(place, bound=None, known=known)
 
@@ -280,8 +280,8 @@ def _left(place: Place) -> Place:
 def _has_it(transition: Transition, snapshot: Snapshot) -> bool:
     """Tell whether the host is, or may still become, this machine's.
 
-    What a mark of ours was answered to may be seen as late as settle, over whatever name it has
-    until then.
+    What an owner tag of ours was answered to may be seen as late as the consistency delay, over
+    whatever name it has until then.
     """
     machine = transition.machine
     resources = (
@@ -321,7 +321,7 @@ def _has_it(transition: Transition, snapshot: Snapshot) -> bool:
 
 
 def _may_show(machine: Machine) -> bool:
-    """Tell whether looks lack a host that they showed once: only a proof says that it is gone."""
+    """Tell whether observations lack a host that they showed once: only a proof says it is gone."""
     observed_at = [
         k for place in machine.places for k in place.known if host_of(k.id) == machine.host
     ]

@@ -1,4 +1,4 @@
-"""Deliveries: which host is the one that was ordered, and what becomes of it until it is taken?"""
+"""Delivery: which host is the one that was ordered, and what becomes of it until it is taken?"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -73,7 +73,7 @@ def _is_ordered(
 
 
 def delivered(host: Host, resource: Resource, snapshot: HostsSnapshot) -> Host:
-    """Return the record of a host that is on its way, as a look shows it.
+    """Return the record of a host that is on its way, as an observation shows it.
 
     It is free when it is delivered, for nobody ever used it, if its order is on record and its name
     is what we ordered it by: any other is wiped first. One that is handed over in error is paid

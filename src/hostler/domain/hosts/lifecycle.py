@@ -1,7 +1,7 @@
-"""Hosting: what becomes of hosts that no machine holds: wiped, put back, given up, or left alone?
+"""Host lifecycle: are hosts that no machine has wiped, put back, given up, or left alone?
 
-One host's record is moved along with what the world shows; who holds a host is told by ties alone.
-The goal that comes out is pursued by the provider's next calls for hosts.
+One host's record is moved along with what the world shows; who has a host is said by bindings
+alone. The goal that comes out is pursued by the provider's next calls for hosts.
 """
 
 from collections.abc import Callable, Collection, Iterator
@@ -43,7 +43,7 @@ def decide_hosts(snapshot: HostsSnapshot) -> tuple[HostTransition, ...]:
 
 
 def _unrecorded(snapshot: HostsSnapshot) -> Iterator[HostTransition]:
-    """Loosen ties whose machines are gone and whose hosts were never recorded.
+    """Remove bindings whose machines are deleted and whose hosts were never recorded.
 
     A process died between the two; nothing was asked of the host.
     """
@@ -101,16 +101,16 @@ _UNKNOWN = "its name tells of a machine that no record knows"
 
 
 def names_unknown(host: Host, resource: Resource, known: Collection[MachineId]) -> bool:
-    """Tell whether a host that no machine holds bears the name of a tenant that no record knows.
+    """Tell whether a host that no machine has bears the name of a tenant that no record knows.
 
     The records are older than the name: a backup was put back. Somebody may use the host, so that
-    it is for the ledger, and what was proved before says nothing.
+    it is for the orphan report, and what was proved before says nothing.
     """
     return resource.note("holder") != host.machine and effects.is_unknown(resource, known)
 
 
 def _described(host: Host, resource: Resource | None, snapshot: HostsSnapshot) -> Host:
-    """Write down what the provider says of the host; times that depend on the look are left out."""
+    """Write down what the provider says of the host; but no times of observation."""
     if resource is None:
         return host
     price = resource.price or host.price
@@ -132,7 +132,7 @@ def _described(host: Host, resource: Resource | None, snapshot: HostsSnapshot) -
 def _late(host: Host, resource: Resource | None, snapshot: HostsSnapshot) -> MachineId | None:
     """Return whose name the host shows that came too late; machines are forgotten, hosts are not.
 
-    A look that lacks the host says nothing of its name.
+    An observation that lacks the host says nothing of its name.
     """
     if resource is None:
         return host.late
@@ -153,7 +153,7 @@ def _moment(text: str) -> datetime | None:
 def _passed_on(
     transition: HostTransition, machine: Machine, snapshot: HostsSnapshot
 ) -> HostTransition:
-    """Take over a host from a machine that is gone: its tie is loosened once this is recorded."""
+    """Take over a host from a machine that is deleted: it is unbound once this is recorded."""
     if machine.phase is not Phase.DELETED:
         return transition
     host = replace(transition.host, machine=machine.id, fleet=machine.fleet)
@@ -212,7 +212,7 @@ def _wipe_of(machine: Machine) -> Asked | None:
 
 
 def _missing(transition: HostTransition, snapshot: HostsSnapshot) -> HostTransition:
-    """A host that two complete looks lack, a gap apart, is gone; only a look brings it back."""
+    """A host that two complete observations lack, a gap apart, is gone until one shows it again."""
     host = transition.host
     observed = snapshot.inventory.whole.get((host.zone, snapshot.capabilities.hosts))
     if observed is None or host.condition is HostCondition.GONE:
@@ -222,12 +222,12 @@ def _missing(transition: HostTransition, snapshot: HostsSnapshot) -> HostTransit
     since = max(host.missing, snapshot.jumped or host.missing)
     if observed - since < max(snapshot.absence_gap, snapshot.capabilities.consistency_delay):
         return transition
-    gone = host.now(HostCondition.GONE, snapshot.now, "complete looks do not show it any more")
+    gone = host.now(HostCondition.GONE, snapshot.now, "complete observations no longer show it")
     return replace(transition, host=replace(gone, goal=None, wiped=None, wiping=None, asked=()))
 
 
 def _closed(host: Host, snapshot: HostsSnapshot) -> Host:
-    """Close the open calls that the newest look proves done, or proves to have had no effect."""
+    """Close the open calls that the newest observation proves done, or without effect."""
     sighting = snapshot.inventory.sightings[ResourceId(host.id)]
     at = snapshot.inventory.observed_at(sighting)
     for asked in host.asked:
@@ -241,7 +241,7 @@ def _closed(host: Host, snapshot: HostsSnapshot) -> Host:
 
 
 def certain_from(asked: Asked, snapshot: HostsSnapshot) -> datetime:
-    """Return from when on a look can prove that an open call had no effect."""
+    """Return from when on an observation can prove that an open call had no effect."""
     begun = asked.at if asked.epoch == snapshot.epoch else max(asked.at, snapshot.took)
     begun = max(begun, snapshot.jumped or begun)
     return begun + snapshot.capabilities.consistency_delay_of(asked.kind)
@@ -250,7 +250,7 @@ def certain_from(asked: Asked, snapshot: HostsSnapshot) -> datetime:
 def _stands(
     transition: HostTransition, resource: Resource, snapshot: HostsSnapshot
 ) -> HostTransition:
-    """Move a host that no machine holds along with what a look shows of it."""
+    """Move a host that no machine has along with what an observation shows of it."""
     planner: dict[HostCondition, Callable[[Host, Resource, HostsSnapshot], Host]] = {
         HostCondition.COMING: delivery.delivered,
         HostCondition.FREE: wipes.left,
@@ -312,10 +312,10 @@ def _is_wanted_back(host: Host, resource: Resource, snapshot: HostsSnapshot) -> 
 
 
 def _found(host: Host, resource: Resource, snapshot: HostsSnapshot) -> Host:
-    """A host that no tie explains, or that came back: dirty. The sweep is asked about it."""
+    """A host that no binding explains, or that came back: dirty. The reclaim is asked about it."""
     del resource
     dirty = replace(wipes.unproved(host), goal=None)
-    return dirty.now(HostCondition.DIRTY, snapshot.now, "no machine holds it")
+    return dirty.now(HostCondition.DIRTY, snapshot.now, "no machine has it")
 
 
 def _aimed(transition: HostTransition, snapshot: HostsSnapshot) -> HostTransition:

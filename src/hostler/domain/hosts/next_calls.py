@@ -1,4 +1,4 @@
-"""Next calls: which calls for a host that no machine holds may be made now. Pure."""
+"""Next calls: which calls for a host that no machine has may be made now. Pure."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -56,7 +56,7 @@ def _doubt(host: Host) -> str:
 def moved_events(
     before: Host | None, after: Host, cycle: CycleId, at: datetime
 ) -> tuple[Event, ...]:
-    """Return what is told where a host stands otherwise than before, or is to be something else."""
+    """Return the event where a host stands otherwise than before, or is to be something else."""
     was = None if before is None else (before.condition, before.goal)
     if was == (after.condition, after.goal):
         return ()

@@ -1,7 +1,7 @@
-"""Strays: which hosts that bear our names does no record explain, and of which class are they?
+"""Orphans: which hosts that bear our names does no record explain, and of which class are they?
 
-A host is owned by its tie, whatever its name says, or by its own record's work. What is left is
-told in the ledger; only some classes may ever be reclaimed.
+A host is owned by its binding, whatever its name says, or by its own record's work. What is left is
+told in the orphan report; only some classes may ever be reclaimed.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -25,18 +25,18 @@ CLASS = "class"
 ACTIONABLE = frozenset(
     {OrphanClass.UNRECORDED, OrphanClass.PENDING_STALE, OrphanClass.RELEASING_STUCK}
 )
-"""The classes of hosts that a sweep may take back; all others are only told."""
+"""The classes of hosts that a reclaim may take back; all others are only reported."""
 
 WHY_NOT: Mapping[OrphanClass, str] = {
     OrphanClass.PENDING_FRESH: "somebody may be claiming it just now",
     OrphanClass.DUPLICATE_NAME: "its name is that of a machine or an order which has another "
-    "host: look who uses it, then give it its own name back",
+    "host: find out who uses it, then give it its own name back",
     OrphanClass.SCHEDULED: "the provider will delete it: see its date",
     OrphanClass.LOCKED: "the provider locked it, or says that it is in error",
     OrphanClass.DOUBLE: "two may have it, for a claim came too late, or records are older than "
-    "its name: look who uses it, then rename it into the pool or retire it",
+    "its name: find out who uses it, then rename it into the pool or retire it",
     OrphanClass.SET_ASIDE: "it failed too often, or cannot be wiped, and is paid for: "
-    "`hostler explain` says more, `hostler pool` adds it to its pool anew or retires it",
+    "`hostler explain` says more, `hostler pool` adds it to its pool again or retires it",
 }
 
 _STAGES = {
@@ -65,8 +65,9 @@ def orphans(  # noqa: PLR0913, PLR0917 - all that may explain a host
 ) -> Iterator[Resource]:
     """Yield every host under a name of ours that no record explains, with its class in its notes.
 
-    Its mark is what its name says, so that it is grouped with the machine that it names. `ours` are
-    the installations whose names are ours by adoption too: what they told of twice is left over.
+    Its owner tag is what its name says, so that it is grouped with the machine that it names.
+    `ours` are the installations whose names are ours by adoption too: what they told of twice is
+    left over.
     """
     for sighting in inventory.sightings.values():
         resource = sighting.resource
@@ -110,10 +111,10 @@ def others(
     hosts: Mapping[HostId, Host],
     bindings: Mapping[HostId, MachineId],
 ) -> Iterator[Resource]:
-    """Yield every host that another installation's name says is being kept, without a tenancy.
+    """Yield every host that another installation's name says is being kept, without an allocation.
 
-    Those are what a lost store leaves of wipes, parked hosts and ends; tenancies are parts of their
-    own. One of which a record of ours says more is ours by now.
+    Those are what a lost store leaves of wipes, parked hosts and ends; allocations are resources of
+    their own. One of which a record of ours says more is ours by now.
     """
     for sighting in inventory.sightings.values():
         resource = sighting.resource
@@ -150,7 +151,7 @@ def set_aside(
 
 
 def _tagged(resource: Resource) -> Resource:
-    """Return a host with the mark that its name is."""
+    """Return a host with the owner tag that its name is."""
     owner_tag = OwnerTag(
         installation=InstallationId(resource.note("installation")),
         fleet=FleetName(resource.note("fleet")),
@@ -167,9 +168,9 @@ def _is_owned(
     living: Collection[MachineId],
     past: Collection[MachineId],
 ) -> bool:
-    """Tell whether a tie, the host's own work, or a machine that has no other host explains it.
+    """Tell whether a binding, the host's own work, or a machine that has no other host explains it.
 
-    A tie to a machine that is in the history is about to be loosened, in order.
+    A binding to a machine that is in the history is about to be unbound, in order.
     """
     if binding is not None:
         return (binding in living or binding in past) and not is_unknown(resource, (*living, *past))

@@ -1,4 +1,4 @@
-"""Parking: machines whose hosts are paid for anyway rest instead of ending, and come back first.
+"""Parking: machines whose hosts are paid for anyway go into standby, and come back first.
 
 A host that was ordered is paid until its window ends, whether it is used or not. Who parks it keeps
 it by its name, wiped; ordering.py says when it is given up.
@@ -13,14 +13,14 @@ from hostler.domain.model.snapshot import Snapshot
 from hostler.domain.model.transition import Transition
 
 WORTH = timedelta(minutes=45)
-"""How much paid time must be left for a rest: a wipe and a claim take the best part of it."""
+"""How much paid time must be left for standby: a wipe and a claim take the best part of it."""
 
 _POOL = 1.0
 """What a host of the pool counts for beside paid hours: dearer than one that is due."""
 
 
 def counts(transition: Transition) -> bool:
-    """Tell whether a machine counts for the size: one that was told to rest does not."""
+    """Tell whether a machine counts for the size: one that was asked into standby does not."""
     return transition.machine.wanted and not _is_told_to_rest(transition)
 
 
@@ -29,17 +29,17 @@ def _is_told_to_rest(transition: Transition) -> bool:
 
 
 def waits_to_rest(transition: Transition) -> bool:
-    """Tell whether a machine was told to rest, and something runs on it still."""
+    """Tell whether a machine was asked into standby, and something runs on it still."""
     return _is_told_to_rest(transition) and transition.machine.deletion is None
 
 
 def wakes(transition: Transition) -> bool:
-    """Tell whether a machine at rest was told to come back."""
+    """Tell whether a machine in standby was asked back."""
     return transition.machine.phase is Phase.STANDBY and transition.machine.goal is Goal.PRESENT
 
 
 def is_paid(transition: Transition, snapshot: Snapshot) -> bool:
-    """Tell whether a machine that is too many had better rest: its host has paid time left."""
+    """Tell whether a machine that is too many had better go into standby: paid time is left."""
     host = _ordered(transition, snapshot)
     if host is None or host.paid_until is None or transition.machine.phase is not Phase.READY:
         return False
@@ -70,7 +70,7 @@ def _ordered(transition: Transition, snapshot: Snapshot) -> Host | None:
 def woken(
     transitions: tuple[Transition, ...], missing: int, snapshot: Snapshot
 ) -> tuple[Transition, ...]:
-    """Tell as many machines at rest to come back as are missing, the longest paid first."""
+    """Tell as many machines in standby to come back as are missing, the longest paid first."""
     if not snapshot.capabilities.hosts:
         return transitions
     missing -= sum(wakes(transition) for transition in transitions)

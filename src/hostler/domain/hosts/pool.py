@@ -1,4 +1,4 @@
-"""Pooling: hosts that somebody puts into a pool, makes a machine of, or gives up, by naming them.
+"""Pool: hosts that somebody puts into a pool, makes a machine of, or gives up, by naming them.
 
 What is put into the pool keeps its disk until it is claimed, and is wiped before that: anybody may
 have used it. What is adopted goes on as it is where its disk is to be kept.
@@ -28,7 +28,7 @@ from .claims import ADOPTED, CLEAN
 
 
 def pooled(account: AccountName, snapshot: Snapshot) -> Iterator[SaveHost]:
-    """Yield the record of each host that is wished into the pool; one that is in use stays out."""
+    """Yield the record of each host that is asked into the pool; one that is in use stays out."""
     tied = frozenset(snapshot.bindings.values())
     for request in snapshot.requests:
         resource = _named(request, RequestKind.POOL_ADD, snapshot)
@@ -61,7 +61,7 @@ def pooled(account: AccountName, snapshot: Snapshot) -> Iterator[SaveHost]:
 
 
 def given_up(account: AccountName, snapshot: Snapshot) -> Iterator[SaveHost]:
-    """Yield the record of each host that is wished to be given up, and that nobody has."""
+    """Yield the record of each host that is asked for to be given up, and that nobody has."""
     tied = frozenset(snapshot.bindings.values())
     for request in snapshot.requests:
         resource = _named(request, RequestKind.RETIRE, snapshot)
@@ -91,7 +91,7 @@ def given_up(account: AccountName, snapshot: Snapshot) -> Iterator[SaveHost]:
 
 
 def taken_over(resources: Iterable[Resource], snapshot: Snapshot) -> Iterator[SaveHost]:
-    """Yield a record for each host that another installation kept and that is adopted: wiped anew.
+    """Yield a record for each host that another installation kept and that is adopted: wiped again.
 
     What was being given up goes on to its end. A host that a machine of ours has stays as it is,
     whatever it is called.
@@ -127,7 +127,7 @@ def taken_over(resources: Iterable[Resource], snapshot: Snapshot) -> Iterator[Sa
 
 
 def adopted(snapshot: Snapshot, serial: int) -> Iterator[Machine]:
-    """Yield a machine for each host that is wished to be one; they begin with their hosts."""
+    """Yield a machine for each host that is asked for to be one; they begin with their hosts."""
     tied = frozenset(snapshot.bindings.values())
     known = {machine.id for machine in snapshot.machines}
     for request in snapshot.requests:
@@ -146,7 +146,7 @@ def adopted(snapshot: Snapshot, serial: int) -> Iterator[Machine]:
 
 
 def joining(snapshot: Snapshot) -> int:
-    """Return how many machines come with hosts in this turn: no others are made in their place."""
+    """Return how many machines come with hosts in this cycle: no others are made in their place."""
     return sum(1 for _ in adopted(snapshot, 0))
 
 
@@ -179,7 +179,7 @@ def _machine(request: Request, resource: Resource, serial: int, snapshot: Snapsh
 
 
 def _named(request: Request, kind: RequestKind, snapshot: Snapshot) -> Resource | None:
-    """Return the host that a wish of this kind names, if looks show it."""
+    """Return the host that a request of this kind names, if observations show it."""
     if request.kind is not kind or request.host is None:
         return None
     return snapshot.inventory.resource(ResourceId(request.host))

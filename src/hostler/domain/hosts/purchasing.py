@@ -1,4 +1,4 @@
-"""Ordering: which hosts does a fleet buy, and which of those that it bought are given up?
+"""Purchasing: which hosts does a fleet buy, and which of those that it bought are given up?
 
 Never on the way of a claim: what was ordered is claimed as any other host, once it is there. The
 policy is that of buying.py, and the orders are on the fleet's row before one is sent.
@@ -64,7 +64,7 @@ class Bought:
 def buy(transitions: tuple[Transition, ...], row: FleetRow, snapshot: Snapshot) -> Bought:
     """Return what is ordered and given up now, where hosts may be ordered, or were.
 
-    Nothing is ordered for a list of commands that is at fault, nor where another installation uses
+    Nothing is ordered for a setup script that is at fault, nor where another installation uses
     the fleet's name (G8): what we bought and nobody wants is given up all the same.
     """
     if snapshot.limits is not None:
@@ -82,7 +82,7 @@ def buy(transitions: tuple[Transition, ...], row: FleetRow, snapshot: Snapshot) 
     ended = sum(
         after is not transition for after, transition in zip(given_up, transitions, strict=True)
     )
-    kept = len(ends) - ended - len(keeps)  # what cannot be ended yet is not bought anew
+    kept = len(ends) - ended - len(keeps)  # what cannot be ended yet is not bought again
     barred = snapshot.revision.broken is not None or bool(world_is_right(snapshot))
     orders = () if barred else _orders(max(0, purchase.order - kept), row, snapshot)
     return Bought(
@@ -245,8 +245,8 @@ def _rests_from(transition: Transition) -> datetime | None:
 def _free_from(host: Host, paid_until: datetime, snapshot: Snapshot) -> datetime | None:
     """Return from when on a host without a machine can be taken; None where somebody else has it.
 
-    One that fits no offer is of no use: it is given up at the end of its window. One that is tied
-    to a machine which is over is not offered to any other in this turn, and is in the next.
+    One that fits no offer is of no use: it is given up at the end of its window. One that is bound
+    to a machine which is over is not offered to any other in this cycle, and is in the next.
     """
     since, resource = host.since or snapshot.now, snapshot.inventory.resource(ResourceId(host.id))
     if resource is None:
@@ -269,7 +269,7 @@ def _is_at_hand(host: Host, resource: Resource) -> bool:
 def _is_coming(order: Order, snapshot: Snapshot) -> bool:
     """Tell whether an order is under way: its host is not delivered, or may still show up.
 
-    Until two complete looks, a gap apart, lack what they had to show, it may.
+    Until two complete observations, a gap apart, lack what they had to show, it may.
     """
     for host in snapshot.hosts.values():
         if host.order == order.id:
@@ -284,9 +284,9 @@ def _is_coming(order: Order, snapshot: Snapshot) -> bool:
 
 
 def _observed_for(order: Order, snapshot: Snapshot) -> Order:
-    """Return the order with since when looks lack its host; one that is seen is not missing.
+    """Return the order with since when observations lack its host; one that is seen is not missing.
 
-    Its record is made by the hosts' own turn, which comes after ours.
+    Its record is made by the hosts' own cycle, which comes after ours.
     """
     observed_at = any(
         resource.note("stage") == "ordered" and resource.note("holder") == order.id
@@ -300,12 +300,12 @@ def _observed_for(order: Order, snapshot: Snapshot) -> Order:
 
 
 def _shown_at(order: Order, snapshot: Snapshot) -> datetime | None:
-    """Return when the newest complete look at an order's zone began."""
+    """Return when the newest complete observation of an order's zone began."""
     return snapshot.inventory.whole.get((order.offer.zone, snapshot.capabilities.hosts))
 
 
 def _given_up(transition: Transition, ends: dict[HostId, Ended], snapshot: Snapshot) -> Transition:
-    """End a machine at rest whose host is given up."""
+    """End a machine in standby whose host is given up."""
     machine = transition.machine
     end = ends.get(machine.host) if machine.host else None
     if end is None or machine.phase is not Phase.STANDBY or machine.goal is Goal.PRESENT:
@@ -359,7 +359,7 @@ def _orders(many: int, row: FleetRow, snapshot: Snapshot) -> tuple[Order, ...]:
 
 
 def _order_id(snapshot: Snapshot, number: int) -> MachineId:
-    """Return an id that only this turn gives: deciding once more gives the same."""
+    """Return an id that only this cycle gives: deciding once more gives the same."""
     when = f"{snapshot.cycle} {snapshot.now.timestamp()} {number}"
     text = f"{snapshot.ours[0]} {snapshot.fleet.name} {when}"
     return machine_id(int.from_bytes(hashlib.sha256(text.encode()).digest()[:7], "big"))

@@ -1,7 +1,7 @@
-"""Wipes: how far is the wipe of a host that no machine holds, and does its name speak against it?
+"""Wiping: how far is the wipe of a host that no machine has, and does its name speak against it?
 
-A wipe is proved by what a look shows of it, and counts only while the host bears the name that it
-was given for that: under any other name somebody may have used it since.
+A wipe is proved by what an observation shows of it, and counts only while the host bears the name
+that it was given for that: under any other name somebody may have used it since.
 """
 
 from dataclasses import replace
@@ -78,7 +78,7 @@ def _is_named_late(host: Host, resource: Resource) -> bool:
 
 
 def wiped(host: Host, resource: Resource, snapshot: HostsSnapshot) -> Host:
-    """Follow a wipe: begun when it was seen, over when the host is ready in a later look."""
+    """Follow a wipe: begun when it was seen, over when the host is ready in a later observation."""
     if (renamed := _renamed(host, resource, snapshot)) is not None:
         return renamed
     at = snapshot.inventory.observed_at(snapshot.inventory.sightings[ResourceId(host.id)])
@@ -117,7 +117,8 @@ def _renamed(host: Host, resource: Resource, snapshot: HostsSnapshot) -> Host | 
     One that bears somebody else's name is not ours to wipe: a person lends it, or another
     installation claimed it as soon as it was back in the pool. One that bears a tenant's name, or
     is in the pool before its wipe was seen to end, may have been used since: that proof is void. It
-    is wiped anew, unless it was in the pool before: then somebody else may use it, and it is told.
+    is wiped again, unless it was in the pool before: then somebody else may use it, and it is
+    reported.
     """
     stage = resource.note("stage")
     if stage in OTHERS and not host.adopted:

@@ -1,4 +1,4 @@
-"""Outfit: is a host prepared as its fleet asks, what is tried next, and when is it given up?
+"""Bootstrap: is a host prepared as its fleet asks, what is tried next, and when is it given up?
 
 Logins and commands are what the preparer does; here their results are judged: more tries, a reboot,
 or another host. A host in use is brought to a changed list in place, and never given up for it; one
@@ -24,7 +24,7 @@ REBOOT = "reboot"
 """The fact that a machine's host is to be rebooted, since when."""
 
 TOLD = "prepared"
-"""The fact that the story tells of the attempts that began up to then."""
+"""The fact that the history tells of the attempts that began up to then."""
 
 
 def host_of(machine: Machine, snapshot: Snapshot) -> Host | None:
@@ -148,7 +148,7 @@ def _in_time(transition: Transition, trouble: Trouble, snapshot: Snapshot) -> Tr
 
 
 def running(transition: Transition, snapshot: Snapshot) -> Transition:
-    """Bring a changed list of commands to a host in use, in place."""
+    """Bring a changed setup script to a host in use, in place."""
     machine = transition.machine
     host = host_of(machine, snapshot)
     if host is None or machine.phase is not Phase.READY or machine.deletion is not None:
@@ -179,7 +179,7 @@ def _asks_first(machine: Machine, snapshot: Snapshot) -> drain.Wait | None:
 def _untold(machine: Machine, snapshot: Snapshot) -> str:
     """Return why a changed list is not brought to this machine now, or an empty string."""
     if machine.is_protected(snapshot.now):
-        return "the changed list: when nobody holds it any more"
+        return "the changed script: when it is no longer protected"
     if snapshot.canaries is None or machine.id in snapshot.canaries:
         return ""
     if snapshot.revision.broken is not None:

@@ -1,8 +1,9 @@
-"""Busy: does something run on a host that is to be ended, and for how long is it waited for?
+"""Drain: does something run on a host that is to be ended, and for how long is it waited for?
 
 Asked is the host itself, by the command of its fleet. What it said is a fact with its date, and
-counts for as long as a look does. A host that cannot be asked is neither busy nor free: it is
-waited for as a busy one is. When the bound of *drain* has passed the act goes on, whatever it said.
+counts for as long as an observation does. A host that cannot be asked is neither busy nor free: it
+is waited for as a busy one is. When the bound of *drain* has passed the act goes on, whatever it
+said.
 """
 
 from dataclasses import dataclass, replace
@@ -43,7 +44,7 @@ def is_asked(snapshot: Snapshot) -> bool:
 
 
 def noted(transition: Transition, snapshot: Snapshot) -> Transition:
-    """Write down what a host said since the last time; another answer than before is told."""
+    """Write down what a host said since the last time; another answer than before is recorded."""
     machine, answered = transition.machine, snapshot.answers.get(transition.machine.id)
     if answered is None:
         return transition

@@ -1,7 +1,8 @@
-"""Loss: when a machine that should be up is believed not to be, and when it is not.
+"""Failure: when a machine that should be up is believed not to be, and when it is not.
 
-One look is nothing: a loss is doubted from its first look on, and believed when a look at least
-an absence gap later still shows it. In a wave of losses each one needs a look of its own.
+One observation is nothing: a loss is doubted from its first observation on, and believed when a
+observation at least an absence gap later still shows it. In a wave of losses each one needs an
+observation of its own.
 """
 
 from dataclasses import replace
@@ -34,7 +35,7 @@ REFUSALS = {
 
 
 def switched_on(machine: Machine, snapshot: Snapshot) -> bool:
-    """Tell whether the main part was switched on long enough ago for looks to show it."""
+    """Tell whether the main resource was switched on long enough ago to be observed."""
     bound = machine.bound(snapshot.capabilities.main)
     sighting = snapshot.inventory.sightings.get(bound) if bound else None
     if sighting is None:
@@ -53,7 +54,7 @@ def switched_on(machine: Machine, snapshot: Snapshot) -> bool:
 
 
 def suspected(transition: Transition, snapshot: Snapshot) -> Reason | None:
-    """Return which loss the newest looks suggest, whether or not it is believed yet."""
+    """Return which loss the newest observations suggest, whether or not it is believed yet."""
     machine = transition.machine
     main = snapshot.capabilities.main
     if (slot := _missing(machine)) is not None:
@@ -71,8 +72,8 @@ def suspected(transition: Transition, snapshot: Snapshot) -> Reason | None:
 def _taken(machine: Machine, resource: Resource, snapshot: Snapshot) -> Reason | None:
     """Return why a host that is up is no longer its machine's: its disk is, or may be, another one.
 
-    It was wiped while nobody looked; or it is in the pool by a person's hand after another
-    installation had it, or while its machine is at rest, so that anybody may have used it since.
+    It was wiped while nobody observed it; or it is in the pool by a person's hand after another
+    installation had it, or while its machine is in standby, so that anybody may have used it since.
     """
     sighting = snapshot.inventory.sightings.get(resource.id)
     if sighting is not None and effects.was_wiped(
@@ -85,7 +86,7 @@ def _taken(machine: Machine, resource: Resource, snapshot: Snapshot) -> Reason |
 
 
 def is_missing(machine: Machine) -> bool:
-    """Tell whether the newest looks lack one of its bound parts."""
+    """Tell whether the newest observations lack one of its bound resources."""
     return _missing(machine) is not None
 
 
@@ -146,9 +147,10 @@ def _believed(transition: Transition, reason: Reason, doubt: Doubt, snapshot: Sn
 
 
 def observe_focused(transition: Transition, reason: Reason, snapshot: Snapshot) -> Transition:
-    """Ask for looks at the parts in doubt alone: the second sighting, and the id's own answer.
+    """Ask for observations of the resources in doubt: a second sighting, and the id's own answer.
 
-    They are asked for once the absence gap has passed, because no earlier look can settle it.
+    They are asked for once the absence gap has passed, because no earlier observation can decide
+    it.
     """
     machine, doubt = transition.machine, transition.machine.doubt
     due = (doubt.since if doubt else snapshot.now) + snapshot.fleet.timers.absence_gap
@@ -166,7 +168,7 @@ def observe_focused(transition: Transition, reason: Reason, snapshot: Snapshot) 
 
 
 def proved(transition: Transition, reason: Reason, snapshot: Snapshot) -> bool:
-    """Tell whether a loss was shown by a look at this machine alone since it was first doubted."""
+    """Tell whether a loss was shown by observing this machine alone since the first doubt."""
     machine, doubt = transition.machine, transition.machine.doubt
     if reason in {Reason.VANISHED, Reason.RESOURCE_VANISHED}:
         return True

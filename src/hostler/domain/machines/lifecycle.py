@@ -1,4 +1,4 @@
-"""Follow: what has the world already done? Each machine's record is moved along with it."""
+"""Lifecycle: what has the world already done? Each machine's record is moved along with it."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -49,7 +49,7 @@ def follow(machine: Machine, snapshot: Snapshot, *, wave: bool) -> Transition:
 
 
 def _priced(machine: Machine, resources: tuple[Resource, ...], snapshot: Snapshot) -> Machine:
-    """Return the record with the price of what is seen; what was not looked at keeps its price."""
+    """Return the record with the price of what is seen; what was not observed keeps its price."""
     price = 0.0
     for resource in resources:
         if resource.status == "promised":
@@ -149,7 +149,7 @@ def _probed_from(machine: Machine) -> datetime:
 
 
 def _overdue(transition: Transition, snapshot: Snapshot) -> Transition:
-    """The start bound counts only with a look, and a probe of what is up, begun after it."""
+    """The start bound counts only with an observation, and a probe of what is up, after it."""
     machine = transition.machine
     due = bootstrap.start_due(machine, snapshot)
     if machine.is_protected(snapshot.now) or snapshot.now < due:
@@ -199,13 +199,14 @@ def _undrained(transition: Transition) -> Transition:
 
 
 def _lose(transition: Transition, snapshot: Snapshot, *, wave: bool) -> Transition:
-    """Move a machine to *broken* once its loss is believed; in a wave, once it is proved too."""
+    """Move a machine to *failed* once its loss is believed; in a wave, once it is proved too."""
     transition, reason = failure.doubted(transition, snapshot)
     if reason is None:
         return transition
     if wave and not failure.proved(transition, reason, snapshot):
         said = replace(
-            transition, blocker="too many machines were lost at once: each needs its own look"
+            transition,
+            blocker="too many machines were lost at once: each needs its own observation",
         )
         return failure.observe_focused(said, reason, snapshot)
     lost = transition.machine.with_fact("loss_proved", snapshot.now)
@@ -227,7 +228,7 @@ def _broken(transition: Transition, snapshot: Snapshot) -> Transition:
 
 
 def _deletion(transition: Transition, snapshot: Snapshot) -> Transition:
-    """End a machine; where it is a tenancy, its host may be left as it is."""
+    """End a machine; where it is an allocation, its host may be left as it is."""
     transition = (
         allocation.stopping(transition, snapshot) if snapshot.capabilities.hosts else transition
     )
@@ -291,7 +292,7 @@ def _once_more(transition: Transition, snapshot: Snapshot) -> Transition:
 
 
 def _ended(transition: Transition, snapshot: Snapshot) -> Iterator[Event]:
-    """Tell of parts whose end no answer told, but looks confirm: a server after its termination."""
+    """Tell of resources whose end only observations confirm: a server after its termination."""
     earlier = {
         k.id for place in transition.before.places for k in place.known if k.gone or k.removed
     }
@@ -304,7 +305,7 @@ def _ended(transition: Transition, snapshot: Snapshot) -> Iterator[Event]:
 
 
 def _missed_scopes(machine: Machine, snapshot: Snapshot) -> tuple[Scope, ...]:
-    """Return looks at the single ids that listings lack: each one's own answers confirm its end.
+    """Return focused observations of the ids that listings lack: their own answers confirm the end.
 
     It is asked for at once, and once more when a gap has passed.
     """

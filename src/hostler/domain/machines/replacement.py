@@ -1,4 +1,4 @@
-"""Replace: which machines are too old or outdated, and may one of them go now?"""
+"""Replacement: which machines are too old or outdated, and may one of them go now?"""
 
 from dataclasses import replace
 

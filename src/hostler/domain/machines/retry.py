@@ -1,4 +1,4 @@
-"""Anew: which machines may try once more to be made, so that an hour's attempts are bounded?
+"""Retry: which machines may try once more to be made, so that an hour's attempts are bounded?
 
 The first attempt of a machine is counted as it begins. What is refused, lost or never sent is tried
 again under the same record: each of these counts as well, or one machine alone would use up any

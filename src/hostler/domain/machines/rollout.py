@@ -1,6 +1,6 @@
-"""Lists: is a list of commands at fault, or are the hosts on which it fails?
+"""Rollout: is a setup script at fault, or are the hosts on which it fails?
 
-A list that fails on several hosts and worked on none is held to be at fault itself, and so is one
+A script that fails on several hosts and worked on none is held to be at fault itself, and so is one
 that suddenly fails on a wave of them. Then no host is blamed, what was blamed is taken back, and
 nothing more is claimed for it, until it works somewhere or is changed.
 """
@@ -33,7 +33,7 @@ def is_prepared_by_ssh(snapshot: Snapshot) -> bool:
 
 
 def with_revision(snapshot: Snapshot) -> Snapshot:
-    """Return what is seen with what that teaches of the fleet's list of commands."""
+    """Return the snapshot with what it teaches of the fleet's setup script."""
     known = reviewed(snapshot.row, snapshot)
     if not known.digest:
         return snapshot
@@ -101,7 +101,7 @@ def condition(known: Revision) -> str:
     said = "; ".join(_said(known, *kind) for kind in sorted(kinds))
     once = "it worked on none" if known.worked is None else "it had worked before"
     return (
-        f"{Reason.BOOTSTRAP_FAILED}: the list of commands is at fault, not the hosts: "
+        f"{Reason.BOOTSTRAP_FAILED}: the setup script is at fault, not the hosts: "
         f"{said}; {once}: "
         "correct `commands` and start the engine with them; until then no host is claimed for it"
     )
@@ -137,7 +137,7 @@ def is_suspect(host: Host, known: Revision) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pardon:
-    """A host whose strikes are taken back, with what is told of it."""
+    """A host whose strikes are taken back, with the event of it."""
 
     keep: SaveHost
     event: Event

@@ -1,8 +1,8 @@
-"""Standby: which machines go to rest at somebody's word, which rest, and which wake?
+"""Standby: which machines go there at somebody's word, which stay, and which wake?
 
-A machine that rests keeps its host and its name. On its way it is *stopping* with the goal
-*resting*; what cannot rest within the bound of *stop* comes back if it is still up, and is given up
-if it is not. A host that does not stand as it was left is given up too.
+A machine in standby keeps its host and its name. On its way it is *stopping* with the goal
+*standby*; what cannot reach it within the bound of *stop* comes back if it is still up, and is
+given up if it is not. A host that does not stand as it was left is given up too.
 """
 
 from dataclasses import replace
@@ -17,11 +17,11 @@ from hostler.domain.observation.blockers import protection
 from . import drain, failure
 
 STANDBY = "hostler-standby"
-"""The actor of endings of what could not rest, or did not stay as it was left."""
+"""The actor of endings of what could not go into standby, or did not stay as it was left."""
 
 
 def to_rest(transition: Transition, snapshot: Snapshot) -> Transition:
-    """Begin to rest, where somebody wished it of a machine that is up and well."""
+    """Go into standby, where somebody asked for it of a machine that is up and well."""
     machine = transition.machine
     desired = machine.goal is Goal.STANDBY and machine.phase is Phase.READY
     if not desired or machine.deletion is not None or transition.lost:
@@ -36,7 +36,7 @@ def to_rest(transition: Transition, snapshot: Snapshot) -> Transition:
 
 
 def stopping(transition: Transition, snapshot: Snapshot) -> Transition:
-    """Follow a machine on its way to rest."""
+    """Follow a machine on its way into standby."""
     machine = transition.machine
     if machine.deletion is not None:
         return _give_up(transition, machine.deletion, snapshot)
@@ -49,7 +49,7 @@ def stopping(transition: Transition, snapshot: Snapshot) -> Transition:
 
 
 def _stands(transition: Transition, resource: Resource, snapshot: Snapshot) -> Transition:
-    """Judge how it stands since it was asked to rest."""
+    """Judge how it stands since it was asked into standby."""
     machine = transition.machine
     if resource.condition is Condition.STANDBY:
         rested = machine.with_fact(RESTED, snapshot.now).without_fact(drain.DRAIN)
@@ -59,12 +59,12 @@ def _stands(transition: Transition, resource: Resource, snapshot: Snapshot) -> T
         return transition
     if resource.condition is not Condition.UP:
         return _give_up(transition, _deletion(Reason.STOP_OVERDUE, snapshot), snapshot)
-    back = move(transition, Phase.READY, Reason.RECOVERED, snapshot, "it would not rest")
+    back = move(transition, Phase.READY, Reason.RECOVERED, snapshot, "it could not go into standby")
     return _with_goal(back, Goal.PRESENT)
 
 
 def resting(transition: Transition, snapshot: Snapshot) -> Transition:
-    """Follow a machine that rests: wake it, believe that it is up, or give it up."""
+    """Follow a machine in standby: wake it, believe that it is up, or give it up."""
     transition = _doubted(transition, snapshot)
     machine, resource = transition.machine, transition.main(snapshot)
     if machine.phase is not Phase.STANDBY or machine.deletion is not None or transition.lost:
@@ -97,13 +97,17 @@ def _deletion(why: Reason, snapshot: Snapshot) -> Deletion:
 
 
 def _give_up(transition: Transition, deletion: Deletion, snapshot: Snapshot) -> Transition:
-    """Remove what was to rest: it is of no use to whoever asked for that."""
+    """Remove what was to go into standby: it is of no use to whoever asked for that."""
     given = replace(transition, machine=replace(transition.machine, deletion=deletion, doubt=None))
     if transition.machine.phase is Phase.STANDBY:
         return move(given, Phase.STOPPING, Reason.ENDED, snapshot, deletion.why)
     changed = replace(given.machine, goal=Goal.ABSENT, since=snapshot.now)
     told = event(
-        "given_up", changed, snapshot, deletion.why, "it was to rest, and is removed instead"
+        "given_up",
+        changed,
+        snapshot,
+        deletion.why,
+        "it was to go into standby, and is removed instead",
     )
     return replace(given, machine=changed, events=(*given.events, told))
 

@@ -20,10 +20,10 @@ class Effect(StrEnum):
 
 
 class Shows(StrEnum):
-    """How the effect of a *once* call is seen by a look.
+    """How the effect of a *once* call is seen by an observation.
 
-    A part in its slot, power, rest; of a host that outlives its machines: the stage that its name
-    tells (`mark`), that it is being wiped, or nothing at all.
+    A resource in its slot, power, rest; of a host that outlives its machines: the stage that its
+    name tells (`mark`), that it is being wiped, or nothing at all.
     """
 
     RESOURCE = "resource"
@@ -46,10 +46,10 @@ class Call:
     `kind` is the provider's word for it (`server.create`). A *once* call is recorded before it is
     sent and is never repeated until it is sure that it had no effect; every other call may be done
     again after any break. `fact` is kept in the record with its date once the call is done, because
-    no look shows it. `args` name everything that matters to a reader of the plan, and no secrets.
-    `ends_payment` says that what is paid for in advance is lost with it.
-    `aim` is the stage that a host's name tells once this call had its effect; `witness` is what the
-    host showed before, that a wipe changes.
+    no observation shows it. `args` name everything that matters to a reader of the plan, and no
+    secrets. `ends_payment` says that what is paid for in advance is lost with it. `aim` is the
+    stage that a host's name tells once this call had its effect; `witness` is what the host showed
+    before, that a wipe changes.
     """
 
     kind: str
@@ -117,7 +117,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unknown:
-    """Nobody can say whether the call had, or will have, its effect: only a fresh look can."""
+    """The call had its effect, will have it, or never: only a fresh observation can tell."""
 
     text: str
 

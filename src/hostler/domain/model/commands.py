@@ -51,7 +51,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Advance:
-    """Save this machine's record if it changed, look or probe, and advance it to a goal.
+    """Save this machine's record if it changed, observe or probe, and advance it to a goal.
 
     `ask` says that its host is asked whether it is busy.
     """
@@ -68,7 +68,7 @@ class Advance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SaveFleet:
-    """Save the fleet's row, with events, new machines (one for each offer) and wishes taken.
+    """Save the fleet's row, with events, new machines (one for each offer) and requests taken.
 
     `named` are the ids of the first of the new machines, and `specs` what is asked of each of
     these; the others get fresh ids.
@@ -88,7 +88,7 @@ class SaveFleet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SaveOrphans:
-    """Write suspects that were seen, and take out those that are gone or explained."""
+    """Write orphans that were seen, and take out those that are deleted or explained."""
 
     orphans: tuple[Orphan, ...] = ()
     cleared: tuple[ResourceId, ...] = ()
@@ -96,7 +96,7 @@ class SaveOrphans:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reclaim:
-    """Remove parts that no record explains: `ghost` stands for the machine that they name."""
+    """Remove resources that no record explains: `ghost` stands for the machine that they name."""
 
     placeholder: Machine
     resources: tuple[Resource, ...]
@@ -105,7 +105,7 @@ class Reclaim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bind:
-    """Tie this host to this machine, and keep its record; before anything else about either."""
+    """Bind this host to this machine, and keep its record; before anything else about either."""
 
     host: Host
     machine: MachineId
@@ -113,7 +113,7 @@ class Bind:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unbind:
-    """Loosen the tie of a machine that took another host, or none, once that is recorded."""
+    """Remove the binding of a machine that took another host, or none, once that is recorded."""
 
     host: HostId
     machine: MachineId
@@ -121,7 +121,7 @@ class Unbind:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SaveHost:
-    """Keep a host's record: somebody wished something of it."""
+    """Keep a host's record: somebody asked for something of it."""
 
     host: Host
 
@@ -138,7 +138,7 @@ Command = Advance | SaveFleet | SaveOrphans | Reclaim | Bind | Unbind | SaveHost
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """What one turn of one fleet comes to: commands in order, and a word on the fleet as a whole.
+    """What one cycle of one fleet comes to: commands in order, and a word on the fleet as a whole.
 
     `recalled` are machines in flight that are wanted no longer: nothing more is made for them.
     `condition` is empty when all is well; `due` is when the next decision may differ without any

@@ -39,9 +39,9 @@ class Timers:
 class Caps:
     """Limits on what nobody asked for; they can be set, and cannot be switched off.
 
-    `per_reclaim` and `per_hour` are numbers of destroyed parts or machines; `share` is the part of
-    the fleet, at least one machine, that may be destroyed in `share_window`; all three count
-    sweep, repair and replace together. `creates` bounds creation attempts per hour, whatever
+    `per_reclaim` and `per_hour` are numbers of destroyed resources or machines; `share` is the part
+    of the fleet, at least one machine, that may be destroyed in `share_window`; all three count
+    reclaim, repair and replace together. `creates` bounds creation attempts per hour, whatever
     fails (None: 30, or 6 × size). `stuck` machines may be over the maximum at most.
     """
 
@@ -106,7 +106,7 @@ class Fleet:
     caps: Caps = Caps()
 
     def most(self, size: int) -> int:
-        """Return the maximum in force for a wished size."""
+        """Return the maximum in force for a requested size."""
         return self.maximum if self.maximum is not None else size + max(5, size // 2)
 
     def creates_per_hour(self, size: int) -> int:
@@ -137,7 +137,7 @@ class Setback:
 class Order:
     """A host that was ordered: the id that its name bears, kept before the order is sent.
 
-    `missing` is the beginning of the first look that had to show it, and lacked it.
+    `missing` is the beginning of the first observation that had to show it, and lacked it.
     """
 
     id: MachineId
@@ -162,11 +162,11 @@ WELL = "all is well"
 class FleetRow:
     """What the store keeps of a fleet; new machines are inserted by saving it, and only so.
 
-    `size` is the wished size where somebody wished one, else None (the file's); `grown` is the
-    number of the newest wish for machines by name that was granted. The tuples of times are the
-    durable windows behind the caps: creation attempts, destructions that nobody asked for, and
+    `size` is the requested size where somebody asked for one, else None (the file's); `grown` is
+    the number of the newest request for machines by name that was granted. The tuples of times are
+    the durable windows behind the caps: creation attempts, destructions that nobody asked for, and
     losses. Where hosts may be ordered, `orders` are those of the last day, and `sizes` the demand
-    of the past weeks. `revision` is what is known of the list of commands in force.
+    of the past weeks. `revision` is what is known of the setup script in force.
     """
 
     name: FleetName
@@ -186,7 +186,7 @@ class FleetRow:
     revision: Revision = Revision()
 
     def desired(self, fleet: Fleet) -> int:
-        """Return the size in force: the wish, or the file's."""
+        """Return the size in force: the request, or the file's."""
         return fleet.size if self.size is None else self.size
 
     def setback(self, offer: Offer) -> Setback | None:
@@ -222,7 +222,7 @@ KEPT = timedelta(hours=1)
 
 
 def destructions_left(fleet: Fleet, row: FleetRow, now: datetime) -> int:
-    """Return how many machines or suspects may be destroyed now, never below zero."""
+    """Return how many machines or orphans may be destroyed now, never below zero."""
     caps, share = fleet.caps, _share(fleet, row)
     in_window = len(recent(row.destructions, now, caps.share_window))
     in_hour = len(recent(row.destructions, now, _HOUR))

@@ -1,7 +1,7 @@
 """Host: what outlives machines (a Mac, a box in a rack), with goals and memory of its own.
 
 Created servers have none. A leased or owned host is recorded here from its first claim on; which
-machine holds it is told by the store's ties alone.
+machine has it is said by the store's bindings alone.
 """
 
 from dataclasses import dataclass, replace
@@ -67,18 +67,18 @@ class ReleasePolicy(StrEnum):
 class Host:
     """One host: whose it was last, its strikes, wipe proof, paid window and unsure calls.
 
-    `order` is the id of the order that brought it, `buyer` the fleet that ordered it.
-    `pool` is the prefix of the names that free hosts of its pool bear; `image` is what it is wiped
-    to; `wiped` is when a proved wipe was seen finished, None while its disk may be anybody's;
-    `wiping` is when that wipe was first seen; `witness` is what changes with a wipe, as last seen;
-    `adopted` says that it is taken over from another installation, whose name it may still bear;
-    `cleaned` is when a proved wipe was last seen finished, whatever happened since; `pin` is its
-    host key, `applied` the digest of the commands that it carries, `trouble` and `drift` what
-    failed, `tried` how the newest run of a list came out; `struck` are the digests of the lists
-    that some of the strikes came of, one for each.
-    `late` is the machine of which the host shows a name that came too late, as long as it does;
-    `missing` is the beginning of the first look that lacked it; `scheduled` is when the provider
-    will delete it. `price` is euros per hour, `spent` euros up to `billed_from`.
+    `order` is the id of the order that brought it, `buyer` the fleet that ordered it. `pool` is the
+    prefix of the names that free hosts of its pool bear; `image` is what it is wiped to; `wiped` is
+    when a proved wipe was seen finished, None while its disk may be anybody's; `wiping` is when
+    that wipe was first seen; `witness` is what changes with a wipe, as last seen; `adopted` says
+    that it is taken over from another installation, whose name it may still bear; `cleaned` is when
+    a proved wipe was last seen finished, whatever happened since; `pin` is its host key, `applied`
+    the digest of the commands that it carries, `trouble` and `drift` what failed, `tried` how the
+    newest run of a list came out; `struck` are the digests of the lists that some of the strikes
+    came of, one for each. `late` is the machine of which the host shows a name that came too late,
+    as long as it does; `missing` is the beginning of the first observation that lacked it;
+    `scheduled` is when the provider will delete it. `price` is euros per hour, `spent` euros up to
+    `billed_from`.
     """
 
     id: HostId
@@ -195,16 +195,16 @@ class Free:
 
 
 def allocation_of(host: HostId, machine: MachineId) -> ResourceId:
-    """Return the id of the part that a machine's tenancy of a host is.
+    """Return the id of the resource that a machine's allocation of a host is.
 
-    The tenancy is the part, not the host: a host that is taken again is another part, so that
-    nothing that is asked about one tenancy can ever mean the next.
+    The allocation is the resource, not the host: a host that is taken again is another resource, so
+    that nothing that is asked about one allocation can ever mean the next.
     """
     return ResourceId(f"{host}#{machine}")
 
 
 def host_of(resource: ResourceId) -> HostId:
-    """Return the host of a tenancy."""
+    """Return the host of an allocation."""
     return HostId(resource.partition("#")[0])
 
 

@@ -1,4 +1,4 @@
-"""View: what is known of an account from all looks so far, each fact with the time of its look."""
+"""Inventory: what all observations of an account say so far, each fact with its time."""
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
@@ -14,9 +14,10 @@ _NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """A part as it stands, and when a look began that showed it so; the view knows of later ones.
+    """A resource as it stands, and when an observation began that showed it so.
 
-    As long as looks show the same, the same object stays: whoever remembers it can tell by that.
+    As long as observations show the same, the same object stays: whoever remembers it can tell by
+    that.
     """
 
     resource: Resource
@@ -25,11 +26,11 @@ class Sighting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inventory:
-    """The newest word on every part and scope; a value: merging makes a new one.
+    """The newest word on every resource and scope; a value: merging makes a new one.
 
     `whole` holds when the newest complete listing of a zone and kind began, `close` the same for
-    looks at one machine, `missing` when an id was asked for by itself and was not there, `lacking`
-    since when it never was, as often as it was asked for.
+    observations of one machine, `missing` when an id was asked for by itself and was not there,
+    `lacking` since when it never was, as often as it was asked for.
     """
 
     sightings: Mapping[ResourceId, Sighting] = field(default_factory=dict[ResourceId, Sighting])
@@ -49,35 +50,36 @@ class Inventory:
     )
 
     def covered(self, zone: Zone, kind: str, machine: MachineId) -> datetime | None:
-        """Return when the newest look began that was complete for a machine's parts of a kind."""
+        """Return when the newest observation began that was complete for a machine and kind."""
         whole, close = self.whole.get((zone, kind)), self.close.get((machine, kind))
         if whole is None or close is None:
             return whole or close
         return max(whole, close)
 
     def observed_at(self, sighting: Sighting) -> datetime:
-        """Return when the newest look began that showed a part.
+        """Return when the newest observation began that showed a resource.
 
-        What a whole listing did not show, and nothing later, is no longer in the view: so whatever
-        is, was shown by the newest one at least.
+        What a whole listing did not show, and nothing later, is no longer in the inventory: so
+        whatever is, was shown by the newest one at least.
         """
         whole = self.whole.get((sighting.resource.zone, sighting.resource.slot.kind))
         return sighting.observed if whole is None else max(whole, sighting.observed)
 
     def resource(self, resource: ResourceId) -> Resource | None:
-        """Return the part as last seen, or None where the newest looks do not show it."""
+        """Return the resource as last seen, or None where newer observations lack it."""
         sighting = self.sightings.get(resource)
         return sighting.resource if sighting else None
 
 
 _KEPT = timedelta(hours=1)
-"""How long looks at single machines are remembered: whole ones have long said the same."""
+"""How long observations of single machines are remembered: whole ones have long said the same."""
 
 
 def merge(inventory: Inventory, observation: Observation) -> Inventory:
-    """Return the view after one more look; what a complete scope no longer shows is dropped.
+    """Return the inventory after one more observation; what a complete scope lacks is dropped.
 
-    Where nothing is otherwise than before, the parts' own objects stay, and so do their mappings.
+    Where nothing is otherwise than before, the resources' own objects stay, and so do their
+    mappings.
     """
     observed_at = {resource.id for resource in observation.resources}
     sightings = _changed(inventory, observation, observed_at)
@@ -99,9 +101,9 @@ def merge(inventory: Inventory, observation: Observation) -> Inventory:
 def _changed(
     inventory: Inventory, observation: Observation, observed_at: set[ResourceId]
 ) -> Mapping[ResourceId, Sighting]:
-    """Return the sightings after a look: the same mapping if none is new, other, later or gone."""
+    """Return the sightings after an observation: the same mapping if nothing changed."""
     begun_for = _beginnings(observation.observed)
-    # Whole listings tell by themselves when they showed a part.
+    # Whole listings tell by themselves when they showed a resource.
     all_whole = all(
         entry.complete and entry.scope.machine is None for entry in observation.observed
     )
@@ -130,7 +132,7 @@ def _changed(
 def _tagged(
     inventory: Inventory, sightings: Mapping[ResourceId, Sighting]
 ) -> Mapping[MachineId, tuple[ResourceId, ...]]:
-    """Return the ids by machine: the same mapping if no mark and no owner is another."""
+    """Return the ids by machine: the same mapping if no owner tag and no owner is another."""
     if sightings is inventory.sightings:
         return inventory.tagged
     if len(sightings) == len(inventory.sightings):
@@ -153,7 +155,7 @@ TimedT = TypeVar("TimedT", bound=Hashable)
 
 
 def _young(times: Mapping[TimedT, datetime], observation: Observation) -> dict[TimedT, datetime]:
-    """Return the times that are not long past at the beginning of a look."""
+    """Return the times that are not long past at the beginning of an observation."""
     first = min((observed.begun for observed in observation.observed), default=_NEVER)
     oldest = first - _KEPT if first > _NEVER else first
     return {what: at for what, at in times.items() if at >= oldest}
@@ -187,9 +189,9 @@ def _note_scope(observed: ObservedScope, times: _Times, observed_at: set[Resourc
 
 
 def _beginnings(observed: tuple[ObservedScope, ...]) -> Callable[[Resource], datetime]:
-    """Return what tells when the look began that showed a part: the earliest scope that fits it.
+    """Return what tells when the observation began that showed a resource: the earliest that fits.
 
-    A part that came along with other kinds was seen when the whole look began.
+    A resource that came along with other kinds was seen when the whole observation began.
     """
     whole, close = dict[tuple[Zone, str], datetime](), dict[tuple[MachineId, str], datetime]()
     alone = dict[ResourceId, datetime]()
@@ -219,7 +221,7 @@ def _beginnings(observed: tuple[ObservedScope, ...]) -> Callable[[Resource], dat
 def _vanished(
     inventory: Inventory, observation: Observation, observed_at: set[ResourceId]
 ) -> set[ResourceId]:
-    """Return the parts that the complete scopes of this look should have shown, and did not."""
+    """Return the resources that the complete scopes should have shown, and did not."""
     whole = dict[tuple[Zone, str], datetime]()
     alone = dict[ResourceId, datetime]()
     for observed in observation.observed:
@@ -248,7 +250,7 @@ def _is_older(inventory: Inventory, resource: ResourceId, at: datetime) -> bool:
 def _by_machine(
     sightings: Mapping[ResourceId, Sighting],
 ) -> dict[MachineId, tuple[ResourceId, ...]]:
-    """Return the ids by the machine that their mark names, or that their owner's mark names."""
+    """Return the ids by the machine that their owner tag, or their owner's, names."""
     found = dict[MachineId, list[ResourceId]]()
     for resource_id, sighting in sightings.items():
         owner_tag = sighting.resource.owner_tag

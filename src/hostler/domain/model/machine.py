@@ -59,14 +59,14 @@ class MachineSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """An id that was ours in a slot: since when, and since when complete looks lack it.
+    """An id that was ours in a slot: since when, and since when complete observations lack it.
 
-    `since` is the time of the definite answer, or of the look that first showed it; a look begun
-    before `since` + settle says nothing against it. `removed` is the time of a definite answer
-    that it is no more; a look begun before that + settle says nothing against that either.
-    `missing` says that this answer only did not find it, which is one sighting of its absence.
-    `absent` is the beginning of the first look that could have shown it and did not; `gone` says
-    that its absence is confirmed.
+    `since` is the time of the definite answer, or of the observation that first showed it; an
+    observation begun before `since` + consistency delay says nothing against it. `removed` is the
+    time of a definite answer that it is no more; an observation begun before that + consistency
+    delay says nothing against that either. `missing` says that this answer only did not find it,
+    which is one sighting of its absence. `absent` is the beginning of the first observation that
+    could have shown it and did not; `gone` says that its absence is confirmed.
     """
 
     id: ResourceId
@@ -105,7 +105,7 @@ class CallState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """A *once* call, saved before it was sent; `open` until an answer or a look closes it.
+    """A *once* call, saved before it was sent; `open` until an answer or an observation closes it.
 
     `name` is the one that a host is put back under: what has another in the pool has it of others.
     """
@@ -125,7 +125,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:
-    """What no look can show (user data set, probe passed), with its date."""
+    """What no observation can show (user data set, probe passed), with its date."""
 
     name: str
     at: datetime
@@ -133,7 +133,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Doubt:
-    """A loss that was seen but is not yet believed: what, and the beginning of its first look."""
+    """A loss that is not yet believed: what, and the beginning of its first observation."""
 
     what: str
     since: datetime
@@ -150,7 +150,7 @@ class Protection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deletion:
-    """Somebody wished that this machine goes; `now` skips the drain."""
+    """Somebody asked for the deletion of this machine; `now` skips the drain."""
 
     at: datetime
     actor: str
@@ -161,7 +161,7 @@ class Deletion:
 _SWITCHES = frozenset({Shows.POWER, Shows.OWNER_TAG})
 
 RESTED = "rested"
-"""The fact that says since when a machine was last seen to rest."""
+"""The fact that says since when a machine was last seen in standby."""
 
 
 RETIRE = "retire"
@@ -175,7 +175,7 @@ LEFT = "left"
 """How the fact begins that a machine let go of a host, which its name may still reach."""
 
 LOCKED = "locked"
-"""The fact that the provider locked the main part: nothing of it can be removed until it is not."""
+"""The fact that the provider locked the main resource: nothing of it can be removed until then."""
 
 
 class Origin(StrEnum):
@@ -187,7 +187,7 @@ class Origin(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
-    """One tenancy, from the wish to its confirmed end. `version` 0 was never saved.
+    """One allocation, from the request to its confirmed end. `version` 0 was never saved.
 
     `since` is when the phase was entered; `again` is when the next call may be made; `blind` is
     since when an outcome is unknown, so that only a look begun later allows another call;
@@ -241,7 +241,7 @@ class Machine:
         return Place(slot=slot)
 
     def bound(self, slot: Slot) -> ResourceId | None:
-        """Return the id that is tied to this slot for good, or None."""
+        """Return the id that is bound to this slot for good, or None."""
         for place in self.places:
             if place.slot == slot:
                 return place.bound
@@ -270,7 +270,7 @@ class Machine:
 
     @property
     def woken(self) -> bool:
-        """Whether it rested since its main part was last asked to be switched on."""
+        """Whether it was in standby since its main resource was last asked to be switched on."""
         rested = self.fact(RESTED)
         powered = (asked.at for asked in self.asked if asked.shows in _SWITCHES)
         return rested is not None and all(at <= rested for at in powered)
@@ -292,12 +292,12 @@ class Machine:
         return replace(self, facts=(*others, Fact(name=name, at=at)))
 
     def is_protected(self, now: datetime) -> bool:
-        """Tell whether a hold is in force."""
+        """Tell whether a protection is in force."""
         return self.protection is not None and now < self.protection.until
 
     @property
     def wanted(self) -> bool:
-        """Whether it counts towards the wished size."""
+        """Whether it counts towards the requested size."""
         return PHASES[self.phase].wanted and self.deletion is None
 
     @property
@@ -306,7 +306,7 @@ class Machine:
         return PHASES[self.phase].maximum and not self.stuck
 
     def elapsed(self, now: datetime, jumped: datetime | None = None) -> timedelta:
-        """Return how long it has been in its phase, counted anew from a jump of the clock."""
+        """Return how long it has been in its phase, counted again from a jump of the clock."""
         start = max(self.since, jumped) if jumped else self.since
         return max(now - start, timedelta(0))
 

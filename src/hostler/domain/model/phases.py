@@ -45,7 +45,7 @@ PHASES: dict[Phase, Row] = {
     Phase.PENDING: Row(
         meaning="recorded; nothing asked of the provider yet",
         bound="admit",
-        on_the_bound="gone, nothing to clean",
+        on_the_bound="deleted, nothing to clean",
         moves=(Phase.STARTING, Phase.DELETED),
         wanted=True,
         maximum=True,
@@ -88,7 +88,7 @@ PHASES: dict[Phase, Row] = {
         billed="yes",
     ),
     Phase.STANDBY: Row(
-        meaning="keeps its host while off",
+        meaning="keeps its host while it is not used",
         bound=None,
         on_the_bound="-",
         moves=(Phase.STARTING, Phase.READY, Phase.STOPPING, Phase.DELETED),
@@ -106,7 +106,7 @@ PHASES: dict[Phase, Row] = {
         billed="yes",
     ),
     Phase.DELETED: Row(
-        meaning="nothing of its tenancy is left; the record is history",
+        meaning="nothing of its allocation is left; the record is history",
         bound=None,
         on_the_bound="-",
         moves=(Phase.STOPPING,),
@@ -115,7 +115,7 @@ PHASES: dict[Phase, Row] = {
         billed="no",
     ),
 }
-"""The one table. DELETED → STOPPING is the reopening of a record whose part turned up late;
+"""The one table. DELETED → STOPPING is the reopening of a record whose resource turned up late;
 STOPPING → PENDING is another start under the same id (docs/decisions/0009)."""
 
 
@@ -133,7 +133,7 @@ def diagram() -> str:
 
 def table() -> str:
     """Return the table as Markdown, for the docs."""
-    head = "| phase | meaning | bound | on the bound | moves to | wanted | maximum | billed |"
+    head = "| phase | meaning | bound | on the bound | moves to | desired | maximum | billed |"
     rows = [head, "|---|---|---|---|---|---|---|---|"]
     for phase, row in PHASES.items():
         cells = (
@@ -198,46 +198,46 @@ class Reason(StrEnum):
 
 SENTENCES: dict[Reason, str] = {
     Reason.MADE: "the fleet's size asks for one more machine",
-    Reason.ADMITTED: "there is room, and its zone was just looked at",
-    Reason.ADOPTED: "it was taken over with its marks",
+    Reason.ADMITTED: "there is room, and its zone was just observed",
+    Reason.ADOPTED: "it was taken over with its owner tags",
     Reason.MADE_AGAIN: "its start failed and left nothing: it is tried again under the same id",
     Reason.NOT_ADMITTED: "nothing could be asked of the provider in time",
     Reason.PROBE_PASSED: "it is up and the readiness probe passed",
     Reason.UP: "it is up, and the fleet asks for no probe",
     Reason.RECOVERED: "it is up again",
-    Reason.VANISHED: "its server is not there any more",
-    Reason.RESOURCE_VANISHED: "one of its parts is not there any more",
+    Reason.VANISHED: "its server is no longer there",
+    Reason.RESOURCE_VANISHED: "one of its resources is no longer there",
     Reason.STOPPED: "its server stopped after it had been switched on",
     Reason.STOPPED_IN_PLACE: "its server stopped in place (a guest's own shutdown; still billed)",
     Reason.LOCKED: "the provider locked its server",
     Reason.WIPED: "somebody else had its host reinstalled",
     Reason.FAILED: "the provider says that its host is in error",
     Reason.NOT_PREPARED: "its host could not be prepared: it is wiped, or left alone",
-    Reason.BOOTSTRAP_FAILED: "the fleet's list of commands is at fault: its host is not blamed",
+    Reason.BOOTSTRAP_FAILED: "the fleet's setup script is at fault: its host is not blamed",
     Reason.START_OVERDUE: "it did not become ready within its start bound",
     Reason.OUT_OF_STOCK: "the provider has none of this type left in this zone",
     Reason.QUOTA: "the provider's quota for this type is used up",
     Reason.REFUSED: "the provider refused what the fleet file asks for",
-    Reason.TO_STANDBY: "somebody asked that it rests",
-    Reason.IN_STANDBY: "it is seen at rest",
-    Reason.WOKEN: "somebody asked that it comes back",
-    Reason.ENDED: "somebody asked that it goes",
+    Reason.TO_STANDBY: "somebody asked for standby",
+    Reason.IN_STANDBY: "it is observed in standby",
+    Reason.WOKEN: "somebody asked for it back",
+    Reason.ENDED: "somebody asked for its deletion",
     Reason.SCALED_DOWN: "the fleet has more machines than its size",
-    Reason.MAX_AGE: "it reached its greatest age",
+    Reason.MAX_AGE: "it reached its maximum age",
     Reason.OUTDATED: "the fleet's template changed since it was made",
-    Reason.DRAINED: "nothing runs on it any more",
-    Reason.DRAIN_OVERDUE: "what runs on it was waited for as long as `drain` allows",
+    Reason.DRAINED: "nothing runs on it any longer",
+    Reason.DRAIN_OVERDUE: "it was drained for as long as `drain` allows",
     Reason.CLEANING: "it failed, and its evidence is kept no longer",
-    Reason.ALL_ABSENT: "complete looks show nothing of it any more",
+    Reason.ALL_ABSENT: "complete observations show nothing of it any longer",
     Reason.NOTHING_MADE: "nothing was ever asked of the provider for it",
-    Reason.APPEARED_LATE: "a part of it turned up after it had gone",
+    Reason.APPEARED_LATE: "a resource of it turned up after it was deleted",
     Reason.STOP_OVERDUE: "it could not be removed within its stop bound",
     Reason.HOST_LOST: "somebody else took its host before it was claimed: another one is chosen",
-    Reason.HOST_TAKEN: "its host bears a name that is not ours: it is left as it is, and told",
+    Reason.HOST_TAKEN: "its host has a name that is not ours: it is left as it is, and reported",
     Reason.HOST_USED: "its host was put into the pool, and somebody else may have used it",
     Reason.NO_AVAILABLE_HOST: "the pool has no host that fits",
     Reason.RELEASE_SKIPPED: "no pool is known that its host could go back to: set `pool_prefix`",
-    Reason.RETIRED: "its host is not wanted any more and is given up",
+    Reason.RETIRED: "its host is no longer wanted and is retired",
 }
 
 

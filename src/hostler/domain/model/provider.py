@@ -1,4 +1,4 @@
-"""Traits: what a provider's machines are like, as far as decisions depend on it."""
+"""Provider: what its machines are like, and its pure half, as far as decisions depend on it."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -40,14 +40,14 @@ class Capabilities:
     zones: tuple[Zone, ...] = ()
 
     def consistency_delay_of(self, kind: str) -> timedelta:
-        """Return the settle time of one kind of call, or the general one."""
+        """Return the consistency delay of one kind of call, or the general one."""
         return next(
             (time for name, time in self.consistency_delays if name == kind), self.consistency_delay
         )
 
 
 class Planner(Protocol):
-    """How to get from the parts that exist to a goal."""
+    """How to get from the resources that exist to a goal."""
 
     def next_calls(
         self, goal: Goal, machine: Machine, resources: tuple[Resource, ...], now: datetime
@@ -56,6 +56,6 @@ class Planner(Protocol):
 
         Pure: the same arguments, the same calls. Creating, resuming, rolling back and cleaning up
         are this one function with another goal. Calls whose answers are needed by later ones are
-        returned first; the caller folds answers into `parts` and asks again.
+        returned first; the caller applies answers to `resources` and asks again.
         """
         ...

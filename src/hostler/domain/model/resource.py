@@ -1,4 +1,4 @@
-"""Parts: the things at a provider that cost or can clash, whose they are, and how they stand."""
+"""Resources: what costs or can clash at a provider, whose it is, and how it stands."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -8,7 +8,7 @@ from hostler.domain.ids import FleetName, InstallationId, MachineId, ResourceId,
 
 
 class Condition(StrEnum):
-    """How a part stands, in our words; each provider has a total, tested table onto these."""
+    """How a resource stands, in our words; each provider has a total, tested table onto these."""
 
     OFF = "off"
     STANDBY = "standby"
@@ -31,7 +31,7 @@ DOWN = frozenset(
 
 @dataclass(frozen=True, slots=True, order=True)
 class Slot:
-    """A place in a machine that one part fills: the server, address 1, volume 0."""
+    """A place in a machine that one resource fills: the server, address 1, volume 0."""
 
     kind: str
     index: int = 0
@@ -43,7 +43,7 @@ class Slot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnerTag:
-    """How a part says whose it is."""
+    """How a resource says whose it is."""
 
     installation: InstallationId
     fleet: FleetName
@@ -55,9 +55,9 @@ class OwnerTag:
 class Resource:
     """One thing at a provider, as it was seen, or as a definite answer described it.
 
-    `slot` is the place that it fills or would fill; `mark` is None where none can be read;
-    `owner` is the part that it hangs on (the server of a volume); `status` is the provider's own
-    word and `condition` ours; `allowed` are the provider's words for what may be asked of it now;
+    `slot` is the place that it fills or would fill; `mark` is None where none can be read; `owner`
+    is the resource that it hangs on (the server of a volume); `status` is the provider's own word
+    and `condition` ours; `allowed` are the provider's words for what may be asked of it now;
     `price` is in euros per hour; `notes` are facts that only its provider understands.
     """
 
@@ -77,7 +77,7 @@ class Resource:
     surplus: bool = False
 
     def note(self, key: str) -> str:
-        """Return one of the provider's own facts about this part, or an empty string."""
+        """Return one of the provider's own facts about this resource, or an empty string."""
         for name, value in self.notes:  # asked so often that a generator would be felt
             if name == key:
                 return value
@@ -89,7 +89,7 @@ class Scope:
     """What one listing covers: a zone and a kind, whole, or for one machine alone.
 
     A scope with a machine is complete for that machine: its known ids are asked for one by one
-    (`known`), and what carries its mark is listed.
+    (`known`), and what carries its owner tag is listed.
     """
 
     zone: Zone
@@ -100,7 +100,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservedScope:
-    """How the look at one scope went: when it began, and whether it saw all there is to see."""
+    """How the observation of one scope went: when it began, and whether it was complete."""
 
     scope: Scope
     begun: datetime
@@ -110,7 +110,7 @@ class ObservedScope:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
-    """One look at an account: what was seen, scope by scope.
+    """One observation of an account: what was seen, scope by scope.
 
     `strange` counts the provider's words that our table does not know.
     """

@@ -1,4 +1,4 @@
-"""Seen: one look at the world, the records and the clock, frozen; the only input of decide()."""
+"""Snapshot: observations, records and the clock, frozen; the only input of decide()."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -28,7 +28,7 @@ from .resource import Resource
 
 
 class OrphanClass(StrEnum):
-    """What a part is suspected to be; those below *foreign* are of hosts alone (see strays.py)."""
+    """What an orphan probably is; those below *foreign* are of hosts alone: hosts/orphans.py."""
 
     UNRECORDED = "unrecorded"
     FOREIGN = "foreign"
@@ -44,11 +44,11 @@ class OrphanClass(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Orphan:
-    """A part in our scope that no record explains; it stays in the ledger until it is gone.
+    """A resource in our scope that no record explains; it stays in the report until it is gone.
 
-    `sightings` counts complete looks that showed it, at least a gap apart; `price` is in euros per
-    hour; `cost` is what it has cost so far, from its creation where that is known; `tried` is when
-    its removal was last tried.
+    `sightings` counts complete observations that showed it, at least a gap apart; `price` is in
+    euros per hour; `cost` is what it has cost so far, from its creation where that is known;
+    `tried` is when its removal was last tried.
     """
 
     resource: ResourceId
@@ -71,7 +71,7 @@ class Orphan:
 
 
 class RequestKind(StrEnum):
-    """What a door may ask for."""
+    """What a frontend may ask for."""
 
     SCALE = "scale"
     GROW = "grow"
@@ -90,7 +90,7 @@ class RequestKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What a door asks: a size, machines by name, a machine to go, a hold. `number` orders wishes.
+    """What a frontend asks: a size, machines by id, a deletion, a protection; `number` orders.
 
     `machines` are the ids that a GROW wish gives to new machines: whoever wished them knows them
     before they exist, and a wish that is granted twice makes them once; `specs` are what is asked
@@ -142,7 +142,7 @@ class Answer(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answered:
-    """An answer, when it was asked for, and what is to be told of it."""
+    """An answer, when it was asked for, and the event to be written of it."""
 
     answer: Answer
     at: datetime
@@ -151,22 +151,21 @@ class Answered:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
-    """Everything that one turn of one fleet may know.
+    """Everything that one cycle of one fleet may know.
 
-    `ours` are the installations whose marks are ours (our own first); `foreign` are parts under
-    the fleet's name with other marks; `unexplained` those with our mark that no record and no
-    history explains; `aside` those that are explained, and that no machine can have for now; `late`
-    those whose machine is in our history. `steady` is when this process
-    started or the clock last jumped, `jumped` the latter alone; `took` is when this epoch began.
-    `moving` are machines with calls in flight: they are not touched. Where machines are tenancies,
-    `hosts` are the records of the account's hosts, `ties` say which host a machine has, `free` are
-    the hosts that this fleet's machines may take now, the best ones first, `pool` is how the names
-    in its pool begin, `limits` are those of ordering hosts, None where none may be ordered,
-    `usurped` are hosts with a machine of ours and the name of a tenant that no record knows, and
-    `stirring` hosts with calls in flight. `answers` are what hosts said last to the question
-    whether they are busy. `revision` is what is known of the list of commands by
-    now, and `canaries` are the machines in use that it may be brought to, None: all of them;
-    decide() fills both in.
+    `ours` are the installations whose owner tags are ours (our own first); `foreign` are resources
+    under the fleet's name with other owner tags; `unexplained` those with our owner tag that no
+    record and no history explains; `aside` those that are explained, and that no machine can have
+    for now; `late` those whose machine is in our history. `steady` is when this process started or
+    the clock last jumped, `jumped` the latter alone; `took` is when this epoch began. `moving` are
+    machines with calls in flight: they are not touched. Where machines are allocations, `hosts` are
+    the records of the account's hosts, `ties` say which host a machine has, `free` are the hosts
+    that this fleet's machines may take now, the best ones first, `pool` is how the names in its
+    pool begin, `limits` are those of ordering hosts, None where none may be ordered, `usurped` are
+    hosts with a machine of ours and the name of a tenant that no record knows, and `stirring` hosts
+    with calls in flight. `answers` are what hosts said last to the question whether they are busy.
+    `revision` is what is known of the setup script by now, and `canaries` are the machines in
+    use that it may be brought to, None: all of them; decide() fills both in.
     """
 
     cycle: CycleId
@@ -203,12 +202,12 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostsSnapshot:
-    """Everything that one turn of an account's hosts may know.
+    """Everything that one cycle of an account's hosts may know.
 
-    `machines` are the living ones of all its fleets; `past` those in the history that a tie or a
-    host's name still names; `moving` are hosts with calls in flight; `starved` are fleets that lack
-    hosts; `orders` says when each order on the fleets' rows was made; `protected` why nothing of a
-    fleet may be destroyed now.
+    `machines` are the living ones of all its fleets; `past` those in the history that a binding or
+    a host's name still names; `moving` are hosts with calls in flight; `starved` are fleets that
+    lack hosts; `orders` says when each order on the fleets' rows was made; `protected` why nothing
+    of a fleet may be destroyed now.
     """
 
     cycle: CycleId
@@ -233,7 +232,7 @@ class HostsSnapshot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostTransition:
-    """One host in one turn: its record as it will be saved, a tie to loosen, what is pursued."""
+    """One host in one cycle: its record to be saved, a host to unbind, what is pursued."""
 
     before: Host
     host: Host

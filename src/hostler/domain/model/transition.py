@@ -1,4 +1,4 @@
-"""Step: one machine on its way through a decision, gathering changes, events and its verdict."""
+"""Transition: one machine on its way through a decision, gathering changes, events, a verdict."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -11,7 +11,7 @@ from .snapshot import Snapshot
 
 
 class IllegalMove(Exception):
-    """A move that the table of phases does not know; the turn reports it and goes on."""
+    """A move that the table of phases does not know; the cycle reports it and goes on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +36,7 @@ class Transition:
     tried: datetime | None = None
 
     def main(self, snapshot: Snapshot) -> Resource | None:
-        """Return the part that must be up: the bound one of the main slot, as last seen."""
+        """Return the resource that must be up: the bound one of the main slot, as last seen."""
         bound = self.machine.bound(snapshot.capabilities.main)
         for resource in self.resources:
             if resource.id == bound:
@@ -59,7 +59,7 @@ _GOALS = {Phase.PENDING: Goal.PRESENT, Phase.STOPPING: Goal.ABSENT, Phase.DELETE
 def event(
     kind: str, machine: Machine, snapshot: Snapshot, reason: str = "", detail: str = ""
 ) -> Event:
-    """Return an event about a machine in this turn."""
+    """Return an event about a machine in this cycle."""
     return Event(
         kind=kind,
         at=snapshot.now,

@@ -1,1 +1,1 @@
-"""What records, answers and looks prove together."""
+"""What records, answers and observations prove together."""

@@ -1,4 +1,4 @@
-"""Blockers: what stops a decision: holds, pauses, foreign resources, incomplete observations."""
+"""Blockers: what stops a decision: protection, pauses, foreign resources, incomplete scopes."""
 
 from datetime import datetime
 
@@ -13,20 +13,20 @@ def world_is_right(snapshot: Snapshot) -> str:
     if snapshot.foreign:
         whose = sorted({str(p.owner_tag.installation) for p in snapshot.foreign if p.owner_tag})
         return (
-            f"{len(snapshot.foreign)} parts carry this fleet's name and the mark of another "
-            f"installation ({', '.join(whose)}): `hostler adopt FILE --from {whose[0]}` if they "
-            "are yours, else give this fleet another name"
+            f"another installation ({', '.join(whose)}) has this fleet's name on "
+            f"{len(snapshot.foreign)} of its resources: `hostler adopt FILE --from {whose[0]}` if "
+            "they are yours, else give this fleet another name"
         )
     if snapshot.unexplained and not snapshot.capabilities.hosts:
         return (
-            f"{len(snapshot.unexplained)} parts carry our mark and no record explains them: see "
-            "`hostler orphans FILE`, then `hostler adopt FILE` or set `reclaim = true`"
+            f"no record explains {len(snapshot.unexplained)} of the resources that carry our owner "
+            "tag: see `hostler orphans FILE`, then `hostler adopt FILE` or set `reclaim = true`"
         )
     return ""
 
 
 def zone_is_known(snapshot: Snapshot, offer: Offer) -> bool:
-    """Tell whether every kind of part in the offer's zone was listed whole, and lately (S3)."""
+    """Tell whether every kind of resource in the offer's zone was listed whole, and lately (S3)."""
     for kind in snapshot.capabilities.kinds:
         whole = snapshot.inventory.whole.get((offer.zone, kind))
         if whole is None or snapshot.now - whole > snapshot.fleet.timers.observation_limit:
@@ -35,7 +35,7 @@ def zone_is_known(snapshot: Snapshot, offer: Offer) -> bool:
 
 
 def protected_until(machine: Machine, now: datetime) -> str:
-    """Return the sentence that says who holds this machine, or an empty one."""
+    """Return the sentence that says who protects this machine, or an empty one."""
     if machine.protection is None or not machine.is_protected(now):
         return ""
     protection = machine.protection

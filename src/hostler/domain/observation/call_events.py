@@ -29,9 +29,9 @@ def event_of(subject: Subject, cycle: CycleId, at: datetime, words: tuple[str, s
 
 
 def answer_of(subject: Subject, call: Call, outcome: Outcome) -> tuple[str, str, str] | None:
-    """Return what is told of an answer; `subject` is the record before it.
+    """Return the event of an answer; `subject` is the record before it.
 
-    Of the same refusals of one call in a row the first is told; the newest is in the record.
+    Of the same refusals of one call in a row the first is an event; the newest is in the record.
     """
     match outcome:
         case Done():

@@ -1,7 +1,8 @@
-"""Sure and unsure: what the record, the definite answers and the looks say together.
+"""Certainty: what the record, the definite answers and the observations say together.
 
-A look begun before a definite answer plus settle says nothing against it. An open *once* call is
-unsure until settle has passed and a look begun after that, complete for its slot, shows nothing.
+An observation begun before a definite answer plus that delay says nothing against it. An open
+*once* call is unsure until the consistency delay has passed and an observation begun after that,
+complete for its slot, shows nothing.
 """
 
 from collections.abc import Iterator
@@ -68,7 +69,7 @@ def _no_later(at: datetime | None, now: datetime) -> datetime | None:
 
 
 def survey(machine: Machine, snapshot: Snapshot) -> tuple[Machine, tuple[Resource, ...]]:
-    """Return the reconciled record and its parts; for one at rest, without asking every question.
+    """Return the reconciled record and its resources; one at rest skips most questions.
 
     It promises what `reconcile` and then `parts_of` return, sooner.
     """
@@ -80,7 +81,7 @@ def survey(machine: Machine, snapshot: Snapshot) -> tuple[Machine, tuple[Resourc
 
 
 def _at_rest(machine: Machine, snapshot: Snapshot) -> tuple[Resource, ...] | None:
-    """Return the parts of a record with which every look agrees: one living id a slot, no more."""
+    """Return the resources of a record with which all observations agree: one living id a slot."""
     if (
         machine.unknown_since is not None
         or machine.doubt is not None
@@ -127,10 +128,10 @@ def _only_living(place: Place, snapshot: Snapshot) -> Sighting | None:
 
 
 def resources_of(machine: Machine, snapshot: Snapshot) -> tuple[Resource, ...]:
-    """Return the machine's parts: what looks show, and what definite answers promised.
+    """Return the machine's resources: what observations show, and what definite answers promised.
 
-    A promised part that no look has had time to show appears with condition *unknown*. Every id
-    that is not the bound one of its slot is marked surplus.
+    A promised resource that no observation has had time to show appears with condition *unknown*.
+    Every id that is not the bound one of its slot is marked surplus.
     """
     found = dict[ResourceId, Resource]()
     for place in machine.places:
@@ -147,9 +148,9 @@ def resources_of(machine: Machine, snapshot: Snapshot) -> tuple[Resource, ...]:
 
 
 def _tagged(machine: Machine, snapshot: Snapshot) -> tuple[ResourceId, ...]:
-    """Return the parts that carry the machine's mark.
+    """Return the resources that carry the machine's owner tag.
 
-    Another host under its name is none of its parts: the sweep tells of that.
+    Another host under its name is none of its resources: the reclaim tells of that.
     """
     tagged = snapshot.inventory.tagged.get(machine.id, ())
     if not snapshot.capabilities.hosts:
@@ -178,7 +179,7 @@ def _resource(machine: Machine, place: Place, known: Known, snapshot: Snapshot) 
 
 
 def _outlived(known: Known, sighting: Sighting | None, snapshot: Snapshot) -> bool:
-    """Tell whether a look that had to know better still shows what was answered to be no more."""
+    """Tell whether an observation that had to know better shows what was answered as absent."""
     if sighting is None or known.removed is None:
         return False
     return (
@@ -188,7 +189,7 @@ def _outlived(known: Known, sighting: Sighting | None, snapshot: Snapshot) -> bo
 
 
 def reconcile(machine: Machine, snapshot: Snapshot) -> Machine:
-    """Return the record with everything that the looks prove written into it; no phase moves."""
+    """Return the record with all that the observations prove written into it; no phase moves."""
     after = _learn(present(machine, snapshot.now), snapshot)
     after = _miss(after, snapshot)
     after = _close(after, snapshot)
@@ -196,7 +197,7 @@ def reconcile(machine: Machine, snapshot: Snapshot) -> Machine:
 
 
 def _learn(machine: Machine, snapshot: Snapshot) -> Machine:
-    """Write down every id that carries the machine's mark; take back absences of what is seen."""
+    """Write down each id with the machine's owner tag; take back absences of what is seen."""
     after = machine
     for resource_id in _tagged(machine, snapshot):
         sighting = snapshot.inventory.sightings[resource_id]
@@ -238,7 +239,7 @@ def _seen_again(known: Known, snapshot: Snapshot) -> Known:
 
 
 def _miss(machine: Machine, snapshot: Snapshot) -> Machine:
-    """Write down which known ids the newest complete looks lack, and which are confirmed gone."""
+    """Write down which known ids the newest complete observations lack, and which are gone."""
     after = machine
     for place in machine.places:
         changed = tuple(_missed(machine, place, known, snapshot) for known in place.known)
@@ -263,7 +264,7 @@ def _missed(machine: Machine, place: Place, known: Known, snapshot: Snapshot) ->
 
 
 def _lacked_from(known: Known, snapshot: Snapshot) -> datetime:
-    """Return from when on a look that lacks this id speaks against it."""
+    """Return from when on an observation that lacks this id speaks against it."""
     if known.removed is not None:
         return known.removed
     return steady(known.since, snapshot) + snapshot.capabilities.consistency_delay
@@ -275,7 +276,7 @@ def _needs_own_observations(place: Place, known: Known) -> bool:
 
 
 def _asked_alone(known: Known, snapshot: Snapshot) -> bool:
-    """Tell whether looks at an id alone were answered so, often enough to believe that it is gone.
+    """Tell whether an id was not found by itself, often enough to believe that it is gone.
 
     One answer is nothing here either: the last of several lies a gap after it was first missed.
     """
@@ -289,7 +290,7 @@ def _asked_alone(known: Known, snapshot: Snapshot) -> bool:
 
 
 def _close(machine: Machine, snapshot: Snapshot) -> Machine:
-    """Close the open *once* calls that a look proves done, or proves to have had no effect."""
+    """Close the open *once* calls that an observation proves done, or without effect."""
     after = machine
     for asked in machine.asked:
         if asked.call_state is CallState.OPEN:
@@ -300,7 +301,7 @@ def _close(machine: Machine, snapshot: Snapshot) -> Machine:
 
 
 def _bind(machine: Machine, snapshot: Snapshot) -> Machine:
-    """Tie each slot that has none to its lowest living id: the oldest attempt, the lowest id."""
+    """Bind each slot that has none to its lowest living id: the oldest attempt, the lowest id."""
     after = machine
     for place in machine.places:
         if place.bound is None:
@@ -315,7 +316,7 @@ def _bind(machine: Machine, snapshot: Snapshot) -> Machine:
 
 
 def _is_at_home(machine: Machine, known: Known, snapshot: Snapshot) -> bool:
-    """Tell whether an id is of the host that the machine has; one without any has no tenancy."""
+    """Tell whether an id is of the host that the machine has; one without any has no allocation."""
     return not snapshot.capabilities.hosts or host_of(known.id) == machine.host
 
 
@@ -327,10 +328,10 @@ def unsure(machine: Machine, call: Call) -> bool:
 
 
 def all_gone(machine: Machine, snapshot: Snapshot) -> bool:
-    """Tell whether nothing of the tenancy is left: every id confirmed absent, no call unsure.
+    """Tell whether nothing of the allocation is left: every id confirmed absent, no call unsure.
 
-    An open call is closed only by a complete look after its settle, so that *gone* waits for it;
-    marked parts that a look still shows speak against it.
+    An open call is closed only by a complete observation after its consistency delay, so that
+    *deleted* waits for it; tagged resources that an observation still shows speak against it.
     """
     if _tagged(machine, snapshot) or any(a.call_state is CallState.OPEN for a in machine.asked):
         return False
@@ -339,5 +340,5 @@ def all_gone(machine: Machine, snapshot: Snapshot) -> bool:
 
 
 def fresh_enough(at: datetime | None, snapshot: Snapshot, limit: timedelta) -> bool:
-    """Tell whether a look's beginning is known and young enough."""
+    """Tell whether an observation's beginning is known and young enough."""
     return at is not None and snapshot.now - at <= limit

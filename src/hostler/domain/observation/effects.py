@@ -1,4 +1,4 @@
-"""Shown: what a look proves of a call on a host that outlives its machines.
+"""Effects: what an observation proves of a call on a host that outlives its machines.
 
 A name that tells the stage which was asked for, a wipe that is seen: that is proof. A newer date is
 none, nor is an answer to a reinstallation.
@@ -23,10 +23,10 @@ _LEAVING = frozenset({"wiping", "retiring"})
 def call_state(
     asked: Asked, resource: Resource | None, observed_at: datetime | None, sure: datetime
 ) -> CallState:
-    """Return how an open call on a host stands, given the host as a look begun at `shown` saw it.
+    """Return how an open call on a host stands, given the host as observed at `shown`.
 
-    `part` is None where that look was complete and the host not there; `sure` is from when on a
-    look proves that the call had no effect.
+    `part` is None where that observation was complete and the host not there; `sure` is from when
+    on an observation proves that the call had no effect.
     """
     if observed_at is None or observed_at <= asked.at:
         return CallState.OPEN
@@ -64,7 +64,7 @@ def _another(witness: str, resource: Resource) -> bool:
 
 
 def witness_of(machine: Machine) -> str:
-    """Return what its host showed, that a wipe changes, when it was last marked to use or to rest.
+    """Return what its host showed, that a wipe changes, when last tagged as in use or standby.
 
     Empty where that is unknown, or the machine asked for a wipe since.
     """
@@ -77,14 +77,14 @@ def witness_of(machine: Machine) -> str:
 
 
 def was_wiped(machine: Machine, resource: Resource, at: datetime) -> bool:
-    """Tell whether a look begun then shows that somebody wiped the host of a machine in use."""
+    """Tell whether an observation begun then shows that somebody wiped a host in use."""
     owner_tag = _kept_as(machine)
     after = owner_tag is not None and at > (owner_tag.closed or owner_tag.at)
     return after and machine.was_ready is not None and _another(witness_of(machine), resource)
 
 
 def witnessed(machine: Machine, resource: Resource, at: datetime) -> Machine:
-    """Return the record with what its host shows while that was sealed at its last mark."""
+    """Return the record with what its host shows while that was sealed at its last owner tag."""
     owner_tag, witness = _kept_as(machine), resource.note("witness")
     if (
         owner_tag is None
@@ -101,7 +101,7 @@ def witnessed(machine: Machine, resource: Resource, at: datetime) -> Machine:
 
 
 def _kept_as(machine: Machine) -> Asked | None:
-    """Return the newest call that marked the host as in use or at rest."""
+    """Return the newest call that tagged the host as in use or in standby."""
     owner_tags = (
         a for a in machine.asked if a.shows is Shows.OWNER_TAG and a.aim in {"claimed", "rested"}
     )
@@ -111,7 +111,8 @@ def _kept_as(machine: Machine) -> Asked | None:
 def came_late(machine: Machine, stage: str) -> bool:
     """Tell whether a host shows a claim that was given up as without effect, or was refused since.
 
-    Its effect came beyond settle: somebody else may have claimed the host meanwhile, and use it.
+    Its effect came beyond the consistency delay: somebody else may have claimed the host meanwhile,
+    and use it.
     """
     claims = (asked for asked in machine.asked if asked.aim == stage == "pending")
     return any(asked.call_state in {CallState.LAPSED, CallState.REFUSED} for asked in claims)
@@ -130,7 +131,7 @@ def claimed_late(machine: Machine, resource: Resource) -> bool:
 def _came_back(machine: Machine, resource: Resource) -> bool:
     """Tell whether a host bears a tenant's name again of a machine that had given it another since.
 
-    That machine is gone, and its host was wiped and put back: an old rename had its effect now.
+    That machine is deleted, and its host was wiped and put back: an old rename had its effect now.
     """
     given = any(
         asked.aim in _LEAVING and asked.call_state is CallState.DONE for asked in machine.asked
@@ -145,7 +146,7 @@ def is_unknown(resource: Resource, known: Collection[MachineId]) -> bool:
 
 
 def certain_from(asked: Asked, snapshot: Snapshot) -> datetime:
-    """Return from when on a look can prove that an open call had no effect.
+    """Return from when on an observation can prove that an open call had no effect.
 
     A call of an older epoch may have been begun as late as the take-over.
     """
@@ -154,12 +155,12 @@ def certain_from(asked: Asked, snapshot: Snapshot) -> datetime:
 
 
 def steady(at: datetime, snapshot: Snapshot) -> datetime:
-    """Return a recorded time as it can be used: counted anew where the clock jumped since."""
+    """Return a recorded time as it can be used: counted again where the clock jumped since."""
     return max(at, snapshot.jumped) if snapshot.jumped else at
 
 
 def call_state_of(machine: Machine, asked: Asked, snapshot: Snapshot) -> CallState:
-    """Return how a call of a machine's stands; one that no look has judged yet is open."""
+    """Return how a call of a machine's stands; one that no observation has judged yet is open."""
     if asked.shows.is_of_host:
         return _host_call_state(machine, asked, snapshot)
     place = machine.place(asked.slot)
@@ -171,7 +172,7 @@ def call_state_of(machine: Machine, asked: Asked, snapshot: Snapshot) -> CallSta
 
 
 def _lapsed_in_time(machine: Machine, asked: Asked, snapshot: Snapshot) -> CallState:
-    """Judge a call of which nothing is shown: it lapses by a complete look of after its settle."""
+    """Judge a call of which nothing is shown: a complete, late enough observation ends it."""
     covered = snapshot.inventory.covered(machine.offer.zone, asked.slot.kind, machine.id)
     return (
         CallState.LAPSED
@@ -181,7 +182,7 @@ def _lapsed_in_time(machine: Machine, asked: Asked, snapshot: Snapshot) -> CallS
 
 
 def _host_call_state(machine: Machine, asked: Asked, snapshot: Snapshot) -> CallState:
-    """Judge a call on the machine's host by the host itself, which a look shows in any stage."""
+    """Judge a call on the machine's host by the host itself, which is observed in any stage."""
     sighting = snapshot.inventory.sightings.get(ResourceId(machine.host or ""))
     if sighting is None:
         observed = snapshot.inventory.covered(

@@ -63,7 +63,7 @@ def _no_more(known: Known, now: datetime, *, missing: bool) -> Known:
 
 
 def _keep(machine: Machine, resource: Resource, call: Call, now: datetime) -> Machine:
-    """Write down a part that an answer named; bind it where it was made now for a free slot."""
+    """Write down a resource that an answer named; bind it where it was made now for a free slot."""
     place = machine.place(resource.slot)
     if any(known.id == resource.id for known in place.known):
         return machine
@@ -101,7 +101,7 @@ def _unknown(subject: SubjectT, call: Call, unknown: Unknown, now: datetime) -> 
 
 
 def proof(call: Call) -> CallState:
-    """Return how a call stands after a good answer: that a wipe begins, only a look can prove."""
+    """Return how a call stands after a good answer; that a wipe began, it cannot prove."""
     return CallState.OPEN if call.shows is Shows.WIPE else CallState.DONE
 
 
@@ -118,7 +118,7 @@ def answered(asked: Asked, call_state: CallState, now: datetime) -> Asked:
 
 
 def with_failures(subject: SubjectT, failed: list[SubjectT]) -> SubjectT:
-    """Return the record with every failure of a clean-up told, after calls that went well or not.
+    """Return the record with every failure of a clean-up, after calls that went well or not.
 
     `failed` is the record as each failure left it: the longest pause stands, and all errors.
     """
@@ -134,7 +134,7 @@ def with_failures(subject: SubjectT, failed: list[SubjectT]) -> SubjectT:
 
 
 def apply_to_resources(resources: tuple[Resource, ...], outcome: Outcome) -> tuple[Resource, ...]:
-    """Return the parts as a definite answer leaves them; other outcomes change nothing."""
+    """Return the resources as a definite answer leaves them; other outcomes change nothing."""
     if not isinstance(outcome, Done):
         return resources
     news = {resource.id: resource for resource in outcome.resources}
@@ -145,10 +145,10 @@ def apply_to_resources(resources: tuple[Resource, ...], outcome: Outcome) -> tup
 
 
 def planned(call: Call, number: int, resources: tuple[Resource, ...]) -> Done:
-    """Return the answer that a plan assumes: a made part appears under a placeholder's name.
+    """Return the answer that a plan assumes: a made resource appears under a placeholder's name.
 
-    A change that names a server hangs its target on that server; a host that is marked shows that
-    mark, unless the mark ends the tenancy.
+    A change that names a server hangs its target on that server; a host that is tagged shows that
+    owner tag, unless the owner tag ends the allocation.
     """
     tagged = tuple(_tagged(resource, call) for resource in resources if resource.id == call.target)
     if call.shows is Shows.OWNER_TAG and call.aim in TENANT and tagged:

@@ -1,4 +1,4 @@
-"""Whose: which parts in a fleet's name are ours, which are late, unexplained, or foreign?"""
+"""Ownership: which resources in a fleet's name are ours, late, unexplained, or foreign?"""
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -11,9 +11,9 @@ from hostler.domain.model.resource import Resource
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sorted:
-    """The parts under a fleet's name that no living record of it explains.
+    """The resources under a fleet's name that no living record of it explains.
 
-    `strangers` carry our mark and the id of a machine that is not among the living: the caller
+    `strangers` carry our owner tag and the id of a machine that is not among the living: the caller
     asks the history which of them are `late`, and which are unexplained.
     """
 
@@ -36,9 +36,10 @@ def sort_out(
     bound: Callable[[], Collection[ResourceId]],
     ours: Collection[InstallationId],
 ) -> Sorted:
-    """Return what in the view carries this fleet's name and is explained by no living record.
+    """Return what in the inventory carries this fleet's name and is explained by no living record.
 
-    `bound` is asked for the ids in living records only where there is a part to compare with them.
+    `bound` is asked for the ids in living records only where there is a resource to compare with
+    them.
     """
     foreign, strangers = list[Resource](), list[Resource]()
     candidates = tuple(_tagged_for(inventory, fleet, living))

@@ -1,1 +1,1 @@
-"""Rules on plain values: know ids and times, no record, no look."""
+"""Rules on plain values: they know ids and times, no record, no observation."""

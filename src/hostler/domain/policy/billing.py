@@ -1,4 +1,4 @@
-"""Windows: for which time a host is paid already, what it has cost, and what its end would waste.
+"""Billing: for which time a host is paid already, what it has cost, and what its end would waste.
 
 A host that we ordered is paid from its delivery: for a floor (24 hours, Apple's licence), then as
 long as it stands. A commitment makes windows of a month that renew until it is cancelled; a cloud

@@ -45,7 +45,7 @@ class Applied:
 
 
 def digest_of(commands: tuple[str, ...]) -> str:
-    """Return the digest of a list of commands, in their order; empty for an empty list."""
+    """Return the digest of a setup script; empty where it has no commands."""
     if not commands:
         return ""
     text = "".join(f"{len(command.encode())}:{command}" for command in commands)

@@ -26,11 +26,12 @@ class Act(StrEnum):
 class Evidence:
     """What is known at the moment of sending; times are the clock's, `boot` times boot seconds.
 
-    `reread` says, for a sweep, that the provider and then the records were read again just now and
-    agree field by field with what was decided on. `proved` says that a loss was shown by a look at
-    this machine alone. `granted` says that the cap's counter was raised for this very act.
-    `paid_until` is until when what the act would end is paid, None where nothing is paid ahead.
-    No field has a default: whoever makes evidence says everything, and what is not known is None.
+    `reread` says, for a reclaim, that the provider and then the records were read again just now
+    and agree field by field with what was decided on. `proved` says that a loss was shown by an
+    observation of this machine alone. `granted` says that the cap's counter was raised for this
+    very act. `paid_until` is until when what the act would end is paid, None where nothing is paid
+    ahead. No field has a default: whoever makes evidence says everything, and what is not known is
+    None.
     """
 
     act: Act
@@ -65,17 +66,21 @@ class Check:
 
 
 def _scope(e: Evidence) -> str:
-    return "" if e.ours else "the part carries no mark of ours and is bound in no record of ours"
+    return (
+        ""
+        if e.ours
+        else "the resource carries no owner tag of ours and is bound in no record of ours"
+    )
 
 
 def _fresh(e: Evidence) -> str:
     if e.act is Act.RECLAIM:
         return "" if e.reread else "provider and records were not both read again just before"
     if e.observed is None:
-        return "it was never looked at"
+        return "it was never observed"
     age = e.now - e.observed
     return (
-        "" if age <= e.observation_limit else f"the look at it is {age.total_seconds():.0f} s old"
+        "" if age <= e.observation_limit else f"its observation is {age.total_seconds():.0f} s old"
     )
 
 
@@ -128,14 +133,17 @@ _UNASKED = frozenset({Act.RECLAIM, Act.REPAIR, Act.REPLACE})
 
 CHECKS: tuple[Check, ...] = (
     Check(
-        id="G1", asks="scope: our mark, or bound in our record", acts=_DESTRUCTIVE, refuses=_scope
+        id="G1",
+        asks="scope: our owner tag, or bound in our record",
+        acts=_DESTRUCTIVE,
+        refuses=_scope,
     ),
-    Check(id="G2", asks="freshness of the look", acts=_DESTRUCTIVE, refuses=_fresh),
+    Check(id="G2", asks="freshness of the observation", acts=_DESTRUCTIVE, refuses=_fresh),
     Check(id="G3", asks="age beyond the grace period", acts=frozenset({Act.RECLAIM}), refuses=_age),
     Check(id="G4", asks="two sightings", acts=frozenset({Act.RECLAIM}), refuses=_sightings),
     Check(
         id="G5",
-        asks="holds, pauses, protection, running jobs",
+        asks="protection, pauses, running jobs",
         acts=_DESTRUCTIVE - {Act.ROLLBACK},
         refuses=_protection,
     ),
@@ -145,7 +153,7 @@ CHECKS: tuple[Check, ...] = (
         id="G8", asks="the right world", acts=frozenset({Act.CREATE, Act.RECLAIM}), refuses=_world
     ),
     Check(id="G9", asks="the paid window", acts=frozenset({Act.DELETE}), refuses=_money),
-    Check(id="G10", asks="the mode of sweeps", acts=frozenset({Act.RECLAIM}), refuses=_mode),
+    Check(id="G10", asks="the mode of reclaims", acts=frozenset({Act.RECLAIM}), refuses=_mode),
     Check(
         id="G11",
         asks="loss wave",

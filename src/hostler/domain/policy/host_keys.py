@@ -1,8 +1,8 @@
-"""Pins: which host key is trusted. The first one that is shown, until a recorded reinstallation.
+"""Host keys: which one is trusted. The first one that is shown, until a recorded reinstallation.
 
 A key changes for two reasons: the disk was wiped, or somebody else answers. Only our own record of
 a wipe tells them apart, so only that opens a pin again, and once: whatever key is then accepted is
-dated anew.
+dated again.
 """
 
 from dataclasses import dataclass

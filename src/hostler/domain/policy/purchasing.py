@@ -1,4 +1,4 @@
-"""Buying: how many hosts to order, and which to end, as one pure function of what is known now.
+"""Purchasing: how many hosts to order, and which to end, as one pure function of what is known now.
 
 A host is paid for a whole floor (24 hours by Apple's licence) and then for as long as it stands. So
 a free host is kept while its window runs, and demand takes it before anything is bought; the one

@@ -1,7 +1,7 @@
-"""Attempts: what is done about a host that will not get ready, and how often.
+"""Remediation: what is done about a host that will not get ready, and how often.
 
 A ladder: try again, diagnose, reboot, reinstall, quarantine. Each rung is climbed by what happened,
-never by the clock, and strikes stay with the host when the machine on it is long gone.
+never by the clock, and strikes stay with the host when the machine on it is long deleted.
 """
 
 from dataclasses import dataclass, replace
@@ -29,7 +29,7 @@ class Remedy(StrEnum):
 
 
 class Diagnosis(StrEnum):
-    """What the provider's own look at a host came to.
+    """What the provider's own diagnosis of a host came to.
 
     An unhealthy one names what would be supported; `NO_ANSWER` is one that was refused, or did not
     come within its bound: the ladder then goes on without it.
@@ -130,7 +130,7 @@ def _give_up(trouble: Trouble, ladder: Ladder) -> Transition:
     match trouble.diagnosis:
         case None:
             return Transition(
-                remedy=Remedy.DIAGNOSE, why=f"{failed}: a look before the disk is wiped"
+                remedy=Remedy.DIAGNOSE, why=f"{failed}: a diagnosis before the disk is wiped"
             )
         case Diagnosis.NOTHING | Diagnosis.REBOOT:
             return Transition(remedy=Remedy.QUARANTINE, why=f"{failed}; {trouble.diagnosis}")
@@ -147,7 +147,9 @@ def _shake(trouble: Trouble, ladder: Ladder) -> Transition:
     failed = f"it did not get ready {_times(trouble.failures)}"
     match trouble.diagnosis:
         case None:
-            return Transition(remedy=Remedy.DIAGNOSE, why=f"{failed}: a look before it is rebooted")
+            return Transition(
+                remedy=Remedy.DIAGNOSE, why=f"{failed}: a diagnosis before it is rebooted"
+            )
         case Diagnosis.REINSTALL if ladder.attempts > 0:
             return _give_up(trouble, ladder)
         case Diagnosis.NOTHING | Diagnosis.REINSTALL:
@@ -205,7 +207,7 @@ def diagnosed(trouble: Trouble, diagnosis: Diagnosis) -> Trouble:
 
 
 def accepted(trouble: Trouble, remedy: Remedy) -> Trouble:
-    """Return the memory after the provider accepted a remedy; one that was refused is not told.
+    """Return the memory after the provider accepted a remedy; one that was refused is not recorded.
 
     A reinstallation and a quarantine are a strike each, and begin a new round.
     """

@@ -1,4 +1,4 @@
-"""Revision: what is remembered of the list of commands that is in force for a fleet's hosts.
+"""Revisions: what is remembered of the setup script that is in force for a fleet's hosts.
 
 A revision is known by its digest. Another list is another revision, of which nothing is known yet.
 """
@@ -42,7 +42,7 @@ class Lapse:
 class Revision:
     """One revision in one fleet: in force since when, when it worked last, and where it failed.
 
-    `broken` is since when the list itself is held to be at fault; `cleared` is when that was last
+    `broken` is since when the script itself is held to be at fault; `cleared` is when that was last
     taken back because it worked somewhere: what failed up to then says nothing any more.
     """
 
@@ -101,10 +101,10 @@ class Roll:
 
 
 def next_roll(drift: Drift, wanted: str, applied: str, now: datetime, rolls: Rolls) -> Roll:
-    """Return whether to bring the wanted list to a host that carries the applied one. Total.
+    """Return whether to bring the wanted script to a host that carries the applied one. Total.
 
     Failures count against the digest that failed, not against the one that is applied: a list that
-    is wished anew is tried at once, and one that fails is not tried for ever.
+    is asked for again is tried at once, and one that fails is not tried for ever.
     """
     if wanted in {"", applied}:
         return Roll(due=False, why="the host carries what is wanted")

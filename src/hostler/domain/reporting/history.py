@@ -1,4 +1,4 @@
-"""Story: what happened to a machine or a fleet, told from its events, a sentence for each."""
+"""History: what happened to a machine or a fleet, told from its events, a sentence for each."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from hostler.domain.model.phases import sentence
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """One line of a story: when, of whom (neither: the fleet), what, and the turn that did it."""
+    """One line of a history: when, of whom (neither: the fleet), what, and in which cycle."""
 
     at: datetime
     machine: MachineId | None
@@ -35,7 +35,7 @@ def tell(event: Event) -> Line:
 
 
 def _made(event: Event) -> str:
-    return f"recorded as wanted: {sentence(event.reason)} ({event.detail})"
+    return f"recorded as pending: {sentence(event.reason)} ({event.detail})"
 
 
 def _moved(event: Event) -> str:

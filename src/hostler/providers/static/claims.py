@@ -1,7 +1,7 @@
-"""Claims: the mark of a static host, a line in a file on it, and the part that it stands for.
+"""Claims: the owner tag of a static host, a line in a file on it, and the resource it stands for.
 
-The part is the claim, not the host: a host that is claimed again is another part, so that nothing
-that is asked about one tenancy can ever mean the next.
+The resource is the claim, not the host: a host that is claimed again is another resource, so that
+nothing that is asked about one allocation can ever mean the next.
 """
 
 import re
@@ -24,7 +24,7 @@ _ID = re.compile(rf"(?P<host>[A-Za-z0-9._:-]+)#(?P<machine>{_MACHINE})\.(?P<atte
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One machine's claim of one host, as a part's id names it."""
+    """One machine's claim of one host, as a resource's id names it."""
 
     host: str
     machine: MachineId
@@ -37,7 +37,7 @@ class Claim:
 
     @property
     def id(self) -> ResourceId:
-        """The part's id."""
+        """The resource's id."""
         return ResourceId(f"{self.host}#{self.tag}")
 
 
@@ -48,12 +48,12 @@ def line_of(owner_tag: OwnerTag) -> str:
         f"machine={owner_tag.machine} attempt={owner_tag.attempt}"
     )
     if owner_tag_of(line) != owner_tag:
-        raise ValueError(f"no mark can be made of {owner_tag}")
+        raise ValueError(f"no owner tag can be made of {owner_tag}")
     return line
 
 
 def owner_tag_of(line: str) -> OwnerTag | None:
-    """Return the mark that a claim's line makes, or None: strict, and never raises."""
+    """Return the owner tag that a claim's line makes, or None: strict, and never raises."""
     found = _LINE.fullmatch(line)
     if found is None:
         return None
@@ -66,7 +66,7 @@ def owner_tag_of(line: str) -> OwnerTag | None:
 
 
 def claim_of(resource: ResourceId | None) -> Claim | None:
-    """Return the claim that a part's id names, or None where it names none."""
+    """Return the claim that a resource's id names, or None where it names none."""
     found = _ID.fullmatch(resource or "")
     if found is None:
         return None

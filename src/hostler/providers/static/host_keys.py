@@ -1,4 +1,4 @@
-"""Pins: the host keys that hosts showed first, in a file beside the fleet file.
+"""Host keys: those that hosts showed first, in a file beside the fleet file.
 
 A line is a host's name and its key's fingerprint. Whoever reinstalls a host removes its line.
 """

@@ -1,4 +1,4 @@
-"""Memory: what each host said last, and since when it has been silent. Losing it costs looks."""
+"""Memory: what each host said last, and since when it is silent. Losing it costs observations."""
 
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta

@@ -1,4 +1,4 @@
-"""Looking: every host of a group is asked once, all at the same time."""
+"""Observe: every host of a group is asked once, all at the same time."""
 
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,7 +19,7 @@ AT_ONCE = 50
 
 
 class Observer:
-    """Looks at groups of hosts."""
+    """Observes groups of hosts."""
 
     def __init__(
         self, hosts: Mapping[Zone, tuple[Host, ...]], shell: HostShell, clock: Clock, memory: Memory

@@ -1,4 +1,4 @@
-"""Ways: the pure half: claim one host, clean it, give it back."""
+"""Planner: the pure half: claim one host, clean it, give it back."""
 
 from collections.abc import Iterator
 
@@ -44,7 +44,7 @@ def _claim(machine: Machine) -> Call:
 
 
 def _away(machine: Machine, resources: tuple[Resource, ...], *, cleans: bool) -> Iterator[Call]:
-    """Clean, wait until a look shows it done, release. A surplus claim was never used."""
+    """Clean, wait until an observation shows it done, release. A surplus claim was never used."""
     for resource in resources:
         if resource.condition is Condition.UNKNOWN and resource.status != "promised":
             continue

@@ -163,7 +163,7 @@ class StaticHosts:
         return f"hostler://static/{machine.offer.zone}/{claim.host}" if claim else None
 
     def cost(self, call: Call | Scope) -> int:
-        """Every host of a group is asked by a look, and may be asked by a claim."""
+        """Every host of a group is asked by an observation, and may be asked by a claim."""
         alone = isinstance(call, Call) and call.kind != planner.CLAIM
         return 1 if alone else max(1, len(self._by_zone.get(call.zone, ())))
 

@@ -1,4 +1,4 @@
-"""Reading: what one host says of itself, as a part or as nothing. Pure."""
+"""Reading: what one host says of itself, as a resource or as nothing. Pure."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -19,7 +19,7 @@ class Senseless(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """How the look at one host went: its claim as a part, None where it is free, or an error."""
+    """How one host was observed: its claim as a resource, None where it is free, or an error."""
 
     host: Host
     begun: datetime
@@ -66,16 +66,16 @@ def _status(tag: str, answers: tuple[str, ...]) -> str:
 
 
 def claimed(host: Host, claim: Claim) -> Resource:
-    """Return the part of a claim whose host cannot be asked."""
+    """Return the resource of a claim whose host cannot be asked."""
     return _at(host, claim.id, SILENT)
 
 
 def in_cleaning(host: Host, claim: Claim) -> Resource:
-    """Return the part of a claim whose host has begun to clean itself."""
+    """Return the resource of a claim whose host has begun to clean itself."""
     return replace(_at(host, claim.id, CLEANING), condition=Condition.STOPPING)
 
 
 def silent(resource: Resource, *, off: bool) -> Resource:
-    """Return a part as it stands while its host is silent: unknown at first, then off."""
+    """Return a resource as it stands while its host is silent: unknown at first, then off."""
     condition = Condition.OFF if off else Condition.UNKNOWN
     return replace(resource, status=SILENT, condition=condition)

@@ -176,10 +176,10 @@ class MemoryStore:
     async def bind(self, host: HostId, machine: MachineId, fence: Fence) -> None:
         self._check(fence)
         if self._bindings.get(host, machine) != machine:
-            raise AlreadyBound(f"host {host} is tied to machine {self._bindings[host]}")
+            raise AlreadyBound(f"host {host} is bound to machine {self._bindings[host]}")
         other = next((tied for tied, to in self._bindings.items() if to == machine), host)
         if other != host:
-            raise AlreadyBound(f"machine {machine} is tied to host {other}")
+            raise AlreadyBound(f"machine {machine} is bound to host {other}")
         self._bindings[host] = machine
         self._revision += 1
 
@@ -192,7 +192,7 @@ class MemoryStore:
             del self._bindings[host]
             self._revision += 1
 
-    # ------------------------------------------------------------ suspects and wishes
+    # ------------------------------------------------------------ orphans and requests
 
     async def orphans(self) -> tuple[Orphan, ...]:
         return tuple(self._orphans[resource] for resource in sorted(self._orphans))
@@ -260,7 +260,7 @@ class MemoryStore:
         return self._history.get(machine) if fleet is None else self._machines[fleet][machine]
 
     def _check_new(self, machines: Iterable[Machine]) -> None:
-        """Refuse ids of machines that exist, and parts that are another's, within these too."""
+        """Refuse ids of machines that exist, and resources that are another's, within these too."""
         owners = dict(self._owners)
         fresh = set[MachineId]()
         for machine in machines:
@@ -322,7 +322,7 @@ class MemoryStore:
 
 
 def _claims(machine: Machine) -> tuple[ResourceId, ...]:
-    """Return the ids that no other living machine may have; what is gone claims nothing."""
+    """Return the ids that no other living machine may have; what is deleted claims nothing."""
     if machine.phase is Phase.DELETED:
         return ()
     gone = {known.id for place in machine.places for known in place.known if known.gone}

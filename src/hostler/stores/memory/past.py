@@ -46,7 +46,7 @@ class Past:
         return tuple(kept for kept, _ in zip(found, range(limit), strict=False))
 
     def images(self, fleet: FleetName, at: datetime) -> tuple[Machine, ...]:
-        """Return each machine's last image before a time, gone left out, by serial."""
+        """Return each machine's last image before a time, deleted ones left out, by serial."""
         last = (kept.image for kept in self._last_images(at) if kept.event.fleet == fleet)
         there = (image for image in last if image and image.phase is not Phase.DELETED)
         return tuple(sorted(there, key=lambda machine: (machine.serial, machine.id)))

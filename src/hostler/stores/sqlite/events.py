@@ -1,4 +1,4 @@
-"""Events in SQL: written beside the change itself, and read for stories and time travel."""
+"""Events in SQL: written beside the change itself, and read for histories and time travel."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -64,7 +64,7 @@ def kept(db: Connection, about: About, after: int, limit: int) -> tuple[Kept, ..
 
 
 def images(db: Connection, fleet: FleetName, at: datetime) -> tuple[Machine, ...]:
-    """Return each machine's last image before a time, gone left out, by serial."""
+    """Return each machine's last image before a time, deleted ones left out, by serial."""
     rows = db.execute(SQL["images"], {"fleet": fleet, "at": microseconds(at)})
     there = (m for m in MACHINE.read_all(rows) if m.phase is not Phase.DELETED)
     return tuple(sorted(there, key=lambda m: (m.serial, m.id)))

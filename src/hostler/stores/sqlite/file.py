@@ -1,4 +1,4 @@
-"""Faults: what SQLite and msgspec raise, told as our errors: what, where, and what to do."""
+"""File errors: what SQLite and msgspec raise, as our errors: what, where, and what to do."""
 
 import fcntl
 import os
@@ -12,7 +12,7 @@ from hostler.domain.errors import StoreBusy, StoreDamaged, StoreError, StoreHeld
 FAULTS = (sqlite3.Error, msgspec.MsgspecError, OverflowError, UnicodeError)
 """What work in the database may raise besides our own errors."""
 
-_DAMAGE = "put a backup in its place, or move it away to begin anew (then: hostler adopt)"
+_DAMAGE = "put a backup in its place, or move it away to begin again (then: hostler adopt)"
 
 
 def told(fault: Exception, path: Path) -> StoreError:

@@ -1,4 +1,4 @@
-"""Hosts in SQL: their records, and the ties between hosts and machines."""
+"""Hosts in SQL: their records, and the bindings between hosts and machines."""
 
 from dataclasses import replace
 from sqlite3 import Connection
@@ -34,36 +34,36 @@ def save(db: Connection, host: Host, events: tuple[Event, ...], fence: Fence) ->
 
 
 def bind(db: Connection, host: HostId, machine: MachineId, fence: Fence) -> None:
-    """Tie a host to a machine; AlreadyBound when either is tied elsewhere."""
+    """Bind a host to a machine; AlreadyBound when either is bound elsewhere."""
     leases.check(db, fence)
     columns = {"host": host, "machine": machine}
     db.execute(SQL["bind"], columns)
     bindings: list[tuple[str, str]] = db.execute(SQL["bindings"], columns).fetchall()
     for tied_host, tied_machine in bindings:
         if (tied_host, tied_machine) != (host, machine):
-            raise AlreadyBound(f"host {tied_host} is tied to machine {tied_machine}")
+            raise AlreadyBound(f"host {tied_host} is bound to machine {tied_machine}")
 
 
 def bindings(db: Connection) -> tuple[tuple[HostId, MachineId], ...]:
-    """Return every tie, by host."""
+    """Return every binding, by host."""
     return tuple((HostId(row[0]), MachineId(row[1])) for row in db.execute(SQL["all_bindings"]))
 
 
 def unbind(db: Connection, host: HostId, machine: MachineId, fence: Fence) -> None:
-    """Loosen this very tie."""
+    """Remove this very binding."""
     leases.check(db, fence)
     db.execute(SQL["unbind"], {"host": host, "machine": machine})
 
 
 def orphans(db: Connection) -> tuple[Orphan, ...]:
-    """Return the ledger, by part."""
+    """Return the orphan report, by resource."""
     return ORPHAN.read_all(db.execute(SQL["orphans"]))
 
 
 def save_orphans(
     db: Connection, orphans: tuple[Orphan, ...], cleared: tuple[ResourceId, ...], fence: Fence
 ) -> None:
-    """Write these suspects, then take those parts out."""
+    """Write these orphans, then take those resources out."""
     leases.check(db, fence)
     for orphan in orphans:
         db.execute(SQL["save_orphan"], {"resource": orphan.resource, "doc": ORPHAN.write(orphan)})
@@ -72,7 +72,7 @@ def save_orphans(
 
 
 def request(db: Connection, request: Request) -> Request:
-    """Keep a wish under a number that was never given before."""
+    """Keep a request under a number that was never given before."""
     number = db.execute(
         SQL["add_request"], {"doc": REQUEST.write(replace(request, number=0))}
     ).lastrowid
@@ -80,13 +80,13 @@ def request(db: Connection, request: Request) -> Request:
 
 
 def requests(db: Connection) -> tuple[Request, ...]:
-    """Return the wishes that nobody took yet, in order."""
+    """Return the requests that nobody took yet, in order."""
     rows = db.execute(SQL["requests"])
     return tuple(replace(REQUEST.read(document), number=number) for number, document in rows)
 
 
 def take_requests(db: Connection, numbers: tuple[int, ...], fence: Fence) -> None:
-    """Take wishes out, those that are still there."""
+    """Take requests out, those that are still there."""
     leases.check(db, fence)
     for number in numbers:
         db.execute(SQL["take_request"], {"number": number})

@@ -1,4 +1,4 @@
-"""Machines in SQL: the living, the history, and which part is whose."""
+"""Machines in SQL: the living, the history, and which resource is whose."""
 
 from dataclasses import replace
 from sqlite3 import Connection

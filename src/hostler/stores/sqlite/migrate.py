@@ -14,7 +14,7 @@ STEPS = ("schema.sql",)
 """The files that lead from an empty file to ours; new ones are added at the end."""
 
 APPLICATION = 0x686F7374
-"""`host`: what marks a SQLite file as ours, whatever the version of its tables."""
+"""`host`: what says that a SQLite file is ours, whatever the version of its tables."""
 
 
 def version(db: Connection, path: Path, newest: int) -> int:

@@ -42,7 +42,7 @@ def open_engine(
 def open_beside(
     path: Path, *, runner: RunnerOf = Threaded, patience: timedelta = PATIENCE
 ) -> SqliteStore:
-    """Open a store that exists, to read records and write wishes, beside an engine or alone.
+    """Open a store that exists, to read records and write requests, beside an engine or alone.
 
     Makes and migrates nothing: a missing, empty or older file is a StoreError.
     """

@@ -132,7 +132,7 @@ class SqliteStore:
         await self._write(lambda db: hosts.take_requests(db, numbers, fence))
 
     async def revision(self) -> int:
-        """SQLite counts what others commit; wishes of doors in this process are added to it."""
+        """SQLite counts what others commit; requests from this process are added to it."""
         return self._desired + await self._read(_version)
 
     async def leases(self) -> tuple[Lease, ...]:

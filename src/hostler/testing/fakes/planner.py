@@ -1,4 +1,4 @@
-"""FakeWays: the pure half of the fake provider: an address, a server with it, power; and back."""
+"""FakePlanner: the pure half of the fake provider: an address, a server, power; and back."""
 
 from datetime import datetime
 
@@ -20,7 +20,7 @@ REMOVE_ADDRESS = "address.remove"
 
 
 class FakePlanner:
-    """How to get from the parts that exist to a goal; a machine has so many addresses."""
+    """How to get from the resources that exist to a goal; a machine has so many addresses."""
 
     def __init__(self, addresses: int = 1) -> None:
         self._addresses = tuple(Slot("address", index) for index in range(addresses))
@@ -102,7 +102,7 @@ def _clear(machine: Machine, resources: tuple[Resource, ...]) -> tuple[Call, ...
 
 
 def _clear_one(machine: Machine, resource: Resource, servers: set[ResourceId]) -> Call | None:
-    """Return the call that removes a part as it stands now; None where it must be waited for."""
+    """Return the call that removes a resource as it stands; None where it must be waited for."""
     if resource.slot.kind == "address":
         return None if resource.owner in servers else _destroy(machine, resource, REMOVE_ADDRESS)
     if "terminate" in resource.allowed:

@@ -1,7 +1,8 @@
 """FakeProvider: the provider port over a tiny deterministic world of servers and addresses.
 
 Made in the shape of cloud servers: an address, a server with it, power; and back again. Nothing
-happens by chance: what goes wrong is written into its script, call by call and look by look.
+happens by chance: what goes wrong is written into its script, call by call and observation by
+observation.
 """
 
 import asyncio
@@ -68,7 +69,7 @@ class Pace:
 
 @dataclass(slots=True)
 class FakeWorld:
-    """What really exists, and the journal of what was asked; its laws are `do` and `settle`."""
+    """What really exists, and the journal of what was asked; its laws are `do` and its delay."""
 
     clock: Clock
     pace: Pace = field(default_factory=Pace)
@@ -98,20 +99,20 @@ class FakeWorld:
         self.planned.append((self.clock.now() + after, self.count, happening))
 
     def add(self, resource: Resource) -> Resource:
-        """Put a part there, now."""
+        """Put a resource there, now."""
         self.resources[resource.id] = resource
         self.born[resource.id] = self.clock.now()
         return resource
 
     def remove(self, resource: ResourceId) -> None:
-        """Take a part away, as a person with a console does; its addresses are let go of."""
+        """Take a resource away, as a person with a console does; its addresses are let go of."""
         self.resources.pop(resource, None)
         for other in list(self.resources.values()):
             if other.owner == resource:
                 self.resources[other.id] = replace(other, owner=None, condition=Condition.FREE)
 
     def become(self, resource: ResourceId, condition: Condition) -> None:
-        """Let a part stand otherwise from now on, if it still exists."""
+        """Let a resource stand otherwise from now on, if it still exists."""
         there = self.resources.get(resource)
         if there is not None:
             self.resources[resource] = _in_state(there, condition)
@@ -188,10 +189,10 @@ class FakeProvider:
         """Let these befall the next calls of a kind, in order."""
         self.script.setdefault(kind, deque()).extend(what)
 
-    # ------------------------------------------------------------ looks
+    # ------------------------------------------------------------ observations
 
     async def observe(self, scopes: tuple[Scope, ...]) -> Observation:
-        """Look at these scopes; what is younger than the lag is missing from lists."""
+        """Observe these scopes; what is younger than the lag is missing from lists."""
         begun = self.world.clock.now()
         self.observations.append((begun, scopes))
         self.world.consistency_delay()
@@ -274,7 +275,7 @@ class FakeProvider:
             gone = (call.target,) if call.target is not None else ()
             if call.effect is Effect.DESTROY:
                 return Done(gone=gone, missing=True)
-            return Refused(why=Refusal.WRONG_STATE, text="there is no such part")
+            return Refused(why=Refusal.WRONG_STATE, text="there is no such resource")
         return self._change(call, resource)
 
     def _make(self, call: Call) -> Outcome:
@@ -363,7 +364,7 @@ class FakeProvider:
         return f"fake://{machine.offer.zone}/{bound}" if bound else None
 
     def cost(self, call: Call | Scope) -> int:
-        """Return one request for everything, but a look at a machine asks for each of its ids."""
+        """Return one request for everything; observing a machine asks for each of its ids."""
         if isinstance(call, Scope) and call.machine is not None:
             return 1 + len(call.known)
         return 1

@@ -1,4 +1,4 @@
-"""Pieces: parts, calls and records of one small fleet, as plain values that scenes are made of."""
+"""Builders: resources, calls and records of one small fleet, as plain values for scenes."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -40,7 +40,7 @@ def server(
     installation: InstallationId = HOME,
     name: str = "",
 ) -> Resource:
-    """Return a server that carries a machine's mark."""
+    """Return a server that carries a machine's owner tag."""
     owner = machine if isinstance(machine, str) else machine.id
     allowed = {
         Condition.UP: ("terminate",),
@@ -68,7 +68,7 @@ def address(
     installation: InstallationId = HOME,
     name: str = "",
 ) -> Resource:
-    """Return an address that carries a machine's mark."""
+    """Return an address that carries a machine's owner tag."""
     whose = machine if isinstance(machine, str) else machine.id
     return Resource(
         id=ResourceId(name or f"address-{whose}"),
@@ -84,7 +84,7 @@ def address(
 
 
 def bound(slot: Slot, resource: ResourceId, since: datetime = BEGIN, attempt: int = 1) -> Place:
-    """Return a place whose slot is tied to this id."""
+    """Return a place whose slot is bound to this id."""
     known = Known(id=resource, zone=ZONE, since=since, attempt=attempt)
     return Place(slot=slot, attempt=attempt, bound=resource, known=(known,))
 
@@ -112,7 +112,7 @@ def asked(  # noqa: PLR0913 - a record's fields, all with defaults
 
 
 def machine(number: int = 1, phase: Phase = Phase.READY, since: datetime = BEGIN) -> Machine:
-    """Return a machine with its parts bound, as it stands in this phase since then."""
+    """Return a machine with its resources bound, as it stands in this phase since then."""
     name = machine_id(number)
     made = phase not in {Phase.PENDING, Phase.DELETED}
     switched = made and phase is not Phase.STARTING

@@ -1,6 +1,6 @@
-"""Scene: a fleet as plain values, from which a Seen is made, a turn is taken, and the next made.
+"""Scene: a fleet as plain values, from which a Snapshot is made, a cycle is run, and the next made.
 
-For tables of Seen → commands, for benchmarks, and for checks that go through many turns without an
+For tables of Seen → commands, for benchmarks, and for checks that go through many cycles without an
 engine: `turn` writes what was decided into the scene as a store would.
 """
 
@@ -76,7 +76,7 @@ class Scene:
         self.row = replace(self.row, serial=max((m.serial for m in machines), default=0))
 
     def exist(self, *resources: Resource) -> None:
-        """Let parts exist, or stand as given here."""
+        """Let resources exist, or stand as given here."""
         self.resources |= {resource.id: resource for resource in resources}
 
     def furnish(self, *machines: Machine) -> None:
@@ -87,7 +87,7 @@ class Scene:
             self.exist(up, address(entry, owner=up.id))
 
     def vanish(self, *resources: ResourceId) -> None:
-        """Let parts exist no longer."""
+        """Let resources exist no longer."""
         for resource in resources:
             del self.resources[resource]
 
@@ -113,7 +113,7 @@ class Scene:
         return tuple(dict.fromkeys(offer.zone for offer in self.fleet.offers))
 
     def observe_one(self, *scopes: Scope, complete: bool = True) -> None:
-        """Look at these scopes alone, each id by itself."""
+        """Observe these scopes alone, each id by itself."""
         observed = tuple(ObservedScope(scope=s, begun=self.now, complete=complete) for s in scopes)
         found = {resource.id: resource for s in scopes for resource in self._found(s)}
         self.inventory = merge(
@@ -135,7 +135,7 @@ class Scene:
     def request(
         self, kind: RequestKind, machine: MachineId | None = None, size: int | None = None
     ) -> Request:
-        """Wish something; return the wish, which may be replaced by a fuller one."""
+        """Request something; return the request, which may be replaced by a fuller one."""
         self.desired += 1
         made = Request(
             number=self.desired,
@@ -163,7 +163,7 @@ class Scene:
         return self.ordered[1]
 
     def snapshot(self) -> Snapshot:
-        """Return what a turn would see now."""
+        """Return what a cycle would see now."""
         living = set(self.machines) | self.moving
         machines = self.in_order()
         found = sort_out(self.inventory, WEB, living, lambda: bound_in(machines), self.ours)
@@ -218,7 +218,7 @@ class Scene:
         return decision
 
     def keep(self, entry: Machine) -> None:
-        """Store a record: one that is gone goes to the history."""
+        """Store a record: one that is deleted goes to the history."""
         self.machines.pop(entry.id, None)
         self.history.pop(entry.id, None)
         (self.history if entry.phase is Phase.DELETED else self.machines)[entry.id] = entry
@@ -247,7 +247,7 @@ class Scene:
             self.keep(entry)
 
     def rounds(self, many: int, pause: timedelta = 2 * S) -> None:
-        """Look and take a turn, so many times, so far apart; every close look asked for is made."""
+        """Observe and run a cycle, so many times, so far apart; focused observations included."""
         for _ in range(many):
             self.observe()
             decision = self.reconcile()

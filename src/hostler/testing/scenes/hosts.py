@@ -1,4 +1,4 @@
-"""Hostscene: hosts and the machines on them as plain values, for tables of what becomes of them."""
+"""Hosts: they and the machines on them as plain values, for tables of what becomes of them."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -38,7 +38,7 @@ CAPABILITIES = Capabilities(
     hosts="host",
     consistency_delay=CONSISTENCY_DELAY,
 )
-"""What machines that are tenancies of hosts are like."""
+"""What machines that are allocations of hosts are like."""
 
 
 def box(
@@ -47,7 +47,7 @@ def box(
     host: HostId = BOX,
     **notes: str,
 ) -> Resource:
-    """Return a host as a look shows it; its pool is known unless `notes` say otherwise."""
+    """Return a host as an observation shows it; its pool is known unless `notes` say otherwise."""
     told = {"stage": stage, "pool": "pool-", "type": OFFER.type, **notes}
     return Resource(
         id=ResourceId(host),
@@ -69,7 +69,7 @@ def tenant(
     tagged: bool = True,
     **notes: str,
 ) -> Resource:
-    """Return a machine's tenancy of the host."""
+    """Return a machine's allocation of the host."""
     owner_tag = OwnerTag(installation=HOME, fleet=WEB, machine=machine, attempt=0)
     resource = box(stage, condition, BOX, holder=machine, **notes)
     return replace(
@@ -86,7 +86,7 @@ def record(**fields: object) -> Host:
 
 
 def on_host(phase: Phase = Phase.READY, machine: MachineId = MINE, **fields: object) -> Machine:
-    """Return a machine that is bound to its tenancy of the host."""
+    """Return a machine that is bound to its allocation of the host."""
     mine = allocation_of(BOX, machine)
     known = Known(id=mine, zone=ZONE, since=BEGIN)
     base = Machine(
@@ -122,7 +122,7 @@ def call(
 
 
 def inventory(resources: Iterable[Resource], at: datetime = BEGIN) -> Inventory:
-    """Return what is known after one whole look that showed these."""
+    """Return what is known after one whole observation that showed these."""
     found = tuple(resources)
     tagged = dict[MachineId, tuple[ResourceId, ...]]()
     for resource in found:
@@ -138,7 +138,7 @@ def inventory(resources: Iterable[Resource], at: datetime = BEGIN) -> Inventory:
     )
 
 
-def hosts_snapshot(  # noqa: PLR0913 - everything that a turn of the hosts may know, by name
+def hosts_snapshot(  # noqa: PLR0913 - everything that a cycle of the hosts may know, by name
     host: Host,
     resource: Resource | None,
     *,
@@ -148,7 +148,7 @@ def hosts_snapshot(  # noqa: PLR0913 - everything that a turn of the hosts may k
     past: Iterable[Machine] = (),
     observed: datetime | None = None,
 ) -> HostsSnapshot:
-    """Return what a turn of the hosts sees: one record, and what the newest look shows."""
+    """Return what a cycle of the hosts sees: one record, and what the newest observation shows."""
     observed_at = inventory(() if resource is None else (resource,), observed or now)
     return HostsSnapshot(
         cycle=CycleId("t"),
@@ -166,7 +166,7 @@ def hosts_snapshot(  # noqa: PLR0913 - everything that a turn of the hosts may k
     )
 
 
-def fleet_snapshot(  # noqa: PLR0913 - everything that a turn of the fleet may know, by name
+def fleet_snapshot(  # noqa: PLR0913 - everything that a cycle of the fleet may know, by name
     machines: Iterable[Machine],
     resources: Iterable[Resource] = (),
     *,
@@ -175,7 +175,7 @@ def fleet_snapshot(  # noqa: PLR0913 - everything that a turn of the fleet may k
     bindings: Mapping[MachineId, HostId] | None = None,
     free: Iterable[Free] = (),
 ) -> Snapshot:
-    """Return what a turn of the fleet sees."""
+    """Return what a cycle of the fleet sees."""
     return Snapshot(
         cycle=CycleId("t"),
         now=now,

@@ -560,7 +560,7 @@ def test_of_very_many_faults_the_first_are_told(tmp_path: Path) -> None:
     assert "950 more" in told["plugin_config"]
 
 
-def test_a_byte_order_mark_is_no_harm(tmp_path: Path) -> None:
+def test_a_bom_is_no_harm(tmp_path: Path) -> None:
     content = b"\xef\xbb\xbf" + json.dumps(SMALL).encode()
     assert load_group(content, Connector(), context(tmp_path)).name == "ci"
 

@@ -198,7 +198,7 @@ def later(time: timedelta) -> datetime:
     return datetime.now(UTC) + time  # noqa: TID251 - the age of real files
 
 
-def test_the_folders_of_killed_plugins_are_swept_an_hour_later(tmp: Path) -> None:
+def test_the_folders_of_killed_plugins_are_reclaimed_an_hour_later(tmp: Path) -> None:
     place = killed()
     assert sweep(later(timedelta(minutes=55))) == ()
     assert place.path.exists()

@@ -178,7 +178,7 @@ def test_a_service_that_lacks_methods_is_told_of_with_lines_that_name_them(tmp_p
     assert service.path("ConnectInfo") == "/test.v1.Plugin/GetConnectInfo"
 
 
-def test_a_service_without_any_of_the_names_is_told_of_after_looking_at_everything(
+def test_a_service_without_any_of_the_names_is_told_of_after_observing_everything(
     tmp_path: Path,
 ) -> None:
     names = ("GetInit", "GetUpdate", "GetIncrease", "GetDecrease", "GetHeartbeat")

@@ -133,7 +133,7 @@ def test_a_refusal_names_every_candidate_with_its_reason_and_the_way_out(tmp_pat
     assert learnt.states == frozenset()
 
 
-def test_without_ancestors_it_is_said_that_none_could_be_looked_at() -> None:
+def test_without_ancestors_it_is_said_that_none_could_be_observed() -> None:
     assert "no process above this one" in learn(learning()).refusal
 
 

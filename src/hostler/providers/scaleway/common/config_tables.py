@@ -149,7 +149,7 @@ class MachineTable(Struct, frozen=True, kw_only=True):
     ] = ()
     security_group: Annotated[Id | None, Meta(description="left out: the project's default")] = None
     placement_group: Annotated[Id | None, Meta(description="how servers lie to each other")] = None
-    tags: Annotated[tuple[Tag, ...], Meta(description="tags beside our own marks")] = ()
+    tags: Annotated[tuple[Tag, ...], Meta(description="tags beside our own owner tags")] = ()
     address_pool: Annotated[
         Tag | None,
         Meta(

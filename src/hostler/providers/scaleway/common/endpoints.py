@@ -1,4 +1,4 @@
-"""API: the endpoints that we use, each a method that says what it sends and what it reads."""
+"""Endpoints: those that we use, each a method that says what it sends and what it reads."""
 
 from typing import TypeVar
 

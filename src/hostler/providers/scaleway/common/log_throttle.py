@@ -1,4 +1,4 @@
-"""Repeats: a trouble is told as it begins, then once a minute with a count, and as it ends."""
+"""Log throttle: a trouble is told as it begins, then once a minute with a count, and as it ends."""
 
 from dataclasses import dataclass
 from datetime import timedelta

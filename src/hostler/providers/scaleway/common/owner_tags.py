@@ -1,7 +1,7 @@
-"""Marks: how a server, an address or a volume says whose it is, by its tags or by its name.
+"""Owner tags: how a server, an address or a volume says whose it is, by its tags or by its name.
 
-Tags are the rule. A volume that is made together with its server can carry no tags yet, so its
-name is the mark: it must parse whole and end in a check keyed with the installation's id.
+Tags are the rule. A volume that is made together with its server can carry no tags yet, so its name
+is the owner tag: it must parse whole and end in a check keyed with the installation's id.
 """
 
 import hashlib
@@ -31,7 +31,7 @@ _IS_NAME = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a whole mark says: whose the part is, and which slot it was made for."""
+    """What a whole owner tag says: whose the resource is, and which slot it was made for."""
 
     owner_tag: OwnerTag
     slot: Slot
@@ -39,12 +39,12 @@ class Claim:
 
 @lru_cache(maxsize=256)
 def writable(installation: InstallationId, fleet: FleetName) -> bool:
-    """Tell whether marks with these names can be read back."""
+    """Tell whether owner tags with these names can be read back."""
     return bool(_IS_INSTALLATION.fullmatch(installation) and _IS_FLEET.fullmatch(fleet))
 
 
 def tags_of(claim: Claim) -> tuple[str, ...]:
-    """Return the four tags that make the mark."""
+    """Return the four tags that make the owner tag."""
     owner_tag, slot = claim.owner_tag, claim.slot
     return (
         f"hostler={owner_tag.installation}",
@@ -60,10 +60,10 @@ def machine_tag(machine: MachineId) -> str:
 
 
 def from_tags(tags: Sequence[str], kind: str) -> Claim | None:
-    """Return the mark that the tags of a part of this kind make, or None.
+    """Return the owner tag that the tags of a resource of this kind make, or None.
 
-    Strict: each tag once and well formed, and the slot of this kind. Never raises. Looks read the
-    same tags again and again, so what they say is remembered.
+    Strict: each tag once and well formed, and the slot of this kind. Never raises. Observations
+    read the same tags again and again, so what they say is remembered.
     """
     return _from_tags(tuple(tags), kind)
 
@@ -102,19 +102,19 @@ def _claim(found: dict[str, str], kind: str) -> Claim | None:
 
 
 def name_of(claim: Claim) -> str:
-    """Return the name that is the mark where no tags can be written."""
+    """Return the name that is the owner tag where no tags can be written."""
     owner_tag, slot = claim.owner_tag, claim.slot
     body = f"{owner_tag.fleet}.{owner_tag.machine}.{slot.kind}{slot.index}.{owner_tag.attempt}"
     return f"hostler.{owner_tag.installation}.{body}.{_check(owner_tag.installation, body)}"
 
 
 def server_name(fleet: FleetName, machine: MachineId) -> str:
-    """Return what a machine's server is called, also by itself: no mark, for it has no check."""
+    """Return what a machine's server is called: no owner tag, for it has no check."""
     return f"{fleet[:48]}-{machine}"
 
 
 def from_name(name: str, kind: str) -> Claim | None:
-    """Return the mark that a name is, or None: a bare prefix or a wrong check is no mark."""
+    """Return the owner tag that a name is, or None: a bare prefix or a wrong check is none."""
     if not name.startswith("hostler."):
         return None
     match = _IS_NAME.fullmatch(name)
@@ -139,7 +139,7 @@ def _check(installation: str, body: str) -> str:
 
 
 def claim_of(tags: Sequence[str], name: str, kind: str) -> Claim | None:
-    """Return the mark of a part: its tags, or else its name."""
+    """Return the owner tag of a resource: its tags, or else its name."""
     return from_tags(tags, kind) or from_name(name, kind)
 
 
@@ -154,7 +154,7 @@ def pool_of(tags: Sequence[str]) -> str:
 
 
 def taken_id(address: str, machine: MachineId) -> ResourceId:
-    """Return the id of a pool's address for one tenancy: the next tenant's is another part."""
+    """Return the id of a pool's address for one allocation; the next one's is another resource."""
     return ResourceId(f"{address}@{machine}")
 
 

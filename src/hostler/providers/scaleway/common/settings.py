@@ -62,8 +62,8 @@ class Template:
 
     `image` is a label of the marketplace (`ubuntu_noble`) or an id, and is used where the offer
     names none. IPv4 is on by default because most networks still need it; IPv6 is off, because an
-    address that nobody asked for is a door that nobody watches. `pool` is the tag of addresses that
-    exist already and are to be used, and given back, instead of being made and deleted.
+    address that nobody asked for is an entrance that nobody watches. `pool` is the tag of addresses
+    that exist already and are to be used, and given back, instead of being made and deleted.
     """
 
     image: str = "ubuntu_noble"

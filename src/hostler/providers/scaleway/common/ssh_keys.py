@@ -1,4 +1,4 @@
-"""Keys: SSH keys of IAM, which Scaleway hands to every server of the project when it boots."""
+"""SSH keys: those of IAM, which Scaleway hands to every server of the project when it boots."""
 
 import base64
 import binascii

@@ -1,10 +1,10 @@
-"""Pool: addresses that exist already, which machines take and give back, and nobody deletes.
+"""Address pool: existing addresses, which machines take and give back, and nobody deletes.
 
-A pool is the free addresses of a project that carry a tag. Taking one is writing our mark beside
-that tag, in one request; giving it back takes the mark away and detaches it, in one request. An
-address that was just touched is left alone for a while: listings lag, and a request whose answer
-was lost may yet have its effect. One installation may use a pool, not two: nothing at Scaleway
-makes a tag unique.
+A pool is the free addresses of a project that carry a tag. Taking one is writing our owner tag
+beside that tag, in one request; giving it back takes the owner tag away and detaches it, in one
+request. An address that was just touched is left alone for a while: listings lag, and a request
+whose answer was lost may yet have its effect. One installation may use a pool, not two: nothing at
+Scaleway makes a tag unique.
 """
 
 from datetime import timedelta
@@ -45,7 +45,7 @@ class Pool:
         self._resting = dict[str, float]()
 
     async def take(self, call: Call, tags: tuple[str, ...], reader: Reader) -> Outcome:
-        """Mark a free address of the call's pool as the machine's; refused where there is none."""
+        """Tag a free address of the call's pool as the machine's; refused where there is none."""
         pool = text(call, "pool")
         listing = await self._api.addresses(call.zone, pool)
         if listing.trouble is not None:
@@ -65,7 +65,7 @@ class Pool:
         return Done(resources=(reader.address(taken),))
 
     async def release(self, call: Call, target: ResourceId) -> Outcome:
-        """Give an address back; one that is not this tenancy's any more is given back already."""
+        """Give an address back; one that is no longer this allocation's is back already."""
         address = address_id(target)
         try:
             ip = await self._api.address(call.zone, address)
@@ -106,7 +106,7 @@ class Pool:
 
 
 def _bare(ip: Ip) -> dict[str, object]:
-    """Return what makes an address free again: hung on nothing, and without our marks."""
+    """Return what makes an address free again: hung on nothing, and without our owner tags."""
     tags = [tag for tag in ip.tags or [] if not tag.startswith("hostler")]
     pool = pool_of(ip.tags or [])
     if pool and pool not in tags:

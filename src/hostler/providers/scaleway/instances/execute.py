@@ -1,4 +1,4 @@
-"""Deeds: one call each, sent once, and what its answer says in the engine's words."""
+"""Execute: one call at a time, sent once, and what its answer says in the engine's words."""
 
 from collections.abc import Awaitable, Callable, Mapping
 
@@ -281,7 +281,7 @@ class InstanceCalls:
         return Done(gone=(target,))
 
     def _moving(self, call: Call, target: ResourceId, condition: Condition) -> Resource:
-        """Return a server on its way: nothing may be asked of it until a look."""
+        """Return a server on its way: nothing may be asked of it until an observation."""
         return Resource(
             id=target,
             slot=call.slot,

@@ -38,7 +38,7 @@ _COSTS = {MAKE_SERVER: 2, ATTACH_NETWORK: 2, TAKE_ADDRESS: 3, RELEASE_ADDRESS: 2
 
 
 class Instances:
-    """One account's servers in some zones. `installation` is written into every mark."""
+    """One account's servers in some zones. `installation` is written into every owner tag."""
 
     def __init__(  # noqa: PLR0913 - all that an account is made of, by name
         self,
@@ -51,10 +51,10 @@ class Instances:
         consistency_delay: timedelta = CONSISTENCY_DELAY,
         prices: Prices | None = None,
     ) -> None:
-        """Raise ConfigError where a fleet's name could not be read back from a mark."""
+        """Raise ConfigError where a fleet's name could not be read back from an owner tag."""
         for fleet in templates:
             if not writable(installation, fleet):
-                raise ConfigError(f"fleet {fleet!r} cannot be written into a mark")
+                raise ConfigError(f"fleet {fleet!r} cannot be written into an owner tag")
         self._client, self._installation = client, installation
         self._templates = dict(templates)
         self._capabilities = Capabilities(
@@ -103,8 +103,8 @@ class Instances:
     def _present(self, machine: Machine, resources: tuple[Resource, ...]) -> tuple[Call, ...]:
         """Remove what is too much, and go on with what is there.
 
-        Removal goes first, unless the last call failed: then they take turns, so that a part that
-        cannot be removed keeps no machine from being made, nor the other way round.
+        Removal goes first, unless the last call failed: then they take turns, so that a resource
+        that cannot be removed keeps no machine from being made, nor the other way round.
         """
         zone = machine.offer.zone
         wrong = [resource for resource in resources if resource.surplus or resource.zone != zone]
@@ -127,7 +127,7 @@ class Instances:
         return clear(machine, wrong, servers, unprotect=unprotect)
 
     def _touchable(self, machine: Machine, resource: Resource) -> bool:
-        """Tell whether a part may be this machine's: a mark that says otherwise is believed."""
+        """Tell whether a resource may be this machine's, unless its owner tag says otherwise."""
         owner_tag = resource.owner_tag
         if owner_tag is None:
             return True

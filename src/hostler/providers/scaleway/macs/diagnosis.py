@@ -1,4 +1,4 @@
-"""Doctor: the provider's own look at the health of a Mac, before it is rebooted or wiped."""
+"""Diagnosis: the provider's own word on the health of a Mac, before it is rebooted or wiped."""
 
 from datetime import timedelta
 

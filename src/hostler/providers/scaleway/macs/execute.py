@@ -1,4 +1,4 @@
-"""Deeds: one call each on a Mac. Every one that depends on a name reads the Mac just before.
+"""Execute: one call each on a Mac. Every one that depends on a name reads the Mac just before.
 
 Renames are last-write-wins, and nobody is told who wrote: so what was decided for a name is done to
 that name, and to no other.
@@ -92,7 +92,7 @@ class MacCalls:
             return self._outcome(trouble, call, host)
 
     def _way(self, call: Call) -> Callable[[Errand], Awaitable[Outcome]]:
-        """Return what makes a call: marks and networks are calls of their own each."""
+        """Return what makes a call: owner tags and networks are calls of their own each."""
         if call.kind.startswith(machine_calls.OWNER_TAG):
             return self._owner_tag
         return self._attach if call.kind.startswith(machine_calls.ATTACH) else self._ways[call.kind]
@@ -109,7 +109,7 @@ class MacCalls:
         return ""
 
     def _not_free(self, call: Call, mac: Mac) -> str:
-        """Return why a host may not be claimed: claims look at it afresh, whatever was seen."""
+        """Return why a host may not be claimed: claims observe it afresh, whatever was seen."""
         resource = self._reader(Zone("")).host(mac)
         adopts = call.arg("adopted") and resource.note("stage") != "foreign"
         if resource.note("stage") not in AT_HOME and not adopts:
@@ -284,9 +284,9 @@ class MacCalls:
         return Done(gone=(ResourceId(mac.id),))
 
     def _done(self, call: Call, mac: Mac) -> Done:
-        """Return what an answer shows: the host, or the tenancy of the call's machine.
+        """Return what an answer shows: the host, or the allocation of the call's machine.
 
-        Whose name stands there by now need not be the machine's: then only a look can tell.
+        Whose name stands there by now need not be the machine's: then only an observation can tell.
         """
         reader = self._reader(call.zone)
         host = reader.host(mac)
@@ -305,7 +305,7 @@ class MacCalls:
                 return Done(gone=(call.target,) if call.target else (), missing=True)
             if call.kind == machine_calls.REINSTALL and is_reinstalling(problem):
                 return Done()
-            if problem.missing:  # the host was read just before: only a look can tell
+            if problem.missing:  # the host was read just before: only an observation can tell
                 return Refused(why=Refusal.BUSY, text=str(problem))
         if isinstance(trouble, TROUBLE):
             return outcome_of(trouble, call)

@@ -54,7 +54,7 @@ class MacKind:
             return ()
         warning = (
             "pool_prefix: there is none, so no host is ever claimed from a pool, and none that a "
-            "machine had is released: it stays as it is, billed, in the ledger (hostler orphans)"
+            "machine had is released: it stays as it is, billed, in the orphan report"
         )
         return (warning,)
 

@@ -1,4 +1,4 @@
-"""Look: every Mac of a zone in one listing, or single ones by their ids."""
+"""Observe: every Mac of a zone in one listing, or single ones by their ids."""
 
 import asyncio
 from collections.abc import Callable, Iterable
@@ -24,7 +24,7 @@ Sight = tuple[tuple[ObservedScope, ...], tuple[Resource, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """A Mac as it was shown last, and the parts that it was read as."""
+    """A Mac as it was shown last, and the resources that it was read as."""
 
     mac: Mac
     attached: tuple[Attached, ...] | None
@@ -33,7 +33,7 @@ class Read:
 
 
 class MacObserver:
-    """Looks at an account's Macs. One listing of a zone serves hosts and tenancies."""
+    """Observes an account's Macs. One listing of a zone serves hosts and allocations."""
 
     def __init__(
         self,
@@ -42,13 +42,13 @@ class MacObserver:
         reader: Callable[[Zone], MacReader],
         networks: Networks | None = None,
     ) -> None:
-        """Look with what `networks` knows too, where any fleet asks for private networks."""
+        """Observation with what `networks` knows too, where any fleet asks for private networks."""
         self._api, self._clock, self._reader = api, clock, reader
         self._networks = networks
         self._read_before = dict[str, Read]()
 
     async def observe(self, scopes: tuple[Scope, ...]) -> Observation:
-        """Look at these scopes, zones and single hosts side by side."""
+        """Observe these scopes, zones and single hosts side by side."""
         if self._networks is not None:
             for zone in dict.fromkeys(scope.zone for scope in scopes):
                 await self._networks.learn(zone)
@@ -133,7 +133,7 @@ class MacObserver:
         return tuple(resources)
 
     def _known(self, reader: MacReader, mac: Mac) -> tuple[Resource, Resource | None]:
-        """Return the parts of a Mac: the same objects as long as it is shown the same."""
+        """Return the resources of a Mac: the same objects as long as it is shown the same."""
         attached = reader.within(mac)
         read = self._read_before.get(mac.id)
         if read is None or read.mac != mac or read.attached != attached:
@@ -142,7 +142,7 @@ class MacObserver:
         return read.host, read.allocation_of
 
     def _is_ours(self, mac: Mac) -> bool:
-        """Filter again on our side: a Mac of another project is never a part."""
+        """Filter again on our side: a Mac of another project is never a resource."""
         return mac.project_id is None or mac.project_id == self._api.project
 
 

@@ -73,7 +73,7 @@ class Macs:
         """Raise ConfigError where a fleet's name could not be read back from a name."""
         for fleet in templates:
             if not writable(installation, fleet):
-                raise ConfigError(f"fleet {fleet!r} cannot be written into a mark")
+                raise ConfigError(f"fleet {fleet!r} cannot be written into an owner tag")
         self._client, self._installation = client, installation
         self._templates, self._site = dict(templates), site
         self._ours = frozenset({installation, *adopted})
@@ -203,7 +203,7 @@ class Macs:
         if isinstance(call, Call):
             counted = call.kind == machine_calls.ORDER and self._client.account.organization
             return _COSTS.get(call.kind, 2) + (_QUOTA if counted else 0)
-        if call.kind == HOST.kind:  # comes along with the listing of tenancies
+        if call.kind == HOST.kind:  # comes along with the listing of allocations
             return 0
         listed = 1 if self._wanted else 0
         return listed + (1 if call.machine is None else max(1, len(call.known)))

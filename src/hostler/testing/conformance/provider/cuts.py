@@ -76,8 +76,8 @@ async def _nothing_left(rig: Rig, where: str) -> None:
     assert not left, f"cut {where}: the world still has {left}"
 
 
-async def cleaning_passes_a_refused_part(rig: Rig) -> None:
-    """A part that cannot be removed keeps no other part; when it can be, it goes too."""
+async def cleaning_passes_a_refused_resource(rig: Rig) -> None:
+    """A resource that cannot be removed keeps no other resource; when it can be, it goes too."""
     need(rig, Ability.REFUSE)
     hand = await made_hand(rig)
     going(hand)
@@ -98,11 +98,11 @@ async def cleaning_passes_a_refused_part(rig: Rig) -> None:
     )
     await rig.refuse(None)
     await hand.reach(Goal.ABSENT)
-    await _nothing_left(rig, "by a refused part")
+    await _nothing_left(rig, "by a refused resource")
 
 
 async def a_vanished_machine_is_cleaned(rig: Rig) -> None:
-    """Where the main part was taken away by hand, the goal absent removes the rest."""
+    """Where the main resource was taken away by hand, the goal absent removes the rest."""
     need(rig, Ability.REMOVE)
     hand = await made_hand(rig)
     main = hand.main

@@ -109,7 +109,7 @@ async def _goes_on(hand: Hand, call: Call, outcome: Outcome) -> None:
 
 
 async def a_dead_outside_raises_nothing(rig: Rig) -> None:
-    """Where nothing answers, looks are incomplete and say why, and no call is Done."""
+    """Where nothing answers, observations are incomplete and say why, and no call is Done."""
     need(rig, Ability.DEATH)
     hand = await made_hand(rig)
     creation = hand.journal.calls()

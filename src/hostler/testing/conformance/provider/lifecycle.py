@@ -1,4 +1,4 @@
-"""Life: from nothing to up and back to nothing, with every call answered."""
+"""Lifecycle: from nothing to up and back to nothing, with every call answered."""
 
 from copy import deepcopy
 from dataclasses import replace
@@ -12,28 +12,30 @@ from .rig import Ability, Rig, need
 
 
 async def creation_reaches_up(rig: Rig) -> None:
-    """From nothing, the answers of the calls lead to a main part that a look shows up."""
+    """From nothing, the answers of the calls lead to a main resource that is observed up."""
     hand = await new_hand(rig)
     calls = hand.ask(Goal.PRESENT)
-    assert calls, "with no parts and the goal present, next_calls returns nothing to begin with"
+    assert calls, "with no resources and the goal present, next_calls returns nothing to begin with"
     await hand.reach(Goal.PRESENT)
     main = hand.main
-    assert main is not None, "the main part is bound to no id, although the goal was reached"
-    assert main.owner_tag is not None, f"the look shows {main.id} without a mark"
+    assert main is not None, "the main resource is bound to no id, although the goal was reached"
+    assert main.owner_tag is not None, f"the observation shows {main.id} without an owner tag"
     assert main.owner_tag.machine == hand.machine.id, (
-        f"the mark names {main.owner_tag.machine} instead"
+        f"the owner tag names {main.owner_tag.machine} instead"
     )
-    assert main.owner_tag.installation == rig.installation, "the mark names another installation"
+    assert main.owner_tag.installation == rig.installation, (
+        "the owner tag names another installation"
+    )
     assert main.owner_tag.fleet == rig.fleet, (
-        f"the mark names the fleet {main.owner_tag.fleet} instead"
+        f"the owner tag names the fleet {main.owner_tag.fleet} instead"
     )
-    assert await hand.things(), "the world has nothing of a machine that the looks call up"
+    assert await hand.things(), "the world has nothing of a machine that the observations call up"
 
 
 async def creating_calls_are_once_and_numbered(rig: Rig) -> None:
-    """Every call that makes something is *once*, numbered for its slot, and shown by looks.
+    """Every call that makes something is *once*, numbered for its slot, and shown by observations.
 
-    Where machines are tenancies of hosts, the host that the call is for takes the number's place.
+    Where machines are allocations of hosts, the host that the call is for takes the number's place.
     """
     hand = await made_hand(rig)
     for call in hand.journal.calls(Effect.MAKE):
@@ -41,7 +43,7 @@ async def creating_calls_are_once_and_numbered(rig: Rig) -> None:
         if hand.provider.capabilities.hosts:
             assert call.arg("host") == hand.machine.host, f"{call} is for another host"
             return
-        assert call.attempt >= 1, f"{call} has no attempt's number to be written into the mark"
+        assert call.attempt >= 1, f"{call} has no attempt's number to be written into the owner tag"
     for place in hand.machine.places:
         for known in place.known:
             assert known.attempt, f"{known.id} in {place.slot} was made under no number"
@@ -52,7 +54,7 @@ async def nothing_is_left(rig: Rig) -> None:
     hand = await made_hand(rig)
     await end(hand)
     left = [thing.id for thing in await rig.things()]
-    assert not left, f"the looks show nothing any more, and the world still has {left}"
+    assert not left, f"the observations show nothing any longer, and the world still has {left}"
 
 
 async def absent_again_asks_nothing(rig: Rig) -> None:
@@ -81,7 +83,7 @@ async def present_again_asks_nothing(rig: Rig) -> None:
 async def destroying_twice_is_done(rig: Rig) -> None:
     """A destructive call on what is gone is Done, and changes nothing else.
 
-    A host outlives its tenancies: what was decided for one of them may also be refused, for good.
+    A host outlives its allocations: what was decided for one of them may also be refused, for good.
     """
     hand, other = await made_hand(rig), await made_hand(rig, 2)
     others = await other.things()
@@ -116,30 +118,30 @@ async def next_calls_are_pure(rig: Rig) -> None:
 
 
 async def surplus_goes_and_the_bound_stays(rig: Rig) -> None:
-    """A second part in a bound slot is removed, and the bound one goes on."""
+    """A second resource in a bound slot is removed, and the bound one goes on."""
     need(rig, Ability.PLANT, Ability.SURPLUS)
     hand = await made_hand(rig)
     main = hand.main
     assert main is not None
-    assert main.owner_tag is not None, "the main part carries no mark"
+    assert main.owner_tag is not None, "the main resource carries no owner tag"
     planted = await rig.plant(replace(main.owner_tag, attempt=main.owner_tag.attempt + 3))
     await hand.observe()
     assert planted in {resource.id for resource in hand.resources}, (
-        "a late part with our mark is not seen"
+        "a late resource with our owner tag is not seen"
     )
     for _ in range(24):
         await hand.step(Goal.PRESENT)
         await rig.wait(PAUSE)
     shown = {resource.id for resource in hand.resources if resource.slot == main.slot}
-    assert planted not in shown, "a surplus part was left standing"
-    assert main.id in shown, "the bound part was taken for the surplus one"
+    assert planted not in shown, "a surplus resource was left standing"
+    assert main.id in shown, "the bound resource was taken for the surplus one"
     after = hand.main
     assert after is not None
     assert after.condition is Condition.UP, f"removing the surplus left it {after.status}"
 
 
 async def a_bound_slot_is_not_filled_again(rig: Rig) -> None:
-    """Where the main part was taken away by hand, no other is made in its place: it is broken."""
+    """Where the main resource was removed by hand, no other is made in its place: it failed."""
     need(rig, Ability.REMOVE)
     hand = await made_hand(rig)
     main = hand.main

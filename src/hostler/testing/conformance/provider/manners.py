@@ -1,4 +1,4 @@
-"""Manners: traits that make sense, costs, connections, and secrets that stay secret."""
+"""Manners: capabilities that make sense, costs, connections, and secrets that stay secret."""
 
 import re
 from datetime import timedelta
@@ -13,33 +13,33 @@ _PROVIDER_ID = re.compile(r"(?=.{1,512}\Z)[a-z][a-z0-9+.-]*://[^\s/]\S*", re.ASC
 """A URI of at most 512 characters, which is what Kubernetes and Cluster API take."""
 
 
-async def traits_are_sane(rig: Rig) -> None:
-    """The traits can be reckoned with, and stay what they are."""
+async def capabilities_are_sane(rig: Rig) -> None:
+    """The capabilities can be reckoned with, and stay what they are."""
     provider = await rig.open()
     capabilities = provider.capabilities
     zero = timedelta(0)
-    assert capabilities.kinds, "no kind of part is named"
+    assert capabilities.kinds, "no kind of resource is named"
     assert capabilities.main.kind in capabilities.kinds, (
         f"the main kind {capabilities.main.kind} is not in `kinds`"
     )
     assert len(set(capabilities.kinds)) == len(capabilities.kinds), (
         f"a kind is named twice: {capabilities.kinds}"
     )
-    assert capabilities.consistency_delay > zero, "settle must be longer than nothing"
+    assert capabilities.consistency_delay > zero, "consistency_delay must be longer than nothing"
     assert all(time > zero for _, time in capabilities.consistency_delays), (
-        "each settle must be longer than nothing"
+        "each consistency_delay must be longer than nothing"
     )
     assert capabilities.deadline > zero, "the deadline of a call must be longer than nothing"
     assert capabilities.floor >= zero, "the least paid time cannot be negative"
-    assert capabilities.page >= 1, "a page shows at least one part"
+    assert capabilities.page >= 1, "a page shows at least one resource"
     assert rig.offer.zone in capabilities.zones, f"the zone {rig.offer.zone} is not in `zones`"
-    assert provider.capabilities == capabilities, "the traits changed"
+    assert provider.capabilities == capabilities, "the capabilities changed"
 
 
 async def costs_are_positive(rig: Rig) -> None:
-    """Every call and every look takes at least one request.
+    """Every call and every observation takes at least one request.
 
-    A look at hosts may come along with that at the tenancies on them.
+    An observation of hosts may come along with that of the allocations on them.
     """
     hand = await made_hand(rig)
     await end(hand)
@@ -82,7 +82,7 @@ async def a_provider_id_that_stays(rig: Rig) -> None:
 
 
 async def secrets_stay_secret(rig: Rig) -> None:
-    """No call, look or outcome of a whole life shows a secret."""
+    """No call, observation or outcome of a whole life shows a secret."""
     need(rig, Ability.SECRETS)
     assert rig.secrets, "the rig names no secret to look for"
     hand = await made_hand(rig)

@@ -1,4 +1,4 @@
-"""Looks: what a look must show, page by page, and whose things it must leave alone."""
+"""Observations: what they must show, page by page, and whose things they must leave alone."""
 
 from dataclasses import replace
 
@@ -62,7 +62,7 @@ async def all_pages_are_seen(rig: Rig) -> None:
 
 
 def _written(owner_tag: OwnerTag, provider: Provider) -> OwnerTag:
-    """Return a mark as it can be written: the name of a host has no place for an attempt."""
+    """Return an owner tag as it can be written: the name of a host has no place for an attempt."""
     return replace(owner_tag, attempt=0) if provider.capabilities.hosts else owner_tag
 
 
@@ -81,7 +81,7 @@ async def a_failed_page_keeps_the_rest(rig: Rig) -> None:
 
 
 async def a_machine_is_seen_alone(rig: Rig) -> None:
-    """A look at one machine finds what carries its mark, and misses a known id that is gone."""
+    """Observing one machine finds what carries its owner tag, and lacks a known id that is gone."""
     need(rig, Ability.PLANT, Ability.REMOVE)
     provider = await rig.open()
     kept, gone, other = _owner_tag(rig, 1), _owner_tag(rig, 2), _owner_tag(rig, 3)
@@ -102,26 +102,28 @@ async def a_machine_is_seen_alone(rig: Rig) -> None:
         f"{missing} is incomplete: {observation}"
     )
     assert away not in _shown(observation), (
-        f"{away} was taken away, and a look at it alone shows it"
+        f"{away} was taken away, and observing it alone shows it"
     )
 
 
-async def foreign_parts_are_seen_and_left(rig: Rig) -> None:
-    """A part of another installation is shown with its mark, and no call is ever aimed at it."""
+async def foreign_resources_are_seen_and_left(rig: Rig) -> None:
+    """Another installation's resource is shown with its owner tag, and no call is aimed at it."""
     need(rig, Ability.PLANT)
     stranger = InstallationId("stranger1")
     provider = await rig.open()
     foreign = await rig.plant(_owner_tag(rig, 1, stranger))
     shown = _shown(await provider.observe((_whole(rig, provider),))).get(foreign)
-    assert shown is not None, "a part of another installation is not shown"
-    assert shown.owner_tag is not None, "a part of another installation is shown without its mark"
-    assert shown.owner_tag.installation == stranger, f"its mark is shown as {shown.owner_tag}"
+    assert shown is not None, "a resource of another installation is not shown"
+    assert shown.owner_tag is not None, (
+        "a resource of another installation is shown without its owner tag"
+    )
+    assert shown.owner_tag.installation == stranger, f"its owner tag is shown as {shown.owner_tag}"
     hand = await made_hand(rig)
     await end(hand)
     aimed = [str(call) for call in hand.journal.calls() if call.target == foreign]
-    assert not aimed, f"calls were aimed at another installation's part: {aimed}"
+    assert not aimed, f"calls were aimed at another installation's resource: {aimed}"
     left = {thing.id for thing in await rig.things()}
-    assert foreign in left, "another installation's part is gone after our own machine's end"
+    assert foreign in left, "another installation's resource is gone after our own machine's end"
 
 
 async def every_status_has_a_meaning(rig: Rig) -> None:
@@ -135,7 +137,7 @@ async def every_status_has_a_meaning(rig: Rig) -> None:
         await rig.say(main.id, word)
         observation = await hand.observe()
         resource = _shown(observation).get(main.id)
-        assert resource is not None, f"a part with the status {word!r} is not shown"
+        assert resource is not None, f"a resource with the status {word!r} is not shown"
         assert resource.status == word, f"the status {word!r} is shown as {resource.status!r}"
         known = resource.condition is not Condition.UNKNOWN
         assert known, f"the documented status {word!r} has no condition of ours"
@@ -157,12 +159,12 @@ async def a_strange_status_changes_nothing(rig: Rig) -> None:
             f"{word[:40]!r}: {observation.observed}"
         )
         resource = _shown(observation).get(main.id)
-        assert resource is not None, f"a part with the status {word[:40]!r} is not shown"
+        assert resource is not None, f"a resource with the status {word[:40]!r} is not shown"
         assert resource.condition is Condition.UNKNOWN, (
             f"{word[:40]!r} was taken for {resource.condition}"
         )
         assert observation.strange, (
-            f"the unknown status {word[:40]!r} is not reported in Look.strange"
+            f"the unknown status {word[:40]!r} is not reported in Observation.strange"
         )
         for goal in Goal:
             _leaves_alone(hand.ask(goal), goal, resource, word)

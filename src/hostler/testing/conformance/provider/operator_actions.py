@@ -1,6 +1,6 @@
-"""Hand: one machine, led to its goals as an engine does it, with the domain's own rules.
+"""Operator actions: one machine, led to its goals as an engine does it, by the domain's rules.
 
-Each round looks at everything, writes into the record what was seen, and makes the calls that are
+Each round observes everything, writes into the record what was seen, and makes the calls that are
 allowed now. It can be cut at any call, as a process that dies, and go on from what was saved.
 """
 
@@ -112,17 +112,17 @@ class Hand:
 
     @property
     def resources(self) -> tuple[Resource, ...]:
-        """The machine's parts, as looks and definite answers have them."""
+        """The machine's resources, as observations and definite answers have them."""
         return resources_of(self.machine, self.snapshot)
 
     @property
     def main(self) -> Resource | None:
-        """The bound part of the main slot, where it is known."""
+        """The bound resource of the main slot, where it is known."""
         bound = self.machine.bound(self.provider.capabilities.main)
         return next((resource for resource in self.resources if resource.id == bound), None)
 
     async def observe(self) -> Observation:
-        """Look at everything, and at each known id by itself; the record learns from it."""
+        """Observe everything, and each known id by itself; the record learns from it."""
         scopes = tuple(self._scopes())
         observation = await self.provider.observe(scopes)
         self.journal.observations.append(observation)
@@ -154,7 +154,7 @@ class Hand:
         return calls
 
     async def step(self, goal: Goal) -> None:
-        """Look, and make every call that is allowed now."""
+        """Observe, and make every call that is allowed now."""
         await self.observe()
         await self.act(goal)
 
@@ -194,7 +194,7 @@ class Hand:
         return outcome
 
     def arrived(self, goal: Goal) -> bool:
-        """Tell whether the goal is reached, by looks and not by belief."""
+        """Tell whether the goal is reached, by observations and not by belief."""
         if goal is Goal.ABSENT:
             return all_gone(self.machine, self.snapshot)
         main = self.main
@@ -217,7 +217,7 @@ class Hand:
             await self.rig.wait(PAUSE)
         shown = ", ".join(f"{p.slot} {p.status or '?'} ({p.condition})" for p in self.resources)
         raise AssertionError(
-            f"{goal} was not reached in {_ROUNDS} rounds over {_ROUNDS * PAUSE}; parts: "
+            f"{goal} was not reached in {_ROUNDS} rounds over {_ROUNDS * PAUSE}; resources: "
             f"{shown or 'none'}; last error: {self.machine.error or 'none'}"
         )
 

@@ -1,4 +1,4 @@
-"""Rig: the world behind one provider, as the checks look into it and disturb it.
+"""Rig: the world behind one provider, as the checks inspect it and disturb it.
 
 A provider's author writes one. What it tells and does goes to the world itself, never through the
 provider's code, so that a misunderstanding cannot be on both sides.
@@ -35,7 +35,7 @@ class Ability(StrEnum):
     """What a rig may be unable to do, because its world knows no such thing.
 
     The first four are the faults; the others are the methods of a rig, that there are secrets, and
-    that a machine can come to have two parts in one slot.
+    that a machine can come to have two resources in one slot.
     """
 
     BEFORE = "before"
@@ -61,14 +61,14 @@ class Thing:
 
 
 class Rig(Protocol):
-    """One world with one account in it, fresh for each check, and one fleet's marks.
+    """One world with one account in it, fresh for each check, and one fleet's owner tags.
 
     A method of an ability that is named in `lacks` is never called.
     """
 
     @property
     def installation(self) -> InstallationId:
-        """Whose marks the provider writes."""
+        """Whose owner tags the provider writes."""
         ...
 
     @property
@@ -88,7 +88,7 @@ class Rig(Protocol):
 
     @property
     def page(self) -> int:
-        """How many parts one page of a listing shows at most."""
+        """How many resources one page of a listing shows at most."""
         ...
 
     @property
@@ -98,7 +98,7 @@ class Rig(Protocol):
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Every status that the provider's documents name for the main part."""
+        """Every status that the provider's documents name for the main resource."""
         ...
 
     @property
@@ -126,26 +126,27 @@ class Rig(Protocol):
         ...
 
     async def say(self, resource: ResourceId, word: str) -> None:
-        """Let the world show this word as the main part's status from now on."""
+        """Let the world show this word as the main resource's status from now on."""
         ...
 
     async def remove(self, resource: ResourceId) -> None:
-        """Take the main part away, as a person with a console does."""
+        """Take the main resource away, as a person with a console does."""
         ...
 
     async def plant(self, owner_tag: OwnerTag) -> ResourceId:
-        """Put a main part there in the offer's zone that carries this mark; return the part's id.
+        """Put a main resource with this owner tag into the offer's zone; return its id.
 
-        The mark may be another installation's. The part costs and is listed like any other.
+        The owner tag may be another installation's. The resource costs and is listed like any
+        other.
         """
         ...
 
     async def fail_page(self, number: int) -> None:
-        """Let the listing of main parts fail from page `number` on (1 is the first)."""
+        """Let the listing of main resources fail from page `number` on (1 is the first)."""
         ...
 
     async def refuse(self, resource: ResourceId | None) -> None:
-        """Refuse whatever would change this part, until called with None."""
+        """Refuse whatever would change this resource, until called with None."""
         ...
 
     async def die(self) -> None:
@@ -155,10 +156,10 @@ class Rig(Protocol):
 
 @runtime_checkable
 class GivesHosts(Protocol):
-    """What a rig offers besides, where machines are tenancies of hosts that outlive them."""
+    """What a rig offers besides, where machines are allocations of hosts that outlive them."""
 
     def host_for(self, machine: Machine) -> Machine:
-        """Return the machine with a host of its own, as a tie in the store gives it one.
+        """Return the machine with a host of its own, as a binding in the store gives it one.
 
         There is a fresh host for each: nobody puts any back in here.
         """

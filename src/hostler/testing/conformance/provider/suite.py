@@ -27,7 +27,7 @@ def _check(run: Run) -> Check:
 CHECKS: tuple[Check, ...] = tuple(
     _check(run)
     for run in (
-        manners.traits_are_sane,
+        manners.capabilities_are_sane,
         manners.costs_are_positive,
         manners.an_address_before_a_connection,
         manners.a_provider_id_that_stays,
@@ -45,7 +45,7 @@ CHECKS: tuple[Check, ...] = tuple(
         observations.all_pages_are_seen,
         observations.a_failed_page_keeps_the_rest,
         observations.a_machine_is_seen_alone,
-        observations.foreign_parts_are_seen_and_left,
+        observations.foreign_resources_are_seen_and_left,
         observations.every_status_has_a_meaning,
         observations.a_strange_status_changes_nothing,
         faults.a_lost_answer_is_not_refused,
@@ -57,7 +57,7 @@ CHECKS: tuple[Check, ...] = tuple(
         cuts.creation_goes_on_after_a_death,
         cuts.rollback_leaves_nothing,
         cuts.cleaning_goes_on_after_a_death,
-        cuts.cleaning_passes_a_refused_part,
+        cuts.cleaning_passes_a_refused_resource,
         cuts.a_vanished_machine_is_cleaned,
     )
 )

@@ -141,7 +141,7 @@ async def new_machines_are_stored_at_version_1(stores: Stores) -> None:
 
 
 async def an_id_is_given_to_one_machine_only(stores: Stores) -> None:
-    """A new machine under the id of another, living or gone, is a Conflict; nothing is kept."""
+    """A new machine under the id of another, living or deleted, is a Conflict; nothing is kept."""
     store = await stores.fresh()
     read = await filled(store, machine(1), ended(machine(2)))
     for known in (machine(1), machine(2)):
@@ -153,13 +153,13 @@ async def an_id_is_given_to_one_machine_only(stores: Stores) -> None:
     assert await store.events() == ()
 
 
-async def new_machines_must_not_have_the_parts_of_others(stores: Stores) -> None:
+async def new_machines_must_not_have_the_resources_of_others(stores: Stores) -> None:
     """Neither those of stored machines nor each other's; nothing of the save is kept."""
     store = await stores.fresh()
     read = await filled(store, machine(1, resource="p-1"))
-    taken_part = (machine(2, resource="p-2"), machine(3, resource="p-1"))
-    same_part = (machine(2, resource="p-2"), machine(3, resource="p-2"))
-    for inserts in (taken_part, same_part):
+    taken_resource = (machine(2, resource="p-2"), machine(3, resource="p-1"))
+    same_resource = (machine(2, resource="p-2"), machine(3, resource="p-2"))
+    for inserts in (taken_resource, same_resource):
         await refused(AlreadyBound, store.save_fleet(read, inserts, (event(),), OPEN))
     assert await store.fleets() == (read,)
     assert [found.serial for found in await store.machines(WEB)] == [1]

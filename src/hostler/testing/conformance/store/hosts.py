@@ -1,4 +1,4 @@
-"""Checks of hosts: versions, and ties that are unique on both ends."""
+"""Checks of hosts: versions, and bindings that are unique on both ends."""
 
 import asyncio
 from dataclasses import replace
@@ -83,7 +83,7 @@ async def the_second_save_of_a_hosts_version_loses(stores: Stores) -> None:
 
 
 async def hosts_are_fenced(stores: Stores) -> None:
-    """A stale epoch saves no host, and ties and loosens nothing."""
+    """A stale epoch saves no host, and binds and unbinds nothing."""
     store = await stores.fresh()
     await store.bind(H1, M1, OPEN)
     stale = await stale_fence(store)
@@ -96,7 +96,7 @@ async def hosts_are_fenced(stores: Stores) -> None:
     await store.bind(H2, M2, current)
 
 
-async def a_tie_is_unique_on_both_ends(stores: Stores) -> None:
+async def a_binding_is_unique_on_both_ends(stores: Stores) -> None:
     """A host has one machine and a machine one host; the same bind again changes nothing."""
     store = await stores.fresh()
     retry_at = await stores.retry_at(store)
@@ -123,8 +123,8 @@ async def one_of_many_racing_machines_gets_the_host(stores: Stores) -> None:
     await store.bind(H1, winners[0], OPEN)
 
 
-async def only_this_very_tie_is_loosened(stores: Stores) -> None:
-    """Loosening what is not tied, or tied otherwise, changes nothing."""
+async def only_this_very_binding_is_removed(stores: Stores) -> None:
+    """Unbinding what is not bound, or bound otherwise, changes nothing."""
     store = await stores.fresh()
     await store.bind(H1, M1, OPEN)
     await store.unbind(H1, M2, OPEN)
@@ -137,8 +137,8 @@ async def only_this_very_tie_is_loosened(stores: Stores) -> None:
     await store.bind(H2, M1, OPEN)
 
 
-async def a_tie_changes_no_record(stores: Stores) -> None:
-    """Host and machine keep their versions: who ties them saves them too."""
+async def a_binding_changes_no_record(stores: Stores) -> None:
+    """Host and machine keep their versions: who binds them saves them too."""
     store = await stores.fresh()
     before = await store.save_host(host("h-1"), (), OPEN)
     await filled(store, machine(1))

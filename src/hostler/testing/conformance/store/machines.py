@@ -1,4 +1,4 @@
-"""Checks of machines: versions, fences, the history, and parts that are one machine's only."""
+"""Checks of machines: versions, fences, the history, and resources that are one machine's only."""
 
 import asyncio
 from dataclasses import replace
@@ -131,7 +131,7 @@ async def what_could_not_be_read_back_is_not_stored(stores: Stores) -> None:
 
 
 async def the_second_save_of_a_version_loses(stores: Stores) -> None:
-    """The loser's record, parts and events are not kept."""
+    """The loser's record, resources and events are not kept."""
     store = await stores.fresh()
     retry_at = await stores.retry_at(store)
     await filled(store, machine(1))
@@ -243,7 +243,7 @@ async def a_reopened_machine_moves_back(stores: Stores) -> None:
     await refused(Conflict, store.save_machine(read, (), OPEN))
 
 
-async def a_part_belongs_to_one_machine(stores: Stores) -> None:
+async def a_resource_belongs_to_one_machine(stores: Stores) -> None:
     """In any fleet, bound or only known: AlreadyBound, and nothing is kept."""
     store = await stores.fresh()
     retry_at = await stores.retry_at(store)
@@ -259,7 +259,7 @@ async def a_part_belongs_to_one_machine(stores: Stores) -> None:
     assert await store.events() == ()
 
 
-async def one_of_two_racing_machines_gets_the_part(stores: Stores) -> None:
+async def one_of_two_racing_machines_gets_the_resource(stores: Stores) -> None:
     """Whichever it is, the other is told so."""
     store = await stores.fresh()
     retry_at = await stores.retry_at(store)
@@ -275,7 +275,7 @@ async def one_of_two_racing_machines_gets_the_part(stores: Stores) -> None:
     assert len(holders) == 1
 
 
-async def a_part_that_left_a_record_is_free(stores: Stores) -> None:
+async def a_resource_that_left_a_record_is_free(stores: Stores) -> None:
     """Its machine saved without it, and another may have it."""
     store = await stores.fresh()
     await filled(store, machine(1, resource="p-1"), machine(2))
@@ -286,7 +286,7 @@ async def a_part_that_left_a_record_is_free(stores: Stores) -> None:
     await refused(AlreadyBound, store.save_machine(knowing(one, "p-1"), (), OPEN))
 
 
-async def a_part_confirmed_gone_is_free(stores: Stores) -> None:
+async def a_resource_confirmed_gone_is_free(stores: Stores) -> None:
     """Even while it still stands as bound in its old machine's record."""
     store = await stores.fresh()
     await filled(store, machine(1, resource="p-1"), machine(2))
@@ -296,8 +296,8 @@ async def a_part_confirmed_gone_is_free(stores: Stores) -> None:
     await store.save_machine(knowing(two, "p-1"), (), OPEN)
 
 
-async def the_history_has_no_parts(stores: Stores) -> None:
-    """What a gone machine knew is free; reopened, it may have it only if nobody took it."""
+async def the_history_has_no_resources(stores: Stores) -> None:
+    """What a deleted machine knew is free; reopened, it may have it only if nobody took it."""
     store = await stores.fresh()
     await filled(store, machine(1, resource="p-1"), machine(2), machine(3, resource="p-3"))
     one, two, three = await store.machines(WEB)
@@ -314,7 +314,7 @@ async def the_history_has_no_parts(stores: Stores) -> None:
     assert back in await store.machines(WEB)
 
 
-async def a_machine_may_know_its_own_part_twice(stores: Stores) -> None:
+async def a_machine_may_know_its_own_resource_twice(stores: Stores) -> None:
     """Saving what one has already is no theft."""
     store = await stores.fresh()
     await filled(store, machine(1, resource="p-1"))

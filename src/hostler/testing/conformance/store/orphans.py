@@ -1,4 +1,4 @@
-"""Checks of the ledger of suspects, of wishes, and of the revision that tells of both."""
+"""Checks of the orphan report, of requests, and of the revision that tells of both."""
 
 import asyncio
 from dataclasses import replace
@@ -11,8 +11,8 @@ from .records import CI, HOSTILE, OPEN, filled, machine, minutes, orphan, refuse
 from .stores import Stores, stale_fence
 
 
-async def suspects_come_by_part(stores: Stores) -> None:
-    """A suspect that is written again takes the place of the older entry."""
+async def orphans_come_by_resource(stores: Stores) -> None:
+    """An orphan that is written again takes the place of the older entry."""
     store = await stores.fresh()
     await store.save_orphans((orphan("p-2"), orphan("p-1")), (), OPEN)
     await store.save_orphans((orphan("p-2", 2),), (), OPEN)
@@ -20,7 +20,7 @@ async def suspects_come_by_part(stores: Stores) -> None:
     assert found == (orphan("p-1"), orphan("p-2", 2))
 
 
-async def every_field_of_a_suspect_comes_back(stores: Stores) -> None:
+async def every_field_of_an_orphan_comes_back(stores: Stores) -> None:
     """Whatever name its owner gave it."""
     store = await stores.fresh()
     full = replace(
@@ -40,7 +40,7 @@ async def every_field_of_a_suspect_comes_back(stores: Stores) -> None:
     assert await (await stores.retry_at(store)).orphans() == (full,)
 
 
-async def cleared_parts_leave_the_ledger(stores: Stores) -> None:
+async def cleared_resources_leave_the_orphan_report(stores: Stores) -> None:
     """What is written and cleared at once is cleared; what was not there is no error."""
     store = await stores.fresh()
     await store.save_orphans((orphan("p-1"), orphan("p-2"), orphan("p-3")), (), OPEN)
@@ -49,7 +49,7 @@ async def cleared_parts_leave_the_ledger(stores: Stores) -> None:
     assert [found.resource for found in await store.orphans()] == ["p-3", "p-4"]
 
 
-async def the_ledger_is_fenced(stores: Stores) -> None:
+async def the_orphan_report_is_fenced(stores: Stores) -> None:
     """A stale epoch neither writes nor clears."""
     store = await stores.fresh()
     await store.save_orphans((orphan("p-1"),), (), OPEN)
@@ -59,7 +59,7 @@ async def the_ledger_is_fenced(stores: Stores) -> None:
     assert await store.orphans() == (orphan("p-1"),)
 
 
-async def wishes_keep_their_order(stores: Stores) -> None:
+async def requests_keep_their_order(stores: Stores) -> None:
     """Whoever writes them; each is returned with the number that it got."""
     store = await stores.fresh()
     retry_at = await stores.retry_at(store)
@@ -72,7 +72,7 @@ async def wishes_keep_their_order(stores: Stores) -> None:
     assert await retry_at.requests() == tuple(kept)
 
 
-async def every_field_of_a_wish_comes_back(stores: Stores) -> None:
+async def every_field_of_a_request_comes_back(stores: Stores) -> None:
     """Whatever its author typed."""
     store = await stores.fresh()
     full = replace(
@@ -92,7 +92,7 @@ async def every_field_of_a_wish_comes_back(stores: Stores) -> None:
     assert await (await stores.retry_at(store)).requests() == (kept,)
 
 
-async def taken_wishes_do_not_come_back(stores: Stores) -> None:
+async def taken_requests_do_not_come_back(stores: Stores) -> None:
     """Taking twice is no error; the others stay; no number is ever given twice."""
     store = await stores.fresh()
     retry_at = await stores.retry_at(store)
@@ -103,7 +103,7 @@ async def taken_wishes_do_not_come_back(stores: Stores) -> None:
     assert (await retry_at.request(request())).number > third.number
 
 
-async def racing_wishes_get_numbers_of_their_own(stores: Stores) -> None:
+async def racing_requests_get_numbers_of_their_own(stores: Stores) -> None:
     """None is lost, none overwrites another."""
     store = await stores.fresh()
     handles = [store, await stores.retry_at(store), await stores.retry_at(store)]
@@ -112,8 +112,8 @@ async def racing_wishes_get_numbers_of_their_own(stores: Stores) -> None:
     assert set(await store.requests()) == set(kept)
 
 
-async def taking_wishes_is_fenced(stores: Stores) -> None:
-    """A stale epoch takes nothing; writing wishes needs no lease."""
+async def taking_requests_is_fenced(stores: Stores) -> None:
+    """A stale epoch takes nothing; writing requests needs no lease."""
     store = await stores.fresh()
     kept = await store.request(request())
     stale = await stale_fence(store)
@@ -146,8 +146,8 @@ async def the_revision_tells_of_other_writers(stores: Stores) -> None:
         last = now
 
 
-async def the_revision_tells_of_wishes_through_the_same_handle(stores: Stores) -> None:
-    """A door in the engine's own process is heard as well."""
+async def the_revision_tells_of_requests_through_the_same_handle(stores: Stores) -> None:
+    """A frontend in the engine's own process is heard as well."""
     store = await stores.fresh()
     before = await store.revision()
     await store.request(request())

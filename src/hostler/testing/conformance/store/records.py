@@ -48,7 +48,7 @@ def row(name: FleetName = WEB) -> FleetRow:
 
 
 def machine(number: int, fleet: FleetName = WEB, resource: str | None = None) -> Machine:
-    """Return a new machine with that serial, and perhaps with a known, bound part."""
+    """Return a new machine with that serial, and perhaps with a known, bound resource."""
     plain = Machine(
         id=machine_id(number),
         fleet=fleet,
@@ -62,7 +62,7 @@ def machine(number: int, fleet: FleetName = WEB, resource: str | None = None) ->
 
 
 def knowing(record: Machine, resource: str, *, gone: bool = False, bound: bool = True) -> Machine:
-    """Return the machine with this part as the only one that its server's slot knows."""
+    """Return the machine with this resource as the only one that its server's slot knows."""
     known = Known(id=ResourceId(resource), zone=ZONE, since=NOON, gone=gone)
     return record.with_place(
         Place(slot=SERVER, bound=ResourceId(resource) if bound else None, known=(known,))
@@ -70,7 +70,7 @@ def knowing(record: Machine, resource: str, *, gone: bool = False, bound: bool =
 
 
 def ended(record: Machine) -> Machine:
-    """Return the machine in phase gone; what it knows is left as it is."""
+    """Return the machine in phase deleted; what it knows is left as it is."""
     return replace(record, phase=Phase.DELETED)
 
 
@@ -86,7 +86,7 @@ def host(name: str) -> Host:
 
 
 def orphan(resource: str, sightings: int = 1) -> Orphan:
-    """Return a suspect part."""
+    """Return an orphaned resource."""
     return Orphan(
         resource=ResourceId(resource),
         kind="server",
@@ -100,7 +100,7 @@ def orphan(resource: str, sightings: int = 1) -> Orphan:
 
 
 def request(size: int = 1) -> Request:
-    """Return a wish for a size, not yet numbered."""
+    """Return a request for a size, not yet numbered."""
     return Request(number=0, kind=RequestKind.SCALE, fleet=WEB, at=NOON, actor="test", size=size)
 
 

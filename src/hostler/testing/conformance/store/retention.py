@@ -126,7 +126,7 @@ async def a_machine_went_when_its_record_says(stores: Stores) -> None:
 
 
 async def a_machine_with_a_later_event_stays(stores: Stores) -> None:
-    """Something was still to be told of it: that keeps it in the history, its last image too."""
+    """An event of it was still to be written: that keeps it in the history, its last image too."""
     store = await stores.fresh()
     await filled(store, machine(1))
     read = await stored(store, machine(1).id)
@@ -178,7 +178,7 @@ async def a_reopened_machine_lives_again(stores: Stores) -> None:
 
 
 async def forgetting_leaves_everything_else(stores: Stores) -> None:
-    """Rows, hosts, ties, suspects, wishes and leases are as they were."""
+    """Rows, hosts, bindings, orphans, requests and leases are as they were."""
     store = await stores.fresh()
     read = await filled(store, machine(1))
     gone = await _told(store, ended(await stored(store, machine(1).id)), 1)

@@ -1,4 +1,4 @@
-"""Look: what exists in an account, scope by scope; a scope that failed says so."""
+"""Listing: what exists in an account, scope by scope; a scope that failed says so."""
 
 import asyncio
 from collections.abc import Iterable
@@ -23,7 +23,7 @@ Sight = tuple[ObservedScope, tuple[Resource, ...]]
 
 
 class Observer:
-    """Looks at an account. Remembers, zone by zone, the marked servers and their volumes.
+    """Observes an account. Remembers, zone by zone, the tagged servers and their volumes.
 
     That memory only tells which unmarked volumes and addresses hang on a server of ours; where it
     is missing, servers are listed first.
@@ -38,14 +38,14 @@ class Observer:
         *,
         networks: bool = False,
     ) -> None:
-        """Look with the tags of address pools; `networks`: private addresses matter too."""
+        """Observation with the tags of address pools; `networks`: private addresses matter too."""
         self._api, self._clock, self._catalogue, self._pools = api, clock, catalogue, pools
         self._kin = dict[Zone, dict[ResourceId, Kin]]()
         self._cards, self._networks = Cards(api, clock), networks
         self._roots = Roots()
 
     async def observe(self, scopes: tuple[Scope, ...]) -> Observation:
-        """Look at these scopes: zones side by side, and in each the servers first."""
+        """Observe these scopes: zones side by side, and in each the servers first."""
         async with asyncio.TaskGroup() as group:
             tasks = [
                 group.create_task(self._zone(zone, [s for s in scopes if s.zone == zone]))
@@ -98,7 +98,7 @@ class Observer:
             case "volume":
                 return await self._volumes(scope, begun)
             case _:
-                return _sight(scope, begun, (), f"there is no kind of part called {scope.kind}")
+                return _sight(scope, begun, (), f"there is no kind of resource called {scope.kind}")
 
     async def _servers(self, scope: Scope, begun: datetime) -> Sight:
         listing = await scan.servers(self._api, scope)
@@ -148,7 +148,7 @@ class Observer:
         return Reader(zone, catalogue.prices, types, kin, self._cards.of(zone))
 
     def _ours(self, project: str | None) -> bool:
-        """Filter again on our side: a thing of another project is never a part."""
+        """Filter again on our side: a thing of another project is never a resource."""
         return project is None or project == self._api.project
 
     def _at_rest(self, ip: Ip) -> bool:
@@ -177,7 +177,7 @@ class Observer:
         return kin_of(server, self._roots.claim(zone, server))
 
     async def _owners(self, scope: Scope) -> tuple[frozenset[ResourceId], str]:
-        """Return the servers whose unmarked parts belong in this scope, and what hid some."""
+        """Return the servers whose unmarked resources belong in this scope, and what hid some."""
         error = ""
         if scope.zone not in self._kin:
             whole = Scope(scope.zone, "server")
@@ -194,7 +194,7 @@ class Observer:
 def _wanted(
     scope: Scope, resources: Iterable[Resource], owners: frozenset[ResourceId]
 ) -> tuple[Resource, ...]:
-    """Return the parts that belong in a scope: marked, hanging on what is marked, or known."""
+    """Return the resources that belong in a scope: tagged, hanging on what is tagged, or known."""
     if scope.machine is None:
         return tuple(
             p

@@ -1,4 +1,4 @@
-"""Roots: whose is a server that lost its tags? Its root volume's name says it, and its own.
+"""Lost tags: whose is a server that lost its tags? Its root volume's name says it, and its own.
 
 Both must say the same machine: somebody may have hung a disk of ours on a server of their own.
 """
@@ -19,13 +19,13 @@ _LIKE_OURS = re.compile(r".+-m-[a-z2-7]{10}")
 
 
 def may_be_ours(server: Server) -> bool:
-    """Tell whether a server without a mark bears a name as we give them."""
+    """Tell whether a server without an owner tag bears a name as we give them."""
     unmarked = from_tags(server.tags or (), "server") is None
     return unmarked and _LIKE_OURS.fullmatch(server.name or "") is not None
 
 
 def named_roots(volumes: Iterable[Volume | BlockVolume]) -> dict[ResourceId, Claim]:
-    """Return the claims of the root volumes whose names are marks."""
+    """Return the claims of the root volumes whose names are owner tags."""
     claims = ((ResourceId(volume.id), from_name(volume.name or "", "volume")) for volume in volumes)
     return {volume: claim for volume, claim in claims if claim and claim.slot == ROOT}
 
@@ -62,13 +62,13 @@ class Roots:
             self._claims[zone] = fresh if whole else {**known, **fresh}
 
     def claim(self, zone: Zone, server: Server) -> Claim | None:
-        """Return what is known of a server that carried no mark when its zone was listed."""
+        """Return what is known of a server that carried no owner tag when its zone was listed."""
         if ResourceId(server.id) not in self._servers.get(zone, {}):
             return None
         return claim_by_root(server, self._claims.get(zone, {}))
 
     def claimed(self, zone: Zone) -> dict[ResourceId, tuple[Server, Claim]]:
-        """Return the servers without a mark that are known to be somebody's all the same."""
+        """Return the servers without an owner tag that are known to be somebody's all the same."""
         servers = self._servers.get(zone, {})
         claims = (
             (resource, server, self.claim(zone, server)) for resource, server in servers.items()

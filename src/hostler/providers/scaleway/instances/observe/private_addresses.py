@@ -1,4 +1,4 @@
-"""Cards: the private addresses of servers' cards, which no server's body tells: IPAM does.
+"""Private addresses: those of servers' cards, which no server's body tells: IPAM does.
 
 A card's address does not change while it lives, so each is asked for once. What cannot be asked for
 is not known yet: nothing fails by that.

@@ -1,4 +1,4 @@
-"""Read: what the API shows of a server, an address or a volume, as a part in our words. Pure."""
+"""Read: a server, an address or a volume of the API as a resource. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,7 +30,7 @@ _NO_TAGS: Sequence[str] = ()
 
 @dataclass(frozen=True, slots=True)
 class Kin:
-    """A marked server as it was last seen: its machine, and its volumes with their places."""
+    """A tagged server as it was last seen: its machine, and its volumes with their places."""
 
     machine: MachineId
     volumes: Mapping[ResourceId, int]
@@ -38,7 +38,7 @@ class Kin:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Reads the API's objects of one zone into parts."""
+    """Reads the API's objects of one zone into resources."""
 
     zone: Zone
     prices: Prices = Prices()
@@ -47,7 +47,7 @@ class Reader:
     cards: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def server(self, server: Server, claim: Claim | None = None) -> Resource:
-        """Return a server as a part; `claim` is what something else than its tags says of it."""
+        """Return a server as a resource; `claim` is what others than its tags say of it."""
         claim = claim_of(server.tags or _NO_TAGS, "", "server") or claim
         status, type_ = server.state or "", server.commercial_type or ""
         return Resource(
@@ -72,7 +72,7 @@ class Reader:
         return next((ip for ip in known if ip), "") or server.private_ip or ""
 
     def address(self, ip: Ip) -> Resource:
-        """Return an address as a part; its family says its slot where no mark does."""
+        """Return an address as a resource; its family says its slot where no owner tag does."""
         tags = ip.tags or _NO_TAGS
         claim = claim_of(tags, "", "address")
         status, index = ip.state or "", _FAMILIES.get(ip.type or "", 0)
@@ -90,7 +90,7 @@ class Reader:
         )
 
     def attached(self, ip: PublicIp, resource: ResourceId, server: ResourceId) -> Resource:
-        """Return an address that was asked for, as its server's body shows it, as a part."""
+        """Return an address that was asked for, as its server's body shows it, as a resource."""
         claim = claim_of(ip.tags or _NO_TAGS, "", "address")
         status, index = ip.state or "", _FAMILIES.get(ip.family or "", 0)
         return Resource(
@@ -106,7 +106,7 @@ class Reader:
         )
 
     def volume(self, volume: Volume) -> Resource:
-        """Return a local volume as a part; it is busy while it is attached, whatever its state."""
+        """Return a local volume as a resource; it is busy while attached, whatever its state."""
         owner = ResourceId(volume.server.id) if volume.server else None
         status = volume.state or ""
         stands = condition("volume", status)
@@ -128,7 +128,7 @@ class Reader:
         )
 
     def block(self, volume: BlockVolume) -> Resource:
-        """Return a block volume as a part; its first reference is its owner."""
+        """Return a block volume as a resource; its first reference is its owner."""
         owner = owner_of(volume)
         status = volume.status or ""
         claim = claim_of(volume.tags or _NO_TAGS, volume.name or "", "volume")
@@ -165,7 +165,7 @@ def owner_of(volume: BlockVolume) -> ResourceId | None:
 
 
 def kin_of(server: Server, claim: Claim | None = None) -> Kin | None:
-    """Return what must be remembered of a server that carries a mark, or None."""
+    """Return what must be remembered of a server that carries an owner tag, or None."""
     claim = claim_of(server.tags or _NO_TAGS, "", "server") or claim
     if claim is None:
         return None

@@ -1,4 +1,4 @@
-"""Words: the provider's states in ours. Total: a word that no table knows is *unknown*."""
+"""Statuses: the provider's states in ours. Total: a word that no table knows is *unknown*."""
 
 from collections.abc import Mapping
 
@@ -46,7 +46,7 @@ TABLES: Mapping[str, Mapping[str, Condition]] = {
 
 
 def condition(kind: str, word: str) -> Condition:
-    """Return our word for a state of this kind of part; *unknown* for what the table lacks."""
+    """Return our word for a state of this kind of resource; *unknown* for what the table lacks."""
     return TABLES[kind].get(word, Condition.UNKNOWN)
 
 

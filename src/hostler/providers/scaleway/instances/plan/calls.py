@@ -51,7 +51,7 @@ def fleet_of(call: Call) -> FleetName:
 
 
 def claim_for(call: Call, slot: Slot, installation: InstallationId) -> Claim:
-    """Return the mark that a call writes for a slot: its attempt is the call's."""
+    """Return the owner tag that a call writes for a slot: its attempt is the call's."""
     owner_tag = OwnerTag(
         installation=installation,
         fleet=fleet_of(call),

@@ -1,8 +1,8 @@
-"""Make: from the parts that exist to a server that is switched on, one call after the other. Pure.
+"""Create: from the resources that exist to a server that is on, one call after the other. Pure.
 
-The order: addresses, the server with its volumes, marks and rates of the volumes, user data and
-networks while it is off, and then power, once. Whatever exists is taken as it is, so that going on
-after a crash is the same as beginning.
+The order: addresses, the server with its volumes, owner tags and rates of the volumes, user data
+and networks while it is off, and then power, once. Whatever exists is taken as it is, so that going
+on after a crash is the same as beginning.
 """
 
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ FAMILIES = ("routed_ipv4", "routed_ipv6")
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """What there is to build with: the record, the template, and the part in each slot."""
+    """What there is to build with: the record, the template, and the resource in each slot."""
 
     machine: Machine
     template: Template
@@ -63,7 +63,7 @@ class Site:
         return next((known for known in place.known if known.id == place.bound), None)
 
     def open(self, slot: Slot) -> bool:
-        """Tell whether a slot has no part and none was ever bound to it: it may be filled."""
+        """Tell whether a slot has no resource and none was ever bound to it: it may be filled."""
         return slot not in self.resources and self.machine.bound(slot) is None
 
     def done(self, fact: str) -> bool:
@@ -177,7 +177,7 @@ def _attach(site: Site, server: Resource) -> tuple[Call, ...]:
 
 
 def _owner_tag(site: Site) -> tuple[Call, ...]:
-    """Mark the volumes with tags and set their rates; wait for those that no look shows yet."""
+    """Tag the volumes and set their rates; wait for those that no observation shows yet."""
     calls = list[Call]()
     for index, disk in enumerate(site.template.volumes):
         fact, volume = f"volume {index} marked", site.volume(index)

@@ -1,4 +1,4 @@
-"""Clean: from the parts that exist to none, by what each part allows now. Pure.
+"""Delete: from the resources that exist to none, by what each resource allows now. Pure.
 
 Never a fixed sequence: an address goes at once (that stops its cost), a server by `terminate` where
 the API allows that and by deletion when it is off, a volume once nothing holds it. Whatever is on
@@ -28,7 +28,7 @@ from .calls import (
 def clear(
     machine: Machine, resources: Iterable[Resource], servers: Iterable[Resource], *, unprotect: bool
 ) -> tuple[Call, ...]:
-    """Return the calls that remove these parts, as far as they may be made now.
+    """Return the calls that remove these resources, as far as they may be made now.
 
     `servers` are all servers of the machine: a volume that one of them holds is waited for.
     `unprotect` says that a server's protection is ours to lift.
@@ -54,7 +54,7 @@ def _unnoted(machine: Machine, resources: list[Resource]) -> tuple[Call, ...]:
     """Return calls that write down the volumes of servers, where the record has them not yet.
 
     Once a server is gone nothing tells any more which unmarked volumes it had. A machine that has
-    no record, as in a sweep, has nowhere to write them down.
+    no record, as in a reclaim, has nowhere to write them down.
     """
     known = {str(resource.id) for resource in resources}
     known |= {str(entry.id) for place in machine.places for entry in place.known}

@@ -1,4 +1,4 @@
-"""Rest: from a server that is up to one in standby, which keeps its host and its name. Pure.
+"""Standby: from a server that is up to one in standby, which keeps its host and its name. Pure.
 
 Scaleway calls it `stop_in_place`: the server is `stopped in place`, on the bill as before, and
 comes back in seconds (reference/scaleway-instances.md, actions and timings).

@@ -1,4 +1,4 @@
-"""API: the endpoints of Apple silicon that we use; see providers/scaleway/common/endpoints.py."""
+"""Endpoints: those of Apple silicon that we use; see providers/scaleway/common/endpoints.py."""
 
 from hostler.domain.ids import Zone
 from hostler.providers.scaleway.common.client import Client
@@ -79,14 +79,14 @@ class MacApi:
         return bare(MACS, await self.client.post(_path(zone, f"servers/{mac}/reboot"), {}))
 
     async def start_diagnostic(self, zone: Zone, mac: str) -> str:
-        """Begin a look at a Mac's health; return its id."""
+        """Begin a diagnosis of a Mac's health; return its id."""
         response = await self.client.post(
             _path(zone, "connectivity-diagnostics"), {"server_id": mac}
         )
         return bare(STARTED, response).diagnostic_id
 
     async def diagnostic(self, zone: Zone, diagnostic: str) -> Diagnostic:
-        """Read what a look at a Mac's health came to so far."""
+        """Read what a diagnosis of a Mac's health came to so far."""
         path = _path(zone, f"connectivity-diagnostics/{diagnostic}")
         return bare(DIAGNOSTICS, await self.client.get(path))
 

@@ -1,6 +1,6 @@
 """Images: which one a host is wiped to: the newest of the family that is asked for.
 
-The list is read anew for each wipe, so that no image that was retired since is ever asked for.
+The list is read again for each wipe, so that no image that was retired since is ever asked for.
 """
 
 import re

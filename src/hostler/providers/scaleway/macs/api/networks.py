@@ -1,4 +1,4 @@
-"""Networks: which private networks each Mac is in, and with which VLAN, as the newest look tells.
+"""Networks: which private networks each Mac is in, and with which VLAN, as last observed.
 
 A VLAN is null until the provider has set it up; a host is not ready for use before it is known.
 """
@@ -25,7 +25,7 @@ class Attached:
     leaves: bool = False
 
     def __str__(self) -> str:
-        """Return it as a part's notes tell it."""
+        """Return it as a resource's notes tell it."""
         return f"{self.network}:{self.vlan}"
 
 

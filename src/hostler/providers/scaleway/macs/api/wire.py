@@ -81,7 +81,7 @@ class Diagnostic(msgspec.Struct, frozen=True, gc=False):
 
 
 class Started(msgspec.Struct, frozen=True, gc=False):
-    """A look at the health of a Mac that has begun."""
+    """A diagnosis of a Mac that has begun."""
 
     diagnostic_id: str
 

@@ -1,4 +1,4 @@
-"""Host ways: the pure half for hosts that no machine holds: wiped, put back, ordered, given up."""
+"""Host calls: the pure half for hosts that no machine has: wiped, put back, ordered, given up."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -31,7 +31,7 @@ OVERDUE = timedelta(minutes=5)
 
 
 def host_calls(goal: HostGoal, host: Host, resource: Resource, now: datetime) -> tuple[Call, ...]:
-    """Return the calls that may be made now for a host that no machine holds."""
+    """Return the calls that may be made now for a host that no machine has."""
     if goal is HostGoal.POOLED:
         return (_free(host, resource),) if resource.note("stage") != "pool" and host.pool else ()
     if not _is_open(goal, host, resource):

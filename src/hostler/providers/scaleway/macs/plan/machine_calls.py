@@ -1,8 +1,8 @@
-"""Ways: the pure half: which calls bring a Mac from where its name and status say it is to a goal.
+"""Machine calls: which bring a Mac from where its name and status say it is to a goal. Pure.
 
 Every rename names the name that it expects to find, and is looked up afresh just before. A claim is
-believed when its pending mark still stands after settle. At no moment does a host bear a name that
-anybody may claim while a wipe since its last use is not proved.
+believed when its pending owner tag still stands after the consistency delay. At no moment does a
+host bear a name that anybody may claim while a wipe since its last use is not proved.
 """
 
 from dataclasses import dataclass, replace
@@ -31,11 +31,11 @@ UNCOMMIT, DETACH, DELETE, SCHEDULE = "mac.uncommit", "mac.detach", "mac.delete",
 STAGES = frozenset(str(stage) for stage in Stage)
 _IN_USE = frozenset({Phase.READY, Phase.DRAINING})
 _OPEN_TO_US = STAGES | {"pool"}
-"""The stages from which a host that is a machine's by its tie may be marked for that machine."""
+"""The stages from which a host that is bound to a machine may be tagged for that machine."""
 
 
 def tag_kind(stage: Stage) -> str:
-    """Return the kind of the call that marks a host: each stage is a call of its own."""
+    """Return the kind of the call that names a host: each stage is a call of its own."""
     return f"{OWNER_TAG}.{stage}"
 
 
@@ -69,9 +69,9 @@ def next_calls(  # noqa: PLR0913 - what the port gives, and two settings
 
 
 def _is_open(machine: Machine, resource: Resource) -> bool:
-    """Tell whether a host may be named for this machine: an adopted mark is another's no more.
+    """Tell whether a host may be named for this machine: an adopted owner tag is another's no more.
 
-    A claim that took effect too late to be believed is nobody's: all hold.
+    A claim that took effect too late to be believed is nobody's: all sides stop.
     """
     if resource.owner_tag is not None and came_late(machine, resource.note("stage")):
         return False
@@ -112,7 +112,7 @@ class Way:
                 return self._again()
 
     def _taken(self) -> tuple[Call, ...]:
-        """Mark the host as in use. Who wiped it while it rested did no harm: that is forgotten."""
+        """Tag the host as in use. Who wiped it while it rested did no harm: that is forgotten."""
         call = _owner_tag(self.machine, self.resource, Stage.CLAIMED)
         rested = self.stage == Stage.RESTED
         return (replace(call, witness=self.resource.note("witness")) if rested else call,)
@@ -140,24 +140,24 @@ class Way:
         return (expecting(self.resource, f"{ATTACH}.{network}", SERVER, ("network", network)),)
 
     def _was_asked(self, network: str) -> bool:
-        """Tell whether looks may still lack what was asked for."""
+        """Tell whether observations may still lack what was asked for."""
         asked = self.machine.last_asked(SERVER, f"{ATTACH}.{network}")
         if asked is None or asked.call_state not in {CallState.DONE, CallState.OPEN}:
             return False
         return self.now < (asked.closed or asked.at) + self.consistency_delay
 
     def _again(self) -> tuple[Call, ...]:
-        """Mark a host that is ours by its tie, and lost its name to somebody or a late call.
+        """Tag a host that is ours by its binding, and lost its name to somebody or a late call.
 
-        One that rested may have been used under that name: it is taken as any other host. Where the
-        machine is ready it is in use, and whatever was asked for since is over.
+        One that was in standby may have been used under that name: it is taken as any other host.
+        Where the machine is ready it is in use, and whatever was asked for since is over.
         """
         in_use = self.machine.phase in _IN_USE or not self._has_rested()
         used = self.machine.was_ready is not None and in_use
         return (_owner_tag(self.machine, self.resource, Stage.CLAIMED if used else Stage.PENDING),)
 
     def resting(self) -> tuple[Call, ...]:
-        """Rest: not for anybody, wiped, and then ours by name."""
+        """Standby: not for anybody, wiped, and then ours by name."""
         match self.stage:
             case Stage.RESTED | Stage.RELEASING:
                 return ()
@@ -171,7 +171,8 @@ class Way:
     def absent(self) -> tuple[Call, ...]:
         """Release: not for anybody, a wipe that is seen, and on to the host's own record.
 
-        A claim that ends before it settled may be another's by now: that shows once it would have.
+        A claim that ends within its consistency delay may be another's by now: that shows once it
+        would have.
         """
         if self.stage == Stage.PENDING and not self._settled():
             return ()
@@ -185,7 +186,7 @@ class Way:
         return self._wipe(Effect.DESTROY)
 
     def _has_rested(self) -> bool:
-        """Tell whether the machine rested, and did not get its host back since."""
+        """Tell whether the machine was in standby, and did not get its host back since."""
         rested = self.machine.fact(RESTED)
         claimed = self.machine.last_asked(SERVER, tag_kind(Stage.CLAIMED))
         if rested is None or claimed is None:
@@ -267,7 +268,7 @@ def marking(resource: Resource, stage: Stage, slot: Slot, *args: tuple[str, Argu
 
 
 def _claim(machine: Machine) -> Call:
-    """Return the first rename: it makes the tenancy. A host that is clean is so under one name."""
+    """Return the first rename: it makes the allocation. A clean host is clean under one name."""
     return Call(
         kind=tag_kind(Stage.PENDING),
         slot=SERVER,

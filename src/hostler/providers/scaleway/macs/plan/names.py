@@ -1,8 +1,8 @@
-"""Names: the only mark that can be written on a Mac. A name of ours parses whole, or is none.
+"""Names: the only owner tag that a Mac can carry. A name of ours parses whole, or is none.
 
 `hostler.STAGE.INSTALLATION.FLEET.MACHINE.POOL.CHECK`: the stage says what is being done with the
 host, POOL is a digest of the prefix of the pool that it came from, CHECK is keyed with the
-installation's id. A bare prefix is no mark.
+installation's id. A bare prefix is no owner tag.
 """
 
 import hashlib
@@ -18,9 +18,9 @@ from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId
 class Stage(StrEnum):
     """What is being done with a host, as its name tells.
 
-    The first five are a machine's tenancy: being claimed, in use, being wiped for a rest, at rest,
-    being released. The others are the host's own: being wiped, kept clean for the next machine,
-    fresh from an order, left alone, given up.
+    The first five are a machine's allocation: being claimed, in use, being wiped for standby, in
+    rest, being released. The others are the host's own: being wiped, kept clean for the next
+    machine, fresh from an order, left alone, given up.
     """
 
     PENDING = "pending"

@@ -1,4 +1,4 @@
-"""Read: what the API shows of a Mac, as the parts that a host and its tenancy are. Pure."""
+"""Read: what the API shows of a Mac, as the resources that a host and its allocation are. Pure."""
 
 import hashlib
 from collections.abc import Mapping
@@ -51,7 +51,7 @@ class MacReader:
         return None if self.attached is None else self.attached.get(mac.id, ())
 
     def host(self, mac: Mac) -> Resource:
-        """Return the Mac itself as a part; whose it is stands in its notes, for it has no mark."""
+        """Return the Mac itself as a resource; its notes say whose it is: it has no owner tag."""
         name, status = name_of(mac.name or ""), mac.status or ""
         return Resource(
             id=ResourceId(mac.id),
@@ -67,7 +67,7 @@ class MacReader:
         )
 
     def allocation_of(self, mac: Mac) -> Resource | None:
-        """Return the tenancy that a Mac's name tells, or None where it tells none."""
+        """Return the allocation that a Mac's name tells, or None where it tells none."""
         name = name_of(mac.name or "")
         if name is None or name.stage not in ALLOCATIONS:
             return None
@@ -81,9 +81,9 @@ class MacReader:
         return self._resource(mac, name.machine, owner_tag, stands)
 
     def renamed(self, mac: Mac, machine: MachineId) -> Resource | None:
-        """Return the tenancy that only a record tells of: somebody renamed the host.
+        """Return the allocation that only a record tells of: somebody renamed the host.
 
-        One whose tenancy is over by its name is none.
+        One whose allocation is over by its name is none.
         """
         name = name_of(mac.name or "")
         if name is not None and name.machine == machine:

@@ -1,6 +1,6 @@
-"""Words: the statuses of a Mac in ours. Total: a word that the table lacks is *unknown*.
+"""Statuses: those of a Mac in ours. Total: a word that the table lacks is *unknown*.
 
-How a tenancy stands follows from the stage that the host's name tells, and from its status.
+How an allocation stands follows from the stage that the host's name tells, and from its status.
 """
 
 from collections.abc import Mapping
@@ -38,9 +38,9 @@ def condition(status: str) -> Condition:
 
 
 def allocation_condition(stage: Stage | None, status: str) -> Condition:
-    """Return how a tenancy stands; None is the stage of a host that somebody renamed.
+    """Return how an allocation stands; None is the stage of a host that somebody renamed.
 
-    While a host is wiped for a claim or a rest, that is what its stage says; in use, a wipe is
+    While a host is wiped for a claim or for standby, that is what its stage says; in use, a wipe is
     somebody else's.
     """
     stands = condition(status)

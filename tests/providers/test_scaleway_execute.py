@@ -72,7 +72,7 @@ async def done(call_: Call, *exchanges: Exchange, template: Template = TEMPLATE)
     return outcome
 
 
-async def test_an_address_is_made_with_its_mark():
+async def test_an_address_is_made_with_its_owner_tag():
     made = call(
         "ip.create",
         Slot("address", 1),
@@ -140,7 +140,7 @@ async def test_what_is_deleted_or_is_not_there_is_gone(
     assert outcome == Done(gone=(ResourceId("x"),), missing=came is MISSING)
 
 
-async def test_a_volume_that_is_in_use_is_looked_at_again():
+async def test_a_volume_that_is_in_use_is_observed_again():
     body = {"type": "precondition_failed", "precondition": "resource_still_in_use", "message": "m"}
     deleted = call(
         "volume.delete",

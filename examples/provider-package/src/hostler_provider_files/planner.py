@@ -1,10 +1,10 @@
-"""Ways: the pure half: from the parts that exist to a goal."""
+"""Planner: the pure half: from the resources that exist to a goal."""
 
 from hostler.domain.model.calls import Call, Effect
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal
 from hostler.domain.model.resource import Condition, Resource, Slot
-from hostler_provider_files.words import ADDRESS, SERVER
+from hostler_provider_files.owner_tags import ADDRESS, SERVER
 
 _DELETE = {SERVER: "server.delete", ADDRESS: "address.delete"}
 
@@ -40,7 +40,7 @@ def _in(slot: Slot, resources: tuple[Resource, ...]) -> Resource | None:
 
 
 def _make(machine: Machine, slot: Slot, kind: str, address: str = "") -> tuple[Call, ...]:
-    """A creation is *once*, and carries the next number of its slot into the mark.
+    """A creation is *once*, and carries the next number of its slot into the owner tag.
 
     What vanished from a bound slot is not made anew: the machine is broken, and will be replaced.
     """
@@ -63,7 +63,7 @@ def _make(machine: Machine, slot: Slot, kind: str, address: str = "") -> tuple[C
 
 
 def _away(resources: tuple[Resource, ...]) -> tuple[Call, ...]:
-    """Return one removal for each part: they are independent, so one that fails stops no other."""
+    """Return one removal for each resource: they are independent, so a failure stops no other."""
     return tuple(
         Call(
             kind=_DELETE[resource.slot],
@@ -78,5 +78,5 @@ def _away(resources: tuple[Resource, ...]) -> tuple[Call, ...]:
 
 
 def _strange(resource: Resource) -> bool:
-    """A state that we do not know neither blocks nor kills: wait, and let a person look."""
+    """A state that we do not know neither blocks nor kills: wait, and let a person check."""
     return resource.condition is Condition.UNKNOWN and resource.status != "promised"

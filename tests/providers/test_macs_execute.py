@@ -87,7 +87,7 @@ async def test_a_claim_renames_a_free_host_and_says_from_which_pool_it_came() ->
     )
 
 
-async def test_a_mark_that_stands_already_is_written_no_second_time() -> None:
+async def test_an_owner_tag_that_stands_already_is_written_no_second_time() -> None:
     p = Project()
     resource = await claimed(p)
     releasing = first(Goal.ABSENT, replace(p.machine, was_ready=NOW), resource)
@@ -431,7 +431,7 @@ async def test_a_retired_host_is_freed_of_its_commitment_and_deleted() -> None:
 
 
 @pytest.mark.parametrize("gone", ["404", "403"])
-async def test_a_deleted_host_is_seen_to_be_gone_by_a_close_look(gone: str) -> None:
+async def test_a_deleted_host_is_seen_to_be_gone_by_a_focused_observation(gone: str) -> None:
     """403 is what some deleted hosts answer: then a whole listing says whether it is there."""
     p = Project()
     p.world.estate.options = replace(p.world.options, macs=replace(p.world.options.macs, gone=gone))
@@ -455,7 +455,7 @@ async def test_a_host_that_is_only_forbidden_is_not_gone() -> None:
     assert not observation.observed[0].complete
 
 
-async def test_a_mac_of_another_project_is_never_a_part() -> None:
+async def test_a_mac_of_another_project_is_never_a_resource() -> None:
     p = Project(2)
     p.mac.project = "another"
     observation = await p.macs.observe((Scope(machine().offer.zone, HOSTS.kind),))
@@ -469,7 +469,7 @@ async def test_a_mac_of_another_project_is_never_a_part() -> None:
     assert ("project_id", p.world.options.project) in listed.query
 
 
-async def test_no_secret_is_in_what_a_look_or_a_call_tells() -> None:
+async def test_no_secret_is_in_what_an_observation_or_a_call_tells() -> None:
     p = Project()
     secret = p.mac.password
     resource = await claimed(p, Stage.RELEASING)

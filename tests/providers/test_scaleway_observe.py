@@ -153,7 +153,7 @@ async def test_listings_ask_for_the_project_unfiltered_by_tag():
         assert all(key != "tags" for key, _ in request.query)
 
 
-async def test_only_what_carries_a_mark_or_hangs_on_what_does_is_shown():
+async def test_only_what_carries_an_owner_tag_or_hangs_on_what_does_is_shown():
     foreign = tags(Slot("server"), home="elsewhere")
     observation = await seen(
         ALL,
@@ -206,7 +206,7 @@ async def test_the_view_takes_what_hangs_on_a_server_for_its_machines():
     assert merge(Inventory(), observation).tagged == {MACHINE: ("srv-1", "vol-1")}
 
 
-async def test_a_look_at_one_machine_asks_for_known_ids_and_lists_its_tag():
+async def test_an_observation_of_one_machine_asks_for_known_ids_and_lists_its_tag():
     scope = Scope(
         ZONE, "server", MACHINE, (ResourceId("srv-1"), ResourceId("srv-9"), ResourceId("srv-2"))
     )
@@ -222,7 +222,7 @@ async def test_a_look_at_one_machine_asks_for_known_ids_and_lists_its_tag():
     assert merge(Inventory(), observation).missing == {"srv-2": NOW}
 
 
-async def test_a_look_at_one_machine_filters_again_on_our_side():
+async def test_an_observation_of_one_machine_filters_again_on_our_side():
     other = tags(Slot("server"), machine=MachineId("m-zzzzzzzzzz"))
     observation = await seen(
         (Scope(ZONE, "server", MACHINE),),
@@ -231,7 +231,7 @@ async def test_a_look_at_one_machine_filters_again_on_our_side():
     assert ids(observation) == ["srv-1"]
 
 
-async def test_an_id_that_cannot_be_asked_for_makes_the_look_incomplete():
+async def test_an_id_that_cannot_be_asked_for_makes_the_observation_incomplete():
     scope = Scope(ZONE, "server", MACHINE, (ResourceId("srv-1"),))
     observation = await seen(
         (scope,),
@@ -330,7 +330,7 @@ async def test_one_generation_of_volumes_that_fails_makes_volumes_incomplete():
     assert not observation.observed[0].complete
 
 
-async def test_unmarked_parts_cannot_be_judged_without_the_servers():
+async def test_unmarked_resources_cannot_be_judged_without_the_servers():
     observation = await seen(
         ALL[1:2],
         Exchange(method="GET", path=SERVERS, answer=NoAnswer("reset")),

@@ -54,7 +54,7 @@ def sighted(scene: Scene) -> Decision:
 # ---------------------------------------------------------------- the ledger
 
 
-def test_part_that_no_record_explains_is_in_the_ledger_within_one_pass() -> None:
+def test_resource_that_no_record_explains_is_in_the_orphan_report_within_one_pass() -> None:
     scene = littered(reclaim=False)
     scene.later(2 * timedelta(hours=1))
     scene.observe()
@@ -67,7 +67,7 @@ def test_part_that_no_record_explains_is_in_the_ledger_within_one_pass() -> None
     assert "younger" not in orphan.blocked
 
 
-def test_foreign_part_is_in_the_ledger_as_foreign() -> None:
+def test_foreign_resource_is_in_the_orphan_report_as_foreign() -> None:
     scene = littered(server(machine(50), installation=ABROAD))
     sighted(scene)
     orphan = next(iter(scene.orphans.values()))
@@ -76,7 +76,7 @@ def test_foreign_part_is_in_the_ledger_as_foreign() -> None:
     assert "another installation" in orphan.blocked
 
 
-def test_part_of_ours_is_no_suspect_in_any_phase() -> None:
+def test_resource_of_ours_is_no_orphan_in_any_phase() -> None:
     scene = littered()
     scene.vanish(ORPHAN.id)
     for number, phase in enumerate(Phase, start=1):
@@ -87,7 +87,7 @@ def test_part_of_ours_is_no_suspect_in_any_phase() -> None:
     assert not scene.orphans
 
 
-def test_suspect_leaves_the_ledger_when_a_complete_look_lacks_it_for_a_while() -> None:
+def test_orphan_leaves_the_orphan_report_when_a_complete_observation_lacks_it_for_a_while() -> None:
     scene = littered(reclaim=False)
     scene.reconcile()
     scene.vanish(ORPHAN.id)
@@ -104,7 +104,7 @@ def test_suspect_leaves_the_ledger_when_a_complete_look_lacks_it_for_a_while() -
     assert not scene.orphans
 
 
-def test_suspect_leaves_the_ledger_when_a_record_explains_it() -> None:
+def test_orphan_leaves_the_orphan_report_when_a_record_explains_it() -> None:
     scene = littered(reclaim=False)
     scene.reconcile()
     scene.add(machine(50))
@@ -112,7 +112,7 @@ def test_suspect_leaves_the_ledger_when_a_record_explains_it() -> None:
     assert not scene.orphans
 
 
-def test_suspect_stays_in_the_ledger_while_it_is_being_reclaimed() -> None:
+def test_orphan_stays_in_the_orphan_report_while_it_is_being_reclaimed() -> None:
     """Otherwise a removal that fails begins again as something never seen before."""
     scene = littered()
     sighted(scene)
@@ -122,7 +122,7 @@ def test_suspect_stays_in_the_ledger_while_it_is_being_reclaimed() -> None:
     assert scene.orphans[ORPHAN.id] == before
 
 
-def test_ledger_is_written_only_when_more_than_time_changed() -> None:
+def test_orphan_report_is_written_only_when_more_than_time_changed() -> None:
     scene = littered(reclaim=False)
     sighted(scene)
     scene.later(1 * S)
@@ -130,7 +130,7 @@ def test_ledger_is_written_only_when_more_than_time_changed() -> None:
     assert not any(isinstance(c, SaveOrphans) for c in scene.decide().commands)
 
 
-def test_part_without_a_mark_is_a_suspect_by_its_owner() -> None:
+def test_resource_without_an_owner_tag_is_an_orphan_by_its_owner() -> None:
     disk = Resource(
         id=ResourceId("disk"), slot=Slot("volume", 0), zone=ZONE, owner=ORPHAN.id, price=1.0
     )
@@ -176,7 +176,7 @@ def test_nothing_is_reclaimed_within_the_grace_period() -> None:
     assert reclaimed(scene.reconcile()) == [ORPHAN.id]
 
 
-def test_part_without_a_date_is_as_old_as_its_first_sight() -> None:
+def test_resource_without_a_date_is_as_old_as_its_first_sight() -> None:
     scene = littered(replace(ORPHAN, created=None))
     assert reclaimed(sighted(scene)) == []
     scene.later(GRACE - GAP)
@@ -190,7 +190,7 @@ def test_nothing_is_reclaimed_where_nobody_asked_for_it() -> None:
     assert "report only" in scene.orphans[ORPHAN.id].blocked
 
 
-def test_nothing_is_reclaimed_beside_foreign_parts() -> None:
+def test_nothing_is_reclaimed_beside_foreign_resources() -> None:
     scene = littered(ORPHAN, server(machine(51), installation=ABROAD))
     assert reclaimed(sighted(scene)) == []
     assert scene.row.destructions == ()
@@ -218,7 +218,7 @@ def test_clock_that_jumps_forward_makes_nothing_old() -> None:
     assert reclaimed(scene.reconcile()) == []
 
 
-def test_lost_store_is_not_swept() -> None:
+def test_lost_store_is_not_reclaimed() -> None:
     """A new store is another installation: what stands is foreign to it, for ever."""
     scene = littered()
     for entry in tuple(scene.machines):
@@ -233,7 +233,7 @@ def test_lost_store_is_not_swept() -> None:
         scene.observe()
 
 
-def test_caps_bound_a_sweep_and_are_taken_once_for_each_part() -> None:
+def test_caps_bound_a_reclaim_and_are_taken_once_for_each_resource() -> None:
     orphans = [server(machine(50 + n)) for n in range(8)]
     scene = littered(*orphans)
     first = reclaimed(sighted(scene))
@@ -260,7 +260,7 @@ def test_removal_is_tried_once_in_a_while_and_eats_no_room_while_it_cannot_be_ma
     assert scene.row.destructions == (BEGIN + GRACE + GAP,)
 
 
-def test_reclaim_stands_for_the_machine_that_the_marks_name() -> None:
+def test_reclaim_stands_for_the_machine_that_the_owner_tags_name() -> None:
     owned = address(machine(50), owner=ORPHAN.id)
     decision = sighted(littered(ORPHAN, owned))
     command = next(c for c in decision.commands if isinstance(c, Reclaim))
@@ -272,7 +272,7 @@ def test_reclaim_stands_for_the_machine_that_the_marks_name() -> None:
     }
 
 
-def test_cap_of_one_sweep_holds() -> None:
+def test_cap_of_one_reclaim_holds() -> None:
     orphans = [server(machine(50 + n)) for n in range(8)]
     scene = littered(*orphans)
     scene.fleet = replace(scene.fleet, caps=Caps(share=1.0, per_reclaim=2))
@@ -282,7 +282,7 @@ def test_cap_of_one_sweep_holds() -> None:
 # ---------------------------------------------------------------- late parts
 
 
-def test_part_of_a_machine_in_the_history_opens_its_record_again() -> None:
+def test_resource_of_a_machine_in_the_history_opens_its_record_again() -> None:
     scene = Scene(fleet=replace(FLEET, size=0))
     gone = machine(1, Phase.DELETED)
     scene.history[gone.id] = gone
@@ -323,7 +323,7 @@ def test_nothing_of_theirs_is_touched_until_somebody_adopts_it() -> None:
     assert not scene.machines
 
 
-def test_adopted_machine_goes_on_with_every_part_bound_and_becomes_ready() -> None:
+def test_adopted_machine_goes_on_with_every_resource_bound_and_becomes_ready() -> None:
     scene = strange()
     adopt(scene)
     entry = scene.the(7)
@@ -346,7 +346,7 @@ def test_adopting_another_installation_adopts_nothing() -> None:
     assert scene.ours == (HOME,)
 
 
-def test_unexplained_parts_of_ours_are_adopted_without_a_name() -> None:
+def test_unexplained_resources_of_ours_are_adopted_without_a_name() -> None:
     scene = Scene()
     scene.exist(server(machine(7)))
     scene.observe()

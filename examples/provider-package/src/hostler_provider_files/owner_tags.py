@@ -1,4 +1,4 @@
-"""Words: the toy cloud's tags and states in hostler's."""
+"""Owner tags: the toy cloud's tags and states in hostler's words."""
 
 import re
 
@@ -28,7 +28,7 @@ def tags_of(owner_tag: OwnerTag) -> str:
 
 
 def owner_tag_of(tags: str) -> OwnerTag | None:
-    """Return the mark that tags make, or None where they make none."""
+    """Return the owner tag that tags make, or None where they make none."""
     found = _TAGS.fullmatch(tags)
     if found is None:
         return None
@@ -41,7 +41,7 @@ def owner_tag_of(tags: str) -> OwnerTag | None:
 
 
 def resource_of(item: Item, slot: Slot, zone: Zone) -> Resource:
-    """Return a thing of the cloud as a part."""
+    """Return a thing of the cloud as a resource."""
     return Resource(
         id=ResourceId(item.id),
         slot=slot,

@@ -121,7 +121,7 @@ def test_without_a_host_nothing_is_asked(goal: Goal) -> None:
     assert not calls(goal, machine(host=None), tenancy_part(Stage.CLAIMED))
 
 
-def test_a_claim_begins_with_a_mark_that_makes_the_tenancy() -> None:
+def test_a_claim_begins_with_an_owner_tag_that_makes_the_allocation() -> None:
     (call,) = calls(Goal.PRESENT, machine())
     assert (call.kind, call.effect, call.target) == ("mac.rename.pending", Effect.MAKE, None)
     assert (call.aim, call.shows, call.arg("host")) == ("pending", Shows.OWNER_TAG, HOST)
@@ -169,7 +169,7 @@ def test_a_claim_settles_before_anything_else_is_asked() -> None:
         (CallState.DONE, "hibernating", []),
     ],
 )
-def test_a_claimed_mark_follows_a_wipe_that_was_seen(
+def test_a_claimed_owner_tag_follows_a_wipe_that_was_seen(
     call_state: CallState | None, status: str, expected: list[str]
 ) -> None:
     wipe = (
@@ -187,7 +187,7 @@ def test_a_wipe_to_another_system_is_no_wipe_for_a_claim() -> None:
     assert kinds(Goal.PRESENT, of, resource) == [machine_calls.REINSTALL]
 
 
-def test_a_wipe_of_before_the_mark_does_for_nothing_since() -> None:
+def test_a_wipe_of_before_the_owner_tag_does_for_nothing_since() -> None:
     """What was wiped before the claim was used since: a release wipes it again."""
     wipe = asked(machine_calls.REINSTALL, CallState.DONE, NOW - CONSISTENCY_DELAY)
     of = machine(asked=(wipe, tagged(Stage.RELEASING)), was_ready=NOW)
@@ -260,7 +260,7 @@ def test_a_machine_wakes_on_its_own_host_without_a_wipe() -> None:
     assert kinds(Goal.PRESENT, of, tenancy_part(Stage.RESTED)) == ["mac.rename.claimed"]
 
 
-def test_a_tied_host_that_lost_its_name_gets_it_back() -> None:
+def test_a_bound_host_that_lost_its_name_gets_it_back() -> None:
     """In use it is claimed again; on its way there it starts from the pending mark again."""
     lost = tenancy_part(None)
     assert kinds(Goal.PRESENT, machine(was_ready=NOW), lost) == ["mac.rename.claimed"]
@@ -316,7 +316,7 @@ def test_what_was_clean_for_one_claim_is_not_for_that_after_a_rest(
     assert kinds(Goal.PRESENT, of, tenancy_part(Stage.PENDING)) == [expected]
 
 
-def test_a_mark_tells_what_the_host_showed_that_a_wipe_changes() -> None:
+def test_an_owner_tag_tells_what_the_host_showed_that_a_wipe_changes() -> None:
     """So that a wipe by somebody else is known by it later; what is sealed keeps what was known."""
     rested, lost = tenancy_part(Stage.RESTED), tenancy_part(None)
     sealed = tenancy_part(None, vnc_url="vnc://m1:%3Csealed%3E@51.159.0.1:5900")
@@ -341,7 +341,7 @@ def test_what_was_only_promised_is_waited_for() -> None:
         assert not calls(goal, machine(), promised)
 
 
-def test_the_host_of_another_tenancy_is_nobodys_of_this_machine() -> None:
+def test_the_host_of_another_allocation_is_nobodys_of_this_machine() -> None:
     other = reader().renamed(mac(name=name(machine=OTHER)), OTHER)
     assert other is not None
     bound = machine(asked=(tagged(Stage.CLAIMED),))
