@@ -69,11 +69,6 @@ def planned_hosts(snapshot: HostsSnapshot, planner: HostPlanner) -> Iterator[Hos
             )
 
 
-def planned_host(host: HostId, snapshot: HostsSnapshot, planner: HostPlanner) -> HostPlanned | None:
-    """Return what would be done for one host; None where it is on its way nowhere."""
-    return next((one for one in planned_hosts(snapshot, planner) if one.host == host), None)
-
-
 def _told(transition: HostTransition, waits: str) -> HostPlanned:
     host = transition.host
     goal = str(host.goal or "")

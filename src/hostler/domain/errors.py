@@ -57,12 +57,6 @@ class ProviderError(HostlerError):
     retry_at = True
 
 
-class NotAllowed(ProviderError):
-    """The provider refused our credentials or permissions."""
-
-    retry_at = False
-
-
 class UsageError(HostlerError):
     """The command line is not one; nothing was done."""
 

@@ -44,7 +44,6 @@ class HostGoal(StrEnum):
     """What is wanted of a host, apart from any machine on it; *pooled* is without a wipe yet."""
 
     CLEAN = "clean"
-    OFF = "off"
     RETIRED = "retired"
     POOLED = "pooled"
 
@@ -121,8 +120,6 @@ class Host:
     price: float = 0.0
     spent: float = 0.0
     billed_from: datetime | None = None
-    least_on: timedelta = timedelta(0)
-    least_off: timedelta = timedelta(0)
     asked: tuple[Asked, ...] = ()
     tries: int = 0
     retry_at: datetime | None = None

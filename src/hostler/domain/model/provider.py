@@ -16,13 +16,13 @@ from .resource import Resource, Slot
 class Capabilities:
     """How this provider's machines behave.
 
-    `main` is the slot whose part must be up; `kinds` are all kinds of part that its looks list, in
-    the order in which they are listed; `settle` bounds how long effects and listings may lag, with
-    `settles` for single kinds of call; `rests` says whether a machine may be kept while off;
-    `created` whether machines are made (and destroyed) rather than switched; `floor` is the least
-    time that is paid for; `hosts` is the kind of the parts that are hosts, where machines are
-    tenancies of hosts that outlive them; `own_templates` and `own_bootstraps` say whether a single
-    machine may have a template, and bootstrap data, of its own (see MachineSpec).
+    `main` is the slot whose resource must be up; `kinds` are all kinds of resource that its
+    observations list, in the order in which they are listed; `consistency_delay` bounds how long
+    effects and listings may lag, with `consistency_delays` for single kinds of call; `standby` says
+    whether a machine may be kept while off; `floor` is the least time that is paid for; `hosts` is
+    the kind of the resources that are hosts, where machines are allocations of hosts that outlive
+    them; `own_templates` and `own_bootstraps` say whether a single machine may have a template, and
+    bootstrap data, of its own (see MachineSpec).
     """
 
     main: Slot = Slot("server")
@@ -30,7 +30,6 @@ class Capabilities:
     consistency_delay: timedelta = timedelta(seconds=60)
     consistency_delays: tuple[tuple[str, timedelta], ...] = ()
     standby: bool = False
-    created: bool = True
     hosts: str = ""
     floor: timedelta = timedelta(0)
     deadline: timedelta = timedelta(seconds=20)

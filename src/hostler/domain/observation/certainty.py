@@ -7,7 +7,7 @@ complete for its slot, shows nothing.
 
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from hostler.domain.ids import ResourceId
 from hostler.domain.model.calls import Call
@@ -337,8 +337,3 @@ def all_gone(machine: Machine, snapshot: Snapshot) -> bool:
         return False
     ids = (known for place in machine.places for known in place.known)
     return all(known.gone for known in ids if _is_at_home(machine, known, snapshot))
-
-
-def fresh_enough(at: datetime | None, snapshot: Snapshot, limit: timedelta) -> bool:
-    """Tell whether an observation's beginning is known and young enough."""
-    return at is not None and snapshot.now - at <= limit

@@ -50,7 +50,6 @@ class StaticHosts:
             main=SERVER,
             kinds=(SERVER.kind,),
             consistency_delay=timedelta(seconds=30),
-            created=False,
             deadline=timedelta(seconds=30),
             zones=zones,
         )

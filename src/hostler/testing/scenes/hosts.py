@@ -34,7 +34,6 @@ CAPABILITIES = Capabilities(
     main=SERVER,
     kinds=("server", "host"),
     standby=True,
-    created=False,
     hosts="host",
     consistency_delay=CONSISTENCY_DELAY,
 )

@@ -83,7 +83,6 @@ class Macs:
             consistency_delay=consistency_delay,
             deadline=client.deadline,
             standby=True,
-            created=False,
             floor=FLOOR,
             zones=zones,
             hosts=HOST.kind,

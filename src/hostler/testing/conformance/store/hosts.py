@@ -2,7 +2,6 @@
 
 import asyncio
 from dataclasses import replace
-from datetime import timedelta
 
 from hostler.domain.errors import AlreadyBound, Conflict, Fenced
 from hostler.domain.ids import HostId, MachineId, machine_id
@@ -37,8 +36,6 @@ async def every_field_of_a_host_comes_back(stores: Stores) -> None:
         quarantined_until=minutes(1),
         wiped=minutes(2),
         paid_until=minutes(3),
-        least_on=timedelta(hours=24, microseconds=1),
-        least_off=timedelta(days=400),
     )
     saved = await store.save_host(full, (), OPEN)
     assert saved == replace(full, version=2)

@@ -41,8 +41,6 @@ def host_calls(goal: HostGoal, host: Host, resource: Resource, now: datetime) ->
             return _wiped(host, resource)
         case HostGoal.RETIRED:
             return _retired(host, resource, now)
-        case HostGoal.OFF:
-            return ()
 
 
 def _is_open(goal: HostGoal, host: Host, resource: Resource) -> bool:
