@@ -29,9 +29,9 @@ class HostStage:
     stage: str
     host: Host
 
-    async def opened(self, **notes: str) -> Site:
+    async def opened(self, paid_until: str = "") -> Site:
         """Return the site just before the cycle that decides on it."""
-        site = await Site.opened(self.host, box(self.stage, **notes))
+        site = await Site.opened(self.host, box(self.stage, deletable=paid_until))
         site.provider.calls = (self.call,)
         return site
 

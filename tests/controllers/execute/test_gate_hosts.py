@@ -16,8 +16,8 @@ CASES = [(name, stage) for name, scene in SCENES.items() for stage in scene.stag
 async def spoiled(name: str, stage: str) -> Site:
     """Decide on a call, let the scene's one thing go wrong, and see the call through."""
     scene = SCENES[name]
-    notes = {"deletable": (BEGINNING + A_DAY).isoformat()} if scene.paid else {}
-    site = await STAGES[stage].opened(**notes)
+    paid_until = (BEGINNING + A_DAY).isoformat() if scene.paid else ""
+    site = await STAGES[stage].opened(paid_until)
     await site.reconcile(lambda: scene.spoil(site))
     return site
 
