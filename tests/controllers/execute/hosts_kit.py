@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from hostler.controllers.execute.evidence import EvidenceMaker
+from hostler.controllers.execute.orders import Buyer
 from hostler.controllers.execute.sending import Sender
 from hostler.controllers.execute.subject_calls import Caller
 from hostler.controllers.host_cycle import HostReconciler
@@ -13,9 +14,10 @@ from hostler.controllers.runtime.leases import Leases, Tenure
 from hostler.controllers.runtime.rate_limit import Budget
 from hostler.controllers.runtime.settings import Account, Ports, Settings
 from hostler.controllers.runtime.state import AccountState, Steadiness
-from hostler.domain.ids import CycleId, FleetName, HostId, Zone
+from hostler.domain.ids import CycleId, FleetName, HostId, Zone, machine_id
 from hostler.domain.model.calls import Call, Done, Effect, Outcome
-from hostler.domain.model.fleet import Order
+from hostler.domain.model.commands import OrderHosts
+from hostler.domain.model.fleet import FleetRow, Order
 from hostler.domain.model.host import HOST, Host, HostGoal
 from hostler.domain.model.machine import Offer
 from hostler.domain.model.resource import Resource
@@ -24,8 +26,8 @@ from hostler.domain.policy.remediation import Diagnosis
 from hostler.lab.scenes.fake import FakeScene
 from hostler.ports.preparer import Hides
 from hostler.testing.fakes.provider import FakeProvider
-from hostler.testing.scenes.builders import FLEET, HOME, ZONE
-from hostler.testing.scenes.hosts import BOX, CAPABILITIES, MAIN, box, inventory
+from hostler.testing.scenes.builders import BEGIN, FLEET, HOME, OFFER, WEB, ZONE
+from hostler.testing.scenes.hosts import BOX, CAPABILITIES, MAIN, box, fleet_snapshot, inventory
 
 OWNER_TAG = Call(kind="mark", slot=HOST, zone=ZONE, effect=Effect.DESTROY)
 WIPE = replace(OWNER_TAG, kind="wipe")
@@ -137,3 +139,19 @@ class Site:
 
     def host(self) -> Host:
         return self.state.host_records.hosts[BOX]
+
+
+NEW = Order(id=machine_id(9), offer=OFFER, at=BEGIN)
+
+
+async def ordered(site: Site, world: str = "") -> FleetRow:
+    """Send an order that the fleet's row names beside another one; return the row as stored."""
+    site.state.world[WEB] = world
+    tenure = site.tenure("fleet/web")
+    other = replace(NEW, id=machine_id(8))
+    row = FleetRow(name=WEB, created=NEW.at, orders=(other, NEW))
+    snapshot = replace(fleet_snapshot(()), row=row)
+    site.state.rows[WEB] = await site.yard.store.add_fleet(row)
+    buyer = Buyer(site.ports, site.state, site.sender(), site.evidence())
+    await buyer.order(OrderHosts(orders=(NEW,)), snapshot, tenure)
+    return site.state.rows[WEB]

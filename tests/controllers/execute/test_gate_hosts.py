@@ -1,9 +1,9 @@
 """The gate on the path of hosts: each check stands alone between a decided call and harm."""
 
 import pytest
-from gate_host_scenes import A_DAY, SCENES, STAGES
+from gate_host_scenes import A_DAY, SCENES, STAGES, long_wait
 from gate_kit import without
-from hosts_kit import Site
+from hosts_kit import Site, ordered
 
 from hostler.domain.policy.gate import Act
 from hostler.testing.time.clock import BEGINNING
@@ -45,4 +45,33 @@ async def test_it_is_sent_where_that_one_check_is_missing(
     without((SCENES[name].check, Act.DELETE), monkeypatch)
     site = await spoiled(name, stage)
     assert site.made() == [stage]
+    assert not site.yard.metrics.refusals
+
+
+# ---------------------------------------------------------------- orders of hosts
+
+
+async def order_spoiled(check: str) -> Site:
+    """Send an order for which the lease ends too soon, or that the world forbids by now."""
+    site = await Site.opened()
+    if check == "G6":
+        long_wait(site)
+    await ordered(site, "the account shows none of our hosts" if check == "G8" else "")
+    return site
+
+
+@pytest.mark.parametrize("check", ["G6", "G8"])
+async def test_check_alone_refuses_an_order(check: str) -> None:
+    site = await order_spoiled(check)
+    assert site.made() == []
+    assert set(site.yard.metrics.refusals) == {check}
+
+
+@pytest.mark.parametrize("check", ["G6", "G8"])
+async def test_an_order_is_sent_where_that_one_check_is_missing(
+    check: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without((check, Act.CREATE), monkeypatch)
+    site = await order_spoiled(check)
+    assert site.made() == ["order"]
     assert not site.yard.metrics.refusals

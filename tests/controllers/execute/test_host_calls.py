@@ -5,21 +5,16 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from hosts_kit import OWNER_TAG, WIPE, Site, unguarded
+from hosts_kit import OWNER_TAG, WIPE, Site, ordered, unguarded
 
-from hostler.controllers.execute.orders import Buyer
 from hostler.controllers.runtime.rate_limit import Priority
 from hostler.domain.ids import CycleId, machine_id
 from hostler.domain.model.calls import Outcome, Refusal, Refused, Unknown
-from hostler.domain.model.commands import OrderHosts
-from hostler.domain.model.fleet import FleetRow, Order
 from hostler.domain.model.host import Host, HostCondition, HostGoal
-from hostler.testing.scenes.builders import BEGIN, OFFER, WEB
 from hostler.testing.scenes.hosts import (
     BOX,
     MINE,
     box,
-    fleet_snapshot,
     inventory,
     record,
 )
@@ -128,21 +123,6 @@ async def test_hosts_on_their_way_ask_for_quick_looks(
 
 
 # ---------------------------------------------------------------- orders
-
-NEW = Order(id=machine_id(9), offer=OFFER, at=BEGIN)
-
-
-async def ordered(site: Site, world: str = "") -> FleetRow:
-    """Send an order that the fleet's row names beside another one; return the row as stored."""
-    site.state.world[WEB] = world
-    tenure = site.tenure("fleet/web")
-    other = replace(NEW, id=machine_id(8))
-    row = FleetRow(name=WEB, created=NEW.at, orders=(other, NEW))
-    snapshot = replace(fleet_snapshot(()), row=row)
-    site.state.rows[WEB] = await site.yard.store.add_fleet(row)
-    buyer = Buyer(site.ports, site.state, site.sender(), site.evidence())
-    await buyer.order(OrderHosts(orders=(NEW,)), snapshot, tenure)
-    return site.state.rows[WEB]
 
 
 async def test_an_order_that_is_sent_stays_on_the_row() -> None:
