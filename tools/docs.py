@@ -120,6 +120,9 @@ Every call passes this table, last thing before it is sent. A check that refuses
 log, in the history of the machine, and in `hostler_gate_refusals_total`.
 
 {table}
+
+For each × there is [a scene](../explanation/gate-scenes.md) in which this check alone stands
+between the act and harm.
 """
 
 

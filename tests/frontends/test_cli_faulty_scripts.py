@@ -77,5 +77,5 @@ def test_an_explanation_bounds_the_start_by_that_and_says_the_fault_once(capsys:
     until = NOW + FLEET.timers.longest_protection
     assert until - NOW > timedelta(hours=1)
     assert told["deadline"] == f"{until:%Y-%m-%dT%H:%M:%SZ}"
-    assert told["blocker"].startswith("bootstrap_failed: the list of commands is at fault")
+    assert told["blocker"].startswith("bootstrap_failed: the setup script is at fault")
     assert told["moves"]["failed"] == "allowed; not now: bootstrap_failed"

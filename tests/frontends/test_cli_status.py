@@ -237,8 +237,8 @@ def test_a_history_has_all_events_of_a_machine_in_order(capsys: Out) -> None:
     services = InMemory()
     run(fill(services.store_, made(1), made(2)))
     said = cli(services, capsys, "history", str(FILE), FIRST).out
-    assert "recorded as wanted: the fleet's size asks for one more machine (small in z-1)" in said
-    assert said.count("recorded as wanted") == 1
+    assert "recorded as pending: the fleet's size asks for one more machine (small in z-1)" in said
+    assert said.count("recorded as pending") == 1
     events = cli(services, capsys, "history", str(FILE), FIRST, "--json").json["events"]
     assert [event["machine"] for event in events] == [FIRST]
 

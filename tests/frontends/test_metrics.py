@@ -213,7 +213,7 @@ async def test_it_is_ready_after_the_first_cycle_of_every_fleet(
         url = f"http://127.0.0.1:{at.port}/readyz"
         async with client.get(url) as answer:
             assert answer.status == 503
-            assert "no turn of web" in await answer.text()
+            assert "no cycle of web" in await answer.text()
         measure_machines(metrics, WEB, ())
         async with client.get(url) as answer:
             assert answer.status == 200

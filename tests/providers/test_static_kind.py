@@ -72,7 +72,6 @@ def test_an_account_is_opened_with_what_its_fleets_ask(tmp_path: Path) -> None:
     )
     assert isinstance(provider, StaticHosts)
     assert provider.capabilities.zones == ("static", "large")
-    assert not provider.capabilities.created
     assert provider._cleaning(FleetName("builders")) == "git clean -fdx"
 
 

@@ -41,6 +41,11 @@ class CountingMetrics:
         """Return all values of a metric by labels; empty where nothing was counted."""
         return dict(self._series[metric])
 
+    @property
+    def refusals(self) -> dict[str, float]:
+        """How often each check of the gate refused; those that never did are left out."""
+        return {check: often for (check,), often in self.series(Count.GATE_REFUSALS).items()}
+
     def faults(self) -> dict[Labels, float]:
         """Return what must never be counted: bugs by place, and illegal moves."""
         return self.series(Count.BUGS) | self.series(Count.ILLEGAL_MOVES)
