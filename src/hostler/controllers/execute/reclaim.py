@@ -79,6 +79,7 @@ class Reclaimer:
             )
             await self._budget.take(Priority.OBSERVE, self._provider.cost(scope))
             observation = await self._provider.observe((scope,))
+            read = self._ports.clock.now()  # the records come after it, and may take their time
             if not all(observed.complete for observed in observation.observed):
                 return
             now = next((found for found in observation.resources if found.id == resource.id), None)
@@ -89,7 +90,7 @@ class Reclaimer:
             ):
                 log.info("not reclaimed", host=resource.id, why="it is not as it was decided on")
                 return
-            orphan, read = orphans[resource.id], self._ports.clock.now()
+            orphan = orphans[resource.id]
             evidence = self._evidence_maker.of_orphan(orphan, snapshot, tenure, read)
             if self._sender.gate(evidence):
                 return
