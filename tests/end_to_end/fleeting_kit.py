@@ -32,7 +32,7 @@ class Cloud:
 
     def leaks(self) -> list[dict[str, Any]]:
         """Return every billable thing that exists."""
-        return self._get("orphans")["orphans"]
+        return self._get("leaks")["leaks"]
 
     def count(self) -> Counter[str]:
         """Return how many billable things of each kind exist."""
@@ -56,8 +56,8 @@ class Cloud:
         with urllib.request.urlopen(request, timeout=10) as answer:  # noqa: S310 - loopback only
             assert json.load(answer)["done"]
 
-    def _get(self, inventory: str) -> Any:
-        with urllib.request.urlopen(f"{self.url}/_sim/{inventory}", timeout=10) as answer:  # noqa: S310 - loopback only
+    def _get(self, view: str) -> Any:
+        with urllib.request.urlopen(f"{self.url}/_sim/{view}", timeout=10) as answer:  # noqa: S310 - loopback only
             return json.load(answer)
 
 

@@ -181,8 +181,8 @@ def test_a_fleet_is_kept_watched_asked_about_and_taken_away(place: Place) -> Non
         urllib.request.urlopen(request, timeout=5).close()  # noqa: S310 - loopback only
         wait_until(lambda: second["id"] not in _ids(place) and place.ready() == 2)
         told = [event["text"] for event in place.json("history", second["id"])["events"]]
-        assert "recorded as wanted" in told[0]
-        assert any("its server is not there any more" in text for text in told)
+        assert "recorded as pending" in told[0]
+        assert any("its server is no longer there" in text for text in told)
         assert told[-1].startswith("stopping → deleted")
 
         metrics = get(f"http://127.0.0.1:{place.metrics}/metrics")

@@ -104,7 +104,7 @@ def start(file: Path) -> subprocess.Popen[bytes]:
 
 
 def servers(url: str) -> list[dict[str, Any]]:
-    return [leak for leak in get(f"{url}/_sim/leaks")["orphans"] if leak["kind"] == "server"]
+    return [leak for leak in get(f"{url}/_sim/leaks")["leaks"] if leak["kind"] == "server"]
 
 
 def rested(url: str, wanted: int, seconds: float) -> bool:
@@ -112,7 +112,7 @@ def rested(url: str, wanted: int, seconds: float) -> bool:
     since: float | None = None
     end = time.monotonic() + seconds
     while time.monotonic() < end:
-        leaks = get(f"{url}/_sim/leaks")["orphans"]
+        leaks = get(f"{url}/_sim/leaks")["leaks"]
         found = [leak for leak in leaks if leak["kind"] == "server"]
         resources = wanted * 3
         right = len(found) == wanted and len(leaks) == resources
