@@ -74,7 +74,7 @@ def simulated(*, speed: float, fault_rates: str = "calm", seed: int = 1) -> Gene
     command = [
         *(str(BIN / "hostler"), "simulator", "scaleway", "--port", str(port)),
         *("--guest-port", str(cloud.guest_port), "--speed", str(speed)),
-        *("--weather", fault_rates, "--seed", str(seed)),
+        *("--fault-rates", fault_rates, "--seed", str(seed)),
     ]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:

@@ -34,7 +34,7 @@ def demo(
             validator=Number(gte=5, lte=3600),
         ),
     ] = None,
-    seed: Annotated[int, Parameter(help="of the weather and all delays")] = 1,
+    seed: Annotated[int, Parameter(help="of the faults and all delays")] = 1,
     json: Json = False,
 ) -> int:
     """Keep simulated servers or Macs through troubles, and leave nothing behind."""
@@ -57,7 +57,7 @@ def simulator(  # noqa: PLR0913 - options of one command
     speed: Annotated[
         float, Parameter(help="how many times faster than life", validator=Number(gt=0, lte=10_000))
     ] = 1.0,
-    seed: Annotated[int, Parameter(help="of the weather and all delays")] = 1,
+    seed: Annotated[int, Parameter(help="of the faults and all delays")] = 1,
     fault_rates: Annotated[
         str, Parameter(help="calm, lively, storm, mac-lively, mac-storm, or a TOML file")
     ] = "calm",
