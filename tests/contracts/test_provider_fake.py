@@ -87,7 +87,7 @@ class FakeRig:
         return provider
 
     async def things(self) -> tuple[Thing, ...]:
-        self.world.consistency_delay()
+        self.world.catch_up()
         return tuple(
             Thing(
                 id=resource.id, machine=resource.owner_tag.machine if resource.owner_tag else None

@@ -425,3 +425,18 @@ def test_a_host_is_called_back_for_who_had_it_last_and_for_who_bought_it(
     transition = decided(replace(snapshot, starved=lacking))
     assert (transition.host.condition is HostCondition.DIRTY) is back
     assert (transition.host.goal is HostGoal.CLEAN) is back
+
+
+@pytest.mark.parametrize("goal", [HostGoal.CLEAN, HostGoal.RETIRED])
+def test_nothing_is_pursued_for_a_host_while_its_fleet_is_paused_or_protected(
+    goal: HostGoal,
+) -> None:
+    """Its goal stays on the record, and is pursued once the pause is over."""
+    fleet = FleetName("macs")
+    condition = HostCondition.DIRTY if goal is HostGoal.CLEAN else HostCondition.RETIRING
+    host = record(condition=condition, goal=goal, fleet=fleet, name=box("wiping").name)
+    free = hosts_snapshot(host, box("wiping"))
+    held = decided(replace(free, protected={fleet: "paused by ann"}))
+    assert (held.goal, held.blocker, held.host.goal) == (None, "paused by ann", goal)
+    other = decided(replace(free, protected={FleetName("other"): "paused by ann"}))
+    assert (other.goal, other.blocker) == (goal, "")

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from hostler.controllers.runtime.leases import Leases, Tenure
 from hostler.controllers.runtime.settings import Ports
 from hostler.controllers.runtime.state import AccountState
-from hostler.domain.ids import ResourceId
+from hostler.domain.ids import HostId, ResourceId
 from hostler.domain.machines.drain import bars
 from hostler.domain.machines.replacement import REPLACE
 from hostler.domain.model.calls import Call, Effect
@@ -215,9 +215,7 @@ class EvidenceMaker:
 
     def _paid_until(self, call: Call, host: str | None) -> datetime | None:
         """Return until when a host is paid that this call would end."""
-        record = next(
-            (one for one in self._state.host_records.hosts.values() if one.id == host), None
-        )
+        record = self._state.host_records.hosts.get(HostId(host)) if host else None
         return record.paid_until if call.ends_payment and record is not None else None
 
     def _protection(self, machine: Machine, snapshot: Snapshot) -> str:

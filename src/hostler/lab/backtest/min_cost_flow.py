@@ -36,7 +36,7 @@ class Network:
         """Return how many units take an arc."""
         return self._room[arc ^ 1]
 
-    def consistency_delay(self) -> None:
+    def relax(self) -> None:
         """Send every supply to where it is needed, as cheaply as that is possible in all."""
         for node, supply in enumerate(self.supply):
             for _ in range(max(0, supply)):

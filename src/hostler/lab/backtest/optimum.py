@@ -93,7 +93,7 @@ class _Plan:
             self._network.supply[self._place[time]] += by
         for time, by in self._falls:
             self._network.supply[self._place[time + self._wipe]] -= by
-        self._network.consistency_delay()
+        self._network.relax()
         bought = self._spread(self._bought.items())
         ended = self._spread(self._ended.items())
         ended += self._spread((time, arc) for (time, _), arc in self._early.items())

@@ -83,7 +83,7 @@ class FakeWorld:
     )
     count: int = 0
 
-    def consistency_delay(self) -> None:
+    def catch_up(self) -> None:
         """Let everything happen that is due by now, in order."""
         while True:
             due = [entry for entry in self.planned if entry[0] <= self.clock.now()]
@@ -119,7 +119,7 @@ class FakeWorld:
 
     def servers(self) -> tuple[Resource, ...]:
         """Return the servers that exist, by id."""
-        self.consistency_delay()
+        self.catch_up()
         return tuple(
             self.resources[i] for i in sorted(self.resources) if self.resources[i].slot == SERVER
         )
@@ -195,7 +195,7 @@ class FakeProvider:
         """Observe these scopes; what is younger than the lag is missing from lists."""
         begun = self.world.clock.now()
         self.observations.append((begun, scopes))
-        self.world.consistency_delay()
+        self.world.catch_up()
         observed = tuple(
             ObservedScope(
                 scope=scope,
@@ -239,7 +239,7 @@ class FakeProvider:
         """Make one call as the script says, else as the world allows."""
         call_state = self._call_state(call)
         await asyncio.sleep(self._patience(call))
-        self.world.consistency_delay()
+        self.world.catch_up()
         self.world.journal.append((self.world.clock.now(), call.kind, call.target))
         match call_state:
             case Refused():
