@@ -15,11 +15,13 @@ from hostler.domain.model.machine import Asked, CallState
 from hostler.domain.model.provider import Capabilities
 from hostler.domain.model.resource import (
     Condition,
+    HostFacts,
     Observation,
     ObservedScope,
     Resource,
     Scope,
     Slot,
+    Stage,
 )
 from hostler.domain.model.snapshot import HostsSnapshot
 from hostler.testing.scenes.builders import BEGIN
@@ -47,7 +49,7 @@ def snapshot(host: Host, stage: str, at: datetime = BEGIN, name: str = "") -> Ho
         status="ready",
         condition=Condition.UP,
         name=name or host.name,
-        notes=(("stage", stage),),
+        host=HostFacts(stage=Stage(stage)),
     )
     observed = ObservedScope(scope=Scope(ZONE, HOST.kind), begun=at, complete=True)
     return HostsSnapshot(

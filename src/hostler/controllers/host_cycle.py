@@ -3,7 +3,6 @@
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from datetime import datetime
 
 import structlog
 
@@ -70,10 +69,10 @@ class HostReconciler:
             resource = sighting.resource
             if resource.slot.kind == kind:
                 record = hosts.get(HostId(resource.id))
-                state = str(record.condition) if record else resource.note("stage")
-                counts[resource.zone, resource.note("type"), state] += 1
-                if told := resource.note("deletable"):
-                    until[resource.zone, resource.id] = datetime.fromisoformat(told).timestamp()
+                state = str(record.condition) if record else resource.host.stage
+                counts[resource.zone, resource.type, state] += 1
+                if paid_until := resource.host.paid_until:
+                    until[resource.zone, resource.id] = paid_until.timestamp()
         self._ports.metrics.replace(Gauge.HOSTS, counts, self._state.account.name)
         self._ports.metrics.replace(Gauge.PAID_UNTIL, until, self._state.account.name)
 

@@ -102,8 +102,7 @@ def _assumed(resource: Resource, call: Call) -> Resource:
     """Return the host as a plan assumes it after a call: a rename tells the stage asked for."""
     if call.shows is not Shows.OWNER_TAG:
         return resource
-    others = tuple(note for note in resource.notes if note[0] != "stage")
-    return replace(resource, name="<its new name>", notes=(("stage", call.aim), *others))
+    return replace(resource, name="<its new name>", host=replace(resource.host, stage=call.aim))
 
 
 def _waits(found: Ready, host: Host, resource: Resource, snapshot: HostsSnapshot) -> str:
@@ -120,8 +119,9 @@ def _waits(found: Ready, host: Host, resource: Resource, snapshot: HostsSnapshot
 
 def _stands(host: Host, resource: Resource) -> str:
     """Return what a host of which nothing is unsure waits for."""
-    if resource.note("scheduled"):
-        return f"its deletion at {resource.note('deletable')[:16].replace('T', ' ')} UTC"
+    if resource.host.scheduled:
+        until = resource.host.paid_until
+        return f"its deletion at {until:%Y-%m-%d %H:%M} UTC" if until else "its deletion"
     if resource.condition is Condition.WIPING or host.wiping is not None:
         return f"the end of its wipe (now: {resource.status})"
     return f"it is {resource.status}"

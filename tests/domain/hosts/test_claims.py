@@ -21,7 +21,7 @@ from hostler.domain.model.calls import Shows
 from hostler.domain.model.host import Free, Host, HostCondition, allocation_of
 from hostler.domain.model.machine import CallState, Deletion, Known, Machine, Offer, Place
 from hostler.domain.model.phases import Phase, Reason
-from hostler.domain.model.resource import Resource
+from hostler.domain.model.resource import Resource, Stage
 from hostler.domain.model.transition import Transition
 from hostler.testing.fakes.planner import SERVER
 from hostler.testing.scenes.builders import BEGIN, FLEET, OFFER, ZONE
@@ -48,7 +48,7 @@ FREE = record(condition=HostCondition.FREE, wiped=BEGIN, name=box().name)
 def fits_pool(offer: Offer, resource: Resource) -> str:
     """Fit what is in the pool."""
     del offer
-    return "" if resource.note("stage") in {"pool", "parked"} else "it is not in the pool"
+    return "" if resource.host.stage in {Stage.POOL, Stage.PARKED} else "it is not in the pool"
 
 
 def free(
@@ -234,7 +234,7 @@ def starting(*asked: object, **fields: object) -> Machine:
     return replace(on_host(Phase.STARTING, was_ready=None, places=(), asked=asked), **fields)
 
 
-OWNER_TAG = call("mac.rename.pending", CallState.DONE, aim="pending", shows=Shows.OWNER_TAG)
+OWNER_TAG = call("mac.rename.pending", CallState.DONE, aim=Stage.PENDING, shows=Shows.OWNER_TAG)
 LOST = replace(OWNER_TAG, call_state=CallState.LAPSED)
 
 
@@ -323,7 +323,7 @@ def test_a_host_that_somebody_took_out_of_the_pool_is_not_said_to_be_dirty(
     dirty = record(condition=HostCondition.DIRTY)
     snapshot = fleet_snapshot((), (box(stage),), hosts=(dirty,))
     assert none_free(snapshot).endswith(f"(hosts: 1 {word})")
-    if stage == "pool":
+    if stage == Stage.POOL:
         assert none_free(fleet_snapshot((), (box(stage),))).endswith("(hosts: 1 in the pool)")
 
 

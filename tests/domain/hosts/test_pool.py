@@ -10,7 +10,7 @@ from hostler.domain.ids import HostId, MachineId
 from hostler.domain.model.host import Host, HostCondition, HostGoal, HostOrigin, ReleasePolicy
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal
-from hostler.domain.model.resource import OwnerTag, Resource
+from hostler.domain.model.resource import OwnerTag, Resource, Stage
 from hostler.domain.model.snapshot import Request, RequestKind, Snapshot
 from hostler.testing.scenes.builders import BEGIN, FLEET, HOME, WEB
 from hostler.testing.scenes.hosts import BOX, HIS, MAIN, MINE, box, fleet_snapshot, on_host, record
@@ -87,7 +87,7 @@ def test_a_fleet_makes_room_for_those_that_join_it() -> None:
 
 def foreign(named: str) -> Resource:
     owner_tag = OwnerTag(installation=HOME, fleet=WEB, machine=HIS, attempt=0)
-    return replace(box("foreign", named=named), owner_tag=owner_tag)
+    return replace(box("foreign", tagged=Stage(named)), owner_tag=owner_tag)
 
 
 @pytest.mark.parametrize(

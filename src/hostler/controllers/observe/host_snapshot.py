@@ -50,6 +50,7 @@ def _claimants(state: AccountState) -> Iterator[MachineId]:
         if (
             resource.slot.kind == kind
             and HostId(resource.id) in hosts
-            and resource.note("stage") in TENANT
+            and resource.host.stage in TENANT
+            and resource.host.holder is not None
         ):
-            yield MachineId(resource.note("holder"))
+            yield resource.host.holder

@@ -129,9 +129,7 @@ async def _told(ports: Ports, state: AccountState) -> Told:
     resources = (
         s.resource for s in state.inventory.sightings.values() if s.resource.slot.kind == kind
     )
-    holders = {
-        MachineId(resource.note("holder")) for resource in resources if resource.note("holder")
-    }
+    holders = {resource.host.holder for resource in resources if resource.host.holder}
     lost = tuple(sorted({*holders, *host_records.bindings.values()} - living.keys()))
     past = {m.id: m for m in (await ports.store.history(lost) if lost else ())}
     return Told(living=living, past=past)

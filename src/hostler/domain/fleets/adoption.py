@@ -105,7 +105,7 @@ def _place(place: Place, resource: Resource, snapshot: Snapshot) -> Place:
 
 
 def _offer(resource: Resource, snapshot: Snapshot) -> Offer:
-    named = resource.note("type")
+    named = resource.type
     for offer in snapshot.fleet.offers:
         if offer.type == named and offer.zone == resource.zone:
             return offer

@@ -16,7 +16,7 @@ from hostler.domain.model.host import AT_HOME, OTHERS, WAITING, Free, Host, Host
 from hostler.domain.model.inventory import Inventory
 from hostler.domain.model.machine import LEFT, CallState, Machine, Offer, Place
 from hostler.domain.model.phases import Phase, Reason
-from hostler.domain.model.resource import Resource
+from hostler.domain.model.resource import Resource, Stage
 from hostler.domain.model.snapshot import Snapshot
 from hostler.domain.model.transition import Transition, event, move, wait
 
@@ -68,9 +68,7 @@ def free_hosts(  # noqa: PLR0913, PLR0917 - all that makes a host free
 
 def is_clean(record: Host, resource: Resource) -> bool:
     """Tell whether a free host's wipe is proved, and nothing since speaks against it."""
-    same = not (record.witness and resource.note("witness")) or record.witness == resource.note(
-        "witness"
-    )
+    same = not (record.witness and resource.host.witness) or record.witness == resource.host.witness
     ours = (
         resource.name == record.name
     )  # any other name of the pool is somebody else's, or a person's
@@ -84,7 +82,7 @@ def _may_be_taken(record: Host | None, resource: Resource, now: datetime) -> boo
     record is lost, and the orphan report tells it.
     """
     if record is None:
-        return resource.note("stage") == "pool"
+        return resource.host.stage is Stage.POOL
     unsure = any(asked.call_state is CallState.OPEN for asked in record.asked)
     return record.condition in _TAKEABLE and not unsure and not record.quarantined(now)
 
@@ -92,7 +90,7 @@ def _may_be_taken(record: Host | None, resource: Resource, now: datetime) -> boo
 def _preference(free: Free) -> tuple[bool, int, bool, str]:
     """Clean before dirty, few strikes before many, what we pay for anyway before the pool."""
     record = free.record
-    ours = free.resource.note("stage") in WAITING
+    ours = free.resource.host.stage in WAITING
     return (not free.clean, record.strikes if record else 0, not ours, free.resource.id)
 
 
@@ -238,9 +236,9 @@ def taken(free: Free, machine: Machine, account: AccountName, snapshot: Snapshot
         machine=machine.id,
         fleet=machine.fleet,
         goal=None,
-        type=resource.note("type"),
+        type=resource.type,
         image=free.offer.image,
-        pool=resource.note("pool") or record.pool,
+        pool=resource.host.pool or record.pool,
         name=resource.name,
         wiped=None,
         wiping=None,
@@ -304,7 +302,7 @@ def _has_it(transition: Transition, snapshot: Snapshot) -> bool:
         )
     if (
         snapshot.inventory.observed_at(sighting) <= newest
-        or sighting.resource.note("holder") == machine.id
+        or sighting.resource.host.holder == machine.id
     ):
         return True
     owner_tags = (
@@ -315,8 +313,8 @@ def _has_it(transition: Transition, snapshot: Snapshot) -> bool:
         observed_at <= tagged + snapshot.capabilities.consistency_delay for tagged in owner_tags
     ):
         return True
-    stage = sighting.resource.note("stage")
-    named = machine.fact(ADOPTED) is not None and stage != "foreign"
+    stage = sighting.resource.host.stage
+    named = machine.fact(ADOPTED) is not None and stage is not Stage.FOREIGN
     return not machine.places and (named or stage in AT_HOME)
 
 
@@ -333,7 +331,7 @@ _OUTSIDE = {"pool": "in the pool", "other": "outside the pool", "unnamed": "with
 
 def _stands(resource: Resource, record: Host | None) -> str:
     """Return how a host stands, in a word: by its record, or by its name where that says more."""
-    stage = resource.note("stage")
+    stage = resource.host.stage
     aside = stage in OTHERS and record is not None and record.goal is None
     if record is None or (aside and record.condition is HostCondition.DIRTY):
         return _OUTSIDE.get(stage, stage)

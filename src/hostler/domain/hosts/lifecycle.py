@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from datetime import datetime
 
-from hostler.domain.ids import FleetName, HostId, MachineId, ResourceId, evolve
+from hostler.domain.ids import HostId, MachineId, ResourceId, evolve
 from hostler.domain.model.host import (
     OURS,
     TENANT,
@@ -22,7 +22,7 @@ from hostler.domain.model.host import (
 )
 from hostler.domain.model.machine import RETIRE, RETIRE_ASKED, Asked, CallState, Machine
 from hostler.domain.model.phases import Phase, Reason
-from hostler.domain.model.resource import Resource
+from hostler.domain.model.resource import Resource, Stage
 from hostler.domain.model.snapshot import HostsSnapshot, HostTransition
 from hostler.domain.observation import effects
 from hostler.domain.policy.remediation import LADDER, quarantined_for, settled
@@ -64,9 +64,9 @@ def _come(snapshot: HostsSnapshot) -> Iterator[HostTransition]:
             origin=HostOrigin.ORDERED,
             condition=HostCondition.COMING,
             since=snapshot.now,
-            order=MachineId(resource.note("holder")),
-            fleet=FleetName(resource.note("fleet")),
-            buyer=FleetName(resource.note("fleet")),
+            order=resource.host.holder,
+            fleet=resource.host.fleet,
+            buyer=resource.host.fleet,
             reason="it was ordered",
         )
         yield HostTransition(
@@ -106,7 +106,7 @@ def names_unknown(host: Host, resource: Resource, known: Collection[MachineId]) 
     The records are older than the name: a backup was put back. Somebody may use the host, so that
     it is for the orphan report, and what was proved before says nothing.
     """
-    return resource.note("holder") != host.machine and effects.is_unknown(resource, known)
+    return resource.host.holder != host.machine and effects.is_unknown(resource, known)
 
 
 def _described(host: Host, resource: Resource | None, snapshot: HostsSnapshot) -> Host:
@@ -117,15 +117,15 @@ def _described(host: Host, resource: Resource | None, snapshot: HostsSnapshot) -
     return evolve(
         host,
         name=resource.name,
-        adopted=host.adopted and resource.note("stage") == "foreign",
+        adopted=host.adopted and resource.host.stage is Stage.FOREIGN,
         observed=resource.status,
         price=price,
         billed_from=host.billed_from or snapshot.now,
-        type=resource.note("type") or host.type,
-        pool=resource.note("pool") or host.pool,
-        commitment=resource.note("commitment"),
-        paid_until=_moment(resource.note("deletable")) or host.paid_until,
-        scheduled=_moment(resource.note("deletable")) if resource.note("scheduled") else None,
+        type=resource.type or host.type,
+        pool=resource.host.pool or host.pool,
+        renews=resource.host.renews,
+        paid_until=resource.host.paid_until or host.paid_until,
+        scheduled=resource.host.paid_until if resource.host.scheduled else None,
     )
 
 
@@ -136,18 +136,14 @@ def _late(host: Host, resource: Resource | None, snapshot: HostsSnapshot) -> Mac
     """
     if resource is None:
         return host.late
-    if resource.note("stage") not in TENANT:
+    holder = resource.host.holder
+    if resource.host.stage not in TENANT or holder is None:
         return None
-    holder = MachineId(resource.note("holder"))
     machine = snapshot.machines.get(holder) or snapshot.past.get(holder)
     if machine is not None and effects.claimed_late(machine, resource):
         return holder
-    lasts = host.late == holder and (machine is None or resource.note("stage") == "pending")
+    lasts = host.late == holder and (machine is None or resource.host.stage is Stage.PENDING)
     return holder if lasts else None
-
-
-def _moment(text: str) -> datetime | None:
-    return datetime.fromisoformat(text) if text else None
 
 
 def _passed_on(
@@ -173,9 +169,9 @@ def _passed_on(
         host = replace(host, goal=HostGoal.CLEAN, wiping=wipe.closed).with_asked(wipe)
         host = host.now(HostCondition.WIPING, snapshot.now, machine.reason)
     else:
-        ours = transition.resource is None or transition.resource.note("stage") in OURS
+        ours = transition.resource is None or transition.resource.host.stage in OURS
         ours = ours and not (
-            transition.resource and effects.came_late(machine, transition.resource.note("stage"))
+            transition.resource and effects.came_late(machine, transition.resource.host.stage)
         )
         host = replace(host, goal=HostGoal.CLEAN if ours else None)
         host = host.now(HostCondition.DIRTY, snapshot.now, machine.reason)
@@ -203,7 +199,7 @@ def _wipe_of(machine: Machine) -> Asked | None:
     One that was asked for before the claim wiped what others had left, and says nothing of what
     this machine left.
     """
-    used = [a.at for a in machine.asked if a.aim in {"claimed", "standby"}]
+    used = [a.at for a in machine.asked if a.aim in {Stage.CLAIMED, Stage.STANDBY}]
     wipes = [a for a in machine.asked if a.shows is effects.Shows.WIPE]
     newest = max(wipes, key=lambda asked: asked.at, default=None)
     if newest is None or any(at > newest.at for at in used):
@@ -272,11 +268,11 @@ def _dirty(host: Host, resource: Resource, snapshot: HostsSnapshot) -> Host:
     One that waits under our own name is paid for by us: it is wiped at once, for only what is free
     is given up at the end of its window. A machine let go of it before its claim took effect.
     """
-    if host.goal is None and resource.note("stage") in WAITING:
+    if host.goal is None and resource.host.stage in WAITING:
         return replace(host, goal=HostGoal.CLEAN)
     if host.goal is HostGoal.CLEAN:
         return wipes.wiped(host, resource, snapshot)
-    if host.goal is HostGoal.POOLED and resource.note("stage") == "pool":
+    if host.goal is HostGoal.POOLED and resource.host.stage is Stage.POOL:
         return replace(host, goal=None)
     return host
 
@@ -307,7 +303,7 @@ def _is_wanted_back(host: Host, resource: Resource, snapshot: HostsSnapshot) -> 
     The fleet that had it last lacks hosts, or the one that bought it: for both it counts as one.
     """
     lacks = host.fleet in snapshot.starved or host.buyer in snapshot.starved
-    deletion = resource.note("stage") == "retiring"
+    deletion = resource.host.stage is Stage.RETIRING
     return lacks and deletion and may_come_back(host, snapshot.now)
 
 

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from hostler.domain.ids import AccountName, FleetName, HostId, MachineId, ResourceId, Zone
+from hostler.domain.model.resource import Stage
 from hostler.domain.policy.host_keys import HostKey
 from hostler.domain.policy.remediation import Trouble
 from hostler.domain.policy.revisions import Drift, Tried
@@ -116,7 +117,7 @@ class Host:
     delivered: datetime | None = None
     paid_until: datetime | None = None
     scheduled: datetime | None = None
-    commitment: str = ""
+    renews: bool = False
     price: float = 0.0
     spent: float = 0.0
     billed_from: datetime | None = None
@@ -205,29 +206,29 @@ def host_of(resource: ResourceId) -> HostId:
     return HostId(resource.partition("#")[0])
 
 
-TENANT = frozenset({"pending", "claimed", "standby", "rested", "releasing"})
+TENANT = frozenset({Stage.PENDING, Stage.CLAIMED, Stage.STANDBY, Stage.RESTED, Stage.RELEASING})
 """The stages in which the name names a machine that holds the host, or is about to."""
 
 
-WAITING = frozenset({"parked", "ordered"})
+WAITING = frozenset({Stage.PARKED, Stage.ORDERED})
 """The stages in which a host that we pay for waits for its next machine."""
 
 
-AT_HOME = WAITING | {"pool"}
+AT_HOME = WAITING | {Stage.POOL}
 """The stages in which a host may be taken, if nothing else speaks against it."""
 
 
-GIVEN_UP = frozenset({"quarantined", "retiring"})
+GIVEN_UP = frozenset({Stage.QUARANTINED, Stage.RETIRING})
 """The stages of hosts that no machine shall have, for a while or for good."""
 
 
-KEPT = WAITING | GIVEN_UP | {"wiping"}
+KEPT = WAITING | GIVEN_UP | {Stage.WIPING}
 """The stages in which a host is kept without being a machine's."""
 
 
-OURS = TENANT | {"wiping", "parked"}
+OURS = TENANT | {Stage.WIPING, Stage.PARKED}
 """The stages that say that a host is this installation's, and not given up."""
 
 
-OTHERS = frozenset({"foreign", "other", "unnamed"})
+OTHERS = frozenset({Stage.FOREIGN, Stage.OTHER, Stage.UNNAMED})
 """The stages of names that nobody of this installation wrote."""

@@ -8,8 +8,8 @@ from hostler.domain.machines.failure import suspected
 from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.machine import CallState, Known, Machine, Place
 from hostler.domain.model.phases import Reason
-from hostler.domain.model.resource import Condition, Resource
-from hostler.domain.model.snapshot import Orphan, OrphanClass, Snapshot
+from hostler.domain.model.resource import Condition, OrphanClass, Resource
+from hostler.domain.model.snapshot import Orphan, Snapshot
 from hostler.domain.model.transition import Transition
 from hostler.domain.policy.gate import Barred, Evidence
 from hostler.providers.scaleway.common.errors import Failed, Problem

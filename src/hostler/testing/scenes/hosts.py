@@ -20,7 +20,7 @@ from hostler.domain.model.inventory import Inventory, Sighting
 from hostler.domain.model.machine import Asked, CallState, Known, Machine, Place
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.provider import Capabilities
-from hostler.domain.model.resource import Condition, OwnerTag, Resource
+from hostler.domain.model.resource import Condition, HostFacts, OwnerTag, Resource, Stage
 from hostler.domain.model.snapshot import HostsSnapshot, Snapshot
 from hostler.testing.fakes.planner import SERVER
 
@@ -44,10 +44,12 @@ def box(
     stage: str = "pool",
     condition: Condition = Condition.UP,
     host: HostId = BOX,
-    **notes: str,
+    *,
+    type: str = OFFER.type,  # noqa: A002 - as the resource calls it
+    **facts: object,
 ) -> Resource:
-    """Return a host as an observation shows it; its pool is known unless `notes` say otherwise."""
-    told = {"stage": stage, "pool": "pool-", "type": OFFER.type, **notes}
+    """Return a host as an observation shows it; its pool is known unless `facts` say otherwise."""
+    given = HostFacts(stage=Stage(stage), pool="pool-")
     return Resource(
         id=ResourceId(host),
         slot=HOST,
@@ -56,7 +58,8 @@ def box(
         condition=condition,
         name=f"{stage} {host}",
         price=0.2,
-        notes=tuple((key, value) for key, value in told.items() if value),
+        type=type,
+        host=replace(given, **facts),
     )
 
 
@@ -65,17 +68,18 @@ def tenant(
     condition: Condition = Condition.UP,
     machine: MachineId = MINE,
     *,
-    tagged: bool = True,
-    **notes: str,
+    owned: bool = True,
+    type: str = OFFER.type,  # noqa: A002 - as the resource calls it
+    **facts: object,
 ) -> Resource:
     """Return a machine's allocation of the host."""
     owner_tag = OwnerTag(installation=HOME, fleet=WEB, machine=machine, attempt=0)
-    resource = box(stage, condition, BOX, holder=machine, **notes)
+    resource = box(stage, condition, BOX, type=type, holder=machine, **facts)
     return replace(
         resource,
         id=allocation_of(BOX, machine),
         slot=SERVER,
-        owner_tag=owner_tag if tagged else None,
+        owner_tag=owner_tag if owned else None,
     )
 
 
@@ -109,7 +113,7 @@ def call(
     call_state: CallState = CallState.OPEN,
     at: datetime = BEGIN,
     *,
-    aim: str = "",
+    aim: Stage = Stage.NONE,
     shows: Shows = Shows.OWNER_TAG,
 ) -> Asked:
     """Return a call on a host as a record keeps it; a wipe by its kind."""
