@@ -62,7 +62,7 @@ class HostReconciler:
         if sightings is self._counted[0] and hosts is self._counted[1]:
             return
         self._counted = sightings, hosts
-        kind = self._state.account.provider.capabilities.hosts
+        kind = self._state.account.provider.capabilities.host_kind
         counts = Counter[Labels]()
         until = dict[Labels, float]()
         for sighting in sightings.values():

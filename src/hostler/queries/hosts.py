@@ -19,7 +19,7 @@ from hostler.domain.reporting.hosts import (
     host_statuses,
     observed_hosts,
 )
-from hostler.ports.hosts import KeepsHosts
+from hostler.ports.hosts import KeepsHosts, PoolsHosts
 from hostler.ports.store import Store
 
 from .providers import Providers
@@ -175,4 +175,4 @@ def _unless_any_fits(reasons: list[str]) -> str:
 def pool_of(account: Account, fleet: Fleet) -> str:
     """Return how the names in a fleet's pool begin; empty where it has none."""
     provider = account.provider
-    return provider.pool_of(fleet.name) if isinstance(provider, KeepsHosts) else ""
+    return provider.pool_of(fleet.name) if isinstance(provider, PoolsHosts) else ""

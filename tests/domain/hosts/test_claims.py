@@ -27,6 +27,7 @@ from hostler.testing.fakes.planner import SERVER
 from hostler.testing.scenes.builders import BEGIN, FLEET, OFFER, ZONE
 from hostler.testing.scenes.hosts import (
     BOX,
+    CAPABILITIES,
     CONSISTENCY_DELAY,
     MAIN,
     MINE,
@@ -55,7 +56,7 @@ def free(
     *resources: Resource, hosts: tuple[Host, ...] = (), tied: tuple[HostId, ...] = ()
 ) -> list[tuple[str, bool]]:
     known = {host.id: host for host in hosts}
-    found = free_hosts(FLEET, inventory(resources), "host", known, tied, fits_pool, BEGIN)
+    found = free_hosts(FLEET, inventory(resources), CAPABILITIES, known, tied, fits_pool, BEGIN)
     return [(one.id, one.clean) for one in found]
 
 
@@ -120,12 +121,12 @@ def test_clean_hosts_come_first_then_those_with_few_strikes_then_our_own() -> No
 )
 def test_another_password_voids_the_proof(kept: str, observed_at: str, clean: bool) -> None:
     """Somebody wiped it, and may have used it since; what is sealed says nothing."""
-    assert is_clean(replace(FREE, witness=kept), box(witness=observed_at)) is clean
+    assert is_clean(replace(FREE, witness=kept), box(witness=observed_at), CAPABILITIES) is clean
 
 
 def test_another_name_in_the_pool_voids_the_proof() -> None:
     """Somebody had it in hand since we put it there."""
-    assert not is_clean(FREE, box(host=OTHER))
+    assert not is_clean(FREE, box(host=OTHER), CAPABILITIES)
 
 
 def waiting(number: int = 1, phase: Phase = Phase.PENDING, **fields: object) -> Machine:

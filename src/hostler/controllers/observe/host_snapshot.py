@@ -44,7 +44,7 @@ async def gather_hosts(
 
 def _claimants(state: AccountState) -> Iterator[MachineId]:
     """Yield the machines that the names of recorded hosts tell of as their tenants."""
-    hosts, kind = state.host_records.hosts, state.account.provider.capabilities.hosts
+    hosts, kind = state.host_records.hosts, state.account.provider.capabilities.host_kind
     for sighting in state.inventory.sightings.values():
         resource = sighting.resource
         if (

@@ -18,6 +18,7 @@ from hostler.domain.model.machine import Machine
 from hostler.domain.model.resource import Resource
 from hostler.domain.model.snapshot import Orphan, Probed, Request, Snapshot
 from hostler.domain.observation.ownership import Sorted, bound_in, sort_out
+from hostler.ports.hosts import BuysHosts, PoolsHosts
 from hostler.ports.store import Identity
 
 
@@ -95,8 +96,8 @@ async def gather(
         hosts=state.host_records.hosts,
         bindings=state.host_records.by_machine(),
         free=_free(state, fleet, now),
-        pool=state.keeps.pool_of(fleet.name) if state.keeps else "",
-        limits=state.keeps.limits(fleet.name) if state.keeps else None,
+        pool=provider.pool_of(fleet.name) if isinstance(provider, PoolsHosts) else "",
+        limits=provider.limits(fleet.name) if isinstance(provider, BuysHosts) else None,
         usurped=frozenset(
             usurped(inventory, state.host_records.bindings, (*told.living, *told.past))
         ),
@@ -109,7 +110,7 @@ def _is_ripe(request: Request, state: AccountState) -> bool:
     """Tell whether a request can be granted, or be found to be about a host that there is not."""
     if request.host is None or state.inventory.resource(ResourceId(request.host)) is not None:
         return True
-    kind = state.account.provider.capabilities.hosts
+    kind = state.account.provider.capabilities.host_kind
     observations = [at for (_, observed), at in state.inventory.whole.items() if observed == kind]
     return bool(observations) and all(at > request.at for at in observations)
 
@@ -125,7 +126,7 @@ async def _told(ports: Ports, state: AccountState) -> Told:
     """Return the machines that the account's hosts and bindings tell of."""
     host_records, fleets = state.host_records, state.account.fleets
     living = {m.id: m for one in fleets for m in state.living(one.name)}
-    kind = state.account.provider.capabilities.hosts
+    kind = state.account.provider.capabilities.host_kind
     resources = (
         s.resource for s in state.inventory.sightings.values() if s.resource.slot.kind == kind
     )
@@ -140,7 +141,7 @@ def _orphan_hosts(
 ) -> tuple[Resource, ...]:
     """Return the hosts under this fleet's name that no record explains."""
     host_records = state.host_records
-    kind = state.account.provider.capabilities.hosts
+    kind = state.account.provider.capabilities.host_kind
     explains = host_records.hosts, host_records.bindings, told.living, told.past
     found = orphans(state.inventory, kind, *explains, identity.ours)
     twice = copied(state.inventory, kind, host_records.hosts, state.orders())
@@ -177,7 +178,7 @@ def _of_fleet(found: Iterable[Resource], state: AccountState, fleet: Fleet) -> t
 
 def _others(state: AccountState, fleet: Fleet) -> tuple[Resource, ...]:
     """Return the hosts under this fleet's name that another installation keeps, or kept."""
-    host_records, kind = state.host_records, state.account.provider.capabilities.hosts
+    host_records, kind = state.host_records, state.account.provider.capabilities.host_kind
     found = others(state.inventory, kind, host_records.hosts, host_records.bindings)
     return tuple(
         resource
@@ -193,13 +194,13 @@ def _free(state: AccountState, fleet: Fleet, now: datetime) -> tuple[Free, ...]:
     """
     if state.keeps is None:
         return ()
-    host_records, kind = state.host_records, state.account.provider.capabilities.hosts
+    host_records = state.host_records
     named = {request.host for request in state.requests if request.host is not None}
     tied = {*host_records.bindings, *host_records.moving, *named}
     return free_hosts(
         fleet,
         state.inventory,
-        kind,
+        state.account.provider.capabilities,
         host_records.hosts,
         tied,
         partial(state.keeps.fits, fleet.name),

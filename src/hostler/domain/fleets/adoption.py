@@ -59,7 +59,7 @@ def records_for(
     """
     groups = dict[MachineId, list[Resource]]()
     for resource in resources:
-        if resource.owner_tag is not None and resource.slot.kind != snapshot.capabilities.hosts:
+        if resource.owner_tag is not None and resource.slot.kind != snapshot.capabilities.host_kind:
             groups.setdefault(resource.owner_tag.machine, []).append(resource)
     return tuple(
         _record(machine, tuple(group), row.serial + number, snapshot)

@@ -143,6 +143,9 @@ def _has_pool(resource: ResourceId, snapshot: Snapshot) -> bool:
         snapshot.inventory.sightings.get(resource),
         snapshot.hosts.get(HostId(resource)),
     )
+    hosts = snapshot.capabilities.hosts
+    if hosts is not None and not hosts.needs_pool:
+        return True
     named = sighting is not None and bool(sighting.resource.host.pool)
     return named or (host is not None and bool(host.pool))
 

@@ -124,9 +124,14 @@ def _left_alone(transition: Transition, host: Host | None, snapshot: Snapshot) -
         return Reason.HOST_TAKEN
     if machine.fact(STRANGER) is not None and machine.fact(RETIRE) is None:
         return Reason.NOT_PREPARED
-    if machine.fact(RETIRE) is not None or resource.host.pool or (host is not None and host.pool):
+    if machine.fact(RETIRE) is not None or not _needs_pool(snapshot):
         return None
-    return Reason.RELEASE_SKIPPED
+    pooled = resource.host.pool or (host is not None and host.pool)
+    return None if pooled else Reason.RELEASE_SKIPPED
+
+
+def _needs_pool(snapshot: Snapshot) -> bool:
+    return snapshot.capabilities.hosts is None or snapshot.capabilities.hosts.needs_pool
 
 
 def _is_others(resource: Resource, snapshot: Snapshot) -> bool:

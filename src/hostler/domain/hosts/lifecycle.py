@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from hostler.domain.ids import HostId, MachineId, ResourceId, evolve
+from hostler.domain.model.capabilities import Ownership
 from hostler.domain.model.host import (
     OURS,
     TENANT,
@@ -27,7 +28,7 @@ from hostler.domain.model.snapshot import HostsSnapshot, HostTransition
 from hostler.domain.observation import effects
 from hostler.domain.policy.remediation import LADDER, quarantined_for, settled
 
-from . import allocation, delivery
+from . import allocation, cleaning, delivery, power
 from . import wiping as wipes
 from .allocation import ALONE, FAULT, STRANGER
 
@@ -39,7 +40,24 @@ def decide_hosts(snapshot: HostsSnapshot) -> tuple[HostTransition, ...]:
     """
     hosts = (snapshot.hosts[host] for host in sorted(snapshot.hosts))
     known = tuple(_decided(host, snapshot) for host in hosts if host.id not in snapshot.moving)
-    return (*known, *_come(snapshot), *_unrecorded(snapshot))
+    return (*known, *_come(snapshot), *_listed(snapshot), *_unrecorded(snapshot))
+
+
+def _listed(snapshot: HostsSnapshot) -> Iterator[HostTransition]:
+    """Record each host that its owner lists, where no name has to say first that it may be taken.
+
+    What is switched, or waits for its cleaning, is remembered from the first sight on.
+    """
+    if snapshot.capabilities.hosts is None or snapshot.capabilities.hosts.needs_pool:
+        return
+    for sighting in snapshot.inventory.sightings.values():
+        resource, host = sighting.resource, HostId(sighting.resource.id)
+        if resource.slot.kind != snapshot.capabilities.host_kind or host in snapshot.hosts:
+            continue
+        if resource.host.stage is Stage.POOL and host not in snapshot.bindings:
+            blank = Host(id=host, account=snapshot.account, zone=resource.zone, since=snapshot.now)
+            listed = cleaning.unused(_described(blank, resource, snapshot), resource, snapshot)
+            yield HostTransition(before=blank, host=listed, resource=resource)
 
 
 def _unrecorded(snapshot: HostsSnapshot) -> Iterator[HostTransition]:
@@ -56,7 +74,7 @@ def _unrecorded(snapshot: HostsSnapshot) -> Iterator[HostTransition]:
 
 def _come(snapshot: HostsSnapshot) -> Iterator[HostTransition]:
     for resource in delivery.came(
-        snapshot.inventory, snapshot.capabilities.hosts, snapshot.hosts, snapshot.orders
+        snapshot.inventory, snapshot.capabilities.host_kind, snapshot.hosts, snapshot.orders
     ):
         blank = Host(id=HostId(resource.id), account=snapshot.account, zone=resource.zone)
         host = replace(
@@ -126,6 +144,7 @@ def _described(host: Host, resource: Resource | None, snapshot: HostsSnapshot) -
         renews=resource.host.renews,
         paid_until=resource.host.paid_until or host.paid_until,
         scheduled=resource.host.paid_until if resource.host.scheduled else None,
+        power=power.observed(host, resource, snapshot),
     )
 
 
@@ -169,13 +188,20 @@ def _passed_on(
         host = replace(host, goal=HostGoal.CLEAN, wiping=wipe.closed).with_asked(wipe)
         host = host.now(HostCondition.WIPING, snapshot.now, machine.reason)
     else:
-        ours = transition.resource is None or transition.resource.host.stage in OURS
+        ours = transition.resource is None or _may_be_cleaned(transition.resource, snapshot)
         ours = ours and not (
             transition.resource and effects.came_late(machine, transition.resource.host.stage)
         )
         host = replace(host, goal=HostGoal.CLEAN if ours else None)
         host = host.now(HostCondition.DIRTY, snapshot.now, machine.reason)
     return replace(transition, host=host, unbind=machine.id)
+
+
+def _may_be_cleaned(resource: Resource, snapshot: HostsSnapshot) -> bool:
+    """Tell whether a host is ours still, by its tag; where our records say it, it always is."""
+    hosts = snapshot.capabilities.hosts
+    recorded = hosts is not None and hosts.ownership is Ownership.RECORD
+    return recorded or resource.host.stage in OURS
 
 
 def _judged(host: Host, machine: Machine, snapshot: HostsSnapshot) -> Host:
@@ -210,7 +236,7 @@ def _wipe_of(machine: Machine) -> Asked | None:
 def _missing(transition: HostTransition, snapshot: HostsSnapshot) -> HostTransition:
     """A host that two complete observations lack, a gap apart, is gone until one shows it again."""
     host = transition.host
-    observed = snapshot.inventory.whole.get((host.zone, snapshot.capabilities.hosts))
+    observed = snapshot.inventory.whole.get((host.zone, snapshot.capabilities.host_kind))
     if observed is None or host.condition is HostCondition.GONE:
         return transition
     if host.missing is None:
@@ -249,9 +275,9 @@ def _stands(
     """Move a host that no machine has along with what an observation shows of it."""
     planner: dict[HostCondition, Callable[[Host, Resource, HostsSnapshot], Host]] = {
         HostCondition.COMING: delivery.delivered,
-        HostCondition.FREE: wipes.left,
+        HostCondition.FREE: cleaning.left,
         HostCondition.DIRTY: _dirty,
-        HostCondition.WIPING: wipes.wiped,
+        HostCondition.WIPING: cleaning.followed,
         HostCondition.RETIRING: _called_back,
         HostCondition.QUARANTINED: _served,
         HostCondition.ALLOCATED: _found,
@@ -271,10 +297,10 @@ def _dirty(host: Host, resource: Resource, snapshot: HostsSnapshot) -> Host:
     if host.goal is None and resource.host.stage in WAITING:
         return replace(host, goal=HostGoal.CLEAN)
     if host.goal is HostGoal.CLEAN:
-        return wipes.wiped(host, resource, snapshot)
+        return cleaning.followed(host, resource, snapshot)
     if host.goal is HostGoal.POOLED and resource.host.stage is Stage.POOL:
         return replace(host, goal=None)
-    return host
+    return host if host.goal is not None else cleaning.unused(host, resource, snapshot)
 
 
 def _served(host: Host, resource: Resource, snapshot: HostsSnapshot) -> Host:
@@ -317,5 +343,6 @@ def _found(host: Host, resource: Resource, snapshot: HostsSnapshot) -> Host:
 def _aimed(transition: HostTransition, snapshot: HostsSnapshot) -> HostTransition:
     """Pursue the host's goal, unless its fleet is paused or protected: then it stays as it is."""
     host = transition.host
-    blocker = snapshot.protected.get(host.fleet, "") if host.fleet and host.goal else ""
-    return evolve(transition, goal=None if blocker else host.goal, blocker=blocker)
+    goal = host.goal or power.goal(host, snapshot)
+    blocker = snapshot.protected.get(host.fleet, "") if host.fleet and goal else ""
+    return evolve(transition, goal=None if blocker else goal, blocker=blocker)

@@ -99,7 +99,7 @@ def taken_over(resources: Iterable[Resource], snapshot: Snapshot) -> Iterator[Sa
     tied = frozenset(snapshot.bindings.values())
     for resource in resources:
         if (
-            resource.slot.kind != snapshot.capabilities.hosts
+            resource.slot.kind != snapshot.capabilities.host_kind
             or resource.owner_tag is None
             or HostId(resource.id) in tied
         ):

@@ -205,7 +205,7 @@ def _leased(transitions: tuple[Transition, ...], snapshot: Snapshot) -> Iterator
     for host in snapshot.hosts.values():
         if host.fleet != snapshot.fleet.name or not _may_go(host) or host.delivered is None:
             continue
-        paid_until = host.paid_until or host.delivered + snapshot.capabilities.floor
+        paid_until = host.paid_until or host.delivered + _paid_period(snapshot)
         transition = holders.get(host.id)
         free = (
             _free_from(host, paid_until, snapshot)
@@ -219,6 +219,12 @@ def _leased(transitions: tuple[Transition, ...], snapshot: Snapshot) -> Iterator
             free_from=free,
             useless=transition is None and _is_of_no_use(host, snapshot),
         )
+
+
+def _paid_period(snapshot: Snapshot) -> timedelta:
+    """Return the least time that a host is paid for, once it was ordered."""
+    hosts = snapshot.capabilities.hosts
+    return (hosts.paid_period if hosts else None) or timedelta(0)
 
 
 def _is_of_no_use(host: Host, snapshot: Snapshot) -> bool:
@@ -301,7 +307,7 @@ def _observed_for(order: Order, snapshot: Snapshot) -> Order:
 
 def _shown_at(order: Order, snapshot: Snapshot) -> datetime | None:
     """Return when the newest complete observation of an order's zone began."""
-    return snapshot.inventory.whole.get((order.offer.zone, snapshot.capabilities.hosts))
+    return snapshot.inventory.whole.get((order.offer.zone, snapshot.capabilities.host_kind))
 
 
 def _given_up(transition: Transition, ends: dict[HostId, Ended], snapshot: Snapshot) -> Transition:

@@ -89,7 +89,7 @@ def wiped(host: Host, resource: Resource, snapshot: HostsSnapshot) -> Host:
         pooled = resource.host.stage is Stage.POOL
         return replace(host, goal=None) if pooled else _begun(host, wipe, at, snapshot)
     if resource.condition is Condition.FAILED:
-        return _struck(host, snapshot, "its wipe ended in error")
+        return struck(host, snapshot, "its wipe ended in error")
     if host.wiped is None and resource.condition is Condition.UP and at > host.wiping:
         host = replace(
             host, wiped=snapshot.now, cleaned=snapshot.now, witness=resource.host.witness
@@ -174,10 +174,10 @@ def _begun(host: Host, wipe: Asked | None, at: datetime, snapshot: HostsSnapshot
     lapsed = wipe is not None and wipe.call_state is CallState.LAPSED
     if not lapsed or not is_overdue(host, at, since):
         return host
-    return _struck(host, snapshot, "its wipe never began")
+    return struck(host, snapshot, "its wipe never began")
 
 
-def _struck(host: Host, snapshot: HostsSnapshot, why: str) -> Host:
+def struck(host: Host, snapshot: HostsSnapshot, why: str) -> Host:
     """A wipe that failed counts against the host: it is tried again later, or left alone."""
     others = tuple(a for a in host.asked if a.shows is not effects.Shows.WIPE)
     strikes = host.strikes + 1

@@ -45,6 +45,7 @@ class HostGoal(StrEnum):
     """What is wanted of a host, apart from any machine on it; *pooled* is without a wipe yet."""
 
     CLEAN = "clean"
+    OFF = "off"
     RETIRED = "retired"
     POOLED = "pooled"
 
@@ -61,6 +62,14 @@ class ReleasePolicy(StrEnum):
 
     TERMINATE = "terminate"
     KEEP = "keep"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostPower:
+    """Whether a host was last seen on, and since when; None where no observation told."""
+
+    on: bool | None = None
+    since: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,6 +136,7 @@ class Host:
     unknown_since: datetime | None = None
     error: str = ""
     reason: str = ""
+    power: HostPower = HostPower()
 
     def last_asked(self, kind: str) -> Asked | None:
         """Return the newest *once* call of this kind, or None."""

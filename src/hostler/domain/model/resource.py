@@ -102,7 +102,8 @@ class HostFacts:
     what it runs. `paid_until` is until when it is paid for, and cannot be deleted; `scheduled` that
     the provider will delete it then; `renews` that another period is going to be paid. `updated` is
     when it last changed, where that can speak against a claim. `witness` is something that changes
-    with a wipe, `host_key` the fingerprint of the SSH host key that it shows.
+    with a wipe, `cleaned` that its cleaning was seen to end well, `host_key` the SSH host key that
+    it shows.
     """
 
     stage: Stage = Stage.NONE
@@ -118,6 +119,7 @@ class HostFacts:
     renews: bool = False
     updated: datetime | None = None
     witness: str = ""
+    cleaned: bool = False
     host_key: str = ""
 
 

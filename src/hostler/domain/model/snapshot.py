@@ -16,6 +16,7 @@ from hostler.domain.ids import (
     ResourceId,
     Zone,
 )
+from hostler.domain.model.provider import Capabilities
 from hostler.domain.model.resource import OrphanClass
 from hostler.domain.policy.purchasing import Limits
 from hostler.domain.policy.revisions import Revision
@@ -24,7 +25,6 @@ from .fleet import Fleet, FleetRow
 from .host import Free, Host, HostGoal
 from .inventory import Inventory
 from .machine import Machine, MachineSpec
-from .provider import Capabilities
 from .resource import Resource
 
 

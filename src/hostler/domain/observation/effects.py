@@ -45,6 +45,8 @@ def _has_effect(asked: Asked, resource: Resource) -> bool:
             return resource.host.stage == asked.aim
         case Shows.WIPE:
             return resource.condition is Condition.WIPING or _another(asked.witness, resource)
+        case Shows.POWER | Shows.REST:
+            return resource.condition in _EFFECTS[asked.shows]
         case _:
             return False
 

@@ -165,6 +165,6 @@ def observed_hosts(snapshot: HostsSnapshot) -> tuple[HostStatus, ...]:
     """Return the hosts of a snapshot."""
     sightings = snapshot.inventory.sightings.values()
     resources = (
-        s.resource for s in sightings if s.resource.slot.kind == snapshot.capabilities.hosts
+        s.resource for s in sightings if s.resource.slot.kind == snapshot.capabilities.host_kind
     )
     return host_statuses(snapshot.account, snapshot.hosts, snapshot.bindings, resources)

@@ -14,6 +14,7 @@ from hostler.domain.ids import (
     machine_id,
 )
 from hostler.domain.model.calls import Shows
+from hostler.domain.model.capabilities import Cleaning, HostCapabilities, Ownership
 from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.host import HOST, Free, Host, allocation_of
 from hostler.domain.model.inventory import Inventory, Sighting
@@ -34,7 +35,9 @@ CAPABILITIES = Capabilities(
     main=SERVER,
     kinds=("server", "host"),
     standby=True,
-    hosts="host",
+    hosts=HostCapabilities(
+        ownership=Ownership.NAMES, cleaning=Cleaning.WIPE, paid_period=timedelta(hours=24)
+    ),
     consistency_delay=CONSISTENCY_DELAY,
 )
 """What machines that are allocations of hosts are like."""

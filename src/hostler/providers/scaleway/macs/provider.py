@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from hostler.domain.errors import ConfigError
 from hostler.domain.ids import FleetName, HostId, InstallationId, Zone
 from hostler.domain.model.calls import Call, Outcome
+from hostler.domain.model.capabilities import Cleaning, HostCapabilities, Ownership
 from hostler.domain.model.fleet import Order
 from hostler.domain.model.host import AT_HOME, HOST, Host, HostGoal, host_of
 from hostler.domain.model.machine import Machine, Offer
@@ -83,9 +84,13 @@ class Macs:
             consistency_delay=consistency_delay,
             deadline=client.deadline,
             standby=True,
-            floor=FLOOR,
             zones=zones,
-            hosts=HOST.kind,
+            hosts=HostCapabilities(
+                kind=HOST.kind,
+                ownership=Ownership.NAMES,
+                cleaning=Cleaning.WIPE,
+                paid_period=FLOOR,
+            ),
         )
         self._api = MacApi(client)
         self._doctor = Doctor(self._api, clock)

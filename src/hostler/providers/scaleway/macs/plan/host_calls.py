@@ -37,6 +37,8 @@ def host_calls(goal: HostGoal, host: Host, resource: Resource, now: datetime) ->
     if not _is_open(goal, host, resource):
         return ()
     match goal:
+        case HostGoal.OFF:
+            return ()
         case HostGoal.CLEAN:
             return _wiped(host, resource)
         case HostGoal.RETIRED:
