@@ -10,7 +10,7 @@ from typing import assert_never
 import structlog
 
 from hostler.domain.decide import decide
-from hostler.domain.decision_cache import LONGEST, DecisionCache
+from hostler.domain.decision.cache import LONGEST, DecisionCache
 from hostler.domain.errors import Fenced, StoreError
 from hostler.domain.hosts.next_calls import moved_events
 from hostler.domain.ids import MachineId

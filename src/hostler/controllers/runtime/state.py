@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from hostler.domain.decision_cache import DecisionCache
+from hostler.domain.decision.cache import DecisionCache
 from hostler.domain.ids import FleetName, MachineId
 from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.inventory import Inventory

@@ -195,7 +195,7 @@ MUTANTS: Mapping[str, Mutant[MacScenario]] = {
     ),
     "order-unrecorded": Mutant(
         summary="an order is sent that no row remembers",
-        puts=(("domain.decide:buy", mac_mutations.sent_unrecorded),),
+        puts=(("domain.hosts.purchasing:buy", mac_mutations.sent_unrecorded),),
         scenario=Alone(wants=_ORDERS),
         caught=("E2",),
     ),

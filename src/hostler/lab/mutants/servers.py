@@ -194,7 +194,7 @@ MUTANTS: Mapping[str, Mutant[Scenario]] = {
     ),
     "back-off-forgotten": Mutant(
         summary="what failed is tried again at once by a new record",
-        puts=(("domain.decide:remember", server_mutations.remember_nothing),),
+        puts=(("domain.fleets.offers:remember", server_mutations.remember_nothing),),
         scenario=_alone(rates={"start_falls_back": 0.9}),
         caught=("S4",),
     ),
