@@ -62,6 +62,7 @@ def snapshot(host: Host, stage: str, at: datetime = BEGIN, name: str = "") -> Ho
         capabilities=Capabilities(main=Slot("server"), hosts=HOST.kind),
         epoch=Epoch(1),
         took=BEGIN - 600 * MIN,
+        steady=BEGIN - 600 * MIN,
     )
 
 

@@ -15,8 +15,7 @@ from hostler.domain.observation.outcomes import apply_outcome
 from hostler.domain.observation.ready import Ready
 from hostler.ports.hosts import KeepsHosts
 
-from .observe.host_snapshot import gather_hosts
-from .observe.snapshot import records
+from .observe.snapshot import Occasion, gather
 from .plan import PLAN, SEE, state_once, tenure_of
 from .runtime.settings import Account, Ports, Settings
 from .runtime.state import Steadiness
@@ -42,10 +41,13 @@ async def hosts_once(ports: Ports, account: Account, settings: Settings) -> Host
     if not isinstance(provider, KeepsHosts) or not provider.capabilities.hosts:
         return None
     state = await state_once(ports, account, account.fleets)
-    for fleet in account.fleets:
-        await records(ports, state, fleet)
-    tenure = tenure_of(f"account/{account.name}", ports)
-    return await gather_hosts(ports, state, PLAN, tenure, Steadiness(ports.clock, settings.jump))
+    occasion = Occasion(
+        cycle=PLAN,
+        tenure=tenure_of(f"account/{account.name}", ports),
+        identity=await ports.store.identity(),
+        fleets=account.fleets,
+    )
+    return await gather(ports, state, occasion, Steadiness(ports.clock, settings.jump))
 
 
 async def plan_hosts(ports: Ports, account: Account, settings: Settings) -> tuple[HostPlanned, ...]:

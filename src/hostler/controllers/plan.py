@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from hostler.domain.decide import decide
+from hostler.domain.decision.view import view_of
 from hostler.domain.hosts.claims import CLEAN
 from hostler.domain.ids import CycleId, Epoch, HostId, MachineId, ResourceId
 from hostler.domain.machines.next_calls import allowed
@@ -76,11 +77,12 @@ async def observe_once(
     state.requests = await ports.store.requests()
     occasion = Occasion(
         cycle=PLAN,
-        fleet=fleet,
         tenure=tenure_of(f"fleet/{fleet.name}", ports),
         identity=await ports.store.identity(),
+        fleets=(fleet,),
     )
-    return await gather(ports, state, occasion, Steadiness(ports.clock, settings.jump))
+    facts = await gather(ports, state, occasion, Steadiness(ports.clock, settings.jump))
+    return view_of(facts, fleet, state.keeps)
 
 
 async def state_once(ports: Ports, account: Account, fleets: Iterable[Fleet]) -> AccountState:

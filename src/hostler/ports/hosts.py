@@ -3,34 +3,25 @@
 from datetime import datetime
 from typing import Protocol, runtime_checkable
 
+from hostler.domain.decision.view import HostTerms
 from hostler.domain.ids import FleetName, HostId, Zone
 from hostler.domain.model.calls import Call
 from hostler.domain.model.fleet import Order
 from hostler.domain.model.host import Host, HostGoal
-from hostler.domain.model.machine import Offer
 from hostler.domain.model.resource import Resource
-from hostler.domain.policy.purchasing import Limits
 from hostler.domain.policy.remediation import Diagnosis
 
 from .preparer import Hides
 
 
 @runtime_checkable
-class KeepsHosts(Protocol):
+class KeepsHosts(HostTerms, Protocol):
     """The pure half of a provider whose hosts outlive machines; capabilities name their kind."""
 
     def host_calls(
         self, goal: HostGoal, host: Host, resource: Resource, now: datetime
     ) -> tuple[Call, ...]:
         """Return the calls that may be made now for a host that no machine has. Pure."""
-        ...
-
-    def pool_of(self, fleet: FleetName) -> str:
-        """Return how the names in a fleet's pool begin; empty where it has none. Pure."""
-        ...
-
-    def limits(self, fleet: FleetName) -> Limits | None:
-        """Return the limits of ordering hosts for a fleet; None where none may be ordered. Pure."""
         ...
 
     def order(self, fleet: FleetName, orders: tuple[Order, ...]) -> Call:
@@ -43,8 +34,4 @@ class KeepsHosts(Protocol):
 
     async def password(self, zone: Zone, host: HostId) -> Hides | None:
         """Return the password of the host's user, for `sudo`; None where it is sealed."""
-        ...
-
-    def fits(self, fleet: FleetName, offer: Offer, resource: Resource) -> str:
-        """Return why a host may not be claimed for this offer of a fleet; empty where it may."""
         ...

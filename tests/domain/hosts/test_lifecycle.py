@@ -401,7 +401,7 @@ def test_what_the_provider_says_is_written_down() -> None:
 
 
 def test_a_host_with_a_call_in_flight_is_not_decided_on() -> None:
-    snapshot = replace(hosts_snapshot(FREE, box("other")), moving=frozenset({BOX}))
+    snapshot = replace(hosts_snapshot(FREE, box("other")), moving_hosts=frozenset({BOX}))
     assert decide_hosts(snapshot) == ()
 
 

@@ -38,7 +38,9 @@ def decide_hosts(snapshot: HostsSnapshot) -> tuple[HostTransition, ...]:
     A host that we ordered gets its record when it is first seen under the name of its order.
     """
     hosts = (snapshot.hosts[host] for host in sorted(snapshot.hosts))
-    known = tuple(_decided(host, snapshot) for host in hosts if host.id not in snapshot.moving)
+    known = tuple(
+        _decided(host, snapshot) for host in hosts if host.id not in snapshot.moving_hosts
+    )
     return (*known, *_come(snapshot), *_unrecorded(snapshot))
 
 

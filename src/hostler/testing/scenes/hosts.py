@@ -161,6 +161,7 @@ def hosts_snapshot(  # noqa: PLR0913 - everything that a cycle of the hosts may 
         capabilities=CAPABILITIES,
         epoch=Epoch(1),
         took=BEGIN,
+        steady=BEGIN,
         ours=(HOME,),
     )
 

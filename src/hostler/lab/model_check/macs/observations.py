@@ -174,6 +174,7 @@ class Observer:
             capabilities=self.provider.capabilities,
             epoch=MINE,
             took=side.took,
+            steady=side.took,
             absence_gap=TICK,
-            moving=self.moving(side)[1],
+            moving_hosts=self.moving(side)[1],
         )
