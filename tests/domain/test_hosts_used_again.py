@@ -21,7 +21,7 @@ from hostler.domain.model.resource import (
     Scope,
     Slot,
 )
-from hostler.domain.model.snapshot import HostsSnapshot
+from hostler.domain.model.snapshot import AccountSnapshot
 from hostler.testing.scenes.builders import BEGIN
 
 ZONE = Zone("fr-par-1")
@@ -39,7 +39,7 @@ OLD = Asked(
 )
 
 
-def snapshot(host: Host, stage: str, at: datetime = BEGIN, name: str = "") -> HostsSnapshot:
+def snapshot(host: Host, stage: str, at: datetime = BEGIN, name: str = "") -> AccountSnapshot:
     resource = Resource(
         id=ResourceId(MAC),
         slot=HOST,
@@ -50,7 +50,7 @@ def snapshot(host: Host, stage: str, at: datetime = BEGIN, name: str = "") -> Ho
         notes=(("stage", stage),),
     )
     observed = ObservedScope(scope=Scope(ZONE, HOST.kind), begun=at, complete=True)
-    return HostsSnapshot(
+    return AccountSnapshot(
         cycle=CycleId("t"),
         now=at,
         account=host.account,
@@ -73,7 +73,7 @@ def host(condition: HostCondition, **changes: object) -> Host:
     return replace(plain, **changes)
 
 
-def after(snapshot: HostsSnapshot) -> Host:
+def after(snapshot: AccountSnapshot) -> Host:
     (step,) = decide_hosts(snapshot)
     return step.host
 

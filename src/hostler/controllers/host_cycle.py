@@ -12,7 +12,7 @@ from hostler.domain.hosts.lifecycle import decide_hosts
 from hostler.domain.hosts.next_calls import moved_events
 from hostler.domain.ids import HostId
 from hostler.domain.model.host import Host, HostCondition, HostGoal
-from hostler.domain.model.snapshot import HostsSnapshot, HostTransition
+from hostler.domain.model.snapshot import AccountSnapshot, HostTransition
 from hostler.ports.metrics import Gauge, Labels
 
 from .execute.evidence import EvidenceMaker
@@ -78,7 +78,7 @@ class HostReconciler:
     async def _apply(
         self,
         transition: HostTransition,
-        snapshot: HostsSnapshot,
+        snapshot: AccountSnapshot,
         tenure: Tenure,
         group: asyncio.TaskGroup,
         guard: Guard,

@@ -9,7 +9,7 @@ from hostler.domain.ids import HostId
 from hostler.domain.model.calls import Call, Done, Shows
 from hostler.domain.model.host import Host
 from hostler.domain.model.resource import Condition, Resource
-from hostler.domain.model.snapshot import HostsSnapshot, HostTransition
+from hostler.domain.model.snapshot import AccountSnapshot, HostTransition
 from hostler.domain.model.subject import ask
 from hostler.domain.observation.outcomes import apply_outcome
 from hostler.domain.observation.ready import Ready
@@ -35,7 +35,7 @@ class HostPlanned:
     waits: str = ""
 
 
-async def hosts_once(ports: Ports, account: Account, settings: Settings) -> HostsSnapshot | None:
+async def hosts_once(ports: Ports, account: Account, settings: Settings) -> AccountSnapshot | None:
     """Return what a cycle of an account's hosts would see now; None where it has no hosts."""
     provider = account.provider
     if not isinstance(provider, KeepsHosts) or not provider.capabilities.hosts:
@@ -58,7 +58,7 @@ async def plan_hosts(ports: Ports, account: Account, settings: Settings) -> tupl
     return tuple(planned_hosts(snapshot, provider))
 
 
-def planned_hosts(snapshot: HostsSnapshot, planner: HostPlanner) -> Iterator[HostPlanned]:
+def planned_hosts(snapshot: AccountSnapshot, planner: HostPlanner) -> Iterator[HostPlanned]:
     """Yield what would be done for each host that is on its way somewhere."""
     for transition in decide_hosts(snapshot):
         if transition.goal is not None and transition.resource is not None:
@@ -80,7 +80,7 @@ def _told(transition: HostTransition, waits: str) -> HostPlanned:
 
 
 def _planned(
-    transition: HostTransition, resource: Resource, snapshot: HostsSnapshot, planner: HostPlanner
+    transition: HostTransition, resource: Resource, snapshot: AccountSnapshot, planner: HostPlanner
 ) -> HostPlanned:
     """Return the calls that would be made if every answer were the expected one."""
     host, calls = transition.host, list[Call]()
@@ -108,7 +108,7 @@ def _assumed(resource: Resource, call: Call) -> Resource:
     return replace(resource, name="<its new name>", notes=(("stage", call.aim), *others))
 
 
-def _waits(found: Ready, host: Host, resource: Resource, snapshot: HostsSnapshot) -> str:
+def _waits(found: Ready, host: Host, resource: Resource, snapshot: AccountSnapshot) -> str:
     """Return what a host waits for of which nothing may be asked now."""
     if found.waits and found.at is not None:
         return f"{found.waits} (at {found.at:%H:%M:%S} UTC)"

@@ -11,7 +11,7 @@ from hostler.domain.machines import rollout
 from hostler.domain.model.fleet import Fleet, FleetRow
 from hostler.domain.model.host import HostCondition, ReleasePolicy
 from hostler.domain.model.resource import Resource
-from hostler.domain.model.snapshot import HostsSnapshot
+from hostler.domain.model.snapshot import AccountSnapshot
 from hostler.domain.policy.bootstrap import digest_of
 from hostler.domain.reporting.hosts import (
     FOREIGN,
@@ -127,7 +127,7 @@ async def explain_hosts(
 
 
 def explained_hosts(
-    account: Account, snapshot: HostsSnapshot, blocked: Mapping[str, str]
+    account: Account, snapshot: AccountSnapshot, blocked: Mapping[str, str]
 ) -> Iterable[HostExplanation]:
     """Yield every host of an account with what would be done to it now.
 

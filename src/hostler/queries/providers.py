@@ -10,7 +10,7 @@ from hostler.domain.errors import ProviderError, RequestRefused
 from hostler.domain.ids import AccountName
 from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.inventory import Inventory
-from hostler.domain.model.snapshot import HostsSnapshot, Snapshot
+from hostler.domain.model.snapshot import AccountSnapshot, Snapshot
 from hostler.domain.reporting.hosts import HostStatus, observed_hosts
 
 from .wording import plural
@@ -41,7 +41,7 @@ class Providers:
         """Return what a cycle of this fleet would see now, complete or not."""
         return await observe_once(self.ports, self.account(fleet), fleet, self.settings)
 
-    async def host_snapshots(self) -> AsyncIterator[tuple[Account, HostsSnapshot]]:
+    async def host_snapshots(self) -> AsyncIterator[tuple[Account, AccountSnapshot]]:
         """Yield what a cycle would see now of each account that has hosts."""
         for account in self.accounts:
             snapshot = await hosts_once(self.ports, account, self.settings)

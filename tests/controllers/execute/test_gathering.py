@@ -11,7 +11,7 @@ from hosts_kit import Site
 
 from hostler.controllers.observe.snapshot import gather
 from hostler.domain.decision.view import view_of
-from hostler.domain.model.snapshot import HostsSnapshot
+from hostler.domain.model.snapshot import AccountSnapshot
 from hostler.testing.scenes.builders import FLEET
 from hostler.testing.scenes.hosts import BOX, box
 
@@ -39,7 +39,7 @@ async def opened() -> tuple[Site, list[str]]:
     return site, asked
 
 
-async def gathered(site: Site) -> HostsSnapshot:
+async def gathered(site: Site) -> AccountSnapshot:
     """Return what a cycle of the fleet gathers."""
     occasion = replace(await site.occasion(), fleets=(FLEET,))
     return await gather(site.ports, site.state, occasion, site.steady)

@@ -11,7 +11,7 @@ from hostler.domain.decision.view import named
 from hostler.domain.ids import CycleId, MachineId
 from hostler.domain.model.fleet import Fleet, FleetRow, Timers
 from hostler.domain.model.machine import Machine
-from hostler.domain.model.snapshot import HostsSnapshot, Orphan
+from hostler.domain.model.snapshot import AccountSnapshot, Orphan
 from hostler.ports.store import Identity
 
 
@@ -27,7 +27,7 @@ class Occasion:
 
 async def gather(
     ports: Ports, state: AccountState, occasion: Occasion, steadiness: Steadiness
-) -> HostsSnapshot:
+) -> AccountSnapshot:
     """Return all that a cycle may know; the account's inventory is older than every record here.
 
     The records of fleets that the cycle is not about are those that were read or saved last.
@@ -56,10 +56,10 @@ async def gather(
 
 def _facts(
     ports: Ports, state: AccountState, occasion: Occasion, steadiness: Steadiness
-) -> HostsSnapshot:
+) -> AccountSnapshot:
     """Return what is in memory by now; nothing of it is changed afterwards."""
     host_records, fleets, tenure = state.host_records, state.account.fleets, occasion.tenure
-    return HostsSnapshot(
+    return AccountSnapshot(
         cycle=occasion.cycle,
         now=ports.clock.now(),
         account=state.account.name,
@@ -115,7 +115,7 @@ def _newer(stored: Machine, cached: Machine | None) -> Machine:
     return cached if cached is not None and cached.version >= stored.version else stored
 
 
-async def _history(ports: Ports, facts: HostsSnapshot) -> Mapping[MachineId, Machine]:
+async def _history(ports: Ports, facts: AccountSnapshot) -> Mapping[MachineId, Machine]:
     """Return the machines of the history that are still named by something."""
     lost = named(facts)
     return {machine.id: machine for machine in (await ports.store.history(lost) if lost else ())}

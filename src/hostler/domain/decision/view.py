@@ -11,7 +11,7 @@ from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.host import Free
 from hostler.domain.model.machine import Offer
 from hostler.domain.model.resource import Resource
-from hostler.domain.model.snapshot import HostsSnapshot, Request, Snapshot
+from hostler.domain.model.snapshot import AccountSnapshot, Request, Snapshot
 from hostler.domain.observation.ownership import Sorted, bound_in, sort_out
 from hostler.domain.policy.purchasing import Limits
 
@@ -32,7 +32,7 @@ class HostTerms(Protocol):
         ...
 
 
-def named(account: HostsSnapshot) -> tuple[MachineId, ...]:
+def named(account: AccountSnapshot) -> tuple[MachineId, ...]:
     """Return the machines that are not living and that tags, bindings or hosts' names name."""
     inventory, ours = account.inventory, account.ours
     if account.capabilities.hosts:
@@ -49,12 +49,12 @@ def named(account: HostsSnapshot) -> tuple[MachineId, ...]:
     return tuple(sorted({machine for machine, tag in tags if not tag or tag.installation in ours}))
 
 
-def _hosts(account: HostsSnapshot) -> Iterable[Resource]:
+def _hosts(account: AccountSnapshot) -> Iterable[Resource]:
     kind, sightings = account.capabilities.hosts, account.inventory.sightings.values()
     return (s.resource for s in sightings if s.resource.slot.kind == kind)
 
 
-def view_of(account: HostsSnapshot, fleet: Fleet, terms: HostTerms | None) -> Snapshot:
+def view_of(account: AccountSnapshot, fleet: Fleet, terms: HostTerms | None) -> Snapshot:
     """Return what a cycle of this fleet may know; `terms` where hosts outlive machines."""
     found = _unexplained(account, fleet)
     named_late = () if account.capabilities.hosts else found.machines()
@@ -100,12 +100,12 @@ def view_of(account: HostsSnapshot, fleet: Fleet, terms: HostTerms | None) -> Sn
     )
 
 
-def _usurped(account: HostsSnapshot) -> frozenset[HostId]:
+def _usurped(account: AccountSnapshot) -> frozenset[HostId]:
     known = (*account.machines, *account.past) if account.bindings else ()
     return frozenset(usurped(account.inventory, account.bindings, known))
 
 
-def _is_ripe(request: Request, account: HostsSnapshot) -> bool:
+def _is_ripe(request: Request, account: AccountSnapshot) -> bool:
     """Tell whether a request can be granted, or be found to be about a host that there is not."""
     if request.host is None or account.inventory.resource(ResourceId(request.host)) is not None:
         return True
@@ -114,7 +114,7 @@ def _is_ripe(request: Request, account: HostsSnapshot) -> bool:
     return bool(observations) and all(at > request.at for at in observations)
 
 
-def _unexplained(account: HostsSnapshot, fleet: Fleet) -> Sorted:
+def _unexplained(account: AccountSnapshot, fleet: Fleet) -> Sorted:
     """Return what is foreign, and what no record explains; among hosts, host by host."""
     inventory, machines = account.inventory, account.living[fleet.name]
     living = {machine.id for machine in machines} | account.moving
@@ -132,7 +132,7 @@ def _unexplained(account: HostsSnapshot, fleet: Fleet) -> Sorted:
     )
 
 
-def _aside(account: HostsSnapshot, fleet: Fleet) -> tuple[Resource, ...]:
+def _aside(account: AccountSnapshot, fleet: Fleet) -> tuple[Resource, ...]:
     """Return the hosts of this fleet that no machine can have for now."""
     hosts, bindings = account.hosts, account.bindings
     found = set_aside(account.inventory, hosts, bindings, account.now, account.steady)
@@ -140,7 +140,7 @@ def _aside(account: HostsSnapshot, fleet: Fleet) -> tuple[Resource, ...]:
 
 
 def _of_fleet(
-    found: Iterable[Resource], account: HostsSnapshot, fleet: Fleet
+    found: Iterable[Resource], account: AccountSnapshot, fleet: Fleet
 ) -> tuple[Resource, ...]:
     """Return those under the fleet's name; those of no fleet in the file are the first one's."""
     names = {one.name for one in account.fleets}
@@ -150,7 +150,7 @@ def _of_fleet(
     return tuple(r for r in found if r.owner_tag and r.owner_tag.fleet == fleet.name)
 
 
-def _free(account: HostsSnapshot, fleet: Fleet, terms: HostTerms) -> tuple[Free, ...]:
+def _free(account: AccountSnapshot, fleet: Fleet, terms: HostTerms) -> tuple[Free, ...]:
     """Return the hosts that machines of this fleet may take now.
 
     Not those that a request names, which says what becomes of them.

@@ -201,7 +201,7 @@ class Snapshot:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HostsSnapshot:
+class AccountSnapshot:
     """Everything that one cycle of an account may know: plain facts, gathered once.
 
     The hosts' cycle decides on it as it is; a fleet's Snapshot is a view of it (decision/view.py).
