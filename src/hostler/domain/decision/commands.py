@@ -47,7 +47,7 @@ def _commands(draft: Draft, snapshot: Snapshot) -> Iterator[Command]:
     if (save := _save_fleet(draft, snapshot)) is not None:
         yield save
     yield from draft.binds
-    yield from draft.hosts
+    yield from {save.host.id: save for save in draft.hosts}.values()  # the last word on each
     if draft.order is not None:
         yield draft.order
     for transition in draft.transitions:

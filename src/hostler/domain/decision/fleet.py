@@ -1,11 +1,14 @@
 """The stages that ask about the fleet as a whole, its hosts, and what no record explains."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from hostler.domain.fleets import adoption, reclaim, requested, requests, scaling
 from hostler.domain.hosts import claims, pool, purchasing
 from hostler.domain.ids import evolve
 from hostler.domain.machines import replacement, rollout
+from hostler.domain.model.commands import SaveHost
+from hostler.domain.model.snapshot import Snapshot
 
 from .draft import Context, Draft
 
@@ -16,9 +19,17 @@ def grant(draft: Draft, context: Context) -> Draft:
     row, granted = requests.granted(snapshot)
     machines = tuple(granted.values())
     row = pool.with_room(evolve(row, revision=snapshot.revision), machines, snapshot)
-    account = snapshot.fleet.account
-    hosts = (*pool.pooled(account, snapshot), *pool.given_up(account, snapshot))
+    hosts = tuple(_requested_of_hosts(snapshot))
     return replace(draft, row=row, machines=machines, hosts=(*draft.hosts, *hosts))
+
+
+def _requested_of_hosts(snapshot: Snapshot) -> Iterator[SaveHost]:
+    """Yield what each request asks of its host, in their order."""
+    account = snapshot.fleet.account
+    for request in snapshot.requests:
+        if request.host is not None:
+            alone = replace(snapshot, requests=(request,))
+            yield from (*pool.pooled(account, alone), *pool.given_up(account, alone))
 
 
 def adopt(draft: Draft, context: Context) -> Draft:
