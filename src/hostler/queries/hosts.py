@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from hostler.controllers.host_plan import HostPlanned, planned_hosts
+from hostler.controllers.plan import Planned, planned_hosts
 from hostler.controllers.runtime.settings import Account
 from hostler.domain.ids import AccountName
 from hostler.domain.machines import rollout
@@ -103,7 +103,7 @@ class HostExplanation:
     """One host, what would be done to it now, and for each fleet why it may not take it."""
 
     host: HostStatus
-    planned: HostPlanned | None
+    planned: Planned | None
     fits: Mapping[str, str]
 
     def next(self, now: datetime) -> str:
@@ -135,7 +135,7 @@ def explained_hosts(
     """
     provider = account.provider
     has_hosts = isinstance(provider, KeepsHosts)
-    planned = {one.host: one for one in (planned_hosts(snapshot, provider) if has_hosts else ())}
+    planned = {one.subject: one for one in (planned_hosts(snapshot, provider) if has_hosts else ())}
     for host in observed_hosts(snapshot):
         fits = misfits(account, host.resource) if host.binding is None else {}
         fits = {fleet: why or blocked.get(fleet, "") for fleet, why in fits.items()}
