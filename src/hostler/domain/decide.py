@@ -1,4 +1,4 @@
-"""Decide: one snapshot in, commands with their reasons out. Pure.
+"""Decide: one snapshot in, commands with their reasons out.
 
 Everything that a plan or an explanation says comes from here.
 """
@@ -44,7 +44,7 @@ STAGES: tuple[DecisionStage, ...] = (
 
 
 def decide(snapshot: Snapshot, planner: Planner, cache: DecisionCache | None = None) -> Decision:
-    """Return what is to be done for this fleet now.
+    """Return what is to be done for this fleet now: a draft grows from stage to stage. Pure.
 
     The same with and without what earlier decisions of this fleet remember in `cache`, but sooner.
     """
