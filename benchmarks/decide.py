@@ -13,7 +13,7 @@ from dataclasses import replace
 from figures import Figure, show
 
 from hostler.domain.decide import decide
-from hostler.domain.decision_cache import DecisionCache
+from hostler.domain.decision.cache import DecisionCache
 from hostler.domain.model.inventory import merge
 from hostler.domain.model.resource import Observation, ObservedScope, Scope
 from hostler.testing.scenes.builders import FLEET, ZONE, S, machine

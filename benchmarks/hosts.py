@@ -11,18 +11,18 @@ import logging
 import random
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 import structlog
 from figures import Figure, show
 
-from hostler.controllers.observe.host_snapshot import gather_hosts
 from hostler.controllers.observe.snapshot import Occasion, gather
 from hostler.controllers.runtime.leases import Tenure
 from hostler.controllers.runtime.settings import Account, Ports
 from hostler.controllers.runtime.state import AccountState, Steadiness
 from hostler.domain.decide import decide
+from hostler.domain.decision.view import view_of
 from hostler.domain.hosts.lifecycle import decide_hosts
 from hostler.domain.ids import (
     AccountName,
@@ -166,16 +166,16 @@ async def measured() -> tuple[float, float]:
     tenure = Tenure(lease=lease, until=1e9, took=NOW)
     steady = Steadiness(clock, timedelta(seconds=5))
     occasion = Occasion(
-        cycle=CycleId("t-1"), fleet=FLEET, tenure=tenure, identity=await store.identity()
+        cycle=CycleId("t-1"), tenure=tenure, identity=await store.identity(), fleets=(FLEET,)
     )
 
     async def once() -> float:
         gc.collect()
         begun = time.process_time()
         state.inventory = merge(state.inventory, await provider.observe(scopes))
-        seen = await gather(ports, state, occasion, steady)
+        seen = view_of(await gather(ports, state, occasion, steady), FLEET, state.terms(FLEET.name))
         decided = decide(seen, provider)
-        hosts = await gather_hosts(ports, state, CycleId("t-1"), tenure, steady)
+        hosts = await gather(ports, state, replace(occasion, fleets=()), steady)
         decide_hosts(hosts)
         took = time.process_time() - begun
         orphans = sum(orphan.cls == "unrecorded" for orphan in seen.orphans)

@@ -1,4 +1,4 @@
-"""Write the pages of docs/reference/ that are made from code; "check" only compares them.
+"""Write the pages of docs/ that are made from code; "check" only compares them.
 
 .venv/bin/python tools/docs.py          write them
 .venv/bin/python tools/docs.py check    exit with 1 and a list where one has drifted
@@ -11,6 +11,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, cast, get_args, get_origin
 
+import flow
 import msgspec
 from cyclopts import App
 
@@ -39,7 +40,7 @@ from hostler.frontends.fleeting.schema.vocabulary.names import SLOTS
 from hostler.frontends.fleeting.schema.vocabulary.stop_words import NEUTRAL, NEVER
 from hostler.ports.metrics import Count, Gauge
 
-FOLDER = Path(__file__).resolve().parent.parent / "docs" / "reference"
+FOLDER = Path(__file__).resolve().parent.parent / "docs"
 MADE = "<!-- made by tools/docs.py: change the code, then run it -->\n"
 
 
@@ -195,10 +196,9 @@ def main() -> None:
     if sys.argv[1:] == ["check"]:
         drifted = [name for name, text in made.items() if not fits(name, text)]
         sys.exit(f"drifted: {', '.join(drifted)}; run tools/docs.py" if drifted else 0)
-    FOLDER.mkdir(parents=True, exist_ok=True)
     for name, text in made.items():
         (FOLDER / name).write_text(text, encoding="utf-8")
-        print(f"docs/reference/{name}")
+        print(f"docs/{name}")
 
 
 def fits(name: str, text: str) -> bool:
@@ -208,7 +208,7 @@ def fits(name: str, text: str) -> bool:
 
 
 def pages() -> Mapping[str, str]:
-    """Return every page by its name."""
+    """Return every page by its path below docs/."""
     makers: Mapping[str, Callable[[], str]] = {
         "commands.md": commands,
         "exit-codes.md": exit_codes,
@@ -220,7 +220,8 @@ def pages() -> Mapping[str, str]:
         "phases.md": phases_page,
         "settings.md": settings,
     }
-    return {name: MADE + maker() for name, maker in makers.items()}
+    reference = {f"reference/{name}": MADE + maker() for name, maker in makers.items()}
+    return reference | {"explanation/how-a-cycle-flows.md": MADE + flow.page()}
 
 
 # ---------------------------------------------------------------- settings

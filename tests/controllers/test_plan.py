@@ -5,8 +5,8 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from hostler.controllers.host_plan import planned_hosts
-from hostler.controllers.plan import SEE, Plan, calls_to, observe_once, plan
+from hostler.controllers.expected_calls import SEE, MachineSteps, expected_calls
+from hostler.controllers.plan import Plan, observe_fleet, plan, planned_hosts
 from hostler.controllers.runtime.settings import Account, Ports, Settings
 from hostler.domain.decide import verdict_of
 from hostler.domain.ids import AccountName
@@ -64,7 +64,7 @@ async def test_plan_of_a_new_fleet_names_the_calls_that_are_made() -> None:
     yard = FakeScene(replace(FLEET, size=2))
     found = await planned(yard)
     assert kinds(found) == [MAKE_ADDRESS, MAKE_SERVER, POWER_ON] * 2
-    assert [machine.machine for machine in found.machines] == [None, None]
+    assert [machine.subject for machine in found.machines] == [None, None]
     created = found.machines[0].calls[1]
     assert created.arg("addresses") == ("<address 0>",)
     assert found.machines[0].calls[2].target == "<server>"
@@ -94,7 +94,7 @@ async def test_plan_of_an_end_names_the_removal_and_writes_nothing() -> None:
     events = len(await yard.store.events())
     found = await planned(yard)
     assert kinds(found) == [MAKE_ADDRESS, MAKE_SERVER, POWER_ON], "its replacement"
-    assert "draining" in [m.phase for m in found.machines]
+    assert "draining" in [m.stands for m in found.machines]
     assert len(await yard.store.events()) == events
     assert len(await yard.store.requests()) == 1
 
@@ -115,7 +115,7 @@ async def test_plan_of_a_stopping_machine_goes_to_its_end() -> None:
     for resource in list(yard.world.resources.values()):
         yard.world.resources[resource.id] = replace(resource, owner=None)
     found = await planned(yard)
-    mine = next(machine for machine in found.machines if machine.machine == stored.id)
+    mine = next(machine for machine in found.machines if machine.subject == stored.id)
     assert [call.kind for call in mine.calls] == [REMOVE_ADDRESS, TERMINATE]
 
 
@@ -126,7 +126,7 @@ async def test_explanation_says_what_happens_next_and_it_does() -> None:
         await yard.pass_by(2 * MIN)
     yard.world.become(yard.world.servers()[0].id, Condition.OFF)
     ports, account = given(yard)
-    snapshot = await observe_once(ports, account, yard.fleet, Settings())
+    snapshot = await observe_fleet(ports, account, yard.fleet, Settings())
     explained = verdict_of(snapshot.machines[0], snapshot, yard.provider)
     assert explained is not None
     assert explained.verdict.next.kind == "observe"
@@ -186,7 +186,8 @@ def test_plan_of_a_host_whose_status_may_change_waits_for_the_answer(
     """The answer to its mark may show it ready: then it is wiped in the same step."""
     machine, resource = on_host(Phase.STOPPING), tenant("claimed", condition)
     snapshot = fleet_snapshot((machine,), (resource, box("claimed", condition)))
-    calls, told = calls_to(machine, Goal.ABSENT, (resource,), snapshot, Naming())
+    steps = MachineSteps(Goal.ABSENT, snapshot, Naming())
+    calls, told = expected_calls(machine, (resource,), steps)
     assert ([call.kind for call in calls], told) == (kinds, waits)
 
 
@@ -227,5 +228,5 @@ def test_plan_tells_of_a_binding_that_is_to_be_unbound() -> None:
         record(), box("other"), bindings={BOX: MINE}, past=(on_host(Phase.DELETED),)
     )
     (found,) = planned_hosts(snapshot, Still())
-    assert (found.host, found.calls) == (BOX, ())
+    assert (found.subject, found.calls) == (BOX, ())
     assert found.waits == f"its binding to {MINE}, which is deleted, to be removed"

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hostler.domain.decide import decide
-from hostler.domain.decision_cache import DecisionCache
+from hostler.domain.decision.cache import DecisionCache
 from hostler.domain.model.calls import Call
 from hostler.domain.model.fleet import Probe, ProbeKind
 from hostler.domain.model.machine import Deletion, Machine, Protection

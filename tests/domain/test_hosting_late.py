@@ -12,7 +12,7 @@ from hostler.domain.model.host import Host, HostCondition, HostGoal, HostOrigin
 from hostler.domain.model.machine import LEFT, CallState, Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition, Resource, Stage
-from hostler.domain.model.snapshot import HostsSnapshot, HostTransition
+from hostler.domain.model.snapshot import AccountSnapshot, HostTransition
 from hostler.testing.scenes.builders import BEGIN
 from hostler.testing.scenes.hosts import (
     BOX,
@@ -32,7 +32,7 @@ DIRTY = record(condition=HostCondition.DIRTY)
 PENDING = box("pending", holder=MINE)
 
 
-def decided(snapshot: HostsSnapshot) -> HostTransition:
+def decided(snapshot: AccountSnapshot) -> HostTransition:
     (transition,) = decide_hosts(snapshot)
     return transition
 

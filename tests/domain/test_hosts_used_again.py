@@ -23,7 +23,7 @@ from hostler.domain.model.resource import (
     Slot,
     Stage,
 )
-from hostler.domain.model.snapshot import HostsSnapshot
+from hostler.domain.model.snapshot import AccountSnapshot
 from hostler.testing.scenes.builders import BEGIN
 from hostler.testing.scenes.hosts import CAPABILITIES
 
@@ -42,7 +42,7 @@ OLD = Asked(
 )
 
 
-def snapshot(host: Host, stage: str, at: datetime = BEGIN, name: str = "") -> HostsSnapshot:
+def snapshot(host: Host, stage: str, at: datetime = BEGIN, name: str = "") -> AccountSnapshot:
     resource = Resource(
         id=ResourceId(MAC),
         slot=HOST,
@@ -53,7 +53,7 @@ def snapshot(host: Host, stage: str, at: datetime = BEGIN, name: str = "") -> Ho
         host=HostFacts(stage=Stage(stage)),
     )
     observed = ObservedScope(scope=Scope(ZONE, HOST.kind), begun=at, complete=True)
-    return HostsSnapshot(
+    return AccountSnapshot(
         cycle=CycleId("t"),
         now=at,
         account=host.account,
@@ -65,6 +65,7 @@ def snapshot(host: Host, stage: str, at: datetime = BEGIN, name: str = "") -> Ho
         capabilities=Capabilities(main=Slot("server"), hosts=CAPABILITIES.hosts),
         epoch=Epoch(1),
         took=BEGIN - 600 * MIN,
+        steady=BEGIN - 600 * MIN,
     )
 
 
@@ -75,7 +76,7 @@ def host(condition: HostCondition, **changes: object) -> Host:
     return replace(plain, **changes)
 
 
-def after(snapshot: HostsSnapshot) -> Host:
+def after(snapshot: AccountSnapshot) -> Host:
     (step,) = decide_hosts(snapshot)
     return step.host
 

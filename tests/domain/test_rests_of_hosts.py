@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from hostler.domain.decide import decide
-from hostler.domain.decision_cache import DecisionCache
+from hostler.domain.decision.cache import DecisionCache
 from hostler.domain.model.calls import Call, Effect, Shows
 from hostler.domain.model.commands import Advance, Decision
 from hostler.domain.model.fleet import Order, Sized

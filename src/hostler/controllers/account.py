@@ -179,16 +179,17 @@ class AccountLoop:
                 expecting = True
                 continue
             occasion = Occasion(
-                cycle=self._cycle_id(), fleet=fleet, tenure=tenure, identity=identity
+                cycle=self._cycle_id(), tenure=tenure, identity=identity, fleets=(fleet,)
             )
-            reconciled = await self._reconciler.reconcile(occasion)
+            reconciled = await self._reconciler.reconcile(fleet, occasion)
             self._start(reconciled, tenure, group)
             expecting = expecting or reconciled.decision.expecting
             if any(isinstance(c, SaveFleet) and c.inserts for c in reconciled.decision.commands):
                 self.nudge()
             due += [reconciled.decision.due] if reconciled.decision.due else []
         if (own := self._leases.tenure(self.lease)) is not None:
-            busy = await self._hosts.reconcile(self._cycle_id(), own, group, self._guard)
+            hosts_cycle = Occasion(cycle=self._cycle_id(), tenure=own, identity=identity)
+            busy = await self._hosts.reconcile(hosts_cycle, group, self._guard)
             expecting = expecting or busy
         self.state.observed_once = True
         self._set_pace(expecting=expecting, due=min(due, default=None))

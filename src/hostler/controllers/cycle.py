@@ -10,7 +10,8 @@ from typing import assert_never
 import structlog
 
 from hostler.domain.decide import decide
-from hostler.domain.decision_cache import LONGEST, DecisionCache
+from hostler.domain.decision.cache import LONGEST, DecisionCache
+from hostler.domain.decision.view import view_of
 from hostler.domain.errors import Fenced, StoreError
 from hostler.domain.hosts.next_calls import moved_events
 from hostler.domain.ids import MachineId
@@ -26,7 +27,7 @@ from hostler.domain.model.commands import (
     SaveOrphans,
     Unbind,
 )
-from hostler.domain.model.fleet import WELL
+from hostler.domain.model.fleet import WELL, Fleet, in_wave
 from hostler.domain.model.host import Host
 from hostler.domain.model.machine import Machine, MachineSpec, Offer
 from hostler.domain.model.phases import Phase, Reason
@@ -105,11 +106,14 @@ class Reconciler:
         self._ports, self._state, self._steadiness = ports, state, steadiness
         self._longest = max(LONGEST, _OBSERVATIONS_AT_REST * quiet)
 
-    async def reconcile(self, occasion: Occasion) -> Reconciled:
+    async def reconcile(self, fleet: Fleet, occasion: Occasion) -> Reconciled:
         """Gather, decide, record. A save that fails drops its machine from this cycle, no more."""
-        fleet, tenure, number = occasion.fleet, occasion.tenure, occasion.cycle
-        snapshot = await gather(self._ports, self._state, occasion, self._steadiness)
+        tenure, number = occasion.tenure, occasion.cycle
+        account = await gather(self._ports, self._state, occasion, self._steadiness)
+        snapshot = view_of(account, fleet, self._state.terms(fleet.name))
         self._state.world[fleet.name] = world_is_right(snapshot)
+        doubted = sum(machine.doubt is not None for machine in snapshot.machines)
+        self._state.wave[fleet.name] = in_wave(fleet, snapshot.row, doubted, snapshot.now)
         cache = self._state.cache.setdefault(fleet.name, DecisionCache(longest=self._longest))
         decision = decide(snapshot, self._state.account.provider, cache)
         self._state.recalled -= {machine.id for machine in snapshot.machines}

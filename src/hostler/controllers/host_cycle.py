@@ -9,15 +9,15 @@ import structlog
 from hostler.domain.errors import Fenced, StoreError
 from hostler.domain.hosts.lifecycle import decide_hosts
 from hostler.domain.hosts.next_calls import moved_events
-from hostler.domain.ids import CycleId, HostId
+from hostler.domain.ids import HostId
 from hostler.domain.model.host import Host, HostCondition, HostGoal
-from hostler.domain.model.snapshot import HostsSnapshot, HostTransition
+from hostler.domain.model.snapshot import AccountSnapshot, HostTransition
 from hostler.ports.metrics import Gauge, Labels
 
 from .execute.evidence import EvidenceMaker
 from .execute.host_calls import HostPursuit
 from .execute.subject_calls import Caller, Work, not_saved
-from .observe.host_snapshot import gather_hosts
+from .observe.snapshot import Occasion, gather
 from .runtime.leases import Tenure
 from .runtime.settings import Ports
 from .runtime.state import AccountState, Steadiness
@@ -43,16 +43,14 @@ class HostReconciler:
         self._steadiness = steadiness
         self._counted: tuple[object, object] = (None, None)
 
-    async def reconcile(
-        self, number: CycleId, tenure: Tenure, group: asyncio.TaskGroup, guard: Guard
-    ) -> bool:
+    async def reconcile(self, occasion: Occasion, group: asyncio.TaskGroup, guard: Guard) -> bool:
         """Take one cycle of all hosts; tell whether any of them is on its way somewhere."""
         if self._state.keeps is None:
             return False
-        snapshot = await gather_hosts(self._ports, self._state, number, tenure, self._steadiness)
+        snapshot = await gather(self._ports, self._state, occasion, self._steadiness)
         transitions = decide_hosts(snapshot)
         for transition in transitions:
-            await self._apply(transition, snapshot, tenure, group, guard)
+            await self._apply(transition, snapshot, occasion.tenure, group, guard)
         self._count_hosts()
         return any(map(_may_move, transitions)) or bool(self._state.host_records.moving)
 
@@ -79,7 +77,7 @@ class HostReconciler:
     async def _apply(
         self,
         transition: HostTransition,
-        snapshot: HostsSnapshot,
+        snapshot: AccountSnapshot,
         tenure: Tenure,
         group: asyncio.TaskGroup,
         guard: Guard,

@@ -1,52 +1,49 @@
-"""Plan and explain: one observation and one decision, by the code that acts, and nothing done."""
+"""Plan: one observation and one decision, by the code that acts, and nothing done."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from hostler.domain.decide import decide
+from hostler.domain.decision.view import view_of
 from hostler.domain.hosts.claims import CLEAN
-from hostler.domain.ids import CycleId, Epoch, HostId, MachineId, ResourceId
-from hostler.domain.machines.next_calls import allowed
-from hostler.domain.model.calls import Call, Done, Effect
+from hostler.domain.hosts.lifecycle import decide_hosts
+from hostler.domain.hosts.next_calls import HostPlanner
+from hostler.domain.ids import CycleId, Epoch, HostId, MachineId
+from hostler.domain.model.calls import Call
 from hostler.domain.model.commands import Advance, Decision, Reclaim, SaveFleet
 from hostler.domain.model.fleet import Fleet
-from hostler.domain.model.host import host_of
 from hostler.domain.model.inventory import merge
 from hostler.domain.model.machine import Machine, MachineSpec, Offer
 from hostler.domain.model.phases import Goal, Phase
 from hostler.domain.model.provider import Planner
-from hostler.domain.model.resource import Condition, Resource, Scope
-from hostler.domain.model.snapshot import Snapshot
-from hostler.domain.model.subject import ask
+from hostler.domain.model.resource import Scope
+from hostler.domain.model.snapshot import AccountSnapshot, HostTransition, Snapshot
 from hostler.domain.observation.certainty import resources_of
-from hostler.domain.observation.outcomes import apply_outcome, apply_to_resources, planned
 from hostler.ports.store import Lease
 
+from .expected_calls import HostSteps, MachineSteps, expected_calls
 from .observe.snapshot import Occasion, gather
 from .runtime.leases import Tenure
 from .runtime.settings import Account, Ports, Settings
 from .runtime.state import AccountState, Steadiness
 
-PLAN = CycleId("plan")
+_PLAN = CycleId("plan")
 """The cycle of what is only planned."""
-
-_MOST_CALLS = 64
-_STEADY = frozenset({Condition.UP, Condition.FAILED})
-"""How a host stands that does not change by itself."""
-
-SEE = "its answer"
-"""What a step waits for whose next call depends on an answer that no plan can assume."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Planned:
-    """What would be done now for one machine, or for one that would be made (`machine` None)."""
+    """What would be done now for a machine, or for a host that no machine has.
 
-    machine: MachineId | None
-    offer: str
-    phase: str
+    `subject` is None for a machine that would be made; `name` is a machine's offer, or what a host
+    is called; `stands` is a machine's phase, or a host's goal.
+    """
+
+    subject: MachineId | HostId | None
+    name: str
+    stands: str
     reason: str
-    calls: tuple[Call, ...]
+    calls: tuple[Call, ...] = ()
     waits: str = ""
 
 
@@ -59,32 +56,13 @@ class Plan:
     machines: tuple[Planned, ...]
 
 
-async def plan(ports: Ports, account: Account, fleet: Fleet, settings: Settings) -> Plan:
-    """Observe everything once, decide, and list the calls; nothing is recorded or sent."""
-    snapshot = await observe_once(ports, account, fleet, settings)
-    decision = decide(snapshot, account.provider)
-    return Plan(
-        snapshot=snapshot, decision=decision, machines=tuple(_planned(decision, snapshot, account))
-    )
-
-
 async def observe_once(
-    ports: Ports, account: Account, fleet: Fleet, settings: Settings
-) -> Snapshot:
-    """Return what a cycle would see now; observing changes nothing."""
-    state = await state_once(ports, account, (fleet,))
-    state.requests = await ports.store.requests()
-    occasion = Occasion(
-        cycle=PLAN,
-        fleet=fleet,
-        tenure=tenure_of(f"fleet/{fleet.name}", ports),
-        identity=await ports.store.identity(),
-    )
-    return await gather(ports, state, occasion, Steadiness(ports.clock, settings.jump))
+    ports: Ports, account: Account, fleets: tuple[Fleet, ...], settings: Settings
+) -> AccountSnapshot:
+    """Return what a cycle would know now of these fleets and the account's hosts.
 
-
-async def state_once(ports: Ports, account: Account, fleets: Iterable[Fleet]) -> AccountState:
-    """Return a state with one observation of every zone where these fleets have or had machines."""
+    Every zone is observed once in which the fleets have machines, or had; nothing is changed.
+    """
     state, provider = AccountState(account), account.provider
     zones = set(provider.capabilities.zones)
     for fleet in fleets:
@@ -94,38 +72,61 @@ async def state_once(ports: Ports, account: Account, fleets: Iterable[Fleet]) ->
         Scope(zone, kind) for zone in sorted(zones) for kind in provider.capabilities.kinds
     )
     state.inventory = merge(state.inventory, await provider.observe(scopes))
-    return state
+    state.requests = await ports.store.requests()
+    occasion = Occasion(
+        cycle=_PLAN,
+        tenure=_powerless(account, ports),
+        identity=await ports.store.identity(),
+        fleets=fleets,
+    )
+    return await gather(ports, state, occasion, Steadiness(ports.clock, settings.jump))
 
 
-def tenure_of(lease: str, ports: Ports) -> Tenure:
+def _powerless(account: Account, ports: Ports) -> Tenure:
     """Return the right to nothing: by it a plan is made, and nothing can be saved."""
-    held = Lease(name=lease, holder="plan", epoch=Epoch(0), beat=0)
+    held = Lease(name=f"account/{account.name}", holder="plan", epoch=Epoch(0), beat=0)
     return Tenure(lease=held, until=0.0, took=ports.clock.now())
 
 
-def _planned(decision: Decision, snapshot: Snapshot, account: Account) -> Iterator[Planned]:
+async def observe_fleet(
+    ports: Ports, account: Account, fleet: Fleet, settings: Settings
+) -> Snapshot:
+    """Return what a cycle of this fleet would know now."""
+    facts = await observe_once(ports, account, (fleet,), settings)
+    return view_of(facts, fleet, AccountState(account).terms(fleet.name))
+
+
+async def plan(ports: Ports, account: Account, fleet: Fleet, settings: Settings) -> Plan:
+    """Observe everything once, decide, and list the calls; nothing is recorded or sent."""
+    snapshot = await observe_fleet(ports, account, fleet, settings)
+    decision = decide(snapshot, account.provider)
+    machines = tuple(_planned(decision, snapshot, account.provider))
+    return Plan(snapshot=snapshot, decision=decision, machines=machines)
+
+
+def _planned(decision: Decision, snapshot: Snapshot, planner: Planner) -> Iterator[Planned]:
     for command in decision.commands:
         match command:
             case Advance() if command.goal is not None:
                 resources = resources_of(command.machine, snapshot)
-                yield _of(command.machine, command.goal, resources, snapshot, account.provider)
+                steps = MachineSteps(command.goal, snapshot, planner)
+                yield _of(command.machine, *expected_calls(command.machine, resources, steps))
             case Advance() if command.machine.phase is not _phase_before(command, snapshot):
-                yield _move_only(command)
+                yield _of(command.machine)
             case SaveFleet():
                 yield from (
-                    _new(offer, place, command, snapshot, account.provider)
+                    _new(offer, place, command, snapshot, planner)
                     for place, offer in enumerate(command.inserts)
                 )
             case Reclaim():
-                calls = account.provider.next_calls(
+                calls = planner.next_calls(
                     Goal.ABSENT, command.placeholder, command.resources, snapshot.now
                 )
-                yield Planned(
-                    machine=command.placeholder.id,
-                    offer=str(command.placeholder.offer),
-                    phase="suspect",
+                yield replace(
+                    _of(command.placeholder, calls),
+                    name=str(command.placeholder.offer),
+                    stands="suspect",
                     reason="no record explains it",
-                    calls=calls,
                 )
             case _:
                 pass
@@ -135,14 +136,14 @@ def _phase_before(advance: Advance, snapshot: Snapshot) -> Phase | None:
     return next((m.phase for m in snapshot.machines if m.id == advance.machine.id), None)
 
 
-def _move_only(advance: Advance) -> Planned:
-    machine = advance.machine
+def _of(machine: Machine, calls: tuple[Call, ...] = (), waits: str = "") -> Planned:
     return Planned(
-        machine=machine.id,
-        offer=str(machine.offer),
-        phase=machine.phase,
+        subject=machine.id,
+        name=str(machine.offer),
+        stands=machine.phase,
         reason=machine.reason,
-        calls=(),
+        calls=calls,
+        waits=waits,
     )
 
 
@@ -160,10 +161,10 @@ def _new(
         offer=offer,
         spec=specs[0] if specs else MachineSpec(),
     )
-    planned_calls = _of(
-        _housed(machine, place, command, snapshot), Goal.PRESENT, (), snapshot, planner
-    )
-    return replace(planned_calls, machine=None, phase=Phase.PENDING, reason="made")
+    housed = _housed(machine, place, command, snapshot)
+    steps = MachineSteps(Goal.PRESENT, snapshot, planner)
+    made = _of(housed, *expected_calls(housed, (), steps))
+    return replace(made, subject=None, stands=Phase.PENDING, reason="made")
 
 
 def _housed(machine: Machine, place: int, command: SaveFleet, snapshot: Snapshot) -> Machine:
@@ -176,64 +177,39 @@ def _housed(machine: Machine, place: int, command: SaveFleet, snapshot: Snapshot
     return housed.with_fact(CLEAN, snapshot.now) if free[0].clean else housed
 
 
-def _of(
-    machine: Machine,
-    goal: Goal,
-    resources: tuple[Resource, ...],
-    snapshot: Snapshot,
-    planner: Planner,
-) -> Planned:
-    """Return the calls that a step would make if every answer were the expected one."""
-    calls, waits = calls_to(machine, goal, resources, snapshot, planner)
+# ---------------------------------------------------------------- hosts
+
+
+async def plan_hosts(ports: Ports, account: Account, settings: Settings) -> tuple[Planned, ...]:
+    """Observe once, decide, and list the calls on hosts; nothing is recorded or sent."""
+    keeps = AccountState(account).keeps
+    if keeps is None:
+        return ()
+    facts = await observe_once(ports, account, account.fleets, settings)
+    return tuple(planned_hosts(facts, keeps))
+
+
+def planned_hosts(snapshot: AccountSnapshot, planner: HostPlanner) -> Iterator[Planned]:
+    """Yield what would be done for each host that is on its way somewhere."""
+    for transition in decide_hosts(snapshot):
+        if transition.goal is not None and transition.resource is not None:
+            steps = HostSteps(transition.goal, snapshot, planner)
+            found = expected_calls(transition.host, (transition.resource,), steps)
+            yield _of_host(transition, *found)
+        elif transition.blocker:
+            yield _of_host(transition, waits=transition.blocker)
+        elif transition.unbind is not None:
+            waits = f"its binding to {transition.unbind}, which is deleted, to be removed"
+            yield _of_host(transition, waits=waits)
+
+
+def _of_host(transition: HostTransition, calls: tuple[Call, ...] = (), waits: str = "") -> Planned:
+    host = transition.host
     return Planned(
-        machine=machine.id,
-        offer=str(machine.offer),
-        phase=machine.phase,
-        reason=machine.reason,
+        subject=host.id,
+        name=host.name,
+        stands=str(host.goal or ""),
+        reason=host.reason,
         calls=calls,
         waits=waits,
     )
-
-
-def calls_to(
-    machine: Machine,
-    goal: Goal,
-    resources: tuple[Resource, ...],
-    snapshot: Snapshot,
-    planner: Planner,
-) -> tuple[tuple[Call, ...], str]:
-    """Return the calls of one step with placeholders for answers, and what it then waits for."""
-    calls = list[Call]()
-    while len(calls) < _MOST_CALLS:
-        ready = allowed(machine, goal, resources, snapshot, planner)
-        if not ready.calls:
-            hangs = bool(calls) and _may_be_other(machine, resources, snapshot)
-            return tuple(calls), ready.waits or (SEE if hangs else "")
-        many = (
-            ready.calls if all(c.effect is Effect.DESTROY for c in ready.calls) else ready.calls[:1]
-        )
-        if many[0] in calls:
-            return tuple(calls), SEE
-        for call in many:
-            calls.append(call)
-            machine, resources = _assume(machine, resources, call, snapshot)
-    return tuple(calls), ""
-
-
-def _may_be_other(machine: Machine, resources: tuple[Resource, ...], snapshot: Snapshot) -> bool:
-    """Tell whether the next answer may show the machine's host in another status than observed.
-
-    One that was busy may be ready by then, and be asked for more at once.
-    """
-    host = snapshot.inventory.resource(ResourceId(machine.host)) if machine.host else None
-    there = any(host_of(resource.id) == machine.host for resource in resources)
-    return there and host is not None and host.condition not in _STEADY
-
-
-def _assume(
-    machine: Machine, resources: tuple[Resource, ...], call: Call, snapshot: Snapshot
-) -> tuple[Machine, tuple[Resource, ...]]:
-    answer: Done = planned(call, call.slot.index, resources)
-    if call.once:
-        machine = ask(machine, call, snapshot.now, snapshot.epoch)
-    return apply_outcome(machine, call, answer, snapshot.now), apply_to_resources(resources, answer)

@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
-from hostler.controllers.host_plan import HostPlanned
-from hostler.controllers.plan import Plan
+from hostler.controllers.plan import Plan, Planned
 from hostler.domain.model.calls import Call
 from hostler.domain.model.host import Host
 from hostler.domain.model.machine import Machine, cost
@@ -198,9 +197,9 @@ def plan(made: Plan) -> Json:
         "calls": sum(len(entry.calls) for entry in made.machines),
         "machines": [
             {
-                "machine": entry.machine,
-                "offer": entry.offer,
-                "phase": entry.phase,
+                "machine": entry.subject,
+                "offer": entry.name,
+                "phase": entry.stands,
                 "reason": entry.reason,
                 "waiting_for": entry.waits,
                 "calls": calls(entry.calls),
@@ -214,12 +213,12 @@ def plan(made: Plan) -> Json:
     }
 
 
-def host_plan(entry: HostPlanned) -> Json:
+def host_plan(entry: Planned) -> Json:
     """Return what would be done now to one host."""
     return {
-        "host": entry.host,
+        "host": entry.subject,
         "name": entry.name,
-        "goal": entry.goal,
+        "goal": entry.stands,
         "reason": entry.reason,
         "waiting_for": entry.waits,
         "calls": calls(entry.calls),

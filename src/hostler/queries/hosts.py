@@ -4,14 +4,14 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from hostler.controllers.host_plan import HostPlanned, planned_hosts
+from hostler.controllers.plan import Planned, planned_hosts
 from hostler.controllers.runtime.settings import Account
 from hostler.domain.ids import AccountName
 from hostler.domain.machines import rollout
 from hostler.domain.model.fleet import Fleet, FleetRow
 from hostler.domain.model.host import HostCondition, ReleasePolicy
 from hostler.domain.model.resource import Resource, Stage
-from hostler.domain.model.snapshot import HostsSnapshot
+from hostler.domain.model.snapshot import AccountSnapshot
 from hostler.domain.policy.bootstrap import digest_of
 from hostler.domain.reporting.hosts import (
     OUTSIDE,
@@ -101,7 +101,7 @@ class HostExplanation:
     """One host, what would be done to it now, and for each fleet why it may not take it."""
 
     host: HostStatus
-    planned: HostPlanned | None
+    planned: Planned | None
     fits: Mapping[str, str]
 
     def next(self, now: datetime) -> str:
@@ -125,7 +125,7 @@ async def explain_hosts(
 
 
 def explained_hosts(
-    account: Account, snapshot: HostsSnapshot, blocked: Mapping[str, str]
+    account: Account, snapshot: AccountSnapshot, blocked: Mapping[str, str]
 ) -> Iterable[HostExplanation]:
     """Yield every host of an account with what would be done to it now.
 
@@ -133,7 +133,7 @@ def explained_hosts(
     """
     provider = account.provider
     has_hosts = isinstance(provider, KeepsHosts)
-    planned = {one.host: one for one in (planned_hosts(snapshot, provider) if has_hosts else ())}
+    planned = {one.subject: one for one in (planned_hosts(snapshot, provider) if has_hosts else ())}
     for host in observed_hosts(snapshot):
         fits = misfits(account, host.resource) if host.binding is None else {}
         fits = {fleet: why or blocked.get(fleet, "") for fleet, why in fits.items()}

@@ -3,15 +3,22 @@
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
-from hostler.controllers.host_plan import HostPlanned, hosts_once, plan_hosts
-from hostler.controllers.plan import Plan, observe_once, plan
+from hostler.controllers.plan import (
+    Plan,
+    Planned,
+    observe_fleet,
+    observe_once,
+    plan,
+    plan_hosts,
+)
 from hostler.controllers.runtime.settings import Account, Ports, Settings
 from hostler.domain.errors import ProviderError, RequestRefused
 from hostler.domain.ids import AccountName
 from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.inventory import Inventory
-from hostler.domain.model.snapshot import HostsSnapshot, Snapshot
+from hostler.domain.model.snapshot import AccountSnapshot, Snapshot
 from hostler.domain.reporting.hosts import HostStatus, observed_hosts
+from hostler.ports.hosts import KeepsHosts
 
 from .wording import plural
 
@@ -39,13 +46,14 @@ class Providers:
 
     async def snapshot(self, fleet: Fleet) -> Snapshot:
         """Return what a cycle of this fleet would see now, complete or not."""
-        return await observe_once(self.ports, self.account(fleet), fleet, self.settings)
+        return await observe_fleet(self.ports, self.account(fleet), fleet, self.settings)
 
-    async def host_snapshots(self) -> AsyncIterator[tuple[Account, HostsSnapshot]]:
+    async def host_snapshots(self) -> AsyncIterator[tuple[Account, AccountSnapshot]]:
         """Yield what a cycle would see now of each account that has hosts."""
         for account in self.accounts:
-            snapshot = await hosts_once(self.ports, account, self.settings)
-            if snapshot is not None:
+            provider = account.provider
+            if isinstance(provider, KeepsHosts) and provider.capabilities.hosts:
+                snapshot = await observe_once(self.ports, account, account.fleets, self.settings)
                 require_observed(snapshot.inventory)
                 yield account, snapshot
 
@@ -69,7 +77,7 @@ class Providers:
         """Return the very calls that one cycle of this fleet would make now."""
         return await plan(self.ports, self.account(fleet), fleet, self.settings)
 
-    async def plan_hosts(self, account: Account) -> tuple[HostPlanned, ...]:
+    async def plan_hosts(self, account: Account) -> tuple[Planned, ...]:
         """Return the calls that would be made now on hosts that no machine holds."""
         return await plan_hosts(self.ports, account, self.settings)
 

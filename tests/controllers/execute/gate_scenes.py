@@ -125,7 +125,7 @@ def foreign_sorted_as_ours(bench: Bench) -> None:
         assert there.owner_tag is not None
         tag = replace(there.owner_tag, installation=ABROAD)
         resources[there.id] = replace(there, owner_tag=tag)
-    bench.patch.setattr("hostler.controllers.observe.snapshot.sort_out", sorted_wrong)
+    bench.patch.setattr("hostler.domain.decision.view.sort_out", sorted_wrong)
 
 
 def grace_forgotten(bench: Bench) -> None:

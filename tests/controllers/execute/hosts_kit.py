@@ -10,6 +10,7 @@ from hostler.controllers.execute.orders import Buyer
 from hostler.controllers.execute.sending import Sender
 from hostler.controllers.execute.subject_calls import Caller
 from hostler.controllers.host_cycle import HostReconciler
+from hostler.controllers.observe.snapshot import Occasion
 from hostler.controllers.runtime.leases import Leases, Tenure
 from hostler.controllers.runtime.rate_limit import Budget
 from hostler.controllers.runtime.settings import Account, Ports, Settings
@@ -122,6 +123,10 @@ class Site:
     def evidence(self) -> EvidenceMaker:
         return EvidenceMaker(self.ports, self.state, self.leases)
 
+    async def occasion(self) -> Occasion:
+        identity = await self.yard.store.identity()
+        return Occasion(cycle=CycleId("t"), tenure=self.tenure(), identity=identity)
+
     def reconciler(self) -> HostReconciler:
         caller = Caller(self.sender(), self.ports.clock)
         return HostReconciler(self.ports, self.state, caller, self.evidence(), self.steady)
@@ -129,7 +134,7 @@ class Site:
     async def reconcile(self, between: Callable[[], None] | None = None) -> bool:
         """Take a turn of the hosts, and see the calls through; tell whether one is on its way."""
         async with asyncio.TaskGroup() as group:
-            busy = await self.reconciler().reconcile(CycleId("t"), self.tenure(), group, unguarded)
+            busy = await self.reconciler().reconcile(await self.occasion(), group, unguarded)
             if between is not None:
                 between()
         return busy

@@ -8,7 +8,7 @@ import pytest
 from hosts_kit import OWNER_TAG, WIPE, Site, ordered, unguarded
 
 from hostler.controllers.runtime.rate_limit import Priority
-from hostler.domain.ids import CycleId, machine_id
+from hostler.domain.ids import machine_id
 from hostler.domain.model.calls import Outcome, Refusal, Refused, Unknown
 from hostler.domain.model.host import Host, HostCondition, HostGoal
 from hostler.testing.scenes.hosts import (
@@ -76,7 +76,7 @@ async def test_a_call_that_the_gate_refuses_is_not_sent_and_told() -> None:
     site = await Site.opened(WIPES, box("foreign"))
     site.state.inventory = inventory([box("wiping")], site.yard.clock.now() - timedelta(hours=1))
     async with asyncio.TaskGroup() as group:
-        await site.reconciler().reconcile(CycleId("t"), site.tenure(), group, unguarded)
+        await site.reconciler().reconcile(await site.occasion(), group, unguarded)
     assert site.made() == []
     assert "gate: G2" in site.host().error
 

@@ -11,7 +11,7 @@ from hostler.domain.model.host import Host, HostCondition, HostGoal, HostOrigin
 from hostler.domain.model.machine import RETIRE, CallState, Machine
 from hostler.domain.model.phases import Phase, Reason
 from hostler.domain.model.resource import Condition, Resource, Stage
-from hostler.domain.model.snapshot import HostsSnapshot, HostTransition
+from hostler.domain.model.snapshot import AccountSnapshot, HostTransition
 from hostler.testing.scenes.builders import BEGIN
 from hostler.testing.scenes.hosts import (
     BOX,
@@ -30,7 +30,7 @@ LATER = BEGIN + timedelta(minutes=10)
 WIPE = "mac.reinstall"
 
 
-def decided(snapshot: HostsSnapshot) -> HostTransition:
+def decided(snapshot: AccountSnapshot) -> HostTransition:
     """Return what becomes of the one host."""
     (transition,) = decide_hosts(snapshot)
     return transition
@@ -401,7 +401,7 @@ def test_what_the_provider_says_is_written_down() -> None:
 
 
 def test_a_host_with_a_call_in_flight_is_not_decided_on() -> None:
-    snapshot = replace(hosts_snapshot(FREE, box("other")), moving=frozenset({BOX}))
+    snapshot = replace(hosts_snapshot(FREE, box("other")), moving_hosts=frozenset({BOX}))
     assert decide_hosts(snapshot) == ()
 
 

@@ -4,18 +4,22 @@ from dataclasses import replace
 
 import pytest
 
+from hostler.domain.decide import decide
 from hostler.domain.hosts.claims import ADOPTED, CLEAN
 from hostler.domain.hosts.pool import adopted, pooled, taken_over, with_room
 from hostler.domain.ids import HostId, MachineId
+from hostler.domain.model.commands import SaveHost
 from hostler.domain.model.host import Host, HostCondition, HostGoal, HostOrigin, ReleasePolicy
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Goal
 from hostler.domain.model.resource import OwnerTag, Resource, Stage
 from hostler.domain.model.snapshot import Request, RequestKind, Snapshot
+from hostler.testing.fakes.planner import FakePlanner
 from hostler.testing.scenes.builders import BEGIN, FLEET, HOME, WEB
 from hostler.testing.scenes.hosts import BOX, HIS, MAIN, MINE, box, fleet_snapshot, on_host, record
 
 ADD = Request(number=1, kind=RequestKind.POOL_ADD, fleet=WEB, at=BEGIN, actor="ann", host=BOX)
+RETIRE = replace(ADD, kind=RequestKind.RETIRE)
 ADOPT = replace(ADD, kind=RequestKind.POOL_ADOPT, machines=(MINE,))
 
 
@@ -40,6 +44,23 @@ def test_a_host_that_is_named_is_dirty_and_goes_into_the_pool(stage: str) -> Non
         assert (host.pool, host.fleet, host.name) == ("pool-", WEB, box(stage).name)
         times = (host.wiped, host.wiping, host.quarantined_until, host.scheduled)
         assert times == (None, None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("requests", "goal"),
+    [
+        ((ADD, ADD), HostGoal.POOLED),
+        ((ADD, RETIRE), HostGoal.RETIRED),
+        ((RETIRE, ADD), HostGoal.POOLED),
+    ],
+)
+def test_a_host_of_which_two_things_are_asked_at_once_is_saved_once_as_asked_last(
+    requests: tuple[Request, ...], goal: HostGoal
+) -> None:
+    """A second save in one cycle would be refused, and so would be every cycle after it."""
+    decision = decide(snapshot(box(), *requests, hosts=(record(),)), FakePlanner())
+    saved = [command.host for command in decision.commands if isinstance(command, SaveHost)]
+    assert [(host.id, host.goal) for host in saved] == [(BOX, goal)]
 
 
 def test_no_host_in_use_and_none_of_another_installation_goes_into_the_pool() -> None:

@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
 
-from hostler.domain.decision_cache import DecisionCache
+from hostler.domain.decision.cache import DecisionCache
+from hostler.domain.decision.view import HostTerms
 from hostler.domain.ids import FleetName, MachineId
 from hostler.domain.model.fleet import FleetRow
 from hostler.domain.model.inventory import Inventory
@@ -13,7 +15,7 @@ from hostler.domain.model.resource import Scope
 from hostler.domain.model.snapshot import Answered, Orphan, Probed, Request, RequestKind
 from hostler.domain.observation.blockers import paused
 from hostler.ports.clock import Clock
-from hostler.ports.hosts import KeepsHosts
+from hostler.ports.hosts import BuysHosts, KeepsHosts, PoolsHosts
 
 from .host_records import HostRecords
 from .settings import Account
@@ -66,6 +68,17 @@ class AccountState:
         self.host_records = HostRecords(self.account.name)
         hosts = isinstance(provider, KeepsHosts) and bool(provider.capabilities.hosts)
         self.keeps = provider if hosts and isinstance(provider, KeepsHosts) else None
+
+    def terms(self, fleet: FleetName) -> HostTerms | None:
+        """Return what the provider says of a fleet's hosts; None where machines take none."""
+        provider = self.account.provider
+        if self.keeps is None:
+            return None
+        return HostTerms(
+            fits=partial(self.keeps.fits, fleet),
+            pool=provider.pool_of(fleet) if isinstance(provider, PoolsHosts) else "",
+            limits=provider.limits(fleet) if isinstance(provider, BuysHosts) else None,
+        )
 
     def keep(self, machine: Machine) -> None:
         """Remember a record as it was stored; one that is deleted is forgotten."""

@@ -11,12 +11,12 @@ from hostler.domain.model.capabilities import Cleaning, HostCapabilities
 from hostler.domain.model.host import Host, HostCondition
 from hostler.domain.model.machine import CallState
 from hostler.domain.model.resource import Condition, Resource, Stage
-from hostler.domain.model.snapshot import HostsSnapshot
+from hostler.domain.model.snapshot import AccountSnapshot
 
 from . import wiping
 
 
-def followed(host: Host, resource: Resource, snapshot: HostsSnapshot) -> Host:
+def followed(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host:
     """Return the record of a host whose goal is to be clean, as an observation shows it."""
     if _of(snapshot).cleaning is Cleaning.WIPE:
         return wiping.wiped(host, resource, snapshot)
@@ -29,7 +29,7 @@ def followed(host: Host, resource: Resource, snapshot: HostsSnapshot) -> Host:
     return replace(host, goal=None).now(HostCondition.FREE, snapshot.now, "clean")
 
 
-def unused(host: Host, resource: Resource, snapshot: HostsSnapshot) -> Host:
+def unused(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host:
     """Return a host of which nothing is wanted: as its owner lists it, it is clean where trusted.
 
     Where only a proved wipe makes it clean, it waits for a claim, which wipes it first.
@@ -40,7 +40,7 @@ def unused(host: Host, resource: Resource, snapshot: HostsSnapshot) -> Host:
     return fresh.now(HostCondition.FREE, snapshot.now, "as its owner lists it")
 
 
-def left(host: Host, resource: Resource, snapshot: HostsSnapshot) -> Host:
+def left(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host:
     """Follow a free host; one that somebody else has tagged since is nobody's to hand out."""
     if _of(snapshot).cleaning is Cleaning.WIPE:
         return wiping.left(host, resource, snapshot)
@@ -50,7 +50,7 @@ def left(host: Host, resource: Resource, snapshot: HostsSnapshot) -> Host:
     return void.now(HostCondition.DIRTY, snapshot.now, "somebody else took it")
 
 
-def _proved(host: Host, resource: Resource, snapshot: HostsSnapshot) -> Host:
+def _proved(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host:
     """Judge by an observation that nothing that was asked for before can change any more."""
     at = snapshot.inventory.observed_at(snapshot.inventory.sightings[ResourceId(host.id)])
     since = host.since or snapshot.took
@@ -75,5 +75,5 @@ def _is_proof(resource: Resource, cleaning: Cleaning) -> bool:
             return False
 
 
-def _of(snapshot: HostsSnapshot) -> HostCapabilities:
+def _of(snapshot: AccountSnapshot) -> HostCapabilities:
     return snapshot.capabilities.hosts or HostCapabilities()

@@ -8,7 +8,7 @@ from hostler.domain.ids import HostId, MachineId
 from hostler.domain.model.host import Host, HostCondition, HostGoal, HostOrigin
 from hostler.domain.model.inventory import Inventory
 from hostler.domain.model.resource import Condition, Resource, Stage
-from hostler.domain.model.snapshot import HostsSnapshot
+from hostler.domain.model.snapshot import AccountSnapshot
 
 LONGEST = timedelta(hours=3)
 """How long a host that was ordered may take to be delivered, by our guess."""
@@ -72,7 +72,7 @@ def _is_ordered(
     return resource.created >= (at if known or younger else at - _SKEW)
 
 
-def delivered(host: Host, resource: Resource, snapshot: HostsSnapshot) -> Host:
+def delivered(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host:
     """Return the record of a host that is on its way, as an observation shows it.
 
     It is free when it is delivered, for nobody ever used it, if its order is on record and its name

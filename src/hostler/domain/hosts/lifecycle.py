@@ -24,7 +24,7 @@ from hostler.domain.model.host import (
 from hostler.domain.model.machine import RETIRE, RETIRE_ASKED, Asked, CallState, Machine
 from hostler.domain.model.phases import Phase, Reason
 from hostler.domain.model.resource import Resource, Stage
-from hostler.domain.model.snapshot import HostsSnapshot, HostTransition
+from hostler.domain.model.snapshot import AccountSnapshot, HostTransition
 from hostler.domain.observation import effects
 from hostler.domain.policy.remediation import LADDER, quarantined_for, settled
 
@@ -33,17 +33,19 @@ from . import wiping as wipes
 from .allocation import ALONE, FAULT, STRANGER
 
 
-def decide_hosts(snapshot: HostsSnapshot) -> tuple[HostTransition, ...]:
+def decide_hosts(snapshot: AccountSnapshot) -> tuple[HostTransition, ...]:
     """Return what becomes of each host of which a record is kept, in the order of their ids.
 
     A host that we ordered gets its record when it is first seen under the name of its order.
     """
     hosts = (snapshot.hosts[host] for host in sorted(snapshot.hosts))
-    known = tuple(_decided(host, snapshot) for host in hosts if host.id not in snapshot.moving)
+    known = tuple(
+        _decided(host, snapshot) for host in hosts if host.id not in snapshot.moving_hosts
+    )
     return (*known, *_come(snapshot), *_listed(snapshot), *_unrecorded(snapshot))
 
 
-def _listed(snapshot: HostsSnapshot) -> Iterator[HostTransition]:
+def _listed(snapshot: AccountSnapshot) -> Iterator[HostTransition]:
     """Record each host that its owner lists, where no name has to say first that it may be taken.
 
     What is switched, or waits for its cleaning, is remembered from the first sight on.
@@ -60,7 +62,7 @@ def _listed(snapshot: HostsSnapshot) -> Iterator[HostTransition]:
             yield HostTransition(before=blank, host=listed, resource=resource)
 
 
-def _unrecorded(snapshot: HostsSnapshot) -> Iterator[HostTransition]:
+def _unrecorded(snapshot: AccountSnapshot) -> Iterator[HostTransition]:
     """Remove bindings whose machines are deleted and whose hosts were never recorded.
 
     A process died between the two; nothing was asked of the host.
@@ -72,7 +74,7 @@ def _unrecorded(snapshot: HostsSnapshot) -> Iterator[HostTransition]:
             yield HostTransition(before=blank, host=blank, unbind=machine)
 
 
-def _come(snapshot: HostsSnapshot) -> Iterator[HostTransition]:
+def _come(snapshot: AccountSnapshot) -> Iterator[HostTransition]:
     for resource in delivery.came(
         snapshot.inventory, snapshot.capabilities.host_kind, snapshot.hosts, snapshot.orders
     ):
@@ -92,7 +94,7 @@ def _come(snapshot: HostsSnapshot) -> Iterator[HostTransition]:
         )
 
 
-def _decided(host: Host, snapshot: HostsSnapshot) -> HostTransition:
+def _decided(host: Host, snapshot: AccountSnapshot) -> HostTransition:
     sighting = snapshot.inventory.sightings.get(ResourceId(host.id))
     resource = sighting.resource if sighting else None
     described = evolve(_described(host, resource, snapshot), late=_late(host, resource, snapshot))
@@ -127,7 +129,7 @@ def names_unknown(host: Host, resource: Resource, known: Collection[MachineId]) 
     return resource.host.holder != host.machine and effects.is_unknown(resource, known)
 
 
-def _described(host: Host, resource: Resource | None, snapshot: HostsSnapshot) -> Host:
+def _described(host: Host, resource: Resource | None, snapshot: AccountSnapshot) -> Host:
     """Write down what the provider says of the host; but no times of observation."""
     if resource is None:
         return host
@@ -148,7 +150,7 @@ def _described(host: Host, resource: Resource | None, snapshot: HostsSnapshot) -
     )
 
 
-def _late(host: Host, resource: Resource | None, snapshot: HostsSnapshot) -> MachineId | None:
+def _late(host: Host, resource: Resource | None, snapshot: AccountSnapshot) -> MachineId | None:
     """Return whose name the host shows that came too late; machines are forgotten, hosts are not.
 
     An observation that lacks the host says nothing of its name.
@@ -166,7 +168,7 @@ def _late(host: Host, resource: Resource | None, snapshot: HostsSnapshot) -> Mac
 
 
 def _passed_on(
-    transition: HostTransition, machine: Machine, snapshot: HostsSnapshot
+    transition: HostTransition, machine: Machine, snapshot: AccountSnapshot
 ) -> HostTransition:
     """Take over a host from a machine that is deleted: it is unbound once this is recorded."""
     if machine.phase is not Phase.DELETED:
@@ -197,14 +199,14 @@ def _passed_on(
     return replace(transition, host=host, unbind=machine.id)
 
 
-def _may_be_cleaned(resource: Resource, snapshot: HostsSnapshot) -> bool:
+def _may_be_cleaned(resource: Resource, snapshot: AccountSnapshot) -> bool:
     """Tell whether a host is ours still, by its tag; where our records say it, it always is."""
     hosts = snapshot.capabilities.hosts
     recorded = hosts is not None and hosts.ownership is Ownership.RECORD
     return recorded or resource.host.stage in OURS
 
 
-def _judged(host: Host, machine: Machine, snapshot: HostsSnapshot) -> Host:
+def _judged(host: Host, machine: Machine, snapshot: AccountSnapshot) -> Host:
     """Count a machine that failed by its host against it; one that was ready clears it."""
     calm = replace(host, trouble=settled(host.trouble))
     if machine.was_ready is not None:
@@ -233,7 +235,7 @@ def _wipe_of(machine: Machine) -> Asked | None:
     return newest
 
 
-def _missing(transition: HostTransition, snapshot: HostsSnapshot) -> HostTransition:
+def _missing(transition: HostTransition, snapshot: AccountSnapshot) -> HostTransition:
     """A host that two complete observations lack, a gap apart, is gone until one shows it again."""
     host = transition.host
     observed = snapshot.inventory.whole.get((host.zone, snapshot.capabilities.host_kind))
@@ -248,7 +250,7 @@ def _missing(transition: HostTransition, snapshot: HostsSnapshot) -> HostTransit
     return replace(transition, host=replace(gone, goal=None, wiped=None, wiping=None, asked=()))
 
 
-def _closed(host: Host, snapshot: HostsSnapshot) -> Host:
+def _closed(host: Host, snapshot: AccountSnapshot) -> Host:
     """Close the open calls that the newest observation proves done, or without effect."""
     sighting = snapshot.inventory.sightings[ResourceId(host.id)]
     at = snapshot.inventory.observed_at(sighting)
@@ -262,7 +264,7 @@ def _closed(host: Host, snapshot: HostsSnapshot) -> Host:
     return host
 
 
-def certain_from(asked: Asked, snapshot: HostsSnapshot) -> datetime:
+def certain_from(asked: Asked, snapshot: AccountSnapshot) -> datetime:
     """Return from when on an observation can prove that an open call had no effect."""
     begun = asked.at if asked.epoch == snapshot.epoch else max(asked.at, snapshot.took)
     begun = max(begun, snapshot.jumped or begun)
@@ -270,10 +272,10 @@ def certain_from(asked: Asked, snapshot: HostsSnapshot) -> datetime:
 
 
 def _stands(
-    transition: HostTransition, resource: Resource, snapshot: HostsSnapshot
+    transition: HostTransition, resource: Resource, snapshot: AccountSnapshot
 ) -> HostTransition:
     """Move a host that no machine has along with what an observation shows of it."""
-    planner: dict[HostCondition, Callable[[Host, Resource, HostsSnapshot], Host]] = {
+    planner: dict[HostCondition, Callable[[Host, Resource, AccountSnapshot], Host]] = {
         HostCondition.COMING: delivery.delivered,
         HostCondition.FREE: cleaning.left,
         HostCondition.DIRTY: _dirty,
@@ -288,7 +290,7 @@ def _stands(
     )
 
 
-def _dirty(host: Host, resource: Resource, snapshot: HostsSnapshot) -> Host:
+def _dirty(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host:
     """Dirty hosts wait for a claim that wipes them, unless a wipe or the pool is their goal.
 
     One that waits under our own name is paid for by us: it is wiped at once, for only what is free
@@ -303,7 +305,7 @@ def _dirty(host: Host, resource: Resource, snapshot: HostsSnapshot) -> Host:
     return host if host.goal is not None else cleaning.unused(host, resource, snapshot)
 
 
-def _served(host: Host, resource: Resource, snapshot: HostsSnapshot) -> Host:
+def _served(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host:
     """A quarantine ends with another wipe; its strikes stay, so that one more failure is enough."""
     del resource
     if host.quarantined(snapshot.now):
@@ -312,7 +314,7 @@ def _served(host: Host, resource: Resource, snapshot: HostsSnapshot) -> Host:
     return tried.now(HostCondition.DIRTY, snapshot.now, "its quarantine ended")
 
 
-def _called_back(host: Host, resource: Resource, snapshot: HostsSnapshot) -> Host:
+def _called_back(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host:
     """A host whose end is only scheduled comes back where machines lack hosts."""
     host = delivery.after_all(host, resource, snapshot.now)
     if not _is_wanted_back(host, resource, snapshot):
@@ -323,7 +325,7 @@ def _called_back(host: Host, resource: Resource, snapshot: HostsSnapshot) -> Hos
     return back.now(HostCondition.DIRTY, snapshot.now, "called back: machines lack hosts")
 
 
-def _is_wanted_back(host: Host, resource: Resource, snapshot: HostsSnapshot) -> bool:
+def _is_wanted_back(host: Host, resource: Resource, snapshot: AccountSnapshot) -> bool:
     """Tell whether a host whose end is only scheduled had better stay.
 
     The fleet that had it last lacks hosts, or the one that bought it: for both it counts as one.
@@ -333,14 +335,14 @@ def _is_wanted_back(host: Host, resource: Resource, snapshot: HostsSnapshot) -> 
     return lacks and deletion and may_come_back(host, snapshot.now)
 
 
-def _found(host: Host, resource: Resource, snapshot: HostsSnapshot) -> Host:
+def _found(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host:
     """A host that no binding explains, or that came back: dirty. The reclaim is asked about it."""
     del resource
     dirty = replace(wipes.unproved(host), goal=None)
     return dirty.now(HostCondition.DIRTY, snapshot.now, "no machine has it")
 
 
-def _aimed(transition: HostTransition, snapshot: HostsSnapshot) -> HostTransition:
+def _aimed(transition: HostTransition, snapshot: AccountSnapshot) -> HostTransition:
     """Pursue the host's goal, unless its fleet is paused or protected: then it stays as it is."""
     host = transition.host
     goal = host.goal or power.goal(host, snapshot)

@@ -12,12 +12,12 @@ from hostler.domain.model.host import Free, Host, HostCondition, HostGoal, HostP
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Condition, Resource
-from hostler.domain.model.snapshot import HostsSnapshot, Snapshot
+from hostler.domain.model.snapshot import AccountSnapshot, Snapshot
 
 _ON = {Condition.UP: True, Condition.OFF: False, Condition.STANDBY: False}
 
 
-def observed(host: Host, resource: Resource, snapshot: HostsSnapshot) -> HostPower:
+def observed(host: Host, resource: Resource, snapshot: AccountSnapshot) -> HostPower:
     """Return since when a host is seen on, or off; what is neither says nothing new."""
     on = _ON.get(resource.condition)
     if snapshot.capabilities.power is None or on is None or on is host.power.on:
@@ -25,7 +25,7 @@ def observed(host: Host, resource: Resource, snapshot: HostsSnapshot) -> HostPow
     return HostPower(on=on, since=snapshot.now)
 
 
-def goal(host: Host, snapshot: HostsSnapshot) -> HostGoal | None:
+def goal(host: Host, snapshot: AccountSnapshot) -> HostGoal | None:
     """Return that a free host is to be off, once it has been on for long enough."""
     limits = snapshot.capabilities.power
     if limits is None or host.condition is not HostCondition.FREE or not host.power.on:

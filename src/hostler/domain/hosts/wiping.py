@@ -20,7 +20,7 @@ from hostler.domain.model.host import (
 )
 from hostler.domain.model.machine import Asked, CallState
 from hostler.domain.model.resource import Condition, Resource, Stage
-from hostler.domain.model.snapshot import HostsSnapshot
+from hostler.domain.model.snapshot import AccountSnapshot
 from hostler.domain.observation import effects
 from hostler.domain.policy.remediation import LADDER, pause_after, wipe_failed
 from hostler.domain.policy.revisions import Drift
@@ -45,7 +45,7 @@ def is_overdue(host: Host, now: datetime, since: datetime | None) -> bool:
 _TO_WIPE = frozenset({HostCondition.DIRTY, HostCondition.WIPING})
 
 
-def left(host: Host, resource: Resource, snapshot: HostsSnapshot) -> Host:
+def left(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host:
     """A free host that bears another name now was used by somebody: its proof is void.
 
     Also where it is a name of the pool: that is not the one that we gave it after its wipe.
@@ -59,7 +59,7 @@ def left(host: Host, resource: Resource, snapshot: HostsSnapshot) -> Host:
     return void.now(HostCondition.DIRTY, snapshot.now, why)
 
 
-def _mended(host: Host, snapshot: HostsSnapshot) -> Host:
+def _mended(host: Host, snapshot: AccountSnapshot) -> Host:
     """Return a host in error that waits under our own name, which we pay for: a wipe mends it."""
     void = replace(unproved(host), goal=HostGoal.CLEAN)
     return void.now(HostCondition.DIRTY, snapshot.now, "it is in error")
@@ -76,7 +76,7 @@ def _is_named_late(host: Host, resource: Resource) -> bool:
     return parked and older and not _was_offered(host)
 
 
-def wiped(host: Host, resource: Resource, snapshot: HostsSnapshot) -> Host:
+def wiped(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host:
     """Follow a wipe: begun when it was seen, over when the host is ready in a later observation."""
     if (renamed := _renamed(host, resource, snapshot)) is not None:
         return renamed
@@ -98,7 +98,7 @@ def wiped(host: Host, resource: Resource, snapshot: HostsSnapshot) -> Host:
     return host if host.wiped is None else _clean(host, resource, snapshot)
 
 
-def _clean(host: Host, resource: Resource, snapshot: HostsSnapshot) -> Host:
+def _clean(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host:
     """Return a host whose wipe is proved: free once it stands where machines take it from."""
     stage = resource.host.stage
     if host.quarantined(snapshot.now):
@@ -110,7 +110,7 @@ def _clean(host: Host, resource: Resource, snapshot: HostsSnapshot) -> Host:
     return host
 
 
-def _renamed(host: Host, resource: Resource, snapshot: HostsSnapshot) -> Host | None:
+def _renamed(host: Host, resource: Resource, snapshot: AccountSnapshot) -> Host | None:
     """Return a host whose wipe is followed and that somebody renamed, or None where nobody did.
 
     One that bears somebody else's name is not ours to wipe: a person lends it, or another
@@ -142,7 +142,7 @@ def _was_offered(host: Host) -> bool:
     return wiped is not None and any(a.aim is Stage.POOL and a.at >= wiped for a in host.asked)
 
 
-def _pooled_by_hand(host: Host, snapshot: HostsSnapshot) -> Host:
+def _pooled_by_hand(host: Host, snapshot: AccountSnapshot) -> Host:
     """Return a host that somebody gave a name of the pool, and may have used: no proof counts."""
     void = replace(unproved(host), goal=None)
     return void.now(HostCondition.DIRTY, snapshot.now, "somebody put it into the pool")
@@ -165,7 +165,7 @@ def _without_wipes(host: Host) -> tuple[Asked, ...]:
     )
 
 
-def _begun(host: Host, wipe: Asked | None, at: datetime, snapshot: HostsSnapshot) -> Host:
+def _begun(host: Host, wipe: Asked | None, at: datetime, snapshot: AccountSnapshot) -> Host:
     """Count a wipe that had no effect against a host whose wipe is overdue.
 
     What is refused says nothing of the host; and calls are lost, so that some may lapse.
@@ -177,7 +177,7 @@ def _begun(host: Host, wipe: Asked | None, at: datetime, snapshot: HostsSnapshot
     return struck(host, snapshot, "its wipe never began")
 
 
-def struck(host: Host, snapshot: HostsSnapshot, why: str) -> Host:
+def struck(host: Host, snapshot: AccountSnapshot, why: str) -> Host:
     """A wipe that failed counts against the host: it is tried again later, or left alone."""
     others = tuple(a for a in host.asked if a.shows is not effects.Shows.WIPE)
     strikes = host.strikes + 1

@@ -96,7 +96,7 @@ class SaveOrphans:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reclaim:
-    """Remove resources that no record explains: `ghost` stands for the machine that they name."""
+    """Remove resources that no record explains: `placeholder` is the machine they name."""
 
     placeholder: Machine
     resources: tuple[Resource, ...]

@@ -187,13 +187,14 @@ class Snapshot:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HostsSnapshot:
-    """Everything that one cycle of an account's hosts may know.
+class AccountSnapshot:
+    """Everything that one cycle of an account may know: plain facts, gathered once.
 
-    `machines` are the living ones of all its fleets; `past` those in the history that a binding or
-    a host's name still names; `moving` are hosts with calls in flight; `starved` are fleets that
-    lack hosts; `orders` says when each order on the fleets' rows was made; `protected` why nothing
-    of a fleet may be destroyed now.
+    The hosts' cycle decides on it as it is; a fleet's Snapshot is a view of it (decision/view.py).
+    `living` are each fleet's machines by serial, and `machines` all of them; `past` those in the
+    history that a tag, a binding or a host's name still names; `starved` are fleets that lack
+    hosts; `orders` says when each order on the fleets' rows was made; `protected` why nothing of a
+    fleet may be destroyed now. The rest is as in Snapshot, of all fleets.
     """
 
     cycle: CycleId
@@ -207,10 +208,21 @@ class HostsSnapshot:
     capabilities: Capabilities
     epoch: Epoch
     took: datetime
+    steady: datetime
     ours: tuple[InstallationId, ...] = ()
     jumped: datetime | None = None
+    fleets: tuple[Fleet, ...] = ()
+    rows: Mapping[FleetName, FleetRow] = field(default_factory=dict[FleetName, FleetRow])
+    living: Mapping[FleetName, tuple[Machine, ...]] = field(
+        default_factory=dict[FleetName, tuple[Machine, ...]]
+    )
+    orphans: tuple[Orphan, ...] = ()
+    requests: tuple[Request, ...] = ()
+    moving: frozenset[MachineId] = frozenset()
+    moving_hosts: frozenset[HostId] = frozenset()
+    probed: Mapping[MachineId, Probed] = field(default_factory=dict[MachineId, Probed])
+    answers: Mapping[MachineId, Answered] = field(default_factory=dict[MachineId, Answered])
     absence_gap: timedelta = timedelta(seconds=20)
-    moving: frozenset[HostId] = frozenset()
     starved: frozenset[FleetName] = frozenset()
     orders: Mapping[MachineId, datetime] = field(default_factory=dict[MachineId, datetime])
     protected: Mapping[FleetName, str] = field(default_factory=dict[FleetName, str])

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from hostler.domain.ids import AccountName, HostId, MachineId
 from hostler.domain.model.host import AT_HOME, Host, HostCondition
 from hostler.domain.model.resource import HostFacts, Resource, Stage
-from hostler.domain.model.snapshot import HostsSnapshot
+from hostler.domain.model.snapshot import AccountSnapshot
 
 OUTSIDE = frozenset({Stage.OTHER, Stage.UNNAMED})
 """The stages of hosts that are in no pool, and nobody's."""
@@ -161,7 +161,7 @@ def host_statuses(
     return tuple(sorted(found, key=lambda host: (host.zone, host.name, host.id)))
 
 
-def observed_hosts(snapshot: HostsSnapshot) -> tuple[HostStatus, ...]:
+def observed_hosts(snapshot: AccountSnapshot) -> tuple[HostStatus, ...]:
     """Return the hosts of a snapshot."""
     sightings = snapshot.inventory.sightings.values()
     resources = (

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from hostler.controllers.plan import SEE, calls_to
+from hostler.controllers.expected_calls import SEE, MachineSteps, expected_calls
 from hostler.domain.ids import MachineId
 from hostler.domain.model.calls import Call, Done, Outcome
 from hostler.domain.model.commands import Advance, Decision, Reclaim
@@ -85,7 +85,8 @@ class PredictionCheck:
         if advance is None or advance.goal is None:
             return ()
         resources = resources_of(advance.machine, snapshot)
-        calls, waits = calls_to(advance.machine, advance.goal, resources, snapshot, planner)
+        steps = MachineSteps(advance.goal, snapshot, planner)
+        calls, waits = expected_calls(advance.machine, resources, steps)
         more = (ANY,) if waits == SEE else ()
         return (*(_line(call) for call in calls), *more)
 

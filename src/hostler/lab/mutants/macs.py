@@ -93,7 +93,7 @@ class Alone:
 
 _MACS = "providers.scaleway.macs"
 _ORDERS = Wants(limits=Limits(batch=2, most=5, cap=11.0, price=PRICES["M2-L"]))
-_CLEAN = ("controllers.observe.snapshot:free_hosts", mac_mutations.all_are_clean)
+_CLEAN = ("domain.decision.view:free_hosts", mac_mutations.all_are_clean)
 
 MUTANTS: Mapping[str, Mutant[MacScenario]] = {
     "single-rename": Mutant(
@@ -152,7 +152,7 @@ MUTANTS: Mapping[str, Mutant[MacScenario]] = {
     "cached-reclaim": Mutant(
         summary="what old records do not explain is reclaimed, and nothing is read again",
         puts=(
-            ("controllers.observe.snapshot:orphans", mac_mutations.by_old_records),
+            ("domain.decision.view:orphans", mac_mutations.by_old_records),
             ("domain.fleets.reclaim:blocked", only_foreign_is_blocked),
             (
                 "controllers.execute.reclaim:Reclaimer._is_explained",
@@ -170,7 +170,7 @@ MUTANTS: Mapping[str, Mutant[MacScenario]] = {
             ("domain.hosts.claims:taken", mac_mutations.dropped_without_a_pool),
             ("domain.hosts.lifecycle:_described", mac_mutations.dropped_without_a_pool),
             (f"{_MACS}.plan.read:MacReader._pool", mac_mutations.without_a_pool),
-            ("controllers.observe.snapshot:orphans", mac_mutations.untold),
+            ("domain.decision.view:orphans", mac_mutations.untold),
         ),
         scenario=Alone(),
         caught=("S1",),
@@ -195,7 +195,7 @@ MUTANTS: Mapping[str, Mutant[MacScenario]] = {
     ),
     "order-unrecorded": Mutant(
         summary="an order is sent that no row remembers",
-        puts=(("domain.decide:buy", mac_mutations.sent_unrecorded),),
+        puts=(("domain.hosts.purchasing:buy", mac_mutations.sent_unrecorded),),
         scenario=Alone(wants=_ORDERS),
         caught=("E2",),
     ),

@@ -230,8 +230,8 @@ def doubt_nothing(_: Function) -> Function:
 def all_tags_are_ours(good: Function) -> Function:
     """Take every tag in the fleet's name for one of ours."""
 
-    async def gather(*args: Any) -> Snapshot:
-        snapshot: Snapshot = await good(*args)
+    def view_of(*args: Any) -> Snapshot:
+        snapshot: Snapshot = good(*args)
         owner_tags = {
             resource.owner_tag.installation
             for resource in snapshot.foreign
@@ -244,7 +244,7 @@ def all_tags_are_ours(good: Function) -> Function:
             unexplained=(*snapshot.unexplained, *snapshot.foreign),
         )
 
-    return gather
+    return view_of
 
 
 def remember_nothing(_: Function) -> Function:

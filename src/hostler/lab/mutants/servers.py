@@ -186,7 +186,7 @@ MUTANTS: Mapping[str, Mutant[Scenario]] = {
     "lost-store-reclaimed": Mutant(
         summary="what carries another installation's tag is taken for leftovers",
         puts=(
-            ("controllers.cycle:gather", server_mutations.all_tags_are_ours),
+            ("controllers.cycle:view_of", server_mutations.all_tags_are_ours),
             ("providers.scaleway.instances.provider:Instances._touchable", server_mutations.always),
         ),
         scenario=_alone(Disruption(at=400, fault="store_lost"), reclaim=True, replicas=1),
@@ -194,7 +194,7 @@ MUTANTS: Mapping[str, Mutant[Scenario]] = {
     ),
     "back-off-forgotten": Mutant(
         summary="what failed is tried again at once by a new record",
-        puts=(("domain.decide:remember", server_mutations.remember_nothing),),
+        puts=(("domain.fleets.offers:remember", server_mutations.remember_nothing),),
         scenario=_alone(rates={"start_falls_back": 0.9}),
         caught=("S4",),
     ),

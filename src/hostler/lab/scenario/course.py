@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from hostler.controllers import cycle as cycles
-from hostler.domain.decision_cache import DecisionCache
+from hostler.domain.decision.cache import DecisionCache
 from hostler.domain.model.commands import Decision
 from hostler.domain.model.provider import Planner
 from hostler.domain.model.snapshot import Snapshot

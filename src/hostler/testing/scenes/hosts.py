@@ -22,7 +22,7 @@ from hostler.domain.model.machine import Asked, CallState, Known, Machine, Place
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.provider import Capabilities
 from hostler.domain.model.resource import Condition, HostFacts, OwnerTag, Resource, Stage
-from hostler.domain.model.snapshot import HostsSnapshot, Snapshot
+from hostler.domain.model.snapshot import AccountSnapshot, Snapshot
 from hostler.testing.fakes.planner import SERVER
 
 from .builders import BEGIN, FLEET, HOME, OFFER, WEB, ZONE
@@ -153,10 +153,10 @@ def hosts_snapshot(  # noqa: PLR0913 - everything that a cycle of the hosts may 
     living: Iterable[Machine] = (),
     past: Iterable[Machine] = (),
     observed: datetime | None = None,
-) -> HostsSnapshot:
+) -> AccountSnapshot:
     """Return what a cycle of the hosts sees: one record, and what the newest observation shows."""
     observed_at = inventory(() if resource is None else (resource,), observed or now)
-    return HostsSnapshot(
+    return AccountSnapshot(
         cycle=CycleId("t"),
         now=now,
         account=MAIN,
@@ -168,6 +168,7 @@ def hosts_snapshot(  # noqa: PLR0913 - everything that a cycle of the hosts may 
         capabilities=CAPABILITIES,
         epoch=Epoch(1),
         took=BEGIN,
+        steady=BEGIN,
         ours=(HOME,),
     )
 

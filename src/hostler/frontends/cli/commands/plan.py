@@ -7,8 +7,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from hostler.config.values import Config
-from hostler.controllers.host_plan import HostPlanned
-from hostler.controllers.plan import Plan
+from hostler.controllers.plan import Plan, Planned
 from hostler.domain.errors import RequestRefused
 from hostler.frontends.cli.console.exits import Exit
 from hostler.frontends.cli.console.guard import Guard
@@ -39,7 +38,7 @@ class PlanCommands:
 
     async def _plan(self, file: Path, options: ReadOptions, screen: Screen) -> int:
         config = self.services.load(file)
-        fleets, hosts = list[Plan](), list[HostPlanned]()
+        fleets, hosts = list[Plan](), list[Planned]()
         async with (
             self.services.store(config, Purpose.READ) as store,
             open_providers(self.services, config, store) as providers,

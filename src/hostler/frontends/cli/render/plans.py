@@ -5,7 +5,6 @@ from collections.abc import Iterable
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from hostler.controllers.host_plan import HostPlanned
 from hostler.controllers.plan import Plan, Planned
 from hostler.domain.model.calls import Call, Effect
 from hostler.domain.model.phases import sentence
@@ -16,7 +15,7 @@ from .tables import ink
 _SIGNS = {Effect.MAKE: ("+", "green"), Effect.CHANGE: ("~", "yellow"), Effect.DESTROY: ("-", "red")}
 
 
-def plans(fleets: Iterable[Plan], hosts: Iterable[HostPlanned]) -> RenderableType:
+def plans(fleets: Iterable[Plan], hosts: Iterable[Planned]) -> RenderableType:
     """Return what would be done now for fleets, and for hosts that no machine holds."""
     return Group(*(line for made in fleets for line in _fleet(made)), *_hosts(tuple(hosts)))
 
@@ -37,25 +36,23 @@ def _fleet(made: Plan) -> Iterable[RenderableType]:
 
 
 def _machine(entry: Planned) -> Iterable[Text]:
-    name = str(entry.machine) if entry.machine else "a new machine"
-    yield Text.assemble("  ", (name, "bold"), f"  {entry.offer}: {sentence(entry.reason)}")
-    yield from _calls(entry.calls, entry.waits)
+    name = str(entry.subject or "a new machine")
+    yield from _planned(name, entry.name, entry)
 
 
-def _hosts(planned: tuple[HostPlanned, ...]) -> Iterable[Text]:
+def _hosts(planned: tuple[Planned, ...]) -> Iterable[Text]:
     if planned:
         calls = sum(len(entry.calls) for entry in planned)
         yield Text.assemble(("hosts", "bold"), f"  {count(calls, 'call')} now")
     for entry in planned:
-        goal = entry.goal or "passed on"
-        yield Text.assemble("  ", (str(entry.host), "bold"), f"  {goal}: {sentence(entry.reason)}")
-        yield from _calls(entry.calls, entry.waits)
+        yield from _planned(str(entry.subject), entry.stands or "passed on", entry)
 
 
-def _calls(calls: Iterable[Call], waits: str) -> Iterable[Text]:
-    yield from map(_call, calls)
-    if waits:
-        yield ink(f"    … {waits}", "dim")
+def _planned(name: str, what: str, entry: Planned) -> Iterable[Text]:
+    yield Text.assemble("  ", (name, "bold"), f"  {what}: {sentence(entry.reason)}")
+    yield from map(_call, entry.calls)
+    if entry.waits:
+        yield ink(f"    … {entry.waits}", "dim")
 
 
 def _call(call: Call) -> Text:

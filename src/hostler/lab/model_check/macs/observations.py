@@ -25,7 +25,7 @@ from hostler.domain.model.host import Host, host_of
 from hostler.domain.model.inventory import Inventory, merge
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.resource import Observation, ObservedScope, Resource, Scope
-from hostler.domain.model.snapshot import HostsSnapshot, Snapshot
+from hostler.domain.model.snapshot import AccountSnapshot, Snapshot
 from hostler.domain.observation.ownership import bound_in, sort_out
 
 from .calls import HOSTS, OFFER, PLACE, Shown, provider_of, reader_of
@@ -162,9 +162,9 @@ class Observer:
             ),
         )
 
-    def hosts_snapshot(self, side: Side) -> HostsSnapshot:
+    def hosts_snapshot(self, side: Side) -> AccountSnapshot:
         """Return what a cycle of the hosts sees."""
-        return HostsSnapshot(
+        return AccountSnapshot(
             cycle=CycleId("turn"),
             now=NOW,
             account=ACCOUNT,
@@ -176,6 +176,7 @@ class Observer:
             capabilities=self.provider.capabilities,
             epoch=MINE,
             took=side.took,
+            steady=side.took,
             absence_gap=TICK,
-            moving=self.moving(side)[1],
+            moving_hosts=self.moving(side)[1],
         )

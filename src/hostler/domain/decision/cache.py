@@ -7,17 +7,17 @@ about in full only where something is otherwise than before.
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from .hosts.purchasing import lapses
-from .ids import MachineId
-from .model.commands import Decision, Verdict
-from .model.fleet import KEPT, Fleet
-from .model.host import Host
-from .model.inventory import Sighting
-from .model.machine import CallState, Machine
-from .model.phases import Phase
-from .model.resource import DOWN
-from .model.snapshot import Snapshot
-from .model.transition import Transition
+from hostler.domain.hosts.purchasing import lapses
+from hostler.domain.ids import MachineId
+from hostler.domain.model.commands import Decision, Verdict
+from hostler.domain.model.fleet import KEPT, Fleet
+from hostler.domain.model.host import Host
+from hostler.domain.model.inventory import Sighting
+from hostler.domain.model.machine import CallState, Machine
+from hostler.domain.model.phases import Phase
+from hostler.domain.model.resource import DOWN
+from hostler.domain.model.snapshot import Snapshot
+from hostler.domain.model.transition import Transition
 
 LONGEST = timedelta(minutes=10)
 """After this, a machine is asked about again whatever stands: what its provider says may wait for a

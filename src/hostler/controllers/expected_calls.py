@@ -1,0 +1,144 @@
+"""Expected calls: what a machine's or a host's step would call if every answer were as expected."""
+
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from hostler.domain.hosts.next_calls import HostPlanner, Times, host_allowed
+from hostler.domain.ids import ResourceId
+from hostler.domain.machines.next_calls import allowed, cleans
+from hostler.domain.model.calls import Call, Done, Shows
+from hostler.domain.model.host import Host, HostGoal, host_of
+from hostler.domain.model.machine import Machine
+from hostler.domain.model.phases import Goal
+from hostler.domain.model.provider import Planner
+from hostler.domain.model.resource import Condition, Resource
+from hostler.domain.model.snapshot import AccountSnapshot, Snapshot
+from hostler.domain.model.subject import SubjectT, ask
+from hostler.domain.observation.outcomes import apply_outcome, apply_to_resources, planned
+from hostler.domain.observation.ready import Ready
+
+SEE = "its answer"
+"""What a step waits for whose next call depends on an answer that no plan can assume."""
+
+_MOST_CALLS = 64
+_STEADY = frozenset({Condition.UP, Condition.FAILED})
+"""How a host stands that does not change by itself."""
+
+Resources = tuple[Resource, ...]
+
+
+class Steps(Protocol[SubjectT]):
+    """Where the calls of a subject come from, and what differs between machines and hosts."""
+
+    def next_calls(self, subject: SubjectT, resources: Resources) -> Ready:
+        """Return the calls that may be made now, by the code that acts."""
+        ...
+
+    def answered(
+        self, subject: SubjectT, resources: Resources, call: Call
+    ) -> tuple[SubjectT, Resources]:
+        """Return the record and the resources as the expected answer to a call leaves them."""
+        ...
+
+    def waits(self, subject: SubjectT, resources: Resources, ready: Ready, *, made: bool) -> str:
+        """Return what is waited for where no call may be made now, or none after those made."""
+        ...
+
+
+def expected_calls(
+    subject: SubjectT, resources: Resources, steps: Steps[SubjectT]
+) -> tuple[tuple[Call, ...], str]:
+    """Return the calls of one step with placeholders for answers, and what it then waits for."""
+    calls = list[Call]()
+    while len(calls) < _MOST_CALLS:
+        ready = steps.next_calls(subject, resources)
+        if not ready.calls:
+            return tuple(calls), steps.waits(subject, resources, ready, made=bool(calls))
+        many = ready.calls if cleans(ready.calls) else ready.calls[:1]
+        if many[0] in calls:
+            break
+        for call in many:
+            calls.append(call)
+            subject, resources = steps.answered(subject, resources, call)
+    return tuple(calls), SEE
+
+
+def _answered(
+    subject: SubjectT, call: Call, answer: Done, snapshot: Snapshot | AccountSnapshot
+) -> SubjectT:
+    asked = ask(subject, call, snapshot.now, snapshot.epoch) if call.once else subject
+    return apply_outcome(asked, call, answer, snapshot.now)
+
+
+@dataclass(frozen=True, slots=True)
+class MachineSteps:
+    """A machine's calls on the way to a goal."""
+
+    goal: Goal
+    snapshot: Snapshot
+    planner: Planner
+
+    def next_calls(self, subject: Machine, resources: Resources) -> Ready:
+        """Return the calls that may be made now."""
+        return allowed(subject, self.goal, resources, self.snapshot, self.planner)
+
+    def answered(
+        self, subject: Machine, resources: Resources, call: Call
+    ) -> tuple[Machine, Resources]:
+        """Return what an answer that names placeholders leaves."""
+        answer = planned(call, call.slot.index, resources)
+        machine = _answered(subject, call, answer, self.snapshot)
+        return machine, apply_to_resources(resources, answer)
+
+    def waits(self, subject: Machine, resources: Resources, ready: Ready, *, made: bool) -> str:
+        """Return what is waited for; decide() says the rest.
+
+        A machine's host that was busy may be ready by the next answer, and be asked for more.
+        """
+        inventory = self.snapshot.inventory
+        host = inventory.resource(ResourceId(subject.host)) if subject.host else None
+        there = any(host_of(resource.id) == subject.host for resource in resources)
+        other = made and there and host is not None and host.condition not in _STEADY
+        return ready.waits or (SEE if other else "")
+
+
+@dataclass(frozen=True, slots=True)
+class HostSteps:
+    """A host's calls on the way to a goal of its own."""
+
+    goal: HostGoal
+    snapshot: AccountSnapshot
+    planner: HostPlanner
+
+    def next_calls(self, subject: Host, resources: Resources) -> Ready:
+        """Return the call that may be made now: of a host there is one at a time."""
+        resource, inventory = resources[0], self.snapshot.inventory
+        observed_at = inventory.observed_at(inventory.sightings[resource.id])
+        times = Times(observed_at, self.snapshot.now)
+        ready = host_allowed(subject, self.goal, resource, times, self.planner)
+        return replace(ready, calls=ready.calls[:1])
+
+    def answered(self, subject: Host, resources: Resources, call: Call) -> tuple[Host, Resources]:
+        """Return what an answer without news leaves; a rename shows the stage asked for."""
+        host = _answered(subject, call, Done(), self.snapshot)
+        if call.shows is not Shows.OWNER_TAG:
+            return host, resources
+        facts = replace(resources[0].host, stage=call.aim)
+        return host, (replace(resources[0], name="<its new name>", host=facts),)
+
+    def waits(self, subject: Host, resources: Resources, ready: Ready, *, made: bool) -> str:
+        """Return what is waited for: after any call, what the next observation shows."""
+        if made:
+            return SEE
+        if ready.waits:
+            return f"{ready.waits} (at {ready.at:%H:%M:%S} UTC)" if ready.at else ready.waits
+        until, resource = subject.quarantined_until, resources[0]
+        if until is not None and subject.quarantined(self.snapshot.now):
+            when = f"{until:%Y-%m-%d %H:%M} UTC"
+            return f"the end of its quarantine at {when} ({subject.reason}); then it is wiped again"
+        if resource.host.scheduled:
+            until = resource.host.paid_until
+            return f"its deletion at {until:%Y-%m-%d %H:%M} UTC" if until else "its deletion"
+        if resource.condition is Condition.WIPING or subject.wiping is not None:
+            return f"the end of its wipe (now: {resource.status})"
+        return f"it is {resource.status}"

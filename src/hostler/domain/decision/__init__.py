@@ -1,0 +1,1 @@
+"""Decision: the stages of one decision, from a snapshot to commands."""

@@ -1,0 +1,148 @@
+"""Commands of a finished draft, in order, and what the decision says beside them."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime
+
+from hostler.domain.ids import HostId, evolve
+from hostler.domain.model.commands import (
+    Advance,
+    Command,
+    Decision,
+    Event,
+    SaveFleet,
+    Unbind,
+)
+from hostler.domain.model.fleet import KEPT, WELL, recent
+from hostler.domain.model.phases import Phase, Reason
+from hostler.domain.model.snapshot import Request, Snapshot
+from hostler.domain.model.transition import Transition
+
+from .draft import Context, Draft
+
+_SETTLED = (Phase.READY, Phase.DELETED, Phase.STANDBY)
+
+
+def decision_of(draft: Draft, context: Context) -> Decision:
+    """Return what the draft comes to."""
+    snapshot, cache, transitions = context.snapshot, context.cache, draft.transitions
+    return Decision(
+        commands=tuple(_commands(draft, snapshot)),
+        condition=draft.sizing.condition,
+        verdicts=tuple(
+            cache.verdict(transition) or transition.verdict() for transition in transitions
+        ),
+        due=_due(draft, snapshot),
+        expecting=bool(draft.sizing.inserts) or any(map(_expects, transitions)),
+        alarms=draft.alarms,
+        recalled=tuple(
+            t.machine.id
+            for t in transitions
+            if t.machine.deletion is not None and t.machine.id in snapshot.moving
+        ),
+    )
+
+
+def _commands(draft: Draft, snapshot: Snapshot) -> Iterator[Command]:
+    if (save := _save_fleet(draft, snapshot)) is not None:
+        yield save
+    yield from draft.binds
+    yield from {save.host.id: save for save in draft.hosts}.values()  # the last word on each
+    if draft.order is not None:
+        yield draft.order
+    for transition in draft.transitions:
+        if (advance := _advance(transition, snapshot)) is not None:
+            yield advance
+    for transition in draft.transitions:
+        if (host := _let_go(transition)) is not None:
+            yield Unbind(host=host, machine=transition.machine.id)
+    if draft.orphan_report.orphans or draft.orphan_report.cleared:
+        yield draft.orphan_report
+    yield from draft.reclaims
+
+
+def _let_go(transition: Transition) -> HostId | None:
+    return transition.before.host if transition.machine.host is None else None
+
+
+def _advance(transition: Transition, snapshot: Snapshot) -> Advance | None:
+    if transition.machine.id in snapshot.moving:
+        return None
+    changed = (
+        transition.machine is not transition.before and transition.machine != transition.before
+    )
+    if not (changed or transition.goal or transition.probe or transition.ask or transition.close):
+        return None
+    return Advance(
+        machine=transition.machine,
+        changed=changed,
+        events=transition.events,
+        verdict=transition.verdict(),
+        goal=transition.goal,
+        probe=transition.probe,
+        ask=transition.ask,
+        close=transition.close,
+    )
+
+
+def _save_fleet(draft: Draft, snapshot: Snapshot) -> SaveFleet | None:
+    sizing, row = draft.sizing, draft.row
+    row = evolve(
+        row,
+        creations=_pruned((*row.creations, *(snapshot.now,) * sizing.creations), snapshot),
+        destructions=_pruned(row.destructions, snapshot),
+        losses=_pruned(row.losses, snapshot),
+        condition=sizing.condition,
+    )
+    if row == snapshot.row and not (sizing.inserts or snapshot.requests or draft.events):
+        return None
+    return SaveFleet(
+        row=row,
+        inserts=sizing.inserts,
+        named=sizing.named,
+        specs=sizing.specs,
+        adopted=draft.adopted,
+        installations=draft.installations,
+        events=tuple(_events(draft, row.condition, snapshot)),
+        requests=tuple(request.number for request in snapshot.requests),
+    )
+
+
+def _pruned(times: tuple[datetime, ...], snapshot: Snapshot) -> tuple[datetime, ...]:
+    """Return the times that still count; the clock jumped back since those of the future."""
+    return tuple(min(at, snapshot.now) for at in recent(times, snapshot.now, KEPT))
+
+
+def _events(draft: Draft, condition: str, snapshot: Snapshot) -> Iterator[Event]:
+    """Yield the events of the fleet, and of what was asked for, with why some of it cannot be."""
+    blank = Event(kind="", at=snapshot.now, fleet=snapshot.fleet.name, cycle=snapshot.cycle)
+    if condition != snapshot.row.condition:
+        yield replace(blank, kind="condition", reason=condition or WELL)
+    for request in snapshot.requests:
+        detail = f"{_about(request)} {request.size if request.size is not None else ''}".strip()
+        yield replace(
+            blank,
+            kind="request",
+            reason=f"{request.kind} by {request.actor}",
+            detail=f"{detail} {request.why}".strip(),
+        )
+    for machine, why in draft.sizing.refused:
+        refused = str(Reason.REFUSED)
+        yield replace(blank, kind="request_refused", machine=machine, reason=refused, detail=why)
+    yield from draft.events
+
+
+def _about(request: Request) -> str:
+    return str(request.machine or request.host or request.fleet)
+
+
+def _expects(transition: Transition) -> bool:
+    """Tell whether an observation may soon show something new of a machine, dates aside."""
+    if transition.next.kind == "prepare" and transition.next.at is not None:
+        return False
+    return transition.machine.phase not in _SETTLED or transition.machine.doubt is not None
+
+
+def _due(draft: Draft, snapshot: Snapshot) -> datetime | None:
+    times = (*(transition.next.at for transition in draft.transitions), *draft.due)
+    return min((at for at in times if at is not None and at > snapshot.now), default=None)

@@ -1,0 +1,56 @@
+"""Draft: a decision in the making, which grows from stage to stage."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from hostler.domain.fleets.scaling import Sizing
+from hostler.domain.ids import InstallationId
+from hostler.domain.model.commands import Bind, Event, OrderHosts, Reclaim, SaveHost, SaveOrphans
+from hostler.domain.model.fleet import FleetRow
+from hostler.domain.model.machine import Machine
+from hostler.domain.model.provider import Planner
+from hostler.domain.model.snapshot import Snapshot
+from hostler.domain.model.transition import Transition
+
+from .cache import DecisionCache
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """What a stage may read: the snapshot, the provider's planner, and what was decided before."""
+
+    snapshot: Snapshot
+    planner: Planner
+    cache: DecisionCache
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """What is decided so far.
+
+    `row` is the fleet's as it will be saved; `machines` are the records as this cycle's requests
+    leave them, and `transitions` what becomes of each. `target` is how many machines are desired,
+    and `sizing` what that comes to (its transitions are here). `hosts` are records of hosts to be
+    saved, and `adopted` new records of what exists already.
+    """
+
+    row: FleetRow
+    machines: tuple[Machine, ...]
+    transitions: tuple[Transition, ...] = ()
+    target: int = 0
+    sizing: Sizing = Sizing()
+    binds: tuple[Bind, ...] = ()
+    hosts: tuple[SaveHost, ...] = ()
+    order: OrderHosts | None = None
+    adopted: tuple[Machine, ...] = ()
+    installations: tuple[InstallationId, ...] = ()
+    orphan_report: SaveOrphans = SaveOrphans()
+    reclaims: tuple[Reclaim, ...] = ()
+    events: tuple[Event, ...] = ()
+    due: tuple[datetime | None, ...] = ()
+    alarms: tuple[str, ...] = ()
+
+
+DecisionStage = Callable[[Draft, Context], Draft]
+"""One question of a decision: it returns the draft with its answer in it."""

@@ -1,0 +1,116 @@
+"""The stages that ask about the fleet as a whole, its hosts, and what no record explains."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from hostler.domain.fleets import adoption, reclaim, requested, requests, scaling
+from hostler.domain.hosts import claims, pool, purchasing
+from hostler.domain.ids import evolve
+from hostler.domain.machines import replacement, rollout
+from hostler.domain.model.commands import SaveHost
+from hostler.domain.model.snapshot import Snapshot
+
+from .draft import Context, Draft
+
+
+def grant(draft: Draft, context: Context) -> Draft:
+    """What was asked for? The row and the machines are as the requests of this cycle leave them."""
+    snapshot = context.snapshot
+    row, granted = requests.granted(snapshot)
+    machines = tuple(granted.values())
+    row = pool.with_room(evolve(row, revision=snapshot.revision), machines, snapshot)
+    hosts = tuple(_requested_of_hosts(snapshot))
+    return replace(draft, row=row, machines=machines, hosts=(*draft.hosts, *hosts))
+
+
+def _requested_of_hosts(snapshot: Snapshot) -> Iterator[SaveHost]:
+    """Yield what each request asks of its host, in their order."""
+    account = snapshot.fleet.account
+    for request in snapshot.requests:
+        if request.host is not None:
+            alone = replace(snapshot, requests=(request,))
+            yield from (*pool.pooled(account, alone), *pool.given_up(account, alone))
+
+
+def adopt(draft: Draft, context: Context) -> Draft:
+    """What exists already that is to be ours? It gets records of machines and of hosts."""
+    snapshot, row = context.snapshot, draft.row
+    resources = adoption.adoptable(snapshot)
+    records = adoption.records_for(resources, row, snapshot)
+    return replace(
+        draft,
+        adopted=(*records, *pool.adopted(snapshot, row.serial + len(records))),
+        installations=adoption.adopted_installations(resources, snapshot),
+        hosts=(*draft.hosts, *pool.taken_over(resources, snapshot)),
+    )
+
+
+def resize(draft: Draft, context: Context) -> Draft:
+    """How many machines are wanted, or which? Some begin, some go, and some are called back."""
+    snapshot, row, transitions = context.snapshot, draft.row, draft.transitions
+    surge = replacement.surge(transitions, snapshot)
+    target = row.desired(snapshot.fleet) + surge - pool.joining(snapshot)
+    if snapshot.fleet.renews:
+        sizing = scaling.resize(transitions, row, target, snapshot)
+    else:
+        sizing = requested.resize(transitions, row, snapshot)
+        row = requested.counted(row, sizing)
+    if broken := rollout.condition(row.revision):
+        sizing = replace(sizing, condition=broken)
+    transitions, sizing = sizing.transitions, replace(sizing, transitions=())
+    return replace(
+        draft, row=row, transitions=transitions, target=target, sizing=sizing, due=(sizing.due,)
+    )
+
+
+def replace_outdated(draft: Draft, context: Context) -> Draft:
+    """Which machine is too old or outdated? It goes, once another one is ready."""
+    transitions, row = replacement.replace_one(
+        draft.transitions, draft.row, draft.target, context.snapshot
+    )
+    return replace(draft, transitions=transitions, row=row)
+
+
+def assign(draft: Draft, context: Context) -> Draft:
+    """Which host does a machine get that waits for one?"""
+    snapshot = context.snapshot
+    assigned = claims.assign(draft.transitions, snapshot.fleet.account, snapshot)
+    return replace(draft, transitions=assigned.transitions, binds=assigned.binds)
+
+
+def buy(draft: Draft, context: Context) -> Draft:
+    """Which hosts are ordered, and which of those that were bought are given up?"""
+    bought = purchasing.buy(draft.transitions, draft.row, context.snapshot)
+    return replace(
+        draft,
+        row=bought.row,
+        transitions=bought.transitions,
+        sizing=evolve(draft.sizing, condition=bought.told(draft.sizing.condition)),
+        hosts=(*draft.hosts, *bought.keeps),
+        order=bought.order,
+        due=(*draft.due, bought.due),
+    )
+
+
+def pardon(draft: Draft, context: Context) -> Draft:
+    """Which hosts were blamed for a setup script that is at fault? Their strikes are taken back."""
+    pardons = tuple(rollout.pardons(draft.row.revision, context.snapshot))
+    return replace(
+        draft,
+        hosts=(*draft.hosts, *(pardon.keep for pardon in pardons)),
+        events=(*draft.events, *(pardon.event for pardon in pardons)),
+    )
+
+
+def reclaim_orphans(draft: Draft, context: Context) -> Draft:
+    """What does no record explain? It is reported, and removed where that may be."""
+    snapshot, row = context.snapshot, draft.row
+    report = reclaim.orphan_report(snapshot)
+    reclaimed = reclaim.reclaims(report, row, snapshot, context.planner)
+    destroyed = (snapshot.now,) * reclaimed.counted
+    return replace(
+        draft,
+        row=evolve(row, destructions=(*row.destructions, *destroyed)),
+        orphan_report=reclaimed.orphan_report,
+        reclaims=reclaimed.reclaims,
+    )

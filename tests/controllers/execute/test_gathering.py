@@ -1,0 +1,72 @@
+"""Gathering: each question is put to the store once a cycle, and the clock is read last."""
+
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hosts_kit import Site
+
+from hostler.controllers.observe.snapshot import gather
+from hostler.domain.decision.view import view_of
+from hostler.domain.model.snapshot import AccountSnapshot
+from hostler.testing.scenes.builders import FLEET
+from hostler.testing.scenes.hosts import BOX, box
+
+pytestmark = pytest.mark.looptime
+
+
+class Listening:
+    """A store that several engines share, and that says what it was asked."""
+
+    exclusive = False
+
+    def __init__(self, store: Any, asked: Callable[[str], None]) -> None:
+        self._store, self._asked = store, asked
+
+    def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
+        self._asked(name)
+        return getattr(self._store, name)
+
+
+async def opened() -> tuple[Site, list[str]]:
+    """Return a site whose host names a machine that does not live, on a store that listens."""
+    site = await Site.opened(None, box("pool", holder="m-unheard-of"))
+    asked = list[str]()
+    site.ports = replace(site.ports, store=Listening(site.yard.store, asked.append))
+    return site, asked
+
+
+async def gathered(site: Site) -> AccountSnapshot:
+    """Return what a cycle of the fleet gathers."""
+    occasion = replace(await site.occasion(), fleets=(FLEET,))
+    return await gather(site.ports, site.state, occasion, site.steady)
+
+
+async def test_no_query_of_the_store_is_made_twice_for_one_cycle() -> None:
+    site, asked = await opened()
+    await gathered(site)
+    assert {"hosts", "bindings", "machines", "history", "orphans"} <= set(asked)
+    assert max(Counter(asked).values()) == 1
+
+
+async def test_the_clock_is_read_after_every_record() -> None:
+    site, _ = await opened()
+    begun = site.yard.clock.now()
+
+    async def orphans() -> tuple[()]:
+        await site.yard.clock.sleep(timedelta(seconds=3))
+        return ()
+
+    site.yard.store.orphans = orphans
+    assert (await gathered(site)).now >= begun + timedelta(seconds=3)
+
+
+async def test_a_host_with_a_call_in_flight_is_free_for_no_fleet() -> None:
+    site, _ = await opened()
+    free = view_of(await gathered(site), FLEET, site.state.terms(FLEET.name)).free
+    assert [host.id for host in free] == [BOX]
+    site.state.host_records.moving.add(BOX)
+    assert view_of(await gathered(site), FLEET, site.state.terms(FLEET.name)).free == ()
