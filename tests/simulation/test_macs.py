@@ -6,12 +6,13 @@ import pytest
 from hostler.lab.macs.demands import FAMILY
 from hostler.lab.macs.environment import MacEnvironment
 from hostler.lab.macs.faults import ALL, PEOPLE, draw_macs
-from hostler.lab.providers import MACS, macs
+from hostler.lab.providers import MACS
+from hostler.lab.scenario.course import EngineCourse
 from hostler.lab.scenario.faults import Size
 from hostler.lab.scenario.run import play
 from hostler.lab.simulate import run_seed
 from hostler.simulators.scaleway.faults.catalogue import MAC_FAULTS
-from hostler.simulators.scaleway.world import World
+from hostler.testing.time.loop import SimLoop
 
 DAY = Size(days=1.0)
 SIZE = Size(days=3.0)
@@ -118,7 +119,8 @@ def test_seed_of_a_past_failure_holds_where_fleets_want_nothing_but_hosts_of_a_p
     seed: int, tmp_path: Path
 ):
     """So it was found: a seed that has wants by now has another course than it had."""
-    result = play(macs(draw_macs(seed, SIZE, plain=True), tmp_path))
+    environment = MacEnvironment(draw_macs(seed, SIZE, plain=True))
+    result = play(EngineCourse(environment, tmp_path))
     assert result.violation is None, "\n".join(result.story)
 
 
@@ -134,15 +136,14 @@ def test_on_a_calm_day_fleets_of_macs_claim_hosts_and_rest(seed: int):
 @pytest.mark.parametrize("plain", [True, False])
 def test_end_of_faults_publishes_an_image_of_the_fleets_family_again(plain: bool):
     seed = 764
-    environment, world = (
-        MacEnvironment(draw_macs(seed, SIZE, plain=plain)),
-        World(lambda: 0.0, Random(1)),
-    )
+    environment = MacEnvironment(draw_macs(seed, SIZE, plain=plain))
+    environment.open(SimLoop(), Random(1))
+    world = environment.world
     families = {image.name: image.family for image in world.estate.os_images}
     for name in (name for name, family in families.items() if family == FAMILY):
         assert world.console.retire_image(name)
     assert FAMILY not in {image.family for image in world.estate.os_images}
-    environment.clear(world)
+    environment.cease()
     assert FAMILY in {image.family for image in world.estate.os_images}
 
 

@@ -24,10 +24,10 @@ from hostler.domain.model.machine import Machine
 from hostler.frontends.fleeting.contract import ConnectInfo, Instance, State
 from hostler.lab.checks.findings import Findings
 from hostler.lab.checks.trace import Trace
+from hostler.lab.scaleway.world import ScalewayWorld, note_request
 from hostler.ports.http import HttpRequest
 from hostler.simulators.scaleway.state.ledger import Line
 from hostler.simulators.scaleway.state.records import State as ServerState
-from hostler.simulators.scaleway.world import World
 from hostler.testing.invariants import Violation
 
 from .ground_truth import Truth
@@ -82,8 +82,10 @@ class Reported:
 class Checker(Findings):
     """All checkers of one run, and the facts that they need."""
 
-    def __init__(self, world: World, trace: Trace, most: int) -> None:
+    def __init__(self, world: ScalewayWorld, trace: Trace, most: int) -> None:
         super().__init__(world, trace)
+        self.world = world
+        world.observer = self
         self.most = most
         self.truth = Truth(world)
         self.offered = frozenset(State)
@@ -118,7 +120,7 @@ class Checker(Findings):
         """Note what became of a request in the world, and whose guests are up by then."""
         self.truth.note()
         self._up.update(self.world.guests.values())
-        if "zone_dead" in self.handled(request, source, line):
+        if "zone_dead" in note_request(self, request, source, line):
             self.able_from = max(self.able_from, self.now + AFTER_DEATH)
 
     def sending(self, request: HttpRequest, inside: str) -> None:

@@ -10,7 +10,7 @@ from hostler.controllers.runtime.settings import Settings
 from hostler.domain.ids import FleetName, InstallationId
 from hostler.domain.model.fleet import Fleet, Probe, ProbeKind, Timers
 from hostler.lab.checks.trace import Trace
-from hostler.lab.scenario.environment import ServerEnvironment, make_world, start_faults
+from hostler.lab.servers.environment import ServerEnvironment
 from hostler.ports.store import Store
 from hostler.stores.memory import MemoryStore
 from hostler.stores.sqlite.opening import open_engine
@@ -44,11 +44,11 @@ class RunnerCourse:
         self._environment = ServerEnvironment(scenario.base)
         self.loop = SimLoop()
         rng = Random(f"hostler runner season {scenario.seed}")
-        self.world = make_world(self._environment, self.loop, rng)
-        start_faults(self.world, scenario.base)
+        self._environment.open(self.loop, rng)
+        self.world = self._environment.world
         self.trace = Trace(self.loop.time)
         most = self._fleet().most(0)
-        self.checker = self.world.checker = Checker(self.world, self.trace, most)
+        self.checker = Checker(self.world, self.trace, most)
         self.checker.offered = scenario.states
         self.metrics = CountingMetrics()
         self.site = self._make_site(rng)

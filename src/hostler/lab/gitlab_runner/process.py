@@ -26,9 +26,9 @@ from hostler.domain.model.snapshot import Orphan
 from hostler.frontends.fleeting.contract import Connector
 from hostler.frontends.fleeting.group.context import GroupContext
 from hostler.frontends.fleeting.group.group import EngineGroup
-from hostler.lab.harness.bystanders import SECRET
 from hostler.lab.harness.gated_store import GatedStore
 from hostler.lab.harness.gates import Gate
+from hostler.lab.scaleway.bystanders import SECRET
 from hostler.ports.http import HttpRequest, Response
 from hostler.ports.metrics import Metrics
 from hostler.ports.provider import Connection

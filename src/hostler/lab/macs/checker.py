@@ -20,20 +20,21 @@ from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.host import Host, HostCondition, host_of
 from hostler.domain.model.machine import CallState, Machine
 from hostler.domain.model.phases import Goal, Phase
-from hostler.lab.checks.checker import S1_BOUND, Checker
+from hostler.lab.checks.checker import S1_BOUND
 from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.lab.checks.trace import Trace
+from hostler.lab.harness.watched import UNDER_WAY
+from hostler.lab.scaleway.checker import ScalewayChecker
+from hostler.lab.scaleway.world import ScalewayWorld
 from hostler.ports.http import HttpRequest
 from hostler.simulators.scaleway.state.ledger import Line
 from hostler.simulators.scaleway.state.mac_records import Mac, MacStatus
-from hostler.simulators.scaleway.world import World
 from hostler.testing import invariants
 from hostler.testing.invariants import LIVE, Found, Thing, Violation
 
 from . import quiescence
 from .faults import MacScenario
 from .ground_truth import PERSON, Asked, Change, Truth, words_of
-from .process import DOING
 from .quiescence import KEPT, free_for, hosts_rest
 
 _ID = re.compile(r"/servers/([0-9a-f-]{36})(?:/(\w+))?")
@@ -45,13 +46,13 @@ _USED = frozenset({Phase.READY, Phase.DRAINING})
 _CLAIMS = frozenset({"pending", "claimed", "standby", "rested"})
 
 
-class MacChecker(Checker):
+class MacChecker(ScalewayChecker):
     """All checkers of one run of Macs."""
 
     kinds = ("server", "host")
 
     def __init__(
-        self, world: World, trace: Trace, consistency_delay: float, scenario: MacScenario
+        self, world: ScalewayWorld, trace: Trace, consistency_delay: float, scenario: MacScenario
     ) -> None:
         super().__init__(world, trace, consistency_delay, S1_BOUND + 2 * scenario.quiet)
         self.truth = Truth(world, consistency_delay, scenario.fresh)
@@ -90,10 +91,6 @@ class MacChecker(Checker):
         mine = owner is not None and (owner[0], owner[1].machine) == ("claimed", machine.id)
         return mine and self.truth.is_steady(host) and not self.truth.is_clean(host)
 
-    def left_to_people(self, shadow: ShadowStore) -> list[str]:
-        """Return the hosts that are told as doubles, and that no machine of anybody has."""
-        return quiescence.to_people(shadow, self._shadows())
-
     def left_of(self, machine: Machine) -> list[Thing]:
         """Return the hosts whose names tell that a machine has them; those it let go of apart."""
         mine = quiescence.left_of(machine, self.truth)
@@ -121,7 +118,7 @@ class MacChecker(Checker):
         if request.method == "GET":
             return
         self._update()
-        match, doing = _ID.search(request.path), DOING.get()
+        match, doing = _ID.search(request.path), UNDER_WAY.get()
         if match is None or doing is None:
             return
         host, machine = HostId(match[1]), str(doing.call.arg("machine") or "")

@@ -10,10 +10,10 @@ from hostler.domain.model.machine import Machine, Offer
 from hostler.domain.model.phases import Phase
 from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.lab.checks.trace import Trace
+from hostler.lab.scaleway.world import ScalewayWorld
 from hostler.providers.scaleway.macs.plan.machine_calls import ORDER
 from hostler.simulators.scaleway.state.mac_catalogue import LEASE, TYPES
 from hostler.simulators.scaleway.state.mac_records import Mac, MacStatus
-from hostler.simulators.scaleway.world import World
 from hostler.testing.invariants import Found, Thing
 
 from .bootstrap import BootstrapCheck
@@ -33,7 +33,7 @@ class OrderChecker(MacChecker):
 
     def __init__(
         self,
-        world: World,
+        world: ScalewayWorld,
         trace: Trace,
         consistency_delay: float,
         scenario: MacScenario,
