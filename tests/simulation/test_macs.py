@@ -1,3 +1,4 @@
+from contextlib import closing
 from pathlib import Path
 from random import Random
 
@@ -137,14 +138,15 @@ def test_on_a_calm_day_fleets_of_macs_claim_hosts_and_rest(seed: int):
 def test_end_of_faults_publishes_an_image_of_the_fleets_family_again(plain: bool):
     seed = 764
     environment = MacEnvironment(draw_macs(seed, SIZE, plain=plain))
-    environment.open(SimLoop(), Random(1))
-    world = environment.world
-    families = {image.name: image.family for image in world.estate.os_images}
-    for name in (name for name, family in families.items() if family == FAMILY):
-        assert world.console.retire_image(name)
-    assert FAMILY not in {image.family for image in world.estate.os_images}
-    environment.cease()
-    assert FAMILY in {image.family for image in world.estate.os_images}
+    with closing(SimLoop()) as loop:
+        environment.open(loop, Random(1))
+        world = environment.world
+        families = {image.name: image.family for image in world.estate.os_images}
+        for name in (name for name, family in families.items() if family == FAMILY):
+            assert world.console.retire_image(name)
+        assert FAMILY not in {image.family for image in world.estate.os_images}
+        environment.cease()
+        assert FAMILY in {image.family for image in world.estate.os_images}
 
 
 def test_a_seed_of_macs_is_the_same_again():
