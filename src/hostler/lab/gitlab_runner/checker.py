@@ -14,6 +14,7 @@ R11 only states that the schema offers are told.
 L   without faults the wanted capacity is reached; asked for nothing, nothing is left.
 """
 
+import contextvars
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -32,6 +33,8 @@ from hostler.testing.invariants import Violation
 
 from .ground_truth import Truth
 
+INSIDE: contextvars.ContextVar[str] = contextvars.ContextVar("inside", default="")
+"""Which call of the runner is being answered; empty in the engine's own work."""
 AT_ONCE = 5.0
 """How long, in seconds, a call may take."""
 BEGUN = 75.0
@@ -110,7 +113,7 @@ class Checker(Findings):
         about = MachineId(machine) if machine else None
         self.found((Violation(invariant=invariant, text=text, machine=about),))
 
-    def begins(self, key: bytes) -> None:
+    def plugin_begins(self, key: bytes) -> None:
         """Note that a plugin begins: nobody could act before, nor begin a delete in its place."""
         self.key, self._checked = key, self.now
         for reported in self.reported.values():
@@ -123,8 +126,16 @@ class Checker(Findings):
         if "zone_dead" in note_request(self, request, source, line):
             self.able_from = max(self.able_from, self.now + AFTER_DEATH)
 
-    def sending(self, request: HttpRequest, inside: str) -> None:
+    def begins(self, request: HttpRequest) -> None:
+        """Nothing is known of a request before it is sent."""
+
+    def sends(self, request: HttpRequest, *, network_down: bool) -> None:
         """Check a request before it is sent; note tries to delete."""
+        self._check_request(request, INSIDE.get())
+        if network_down:
+            self.struck("network_down")
+
+    def _check_request(self, request: HttpRequest, inside: str) -> None:
         if inside in {"update", "shutdown"}:
             self.broken("R10", f"{inside} sent {request.method} {request.path}")
         match = _ID.search(request.path)

@@ -5,6 +5,7 @@ import contextvars
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from random import Random
 
 from hostler.controllers.engine import Engine
@@ -48,21 +49,22 @@ class Home:
 
 
 class SimProber:
-    """Reaches a machine whose guest is up, if our network is."""
+    """Finds a machine ready whose guest can be reached; each probe passes the gate, if any."""
 
-    def __init__(self, run: ProcessRun, answers: Callable[[str], bool]) -> None:
-        self._run, self._answers = run, answers
+    def __init__(self, reaches: Callable[[str], bool], gate: Gate | None = None) -> None:
+        self._reaches, self._gate = reaches, gate
 
     async def probe(
         self, machine: MachineId, connection: Connection, probe: Probe
     ) -> tuple[bool, str]:
         """Probe once."""
         del machine, probe
-        await self._run.gate.pass_through("probe", before=True)
+        if self._gate is not None:
+            await self._gate.pass_through("probe", before=True)
         await asyncio.sleep(_LATENCY)
-        self._run.checker.catch_up()
-        up = self._answers(connection.address) and not self._run.down
-        await self._run.gate.pass_through("probe", before=False)
+        up = self._reaches(connection.address)
+        if self._gate is not None:
+            await self._gate.pass_through("probe", before=False)
         return up, "up" if up else "no answer"
 
 
@@ -151,7 +153,7 @@ class Process:
                 raw, run.gate, self._recorder(run, prediction), exclusive=home.replicas == 1
             ),
             clock=self.clock,
-            prober=SimProber(run, home.environment.answers),
+            prober=SimProber(partial(self._reaches, run), run.gate),
             metrics=metrics,
             fresh=lambda: machine_id(fresh.getrandbits(50)),
             preparer=home.environment.preparer(run),
@@ -161,6 +163,11 @@ class Process:
         return Incarnation(
             process=run, engine=engine, prediction=prediction, metrics=metrics, store=raw
         )
+
+    def _reaches(self, run: ProcessRun, address: str) -> bool:
+        """Tell whether a guest is up there, and our network too."""
+        run.checker.catch_up()
+        return self.home.environment.answers(address) and not run.down
 
     def _run_of(self, gate: Gate) -> ProcessRun:
         home = self.home

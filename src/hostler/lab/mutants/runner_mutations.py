@@ -31,7 +31,7 @@ class Passing:
 
     def __init__(self, group: Group, plugin: Plugin) -> None:
         self.inner, self.plugin = group, plugin
-        self._truth = Truth(plugin.site.world)
+        self._truth = Truth(plugin.site.environment.world)
 
     def server(self, instance: str) -> Server | None:
         """Return the server of an instance, as a listing of ours would show it."""

@@ -5,7 +5,8 @@ from typing import Protocol
 
 from hostler.lab.harness.gates import Gate
 from hostler.lab.harness.process_run import ProcessRun
-from hostler.ports.http import HttpRequest, Response
+from hostler.ports.clock import Clock
+from hostler.ports.http import HttpRequest, Response, Transport
 from hostler.providers.scaleway.common.client import Client
 from hostler.providers.scaleway.common.settings import Account, Secret
 from hostler.simulators.scaleway.in_process import WorldTransport
@@ -68,9 +69,13 @@ class EngineRequests:
 
 
 def client_of(run: ProcessRun, world: World, checker: ScalewayChecker) -> Client:
-    """Return the real client of one run of a process, over a transport through its gate."""
+    """Return the real client of one run of an engine, over a transport through its gate."""
     inner = WorldTransport(world, run.name)
     run.link(inner)
+    return client(GatedTransport(inner, run.gate, EngineRequests(run, checker)), world, run.clock)
+
+
+def client(transport: Transport, world: World, clock: Clock) -> Client:
+    """Return the real client over a transport to a world, with the key that opens it."""
     account = Account(project=world.options.project, secret_key=Secret(SECRET))
-    transport = GatedTransport(inner, run.gate, EngineRequests(run, checker))
-    return Client(transport, account, run.clock)
+    return Client(transport, account, clock)

@@ -1,6 +1,5 @@
 """The session of one seed: a world, a checker, installations, and their processes."""
 
-from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
@@ -9,9 +8,8 @@ from hostler.domain.model.snapshot import Request
 from hostler.lab.checks.shadow_store import shadow_for
 from hostler.lab.checks.trace import Trace
 from hostler.lab.harness.process import Home, Process
-from hostler.ports.store import Store
-from hostler.stores.memory import MemoryStore
-from hostler.stores.sqlite.opening import open_beside, open_engine, open_shared
+from hostler.lab.harness.stores import opener
+from hostler.stores.sqlite.opening import open_beside
 from hostler.stores.sqlite.worker import Inline
 from hostler.testing.time.clock import SimClock
 from hostler.testing.time.loop import SimLoop
@@ -51,19 +49,13 @@ class Session:
             settings=environment.settings,
             replicas=replicas,
             environment=environment,
-            open_store=self._opener(own, exclusive=replicas == 1),
+            open_store=opener(own, self._path(), exclusive=replicas == 1),
         )
         self.homes.append(home)
         return home
 
-    def _opener(self, own: InstallationId, *, exclusive: bool) -> Callable[[], Store]:
-        if not self.scenario.sqlite:
-            memory = MemoryStore(own, exclusive=exclusive)
-            return lambda: memory
-        path = self._folder / f"{self._installations}.db"
-        if exclusive:
-            return lambda: open_engine(path, own, runner=Inline)
-        return lambda: open_shared(path, own)
+    def _path(self) -> Path | None:
+        return self._folder / f"{self._installations}.db" if self.scenario.sqlite else None
 
     def add_process(self, home: Home, name: str, skew: float) -> Process:
         """Return a new process of an installation, on a host of its own."""

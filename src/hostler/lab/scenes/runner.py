@@ -11,12 +11,12 @@ from hostler.domain.model.fleet import Fleet, Probe, ProbeKind
 from hostler.frontends.fleeting.contract import Connector, ProviderInfo, State
 from hostler.frontends.fleeting.group.context import GroupContext
 from hostler.frontends.fleeting.group.group import EngineGroup
+from hostler.lab.gitlab_runner.process import group_context
 from hostler.ports.prober import Prober
 from hostler.providers.scaleway.common.client import Client
 from hostler.providers.scaleway.common.settings import Account as ProviderAccount
 from hostler.providers.scaleway.common.settings import Template
 from hostler.providers.scaleway.instances.provider import Instances
-from hostler.queries.live import EngineRecords
 from hostler.simulators.scaleway.in_process import WorldTransport
 from hostler.stores.memory import MemoryStore
 
@@ -65,19 +65,8 @@ class Plugin:
         )
         main = Account(name=AccountName("main"), provider=provider, fleets=(self.fleet,))
         engine = Engine(ports, [main], name, self.settings)
-        return GroupContext(
-            fleet=self.fleet,
-            engine=engine,
-            live=EngineRecords(engine.loops[0], self.fleet.name),
-            store=ports.store,
-            clock=ports.clock,
-            prober=ports.prober,
-            fresh=ports.fresh,
-            version="0",
-            close=self._close,
-            key=b"the key",
-            adopt=self.adopt,
-        )
+        context = group_context(engine, ports, self.fleet, b"the key")
+        return replace(context, adopt=self.adopt, close=self._close)
 
     async def _close(self, living: int) -> None:
         self.closed = living

@@ -17,10 +17,11 @@ from hostler.lab.scenario.environment import CONSISTENCY_DELAY, Cadence
 from hostler.lab.scenario.faults import Disruption, Scenario
 from hostler.ports.preparer import Preparer
 from hostler.ports.provider import Provider
+from hostler.providers.scaleway.common.client import Client
 from hostler.providers.scaleway.common.settings import Disk, Template
 from hostler.providers.scaleway.instances.provider import Instances
 from hostler.simulators.scaleway.state.options import Options
-from hostler.testing.time.clock import BEGINNING
+from hostler.testing.time.clock import BEGINNING, SimClock
 from hostler.testing.time.loop import SimLoop
 
 from .checker import ServerChecker
@@ -84,13 +85,20 @@ class ServerEnvironment:
         return fleet
 
     def provider(self, run: ProcessRun) -> Provider:
-        """Return the account; its zones are those of the fleet's offers."""
+        """Return the account."""
+        made = client_of(run, self.world, self._checker)
+        return self.account(made, run.clock, run.shadow.own, FLEET)
+
+    def account(
+        self, client: Client, clock: SimClock, own: InstallationId, fleet: FleetName
+    ) -> Provider:
+        """Return the real provider over a client; its zones are those of the fleet's offers."""
         return Instances(
-            client_of(run, self.world, self._checker),
-            run.clock,
-            installation=run.shadow.own,
+            client,
+            clock,
+            installation=own,
             zones=(),
-            templates={FLEET: self.template()},
+            templates={fleet: self.template()},
             consistency_delay=CONSISTENCY_DELAY,
         )
 
