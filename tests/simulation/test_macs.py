@@ -115,7 +115,7 @@ def test_seed_of_a_past_failure_holds(seed: int):
 
 
 @pytest.mark.timeout(180)
-@pytest.mark.parametrize("seed", [seed for seed in PAST_FAILURES if draw_macs(seed, SIZE).wants])
+@pytest.mark.parametrize("seed", [seed for seed in PAST_FAILURES if draw_macs(seed, SIZE).demands])
 def test_seed_of_a_past_failure_holds_where_fleets_want_nothing_but_hosts_of_a_pool(
     seed: int, tmp_path: Path
 ):
@@ -162,7 +162,7 @@ def test_every_fault_of_macs_is_drawn_by_some_seed():
 
 def test_in_a_share_of_seeds_fleets_want_more_than_hosts_of_a_pool():
     climates = [draw_macs(seed, SIZE) for seed in range(1, 300)]
-    found = [scenario.wants for scenario in climates if scenario.wants]
+    found = [scenario.demands for scenario in climates if scenario.demands]
     assert 0.3 < len(found) / len(climates) < 0.6
     for asked in ("limits", "networks", "commands", "later", "crowd", "troubles"):
         assert any(getattr(one, asked) for one in found), asked
@@ -172,6 +172,6 @@ def test_a_seed_without_wants_is_drawn_as_if_there_were_none():
     plain = {seed: draw_macs(seed, SIZE, plain=True) for seed in range(1, 60)}
     for seed, before in plain.items():
         after = draw_macs(seed, SIZE)
-        assert after.wants or after == before
+        assert after.demands or after == before
         assert (after.stocks, after.pools) == (before.stocks, before.pools)
         assert set(before.base.disruptions) <= set(after.base.disruptions)

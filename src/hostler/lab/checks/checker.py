@@ -24,7 +24,7 @@ from .trace import Trace
 
 S1_BOUND = 180.0
 SELDOM = 60.0
-LIES = 120.0
+HIDDEN_FOR = 120.0
 """So long after a list hid something, only S1's bound speaks of what it hid."""
 
 
@@ -45,7 +45,7 @@ class Checker(Findings):
         self.barred = Counter[str]()
         self.strange = 0
         self.resting = False
-        self.lied = -LIES
+        self.hidden_at = -HIDDEN_FOR
         self.longest_lag = 0.0
         self._recorded = Recorded(consistency_delay + bound)
         self._checked = 0.0
@@ -102,7 +102,9 @@ class Checker(Findings):
             self.found(shadow.onces.gone(before.phase, machine, self.now))
             left = self.left_of(machine)
             oldest = (
-                self.now - self.consistency_delay - (LIES if self.now - self.lied < LIES else 0.0)
+                self.now
+                - self.consistency_delay
+                - (HIDDEN_FOR if self.now - self.hidden_at < HIDDEN_FOR else 0.0)
             )
             self.found(invariants.gone(before.phase, machine, left, oldest))
         else:

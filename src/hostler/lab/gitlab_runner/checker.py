@@ -31,7 +31,7 @@ from hostler.simulators.scaleway.state.ledger import Line
 from hostler.simulators.scaleway.state.records import State as ServerState
 from hostler.testing.invariants import Violation
 
-from .ground_truth import Truth
+from .ground_truth import GroundTruth
 
 INSIDE: contextvars.ContextVar[str] = contextvars.ContextVar("inside", default="")
 """Which call of the runner is being answered; empty in the engine's own work."""
@@ -90,7 +90,7 @@ class Checker(Findings):
         self.world = world
         world.observer = self
         self.most = most
-        self.truth = Truth(world)
+        self.truth = GroundTruth(world)
         self.offered = frozenset(State)
         self.reported = dict[str, Reported]()
         self.accepted = 0

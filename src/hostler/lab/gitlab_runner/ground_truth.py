@@ -12,7 +12,7 @@ _ENDS = frozenset({"terminate", "poweroff"})
 
 
 @dataclass(slots=True)
-class Truth:
+class GroundTruth:
     """Knows each server that ever carried an instance's tag, also once the tag is gone."""
 
     world: World

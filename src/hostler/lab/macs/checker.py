@@ -34,8 +34,8 @@ from hostler.testing.invariants import LIVE, Found, Thing, Violation
 
 from . import quiescence
 from .faults import MacScenario
-from .ground_truth import PERSON, Asked, Change, Truth, words_of
-from .quiescence import KEPT, free_for, hosts_rest
+from .ground_truth import PERSON, Asked, Change, GroundTruth, parse_name
+from .quiescence import MAY_REST, free_for, hosts_rest
 
 _ID = re.compile(r"/servers/([0-9a-f-]{36})(?:/(\w+))?")
 FORGIVEN = 7200.0
@@ -55,7 +55,7 @@ class MacChecker(ScalewayChecker):
         self, world: ScalewayWorld, trace: Trace, consistency_delay: float, scenario: MacScenario
     ) -> None:
         super().__init__(world, trace, consistency_delay, S1_BOUND + 2 * scenario.quiet)
-        self.truth = Truth(world, consistency_delay, scenario.fresh)
+        self.truth = GroundTruth(world, consistency_delay, scenario.fresh)
         self._scenario = scenario
         self._pools = tuple(dict.fromkeys(scenario.pools))
 
@@ -66,18 +66,18 @@ class MacChecker(ScalewayChecker):
         return [(self._thing(mac), Zone(mac.zone)) for mac in self.world.estate.macs]
 
     def _thing(self, mac: Mac) -> Thing:
-        owner, fact = words_of(mac.name), self.truth.hosts.get(HostId(mac.id))
+        owner, fact = parse_name(mac.name), self.truth.hosts.get(HostId(mac.id))
         return Thing(
             id=ResourceId(mac.id),
-            kind="server" if owner and owner[0] in _CLAIMS and not self._given(mac) else "host",
+            kind="server" if owner and owner[0] in _CLAIMS and not self._by_person(mac) else "host",
             created=fact.named if fact is not None else self.now,
             owner_tag=None if owner is None else owner[1],
         )
 
-    def _given(self, mac: Mac) -> bool:
+    def _by_person(self, mac: Mac) -> bool:
         """Tell whether a person copied the name that a host bears."""
         fact = self.truth.hosts.get(HostId(mac.id))
-        return fact is not None and fact.given
+        return fact is not None and fact.by_person
 
     def is_healthy(self, machine: Machine) -> bool:
         """Tell whether its host is ready, bears its name, and nothing happened to it for long.
@@ -105,7 +105,7 @@ class MacChecker(ScalewayChecker):
         return found
 
     def _has_work(self, host: Host) -> bool:
-        if host.goal is not None or host.condition in KEPT:
+        if host.goal is not None or host.condition in MAY_REST:
             return True
         mac = self.truth.mac(host.id)
         return host.condition is HostCondition.FREE and mac is not None and mac.name == host.name
@@ -286,7 +286,7 @@ class MacChecker(ScalewayChecker):
         """
         for host, fact in self.truth.hosts.items():
             mac = self.truth.mac(host)
-            if mac is None or fact.user == PERSON or fact.given:
+            if mac is None or fact.user == PERSON or fact.by_person:
                 continue
             if mac.status is not MacStatus.READY:
                 continue

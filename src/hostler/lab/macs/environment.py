@@ -81,7 +81,7 @@ class MacEnvironment:
         world = self.world = open_world(options, loop, rng)
         for stock in scenario.stocks:
             world.stock_macs(stock.count, stock.type_name, stock.zone, stock.prefix)
-        crowd(world, scenario.wants.crowd)
+        crowd(world, scenario.demands.crowd)
         for mac in world.estate.macs:
             mac.created -= _LONG_AGO
         start_faults(world, scenario.base)
@@ -89,10 +89,10 @@ class MacEnvironment:
     def checker(self, trace: Trace) -> MacChecker:
         """Return the checker of the run."""
         scenario, consistency_delay = self._scenario, CONSISTENCY_DELAY.total_seconds()
-        if not scenario.wants:
+        if not scenario.demands:
             self._checker = MacChecker(self.world, trace, consistency_delay, scenario)
             return self._checker
-        logins = self._logins = Logins(self.world, scenario.wants.troubles, scenario.base.seed)
+        logins = self._logins = Logins(self.world, scenario.demands.troubles, scenario.base.seed)
         self._checker = OrderChecker(self.world, trace, consistency_delay, scenario, logins)
         return self._checker
 
@@ -123,7 +123,7 @@ class MacEnvironment:
                 size=base.machines,
                 offers=tuple(Offer(t, zone, FAMILY) for t in types for zone in ZONES),
                 reclaim=base.reclaim,
-                probe=self._probe(scenario.wants.commands),
+                probe=self._probe(scenario.demands.commands),
                 timers=Timers(start=START, stop=START, observation_limit=self._observations),
             )
             for name, _ in zip(FLEETS, self._scenario.pools, strict=False)
@@ -137,12 +137,12 @@ class MacEnvironment:
         """Return a fleet with the list of commands that somebody writes into its file."""
         if disruption.fault != CHANGED:
             return fleet
-        return replace(fleet, probe=self._probe(self._scenario.wants.later))
+        return replace(fleet, probe=self._probe(self._scenario.demands.later))
 
     def provider(self, run: ProcessRun) -> Provider:
         """Return the account."""
-        pools, wants = self._scenario.pools, self._scenario.wants
-        prices = {"prices": PRICES} if wants.limits else {}
+        pools, demands = self._scenario.pools, self._scenario.demands
+        prices = {"prices": PRICES} if demands.limits else {}
         return Macs(
             client_of(run, self.world, self._checker),
             run.clock,
@@ -150,7 +150,7 @@ class MacEnvironment:
             zones=ZONES,
             templates={
                 name_of(name, other=other): MacTemplate(
-                    pool=pool, networks=wants.networks, limits=wants.limits
+                    pool=pool, networks=demands.networks, limits=demands.limits
                 )
                 for name, pool in zip(FLEETS, pools, strict=False)
                 for other in (False, True)
@@ -169,7 +169,7 @@ class MacEnvironment:
         logins, checker = self._logins, self._checker
         if (
             logins is None
-            or not self._scenario.wants.commands
+            or not self._scenario.demands.commands
             or not isinstance(checker, OrderChecker)
         ):
             return None

@@ -15,8 +15,8 @@ from hostler.simulators.scaleway.faults.catalogue import (
 from hostler.simulators.scaleway.faults.rates import PRESETS, FaultRates
 from hostler.simulators.scaleway.state.options import Stock
 
-from . import demands as wants
-from .demands import Wants
+from . import demands
+from .demands import Demands
 
 DAYS = 3.0
 HOUR = 3600.0
@@ -29,11 +29,11 @@ _GENERIC = (Where.ANY, Where.CHANGE, Where.NAMED, Where.NAMED_CHANGE, Where.LIST
 WORLD = tuple(
     fault.name
     for fault in (*(f for f in FAULTS if f.where in _GENERIC), *CALLS, *MAC_CALLS, *MAC_AMBIENT)
-    if fault.name not in wants.ALL
+    if fault.name not in demands.ALL
 )
 USUAL = (*WORLD, *OURS, *PEOPLE)
 """Every fault that a run of Macs knows, whatever its fleets want."""
-ALL = (*USUAL, *wants.ALL)
+ALL = (*USUAL, *demands.ALL)
 """Every fault that any run of Macs knows."""
 
 _RATES: Mapping[str, float] = {
@@ -72,7 +72,7 @@ class MacScenario:
     second installation have the names of ours, so that neither may grow until one is sent away.
     `fresh`: nobody had the hosts since they were written. `pools` are the prefixes of the fleets'
     pools, one for each fleet. `quiet` is the time between observations where nothing is expected,
-    in seconds. `wants` is what the fleets ask for beside hosts of a pool.
+    in seconds. `demands` is what the fleets ask for beside hosts of a pool.
     """
 
     base: Scenario
@@ -84,7 +84,7 @@ class MacScenario:
     namesakes: bool = False
     fresh: bool = False
     quiet: float = 900.0
-    wants: Wants = wants.NOTHING
+    demands: Demands = demands.NOTHING
 
 
 def draw_macs(seed: int, size: Size, *, plain: bool = False) -> MacScenario:
@@ -115,9 +115,9 @@ def draw_macs(seed: int, size: Size, *, plain: bool = False) -> MacScenario:
         skews=(rng.uniform(-2, 2), rng.uniform(-2, 2)),
     )
     types = tuple(dict.fromkeys(stock.type_name for stock in stocks))
-    asked, base = (wants.NOTHING, base) if plain else wants.draw_wants(base, types)
+    asked, base = (demands.NOTHING, base) if plain else demands.draw_demands(base, types)
     return MacScenario(
-        wants=asked,
+        demands=asked,
         base=base,
         stocks=stocks,
         pools=pools,

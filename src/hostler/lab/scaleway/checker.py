@@ -42,7 +42,7 @@ class ScalewayChecker(Checker):
         elif self.resting and not line.key.endswith(".list") and self._is_tagged(request):
             self.calls_at_rest.append(line.key)
         if _HIDE.intersection(note_request(self, request, source, line)):
-            self.lied = self.now
+            self.hidden_at = self.now
 
     def _is_tagged(self, request: HttpRequest) -> bool:
         """What lost its tags by hand can only be seen by its id: that is no call too many."""

@@ -20,7 +20,7 @@ from hostler.providers.scaleway.instances.provider import Instances
 from hostler.simulators.scaleway.in_process import WorldTransport
 from hostler.stores.memory import MemoryStore
 
-from .servers import FLEET, PLAIN, SECRET, Stand, Willing
+from .servers import FLEET, PLAIN, SECRET, PassingProber, Rig
 
 GROUP = replace(FLEET, size=0, maximum=10, renews=False, probe=Probe(kind=ProbeKind.TCP))
 ORDINARY = Settings()
@@ -32,7 +32,7 @@ WITHOUT_STOPPED = EVERY_STATE - {State.STOPPED}
 class Plugin:
     """One process of the plugin: what its group opens, and the tasks that end with it."""
 
-    stand: Stand
+    rig: Rig
     store: MemoryStore
     fleet: Fleet = GROUP
     template: Template = PLAIN
@@ -44,24 +44,24 @@ class Plugin:
     async def open(self, config: bytes, connector: Connector) -> GroupContext:
         """Return the group; there is nothing to be read."""
         del config, connector
-        stand, identity = self.stand, await self.store.identity()
-        name = f"p{len(stand.wires)}"
-        wire = WorldTransport(stand.world, name)
-        stand.wires.append(wire)
-        account = ProviderAccount(project=stand.world.options.project, secret_key=SECRET)
+        rig, identity = self.rig, await self.store.identity()
+        name = f"p{len(rig.wires)}"
+        wire = WorldTransport(rig.world, name)
+        rig.wires.append(wire)
+        account = ProviderAccount(project=rig.world.options.project, secret_key=SECRET)
         provider = Instances(
-            Client(wire, account, stand.clock),
-            stand.clock,
+            Client(wire, account, rig.clock),
+            rig.clock,
             installation=identity.own,
             zones=tuple(dict.fromkeys(offer.zone for offer in self.fleet.offers)),
             templates={self.fleet.name: self.template},
         )
         ports = Ports(
             store=self.store,
-            clock=stand.clock,
-            prober=self.prober or Willing(),
-            metrics=stand.metrics,
-            fresh=stand.fresh,
+            clock=rig.clock,
+            prober=self.prober or PassingProber(),
+            metrics=rig.metrics,
+            fresh=rig.fresh,
         )
         main = Account(name=AccountName("main"), provider=provider, fleets=(self.fleet,))
         engine = Engine(ports, [main], name, self.settings)
@@ -77,7 +77,7 @@ class Plugged:
 
     def __init__(self, plugin: Plugin, states: frozenset[State] = EVERY_STATE) -> None:
         self.plugin, self.states = plugin, states
-        self.group = EngineGroup(plugin, plugin.stand.group.create_task)
+        self.group = EngineGroup(plugin, plugin.rig.group.create_task)
 
     async def init(self) -> ProviderInfo:
         """Begin."""
@@ -87,19 +87,19 @@ class Plugged:
         """Return what Update answers, by instance."""
         return {instance.id: instance.state for instance in self.group.report()}
 
-    async def until(self, wanted: dict[State, int], within: timedelta) -> dict[str, State]:
+    async def until(self, expected: dict[State, int], within: timedelta) -> dict[str, State]:
         """Wait until so many are in these states, and none in another."""
-        loop = self.plugin.stand.loop
+        loop = self.plugin.rig.loop
         end = loop.time() + within.total_seconds()
         while loop.time() < end:
             states = self.states_now()
             counted = {state: list(states.values()).count(state) for state in states.values()}
-            if counted == wanted:
+            if counted == expected:
                 return states
             await asyncio.sleep(0.5)
         records = await self.plugin.store.machines(self.plugin.fleet.name)
         why = [(m.id, m.phase, m.reason, m.error, m.observed) for m in records]
-        raise AssertionError(f"not {wanted}: {self.states_now()} ({why})")
+        raise AssertionError(f"not {expected}: {self.states_now()} ({why})")
 
 
 def fresh_store(name: str = "i-0") -> MemoryStore:

@@ -13,7 +13,7 @@ from hostler.domain.model.fleet import Fleet, Timers
 from hostler.domain.model.machine import Offer
 from hostler.domain.model.snapshot import Request, RequestKind
 from hostler.domain.policy.purchasing import Limits
-from hostler.lab.scenes.servers import SECRET, Willing
+from hostler.lab.scenes.servers import SECRET, PassingProber
 from hostler.ports.http import HttpRequest, Response
 from hostler.providers.scaleway.common.client import Client
 from hostler.providers.scaleway.common.settings import Account as Credentials
@@ -103,7 +103,7 @@ class Engines:
         ports = Ports(
             store=self.store,
             clock=self.clock,
-            prober=Willing(),
+            prober=PassingProber(),
             metrics=self.metrics,
             fresh=self._fresh,
         )
