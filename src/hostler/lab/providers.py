@@ -17,12 +17,13 @@ from .mutants import macs as mac_mutants
 from .mutants import runner as runner_mutants
 from .mutants import servers as server_mutants
 from .mutants.mutant import Mutant, planted
-from .scenario import faults
 from .scenario.course import EngineCourse
 from .scenario.environment import Environment
-from .scenario.faults import Scenario, Size, draw
+from .scenario.faults import Scenario, Size
 from .scenario.run import Course, Result, play
+from .servers import faults as server_faults
 from .servers.environment import ServerEnvironment
+from .servers.faults import draw_servers
 
 INSTANCES, FLEETING, MACS = "instances", "fleeting", "macs"
 EVERY_FAULT, EVERY_PHASE = "every fault", "every phase"
@@ -87,10 +88,10 @@ PROVIDERS: Mapping[
     str, Simulated[Scenario] | Simulated[MacScenario] | Simulated[RunnerScenario]
 ] = {
     INSTANCES: Simulated(
-        draw=draw,
+        draw=draw_servers,
         summary="engines by themselves",
         course=engines(ServerEnvironment),
-        faults=faults.ALL,
+        faults=server_faults.ALL,
         mutants=server_mutants.MUTANTS,
         impossible=_DELETED | _STANDBY,
     ),

@@ -6,7 +6,7 @@ misunderstanding cannot be on both sides.
 
 from collections import Counter
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId
@@ -184,7 +184,7 @@ class GroundTruth:
                 yield self._renamed(host, fact, mac)
             if mac.turn != fact.cycle:
                 wiped = mac.status is MacStatus.REINSTALLING
-                before = _copy(fact)
+                before = replace(fact, asked=[])
                 fact.cycle, fact.status, fact.moved = mac.turn, mac.status, mac.modified
                 if wiped:
                     yield self._wiped(host, before, fact, by_hand=hands > 0)
@@ -206,7 +206,7 @@ class GroundTruth:
         return Change(what="gone", host=host, by=by, before=fact, late=False)
 
     def _renamed(self, host: HostId, fact: Fact, mac: Mac) -> Change:
-        before = _copy(fact)
+        before = replace(fact, asked=[])
         by = next((a for a in reversed(fact.asked) if a.name == mac.name), None)
         fact.name, fact.named, fact.by_person = mac.name, mac.modified, by is None
         late = by is not None and mac.modified - by.begun > self.consistency_delay
@@ -234,19 +234,3 @@ class GroundTruth:
 
 def _machine_of(user: str) -> str:
     return user.rpartition(" ")[2]
-
-
-def _copy(fact: Fact) -> Fact:
-    return Fact(
-        name=fact.name,
-        named=fact.named,
-        cycle=fact.cycle,
-        status=fact.status,
-        moved=fact.moved,
-        used=fact.used,
-        user=fact.user,
-        handled=fact.handled,
-        late=fact.late,
-        by_person=fact.by_person,
-        lent=fact.lent,
-    )
