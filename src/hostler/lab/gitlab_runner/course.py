@@ -10,7 +10,7 @@ from hostler.controllers.runtime.settings import Settings
 from hostler.domain.ids import FleetName, InstallationId
 from hostler.domain.model.fleet import Fleet, Probe, ProbeKind, Timers
 from hostler.lab.checks.trace import Trace
-from hostler.lab.harness.stores import opener
+from hostler.lab.scenario.session import opener
 from hostler.lab.servers.environment import ServerEnvironment
 from hostler.ports.store import Store
 from hostler.testing.fakes.metrics import CountingMetrics

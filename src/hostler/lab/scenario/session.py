@@ -1,5 +1,6 @@
 """The session of one seed: a world, a checker, installations, and their processes."""
 
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
@@ -8,8 +9,9 @@ from hostler.domain.model.snapshot import Request
 from hostler.lab.checks.shadow_store import shadow_for
 from hostler.lab.checks.trace import Trace
 from hostler.lab.harness.process import Home, Process
-from hostler.lab.harness.stores import opener
-from hostler.stores.sqlite.opening import open_beside
+from hostler.ports.store import Store
+from hostler.stores.memory import MemoryStore
+from hostler.stores.sqlite.opening import open_beside, open_engine, open_shared
 from hostler.stores.sqlite.worker import Inline
 from hostler.testing.time.clock import SimClock
 from hostler.testing.time.loop import SimLoop
@@ -73,3 +75,13 @@ class Session:
         store = open_beside(self._folder / f"{number}.db", runner=Inline)
         await store.request(request)
         await store.close()
+
+
+def opener(own: InstallationId, path: Path | None, *, exclusive: bool) -> Callable[[], Store]:
+    """Return what opens an installation's store; without a path it is in memory."""
+    if path is None:
+        memory = MemoryStore(own, exclusive=exclusive)
+        return lambda: memory
+    if exclusive:
+        return lambda: open_engine(path, own, runner=Inline)
+    return lambda: open_shared(path, own)
