@@ -40,7 +40,7 @@ from hostler.domain.model.inventory import merge
 from hostler.domain.model.machine import Machine, Offer
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Scope
-from hostler.lab.scenes.servers import SECRET, Willing
+from hostler.lab.scenes.servers import SECRET, PassingProber
 from hostler.ports.http import HttpRequest, Response
 from hostler.ports.store import Fence, Lease
 from hostler.providers.scaleway.common.client import Client
@@ -155,7 +155,7 @@ async def measured() -> tuple[float, float]:
     ports = Ports(
         store=store,
         clock=clock,
-        prober=Willing(),
+        prober=PassingProber(),
         metrics=CountingMetrics(),
         fresh=lambda: machine_id(1),
     )

@@ -6,18 +6,18 @@ from datetime import timedelta
 import pytest
 
 from hostler.lab.scenes.macs import FLEET as MACS
-from hostler.lab.scenes.macs import MacStand, play_macs
+from hostler.lab.scenes.macs import MacRig, play_macs
 from hostler.lab.scenes.servers import FLEET as SERVERS
-from hostler.lab.scenes.servers import Stand, play
+from hostler.lab.scenes.servers import Rig, play
 from hostler.simulators.scaleway.faults.rates import Rule
 
 ALWAYS = 1_000_000
 HOUR = 3600.0
 
 
-def worst(stand: Stand, route: str) -> int:
+def worst(rig: Rig, route: str) -> int:
     """Return how often this was asked in the hour in which it was asked most."""
-    times = [line.time for line in stand.world.journal if line.key == route]
+    times = [line.time for line in rig.world.journal if line.key == route]
     return max(sum(end - HOUR < at <= end for at in times) for end in times)
 
 
@@ -26,11 +26,11 @@ def test_claims_in_an_hour_are_bounded(fault: str) -> None:
     """A Mac whose first rename is refused was once asked for that 315 times in an hour."""
     fleet = replace(MACS, size=3)
 
-    async def scene(s: MacStand) -> None:
-        s.stand.world.script(Rule(fault=fault, route="mac.update", count=ALWAYS))
+    async def scene(s: MacRig) -> None:
+        s.rig.world.script(Rule(fault=fault, route="mac.update", count=ALWAYS))
         s.hostler(fleet)
-        await s.stand.clock.sleep(timedelta(hours=1.5))
-        assert fleet.size * 2 <= worst(s.stand, "mac.update") <= fleet.creates_per_hour(fleet.size)
+        await s.rig.clock.sleep(timedelta(hours=1.5))
+        assert fleet.size * 2 <= worst(s.rig, "mac.update") <= fleet.creates_per_hour(fleet.size)
 
     play_macs(scene, 4)
 
@@ -41,11 +41,11 @@ def test_creations_of_servers_in_an_hour_are_bounded(fault: str, size: int) -> N
     """Of a fleet of ten, 319 were once tried in an hour."""
     fleet = replace(SERVERS, size=size)
 
-    async def scene(stand: Stand) -> None:
-        stand.world.script(Rule(fault=fault, route="server.create", count=ALWAYS))
-        stand.hostler(fleet)
-        await stand.clock.sleep(timedelta(hours=1.5))
-        assert size * 2 <= worst(stand, "server.create") <= fleet.creates_per_hour(size)
+    async def scene(rig: Rig) -> None:
+        rig.world.script(Rule(fault=fault, route="server.create", count=ALWAYS))
+        rig.hostler(fleet)
+        await rig.clock.sleep(timedelta(hours=1.5))
+        assert size * 2 <= worst(rig, "server.create") <= fleet.creates_per_hour(size)
 
     play(scene)
 
@@ -54,11 +54,11 @@ def test_after_an_outage_of_an_hour_a_fleet_of_macs_is_soon_ready() -> None:
     """What was tried in vain does not keep the fleet from trying until its hour is over."""
     fleet = replace(MACS, size=2)
 
-    async def scene(s: MacStand) -> None:
-        s.stand.world.script(Rule(fault="rate_limited_429", route="mac.update", count=ALWAYS))
+    async def scene(s: MacRig) -> None:
+        s.rig.world.script(Rule(fault="rate_limited_429", route="mac.update", count=ALWAYS))
         hostler = s.hostler(fleet)
-        await s.stand.clock.sleep(timedelta(hours=1))
-        s.stand.world.clear_fault_rates()
+        await s.rig.clock.sleep(timedelta(hours=1))
+        s.rig.world.clear_fault_rates()
         await s.ready(hostler, 2, within=timedelta(minutes=30))
 
     play_macs(scene, 2)

@@ -10,7 +10,7 @@ from hostler.domain.model.fleet import Timers
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import Slot
-from hostler.lab.scenes.servers import ALL_RESOURCES, FLEET, Hostler, Stand, play
+from hostler.lab.scenes.servers import ALL_RESOURCES, FLEET, Hostler, Rig, play
 from hostler.ports.http import HttpRequest, Response
 from hostler.ports.metrics import Count
 from hostler.simulators.scaleway.faults.rates import Rule
@@ -46,12 +46,12 @@ PARTS = 1 + 2 + 2
 def test_one_failure_at_each_call_makes_nothing_double(route: str, nth: int, harm: str) -> None:
     """Struck once at this call, the machine is made all the same, once, and goes without a rest."""
 
-    async def scene(stand: Stand) -> None:
-        stand.world.script(Rule(fault=harm, route=route, after=nth))
-        hostler = stand.hostler(template=ALL_RESOURCES)
+    async def scene(rig: Rig) -> None:
+        rig.world.script(Rule(fault=harm, route=route, after=nth))
+        hostler = rig.hostler(template=ALL_RESOURCES)
         await hostler.rests(1, 15 * MINUTE)
-        assert stand.world.faults.get(harm) == 1 or (route, harm) in WITHOUT_A_BODY
-        assert len(stand.world.leaks()) == PARTS
+        assert rig.world.faults.get(harm) == 1 or (route, harm) in WITHOUT_A_BODY
+        assert len(rig.world.leaks()) == PARTS
         await hostler.leaves_nothing(10 * MINUTE)
 
     play(scene)
@@ -62,15 +62,15 @@ def test_one_failure_at_each_call_makes_nothing_double(route: str, nth: int, har
 def test_a_failure_that_lasts_is_rolled_back_whole(route: str, harm: str) -> None:
     """Struck at every try, the machine is given up at its start bound; nothing of it stays."""
 
-    async def scene(stand: Stand) -> None:
-        stand.world.script(Rule(fault=harm, route=route, count=100_000))
+    async def scene(rig: Rig) -> None:
+        rig.world.script(Rule(fault=harm, route=route, count=100_000))
         patient = replace(FLEET, timers=Timers(start=2 * MINUTE))
-        hostler = stand.hostler(patient, template=ALL_RESOURCES)
+        hostler = rig.hostler(patient, template=ALL_RESOURCES)
         first = await _first(hostler)
         await hostler.scale(1)
         while (await hostler.machine(first.id)).phase is not Phase.DELETED:
-            await stand.clock.sleep(timedelta(seconds=5))
-            assert stand.clock.boot() < 3600
+            await rig.clock.sleep(timedelta(seconds=5))
+            assert rig.clock.boot() < 3600
         kinds = [
             kept.event.kind for kept in await hostler.events() if kept.event.machine == first.id
         ]
@@ -84,15 +84,15 @@ def test_a_failure_that_lasts_is_rolled_back_whole(route: str, harm: str) -> Non
 def test_power_on_answers_500_and_everything_goes() -> None:
     """The record holds the server's id before the failure; all parts go after it."""
 
-    async def scene(stand: Stand) -> None:
-        stand.world.script(Rule(fault="html_5xx", route="server.action.poweron", count=100_000))
-        hostler = stand.hostler(replace(FLEET, timers=Timers(start=2 * MINUTE)))
+    async def scene(rig: Rig) -> None:
+        rig.world.script(Rule(fault="html_5xx", route="server.action.poweron", count=100_000))
+        hostler = rig.hostler(replace(FLEET, timers=Timers(start=2 * MINUTE)))
         first = await _first(hostler)
         known = await _bound_when_switched_on(hostler, first)
-        assert known == [ResourceId(stand.servers()[0].id)]
-        assert {leak.kind for leak in stand.world.leaks()} == {"server", "address", "volume"}
+        assert known == [ResourceId(rig.servers()[0].id)]
+        assert {leak.kind for leak in rig.world.leaks()} == {"server", "address", "volume"}
         while (await hostler.machine(first.id)).phase is not Phase.DELETED:
-            await stand.clock.sleep(timedelta(seconds=5))
+            await rig.clock.sleep(timedelta(seconds=5))
         removed = [
             kept.event.reason
             for kept in await hostler.events()
@@ -109,14 +109,14 @@ def test_power_on_answers_500_and_everything_goes() -> None:
 def test_a_busy_resource_does_not_keep_the_others(route: str, harm: str) -> None:
     """Cleaning goes on past a part that refuses, and comes back to it until it goes too."""
 
-    async def scene(stand: Stand) -> None:
-        hostler = stand.hostler()
+    async def scene(rig: Rig) -> None:
+        hostler = rig.hostler()
         await hostler.rests(1, 5 * MINUTE)
         if harm == "volume_delete_refused" and route != "volume.delete":
             return
-        stand.world.script(Rule(fault=harm, route=route, count=3, spell=20.0))
+        rig.world.script(Rule(fault=harm, route=route, count=3, spell=20.0))
         await hostler.leaves_nothing(15 * MINUTE)
-        assert stand.world.faults.get(harm, 0) >= 1
+        assert rig.world.faults.get(harm, 0) >= 1
 
     play(scene)
 
@@ -125,20 +125,20 @@ def test_a_busy_resource_does_not_keep_the_others(route: str, harm: str) -> None
 def test_a_resource_that_one_deletion_does_not_find_is_not_gone_for_empty_lists(route: str) -> None:
     """A flickering 404 hides nothing: *gone* waits for the part's own answers, and it goes too."""
 
-    async def scene(stand: Stand) -> None:
-        hostler = stand.hostler()
+    async def scene(rig: Rig) -> None:
+        hostler = rig.hostler()
         await hostler.rests(1, 5 * MINUTE)
         (machine,) = await hostler.machines()
-        stand.world.script(Rule(fault="not_found_flicker", route=route))
+        rig.world.script(Rule(fault="not_found_flicker", route=route))
         await hostler.scale(0)
-        while not stand.world.faults.get("not_found_flicker"):
-            await stand.clock.sleep(timedelta(milliseconds=100))
-        stand.world.script(Rule(fault="empty_list", spell=180.0))
+        while not rig.world.faults.get("not_found_flicker"):
+            await rig.clock.sleep(timedelta(milliseconds=100))
+        rig.world.script(Rule(fault="empty_list", spell=180.0))
         while (await hostler.machine(machine.id)).phase is not Phase.DELETED:
-            await stand.clock.sleep(timedelta(milliseconds=100))
-            assert stand.clock.boot() < 3600
-        assert stand.world.faults.get("empty_list")
-        assert not stand.world.leaks()
+            await rig.clock.sleep(timedelta(milliseconds=100))
+            assert rig.clock.boot() < 3600
+        assert rig.world.faults.get("empty_list")
+        assert not rig.world.leaks()
 
     play(scene)
 
@@ -146,13 +146,13 @@ def test_a_resource_that_one_deletion_does_not_find_is_not_gone_for_empty_lists(
 def test_cleaning_twice_makes_no_further_call() -> None:
     """Each part of a machine is asked to go exactly once when nothing fails."""
 
-    async def scene(stand: Stand) -> None:
-        hostler = stand.hostler()
+    async def scene(rig: Rig) -> None:
+        hostler = rig.hostler()
         await hostler.rests(1, 5 * MINUTE)
         await hostler.leaves_nothing(10 * MINUTE)
         ends = {
             kind: n
-            for (_, kind, _), n in stand.metrics.series(Count.CALLS).items()
+            for (_, kind, _), n in rig.metrics.series(Count.CALLS).items()
             if "delete" in kind or "terminate" in kind
         }
         assert ends == {"ip.delete": 1, "server.terminate": 1, "volume.delete": 1}
@@ -172,11 +172,11 @@ async def _bound_when_switched_on(hostler: Hostler, machine: Machine) -> list[Re
 
     hostler.wire.send = watched
     while not known:
-        await hostler.stand.clock.sleep(timedelta(milliseconds=10))
+        await hostler.rig.clock.sleep(timedelta(milliseconds=10))
     return known
 
 
 async def _first(hostler: Hostler) -> Machine:
     while not (living := await hostler.machines()):
-        await hostler.stand.clock.sleep(timedelta(milliseconds=100))
+        await hostler.rig.clock.sleep(timedelta(milliseconds=100))
     return living[0]

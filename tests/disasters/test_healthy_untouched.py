@@ -9,7 +9,7 @@ from hostler.domain.ids import InstallationId
 from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.machine import Offer
 from hostler.domain.model.snapshot import RequestKind
-from hostler.lab.scenes.servers import FLEET, Hostler, Stand, play
+from hostler.lab.scenes.servers import FLEET, Hostler, Rig, play
 from hostler.simulators.scaleway.faults.rates import Rule
 from hostler.stores.memory import MemoryStore
 
@@ -17,16 +17,16 @@ MINUTE = timedelta(minutes=1)
 CHANGES = ("POST", "PATCH", "DELETE", "PUT")
 
 
-def changes(stand: Stand) -> int:
+def changes(rig: Rig) -> int:
     """How many requests so far could have changed anything."""
-    return sum(line.method in CHANGES for line in stand.world.journal)
+    return sum(line.method in CHANGES for line in rig.world.journal)
 
 
-async def five(stand: Stand, fleet: Fleet = FLEET) -> Hostler:
+async def five(rig: Rig, fleet: Fleet = FLEET) -> Hostler:
     """Return a hostler whose five servers have been ready for two minutes."""
-    hostler = stand.hostler(replace(fleet, size=5))
+    hostler = rig.hostler(replace(fleet, size=5))
     await hostler.rests(5, 10 * MINUTE)
-    await stand.clock.sleep(2 * MINUTE)
+    await rig.clock.sleep(2 * MINUTE)
     return hostler
 
 
@@ -44,30 +44,30 @@ async def five(stand: Stand, fleet: Fleet = FLEET) -> Hostler:
 def test_a_bad_minute_of_answers_touches_nothing(fault: str) -> None:
     """60 s of empty 200 lists, a dead zone, storms of refusals: the same five stand after it."""
 
-    async def scene(stand: Stand) -> None:
-        hostler = await five(stand, FLEET)
-        servers, before = stand.servers(), changes(stand)
+    async def scene(rig: Rig) -> None:
+        hostler = await five(rig, FLEET)
+        servers, before = rig.servers(), changes(rig)
         many = 1 if fault in {"empty_list", "zone_dead"} else 12
-        stand.world.script(Rule(fault=fault, method="GET", count=many, spell=60.0))
-        await stand.clock.sleep(10 * MINUTE)
-        assert stand.world.faults.get(fault, 0) >= 1
-        assert [s.id for s in stand.servers()] == [s.id for s in servers]
-        assert changes(stand) == before
+        rig.world.script(Rule(fault=fault, method="GET", count=many, spell=60.0))
+        await rig.clock.sleep(10 * MINUTE)
+        assert rig.world.faults.get(fault, 0) >= 1
+        assert [s.id for s in rig.servers()] == [s.id for s in servers]
+        assert changes(rig) == before
         assert await hostler.ready() == 5
 
     play(scene)
 
 
 def test_our_own_network_down_touches_nothing() -> None:
-    async def scene(stand: Stand) -> None:
-        hostler = await five(stand, FLEET)
-        servers, before = stand.servers(), changes(stand)
+    async def scene(rig: Rig) -> None:
+        hostler = await five(rig, FLEET)
+        servers, before = rig.servers(), changes(rig)
         hostler.wire.down = True
-        await stand.clock.sleep(20 * MINUTE)
+        await rig.clock.sleep(20 * MINUTE)
         hostler.wire.down = False
-        await stand.clock.sleep(5 * MINUTE)
-        assert [s.id for s in stand.servers()] == [s.id for s in servers]
-        assert changes(stand) == before
+        await rig.clock.sleep(5 * MINUTE)
+        assert [s.id for s in rig.servers()] == [s.id for s in servers]
+        assert changes(rig) == before
         assert await hostler.ready() == 5
 
     play(scene)
@@ -77,16 +77,16 @@ def test_our_own_network_down_touches_nothing() -> None:
 def test_a_clock_that_jumps_touches_nothing(hours: int) -> None:
     """Neither ready machines nor one that is being made suffer from a wall clock that jumps."""
 
-    async def scene(stand: Stand) -> None:
-        hostler = await five(stand, FLEET)
+    async def scene(rig: Rig) -> None:
+        hostler = await five(rig, FLEET)
         await hostler.scale(6)
-        while len(stand.servers()) < 6:
-            await stand.clock.sleep(timedelta(milliseconds=100))
-        servers = stand.servers()
-        stand.clock.jump(timedelta(hours=hours))
+        while len(rig.servers()) < 6:
+            await rig.clock.sleep(timedelta(milliseconds=100))
+        servers = rig.servers()
+        rig.clock.jump(timedelta(hours=hours))
         await hostler.rests(6, 5 * MINUTE)
-        await stand.clock.sleep(10 * MINUTE)
-        assert [s.id for s in stand.servers()] == [s.id for s in servers]
+        await rig.clock.sleep(10 * MINUTE)
+        assert [s.id for s in rig.servers()] == [s.id for s in servers]
         assert await hostler.ready() == 6
 
     play(scene)
@@ -95,13 +95,13 @@ def test_a_clock_that_jumps_touches_nothing(hours: int) -> None:
 def test_two_stores_with_one_configuration_do_not_fight() -> None:
     """The second finds foreign marks in its fleet's name: it makes and touches nothing."""
 
-    async def scene(stand: Stand) -> None:
-        first = await five(stand, FLEET)
-        servers, before = stand.servers(), changes(stand)
-        second = stand.hostler(replace(FLEET, size=5))
-        await stand.clock.sleep(30 * MINUTE)
-        assert [s.id for s in stand.servers()] == [s.id for s in servers]
-        assert changes(stand) == before
+    async def scene(rig: Rig) -> None:
+        first = await five(rig, FLEET)
+        servers, before = rig.servers(), changes(rig)
+        second = rig.hostler(replace(FLEET, size=5))
+        await rig.clock.sleep(30 * MINUTE)
+        assert [s.id for s in rig.servers()] == [s.id for s in servers]
+        assert changes(rig) == before
         assert await second.machines() == ()
         assert "adopt" in (await second.row()).condition
         assert await first.ready() == 5
@@ -113,14 +113,14 @@ def test_two_stores_with_one_configuration_do_not_fight() -> None:
 def test_two_stores_that_begin_at_once_stop_at_twice_the_size() -> None:
     """Nobody can know of the other before anything exists; then neither makes or ends one."""
 
-    async def scene(stand: Stand) -> None:
-        first, second = stand.hostler(replace(FLEET, size=3)), stand.hostler(replace(FLEET, size=3))
-        await stand.clock.sleep(30 * MINUTE)
-        assert len(stand.servers()) <= 6
+    async def scene(rig: Rig) -> None:
+        first, second = rig.hostler(replace(FLEET, size=3)), rig.hostler(replace(FLEET, size=3))
+        await rig.clock.sleep(30 * MINUTE)
+        assert len(rig.servers()) <= 6
         assert await first.ready() == await second.ready() == 3
-        before = changes(stand)
-        await stand.clock.sleep(30 * MINUTE)
-        assert changes(stand) == before
+        before = changes(rig)
+        await rig.clock.sleep(30 * MINUTE)
+        assert changes(rig) == before
 
     play(scene)
 
@@ -128,21 +128,21 @@ def test_two_stores_that_begin_at_once_stop_at_twice_the_size() -> None:
 def test_a_store_deleted_under_a_fleet_neither_buys_again_nor_reclaims() -> None:
     """After a lost store everything waits for *adopt*; then the very same servers are kept."""
 
-    async def scene(stand: Stand) -> None:
-        first = await five(stand, replace(FLEET, reclaim=True))
+    async def scene(rig: Rig) -> None:
+        first = await five(rig, replace(FLEET, reclaim=True))
         lost = (await first.store.identity()).own
-        servers = [s.id for s in stand.servers()]
+        servers = [s.id for s in rig.servers()]
         await first.stop()
-        before = changes(stand)
-        second = stand.hostler(
+        before = changes(rig)
+        second = rig.hostler(
             replace(FLEET, size=5, reclaim=True), MemoryStore(InstallationId("i-new"))
         )
-        await stand.clock.sleep(60 * MINUTE)
-        assert [s.id for s in stand.servers()] == servers
-        assert changes(stand) == before
+        await rig.clock.sleep(60 * MINUTE)
+        assert [s.id for s in rig.servers()] == servers
+        assert changes(rig) == before
         await second.request(RequestKind.ADOPT, installation=lost)
         await second.rests(5, 10 * MINUTE)
-        assert [s.id for s in stand.servers()] == servers
+        assert [s.id for s in rig.servers()] == servers
         await second.leaves_nothing(10 * MINUTE)
 
     play(scene)
@@ -151,21 +151,21 @@ def test_a_store_deleted_under_a_fleet_neither_buys_again_nor_reclaims() -> None
 def test_orphans_of_ours_are_reclaimed_only_when_told_to() -> None:
     """Servers that carry our mark and no record are reported; with `reclaim = true` they go."""
 
-    async def scene(stand: Stand) -> None:
+    async def scene(rig: Rig) -> None:
         store = MemoryStore(InstallationId("i-same"))
-        first = stand.hostler(replace(FLEET, size=2), store)
+        first = rig.hostler(replace(FLEET, size=2), store)
         await first.rests(2, 10 * MINUTE)
         await first.stop()
-        restored = stand.hostler(replace(FLEET, size=0), MemoryStore(InstallationId("i-same")))
-        await stand.clock.sleep(60 * MINUTE)
-        assert len(stand.servers()) == 2
+        restored = rig.hostler(replace(FLEET, size=0), MemoryStore(InstallationId("i-same")))
+        await rig.clock.sleep(60 * MINUTE)
+        assert len(rig.servers()) == 2
         orphans = await restored.store.orphans()
         assert {s.kind for s in orphans} == {"server", "address", "volume"}
         assert all("report only" in s.blocked for s in orphans)
         await restored.stop()
-        stand.hostler(replace(FLEET, size=0, reclaim=True), restored.store)
-        await stand.clock.sleep(60 * MINUTE)
-        assert stand.world.leaks() == ()
+        rig.hostler(replace(FLEET, size=0, reclaim=True), restored.store)
+        await rig.clock.sleep(60 * MINUTE)
+        assert rig.world.leaks() == ()
         assert await restored.store.orphans() == ()
 
     play(scene)
@@ -174,21 +174,21 @@ def test_orphans_of_ours_are_reclaimed_only_when_told_to() -> None:
 def test_after_a_stock_out_the_next_offer_is_tried() -> None:
     """The empty shelf is remembered, and is no failure; with none left it waits for stock."""
 
-    async def scene(stand: Stand) -> None:
+    async def scene(rig: Rig) -> None:
         offers = (Offer("DEV1-S", FLEET.offers[0].zone), Offer("PLAY2-PICO", FLEET.offers[0].zone))
-        stand.world.script(Rule(fault="out_of_stock_create", route="server.create", count=1))
-        hostler = stand.hostler(replace(FLEET, size=1, offers=offers))
+        rig.world.script(Rule(fault="out_of_stock_create", route="server.create", count=1))
+        hostler = rig.hostler(replace(FLEET, size=1, offers=offers))
         await hostler.rests(1, 10 * MINUTE)
         (machine,) = await hostler.machines()
         assert machine.offer == offers[1]
         setback = (await hostler.row()).setback(offers[0])
         assert setback is None or setback.stock
-        stand.world.script(Rule(fault="out_of_stock_create", route="server.create", count=2))
+        rig.world.script(Rule(fault="out_of_stock_create", route="server.create", count=2))
         await hostler.scale(2)
         conditions = set[str]()
         while await hostler.ready() < 2:
             conditions.add((await hostler.row()).condition.split(" until")[0])
-            await stand.clock.sleep(timedelta(seconds=1))
+            await rig.clock.sleep(timedelta(seconds=1))
         assert "waiting for stock" in conditions
         assert not any("failed" in kept.event.detail for kept in await hostler.events())
 

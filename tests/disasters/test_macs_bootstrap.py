@@ -12,7 +12,7 @@ from hostler.domain.model.host import Host, HostCondition
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.snapshot import Request, RequestKind
 from hostler.lab.scenes.mac_ssh import WorldPreparer
-from hostler.lab.scenes.macs import FLEET, MINUTE, Crash, MacStand, changes, play_macs, stage
+from hostler.lab.scenes.macs import FLEET, MINUTE, Crash, MacRig, changes, play_macs, stage
 from hostler.lab.scenes.servers import Hostler
 from hostler.ports.preparer import Order, Prepared
 from hostler.ports.provider import Connection
@@ -34,8 +34,8 @@ class Picky:
     What fails everywhere is in `fails`.
     """
 
-    def __init__(self, inner: WorldPreparer, stand: MacStand) -> None:
-        self.inner, self._stand = inner, stand
+    def __init__(self, inner: WorldPreparer, rig: MacRig) -> None:
+        self.inner, self._stand = inner, rig
         self.bad, self.fails = set[str](), {BAD, SECRET}
         self.tried = list[str]()
 
@@ -53,7 +53,7 @@ class Picky:
 class Scene:
     """Macs, one engine over them, and what logs in."""
 
-    s: MacStand
+    s: MacRig
     hostler: Hostler
     preparer: Picky
     found: int = 0
@@ -95,18 +95,18 @@ class Scene:
         """Return the records of hosts."""
         return {str(host.id): host for host in await self.hostler.store.hosts()}
 
-    async def told(self, kind: str) -> list[str]:
+    async def describe(self, kind: str) -> list[str]:
         """Return what the story tells of one kind of event."""
         kept = await self.hostler.events()
         return [one.event.detail for one in kept if one.event.kind == kind]
 
     def asked(self) -> list[str]:
         """Return what was asked of the provider that could change anything, but for looks."""
-        return changes(self.s.stand)
+        return changes(self.s.rig)
 
     async def sleep(self, time: timedelta) -> None:
         """Let time pass."""
-        await self.s.stand.clock.sleep(time)
+        await self.s.rig.clock.sleep(time)
 
     async def unharmed(self) -> None:
         """Check that no host is blamed, nor rebooted or examined since the fault was found."""
@@ -123,9 +123,9 @@ class Scene:
 def play(scene: Callable[[Scene], Awaitable[None]], prepared: Fleet, count: int) -> None:
     """Run a scene over a pool of so many hosts."""
 
-    async def whole(s: MacStand) -> None:
-        picky = Picky(WorldPreparer(s.stand.world), s)
-        s.stand.preparer = picky
+    async def whole(s: MacRig) -> None:
+        picky = Picky(WorldPreparer(s.rig.world), s)
+        s.rig.preparer = picky
         await scene(Scene(s, s.hostler(prepared), picky))
         assert picky.tried, "nothing was tried"
 
@@ -249,7 +249,7 @@ def test_strikes_that_the_list_gave_are_taken_back_and_told() -> None:
         hosts = await x.hosts()
         assert {host.strikes for host in hosts.values()} == {0}
         assert len(hosts) == 2
-        (told,) = await x.told("strikes_taken_back")
+        (told,) = await x.describe("strikes_taken_back")
         first = x.preparer.tried[0]
         assert told == f"host {first}: a strike that the list was to blame for"
         assert hosts[first].struck == ()
@@ -268,13 +268,13 @@ def test_a_quarantine_that_the_list_gave_ends_when_its_fault_is_found() -> None:
 
         await x.s.until(set_aside, 12 * HOUR)
         (first,) = await x.hosts()
-        (second,) = x.s.stand.world.stock_macs(1, "M2-L", FLEET.offers[0].zone, "pool-")
+        (second,) = x.s.rig.world.stock_macs(1, "M2-L", FLEET.offers[0].zone, "pool-")
         await x.broken()
         await x.sleep(HOUR)
         hosts = await x.hosts()
         assert hosts[first].condition is HostCondition.FREE
         assert (hosts[first].strikes, hosts[second].strikes) == (0, 0)
-        assert await x.told("strikes_taken_back") == [
+        assert await x.describe("strikes_taken_back") == [
             f"host {first}: 2 strikes that the list was to blame for"
         ]
 
@@ -312,7 +312,7 @@ def test_a_host_that_a_list_set_aside_serves_a_corrected_one_once_somebody_puts_
             number=0,
             kind=RequestKind.POOL_ADD,
             fleet=FLEET.name,
-            at=x.s.stand.clock.now(),
+            at=x.s.rig.clock.now(),
             actor="scene",
             host=HostId(host),
         )
@@ -354,7 +354,7 @@ def test_kept_hosts_are_given_back_unblamed_when_nobody_comes_for_as_long_as_a_h
         assert await x.hostler.machines() == ()
         assert x.s.pooled()
         await x.unharmed()
-        moved = [text for text in await x.told("moved") if "starting>failed" in text]
+        moved = [text for text in await x.describe("moved") if "starting>failed" in text]
         assert len(moved) == 2
         assert all("at fault" in text for text in moved)
 

@@ -3,7 +3,7 @@
 import pytest
 
 from hostler.domain.ids import InstallationId
-from hostler.lab.scenes.macs import CLAIM, RELEASE, Crash, MacStand, changes, play_macs
+from hostler.lab.scenes.macs import CLAIM, RELEASE, Crash, MacRig, changes, play_macs
 from hostler.simulators.scaleway.faults.rates import Rule
 from hostler.stores.memory import MemoryStore
 
@@ -38,17 +38,17 @@ HARM = (
 def test_a_claim_and_a_release_are_seven_calls() -> None:
     """What the other tests of this file cut at is what is really asked for."""
 
-    async def scene(s: MacStand) -> None:
+    async def scene(s: MacRig) -> None:
         hostler = s.hostler()
         await s.ready(hostler, 1)
-        assert changes(s.stand) == list(CLAIM)
+        assert changes(s.rig) == list(CLAIM)
         await hostler.scale(0)
         await s.all_free(hostler)
-        assert changes(s.stand) == [*CLAIM, *RELEASE]
+        assert changes(s.rig) == [*CLAIM, *RELEASE]
         await hostler.scale(1)
         await s.ready(hostler, 1)
         proved_clean = ["mac.update", "mac.update"]
-        assert changes(s.stand) == [*CLAIM, *RELEASE, *proved_clean]
+        assert changes(s.rig) == [*CLAIM, *RELEASE, *proved_clean]
 
     play_macs(scene)
 
@@ -58,7 +58,7 @@ def test_a_claim_and_a_release_are_seven_calls() -> None:
 def test_a_crash_at_each_call_converges(nth: int, effect: bool) -> None:
     """Killed before its n-th change is sent, or after its effect; another engine goes on."""
 
-    async def scene(s: MacStand) -> None:
+    async def scene(s: MacRig) -> None:
         hostler = s.hostler()
         crash = Crash(hostler, nth, effect=effect)
         if nth > len(CLAIM):
@@ -82,13 +82,13 @@ def test_a_crash_at_each_call_converges(nth: int, effect: bool) -> None:
 def test_a_failure_at_each_call_converges(route: str, nth: int, harm: str) -> None:
     """Struck once, the host is claimed and released all the same, and wiped as often as it must."""
 
-    async def scene(s: MacStand) -> None:
-        s.stand.world.script(Rule(fault=harm, route=route, after=nth))
+    async def scene(s: MacRig) -> None:
+        s.rig.world.script(Rule(fault=harm, route=route, after=nth))
         hostler = s.hostler()
         await s.ready(hostler, 1)
         await hostler.scale(0)
         await s.all_free(hostler)
-        assert s.stand.world.faults.get(harm, 0) >= 1
+        assert s.rig.world.faults.get(harm, 0) >= 1
         assert s.mac().installs >= 3, "wiped for the claim, and after it"
         await hostler.scale(1)
         await s.ready(hostler, 1)
@@ -99,7 +99,7 @@ def test_a_failure_at_each_call_converges(route: str, nth: int, harm: str) -> No
 def test_two_replicas_claim_one_host_once() -> None:
     """Two engines on one store: the second takes over when the first is killed in mid-claim."""
 
-    async def scene(s: MacStand) -> None:
+    async def scene(s: MacRig) -> None:
         store = MemoryStore(InstallationId("shared"), exclusive=False)
         first = s.hostler(store=store)
         second = s.hostler(store=store)

@@ -12,7 +12,7 @@ from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.snapshot import Request, RequestKind
 from hostler.lab.scenes.mac_ssh import WorldPreparer
-from hostler.lab.scenes.macs import FLEET, MINUTE, Crash, MacStand, changes, play_macs
+from hostler.lab.scenes.macs import FLEET, MINUTE, Crash, MacRig, changes, play_macs
 from hostler.lab.scenes.servers import Hostler
 from hostler.simulators.scaleway.state.mac_records import MacStatus
 
@@ -32,7 +32,7 @@ def fleet(*commands: str, size: int = 1, busy: str = ASKS, drain: timedelta = HO
 class Scene:
     """Macs, one engine over them, and what asks."""
 
-    s: MacStand
+    s: MacRig
     hostler: Hostler
     preparer: WorldPreparer
 
@@ -43,7 +43,7 @@ class Scene:
 
     def now(self) -> datetime:
         """Return the time."""
-        return self.s.stand.clock.now()
+        return self.s.rig.clock.now()
 
     async def ready(self, many: int = 1) -> list[Machine]:
         """Wait until so many machines are ready, and return them."""
@@ -84,9 +84,9 @@ class Scene:
 
     async def sleep(self, time: timedelta) -> None:
         """Let time pass."""
-        await self.s.stand.clock.sleep(time)
+        await self.s.rig.clock.sleep(time)
 
-    async def told(self, kind: str) -> list[tuple[str, str]]:
+    async def describe(self, kind: str) -> list[tuple[str, str]]:
         """Return the reasons and details that the story tells of one kind of event."""
         kept = await self.hostler.events()
         return [(one.event.reason, one.event.detail) for one in kept if one.event.kind == kind]
@@ -95,9 +95,9 @@ class Scene:
 def play(scene: Callable[[Scene], Awaitable[None]], asked: Fleet, count: int = 2) -> None:
     """Run a scene over a pool of so many hosts."""
 
-    async def whole(s: MacStand) -> None:
-        preparer = WorldPreparer(s.stand.world)
-        s.stand.preparer = s.stand.asker = preparer
+    async def whole(s: MacRig) -> None:
+        preparer = WorldPreparer(s.rig.world)
+        s.rig.preparer = s.rig.asker = preparer
         await scene(Scene(s, s.hostler(asked), preparer))
 
     play_macs(whole, count)
@@ -110,17 +110,17 @@ def test_a_busy_machine_is_waited_for_and_goes_when_it_is_free() -> None:
         (machine,) = await x.ready()
         x.statuses[machine.id] = 0
         await x.hostler.scale(0)
-        asked = changes(x.s.stand)
+        asked = changes(x.s.rig)
         await x.sleep(20 * MINUTE)
         assert await x.phase(machine.id) is Phase.DRAINING
-        assert changes(x.s.stand) == asked
+        assert changes(x.s.rig) == asked
         assert 38 <= len(x.preparer.fake.questions) <= 42, "every half a minute"
         assert {one.command for one in x.preparer.fake.questions} == {ASKS}
         x.statuses[machine.id] = 1
         assert await x.until_gone(machine.id) < 25 * MINUTE
-        said = await x.told("asked_whether_busy")
+        said = await x.describe("asked_whether_busy")
         assert [reason for reason, _ in said] == ["busy", "free"]
-        assert ("drained" in [reason for reason, _ in await x.told("moved")]) is True
+        assert ("drained" in [reason for reason, _ in await x.describe("moved")]) is True
 
     play(scene, fleet())
 
@@ -129,11 +129,11 @@ def test_a_free_machine_is_asked_once_and_released_at_once() -> None:
     async def scene(x: Scene) -> None:
         (machine,) = await x.ready()
         begun = x.now()
-        asked = len(changes(x.s.stand))
+        asked = len(changes(x.s.rig))
         await x.end(machine.id)
 
         async def releases() -> bool:
-            return len(changes(x.s.stand)) > asked
+            return len(changes(x.s.rig)) > asked
 
         await x.s.until(releases, MINUTE)
         assert x.now() - begun <= timedelta(seconds=45)
@@ -153,7 +153,7 @@ def test_a_machine_that_stays_busy_is_ended_when_the_bound_of_drain_has_passed()
         await x.sleep(3 * MINUTE)
         assert await x.phase(machine.id) is not Phase.DRAINING
         await x.until_gone(machine.id)
-        assert "drain_overdue" in [reason for reason, _ in await x.told("moved")]
+        assert "drain_overdue" in [reason for reason, _ in await x.describe("moved")]
 
     play(scene, fleet(drain=30 * MINUTE))
 
@@ -171,7 +171,7 @@ def test_a_host_that_gives_no_answer_is_waited_for_like_a_busy_one(how: str) -> 
         await x.end(machine.id)
         await x.sleep(28 * MINUTE)
         assert await x.phase(machine.id) is Phase.DRAINING
-        ((reason, text),) = await x.told("asked_whether_busy")
+        ((reason, text),) = await x.describe("asked_whether_busy")
         assert reason == "unknown"
         word = {"silent": "no login", "strange": "exited with 127", "stranger": "another key"}[how]
         assert word in text
@@ -203,7 +203,7 @@ def test_an_end_that_waits_can_be_made_one_at_once() -> None:
         await x.end(machine.id, now=True)
         await x.sleep(MINUTE)
         assert await x.phase(machine.id) is not Phase.DRAINING
-        moved = [text for _, text in await x.told("moved") if "draining>stopping" in text]
+        moved = [text for _, text in await x.describe("moved") if "draining>stopping" in text]
         assert moved == ["draining>stopping: at once, whatever runs on it"]
 
     play(scene, fleet())
@@ -213,10 +213,10 @@ def test_a_retired_machine_is_waited_for_too() -> None:
     async def scene(x: Scene) -> None:
         (machine,) = await x.ready()
         x.statuses[machine.id] = 0
-        asked = changes(x.s.stand)
+        asked = changes(x.s.rig)
         await x.request(RequestKind.RETIRE, machine.id)
         await x.sleep(20 * MINUTE)
-        assert changes(x.s.stand) == asked
+        assert changes(x.s.rig) == asked
         x.statuses[machine.id] = 1
         await x.until_gone(machine.id, HOUR)
 
@@ -229,7 +229,7 @@ def test_a_machine_that_is_to_rest_is_waited_for_and_called_back_where_it_is_wan
     async def scene(x: Scene) -> None:
         (machine,) = await x.ready()
         x.statuses[machine.id] = 0
-        asked = changes(x.s.stand)
+        asked = changes(x.s.rig)
 
         async def to_rest() -> None:
             await x.hostler.request(RequestKind.STANDBY, machine=machine.id)
@@ -237,13 +237,13 @@ def test_a_machine_that_is_to_rest_is_waited_for_and_called_back_where_it_is_wan
 
         await to_rest()
         await x.sleep(20 * MINUTE)
-        assert (await x.phase(machine.id), changes(x.s.stand)) == (Phase.READY, asked)
+        assert (await x.phase(machine.id), changes(x.s.rig)) == (Phase.READY, asked)
         await x.hostler.scale(1)
         await x.sleep(HOUR)
-        assert (await x.phase(machine.id), changes(x.s.stand)) == (Phase.READY, asked)
+        assert (await x.phase(machine.id), changes(x.s.rig)) == (Phase.READY, asked)
         await to_rest()
         await x.sleep(40 * MINUTE)
-        assert (await x.phase(machine.id), changes(x.s.stand)) == (Phase.READY, asked)
+        assert (await x.phase(machine.id), changes(x.s.rig)) == (Phase.READY, asked)
         x.statuses[machine.id] = 1
 
         async def rests() -> bool:
@@ -259,14 +259,14 @@ def test_demand_that_returns_calls_a_busy_machine_back() -> None:
     async def scene(x: Scene) -> None:
         (machine,) = await x.ready()
         x.statuses[machine.id] = 0
-        asked = changes(x.s.stand)
+        asked = changes(x.s.rig)
         await x.hostler.scale(0)
         await x.sleep(10 * MINUTE)
         await x.hostler.scale(1)
         await x.sleep(2 * HOUR)
         (back,) = await x.hostler.machines()
         assert (back.id, back.phase) == (machine.id, Phase.READY)
-        assert changes(x.s.stand) == asked
+        assert changes(x.s.rig) == asked
         assert back.fact("drain") is None
 
     play(scene, fleet())

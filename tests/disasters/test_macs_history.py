@@ -2,7 +2,7 @@
 
 from hostler.domain.ids import HostId
 from hostler.domain.reporting.history import tell
-from hostler.lab.scenes.macs import MacStand, play_macs
+from hostler.lab.scenes.macs import MacRig, play_macs
 from hostler.lab.scenes.servers import Hostler
 from hostler.simulators.scaleway.faults.rates import Rule
 
@@ -14,7 +14,7 @@ async def story(hostler: Hostler, host: str) -> list[str]:
 
 
 def test_a_hosts_history_goes_from_its_claim_through_its_wipe_into_the_pool() -> None:
-    async def scene(s: MacStand) -> None:
+    async def scene(s: MacRig) -> None:
         hostler = await s.one()
         (machine,) = await hostler.machines()
         await hostler.scale(0)
@@ -36,10 +36,10 @@ def test_a_hosts_history_goes_from_its_claim_through_its_wipe_into_the_pool() ->
 
 
 def test_the_same_refusal_of_a_host_is_told_once() -> None:
-    async def scene(s: MacStand) -> None:
+    async def scene(s: MacRig) -> None:
         hostler = await s.one()
         into_the_pool = 5 - 2  # of its renames, two were for its claim
-        s.stand.world.script(
+        s.rig.world.script(
             Rule(fault="transient_409", route="mac.update", after=into_the_pool, count=3)
         )
         await hostler.scale(0)

@@ -12,7 +12,7 @@ from hostler.lab.scenes.macs import (
     MINUTE,
     OTHERS,
     POOL,
-    MacStand,
+    MacRig,
     changes,
     hosts,
     play_macs,
@@ -39,24 +39,24 @@ async def alarms(hostler: Hostler) -> list[str]:
 def test_a_tenant_whose_host_gets_another_name_stays_and_tells() -> None:
     """A claim of another installation lands beyond settle on a host that is in use."""
 
-    async def scene(s: MacStand) -> None:
+    async def scene(s: MacRig) -> None:
         hostler = s.hostler()
         await s.ready(hostler, 1)
         mine = s.mac().name
         s.rename(s.ids[0], str(THEIRS))
         installs = s.mac().installs
-        await s.stand.clock.sleep(30 * MINUTE)
+        await s.rig.clock.sleep(30 * MINUTE)
         (machine,) = await hostler.machines()
         assert machine.phase is Phase.READY
         assert (s.mac().name, s.mac().installs) == (str(THEIRS), installs), "nothing is done to it"
         (told,) = await alarms(hostler)
         assert "theirs" in told
         s.rename(s.ids[0], mine)
-        await s.stand.clock.sleep(5 * MINUTE)
+        await s.rig.clock.sleep(5 * MINUTE)
         s.rename(s.ids[0], str(THEIRS))
-        await s.stand.clock.sleep(5 * MINUTE)
+        await s.rig.clock.sleep(5 * MINUTE)
         assert len(await alarms(hostler)) == 2, "once for each time"
-        assert s.stand.metrics.series(Count.ALARMS) == {(FLEET.name, "host_taken"): 2}
+        assert s.rig.metrics.series(Count.ALARMS) == {(FLEET.name, "host_taken"): 2}
 
     play_macs(scene)
 
@@ -64,22 +64,22 @@ def test_a_tenant_whose_host_gets_another_name_stays_and_tells() -> None:
 def test_a_double_is_left_alone_also_when_the_machine_of_its_claim_is_forgotten() -> None:
     """What says that a claim came too late went with the machine's history: a stray, and wiped."""
 
-    async def scene(s: MacStand) -> None:
-        s.stand.settings = Settings(remember=timedelta(hours=2))
-        s.stand.world.script(Rule(fault="effect_too_late", route="mac.update", spell=600.0))
+    async def scene(s: MacRig) -> None:
+        s.rig.settings = Settings(remember=timedelta(hours=2))
+        s.rig.world.script(Rule(fault="effect_too_late", route="mac.update", spell=600.0))
         hostler = s.hostler(replace(FLEET, reclaim=True))
         await s.until(lambda: claims(hostler), 10 * MINUTE)
         (machine,) = await hostler.machines()
         await hostler.scale(0)
-        await s.stand.clock.sleep(30 * MINUTE)
+        await s.rig.clock.sleep(30 * MINUTE)
         (orphan,) = await hostler.store.orphans()
         assert (stage(s.mac()), orphan.cls) == ("pending", "double")
-        asked = len(changes(s.stand))
-        await s.stand.clock.sleep(timedelta(hours=6))
+        asked = len(changes(s.rig))
+        await s.rig.clock.sleep(timedelta(hours=6))
         assert await hostler.store.machine(machine.id) is None, "it was forgotten"
         (orphan,) = await hostler.store.orphans()
         assert orphan.cls == "double"
-        assert len(changes(s.stand)) == asked, "nothing was done to whoever uses it"
+        assert len(changes(s.rig)) == asked, "nothing was done to whoever uses it"
         s.rename(s.ids[0], f"{POOL}1")
         await hostler.scale(1)
         await s.ready(hostler, 1)
@@ -92,25 +92,25 @@ async def claims(hostler: Hostler) -> bool:
     return any(m.asked for m in await hostler.machines())
 
 
-async def gave_up_early(s: MacStand, remember: timedelta | None = None) -> tuple[Hostler, str]:
+async def gave_up_early(s: MacRig, remember: timedelta | None = None) -> tuple[Hostler, str]:
     """Return a hostler that gave its host back before one of its marks of use takes effect.
 
     No answer came to the mark, and its effect comes hours later; the next mark was answered.
     """
     rule = Rule(fault="effect_too_late", route="mac.update", after=2, spell=2 * 3600.0)
-    s.stand.world.script(rule)
+    s.rig.world.script(rule)
     if remember is not None:
-        s.stand.settings = Settings(remember=remember)
+        s.rig.settings = Settings(remember=remember)
     hostler = s.hostler(replace(FLEET, reclaim=True))
     await s.ready(hostler, 1)
     late = s.mac().name
-    s.truth.given[s.mac().id] = late
+    s.truth.named_by_hand[s.mac().id] = late
     await hostler.scale(0)
     await s.all_free(hostler)
     return hostler, late
 
 
-async def lands(s: MacStand, late: str) -> None:
+async def lands(s: MacRig, late: str) -> None:
     """Wait until the late mark has its effect."""
 
     async def named() -> bool:
@@ -124,14 +124,14 @@ def test_a_tag_of_use_that_lands_on_the_host_of_another_installation_takes_nothi
 ):
     """Its name is ours and no record has it: a stray, if it had not been given back before."""
 
-    async def scene(s: MacStand) -> None:
+    async def scene(s: MacRig) -> None:
         hostler, late = await gave_up_early(s, remember=timedelta(hours=4))
         theirs = s.hostler(OTHERS)
         await s.ready(theirs, 1)
         (machine,) = await theirs.machines()
         installs = s.mac().installs
         await lands(s, late)
-        await s.stand.clock.sleep(timedelta(hours=6))
+        await s.rig.clock.sleep(timedelta(hours=6))
         (orphan,) = await hostler.store.orphans()
         assert (orphan.cls, orphan.machine) == ("double", MachineId(late.split(".")[4]))
         assert await hostler.store.machine(MachineId(late.split(".")[4])) is None, "forgotten"
@@ -144,15 +144,15 @@ def test_a_tag_of_use_that_lands_on_the_host_of_another_installation_takes_nothi
 
 
 def test_a_tag_of_use_that_lands_on_a_free_host_is_told_and_nobody_gets_the_host_unwiped() -> None:
-    async def scene(s: MacStand) -> None:
+    async def scene(s: MacRig) -> None:
         hostler, late = await gave_up_early(s)
         await lands(s, late)
-        await s.stand.clock.sleep(30 * MINUTE)
+        await s.rig.clock.sleep(30 * MINUTE)
         (orphan,) = await hostler.store.orphans()
         assert orphan.cls == "double"
         installs = s.mac().installs
         await hostler.scale(1)
-        await s.stand.clock.sleep(30 * MINUTE)
+        await s.rig.clock.sleep(30 * MINUTE)
         assert await hostler.ready() == 0, "it is not free"
         s.rename(s.mac().id, f"{POOL}1")
         await s.ready(hostler, 1)
@@ -162,14 +162,14 @@ def test_a_tag_of_use_that_lands_on_a_free_host_is_told_and_nobody_gets_the_host
 
 
 def test_a_tag_of_use_that_lands_on_the_host_of_our_next_machine_is_put_right() -> None:
-    async def scene(s: MacStand) -> None:
+    async def scene(s: MacRig) -> None:
         hostler, late = await gave_up_early(s)
         await hostler.scale(1)
         await s.ready(hostler, 1)
         (machine,) = await hostler.machines()
         name, installs = s.mac().name, s.mac().installs
         await lands(s, late)
-        await s.stand.clock.sleep(5 * MINUTE)
+        await s.rig.clock.sleep(5 * MINUTE)
         assert (s.mac().name, s.mac().installs) == (name, installs)
         assert [m.id for m in await hostler.machines()] == [machine.id]
         assert await hostler.ready() == 1
@@ -181,13 +181,13 @@ def test_a_tag_of_use_that_lands_on_the_host_of_our_next_machine_is_put_right() 
 def test_a_tag_of_use_that_lands_before_the_host_is_back_in_the_pool_is_wiped_away() -> None:
     """Nobody else can have it yet: it goes on without a person."""
 
-    async def scene(s: MacStand) -> None:
+    async def scene(s: MacRig) -> None:
         rule = Rule(fault="effect_too_late", route="mac.update", after=2, spell=200.0)
-        s.stand.world.script(rule)
+        s.rig.world.script(rule)
         hostler = s.hostler()
         await s.ready(hostler, 1)
         late = s.mac().name
-        s.truth.given[s.mac().id] = late
+        s.truth.named_by_hand[s.mac().id] = late
         await hostler.scale(0)
 
         async def wiping() -> bool:
@@ -204,11 +204,11 @@ def test_a_tag_of_use_that_lands_before_the_host_is_back_in_the_pool_is_wiped_aw
 def test_a_tag_of_use_that_lands_just_after_the_host_was_put_back_is_told() -> None:
     """Somebody else may have taken it in between: it is not wiped once more."""
 
-    async def scene(s: MacStand) -> None:
+    async def scene(s: MacRig) -> None:
         hostler = s.hostler(replace(FLEET, reclaim=True))
         await s.ready(hostler, 1)
         late = s.mac().name
-        s.truth.given[s.mac().id] = late
+        s.truth.named_by_hand[s.mac().id] = late
         await hostler.scale(0)
 
         async def back() -> bool:
@@ -217,8 +217,8 @@ def test_a_tag_of_use_that_lands_just_after_the_host_was_put_back_is_told() -> N
         await s.until(back, 60 * MINUTE)
         assert "free" not in {host.condition for host in await hosts(hostler)}
         installs = s.mac().installs
-        s.stand.world.console.rename(s.mac().id, late)
-        await s.stand.clock.sleep(2 * timedelta(hours=1))
+        s.rig.world.console.rename(s.mac().id, late)
+        await s.rig.clock.sleep(2 * timedelta(hours=1))
         (orphan,) = await hostler.store.orphans()
         assert (orphan.cls, s.mac().name, s.mac().installs) == ("double", late, installs)
 

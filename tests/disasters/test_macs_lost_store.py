@@ -7,17 +7,17 @@ from hostler.domain.hosts.allocation import CLAIMED_TWICE
 from hostler.domain.ids import InstallationId
 from hostler.domain.model.resource import OrphanClass
 from hostler.domain.model.snapshot import RequestKind
-from hostler.lab.scenes.macs import MINUTE, MacStand, play_macs, stage
+from hostler.lab.scenes.macs import MINUTE, MacRig, play_macs, stage
 from hostler.lab.scenes.servers import Hostler
 
 
-async def stopped(s: MacStand, hostler: Hostler) -> None:
+async def stopped(s: MacRig, hostler: Hostler) -> None:
     """Stop a hostler whose store is not asked any more."""
     await hostler.stop()
     s.truth.hostlers.remove(hostler)
 
 
-async def wiping(s: MacStand) -> Hostler:
+async def wiping(s: MacRig) -> Hostler:
     """Return a hostler whose one machine is gone while its host is being wiped."""
     hostler = s.hostler()
     await s.ready(hostler, 1)
@@ -30,7 +30,7 @@ async def wiping(s: MacStand) -> Hostler:
     return hostler
 
 
-async def left_in_a_wipe(s: MacStand) -> tuple[Hostler, InstallationId]:
+async def left_in_a_wipe(s: MacRig) -> tuple[Hostler, InstallationId]:
     """Return a hostler with a new store, and the lost one's id: its host is being wiped."""
     lost = await wiping(s)
     await stopped(s, lost)
@@ -39,9 +39,9 @@ async def left_in_a_wipe(s: MacStand) -> tuple[Hostler, InstallationId]:
 
 
 def test_a_host_that_a_lost_store_wiped_is_in_the_orphan_report_and_is_not_touched() -> None:
-    async def scene(s: MacStand) -> None:
+    async def scene(s: MacRig) -> None:
         heir, lost = await left_in_a_wipe(s)
-        await s.stand.clock.sleep(60 * MINUTE)
+        await s.rig.clock.sleep(60 * MINUTE)
         (orphan,) = await heir.store.orphans()
         assert (orphan.cls, orphan.installation) == (OrphanClass.FOREIGN, lost)
         assert orphan.price > 0
@@ -52,9 +52,9 @@ def test_a_host_that_a_lost_store_wiped_is_in_the_orphan_report_and_is_not_touch
 
 
 def test_a_host_that_a_lost_store_wiped_is_adopted_wiped_anew_and_used() -> None:
-    async def scene(s: MacStand) -> None:
+    async def scene(s: MacRig) -> None:
         heir, lost = await left_in_a_wipe(s)
-        await s.stand.clock.sleep(30 * MINUTE)
+        await s.rig.clock.sleep(30 * MINUTE)
         installs = s.mac().installs
         await heir.request(RequestKind.ADOPT, installation=lost)
         await s.ready(heir, 1, timedelta(hours=2))
@@ -70,7 +70,7 @@ def test_a_backup_that_is_put_back_does_not_give_away_a_host_that_is_in_use_by_n
     Its machine is in no record: the host is in the ledger until somebody says what is to be.
     """
 
-    async def scene(s: MacStand) -> None:
+    async def scene(s: MacRig) -> None:
         first = await wiping(s)
         backup = copy.deepcopy(first.store)
         await s.all_free(first)
@@ -80,7 +80,7 @@ def test_a_backup_that_is_put_back_does_not_give_away_a_host_that_is_in_use_by_n
         assert stage(s.mac()) == "claimed"
         await stopped(s, first)
         second = s.hostler(store=backup)
-        await s.stand.clock.sleep(60 * MINUTE)
+        await s.rig.clock.sleep(60 * MINUTE)
         assert (s.mac().name, s.mac().installs) == (name, installs)
         (orphan,) = await second.store.orphans()
         assert orphan.cls is OrphanClass.UNRECORDED
@@ -91,7 +91,7 @@ def test_a_backup_that_is_put_back_does_not_give_away_a_host_that_is_in_use_by_n
 def test_a_backup_whose_machine_has_passed_its_host_on_leaves_the_next_tenant_alone() -> None:
     """Its tie is older than the name on the host: both sides hold, and that is told."""
 
-    async def scene(s: MacStand) -> None:
+    async def scene(s: MacRig) -> None:
         first = await s.one()
         backup = copy.deepcopy(first.store)
         await first.scale(0)
@@ -101,13 +101,13 @@ def test_a_backup_whose_machine_has_passed_its_host_on_leaves_the_next_tenant_al
         name, installs = s.mac().name, s.mac().installs
         await stopped(s, first)
         second = s.hostler(store=backup)
-        await s.stand.clock.sleep(60 * MINUTE)
+        await s.rig.clock.sleep(60 * MINUTE)
         (machine,) = await second.machines()
         assert machine.fact(CLAIMED_TWICE) is not None
         (orphan,) = await second.store.orphans()
         assert orphan.cls is OrphanClass.DOUBLE
         await second.scale(0)
-        await s.stand.clock.sleep(60 * MINUTE)
+        await s.rig.clock.sleep(60 * MINUTE)
         assert await second.machines() == ()
         (orphan,) = await second.store.orphans()
         assert orphan.cls is OrphanClass.UNRECORDED

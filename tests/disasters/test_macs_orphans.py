@@ -10,7 +10,7 @@ from functools import partial
 import pytest
 
 from hostler.domain.ids import HostId, InstallationId
-from hostler.lab.scenes.macs import FLEET, MINUTE, OTHERS, POOL, MacStand, changes, play_macs, stage
+from hostler.lab.scenes.macs import FLEET, MINUTE, OTHERS, POOL, MacRig, changes, play_macs, stage
 from hostler.lab.scenes.servers import ZONE, Hostler
 from hostler.ports.metrics import Count
 from hostler.simulators.scaleway.faults.rates import Rule
@@ -21,7 +21,7 @@ ALWAYS = 100_000
 HOUR = timedelta(hours=1)
 
 
-async def any_pending(s: MacStand) -> bool:
+async def any_pending(s: MacRig) -> bool:
     """Tell whether any host is being claimed."""
     return any(stage(mac) == "pending" for mac in s.macs())
 
@@ -29,22 +29,22 @@ async def any_pending(s: MacStand) -> bool:
 def test_a3_a_host_whose_owner_turns_up_during_the_reclaim_is_left_alone() -> None:
     """A3: between the list and the release, a record could get the stray, and was wiped then."""
 
-    async def scene(s: MacStand) -> None:
+    async def scene(s: MacRig) -> None:
         store = MemoryStore(InstallationId("shared"), exclusive=False)
         hostler = s.hostler(replace(FLEET, reclaim=True), store)
         await s.ready(hostler, 1)
         (machine,) = await hostler.machines()
         forget(hostler)
-        begun, asked = s.stand.loop.time(), len(changes(s.stand))
+        begun, asked = s.rig.loop.time(), len(changes(s.rig))
         while not rechecked(s, begun):
-            await s.stand.clock.sleep(timedelta(milliseconds=10))
-            assert s.stand.loop.time() < begun + 3600, await s.told()
+            await s.rig.clock.sleep(timedelta(milliseconds=10))
+            assert s.rig.loop.time() < begun + 3600, await s.describe()
         assert (await store.orphans())[0].blocked == ""
         store._bindings[machine.host or HostId("")] = machine.id
         store._put(machine)
-        await s.stand.clock.sleep(5 * MINUTE)
-        assert len(changes(s.stand)) == asked
-        assert not s.stand.metrics.series(Count.RECLAIMED)
+        await s.rig.clock.sleep(5 * MINUTE)
+        assert len(changes(s.rig)) == asked
+        assert not s.rig.metrics.series(Count.RECLAIMED)
         assert await hostler.ready() == 1
 
     play_macs(scene)
@@ -53,21 +53,21 @@ def test_a3_a_host_whose_owner_turns_up_during_the_reclaim_is_left_alone() -> No
 def test_an_orphan_that_cannot_be_read_again_is_left_as_it_is() -> None:
     """Lists may be cached: what they say is no ground to act on, however often they say it."""
 
-    async def scene(s: MacStand) -> None:
+    async def scene(s: MacRig) -> None:
         hostler = s.hostler(replace(FLEET, reclaim=True))
         await s.ready(hostler, 1)
         await hostler.stop()
         forget(hostler)
         s.truth.hostlers.remove(hostler)
-        begun, asked = s.stand.loop.time(), len(changes(s.stand))
-        s.stand.world.script(Rule(fault="failed_500", route="mac.get", count=ALWAYS))
+        begun, asked = s.rig.loop.time(), len(changes(s.rig))
+        s.rig.world.script(Rule(fault="failed_500", route="mac.get", count=ALWAYS))
         heir = s.hostler(replace(FLEET, reclaim=True, size=0), store=hostler.store)
-        await s.stand.clock.sleep(2 * HOUR)
+        await s.rig.clock.sleep(2 * HOUR)
         assert rechecked(s, begun)
         (orphan,) = await heir.store.orphans()
         assert orphan.cls == "unrecorded"
-        assert len(changes(s.stand)) == asked
-        s.stand.world.clear_fault_rates()
+        assert len(changes(s.rig)) == asked
+        s.rig.world.clear_fault_rates()
         await s.all_free(heir)
 
     play_macs(scene)
@@ -83,32 +83,32 @@ def forget(hostler: Hostler) -> None:
     store._hosts.clear()
 
 
-def rechecked(s: MacStand, since: float) -> bool:
+def rechecked(s: MacRig, since: float) -> bool:
     """Tell whether a host was read by itself since a time, as it is before a sweep acts."""
-    return any(line.key == "mac.get" and line.time > since for line in s.stand.world.journal)
+    return any(line.key == "mac.get" and line.time > since for line in s.rig.world.journal)
 
 
 def test_b2_a_second_host_with_the_name_of_a_machine_is_told_and_left_alone() -> None:
     """B2: ownership by name alone hid a second host under a living machine's name for good."""
 
-    async def scene(s: MacStand) -> None:
+    async def scene(s: MacRig) -> None:
         hostler = s.hostler(replace(FLEET, reclaim=True))
         await s.ready(hostler, 1)
         (machine,) = await hostler.machines()
         copy = next(mac for mac in s.ids if mac != machine.host)
-        asked = len(changes(s.stand))
+        asked = len(changes(s.rig))
         s.rename(copy, s.mac(machine.host).name)
-        await s.stand.clock.sleep(60 * MINUTE)
+        await s.rig.clock.sleep(60 * MINUTE)
         (orphan,) = await hostler.store.orphans()
         assert (orphan.resource, orphan.cls) == (copy, "duplicate-name")
-        assert len(changes(s.stand)) == asked, "neither host was touched"
+        assert len(changes(s.rig)) == asked, "neither host was touched"
         assert await hostler.ready() == 1
 
     play_macs(scene, count=2)
 
 
 def test_b2_a_machine_ends_although_another_host_bears_its_name() -> None:
-    async def scene(s: MacStand) -> None:
+    async def scene(s: MacRig) -> None:
         hostler = s.hostler()
         await s.ready(hostler, 1)
         (machine,) = await hostler.machines()
@@ -128,15 +128,15 @@ def test_b2_a_machine_ends_although_another_host_bears_its_name() -> None:
 def test_b3_a_claim_that_nobody_goes_on_with_is_told_and_taken_back() -> None:
     """B3: hosts in mid-claim were invisible to the sweep, and billed unseen."""
 
-    async def scene(s: MacStand) -> None:
+    async def scene(s: MacRig) -> None:
         hostler = s.hostler(replace(FLEET, reclaim=True))
         while stage(s.mac()) != "pending":
-            await s.stand.clock.sleep(timedelta(seconds=1))
+            await s.rig.clock.sleep(timedelta(seconds=1))
         await hostler.stop()
         forget(hostler)
         s.truth.hostlers.remove(hostler)
         heir = s.hostler(replace(FLEET, reclaim=True, size=0), store=hostler.store)
-        await s.stand.clock.sleep(2 * MINUTE)
+        await s.rig.clock.sleep(2 * MINUTE)
         (orphan,) = await heir.store.orphans()
         assert orphan.cls == "pending-fresh"
         await s.all_free(heir)
@@ -148,14 +148,14 @@ def test_b3_a_claim_that_nobody_goes_on_with_is_told_and_taken_back() -> None:
 def test_b4_a_host_of_another_fleets_pool_is_no_orphan() -> None:
     """B4: only the default prefix was a pool; hosts of a fleet's own prefix counted as strays."""
 
-    async def scene(s: MacStand) -> None:
-        mine = s.stand.world.stock_macs(1, "M2-L", ZONE, "other-")
+    async def scene(s: MacRig) -> None:
+        mine = s.rig.world.stock_macs(1, "M2-L", ZONE, "other-")
         hostler = s.hostler(replace(FLEET, reclaim=True), pool="other-")
         await s.ready(hostler, 1)
         (machine,) = await hostler.machines()
         assert machine.host in mine
         await hostler.scale(0)
-        await s.stand.clock.sleep(60 * MINUTE)
+        await s.rig.clock.sleep(60 * MINUTE)
         assert not await hostler.store.orphans()
         assert s.mac(mine[0]).name.startswith("other-"), "back in its own pool"
         assert s.mac().name.startswith(POOL)
@@ -165,7 +165,7 @@ def test_b4_a_host_of_another_fleets_pool_is_no_orphan() -> None:
 
 
 def test_b5_an_orphan_comes_back_with_the_system_that_its_fleet_asks_for() -> None:
-    async def scene(s: MacStand) -> None:
+    async def scene(s: MacRig) -> None:
         hostler = s.hostler(replace(FLEET, reclaim=True))
         await s.ready(hostler, 1)
         await hostler.stop()
@@ -182,27 +182,27 @@ def test_b5_an_orphan_comes_back_with_the_system_that_its_fleet_asks_for() -> No
 def test_b6_a_zone_that_cannot_be_listed_clears_no_orphan() -> None:
     """B6: the gauge fell when a zone failed, which looked like a problem solved."""
 
-    async def scene(s: MacStand) -> None:
+    async def scene(s: MacRig) -> None:
         hostler = s.hostler()
         await s.ready(hostler, 1)
         await hostler.stop()
         forget(hostler)
         s.truth.hostlers.remove(hostler)
         heir = s.hostler(replace(FLEET, size=0), store=hostler.store)
-        await s.stand.clock.sleep(5 * MINUTE)
+        await s.rig.clock.sleep(5 * MINUTE)
         assert len(await heir.store.orphans()) == 1
-        assert not s.stand.metrics.series(Count.OBSERVATIONS_FAILED)
-        s.stand.world.script(Rule(fault="zone_dead", count=ALWAYS, spell=1800.0))
-        await s.stand.clock.sleep(20 * MINUTE)
+        assert not s.rig.metrics.series(Count.OBSERVATIONS_FAILED)
+        s.rig.world.script(Rule(fault="zone_dead", count=ALWAYS, spell=1800.0))
+        await s.rig.clock.sleep(20 * MINUTE)
         assert len(await heir.store.orphans()) == 1
-        assert s.stand.metrics.value(Count.OBSERVATIONS_FAILED, FLEET.account, ZONE, "host") > 1
+        assert s.rig.metrics.value(Count.OBSERVATIONS_FAILED, FLEET.account, ZONE, "host") > 1
         assert s.mac().installs == 2, "report only: nothing was changed"
 
     play_macs(scene)
 
 
 def test_b7_an_orphan_that_is_to_be_deleted_is_not_wiped() -> None:
-    async def scene(s: MacStand) -> None:
+    async def scene(s: MacRig) -> None:
         fleet = replace(FLEET, reclaim=True)
         hostler = s.hostler(fleet)
         await s.ready(hostler, 1)
@@ -211,7 +211,7 @@ def test_b7_an_orphan_that_is_to_be_deleted_is_not_wiped() -> None:
         s.truth.hostlers.remove(hostler)
         s.mac().deletion_scheduled = True
         heir = s.hostler(replace(fleet, size=0), store=hostler.store)
-        await s.stand.clock.sleep(120 * MINUTE)
+        await s.rig.clock.sleep(120 * MINUTE)
         (orphan,) = await heir.store.orphans()
         assert orphan.cls == "scheduled-deletion"
         assert s.mac().installs == 2
@@ -222,7 +222,7 @@ def test_b7_an_orphan_that_is_to_be_deleted_is_not_wiped() -> None:
 def test_a_forgotten_record_is_told_and_its_host_left_until_reclaim_is_set() -> None:
     """A record is taken out of the store by force: the host is a stray, with its cost."""
 
-    async def scene(s: MacStand) -> None:
+    async def scene(s: MacRig) -> None:
         hostler = s.hostler()
         await s.ready(hostler, 1)
         await hostler.stop()
@@ -231,7 +231,7 @@ def test_a_forgotten_record_is_told_and_its_host_left_until_reclaim_is_set() -> 
         for machine in await hostler.machines():
             store._drop(machine)
         heir = s.hostler(replace(FLEET, size=0), store)
-        await s.stand.clock.sleep(2 * HOUR)
+        await s.rig.clock.sleep(2 * HOUR)
         (orphan,) = await store.orphans()
         assert (orphan.resource, orphan.cls) == (s.ids[0], "unrecorded")
         assert orphan.price == pytest.approx(0.21)
@@ -249,7 +249,7 @@ def test_a_forgotten_record_is_told_and_its_host_left_until_reclaim_is_set() -> 
 def test_a_reclaim_takes_the_orphan_and_nothing_else() -> None:
     """In the pool, pending, owned by name or by id, default-named, foreign, stray: one goes."""
 
-    async def scene(s: MacStand) -> None:
+    async def scene(s: MacRig) -> None:
         fleet = replace(FLEET, reclaim=True, size=3)
         hostler = s.hostler(fleet)
         await s.ready(hostler, 3)
@@ -257,17 +257,17 @@ def test_a_reclaim_takes_the_orphan_and_nothing_else() -> None:
         await s.ready(foreign, 1)
         for mac in s.macs():
             if mac.name.startswith(POOL):
-                s.stand.world.script(
+                s.rig.world.script(
                     Rule(fault="failed_500", route="mac.reinstall", id=mac.id, count=9999)
                 )
         lost, kept, renamed = await hostler.machines()
         await hostler.scale(4)
         await s.until(partial(any_pending, s), 10 * MINUTE)
-        await s.stand.clock.sleep(MINUTE)
+        await s.rig.clock.sleep(MINUTE)
         await hostler.stop()
         s.truth.hostlers.remove(hostler)
         s.rename(renamed.host or "", "owned-by-id-alone")
-        (default,) = s.stand.world.stock_macs(1, prefix="apple-silicon-brave-")
+        (default,) = s.rig.world.stock_macs(1, prefix="apple-silicon-brave-")
         hostler.store._drop(lost)
         await hostler.scale(3)
         before = {mac.id: (mac.name, mac.installs) for mac in s.macs()}

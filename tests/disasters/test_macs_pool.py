@@ -6,14 +6,14 @@ from datetime import timedelta
 from hostler.domain.ids import HostId, MachineId, machine_id
 from hostler.domain.model.host import HostGoal, ReleasePolicy
 from hostler.domain.model.snapshot import Request, RequestKind
-from hostler.lab.scenes.macs import FLEET, MINUTE, POOL, MacStand, hosts, play_macs, stage
+from hostler.lab.scenes.macs import FLEET, MINUTE, POOL, MacRig, hosts, play_macs, stage
 from hostler.lab.scenes.servers import ZONE, Hostler
 
 NEW = machine_id(77)
 
 
 async def request(
-    s: MacStand,
+    s: MacRig,
     hostler: Hostler,
     kind: RequestKind,
     host: str,
@@ -27,7 +27,7 @@ async def request(
             number=0,
             kind=kind,
             fleet=hostler.fleet.name,
-            at=s.stand.clock.now(),
+            at=s.rig.clock.now(),
             actor="scene",
             host=HostId(host),
             machines=(machine,) if kind is RequestKind.POOL_ADOPT else (),
@@ -36,24 +36,24 @@ async def request(
     )
 
 
-def bought(s: MacStand, name: str = "apple-silicon-brave-turing") -> str:
+def bought(s: MacRig, name: str = "apple-silicon-brave-turing") -> str:
     """Return a host outside the pool that somebody uses."""
-    (host,) = s.stand.world.stock_macs(1, "M2-L", ZONE, "elsewhere-")
+    (host,) = s.rig.world.stock_macs(1, "M2-L", ZONE, "elsewhere-")
     s.rename(host, name)
     return host
 
 
-async def settled(s: MacStand, hostler: Hostler, size: int) -> None:
+async def settled(s: MacRig, hostler: Hostler, size: int) -> None:
     """Wait until so many are ready, and see that they stay."""
     await s.ready(hostler, size)
-    await s.stand.clock.sleep(30 * MINUTE)
+    await s.rig.clock.sleep(30 * MINUTE)
     await s.ready(hostler, size)
 
 
 def test_a_host_in_use_becomes_a_machine_of_a_full_fleet_and_keeps_its_disk() -> None:
     """A fleet that has all its machines grows by the adopted one: none is shed for it."""
 
-    async def scene(s: MacStand) -> None:
+    async def scene(s: MacRig) -> None:
         hostler = s.hostler()
         await s.ready(hostler, 1)
         before = {m.id for m in await hostler.machines()}
@@ -70,7 +70,7 @@ def test_a_host_in_use_becomes_a_machine_of_a_full_fleet_and_keeps_its_disk() ->
 
 
 def test_an_adopted_host_fills_a_gap_before_the_fleet_grows() -> None:
-    async def scene(s: MacStand) -> None:
+    async def scene(s: MacRig) -> None:
         hostler = s.hostler(replace(FLEET, size=2))
         await s.ready(hostler, 1)
         host = bought(s)
@@ -84,7 +84,7 @@ def test_an_adopted_host_fills_a_gap_before_the_fleet_grows() -> None:
 
 
 def test_several_hosts_are_adopted_at_once_and_none_is_shed() -> None:
-    async def scene(s: MacStand) -> None:
+    async def scene(s: MacRig) -> None:
         hostler = s.hostler()
         await s.ready(hostler, 1)
         named = [bought(s, f"apple-silicon-{name}") for name in ("a", "b", "c")]
@@ -99,7 +99,7 @@ def test_several_hosts_are_adopted_at_once_and_none_is_shed() -> None:
 
 
 def test_a_host_that_is_adopted_without_its_disk_is_wiped_before_it_is_ready() -> None:
-    async def scene(s: MacStand) -> None:
+    async def scene(s: MacRig) -> None:
         hostler = s.hostler()
         await s.ready(hostler, 1)
         host = bought(s)
@@ -112,7 +112,7 @@ def test_a_host_that_is_adopted_without_its_disk_is_wiped_before_it_is_ready() -
 
 
 def test_an_adopted_host_is_wiped_when_its_machine_ends_and_goes_into_the_pool() -> None:
-    async def scene(s: MacStand) -> None:
+    async def scene(s: MacRig) -> None:
         hostler = s.hostler(replace(FLEET, size=0))
         host = bought(s)
         s.truth.used[host] = 0
@@ -126,12 +126,12 @@ def test_an_adopted_host_is_wiped_when_its_machine_ends_and_goes_into_the_pool()
 
 
 def test_a_host_that_is_put_into_the_pool_keeps_its_disk_until_it_is_claimed() -> None:
-    async def scene(s: MacStand) -> None:
+    async def scene(s: MacRig) -> None:
         hostler = s.hostler()
         await s.ready(hostler, 1)
         host = bought(s)
         await request(s, hostler, RequestKind.POOL_ADD, host)
-        await s.stand.clock.sleep(10 * MINUTE)
+        await s.rig.clock.sleep(10 * MINUTE)
         assert s.mac(host).name.startswith(POOL)
         assert s.mac(host).installs == 1
         s.truth.used[host] = 1
@@ -143,7 +143,7 @@ def test_a_host_that_is_put_into_the_pool_keeps_its_disk_until_it_is_claimed() -
 
 
 def test_a_host_that_a_machine_has_is_neither_put_into_the_pool_nor_adopted() -> None:
-    async def scene(s: MacStand) -> None:
+    async def scene(s: MacRig) -> None:
         hostler = s.hostler()
         await s.ready(hostler, 1)
         for kind in (RequestKind.POOL_ADD, RequestKind.POOL_ADOPT):
@@ -157,7 +157,7 @@ def test_a_host_that_a_machine_has_is_neither_put_into_the_pool_nor_adopted() ->
 def test_a_host_on_its_way_home_is_asked_nothing_twice() -> None:
     """A look that is older than an answer shows the host as it was: nothing follows from that."""
 
-    async def scene(s: MacStand) -> None:
+    async def scene(s: MacRig) -> None:
         hostler = s.hostler()
         await s.ready(hostler, 1)
         await hostler.scale(0)
@@ -169,7 +169,7 @@ def test_a_host_on_its_way_home_is_asked_nothing_twice() -> None:
             return [str(host.condition) for host in found] == ["free"]
 
         await s.until(free, 90 * MINUTE)
-        await s.stand.clock.sleep(MINUTE)
+        await s.rig.clock.sleep(MINUTE)
         await free()
         assert errors == {""}
 
@@ -177,7 +177,7 @@ def test_a_host_on_its_way_home_is_asked_nothing_twice() -> None:
 
 
 def test_a_host_that_was_given_up_is_taken_back_by_a_rename_and_a_request() -> None:
-    async def scene(s: MacStand) -> None:
+    async def scene(s: MacRig) -> None:
         hostler = s.hostler()
         await s.ready(hostler, 1)
         (machine,) = await hostler.machines()
@@ -190,7 +190,7 @@ def test_a_host_that_was_given_up_is_taken_back_by_a_rename_and_a_request() -> N
         await s.until(scheduled, 30 * MINUTE)
         s.rename(s.ids[0], "desk-1")
         s.mac().deletion_scheduled = False
-        await s.stand.clock.sleep(5 * MINUTE)
+        await s.rig.clock.sleep(5 * MINUTE)
         assert not s.mac().deletion_scheduled
         await request(s, hostler, RequestKind.POOL_ADD, s.ids[0])
         await hostler.scale(1)
@@ -202,18 +202,18 @@ def test_a_host_that_was_given_up_is_taken_back_by_a_rename_and_a_request() -> N
 
 
 def test_a_machine_that_is_adopted_after_a_lost_store_is_asked_nothing_twice() -> None:
-    async def scene(s: MacStand) -> None:
+    async def scene(s: MacRig) -> None:
         first = s.hostler()
         await s.ready(first, 1)
         await first.stop()
         s.truth.hostlers.remove(first)
         second = s.hostler()
-        await s.stand.clock.sleep(MINUTE)
+        await s.rig.clock.sleep(MINUTE)
         home = (await first.store.identity()).own
         await second.request(RequestKind.ADOPT, installation=home)
         errors = set[str]()
         for _ in range(300):
-            await s.stand.clock.sleep(timedelta(seconds=1))
+            await s.rig.clock.sleep(timedelta(seconds=1))
             errors.update(machine.error for machine in await second.machines())
         await s.ready(second, 1)
         assert errors == {""}
@@ -224,9 +224,9 @@ def test_a_machine_that_is_adopted_after_a_lost_store_is_asked_nothing_twice() -
 
 
 def test_a_free_host_that_somebody_gives_up_is_deleted_at_its_date_and_taken_by_nobody() -> None:
-    async def scene(s: MacStand) -> None:
+    async def scene(s: MacRig) -> None:
         hostler = s.hostler(replace(FLEET, size=0))
-        await s.stand.clock.sleep(5 * MINUTE)
+        await s.rig.clock.sleep(5 * MINUTE)
         host = s.mac().id
         await request(s, hostler, RequestKind.RETIRE, host)
         await hostler.scale(1)
@@ -247,9 +247,9 @@ def test_a_free_host_that_somebody_gives_up_is_deleted_at_its_date_and_taken_by_
 
 
 def test_a_host_that_was_given_up_and_is_put_back_into_the_pool_by_hand_is_left_there() -> None:
-    async def scene(s: MacStand) -> None:
+    async def scene(s: MacRig) -> None:
         hostler = s.hostler(replace(FLEET, size=0))
-        await s.stand.clock.sleep(5 * MINUTE)
+        await s.rig.clock.sleep(5 * MINUTE)
         await request(s, hostler, RequestKind.RETIRE, s.mac().id)
 
         async def scheduled() -> bool:
@@ -257,7 +257,7 @@ def test_a_host_that_was_given_up_and_is_put_back_into_the_pool_by_hand_is_left_
 
         await s.until(scheduled, 30 * MINUTE)
         s.rename(s.mac().id, f"{POOL}again")
-        await s.stand.clock.sleep(30 * MINUTE)
+        await s.rig.clock.sleep(30 * MINUTE)
         assert s.mac().name == f"{POOL}again"
 
     play_macs(scene)
@@ -266,13 +266,13 @@ def test_a_host_that_was_given_up_and_is_put_back_into_the_pool_by_hand_is_left_
 def test_a_host_that_is_given_up_as_a_machine_chooses_it_is_not_taken() -> None:
     """A machine that was just made chooses in the next turn, which hears of the wish as well."""
 
-    async def scene(s: MacStand) -> None:
-        s.stand.settings = replace(s.stand.settings, poll=timedelta(milliseconds=10))
+    async def scene(s: MacRig) -> None:
+        s.rig.settings = replace(s.rig.settings, poll=timedelta(milliseconds=10))
         hostler = s.hostler(replace(FLEET, size=0))
-        await s.stand.clock.sleep(5 * MINUTE)
+        await s.rig.clock.sleep(5 * MINUTE)
         await hostler.scale(1)
         while not await hostler.machines():
-            await s.stand.clock.sleep(timedelta(milliseconds=10))
+            await s.rig.clock.sleep(timedelta(milliseconds=10))
         (machine,) = await hostler.machines()
         assert machine.host is None
         await request(s, hostler, RequestKind.RETIRE, s.mac().id)

@@ -12,7 +12,7 @@ from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.snapshot import RequestKind
 from hostler.lab.scenes.mac_ssh import WorldPreparer
-from hostler.lab.scenes.macs import FLEET, MINUTE, MacStand, changes, play_macs, stage
+from hostler.lab.scenes.macs import FLEET, MINUTE, MacRig, changes, play_macs, stage
 from hostler.lab.scenes.servers import Hostler
 from hostler.simulators.scaleway.faults.rates import Rule
 from hostler.simulators.scaleway.state.mac_records import MacStatus
@@ -31,7 +31,7 @@ def fleet(*commands: str, start: timedelta = 3 * HOUR) -> Fleet:
 class Scene:
     """Macs, one engine over them, and what logs in."""
 
-    s: MacStand
+    s: MacRig
     hostler: Hostler
     preparer: WorldPreparer
 
@@ -44,9 +44,7 @@ class Scene:
     async def serve(self, fleet: Fleet) -> None:
         """Let the quarantine of the first host be over, and another engine see it."""
         host = await self.host()
-        self.hostler.store._hosts[host.id] = replace(
-            host, quarantined_until=self.s.stand.clock.now()
-        )
+        self.hostler.store._hosts[host.id] = replace(host, quarantined_until=self.s.rig.clock.now())
         await self.restart(fleet)
 
     async def host(self) -> Host:
@@ -75,7 +73,7 @@ class Scene:
 
         await self.s.until(found, within)
 
-    async def told(self, kind: str) -> list[str]:
+    async def describe(self, kind: str) -> list[str]:
         """Return what the story tells of one kind of event."""
         kept = await self.hostler.events()
         return [one.event.detail for one in kept if one.event.kind == kind]
@@ -86,7 +84,7 @@ class Scene:
 
     def asked(self, route: str) -> int:
         """Return how often a change was asked for."""
-        return changes(self.s.stand).count(route)
+        return changes(self.s.rig).count(route)
 
 
 def play(
@@ -97,9 +95,9 @@ def play(
 ) -> None:
     """Run a scene, and check that no machine was ever tried twice at once."""
 
-    async def whole(s: MacStand) -> None:
-        preparer = WorldPreparer(s.stand.world)
-        s.stand.preparer = preparer
+    async def whole(s: MacRig) -> None:
+        preparer = WorldPreparer(s.rig.world)
+        s.rig.preparer = preparer
         preparer.fake.failing.add(BAD)
         made = Scene(s, s.hostler(prepared), preparer)
         begin(made)
@@ -118,14 +116,14 @@ def test_a_machine_is_ready_only_after_a_proven_login() -> None:
         assert stage(mac) == "claimed"
         await x.s.ready(x.hostler, 1)
         host = await x.host()
-        met = x.s.stand.world.reach(mac.ip)
+        met = x.s.rig.world.reach(mac.ip)
         assert met is not None
         assert host.host_key is not None
         assert host.host_key.key.startswith(f"SHA256:{met.host_key}")
         assert host.trouble.failures == 0
 
     late = Rule(fault="mac_ssh_late", route="mac.reinstall", spell=5 * 60.0)
-    play(scene, fleet(), begin=lambda x: x.s.stand.world.script(late))
+    play(scene, fleet(), begin=lambda x: x.s.rig.world.script(late))
 
 
 def test_commands_run_once_for_each_disk_and_are_told() -> None:
@@ -134,10 +132,10 @@ def test_commands_run_once_for_each_disk_and_are_told() -> None:
         first = x.ran()
         assert first == [ONE, TWO]
         await x.restart(fleet(ONE, TWO))
-        await x.s.stand.clock.sleep(HOUR)
+        await x.s.rig.clock.sleep(HOUR)
         assert first == [ONE, TWO]
         assert len(x.preparer.orders) == 1
-        (told,) = await x.told("prepared")
+        (told,) = await x.describe("prepared")
         assert f"$ {ONE}" in told
         assert f"$ {TWO}" in told
         await x.hostler.scale(0)
@@ -191,8 +189,8 @@ def test_a_stranger_is_neither_wiped_nor_rebooted_but_left_alone() -> None:
         assert host.host_key == host_key
         assert host.strikes == 1
         assert host.quarantined_until is not None
-        assert host.quarantined_until - x.s.stand.clock.now() > 23 * HOUR
-        await x.s.stand.clock.sleep(HOUR)
+        assert host.quarantined_until - x.s.rig.clock.now() > 23 * HOUR
+        await x.s.rig.clock.sleep(HOUR)
         assert (stage(mac), mac.installs) == ("quarantined", installs)
         assert x.asked("mac.reboot") == 0
         assert len(x.preparer.orders) == 3
@@ -212,17 +210,17 @@ def test_a_stranger_is_neither_wiped_nor_rebooted_but_left_alone() -> None:
 def test_a_changed_list_reaches_a_machine_in_use_without_its_going_down() -> None:
     async def scene(x: Scene) -> None:
         await x.s.ready(x.hostler, 1)
-        before, made = await x.machine(), changes(x.s.stand)
+        before, made = await x.machine(), changes(x.s.rig)
         await x.restart(fleet(ONE, TWO))
         await x.tried(2)
         await x.until(lambda host: host.applied == x.preparer.orders[-1].wanted)
         assert x.ran() == [ONE, ONE, TWO]
-        await x.s.stand.clock.sleep(10 * MINUTE)
+        await x.s.rig.clock.sleep(10 * MINUTE)
         machine = await x.machine()
         assert (machine.id, machine.phase, machine.since) == (before.id, Phase.READY, before.since)
-        assert changes(x.s.stand) == made
+        assert changes(x.s.rig) == made
         assert len(x.preparer.orders) == 2
-        assert f"$ {TWO}" in (await x.told("prepared"))[-1]
+        assert f"$ {TWO}" in (await x.describe("prepared"))[-1]
 
     play(scene, fleet(ONE))
 
@@ -230,20 +228,20 @@ def test_a_changed_list_reaches_a_machine_in_use_without_its_going_down() -> Non
 def test_a_list_that_fails_on_a_machine_in_use_is_retried_told_and_costs_nothing() -> None:
     async def scene(x: Scene) -> None:
         await x.s.ready(x.hostler, 1)
-        before, made = await x.machine(), changes(x.s.stand)
+        before, made = await x.machine(), changes(x.s.rig)
         await x.restart(fleet(ONE, BAD))
-        began = x.s.stand.loop.time()
+        began = x.s.rig.loop.time()
         await x.tried(1 + 5)
         # 30 s, 2, 5 and 5 min lie between five attempts, and a cadence of looks of up to 30 s
-        assert 12.5 * 60 <= x.s.stand.loop.time() - began <= 16 * 60
-        await x.s.stand.clock.sleep(20 * MINUTE)
+        assert 12.5 * 60 <= x.s.rig.loop.time() - began <= 16 * 60
+        await x.s.rig.clock.sleep(20 * MINUTE)
         assert len(x.preparer.orders) == 1 + 5, "half an hour lies after the fifth"
-        await x.s.stand.clock.sleep(3 * HOUR)
+        await x.s.rig.clock.sleep(3 * HOUR)
         assert 1 + 5 + 5 <= len(x.preparer.orders) <= 1 + 5 + 7
         machine = await x.machine()
         assert (machine.id, machine.phase, machine.since) == (before.id, Phase.READY, before.since)
-        assert changes(x.s.stand) == made
-        told = await x.told("not_prepared")
+        assert changes(x.s.rig) == made
+        told = await x.describe("not_prepared")
         assert 5 <= len(told) <= 6
         assert "command 2 of 2 failed" in told[0]
         assert f"$ {BAD}" in told[0]
@@ -262,12 +260,12 @@ def test_failures_climb_to_one_reboot_then_a_wipe_and_then_quarantine() -> None:
     async def scene(x: Scene) -> None:
         mac = x.s.mac()
         await x.tried(3)
-        await x.s.stand.clock.sleep(4 * MINUTE)
+        await x.s.rig.clock.sleep(4 * MINUTE)
         assert x.asked("mac_diagnostic.start") == 1
         assert x.asked("mac.reboot") == 1
         asked = [kept.event for kept in await x.hostler.events() if kept.event.kind == "asked"]
         assert [one.reason for one in asked if "reboot" in one.reason] == ["mac.reboot"]
-        assert "reboot" in (await x.told("remedy"))[0]
+        assert "reboot" in (await x.describe("remedy"))[0]
         first = await x.machine()
         host = await x.until(lambda host: host.strikes == 1)
         assert len(x.preparer.orders) == 8
@@ -281,14 +279,14 @@ def test_failures_climb_to_one_reboot_then_a_wipe_and_then_quarantine() -> None:
         assert host.quarantined_until is not None
         assert mac.installs > installs, "what a failed machine leaves is wiped"
         assert x.asked("mac.reboot") == 2
-        await x.s.stand.clock.sleep(HOUR)
+        await x.s.rig.clock.sleep(HOUR)
         assert len(x.preparer.orders) == 16, "it is not claimed while it is in quarantine"
         assert stage(mac) == "quarantined"
         await x.serve(fleet(BAD))
         host = await x.until(lambda host: host.strikes == 3)
         assert len(x.preparer.orders) == 24, "its strikes stayed: one round more is enough"
         assert host.quarantined_until is not None
-        assert host.quarantined_until - x.s.stand.clock.now() > 47 * HOUR
+        assert host.quarantined_until - x.s.rig.clock.now() > 47 * HOUR
 
     play(scene, fleet(BAD))
 
@@ -296,7 +294,7 @@ def test_failures_climb_to_one_reboot_then_a_wipe_and_then_quarantine() -> None:
 def test_a_reboot_that_is_refused_is_asked_for_again() -> None:
     async def scene(x: Scene) -> None:
         await x.tried(3)
-        await x.s.stand.clock.sleep(4 * MINUTE)
+        await x.s.rig.clock.sleep(4 * MINUTE)
         assert x.asked("mac.reboot") == 4
         assert x.s.mac().status in {MacStatus.READY, MacStatus.REBOOTING}
         await x.tried(4)
@@ -306,7 +304,7 @@ def test_a_reboot_that_is_refused_is_asked_for_again() -> None:
         assert x.asked("mac.reboot") == 4
 
     refused = Rule(fault="mac_transient_409", route="mac.reboot", count=3)
-    play(scene, fleet(BAD), begin=lambda x: x.s.stand.world.script(refused))
+    play(scene, fleet(BAD), begin=lambda x: x.s.rig.world.script(refused))
 
 
 @pytest.mark.parametrize("fault", ["reply_lost", "request_lost", "hung_after"])
@@ -317,7 +315,7 @@ def test_a_reboot_of_which_nobody_knows_is_asked_for_once_more(fault: str) -> No
         assert len(x.preparer.orders) == 8
 
     lost = Rule(fault=fault, route="mac.reboot")
-    play(scene, fleet(BAD), begin=lambda x: x.s.stand.world.script(lost))
+    play(scene, fleet(BAD), begin=lambda x: x.s.rig.world.script(lost))
 
 
 def test_strikes_stay_over_a_release_and_go_with_a_machine_that_got_ready() -> None:
@@ -367,9 +365,9 @@ def test_a_machine_that_ends_while_it_is_prepared_leaves_nothing_to_its_heir() -
         x.preparer.fake.pause = timedelta(0)
         await x.hostler.scale(1)
         await x.s.ready(x.hostler, 1)
-        await x.s.stand.clock.sleep(HOUR)
+        await x.s.rig.clock.sleep(HOUR)
         host = await x.host()
-        met = x.s.stand.world.reach(x.s.mac().ip)
+        met = x.s.rig.world.reach(x.s.mac().ip)
         assert met is not None
         assert host.host_key is not None
         assert host.host_key.key.startswith(f"SHA256:{met.host_key}")
@@ -382,7 +380,7 @@ def test_another_engine_goes_on_where_one_ended_while_it_prepared() -> None:
     async def scene(x: Scene) -> None:
         x.preparer.fake.pause = 5 * MINUTE
         await x.tried(1)
-        await x.s.stand.clock.sleep(MINUTE)
+        await x.s.rig.clock.sleep(MINUTE)
         machine = await x.machine()
         await x.restart(fleet(ONE))
         await x.s.ready(x.hostler, 1)
@@ -400,7 +398,7 @@ def test_a_quarantined_host_is_passed_over_where_another_is_free() -> None:
 
     async def scene(x: Scene) -> None:
         await x.tried(1)
-        await x.s.stand.clock.sleep(MINUTE / 6)
+        await x.s.rig.clock.sleep(MINUTE / 6)
         bad = x.s.mac((await x.machine()).host)
         bad.porch.wrong_keys = 1000
         x.preparer.fake.failing.clear()
@@ -439,13 +437,13 @@ def test_a_machine_that_rested_is_prepared_anew_on_its_wiped_disk() -> None:
 def test_a_stranger_at_the_address_of_a_machine_in_use_changes_nothing() -> None:
     async def scene(x: Scene) -> None:
         await x.s.ready(x.hostler, 1)
-        before, made, host_key = await x.machine(), changes(x.s.stand), (await x.host()).host_key
+        before, made, host_key = await x.machine(), changes(x.s.rig), (await x.host()).host_key
         x.s.mac().porch.wrong_keys = 1000
         await x.restart(fleet(ONE, TWO))
         await x.tried(1 + 7)
         machine, host = await x.machine(), await x.host()
         assert (machine.id, machine.phase, machine.since) == (before.id, Phase.READY, before.since)
-        assert changes(x.s.stand) == made
+        assert changes(x.s.rig) == made
         assert (host.host_key, host.strikes) == (host_key, 0)
         x.s.mac().porch.wrong_keys = 0
         await x.until(lambda host: host.drift.failures == 0)

@@ -22,7 +22,7 @@ from hostler.lab.scenes.macs import (
     MINUTE,
     OTHERS,
     Crash,
-    MacStand,
+    MacRig,
     changes,
     play_macs,
     stage,
@@ -36,25 +36,25 @@ GONES = ("404", "403")
 ALWAYS = 100_000
 
 
-async def held(s: MacStand, time: timedelta, stages: set[str]) -> None:
+async def held(s: MacRig, time: timedelta, stages: set[str]) -> None:
     """Let time pass while the first host bears names of these stages, and no other."""
     for _ in range(int(time.total_seconds() // 5)):
-        await s.stand.clock.sleep(timedelta(seconds=5))
+        await s.rig.clock.sleep(timedelta(seconds=5))
         assert stage(s.mac()) in stages, s.mac().name
 
 
 def test_a1_a_refused_wipe_keeps_the_host_out_of_the_pool() -> None:
     """A1: renamed first, a host whose wipe is refused stood in the pool with its tenant's disk."""
 
-    async def scene(s: MacStand) -> None:
+    async def scene(s: MacRig) -> None:
         hostler = await s.one()
-        s.stand.world.script(Rule(fault="failed_500", route="mac.reinstall", count=ALWAYS))
+        s.rig.world.script(Rule(fault="failed_500", route="mac.reinstall", count=ALWAYS))
         await hostler.scale(0)
-        await s.stand.clock.sleep(MINUTE)
+        await s.rig.clock.sleep(MINUTE)
         other = s.hostler(OTHERS)
         await held(s, 30 * MINUTE, {"releasing"})
         assert not await other.machines(), "another installation got an unwiped host"
-        s.stand.world.clear_fault_rates()
+        s.rig.world.clear_fault_rates()
         await other.scale(0)
         await s.all_free(hostler)
         assert s.mac().installs == 3
@@ -65,7 +65,7 @@ def test_a1_a_refused_wipe_keeps_the_host_out_of_the_pool() -> None:
 def test_a1_a_crash_between_the_calls_of_a_release_keeps_the_host_out_of_the_pool() -> None:
     """A1, after a crash: between the rename and the wipe the host is nobody's to take."""
 
-    async def scene(s: MacStand) -> None:
+    async def scene(s: MacRig) -> None:
         hostler = await s.one()
         crash = Crash(hostler, 2, effect=False)
         await hostler.scale(0)
@@ -85,13 +85,13 @@ def test_a1_a_crash_between_the_calls_of_a_release_keeps_the_host_out_of_the_poo
 def test_a4_a_transient_state_is_no_wipe(state: str) -> None:
     """A4: any transient_state counted as success, and the host stood in the pool unwiped."""
 
-    async def scene(s: MacStand) -> None:
+    async def scene(s: MacRig) -> None:
         hostler = await s.one()
         rule = Rule(fault="transient_409", route="mac.reinstall", count=5, says=state)
-        s.stand.world.script(rule)
+        s.rig.world.script(rule)
         await hostler.scale(0)
         await s.all_free(hostler)
-        assert s.stand.world.faults["transient_409"] == 5
+        assert s.rig.world.faults["transient_409"] == 5
         assert s.mac().installs == 3
 
     play_macs(scene)
@@ -100,10 +100,10 @@ def test_a4_a_transient_state_is_no_wipe(state: str) -> None:
 def test_a4_even_reinstalling_is_believed_only_when_it_is_seen() -> None:
     """A4: the refusal says reinstalling, and no wipe ever begins: it is asked for again."""
 
-    async def scene(s: MacStand) -> None:
+    async def scene(s: MacRig) -> None:
         hostler = await s.one()
         rule = Rule(fault="transient_409", route="mac.reinstall", says="reinstalling")
-        s.stand.world.script(rule)
+        s.rig.world.script(rule)
         await hostler.scale(0)
         await s.all_free(hostler)
         assert s.mac().installs == 3
@@ -112,12 +112,12 @@ def test_a4_even_reinstalling_is_believed_only_when_it_is_seen() -> None:
 
 
 def test_a4_a_wipe_that_is_accepted_and_never_begins_is_asked_for_again() -> None:
-    async def scene(s: MacStand) -> None:
+    async def scene(s: MacRig) -> None:
         hostler = await s.one()
-        s.stand.world.script(Rule(fault="mac_reinstall_ignored", route="mac.reinstall"))
+        s.rig.world.script(Rule(fault="mac_reinstall_ignored", route="mac.reinstall"))
         await hostler.scale(0)
         await s.all_free(hostler)
-        assert s.stand.world.faults["mac_reinstall_ignored"] == 1
+        assert s.rig.world.faults["mac_reinstall_ignored"] == 1
         assert s.mac().installs == 3
 
     play_macs(scene)
@@ -126,15 +126,15 @@ def test_a4_a_wipe_that_is_accepted_and_never_begins_is_asked_for_again() -> Non
 def test_a5_a_host_that_somebody_holds_is_not_wiped() -> None:
     """A5: nothing asked whether work ran on a host before it was wiped."""
 
-    async def scene(s: MacStand) -> None:
+    async def scene(s: MacRig) -> None:
         hostler = await s.one()
         (machine,) = await hostler.machines()
         await hostler.request(RequestKind.PROTECT, machine=machine.id)
-        await s.stand.clock.sleep(MINUTE)
-        asked = len(changes(s.stand))
+        await s.rig.clock.sleep(MINUTE)
+        asked = len(changes(s.rig))
         await hostler.scale(0)
-        await s.stand.clock.sleep(60 * MINUTE)
-        assert len(changes(s.stand)) == asked
+        await s.rig.clock.sleep(60 * MINUTE)
+        assert len(changes(s.rig)) == asked
         assert s.mac().installs == 2
         await hostler.request(RequestKind.UNPROTECT, machine=machine.id)
         await s.all_free(hostler)
@@ -145,7 +145,7 @@ def test_a5_a_host_that_somebody_holds_is_not_wiped() -> None:
 def test_b1_a_claim_is_gone_on_with_whatever_its_host_does_meanwhile() -> None:
     """B1: a claim found again by name alone was taken as it was, mid-wipe, and looped for ever."""
 
-    async def scene(s: MacStand) -> None:
+    async def scene(s: MacRig) -> None:
         hostler = s.hostler()
         crash = Crash(hostler, 2, effect=True)
         await crash.happened.wait()
@@ -154,7 +154,7 @@ def test_b1_a_claim_is_gone_on_with_whatever_its_host_does_meanwhile() -> None:
         heir = s.hostler(store=hostler.store)
         while s.mac().status is MacStatus.REINSTALLING:
             assert await heir.ready() == 0
-            await s.stand.clock.sleep(timedelta(seconds=10))
+            await s.rig.clock.sleep(timedelta(seconds=10))
         await s.ready(heir, 1)
         assert stage(s.mac()) == "claimed"
 
@@ -164,13 +164,13 @@ def test_b1_a_claim_is_gone_on_with_whatever_its_host_does_meanwhile() -> None:
 def test_b1_the_address_of_a_host_is_observed_again() -> None:
     """B1: an address was written once, at the claim, and never again."""
 
-    async def scene(s: MacStand) -> None:
+    async def scene(s: MacRig) -> None:
         hostler = await s.one()
-        mac, estate = s.mac(), s.stand.world.estate
+        mac, estate = s.mac(), s.rig.world.estate
         del estate.mac_at[mac.ip]
         mac.ip = "51.159.255.250"
         estate.mac_at[mac.ip] = mac
-        await s.stand.clock.sleep(5 * MINUTE)
+        await s.rig.clock.sleep(5 * MINUTE)
         (machine,) = await hostler.machines()
         assert machine.address == "51.159.255.250"
 
@@ -181,16 +181,16 @@ def test_b1_the_address_of_a_host_is_observed_again() -> None:
 def test_b7_a_host_that_is_locked_in_error_or_to_be_deleted_is_not_claimed(deed: str) -> None:
     """B7: nothing told hosts that wait for their deletion, are locked, or in error, from others."""
 
-    async def scene(s: MacStand) -> None:
+    async def scene(s: MacRig) -> None:
         if deed == "schedule":
             s.mac().deletion_scheduled = True
         else:
-            s.stand.world.console.do(deed, s.ids[0], spell=7200.0)
-        await s.stand.clock.sleep(MINUTE)
+            s.rig.world.console.do(deed, s.ids[0], spell=7200.0)
+        await s.rig.clock.sleep(MINUTE)
         hostler = s.hostler()
-        await s.stand.clock.sleep(60 * MINUTE)
+        await s.rig.clock.sleep(60 * MINUTE)
         assert not await hostler.machines()
-        assert not changes(s.stand)
+        assert not changes(s.rig)
         assert (await hostler.row()).condition.startswith("no_available_host")
 
     play_macs(scene)
@@ -199,10 +199,10 @@ def test_b7_a_host_that_is_locked_in_error_or_to_be_deleted_is_not_claimed(deed:
 def test_b8_a_host_that_fails_is_not_the_first_to_be_taken_again() -> None:
     """B8: a failed host went back to the pool, where it was the oldest, and so the first taken."""
 
-    async def scene(s: MacStand) -> None:
+    async def scene(s: MacRig) -> None:
         rule = Rule(fault="mac_reinstall_fails", route="mac.reinstall", count=ALWAYS, id=s.ids[0])
-        s.stand.world.script(rule)
-        s.stand.world.console.do("lock", s.ids[1], spell=120.0)
+        s.rig.world.script(rule)
+        s.rig.world.console.do("lock", s.ids[1], spell=120.0)
         hostler = s.hostler()
         await s.ready(hostler, 1, timedelta(hours=4))
         (machine,) = await hostler.machines()
@@ -216,14 +216,14 @@ def test_b8_a_host_that_fails_is_not_the_first_to_be_taken_again() -> None:
 def test_b9_a_rate_limit_is_waited_for_and_every_list_names_the_project() -> None:
     """B9: fixed pauses, no word for 429, and lists that trusted the scope of a key."""
 
-    async def scene(s: MacStand) -> None:
+    async def scene(s: MacRig) -> None:
         hostler = await s.one()
-        asked = len(s.stand.world.journal)
-        s.stand.world.script(Rule(fault="rate_limited_429", count=ALWAYS))
-        await s.stand.clock.sleep(30 * MINUTE)
+        asked = len(s.rig.world.journal)
+        s.rig.world.script(Rule(fault="rate_limited_429", count=ALWAYS))
+        await s.rig.clock.sleep(30 * MINUTE)
         assert await hostler.ready() == 1
-        assert len(s.stand.world.journal) - asked < 30 * 60 / 2, "backs off"
-        s.stand.world.clear_fault_rates()
+        assert len(s.rig.world.journal) - asked < 30 * 60 / 2, "backs off"
+        s.rig.world.clear_fault_rates()
         await hostler.scale(0)
         await s.all_free(hostler)
 
@@ -234,11 +234,11 @@ def test_b9_a_rate_limit_is_waited_for_and_every_list_names_the_project() -> Non
 def test_b10_a_host_that_somebody_deleted_is_noticed_while_its_machine_is_ready(gone: str) -> None:
     """B10: a machine stayed ready although its host was deleted in the console."""
 
-    async def scene(s: MacStand) -> None:
+    async def scene(s: MacRig) -> None:
         hostler = await s.one()
         (first,) = await hostler.machines()
-        s.stand.world.console.do("delete", first.host or "")
-        await s.stand.clock.sleep(30 * MINUTE)
+        s.rig.world.console.do("delete", first.host or "")
+        await s.rig.clock.sleep(30 * MINUTE)
         await s.ready(hostler, 1)
         (second,) = await hostler.machines()
         assert second.host != first.host
@@ -254,10 +254,10 @@ def test_b10_a_host_that_somebody_deleted_is_noticed_while_its_machine_is_ready(
 def test_b12_a_machine_without_a_host_follows_a_change_of_its_fleet() -> None:
     """B12: another type in the template did nothing for machines that had no host yet."""
 
-    async def scene(s: MacStand) -> None:
+    async def scene(s: MacRig) -> None:
         rare = replace(FLEET, offers=(Offer("M4-XL", ZONE, "Tahoe"),))
         hostler = s.hostler(rare)
-        await s.stand.clock.sleep(30 * MINUTE)
+        await s.rig.clock.sleep(30 * MINUTE)
         assert not await hostler.ready()
         await hostler.stop()
         s.truth.hostlers.remove(hostler)
@@ -269,15 +269,15 @@ def test_b12_a_machine_without_a_host_follows_a_change_of_its_fleet() -> None:
 def test_a_group_whose_zone_has_no_host_is_told_and_keeps_no_other_from_starting() -> None:
     """#12595: a type without a parked host sat at 0 of 1, and nobody knew why."""
 
-    async def scene(s: MacStand) -> None:
+    async def scene(s: MacRig) -> None:
         offers = (Offer("M1-M", Zone("fr-par-3"), "Tahoe"), *FLEET.offers)
         hostler = s.hostler(replace(FLEET, offers=offers, size=2))
 
-        async def told() -> bool:
+        async def is_refused() -> bool:
             rows = await hostler.store.fleets()
             return bool(rows) and rows[0].condition.startswith("no_available_host")
 
-        await s.until(told, 60 * MINUTE)
+        await s.until(is_refused, 60 * MINUTE)
         await s.ready(hostler, 1)
 
     play_macs(scene)

@@ -4,17 +4,17 @@ from dataclasses import replace
 from datetime import timedelta
 
 from hostler.domain.model.machine import Offer
-from hostler.lab.scenes.macs import FLEET, POOL, MacStand, play_macs, stage
+from hostler.lab.scenes.macs import FLEET, POOL, MacRig, play_macs, stage
 from hostler.lab.scenes.servers import Zone
 
 OTHER = Zone("fr-par-3")
 
 
 def test_a_host_in_a_zone_that_is_configured_no_more_is_put_back_after_its_wipe() -> None:
-    async def scene(s: MacStand) -> None:
-        (far,) = s.stand.world.stock_macs(1, "M1-M", OTHER, POOL)
+    async def scene(s: MacRig) -> None:
+        (far,) = s.rig.world.stock_macs(1, "M1-M", OTHER, POOL)
         s.mac(far).os = next(
-            image for image in s.stand.world.estate.os_images if image.name == "macos-sequoia-15.7"
+            image for image in s.rig.world.estate.os_images if image.name == "macos-sequoia-15.7"
         )
         both = s.hostler(replace(FLEET, offers=(Offer("M1-M", OTHER, "Sequoia"),)))
         await s.ready(both, 1)

@@ -14,7 +14,7 @@ from hostler.lab.gitlab_runner.provisioner import Provisioner
 from hostler.lab.gitlab_runner.taskscaler import Memory, Taskscaler
 from hostler.lab.gitlab_runner.workload import Job, RunnerOptions
 from hostler.lab.scenes.runner import EVERY_STATE, WITHOUT_STOPPED, Plugged, Plugin, fresh_store
-from hostler.lab.scenes.servers import ALL_RESOURCES, PLAIN, SECRET, Stand, play
+from hostler.lab.scenes.servers import ALL_RESOURCES, PLAIN, SECRET, Rig, play
 from hostler.ports.http import HttpRequest
 from hostler.providers.scaleway.common.settings import Template
 from hostler.simulators.scaleway.faults.rates import Rule
@@ -31,9 +31,9 @@ HOW = pytest.mark.parametrize("how", ["stopped", "stopped in place"])
 
 
 async def opened(
-    stand: Stand, states: frozenset[State] = EVERY_STATE, template: Template = PLAIN
+    rig: Rig, states: frozenset[State] = EVERY_STATE, template: Template = PLAIN
 ) -> Plugged:
-    plugged = Plugged(Plugin(stand, fresh_store(), template=template), states)
+    plugged = Plugged(Plugin(rig, fresh_store(), template=template), states)
     await plugged.init()
     return plugged
 
@@ -50,19 +50,19 @@ class Runner:
     """A modelled runner with more jobs than it can serve."""
 
     def __init__(self, plugged: Plugged, options: RunnerOptions) -> None:
-        stand = plugged.plugin.stand
-        self.loop, self.options = stand.loop, options
-        self.provisioner = Provisioner(plugged.group, options, stand.loop.time)
+        rig = plugged.plugin.rig
+        self.loop, self.options = rig.loop, options
+        self.provisioner = Provisioner(plugged.group, options, rig.loop.time)
         self.scaler = Taskscaler(
             self.provisioner,
             plugged.group,
             options,
-            stand.loop.time,
+            rig.loop.time,
             AnyNetwork(),
-            stand.group.create_task,
+            rig.group.create_task,
             Memory(),
         )
-        stand.group.create_task(self.provisioner.run())
+        rig.group.create_task(self.provisioner.run())
 
     async def fills(self, within: timedelta) -> None:
         """Wait until every place is filled by an instance that jobs can use."""
@@ -91,15 +91,15 @@ def test_group_of_nine_with_seven_that_never_start_reaches_nine(
 ) -> None:
     """instance_count 9, pending 7, reserved 7, for ever: here they go, and nine come up."""
 
-    async def scene(stand: Stand) -> None:
+    async def scene(rig: Rig) -> None:
         falls = Rule(fault="start_falls_back", route="server.action.poweron", after=3, count=7)
-        stand.world.script(falls)
-        runner = Runner(await opened(stand, states), replace(NINE, removes_stopped=removes))
+        rig.world.script(falls)
+        runner = Runner(await opened(rig, states), replace(NINE, removes_stopped=removes))
         await runner.fills(45 * MIN)
-        assert stand.world.faults["start_falls_back"] == 7
-        assert len(stand.servers()) == 9
+        assert rig.world.faults["start_falls_back"] == 7
+        assert len(rig.servers()) == 9
         await runner.empties(15 * MIN)
-        assert stand.world.leaks() == ()
+        assert rig.world.leaks() == ()
 
     play(scene)
 
@@ -111,31 +111,31 @@ def test_group_of_nine_of_which_seven_stop_at_once_reaches_nine_again(
 ) -> None:
     """Each is deleted by us, its place is free, and the runner asks anew."""
 
-    async def scene(stand: Stand) -> None:
-        runner = Runner(await opened(stand, states), replace(NINE, removes_stopped=False))
+    async def scene(rig: Rig) -> None:
+        runner = Runner(await opened(rig, states), replace(NINE, removes_stopped=False))
         await runner.fills(15 * MIN)
-        victims = {server.id for server in stand.servers()[:7]}
+        victims = {server.id for server in rig.servers()[:7]}
         await asyncio.sleep(120.0)
         for victim in victims:
-            stop(stand, victim, how)
+            stop(rig, victim, how)
         await asyncio.sleep(60.0)
         await runner.fills(60 * MIN)
         await asyncio.sleep(600.0)
         assert len(runner.scaler.ready) == len(runner.provisioner.tracked) == 9
-        assert not {server.id for server in stand.servers()} & victims
+        assert not {server.id for server in rig.servers()} & victims
 
     play(scene)
 
 
-def stop(stand: Stand, server: str, how: str) -> None:
+def stop(rig: Rig, server: str, how: str) -> None:
     """Stop a server as a guest does (in place), or as somebody in the console does."""
     if how == "stopped in place":
-        assert stand.world.act("guest_poweroff", server)
+        assert rig.world.act("guest_poweroff", server)
         return
     body = b'{"action": "poweroff"}'
     path = f"/instance/v1/zones/fr-par-1/servers/{server}/action"
     token = (("X-Auth-Token", SECRET.reveal()), ("Content-Type", "application/json"))
-    reply = stand.world.handle(HttpRequest(method="POST", path=path, headers=token, body=body))
+    reply = rig.world.handle(HttpRequest(method="POST", path=path, headers=token, body=body))
     assert reply.response is not None
     assert reply.response.status == 202
 
@@ -150,27 +150,27 @@ class Witness:
         self.plugged, self.instance = plugged, instance
         self.told = list[State | None]()
         self.since = 0.0
-        self.stand = plugged.plugin.stand
+        self.rig = plugged.plugin.rig
 
     def observe(self) -> State | None:
         state = self.plugged.states_now().get(self.instance)
         if not self.told or self.told[-1] is not state:
             self.told.append(state)
-            self.since = self.stand.loop.time()
-        if state is State.DELETING and self.stand.loop.time() - self.since > AT_ONCE:
-            assert self.deletes() or not self.stand.world.leaks(), "nobody deletes it"
+            self.since = self.rig.loop.time()
+        if state is State.DELETING and self.rig.loop.time() - self.since > AT_ONCE:
+            assert self.deletes() or not self.rig.world.leaks(), "nobody deletes it"
         return state
 
     def deletes(self) -> bool:
         return any(
             line.method == "DELETE" or line.key == "server.action.terminate"
-            for line in self.stand.world.journal
+            for line in self.rig.world.journal
         )
 
     async def until(self, state: State, within: timedelta = 15 * MIN) -> None:
-        end = self.stand.loop.time() + within.total_seconds()
+        end = self.rig.loop.time() + within.total_seconds()
         while self.observe() is not state:
-            assert self.stand.loop.time() < end, self.told
+            assert self.rig.loop.time() < end, self.told
             await asyncio.sleep(0.2)
 
 
@@ -188,12 +188,12 @@ def down(states: frozenset[State]) -> State:
 def test_machine_is_creating_while_it_is_stopped_before_its_first_power_on(
     states: frozenset[State],
 ) -> None:
-    async def scene(stand: Stand) -> None:
-        plugged = await opened(stand, states, ALL_RESOURCES)
+    async def scene(rig: Rig) -> None:
+        plugged = await opened(rig, states, ALL_RESOURCES)
         seen = await one(plugged)
         shown = set[str]()
         while seen.observe() is not State.RUNNING:
-            shown |= {server.state for server in stand.world.estate.servers}
+            shown |= {server.state for server in rig.world.estate.servers}
             await asyncio.sleep(0.2)
         assert "stopped" in shown
         assert seen.told == [State.CREATING, State.RUNNING]
@@ -203,15 +203,15 @@ def test_machine_is_creating_while_it_is_stopped_before_its_first_power_on(
 
 @SCHEMAS
 def test_start_that_falls_back_is_made_again_under_the_same_id(states: frozenset[State]) -> None:
-    async def scene(stand: Stand) -> None:
-        stand.world.script(Rule(fault="start_falls_back", route="server.action.poweron"))
-        plugged = await opened(stand, states)
+    async def scene(rig: Rig) -> None:
+        rig.world.script(Rule(fault="start_falls_back", route="server.action.poweron"))
+        plugged = await opened(rig, states)
         seen = await one(plugged)
         await seen.until(State.RUNNING)
         between = [State.STOPPED, State.CREATING] if State.STOPPED in states else []
         assert seen.told == [State.CREATING, *between, State.RUNNING]
         assert list(plugged.states_now()) == [seen.instance]
-        assert len(stand.servers()) == 1
+        assert len(rig.servers()) == 1
 
     play(scene)
 
@@ -221,16 +221,16 @@ def test_start_that_falls_back_is_made_again_under_the_same_id(states: frozenset
 def test_machine_that_stopped_after_it_ran_is_down_then_deleting_then_deleted(
     states: frozenset[State], how: str
 ) -> None:
-    async def scene(stand: Stand) -> None:
-        seen = await one(await opened(stand, states))
+    async def scene(rig: Rig) -> None:
+        seen = await one(await opened(rig, states))
         await seen.until(State.RUNNING)
-        stop(stand, stand.servers()[0].id, how)
+        stop(rig, rig.servers()[0].id, how)
         assert not seen.deletes()
         await seen.until(State.DELETED)
         after = [State.RUNNING, down(states), State.DELETING, State.DELETED]
         assert seen.told == [State.CREATING, *after]
         await asyncio.sleep(600.0)
-        assert stand.world.leaks() == ()
+        assert rig.world.leaks() == ()
         assert list(seen.plugged.states_now()) in ([], [seen.instance])
 
     play(scene)
@@ -240,14 +240,14 @@ def test_machine_that_stopped_after_it_ran_is_down_then_deleting_then_deleted(
 def test_machine_that_the_provider_locked_is_down_then_deleting_then_deleted(
     states: frozenset[State],
 ) -> None:
-    async def scene(stand: Stand) -> None:
-        seen = await one(await opened(stand, states))
+    async def scene(rig: Rig) -> None:
+        seen = await one(await opened(rig, states))
         await seen.until(State.RUNNING)
-        assert stand.world.act("server_locked", stand.servers()[0].id, spell=300.0)
+        assert rig.world.act("server_locked", rig.servers()[0].id, spell=300.0)
         await seen.until(State.DELETED)
         after = [State.RUNNING, down(states), State.DELETING, State.DELETED]
         assert seen.told == [State.CREATING, *after]
-        assert stand.world.leaks() == ()
+        assert rig.world.leaks() == ()
 
     play(scene)
 
@@ -257,17 +257,17 @@ def test_machine_that_the_provider_locked_is_down_then_deleting_then_deleted(
 def test_decrease_of_a_machine_that_is_down_is_honoured_at_once(
     states: frozenset[State], how: str
 ) -> None:
-    async def scene(stand: Stand) -> None:
-        seen = await one(await opened(stand, states))
+    async def scene(rig: Rig) -> None:
+        seen = await one(await opened(rig, states))
         await seen.until(State.RUNNING)
-        stop(stand, stand.servers()[0].id, how)
+        stop(rig, rig.servers()[0].id, how)
         await seen.until(down(states))
         assert await seen.plugged.group.decrease([seen.instance]) == [seen.instance]
-        begun = stand.loop.time()
+        begun = rig.loop.time()
         await seen.until(State.DELETING)
-        assert stand.loop.time() - begun < 10.0
+        assert rig.loop.time() - begun < 10.0
         await seen.until(State.DELETED)
-        assert stand.world.leaks() == ()
+        assert rig.world.leaks() == ()
 
     play(scene)
 
@@ -277,19 +277,19 @@ def test_decrease_of_a_machine_that_is_down_is_honoured_at_once(
 def test_machine_that_stopped_while_no_plugin_ran_is_found_down_and_deleted(
     states: frozenset[State], how: str
 ) -> None:
-    async def scene(stand: Stand) -> None:
-        plugged = await opened(stand, states)
+    async def scene(rig: Rig) -> None:
+        plugged = await opened(rig, states)
         seen = await one(plugged)
         await seen.until(State.RUNNING)
         await plugged.group.shutdown()
-        stop(stand, stand.servers()[0].id, how)
+        stop(rig, rig.servers()[0].id, how)
         await asyncio.sleep(300.0)
-        retry_at = Plugged(Plugin(stand, plugged.plugin.store), states)
+        retry_at = Plugged(Plugin(rig, plugged.plugin.store), states)
         await retry_at.init()
         found = Witness(retry_at, seen.instance)
         await found.until(State.DELETED)
         assert found.told == [State.RUNNING, down(states), State.DELETING, State.DELETED]
-        assert stand.world.leaks() == ()
+        assert rig.world.leaks() == ()
 
     play(scene)
 
@@ -324,16 +324,16 @@ def test_one_fault_at_any_call_of_a_creation_costs_no_instance(
 ) -> None:
     """The instance that was told runs in the end, once, and goes without a rest."""
 
-    async def scene(stand: Stand) -> None:
-        stand.world.script(Rule(fault=harm, route=route, after=nth))
-        plugged = await opened(stand, template=ALL_RESOURCES)
+    async def scene(rig: Rig) -> None:
+        rig.world.script(Rule(fault=harm, route=route, after=nth))
+        plugged = await opened(rig, template=ALL_RESOURCES)
         seen = await one(plugged)
         await seen.until(State.RUNNING)
-        assert stand.world.faults[harm] == 1
-        assert len(stand.world.leaks()) == 5
+        assert rig.world.faults[harm] == 1
+        assert len(rig.world.leaks()) == 5
         await plugged.group.decrease([seen.instance])
         await seen.until(State.DELETED)
-        assert stand.world.leaks() == ()
+        assert rig.world.leaks() == ()
 
     play(scene)
 
@@ -344,19 +344,19 @@ def test_creation_that_never_succeeds_leaves_nothing_and_frees_its_place(
 ) -> None:
     """It is told all the while, is given up at its deadline, and others may be asked for."""
 
-    async def scene(stand: Stand) -> None:
-        stand.world.script(Rule(fault=harm, route=route, count=10_000, spell=7200.0))
-        plugged = await opened(stand, template=ALL_RESOURCES)
+    async def scene(rig: Rig) -> None:
+        rig.world.script(Rule(fault=harm, route=route, count=10_000, spell=7200.0))
+        plugged = await opened(rig, template=ALL_RESOURCES)
         seen = await one(plugged)
         given_up = State.TIMEOUT if harm == "stuck_starting" else State.DELETED
         await seen.until(given_up, 30 * MIN)
         assert None not in seen.told
         assert State.RUNNING not in seen.told
-        assert stand.world.faults[harm] > 0
-        stand.world.clear_fault_rates()
+        assert rig.world.faults[harm] > 0
+        rig.world.clear_fault_rates()
         await asyncio.sleep(600.0)
-        assert stand.world.leaks() == ()
+        assert rig.world.leaks() == ()
         await Runner(plugged, replace(NINE, max_instances=10)).fills(30 * MIN)
-        assert len(stand.servers()) == 10
+        assert len(rig.servers()) == 10
 
     play(scene)

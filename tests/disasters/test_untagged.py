@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 
 from hostler.domain.ids import ResourceId
-from hostler.lab.scenes.servers import FLEET, Stand, play
+from hostler.lab.scenes.servers import FLEET, Rig, play
 from hostler.providers.scaleway.common.settings import Disk, Template
 from hostler.simulators.scaleway.faults.rates import Rule
 
@@ -18,30 +18,30 @@ BLOCK = Template(image="ubuntu_noble", cloud_init="#cloud-config")
 LOCAL = replace(BLOCK, root=Disk(size=20, type="l_ssd"))
 
 
-def untagged(stand: Stand, count: int = 1) -> None:
-    stand.world.script(Rule(fault="made_untagged", route="server.create", count=count))
+def untagged(rig: Rig, count: int = 1) -> None:
+    rig.world.script(Rule(fault="made_untagged", route="server.create", count=count))
 
 
 @pytest.mark.parametrize("template", [BLOCK, LOCAL], ids=["block", "local"])
 def test_its_machine_finds_it_and_goes_on_with_it(template: Template) -> None:
-    async def scene(stand: Stand) -> None:
-        untagged(stand)
-        hostler = stand.hostler(template=template)
+    async def scene(rig: Rig) -> None:
+        untagged(rig)
+        hostler = rig.hostler(template=template)
         await hostler.rests(1, 10 * MINUTE)
-        (server,) = stand.servers()
+        (server,) = rig.servers()
         assert server.tags == ()
-        assert stand.world.calls["server.create"] == 1
+        assert rig.world.calls["server.create"] == 1
         await hostler.leaves_nothing(10 * MINUTE)
 
     play(scene)
 
 
 def test_it_goes_with_a_machine_that_ends_meanwhile() -> None:
-    async def scene(stand: Stand) -> None:
-        untagged(stand)
-        hostler = stand.hostler()
-        while not stand.servers():
-            await stand.clock.sleep(timedelta(milliseconds=100))
+    async def scene(rig: Rig) -> None:
+        untagged(rig)
+        hostler = rig.hostler()
+        while not rig.servers():
+            await rig.clock.sleep(timedelta(milliseconds=100))
         await hostler.leaves_nothing(10 * MINUTE)
 
     play(scene)
@@ -50,17 +50,17 @@ def test_it_goes_with_a_machine_that_ends_meanwhile() -> None:
 def test_where_no_record_is_left_of_it_the_orphan_report_tells() -> None:
     """Its installation's store was lost: the parts are another's by then, and are told."""
 
-    async def scene(stand: Stand) -> None:
-        untagged(stand)
-        hostler = stand.hostler()
-        while not stand.servers():
-            await stand.clock.sleep(timedelta(milliseconds=100))
+    async def scene(rig: Rig) -> None:
+        untagged(rig)
+        hostler = rig.hostler()
+        while not rig.servers():
+            await rig.clock.sleep(timedelta(milliseconds=100))
         await hostler.stop()
-        heir = stand.hostler(replace(FLEET, size=0))
-        await stand.clock.sleep(2 * MINUTE)
+        heir = rig.hostler(replace(FLEET, size=0))
+        await rig.clock.sleep(2 * MINUTE)
         told = {orphan.resource: orphan for orphan in await heir.store.orphans()}
-        assert told.keys() == {leak.id for leak in stand.world.leaks()}
-        (server,) = stand.servers()
+        assert told.keys() == {leak.id for leak in rig.world.leaks()}
+        (server,) = rig.servers()
         assert "another installation" in told[ResourceId(server.id)].blocked
 
     play(scene)

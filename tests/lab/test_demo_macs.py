@@ -21,7 +21,7 @@ from hostler.lab.demo.macs.environment import conclusion, date, week
 from hostler.lab.demo.macs.lanes import Lane, State, cells, state_of
 from hostler.lab.demo.macs.sampling import Sampler
 from hostler.lab.demo.macs.tally import MacTally, count_moves
-from hostler.lab.demo.macs.timeline import BEATS, LENGTH, Timeline
+from hostler.lab.demo.macs.timeline import EVENTS, LENGTH, Timeline
 from hostler.ports.store import Fence
 from hostler.simulators.scaleway.state.mac_records import Mac, MacStatus
 from hostler.testing.time.clock import BEGINNING
@@ -237,7 +237,7 @@ def test_machines_are_counted_by_their_moves() -> None:
             moved(3, "pending>deleted"),
         ]
     )
-    assert (moves.claimed, moves.gone, moves.parked, moves.woken) == (2, 1, 1, 1)
+    assert (moves.claimed, moves.deleted, moves.parked, moves.woken) == (2, 1, 1, 1)
 
 
 TALLY = MacTally(
@@ -297,7 +297,7 @@ def test_times_of_the_week_are_told_by_day() -> None:
 
 
 def test_the_week_is_in_order_and_leaves_time_to_rest() -> None:
-    times = [beat.at for beat in BEATS]
+    times = [event.at for event in EVENTS]
     assert times == sorted(times)
     assert times[-1] <= LENGTH - 6 * HOUR
 

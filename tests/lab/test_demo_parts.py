@@ -63,20 +63,20 @@ def test_the_tally_has_the_promised_keys() -> None:
 
 
 def test_what_is_left_is_not_called_nothing() -> None:
-    def said(tally: Tally, *, gone: bool) -> str:
+    def said(tally: Tally, *, empty: bool) -> str:
         console = Console(file=io.StringIO(), width=80)
-        console.print(conclusion(tally, gone=gone))
+        console.print(conclusion(tally, empty=empty))
         assert isinstance(console.file, io.StringIO)
         return console.file.getvalue()
 
     good = Tally(wanted=5, ready=5, made=5, healed=0)
     bad = Tally(wanted=5, ready=5, made=5, healed=0, leaks=2)
-    assert "nothing is left behind" in said(good, gone=True)
-    assert "something is left" in said(bad, gone=True)
-    assert "2 parts on the bill" in said(bad, gone=True)
-    assert "something is left" in said(good, gone=False)
-    assert "was not whole" in said(Tally(wanted=5, ready=4, made=5, healed=0), gone=True)
-    assert "was not whole" not in said(good, gone=True)
+    assert "nothing is left behind" in said(good, empty=True)
+    assert "something is left" in said(bad, empty=True)
+    assert "2 parts on the bill" in said(bad, empty=True)
+    assert "something is left" in said(good, empty=False)
+    assert "was not whole" in said(Tally(wanted=5, ready=4, made=5, healed=0), empty=True)
+    assert "was not whole" not in said(good, empty=True)
 
 
 def test_troubles_are_scripted_once_and_faults_come_and_go() -> None:

@@ -1,3 +1,4 @@
+from contextlib import closing
 from pathlib import Path
 from random import Random
 
@@ -6,12 +7,13 @@ import pytest
 from hostler.lab.macs.demands import FAMILY
 from hostler.lab.macs.environment import MacEnvironment
 from hostler.lab.macs.faults import ALL, PEOPLE, draw_macs
-from hostler.lab.providers import MACS, macs
+from hostler.lab.providers import MACS
+from hostler.lab.scenario.course import EngineCourse
 from hostler.lab.scenario.faults import Size
 from hostler.lab.scenario.run import play
 from hostler.lab.simulate import run_seed
 from hostler.simulators.scaleway.faults.catalogue import MAC_FAULTS
-from hostler.simulators.scaleway.world import World
+from hostler.testing.time.loop import SimLoop
 
 DAY = Size(days=1.0)
 SIZE = Size(days=3.0)
@@ -113,12 +115,13 @@ def test_seed_of_a_past_failure_holds(seed: int):
 
 
 @pytest.mark.timeout(180)
-@pytest.mark.parametrize("seed", [seed for seed in PAST_FAILURES if draw_macs(seed, SIZE).wants])
+@pytest.mark.parametrize("seed", [seed for seed in PAST_FAILURES if draw_macs(seed, SIZE).demands])
 def test_seed_of_a_past_failure_holds_where_fleets_want_nothing_but_hosts_of_a_pool(
     seed: int, tmp_path: Path
 ):
     """So it was found: a seed that has wants by now has another course than it had."""
-    result = play(macs(draw_macs(seed, SIZE, plain=True), tmp_path))
+    environment = MacEnvironment(draw_macs(seed, SIZE, plain=True))
+    result = play(EngineCourse(environment, tmp_path))
     assert result.violation is None, "\n".join(result.story)
 
 
@@ -134,16 +137,16 @@ def test_on_a_calm_day_fleets_of_macs_claim_hosts_and_rest(seed: int):
 @pytest.mark.parametrize("plain", [True, False])
 def test_end_of_faults_publishes_an_image_of_the_fleets_family_again(plain: bool):
     seed = 764
-    environment, world = (
-        MacEnvironment(draw_macs(seed, SIZE, plain=plain)),
-        World(lambda: 0.0, Random(1)),
-    )
-    families = {image.name: image.family for image in world.estate.os_images}
-    for name in (name for name, family in families.items() if family == FAMILY):
-        assert world.console.retire_image(name)
-    assert FAMILY not in {image.family for image in world.estate.os_images}
-    environment.clear(world)
-    assert FAMILY in {image.family for image in world.estate.os_images}
+    environment = MacEnvironment(draw_macs(seed, SIZE, plain=plain))
+    with closing(SimLoop()) as loop:
+        environment.open(loop, Random(1))
+        world = environment.world
+        families = {image.name: image.family for image in world.estate.os_images}
+        for name in (name for name, family in families.items() if family == FAMILY):
+            assert world.console.retire_image(name)
+        assert FAMILY not in {image.family for image in world.estate.os_images}
+        environment.cease()
+        assert FAMILY in {image.family for image in world.estate.os_images}
 
 
 def test_a_seed_of_macs_is_the_same_again():
@@ -159,7 +162,7 @@ def test_every_fault_of_macs_is_drawn_by_some_seed():
 
 def test_in_a_share_of_seeds_fleets_want_more_than_hosts_of_a_pool():
     climates = [draw_macs(seed, SIZE) for seed in range(1, 300)]
-    found = [scenario.wants for scenario in climates if scenario.wants]
+    found = [scenario.demands for scenario in climates if scenario.demands]
     assert 0.3 < len(found) / len(climates) < 0.6
     for asked in ("limits", "networks", "commands", "later", "crowd", "troubles"):
         assert any(getattr(one, asked) for one in found), asked
@@ -169,6 +172,6 @@ def test_a_seed_without_wants_is_drawn_as_if_there_were_none():
     plain = {seed: draw_macs(seed, SIZE, plain=True) for seed in range(1, 60)}
     for seed, before in plain.items():
         after = draw_macs(seed, SIZE)
-        assert after.wants or after == before
+        assert after.demands or after == before
         assert (after.stocks, after.pools) == (before.stocks, before.pools)
         assert set(before.base.disruptions) <= set(after.base.disruptions)

@@ -15,7 +15,7 @@ COPIED = Fact(
     status=MacStatus.READY,
     moved=0.0,
     used=0,
-    given=True,
+    by_person=True,
 )
 ADOPTER = Asked(ours=(NEW, OLD), machine=M, act="update", name="", begun=9.0)
 ADOPTED = Change(what="renamed", host=HostId("h1"), by=ADOPTER, before=COPIED, late=False)
@@ -29,7 +29,7 @@ def test_an_adopter_can_but_believe_a_name_that_a_person_copied_onto_a_host() ->
     "change",
     [
         replace(ADOPTED, by=None),
-        replace(ADOPTED, before=replace(COPIED, given=False)),
+        replace(ADOPTED, before=replace(COPIED, by_person=False)),
         replace(ADOPTED, before=replace(COPIED, name="pool-1")),
         replace(ADOPTED, by=replace(ADOPTER, machine=ANOTHER)),
         replace(ADOPTED, by=replace(ADOPTER, machine="")),

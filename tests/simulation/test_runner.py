@@ -16,11 +16,11 @@ from hostler.lab.gitlab_runner.course import RunnerCourse
 from hostler.lab.gitlab_runner.faults import ALL, OURS, draw_runner
 from hostler.lab.mutants.runner import MUTANTS
 from hostler.lab.providers import FLEETING, PROVIDERS
+from hostler.lab.scaleway.world import ScalewayWorld
 from hostler.lab.scenario.faults import Size
 from hostler.lab.scenario.run import Result, play
 from hostler.lab.simulate import main
 from hostler.lab.simulate import run_seed as run_any
-from hostler.simulators.scaleway.world import World
 
 SIZE = Size()
 MANY = 20
@@ -122,7 +122,7 @@ def test_every_fault_of_the_runner_is_drawn_within_a_hundred_seeds() -> None:
 )
 def test_r8_fires_when_more_are_told_than_may_be(state: State, most: int) -> None:
     def broken(many: int) -> bool:
-        checker = Checker(World(lambda: 0.0, Random(1)), Trace(lambda: 0.0), most=2)
+        checker = Checker(ScalewayWorld(lambda: 0.0, Random(1)), Trace(lambda: 0.0), most=2)
         checker.accepted = many
         names = [f"m-{number}" for number in range(many)]
         for name in names:

@@ -4,7 +4,8 @@ import sys
 
 import pytest
 
-from hostler.lab.scenario.faults import ALL, Size, draw
+from hostler.lab.scenario.faults import Size
+from hostler.lab.servers.faults import ALL, draw_servers
 from hostler.lab.simulate import run_seed
 
 SIZE = Size()
@@ -68,10 +69,10 @@ def test_no_order_of_hashes_reaches_a_decision():
 
 
 def test_every_fault_is_drawn_within_a_hundred_seeds():
-    drawn = {fault for seed in range(1, 101) for fault in draw(seed, SIZE).faults}
+    drawn = {fault for seed in range(1, 101) for fault in draw_servers(seed, SIZE).faults}
     assert drawn == set(ALL)
 
 
 def test_the_same_seed_draws_the_same_scenario():
-    assert draw(7, SIZE) == draw(7, SIZE)
-    assert draw(7, SIZE) != draw(8, SIZE)
+    assert draw_servers(7, SIZE) == draw_servers(7, SIZE)
+    assert draw_servers(7, SIZE) != draw_servers(8, SIZE)

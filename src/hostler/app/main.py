@@ -7,7 +7,7 @@ from hostler.frontends.cli.main import GROUPS, CommandGroups, application, comma
 from hostler.frontends.cli.main import main as run_command
 
 from .compose import Composed
-from .simulations import trials
+from .simulations import TRIALS, trial
 
 RUNNER = "GitLab Runner"
 COSTS = "Cost"
@@ -15,16 +15,16 @@ COSTS = "Cost"
 
 def groups(verb: str = "") -> CommandGroups:
     """Return the command of this name, or every command where it names none."""
-    tries = trials()
-    if verb in tries:
-        return {"Try": {verb: tries[verb]}}
+    if verb in TRIALS:
+        return {"Try": {verb: trial(verb)}}
     if verb == "fleeting":
         return {RUNNER: fleeting()}
     if verb == "cost":
         return {COSTS: costs()}
     found = commands(Composed(), verb)
     if any(verb in names for names in GROUPS.values()):
-        return {**found, "Try": tries}
+        return found
+    tries = {name: trial(name) for name in TRIALS}
     return {**found, COSTS: costs(), RUNNER: fleeting(), "Try": tries}
 
 

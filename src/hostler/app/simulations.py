@@ -1,6 +1,6 @@
 """Trials: the commands that need no account: demo, simulator and simulate."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
@@ -8,12 +8,23 @@ from cyclopts.validators import Number
 
 from .compose import Composed
 
+TRIALS = ("demo", "simulator", "simulate")
+"""The commands that need no account, in the order of the help."""
+
 Json = Annotated[bool, Parameter(name="--json", negative=(), help="end with one JSON object")]
 
 
-def trials() -> Mapping[str, Callable[..., int]]:
-    """Return the commands by name."""
-    return {"demo": demo, "simulator": simulator, "simulate": simulate}
+def trial(name: str) -> Callable[..., int]:
+    """Return one of the commands: what is simulated is imported for `simulate` alone."""
+    match name:
+        case "demo":
+            return demo
+        case "simulator":
+            return simulator
+        case _:
+            from .simulate import simulate
+
+            return simulate
 
 
 def demo(
@@ -120,49 +131,4 @@ def simulator(  # noqa: PLR0913 - options of one command
         macs=macs,
         mac_options=mac_options,
         ssh_port=ssh,
-    )
-
-
-def simulate(  # noqa: PLR0913 - options of one command
-    *,
-    provider: Annotated[
-        Literal["instances", "fleeting", "macs"],
-        Parameter(
-            help="instances: engines by themselves; fleeting: a runner over its plugin; macs: "
-            "hosts that are claimed from a pool"
-        ),
-    ] = "instances",
-    seeds: Annotated[
-        int | None,
-        Parameter(
-            help="how many disasters; left out: 100, or --seed alone", validator=Number(gte=1)
-        ),
-    ] = None,
-    seed: Annotated[
-        int | None, Parameter(help="replay this one, or begin with it", validator=Number(gte=0))
-    ] = None,
-    machines: Annotated[
-        int | None, Parameter(help="machines in each fleet", validator=Number(gte=1))
-    ] = None,
-    days: Annotated[
-        float | None, Parameter(help="simulated days of each seed", validator=Number(gt=0))
-    ] = None,
-    jobs: Annotated[
-        int | None, Parameter(help="processes; left out: one a core", validator=Number(gte=1))
-    ] = None,
-    bug: Annotated[str, Parameter(help="plant this famous defect; it must be caught")] = "",
-    json: Json = False,
-) -> int:
-    """Run the whole program through seeded disasters in simulated time; exit 1 if any failed."""
-    from hostler.lab.simulate import main
-
-    return main(
-        provider=provider,
-        seeds=seeds or (100 if seed is None else 1),
-        seed=seed,
-        machines=machines,
-        days=days,
-        jobs=jobs,
-        bug=bug,
-        json=json,
     )

@@ -17,10 +17,13 @@ from .mutants import macs as mac_mutants
 from .mutants import runner as runner_mutants
 from .mutants import servers as server_mutants
 from .mutants.mutant import Mutant, planted
-from .scenario import faults
 from .scenario.course import EngineCourse
-from .scenario.faults import Scenario, Size, draw
+from .scenario.environment import Environment
+from .scenario.faults import Scenario, Size
 from .scenario.run import Course, Result, play
+from .servers import faults as server_faults
+from .servers.environment import ServerEnvironment
+from .servers.faults import draw_servers
 
 INSTANCES, FLEETING, MACS = "instances", "fleeting", "macs"
 EVERY_FAULT, EVERY_PHASE = "every fault", "every phase"
@@ -34,10 +37,15 @@ Pair = tuple[str, str]
 class Simulated(Generic[S]):
     """One provider as it is simulated.
 
+    `summary` stands in the help of `simulate`. `draw` makes the scenario of a seed: the same seed
+    and size, the same scenario. `course` is what a run goes through: `engines` of an `Environment`,
+    unless something else drives the engine. `faults` are the names of all that may be drawn; each
+    is counted under its name when it truly strikes. `mutants` are known bugs that must be caught.
     `impossible` are the pairs of fault and phase that cannot be, each with its reason; `phased` is
     whether a run sees phases at all. `days` is how long a run lasts unless somebody says otherwise.
     """
 
+    summary: str
     draw: Callable[[int, Size], S]
     course: Callable[[S, Path], Course]
     faults: tuple[str, ...]
@@ -64,14 +72,13 @@ class Simulated(Generic[S]):
         return not {(fault, phase), (EVERY_FAULT, phase), (fault, EVERY_PHASE)} & never
 
 
-def servers(scenario: Scenario, folder: Path) -> Course:
-    """Return what engines of created servers go through."""
-    return EngineCourse(scenario, folder)
+def engines(environment: Callable[[S], Environment]) -> Callable[[S, Path], Course]:
+    """Return the course of engines in an environment that is made from a scenario."""
 
+    def course(scenario: S, folder: Path) -> Course:
+        return EngineCourse(environment(scenario), folder)
 
-def macs(scenario: MacScenario, folder: Path) -> Course:
-    """Return what engines of leased Macs go through."""
-    return EngineCourse(scenario.base, folder, MacEnvironment(scenario))
+    return course
 
 
 _DELETED = {(EVERY_FAULT, Phase.DELETED.value): "a machine that is gone is no machine any more"}
@@ -81,14 +88,16 @@ PROVIDERS: Mapping[
     str, Simulated[Scenario] | Simulated[MacScenario] | Simulated[RunnerScenario]
 ] = {
     INSTANCES: Simulated(
-        draw=draw,
-        course=servers,
-        faults=faults.ALL,
+        draw=draw_servers,
+        summary="engines by themselves",
+        course=engines(ServerEnvironment),
+        faults=server_faults.ALL,
         mutants=server_mutants.MUTANTS,
         impossible=_DELETED | _STANDBY,
     ),
     FLEETING: Simulated(
         draw=draw_runner,
+        summary="a runner over its plugin",
         course=RunnerCourse,
         faults=runner_faults.ALL,
         mutants=runner_mutants.MUTANTS,
@@ -96,7 +105,8 @@ PROVIDERS: Mapping[
     ),
     MACS: Simulated(
         draw=draw_macs,
-        course=macs,
+        summary="hosts that are claimed from a pool",
+        course=engines(MacEnvironment),
         faults=mac_faults.ALL,
         mutants=mac_mutants.MUTANTS,
         days=mac_faults.DAYS,

@@ -10,7 +10,7 @@ from hostler.domain.model.fleet import Fleet, Probe, ProbeKind
 from hostler.domain.model.host import Host, HostCondition
 from hostler.domain.policy.bootstrap import digest_of
 from hostler.lab.scenes.mac_ssh import WorldPreparer
-from hostler.lab.scenes.macs import FLEET, MINUTE, MacStand, changes, play_macs
+from hostler.lab.scenes.macs import FLEET, MINUTE, MacRig, changes, play_macs
 from hostler.lab.scenes.servers import Hostler
 from hostler.ports.preparer import Order, Prepared
 from hostler.ports.provider import Connection
@@ -45,17 +45,17 @@ def fleet(*commands: str, user: str = "root", port: int = 22, size: int = 1) -> 
 
 
 def play(
-    scene: Callable[[MacStand, Hostler, Told], Awaitable[None]], prepared: Fleet, count: int = 1
+    scene: Callable[[MacRig, Hostler, Told], Awaitable[None]], prepared: Fleet, count: int = 1
 ) -> None:
-    async def whole(s: MacStand) -> None:
-        told = Told(WorldPreparer(s.stand.world))
-        s.stand.preparer = told
+    async def whole(s: MacRig) -> None:
+        told = Told(WorldPreparer(s.rig.world))
+        s.rig.preparer = told
         await scene(s, s.hostler(prepared), told)
 
     play_macs(whole, count)
 
 
-async def follow(s: MacStand, hostler: Hostler, changed: Fleet) -> Hostler:
+async def follow(s: MacRig, hostler: Hostler, changed: Fleet) -> Hostler:
     """Let another engine go on with another fleet file."""
     await hostler.stop()
     s.truth.hostlers.remove(hostler)
@@ -66,7 +66,7 @@ async def record(hostler: Hostler, host: str) -> Host:
     return next(one for one in await hostler.store.hosts() if one.id == HostId(host))
 
 
-async def tried(s: MacStand, told: Told, many: int) -> None:
+async def tried(s: MacRig, told: Told, many: int) -> None:
     async def holds() -> bool:
         return len(told.orders) >= many
 
@@ -74,9 +74,9 @@ async def tried(s: MacStand, told: Told, many: int) -> None:
 
 
 def test_the_password_is_asked_for_only_where_a_command_asks_for_it() -> None:
-    async def scene(s: MacStand, hostler: Hostler, told: Told) -> None:
+    async def scene(s: MacRig, hostler: Hostler, told: Told) -> None:
         await s.ready(hostler, 1)
-        await s.stand.clock.sleep(5 * MINUTE)  # after a wipe it is sealed for a while
+        await s.rig.clock.sleep(5 * MINUTE)  # after a wipe it is sealed for a while
         other = await follow(s, hostler, fleet(PLAIN, PLAIN))
         await tried(s, told, 2)
         assert told.orders[-1].password is None
@@ -98,11 +98,11 @@ def test_the_password_is_asked_for_only_where_a_command_asks_for_it() -> None:
 def test_commands_that_ask_for_a_password_wait_for_it_a_while() -> None:
     """After each wipe it is sealed for a minute or so: no failure of the host's."""
 
-    async def scene(s: MacStand, hostler: Hostler, told: Told) -> None:
+    async def scene(s: MacRig, hostler: Hostler, told: Told) -> None:
         await s.ready(hostler, 1)
-        s.mac().sealed_until = s.stand.loop.time() + 8 * 60
+        s.mac().sealed_until = s.rig.loop.time() + 8 * 60
         other = await follow(s, hostler, fleet(ASKS))
-        await s.stand.clock.sleep(7 * MINUTE)
+        await s.rig.clock.sleep(7 * MINUTE)
         assert len(told.orders) == 1
         await tried(s, told, 2)
         assert told.orders[-1].password is not None
@@ -114,25 +114,25 @@ def test_commands_that_ask_for_a_password_wait_for_it_a_while() -> None:
 
 
 def test_a_password_that_stays_sealed_is_none() -> None:
-    async def scene(s: MacStand, hostler: Hostler, told: Told) -> None:
+    async def scene(s: MacRig, hostler: Hostler, told: Told) -> None:
         await s.ready(hostler, 1)
-        s.mac().sealed_until = s.stand.loop.time() + 1e6
-        began = s.stand.loop.time()
+        s.mac().sealed_until = s.rig.loop.time() + 1e6
+        began = s.rig.loop.time()
         await follow(s, hostler, fleet(ASKS))
         await tried(s, told, 2)
-        assert s.stand.loop.time() - began > 10 * 60
+        assert s.rig.loop.time() - began > 10 * 60
         assert told.orders[-1].password is None
 
     play(scene, fleet(PLAIN))
 
 
 def test_the_hosts_own_user_is_meant_unless_the_fleet_names_one() -> None:
-    async def scene(s: MacStand, hostler: Hostler, told: Told) -> None:
+    async def scene(s: MacRig, hostler: Hostler, told: Told) -> None:
         await s.ready(hostler, 1)
         assert [(one.user, one.port) for one in told.orders] == [("", 22)]
         assert [(one.user, one.address) for one in told.connections] == [("m1", s.mac().ip)]
 
-    async def named(s: MacStand, hostler: Hostler, told: Told) -> None:
+    async def named(s: MacRig, hostler: Hostler, told: Told) -> None:
         await s.ready(hostler, 1)
         assert [(one.user, one.port) for one in told.orders] == [("builder", 2222)]
 
@@ -143,7 +143,7 @@ def test_the_hosts_own_user_is_meant_unless_the_fleet_names_one() -> None:
 def test_a_key_counts_only_with_a_login() -> None:
     """Whoever answered first might be anybody: nothing but a login makes it the host's."""
 
-    async def scene(s: MacStand, hostler: Hostler, told: Told) -> None:
+    async def scene(s: MacRig, hostler: Hostler, told: Told) -> None:
         told.answers.append(Prepared(fingerprint="SHA256:stranger", error="no login"))
         await tried(s, told, 1)
         await asyncio.sleep(5)
@@ -160,7 +160,7 @@ def test_a_key_counts_only_with_a_login() -> None:
 
 
 def test_the_record_knows_what_the_host_carries() -> None:
-    async def scene(s: MacStand, hostler: Hostler, told: Told) -> None:
+    async def scene(s: MacRig, hostler: Hostler, told: Told) -> None:
         await s.ready(hostler, 1)
         assert told.orders[0].applied == ""
         assert (await record(hostler, s.ids[0])).applied == digest_of((PLAIN,))
@@ -172,13 +172,13 @@ def test_the_record_knows_what_the_host_carries() -> None:
 
 
 def test_the_provider_is_asked_how_the_host_is_at_the_third_failure_only() -> None:
-    async def scene(s: MacStand, hostler: Hostler, told: Told) -> None:
+    async def scene(s: MacRig, hostler: Hostler, told: Told) -> None:
         bad = Prepared(login=True, fingerprint="SHA256:a", error="command 1 of 1 failed with 1")
         told.answers += [bad] * 4
         for many, asked in ((1, 0), (2, 0), (3, 1), (4, 1)):
             await tried(s, told, many)
-            await s.stand.clock.sleep(MINUTE / 3)
-            assert changes(s.stand).count("mac_diagnostic.start") == asked
+            await s.rig.clock.sleep(MINUTE / 3)
+            assert changes(s.rig).count("mac_diagnostic.start") == asked
         host = await record(hostler, s.ids[0])
         assert (host.trouble.failures, host.trouble.rebooted) == (4, True)
 
@@ -186,11 +186,11 @@ def test_the_provider_is_asked_how_the_host_is_at_the_third_failure_only() -> No
 
 
 def test_one_machine_is_tried_once_at_a_time_and_others_beside_it() -> None:
-    async def scene(s: MacStand, hostler: Hostler, told: Told) -> None:
+    async def scene(s: MacRig, hostler: Hostler, told: Told) -> None:
         told.waits += [held := asyncio.Event(), asyncio.Event()]
         told.waits[1].set()
         await tried(s, told, 2)
-        await s.stand.clock.sleep(HOUR)
+        await s.rig.clock.sleep(HOUR)
         assert len(told.orders) == 2
         assert await hostler.ready() == 1
         held.set()
@@ -204,7 +204,7 @@ def test_one_machine_is_tried_once_at_a_time_and_others_beside_it() -> None:
 def test_what_comes_of_a_try_is_kept_only_while_the_host_is_the_machines() -> None:
     """The machine ends meanwhile: by then its host is wiped, free, and nobody's."""
 
-    async def scene(s: MacStand, hostler: Hostler, told: Told) -> None:
+    async def scene(s: MacRig, hostler: Hostler, told: Told) -> None:
         told.waits.append(held := asyncio.Event())
         told.answers.append(Prepared(login=True, fingerprint="SHA256:a", error="it broke off"))
         await tried(s, told, 1)
@@ -212,7 +212,7 @@ def test_what_comes_of_a_try_is_kept_only_while_the_host_is_the_machines() -> No
         await s.all_free(hostler)
         before = await record(hostler, s.ids[0])
         held.set()
-        await s.stand.clock.sleep(MINUTE)
+        await s.rig.clock.sleep(MINUTE)
         after = await record(hostler, s.ids[0])
         assert after.condition is HostCondition.FREE
         assert (after.host_key, after.trouble, after.applied) == (None, before.trouble, "")
@@ -224,15 +224,15 @@ def test_what_comes_of_a_try_is_kept_only_while_the_host_is_the_machines() -> No
 def test_a_key_that_was_seen_before_a_wipe_is_not_pinned_after_it() -> None:
     """A key is as old as its try's beginning, for the machine may keep its host over a wipe."""
 
-    async def scene(s: MacStand, hostler: Hostler, told: Told) -> None:
+    async def scene(s: MacRig, hostler: Hostler, told: Told) -> None:
         told.waits.append(held := asyncio.Event())
-        began = s.stand.clock.now()
+        began = s.rig.clock.now()
         await tried(s, told, 1)
-        await s.stand.clock.sleep(30 * MINUTE)
+        await s.rig.clock.sleep(30 * MINUTE)
         held.set()
         await s.ready(hostler, 1)
         host_key = (await record(hostler, s.ids[0])).host_key
         assert host_key is not None
-        assert began < host_key.at <= s.stand.clock.now() - 30 * MINUTE
+        assert began < host_key.at <= s.rig.clock.now() - 30 * MINUTE
 
     play(scene, fleet(PLAIN))

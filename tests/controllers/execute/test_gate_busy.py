@@ -13,7 +13,7 @@ from hostler.domain.model.fleet import Probe, ProbeKind
 from hostler.domain.model.snapshot import Request, RequestKind
 from hostler.domain.policy.gate import Act
 from hostler.lab.scenes.mac_ssh import WorldPreparer
-from hostler.lab.scenes.macs import FLEET, MINUTE, MacStand, play_macs
+from hostler.lab.scenes.macs import FLEET, MINUTE, MacRig, play_macs
 
 ASKING = replace(FLEET, probe=Probe(kind=ProbeKind.SSH, busy="pgrep -x Runner.Worker"))
 
@@ -25,9 +25,9 @@ def test_a_job_that_began_while_the_call_waited_is_seen_by_the_gate_alone(
     if not judged:
         without(("G5", Act.DELETE), monkeypatch)
 
-    async def scene(s: MacStand) -> None:
-        preparer = WorldPreparer(s.stand.world)
-        s.stand.preparer = s.stand.asker = preparer
+    async def scene(s: MacRig) -> None:
+        preparer = WorldPreparer(s.rig.world)
+        s.rig.preparer = s.rig.asker = preparer
         hostler = s.hostler(ASKING)
         await s.ready(hostler, 1)
         (machine,) = await hostler.machines()
@@ -38,7 +38,7 @@ def test_a_job_that_began_while_the_call_waited_is_seen_by_the_gate_alone(
             await wait(sender, call, priority)
             if call.effect is Effect.DESTROY and not began:
                 began.append(call.kind)
-                await s.stand.clock.sleep(timedelta(seconds=90))
+                await s.rig.clock.sleep(timedelta(seconds=90))
                 preparer.fake.statuses[machine.id] = 0
 
         monkeypatch.setattr(Sender, "wait", job_begins)
@@ -46,14 +46,14 @@ def test_a_job_that_began_while_the_call_waited_is_seen_by_the_gate_alone(
             number=0,
             kind=RequestKind.DELETE,
             fleet=FLEET.name,
-            at=s.stand.clock.now(),
+            at=s.rig.clock.now(),
             actor="ann",
             machine=machine.id,
         )
         await hostler.store.request(request)
-        await s.stand.clock.sleep(20 * MINUTE)
+        await s.rig.clock.sleep(20 * MINUTE)
         assert began
         assert (s.mac(machine.host).installs > installs) is not judged
-        assert ("G5" in s.stand.metrics.refusals) is judged
+        assert ("G5" in s.rig.metrics.refusals) is judged
 
     play_macs(scene)

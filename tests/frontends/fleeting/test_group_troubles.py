@@ -16,7 +16,7 @@ from hostler.domain.model.machine import Machine
 from hostler.domain.model.snapshot import Request, RequestKind
 from hostler.frontends.fleeting.contract import Refused, State
 from hostler.lab.scenes.runner import GROUP, Plugged, Plugin, fresh_store
-from hostler.lab.scenes.servers import Stand, play
+from hostler.lab.scenes.servers import Rig, play
 from hostler.ports.store import Fence
 from hostler.simulators.scaleway.faults.rates import Rule
 from hostler.stores.memory import MemoryStore
@@ -85,7 +85,7 @@ async def running(plugin: Plugin, count: int = 1) -> tuple[Plugged, list[str]]:
 
 def beside(plugged: Plugged, kind: RequestKind, machine: str) -> Request:
     """Return a wish of a person, made beside the plugin."""
-    now = plugged.plugin.stand.clock.now()
+    now = plugged.plugin.rig.clock.now()
     return Request(
         number=0,
         kind=kind,
@@ -109,8 +109,8 @@ async def desired(plugged: Plugged, kind: RequestKind, machine: str) -> None:
 
 
 def test_what_a_runner_asks_is_heard_at_once() -> None:
-    async def scene(stand: Stand) -> None:
-        plugged = await opened(Plugin(stand, fresh_store(), settings=PATIENT))
+    async def scene(rig: Rig) -> None:
+        plugged = await opened(Plugin(rig, fresh_store(), settings=PATIENT))
         await asyncio.sleep(60.0)
         assert await plugged.group.increase(2) == 2
         one, other = await plugged.until({State.RUNNING: 2}, 5 * MIN)
@@ -131,16 +131,16 @@ def test_what_a_runner_asks_is_heard_at_once() -> None:
 def test_engine_that_ends_by_a_bug_starts_again_and_goes_on(times: int) -> None:
     """A runner does not start a plugin again; meanwhile every instance is told as before."""
 
-    async def scene(stand: Stand) -> None:
+    async def scene(rig: Rig) -> None:
         store = Moody()
-        plugged, (one,) = await running(Plugin(stand, store))
+        plugged, (one,) = await running(Plugin(rig, store))
         store.bugs += [RuntimeError("a bug")] * times
         await asyncio.sleep(2.0)
         assert plugged.states_now() == {one: State.RUNNING}
         assert await plugged.group.increase(1) == 1
         assert set(plugged.states_now().values()) == {State.RUNNING, State.CREATING}
         await plugged.until({State.RUNNING: 2}, 10 * MIN)
-        assert (store.bugs, len(stand.servers())) == ([], 2)
+        assert (store.bugs, len(rig.servers())) == ([], 2)
 
     play(scene)
 
@@ -151,9 +151,9 @@ def test_engine_that_ends_by_a_bug_starts_again_and_goes_on(times: int) -> None:
 def test_group_whose_store_is_lost_says_so_and_does_nothing_more() -> None:
     """An Update that fails skips the runner's whole cycle: it forgets nothing, and asks again."""
 
-    async def scene(stand: Stand) -> None:
+    async def scene(rig: Rig) -> None:
         store = Moody()
-        plugged, (one, other) = await running(Plugin(stand, store), 2)
+        plugged, (one, other) = await running(Plugin(rig, store), 2)
         await plugged.group.decrease([other])
         await plugged.until({State.RUNNING: 1, State.DELETING: 1}, 1 * MIN)
         store.bugs += [StoreLost("the file went away")] * 1000
@@ -166,7 +166,7 @@ def test_group_whose_store_is_lost_says_so_and_does_nothing_more() -> None:
         assert await plugged.group.decrease([other]) == [other], "its end is on record"
         assert await store.requests() == ()
         await asyncio.sleep(600.0)
-        assert [server.name for server in stand.servers()] == [f"web-{one}"], "all else was begun"
+        assert [server.name for server in rig.servers()] == [f"web-{one}"], "all else was begun"
         assert len(store.bugs) == 999, "an engine without records is not started again"
         await plugged.group.shutdown()
 
@@ -174,9 +174,9 @@ def test_group_whose_store_is_lost_says_so_and_does_nothing_more() -> None:
 
 
 def test_increase_that_cannot_be_recorded_is_refused_and_leaves_no_name() -> None:
-    async def scene(stand: Stand) -> None:
+    async def scene(rig: Rig) -> None:
         store = Moody()
-        plugged = await opened(Plugin(stand, store))
+        plugged = await opened(Plugin(rig, store))
         store.busy_requests = frozenset({RequestKind.GROW})
         with pytest.raises(Refused, match=r"nothing was recorded.*database is locked"):
             await plugged.group.increase(10)
@@ -189,11 +189,11 @@ def test_increase_that_cannot_be_recorded_is_refused_and_leaves_no_name() -> Non
 
 
 def test_instances_whose_recording_takes_long_are_reported_and_counted_meanwhile() -> None:
-    async def scene(stand: Stand) -> None:
+    async def scene(rig: Rig) -> None:
         store = Moody()
-        plugged = await opened(Plugin(stand, store))
+        plugged = await opened(Plugin(rig, store))
         store.request_takes = 5.0
-        first = stand.group.create_task(plugged.group.increase(8))
+        first = rig.group.create_task(plugged.group.increase(8))
         await asyncio.sleep(1.0)
         assert list(plugged.states_now().values()) == [State.CREATING] * 8
         assert await plugged.group.increase(8) == 2
@@ -204,23 +204,23 @@ def test_instances_whose_recording_takes_long_are_reported_and_counted_meanwhile
 
 
 def test_decrease_that_cannot_be_recorded_is_not_accepted_and_may_be_asked_again() -> None:
-    async def scene(stand: Stand) -> None:
+    async def scene(rig: Rig) -> None:
         store = Moody()
-        plugged, (one, other) = await running(Plugin(stand, store), 2)
+        plugged, (one, other) = await running(Plugin(rig, store), 2)
         store.busy_requests = frozenset({one})
         assert await plugged.group.decrease([one, other]) == [other]
         await plugged.until({State.RUNNING: 1, State.DELETED: 1}, 5 * MIN)
         store.busy_requests = frozenset()
         assert await plugged.group.decrease([one]) == [one]
         await plugged.until({State.DELETED: 1}, 5 * MIN)
-        assert stand.servers() == []
+        assert rig.servers() == []
 
     play(scene)
 
 
 def test_decrease_that_is_repeated_before_it_is_granted_requests_once() -> None:
-    async def scene(stand: Stand) -> None:
-        plugged, (one,) = await running(Plugin(stand, fresh_store()))
+    async def scene(rig: Rig) -> None:
+        plugged, (one,) = await running(Plugin(rig, fresh_store()))
         assert await plugged.group.decrease([one]) == [one]
         assert await plugged.group.decrease([one]) == [one]
         assert len(await plugged.plugin.store.requests()) == 1
@@ -229,9 +229,9 @@ def test_decrease_that_is_repeated_before_it_is_granted_requests_once() -> None:
 
 
 def test_records_that_cannot_be_read_refuse_init_and_let_go_of_the_store() -> None:
-    async def scene(stand: Stand) -> None:
+    async def scene(rig: Rig) -> None:
         store = Moody()
-        plugin = Plugin(stand, store)
+        plugin = Plugin(rig, store)
         plugged = Plugged(plugin)
         store.damaged = True
         with pytest.raises(Refused, match=r"records cannot be read: a page is damaged"):
@@ -246,9 +246,9 @@ def test_records_that_cannot_be_read_refuse_init_and_let_go_of_the_store() -> No
 def test_instances_are_inserted_in_the_very_save_that_grants_their_request() -> None:
     """Else a record that cannot be saved in that turn would lose names that were promised."""
 
-    async def scene(stand: Stand) -> None:
+    async def scene(rig: Rig) -> None:
         store = Moody()
-        plugged, (one,) = await running(Plugin(stand, store))
+        plugged, (one,) = await running(Plugin(rig, store))
         store.busy_records = True
         await store.request(beside(plugged, RequestKind.PROTECT, one))
         assert await plugged.group.increase(1) == 1
@@ -265,8 +265,8 @@ def test_instances_are_inserted_in_the_very_save_that_grants_their_request() -> 
 
 
 def test_protected_instance_is_not_decreased_and_others_are() -> None:
-    async def scene(stand: Stand) -> None:
-        plugged, (one, other) = await running(Plugin(stand, fresh_store()), 2)
+    async def scene(rig: Rig) -> None:
+        plugged, (one, other) = await running(Plugin(rig, fresh_store()), 2)
         await desired(plugged, RequestKind.PROTECT, one)
         assert await plugged.group.decrease([one, other]) == [other]
         await plugged.until({State.RUNNING: 1, State.DELETED: 1}, 5 * MIN)
@@ -281,9 +281,9 @@ def test_protected_instance_is_not_decreased_and_others_are() -> None:
 def test_instance_that_somebody_protected_at_the_provider_is_deleted_when_that_ends() -> None:
     """Until then it is not told to be deleting: a runner would believe that, and wait."""
 
-    async def scene(stand: Stand) -> None:
-        plugged, (one,) = await running(Plugin(stand, fresh_store()))
-        assert stand.world.act("protected_by_hand", stand.servers()[0].id, spell=300.0)
+    async def scene(rig: Rig) -> None:
+        plugged, (one,) = await running(Plugin(rig, fresh_store()))
+        assert rig.world.act("protected_by_hand", rig.servers()[0].id, spell=300.0)
         await asyncio.sleep(60.0)
         assert await plugged.group.decrease([one]) == [one]
         await asyncio.sleep(30.0)
@@ -291,7 +291,7 @@ def test_instance_that_somebody_protected_at_the_provider_is_deleted_when_that_e
             await asyncio.sleep(1.0)
             assert plugged.states_now() == {one: State.STOPPED}
         await plugged.until({State.DELETED: 1}, 5 * MIN)
-        assert stand.servers() == []
+        assert rig.servers() == []
 
     play(scene)
 
@@ -300,9 +300,9 @@ def test_instance_that_somebody_protected_at_the_provider_is_deleted_when_that_e
 
 
 def test_heartbeat_asks_the_machine_itself() -> None:
-    async def scene(stand: Stand) -> None:
+    async def scene(rig: Rig) -> None:
         prober = FakeProber()
-        plugged, (one,) = await running(Plugin(stand, fresh_store(), prober=prober))
+        plugged, (one,) = await running(Plugin(rig, fresh_store(), prober=prober))
         asked = len(prober.asked)
         await plugged.group.heartbeat(one)
         assert len(prober.asked) == asked + 1
@@ -314,10 +314,10 @@ def test_heartbeat_asks_the_machine_itself() -> None:
 
 
 def test_heartbeat_of_what_is_not_up_is_refused_with_its_phase() -> None:
-    async def scene(stand: Stand) -> None:
+    async def scene(rig: Rig) -> None:
         prober = FakeProber()
         prober.all_unwilling = True
-        plugged = await opened(Plugin(stand, fresh_store(), prober=prober))
+        plugged = await opened(Plugin(rig, fresh_store(), prober=prober))
         await plugged.group.increase(1)
         await asyncio.sleep(60.0)
         (one,) = plugged.states_now()
@@ -329,9 +329,9 @@ def test_heartbeat_of_what_is_not_up_is_refused_with_its_phase() -> None:
 
 
 def test_heartbeat_of_a_machine_that_was_seen_stopped_is_refused_though_it_answers() -> None:
-    async def scene(stand: Stand) -> None:
-        plugged, (one,) = await running(Plugin(stand, fresh_store(), prober=FakeProber()))
-        assert stand.world.act("guest_poweroff", stand.servers()[0].id)
+    async def scene(rig: Rig) -> None:
+        plugged, (one,) = await running(Plugin(rig, fresh_store(), prober=FakeProber()))
+        assert rig.world.act("guest_poweroff", rig.servers()[0].id)
         await plugged.until({State.STOPPED: 1}, 2 * MIN)
         with pytest.raises(Refused, match="is not up: "):
             await plugged.group.heartbeat(one)
@@ -340,16 +340,16 @@ def test_heartbeat_of_a_machine_that_was_seen_stopped_is_refused_though_it_answe
 
 
 def test_heartbeat_without_a_probe_is_as_good_as_the_newest_observation() -> None:
-    async def scene(stand: Stand) -> None:
+    async def scene(rig: Rig) -> None:
         fleet = replace(GROUP, probe=Probe())
-        plugged, (one,) = await running(Plugin(stand, fresh_store(), fleet))
-        stand.world.script(Rule(fault="html_5xx", count=100_000))
+        plugged, (one,) = await running(Plugin(rig, fresh_store(), fleet))
+        rig.world.script(Rule(fault="html_5xx", count=100_000))
         await asyncio.sleep(9 * 60.0)
         await plugged.group.heartbeat(one)
         await asyncio.sleep(2 * 60.0)
         with pytest.raises(Refused, match=r"was not observed for 0:10:00"):
             await plugged.group.heartbeat(one)
-        stand.world.clear_fault_rates()
+        rig.world.clear_fault_rates()
         await asyncio.sleep(60.0)
         await plugged.group.heartbeat(one)
 
@@ -357,15 +357,15 @@ def test_heartbeat_without_a_probe_is_as_good_as_the_newest_observation() -> Non
 
 
 def test_connect_info_right_after_a_start_waits_for_the_first_observation_and_no_longer() -> None:
-    async def scene(stand: Stand) -> None:
-        plugged, (one,) = await running(Plugin(stand, fresh_store()))
+    async def scene(rig: Rig) -> None:
+        plugged, (one,) = await running(Plugin(rig, fresh_store()))
         await plugged.group.shutdown()
-        stand.world.script(Rule(fault="hung", count=100_000))
-        retry_at = await opened(Plugin(stand, plugged.plugin.store))
-        begun = stand.loop.time()
+        rig.world.script(Rule(fault="hung", count=100_000))
+        retry_at = await opened(Plugin(rig, plugged.plugin.store))
+        begun = rig.loop.time()
         with pytest.raises(Refused, match=r"has no address now: it is ready"):
             await retry_at.group.connect_info(one)
-        assert 7.0 < stand.loop.time() - begun < 9.0
+        assert 7.0 < rig.loop.time() - begun < 9.0
 
     play(scene)
 
@@ -374,15 +374,15 @@ def test_connect_info_right_after_a_start_waits_for_the_first_observation_and_no
 
 
 def test_group_that_shall_adopt_reports_the_machines_of_a_lost_store() -> None:
-    async def scene(stand: Stand) -> None:
-        lost, before = await running(Plugin(stand, fresh_store("i-lost")), 2)
+    async def scene(rig: Rig) -> None:
+        lost, before = await running(Plugin(rig, fresh_store("i-lost")), 2)
         await lost.group.shutdown()
         adopt = (InstallationId("i-lost"),)
-        plugged = await opened(Plugin(stand, fresh_store("i-new"), adopt=adopt))
+        plugged = await opened(Plugin(rig, fresh_store("i-new"), adopt=adopt))
         assert set(await plugged.until({State.RUNNING: 2}, 5 * MIN)) == set(before)
-        assert len(stand.servers()) == 2
+        assert len(rig.servers()) == 2
         await plugged.group.shutdown()
-        retry_at = await opened(Plugin(stand, plugged.plugin.store, adopt=adopt))
+        retry_at = await opened(Plugin(rig, plugged.plugin.store, adopt=adopt))
         assert await plugged.plugin.store.requests() == (), "what is ours is not adopted again"
         await retry_at.group.decrease(before)
         await retry_at.until({State.DELETED: 2}, 5 * MIN)
@@ -391,14 +391,14 @@ def test_group_that_shall_adopt_reports_the_machines_of_a_lost_store() -> None:
 
 
 def test_group_that_shall_not_adopt_makes_nothing_beside_machines_of_a_lost_store() -> None:
-    async def scene(stand: Stand) -> None:
-        lost, _ = await running(Plugin(stand, fresh_store("i-lost")), 2)
+    async def scene(rig: Rig) -> None:
+        lost, _ = await running(Plugin(rig, fresh_store("i-lost")), 2)
         await lost.group.shutdown()
-        plugged = await opened(Plugin(stand, fresh_store("i-new")))
+        plugged = await opened(Plugin(rig, fresh_store("i-new")))
         await asyncio.sleep(60.0)
         with pytest.raises(Refused, match="i-lost"):
             await plugged.group.increase(1)
         assert plugged.states_now() == {}
-        assert len(stand.servers()) == 2
+        assert len(rig.servers()) == 2
 
     play(scene)

@@ -104,18 +104,18 @@ class _Plan:
 
     def _bought_at(self, time: int) -> int:
         """Let a host be there for its floor."""
-        return self._network.arc(self._place[time], self._kept(time + self._floor), self._floor)
+        return self._network.arc(self._place[time], self._held(time + self._floor), self._floor)
 
-    def _kept(self, time: int) -> int:
+    def _held(self, time: int) -> int:
         return self._size + self._place[time]
 
     def _along(self) -> None:
         """Let hosts be kept, be ended, and be there though nobody wants them."""
         for place, time in enumerate(self._times):
-            self._ended[time] = self._network.arc(self._kept(time), place, 0)
+            self._ended[time] = self._network.arc(self._held(time), place, 0)
             if place + 1 < self._size:
                 after = self._times[place + 1]
-                self._network.arc(self._kept(time), self._kept(after), after - time)
+                self._network.arc(self._held(time), self._held(after), after - time)
                 self._network.arc(place + 1, place, 0)
 
     def _around_falls(self) -> None:
@@ -126,4 +126,4 @@ class _Plan:
             self._network.arc(node, last, 0, by)
             for place in range(self._place[time], last):
                 end = self._times[place]
-                self._early[end, number] = self._network.arc(self._kept(end), node, 0)
+                self._early[end, number] = self._network.arc(self._held(end), node, 0)

@@ -51,9 +51,9 @@ def knowing(demand: Demand, ahead: timedelta) -> Policy:
         now, over = situation.now, windows_over(situation)
         others = len(situation.hosts) + len(situation.coming) - len(over)
         soon = [wanted for time, wanted in steps if now < time <= now + ahead]
-        kept = max(0, max([demand.at(now), *soon]) - others)
-        ends = tuple(Ended(host=host.id, why="nobody wants it soon") for host in over[kept:])
-        return purchase(situation, ends, (now + timedelta(minutes=10),) if over[:kept] else ())
+        needed = max(0, max([demand.at(now), *soon]) - others)
+        ends = tuple(Ended(host=host.id, why="nobody wants it soon") for host in over[needed:])
+        return purchase(situation, ends, (now + timedelta(minutes=10),) if over[:needed] else ())
 
     return policy
 

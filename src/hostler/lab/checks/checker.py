@@ -1,48 +1,41 @@
 """The checker: what the processes record and ask is held against what is true in the world."""
 
-import re
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 
 from hostler.domain.ids import Epoch, FleetName, HostId, MachineId, ResourceId, Zone
-from hostler.domain.model.calls import Call, Outcome
+from hostler.domain.model.calls import Call, Outcome, Shows
 from hostler.domain.model.commands import Event
 from hostler.domain.model.fleet import Fleet, FleetRow
 from hostler.domain.model.host import Host
-from hostler.domain.model.machine import LOCKED, Machine
+from hostler.domain.model.machine import Machine
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import ObservedScope
-from hostler.ports.http import HttpRequest
 from hostler.ports.store import Fence
-from hostler.simulators.scaleway.state.ledger import Line
-from hostler.simulators.scaleway.world import World
 from hostler.testing import invariants
-from hostler.testing.invariants import Attempts, Found, Recorded, Thing, Touch, Violation
+from hostler.testing.invariants import Attempts, Found, Recorded, Thing, Violation
 from hostler.testing.sureness import swept
 
-from .findings import Findings
+from .findings import Findings, SimulatedWorld
 from .shadow_store import ShadowStore
 from .trace import Trace
-from .world_facts import KINDS, fills, is_healthy, is_of, things_in
 
 S1_BOUND = 180.0
 SELDOM = 60.0
-LIES = 120.0
+HIDDEN_FOR = 120.0
 """So long after a list hid something, only S1's bound speaks of what it hid."""
-_HIDE = frozenset({"empty_list", "list_without_newest", "truncated_page", "pages_shuffled"})
-_ID = re.compile(r"/(servers|ips|volumes)(?:/([0-9a-f-]{36}))?")
-_ENDS = (b'"terminate"', b'"poweroff"', b'"stop_in_place"')
 
 
 class Checker(Findings):
     """All checkers of one seed, and the facts that they need."""
 
-    kinds: tuple[str, ...] = KINDS
-    """The kinds of part of which a whole listing shows what is there."""
+    kinds: tuple[str, ...]
+    """The kinds of resource of which a whole listing shows what is there."""
 
     def __init__(
-        self, world: World, trace: Trace, consistency_delay: float, bound: float = S1_BOUND
+        self, world: SimulatedWorld, trace: Trace, consistency_delay: float, bound: float = S1_BOUND
     ) -> None:
         super().__init__(world, trace)
         self.consistency_delay = consistency_delay
@@ -52,7 +45,7 @@ class Checker(Findings):
         self.barred = Counter[str]()
         self.strange = 0
         self.resting = False
-        self.lied = -LIES
+        self.hidden_at = -HIDDEN_FOR
         self.longest_lag = 0.0
         self._recorded = Recorded(consistency_delay + bound)
         self._checked = 0.0
@@ -71,63 +64,21 @@ class Checker(Findings):
 
     # ------------------------------------------------------------ what is true
 
+    @abstractmethod
     def things(self) -> list[tuple[Thing, Zone]]:
-        """Return every thing that truly exists, and its zone."""
-        return things_in(self.world)
+        """Return every thing that truly exists, with whose it is, and its zone."""
 
+    @abstractmethod
     def is_healthy(self, machine: Machine) -> bool:
         """Tell whether all is well with what a machine has."""
-        return is_healthy(self.world, machine) and not self._was_locked(machine)
 
+    @abstractmethod
     def left_of(self, machine: Machine) -> list[Thing]:
-        """Return what there still is of a machine that is gone."""
-        return [thing for thing, _ in self.things() if is_of(thing, machine)]
+        """Return what there still is of a machine that is deleted."""
 
     def explained(self, shadow: ShadowStore) -> Iterable[ResourceId]:
         """Return the ids of what a shadow store's records or its ledger explain."""
         return shadow.explained()
-
-    # ------------------------------------------------------------ what is asked
-
-    def asked(self, shadow: ShadowStore, request: HttpRequest, *, holds_lease: bool) -> None:
-        """Check a request at its beginning."""
-        if request.method == "GET":
-            return
-        line = f"{request.method} {request.path}"
-        self.found(invariants.begun(holds_lease=holds_lease, call=line))
-        match = _ID.search(request.path)
-        if match is None or match[2] is None:
-            return
-        thing = next((t for t, _ in self.things() if t.id == match[2]), None)
-        if thing is None:
-            return
-        destroys = (request.method == "DELETE") or any(w in request.body for w in _ENDS)
-        touch = Touch(thing=thing, by=shadow.ours, destroys=destroys)
-        self.found(invariants.touched(touch, self._owner(thing.id)))
-
-    def answered(self, request: HttpRequest, source: str, line: Line) -> None:
-        """Note what became of a request in the world; count the faults that took effect."""
-        if request.method != "GET":
-            self.changed = True
-            self.calls_at_rest.append(line.key)
-        elif self.resting and not line.key.endswith(".list") and self._is_tagged(request):
-            self.calls_at_rest.append(line.key)
-        if _HIDE.intersection(self.handled(request, source, line)):
-            self.lied = self.now
-
-    def _is_tagged(self, request: HttpRequest) -> bool:
-        """What lost its tags by hand can only be seen by its id: that is no call too many."""
-        match = _ID.search(request.path)
-        things = {thing.id: thing.owner_tag for thing, _ in self.things()}
-        return match is None or match[2] is None or things.get(ResourceId(match[2])) is not None
-
-    def _owner(self, resource: ResourceId) -> Machine | None:
-        for shadow in self.shadows:
-            if not shadow.lost:
-                for machine in shadow.living():
-                    if any(place.bound == resource for place in machine.places):
-                        return machine
-        return None
 
     # ------------------------------------------------------------ what is recorded
 
@@ -151,7 +102,9 @@ class Checker(Findings):
             self.found(shadow.onces.gone(before.phase, machine, self.now))
             left = self.left_of(machine)
             oldest = (
-                self.now - self.consistency_delay - (LIES if self.now - self.lied < LIES else 0.0)
+                self.now
+                - self.consistency_delay
+                - (HIDDEN_FOR if self.now - self.hidden_at < HIDDEN_FOR else 0.0)
             )
             self.found(invariants.gone(before.phase, machine, left, oldest))
         else:
@@ -167,10 +120,6 @@ class Checker(Findings):
 
     def host_saved(self, shadow: ShadowStore, host: Host) -> None:
         """Check the record of a host that was saved."""
-
-    def _was_locked(self, machine: Machine) -> bool:
-        """Tell whether a lock was seen, which may have ended since: nobody could know of that."""
-        return machine.fact(LOCKED) is not None and self.world.faults.get("server_locked", 0) > 0
 
     def fleet_saved(
         self,
@@ -205,7 +154,7 @@ class Checker(Findings):
         record = shadow.machines.get(MachineId(name)) if isinstance(name, str) else None
         things = [t for t, _ in self.things()] if call.once or record is None else []
         if record is not None:
-            there = any(fills(thing, record.id, call) for thing in things)
+            there = any(_fills(thing, record.id, call) for thing in things)
             self.found(shadow.onces.sending(call, record, self.now, there=there))
         for thing in things:
             if record is None and thing.id == call.target:
@@ -234,7 +183,7 @@ class Checker(Findings):
 
         While nothing changes, a check now and then is enough.
         """
-        self.world.advance()
+        self.catch_up()
         passed, self._ticked = self.now - self._ticked, self.now
         self._counted += passed if awake else 0.0
         self.changed = self.count_ambient() or self.changed
@@ -307,11 +256,6 @@ class Checker(Findings):
         del shadow, machine
         return False
 
-    def left_to_people(self, shadow: ShadowStore) -> list[str]:
-        """Return the hosts of which a ledger says that only a person can tell whose they are."""
-        del shadow
-        return []
-
     def rested(self, shadow: ShadowStore, fleet: Fleet) -> Found:
         """Return what still keeps this fleet from rest."""
         row = shadow.rows.get(fleet.name)
@@ -326,3 +270,10 @@ class Checker(Findings):
         machines = shadow.living(fleet.name)
         bound = {p.bound for m in machines for p in m.places if p.bound is not None}
         return invariants.rested(size, machines, things, bound)
+
+
+def _fills(thing: Thing, machine: MachineId, call: Call) -> bool:
+    """Tell whether a thing is what a call would make."""
+    owner_tag = thing.owner_tag
+    mine = owner_tag is not None and owner_tag.machine == machine
+    return mine and thing.slot == call.slot and call.shows is Shows.RESOURCE

@@ -2,21 +2,37 @@
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Protocol
 
-from hostler.ports.http import HttpRequest
-from hostler.simulators.scaleway.state.ledger import Line
-from hostler.simulators.scaleway.world import World
 from hostler.testing.invariants import Found, Violation
 
 from .trace import Trace
 
 
+class SimulatedWorld(Protocol):
+    """What every checker needs of a simulated world."""
+
+    @property
+    def now(self) -> float:
+        """True time, in seconds since the run began, up to which everything has happened."""
+        ...
+
+    @property
+    def faults(self) -> Mapping[str, int]:
+        """How often each fault of the world truly struck; those of requests may be left out."""
+        ...
+
+    def advance(self) -> None:
+        """Let everything happen that is due by now."""
+        ...
+
+
 class Findings(ABC):
     """What every checker has; a checker says in which phases its machines are just now."""
 
-    def __init__(self, world: World, trace: Trace) -> None:
-        self.world, self.trace = world, trace
+    def __init__(self, world: SimulatedWorld, trace: Trace) -> None:
+        self._world, self.trace = world, trace
         self.first: Violation | None = None
         self.faults = Counter[str]()
         self.pairs = set[tuple[str, str]]()
@@ -26,11 +42,15 @@ class Findings(ABC):
     @property
     def now(self) -> float:
         """True time in seconds."""
-        return self.world.estate.now
+        return self._world.now
 
     @abstractmethod
     def phases(self) -> Iterable[str]:
         """Return the phases in which machines are just now."""
+
+    def catch_up(self) -> None:
+        """Let everything happen in the world that is due by now."""
+        self._world.advance()
 
     def found(self, violations: Found) -> None:
         """Note violations; the first one ends the trace."""
@@ -45,22 +65,10 @@ class Findings(ABC):
         self.faults[fault] += times
         self.pairs |= {(fault, phase) for phase in self.phases()}
 
-    def handled(self, request: HttpRequest, source: str, line: Line) -> tuple[str, ...]:
-        """Trace what became of a request in the world; return the faults that took effect."""
-        text = f"{source} {request.method} {request.path}"
-        if request.method != "GET":
-            self.trace.note(f"{text} -> {line.status} {line.fate} {line.fault}")
-        else:
-            self.trace.digest(f"{text} {line.status} {line.fault}")
-        faults = tuple(line.fault.split("+")) if line.fault else ()
-        for fault in faults:
-            self.struck(fault)
-        return faults
-
     def count_ambient(self) -> bool:
         """Count the faults that struck without a request; tell whether there were any."""
         changed = False
-        for fault, count in self.world.faults.items():
+        for fault, count in self._world.faults.items():
             known = max(self._ambient.get(fault, 0), self.faults[fault])
             if count > known:
                 self.struck(fault, count - known)

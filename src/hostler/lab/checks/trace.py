@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-_KEPT = 20_000
+_MOST_ENTRIES = 20_000
 _AROUND = 30
 
 
@@ -28,7 +28,7 @@ class Trace:
 
     def __init__(self, time: Callable[[], float]) -> None:
         self._time = time
-        self._entries = deque[Entry](maxlen=_KEPT)
+        self._entries = deque[Entry](maxlen=_MOST_ENTRIES)
         self._hash = hashlib.sha256()
         self._open = True
 

@@ -80,7 +80,7 @@ class Demo:
     display: Display
     script: Script
     seconds: float
-    shown: int = 0
+    last_event: int = 0
     events: list[Event] = field(default_factory=list[Event])
 
     @property
@@ -111,7 +111,7 @@ class Demo:
     async def end(self) -> bool:
         """Scale to zero and wait until nothing is left, at the simulator too; tell whether so."""
         clock = self.services.clock()
-        self.display.say("scaling to zero")
+        self.display.announce("scaling to zero")
         author = Author(name="demo", at=clock.now())
         await record(self.store, (scale(author, self.fleet, 0),))
         end = clock.boot() + ENDING.total_seconds()
@@ -125,9 +125,9 @@ class Demo:
     async def show(self) -> FleetStatus:
         """Show how the fleet stands, and what happened since the last time."""
         seen = await fleet_status(self.store, self.fleet, self.services.clock().now(), runs=True)
-        kept = await fleet_events(self.store, self.fleet.name, self.shown)
-        self.shown = kept[-1].number if kept else self.shown
-        events = [entry.event for entry in kept]
+        recorded = await fleet_events(self.store, self.fleet.name, self.last_event)
+        self.last_event = recorded[-1].number if recorded else self.last_event
+        events = [entry.event for entry in recorded]
         self.events += events
         self.display.show(seen, events, self.server.world.faults)
         return seen
@@ -167,10 +167,10 @@ async def _demo(services: Services, folder: Path, seconds: float, seed: int, scr
             script=Script(world, display.fault_rates),
             seconds=seconds,
         )
-        before, gone = await _beside(engine, demo)
+        before, empty = await _beside(engine, demo)
         tally = demo.tally(before)
-    display.conclude(tally, gone=gone)
-    return 0 if gone and not tally.leaks and tally.ready == tally.wanted else 1
+    display.conclude(tally, empty=empty)
+    return 0 if empty and not tally.leaks and tally.ready == tally.wanted else 1
 
 
 async def _beside(engine: Runnable, demo: Demo) -> tuple[FleetStatus, bool]:
@@ -178,9 +178,9 @@ async def _beside(engine: Runnable, demo: Demo) -> tuple[FleetStatus, bool]:
     async with asyncio.TaskGroup() as group:
         running = group.create_task(engine.run())
         before = await demo.keep()
-        gone = await demo.end()
+        empty = await demo.end()
         running.cancel()
-    return before, gone
+    return before, empty
 
 
 def at_simulator(config: Config, url: str, guest_port: int, folder: Path) -> Config:

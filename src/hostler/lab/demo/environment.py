@@ -14,7 +14,7 @@ from hostler.queries.fleets import FleetStatus
 from .board import Board
 from .tally import Tally
 
-TOLD = frozenset({"made", "moved", "refused", "unknown", "condition", "request", "barred"})
+ANNOUNCED = frozenset({"made", "moved", "refused", "unknown", "condition", "request", "barred"})
 """The kinds of event that are told; the calls in between are not."""
 
 
@@ -31,7 +31,7 @@ class Display:
         """Return the seconds since the beginning."""
         return self._clock.boot() - self._start
 
-    def say(self, text: str) -> None:
+    def announce(self, text: str) -> None:
         """Tell something that the demo itself does."""
         self._line(text, "bold")
 
@@ -42,7 +42,7 @@ class Display:
     def show(self, seen: FleetStatus, events: Sequence[Event], faults: Mapping[str, int]) -> None:
         """Show how the fleet stands, and tell what happened."""
         for event in events:
-            if event.kind in TOLD:
+            if event.kind in ANNOUNCED:
                 line = tell(event)
                 self._line(f"{line.machine or seen.fleet.name}  {line.text}", "")
         if self._board.is_live:
@@ -54,13 +54,13 @@ class Display:
             self._last = line
             self._line(line, "")
 
-    def conclude(self, tally: Tally, *, gone: bool) -> None:
+    def conclude(self, tally: Tally, *, empty: bool) -> None:
         """Print what came of it all, as the last thing."""
         screen = self._board.screen
         if screen.json:
             screen.line(tally.as_json())
             return
-        screen.out.print(conclusion(tally, gone=gone))
+        screen.out.print(conclusion(tally, empty=empty))
 
     def _line(self, text: str, style: str) -> None:
         self._board.line(f"{self.passed():5.1f}s  {text}", style)
@@ -82,9 +82,9 @@ def faults_text(faults: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {count}" for name, count in met)
 
 
-def conclusion(tally: Tally, *, gone: bool) -> RenderableType:
+def conclusion(tally: Tally, *, empty: bool) -> RenderableType:
     """Return the last words of a demo. Pure."""
-    good = gone and not tally.leaks
+    good = empty and not tally.leaks
     facts = tables.facts(
         (
             ("asked for", f"{tally.wanted} servers"),

@@ -29,7 +29,7 @@ BY_HAND = "server_deleted_by_hand"
 SCRIPTED = (*(rule.fault for _, rule in RULES), BY_HAND)
 """The faults that every demo meets."""
 
-Say = Callable[[str], None]
+Announce = Callable[[str], None]
 
 
 @dataclass(slots=True)
@@ -37,7 +37,7 @@ class Script:
     """Lets troubles happen to a world as a demo goes on."""
 
     world: World
-    say: Say
+    announce: Announce
     lively: bool = False
     deleted: bool = False
     retry_at: bool = False
@@ -47,7 +47,7 @@ class Script:
         """Script what strikes while the fleet is made."""
         for words, rule in RULES:
             self.world.script(rule)
-            self.say(words)
+            self.announce(words)
 
     def missed(self) -> tuple[Rule, ...]:
         """Return the scripted troubles that have not struck yet."""
@@ -58,7 +58,7 @@ class Script:
         if not self.lively:
             self.lively = True
             self.world.set_fault_rates(LIVELY)
-            self.say("faults begin: anything may happen now")
+            self.announce("faults begin: anything may happen now")
 
     def insist(self) -> None:
         """Script once more what has not struck: the next request that it fits meets it."""
@@ -72,11 +72,11 @@ class Script:
         server = next(iter(self.world.guests.values()), None)
         if not self.deleted and server is not None and self.world.act(BY_HAND, server):
             self.deleted = True
-            self.say(f"somebody deletes the server {server} by hand")
+            self.announce(f"somebody deletes the server {server} by hand")
 
     def clear(self) -> None:
         """Let them cease; scripted troubles that did not strike yet still will."""
         if not self.calm:
             self.calm = True
             self.world.set_fault_rates(CALM)
-            self.say("faults cease: what is broken now is healed, and nothing new breaks")
+            self.announce("faults cease: what is broken now is healed, and nothing new breaks")

@@ -15,8 +15,8 @@ from hostler.frontends.fleeting.contract import (
     State,
 )
 
-from .checker import Checker
-from .process import INSIDE, Plugin
+from .checker import INSIDE, Checker
+from .process import Plugin
 
 T = TypeVar("T")
 

@@ -14,6 +14,7 @@ R11 only states that the schema offers are told.
 L   without faults the wanted capacity is reached; asked for nothing, nothing is left.
 """
 
+import contextvars
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -24,14 +25,16 @@ from hostler.domain.model.machine import Machine
 from hostler.frontends.fleeting.contract import ConnectInfo, Instance, State
 from hostler.lab.checks.findings import Findings
 from hostler.lab.checks.trace import Trace
+from hostler.lab.scaleway.world import ScalewayWorld, note_request
 from hostler.ports.http import HttpRequest
 from hostler.simulators.scaleway.state.ledger import Line
 from hostler.simulators.scaleway.state.records import State as ServerState
-from hostler.simulators.scaleway.world import World
 from hostler.testing.invariants import Violation
 
-from .ground_truth import Truth
+from .ground_truth import GroundTruth
 
+INSIDE: contextvars.ContextVar[str] = contextvars.ContextVar("inside", default="")
+"""Which call of the runner is being answered; empty in the engine's own work."""
 AT_ONCE = 5.0
 """How long, in seconds, a call may take."""
 BEGUN = 75.0
@@ -82,10 +85,12 @@ class Reported:
 class Checker(Findings):
     """All checkers of one run, and the facts that they need."""
 
-    def __init__(self, world: World, trace: Trace, most: int) -> None:
+    def __init__(self, world: ScalewayWorld, trace: Trace, most: int) -> None:
         super().__init__(world, trace)
+        self.world = world
+        world.observer = self
         self.most = most
-        self.truth = Truth(world)
+        self.truth = GroundTruth(world)
         self.offered = frozenset(State)
         self.reported = dict[str, Reported]()
         self.accepted = 0
@@ -108,7 +113,7 @@ class Checker(Findings):
         about = MachineId(machine) if machine else None
         self.found((Violation(invariant=invariant, text=text, machine=about),))
 
-    def begins(self, key: bytes) -> None:
+    def plugin_begins(self, key: bytes) -> None:
         """Note that a plugin begins: nobody could act before, nor begin a delete in its place."""
         self.key, self._checked = key, self.now
         for reported in self.reported.values():
@@ -118,11 +123,19 @@ class Checker(Findings):
         """Note what became of a request in the world, and whose guests are up by then."""
         self.truth.note()
         self._up.update(self.world.guests.values())
-        if "zone_dead" in self.handled(request, source, line):
+        if "zone_dead" in note_request(self, request, source, line):
             self.able_from = max(self.able_from, self.now + AFTER_DEATH)
 
-    def sending(self, request: HttpRequest, inside: str) -> None:
+    def begins(self, request: HttpRequest) -> None:
+        """Nothing is known of a request before it is sent."""
+
+    def sends(self, request: HttpRequest, *, network_down: bool) -> None:
         """Check a request before it is sent; note tries to delete."""
+        self._check_request(request, INSIDE.get())
+        if network_down:
+            self.struck("network_down")
+
+    def _check_request(self, request: HttpRequest, inside: str) -> None:
         if inside in {"update", "shutdown"}:
             self.broken("R10", f"{inside} sent {request.method} {request.path}")
         match = _ID.search(request.path)

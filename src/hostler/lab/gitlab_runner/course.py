@@ -10,11 +10,9 @@ from hostler.controllers.runtime.settings import Settings
 from hostler.domain.ids import FleetName, InstallationId
 from hostler.domain.model.fleet import Fleet, Probe, ProbeKind, Timers
 from hostler.lab.checks.trace import Trace
-from hostler.lab.scenario.environment import ServerEnvironment, make_world, start_faults
+from hostler.lab.scenario.session import opener
+from hostler.lab.servers.environment import ServerEnvironment
 from hostler.ports.store import Store
-from hostler.stores.memory import MemoryStore
-from hostler.stores.sqlite.opening import open_engine
-from hostler.stores.sqlite.worker import Inline
 from hostler.testing.fakes.metrics import CountingMetrics
 from hostler.testing.invariants import Violation
 from hostler.testing.time.clock import SimClock
@@ -44,11 +42,11 @@ class RunnerCourse:
         self._environment = ServerEnvironment(scenario.base)
         self.loop = SimLoop()
         rng = Random(f"hostler runner season {scenario.seed}")
-        self.world = make_world(self._environment, self.loop, rng)
-        start_faults(self.world, scenario.base)
+        self._environment.open(self.loop, rng)
+        self.world = self._environment.world
         self.trace = Trace(self.loop.time)
         most = self._fleet().most(0)
-        self.checker = self.world.checker = Checker(self.world, self.trace, most)
+        self.checker = Checker(self.world, self.trace, most)
         self.checker.offered = scenario.states
         self.metrics = CountingMetrics()
         self.site = self._make_site(rng)
@@ -57,9 +55,8 @@ class RunnerCourse:
     def _make_site(self, rng: Random) -> Site:
         return Site(
             loop=self.loop,
-            world=self.world,
+            environment=self._environment,
             fleet=self._fleet(),
-            template=self._environment.template(),
             witness=self.checker,
             metrics=self.metrics,
             dice=Random(rng.getrandbits(64)),
@@ -69,12 +66,9 @@ class RunnerCourse:
         )
 
     def _opener(self) -> Callable[[], Store]:
-        own = InstallationId(f"i1{self.scenario.seed}")
-        if self._folder is not None and self.scenario.base.sqlite:
-            path = self._folder / "group.db"
-            return lambda: open_engine(path, own, runner=Inline)
-        memory = MemoryStore(own)
-        return lambda: memory
+        filed = self._folder is not None and self.base.sqlite
+        path = self._folder / "group.db" if self._folder is not None and filed else None
+        return opener(InstallationId(f"i1{self.scenario.seed}"), path, exclusive=True)
 
     def _fleet(self) -> Fleet:
         return replace(

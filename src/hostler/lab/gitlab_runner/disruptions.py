@@ -86,7 +86,7 @@ class Disruptions:
         self._site.down = down
         self._checker.awake = not down
         if self._runner.plugin is not None:
-            self._runner.plugin.wire.set_network(down=down)
+            self._runner.plugin.set_network(down=down)
 
     def _note(self, fault: str) -> None:
         self._checker.trace.note(fault)

@@ -4,9 +4,10 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from hostler.frontends.fleeting.contract import CORE, State
-from hostler.lab.scenario.faults import ALL as WORLD_AND_HOST
 from hostler.lab.scenario.faults import OURS as ENGINES
-from hostler.lab.scenario.faults import Disruption, Scenario, Size, draw
+from hostler.lab.scenario.faults import Disruption, Scenario, Size
+from hostler.lab.servers.faults import ALL as WORLD_AND_HOST
+from hostler.lab.servers.faults import draw_servers
 
 from .workload import Job, RunnerOptions, draw_jobs
 
@@ -44,7 +45,7 @@ class RunnerScenario:
 
 def draw_runner(seed: int, size: Size) -> RunnerScenario:
     """Draw the scenario of a seed; the same seed and size, the same scenario."""
-    base, rng = draw(seed, size), Random(f"hostler runner climate {seed}")
+    base, rng = draw_servers(seed, size), Random(f"hostler runner climate {seed}")
     rates = {f: r for f, r in base.world.rates.items() if f not in PAGES}
     base = replace(base, world=replace(base.world, rates=rates), crowd=0)
     options = _options(base, rng)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from hostler.frontends.fleeting.contract import ConnectInfo
-from hostler.lab.checks.world_facts import claim_on
+from hostler.lab.servers.ground_truth import claim_on
 from hostler.simulators.scaleway.api.bodies import allowed_actions as allowed
 from hostler.simulators.scaleway.state.records import Server, State
 from hostler.simulators.scaleway.world import World
@@ -12,7 +12,7 @@ _ENDS = frozenset({"terminate", "poweroff"})
 
 
 @dataclass(slots=True)
-class Truth:
+class GroundTruth:
     """Knows each server that ever carried an instance's tag, also once the tag is gone."""
 
     world: World

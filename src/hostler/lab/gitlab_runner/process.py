@@ -10,53 +10,32 @@ from typing import Protocol
 
 from hostler.controllers.engine import Engine
 from hostler.controllers.runtime.settings import Account, Ports, Settings
-from hostler.domain.ids import (
-    AccountName,
-    HostId,
-    InstallationId,
-    MachineId,
-    ResourceId,
-    machine_id,
-)
+from hostler.domain.ids import AccountName, machine_id
 from hostler.domain.model.commands import Event
-from hostler.domain.model.fleet import Fleet, FleetRow, Probe
-from hostler.domain.model.host import Host
+from hostler.domain.model.fleet import Fleet, FleetRow
 from hostler.domain.model.machine import Machine
-from hostler.domain.model.snapshot import Orphan
 from hostler.frontends.fleeting.contract import Connector
 from hostler.frontends.fleeting.group.context import GroupContext
 from hostler.frontends.fleeting.group.group import EngineGroup
-from hostler.lab.harness.bystanders import SECRET
-from hostler.lab.harness.gated_store import GatedStore
+from hostler.lab.harness.gated_store import GatedStore, SaveListener
 from hostler.lab.harness.gates import Gate
-from hostler.ports.http import HttpRequest, Response
+from hostler.lab.harness.process import SimProber
+from hostler.lab.scaleway.transport import GatedTransport, SendObserver, client
+from hostler.lab.servers.environment import ServerEnvironment
 from hostler.ports.metrics import Metrics
-from hostler.ports.provider import Connection
-from hostler.ports.store import Fence, Lease, Store
-from hostler.providers.scaleway.common.client import Client
-from hostler.providers.scaleway.common.settings import Account as Key
-from hostler.providers.scaleway.common.settings import Secret, Template
-from hostler.providers.scaleway.instances.provider import Instances
+from hostler.ports.store import Fence, Store
 from hostler.queries.live import EngineRecords
 from hostler.simulators.scaleway.in_process import WorldTransport
-from hostler.simulators.scaleway.world import World
 from hostler.testing.time.clock import SimClock
 from hostler.testing.time.loop import LIFE, Life, SimLoop
 
-INSIDE: contextvars.ContextVar[str] = contextvars.ContextVar("inside", default="")
-"""Which call of the runner is being answered; empty in the engine's own work."""
+from .checker import INSIDE
 
-_LATENCY = 0.05
 _DEADLINE = timedelta(seconds=20)
-_CONSISTENCY_DELAY = timedelta(seconds=60)
 
 
-class Witness(Protocol):
+class Witness(SendObserver, Protocol):
     """Who is told what a plugin does; it sees no more than a person beside the network."""
-
-    def sending(self, request: HttpRequest, inside: str) -> None:
-        """Note a request that is about to be sent, whether or not it arrives."""
-        ...
 
     def saved(self, machine: Machine, events: tuple[Event, ...]) -> None:
         """Note a record, for the story."""
@@ -72,9 +51,8 @@ class Site:
     """What all processes of one plugin share: its host, its records, and the world."""
 
     loop: SimLoop
-    world: World
+    environment: ServerEnvironment
     fleet: Fleet
-    template: Template
     witness: Witness
     metrics: Metrics
     dice: Random
@@ -85,9 +63,14 @@ class Site:
     down: bool = False
     starts: int = 0
 
+    def reaches(self, address: str) -> bool:
+        """Tell whether a guest is up there, and our network too."""
+        self.environment.world.advance()
+        return self.environment.answers(address) and not self.down
 
-class MachineListener:
-    """Tells the witness of machines that are saved; implements `gated_store.SaveListener`."""
+
+class MachineListener(SaveListener):
+    """Tells the witness of machines that are saved; of no other save."""
 
     def __init__(self, witness: Witness) -> None:
         self._witness = witness
@@ -105,69 +88,6 @@ class MachineListener:
         for machine in inserts:
             self._witness.saved(machine, ())
 
-    def host_saved(self, host: Host, fence: Fence) -> None:
-        """Servers that are made have no hosts."""
-
-    def bound(self, host: HostId, machine: MachineId) -> None:
-        """Nobody reads this here."""
-
-    def unbound(self, host: HostId, machine: MachineId) -> None:
-        """Nobody reads this here."""
-
-    def orphans_saved(self, orphans: tuple[Orphan, ...], cleared: tuple[ResourceId, ...]) -> None:
-        """Nobody reads this here."""
-
-    def adopted(self, installations: tuple[InstallationId, ...]) -> None:
-        """Nobody reads this here."""
-
-    def leased(self, lease: Lease) -> None:
-        """Nobody reads this here."""
-
-    def store_failed(self) -> None:
-        """Nobody reads this here."""
-
-
-class Wire:
-    """Sends to the world through a gate; implements `hostler.ports.http.Transport`."""
-
-    def __init__(self, inner: WorldTransport, gate: Gate, site: Site) -> None:
-        self._inner, self._gate, self._site = inner, gate, site
-
-    async def send(self, request: HttpRequest, deadline: timedelta) -> Response:
-        """Send once; whoever was killed sends nothing."""
-        await self._gate.pass_through("http", before=True)
-        self._site.witness.sending(request, INSIDE.get())
-        if self._inner.down:
-            self._site.witness.struck("network_down")
-        response = await self._inner.send(request, deadline)
-        await self._gate.pass_through("http", before=False)
-        return response
-
-    async def close(self) -> None:
-        """Send nothing any more."""
-        await self._inner.close()
-
-    def set_network(self, *, down: bool) -> None:
-        """Cut the network, or mend it."""
-        self._inner.down = down
-
-
-class GuestProber:
-    """Reaches a machine whose guest is up, if our network is."""
-
-    def __init__(self, site: Site) -> None:
-        self._site = site
-
-    async def probe(
-        self, machine: MachineId, connection: Connection, probe: Probe
-    ) -> tuple[bool, str]:
-        """Probe once."""
-        del machine, probe
-        await asyncio.sleep(_LATENCY)
-        self._site.world.advance()
-        up = connection.address in self._site.world.guests and not self._site.down
-        return up, "up" if up else "no answer"
-
 
 class Plugin:
     """One run of the plugin, from its start to its death."""
@@ -180,8 +100,9 @@ class Plugin:
         self.life = Life()
         self.gate = Gate(site.loop, self.life)
         self.gate.on_refusal = site.witness.struck
-        self.wire = Wire(WorldTransport(site.world, self.name), self.gate, site)
-        self.wire.set_network(down=site.down)
+        self._inner = WorldTransport(site.environment.world, self.name)
+        self._inner.down = site.down
+        self.wire = GatedTransport(self._inner, self.gate, site.witness)
         self._context = contextvars.copy_context()
         self._context.run(LIFE.set, self.life)
         self._context.run(INSIDE.set, "")
@@ -199,41 +120,28 @@ class Plugin:
         self._running.append(task)
         return task
 
+    def set_network(self, *, down: bool) -> None:
+        """Cut the network, or mend it."""
+        self._inner.down = down
+
     async def open(self, config: bytes, connector: Connector) -> GroupContext:
         """Put the group together; implements `GroupOpener`."""
         del config, connector
         site = self.site
-        key = Key(project=site.world.options.project, secret_key=Secret(SECRET))
-        provider = Instances(
-            Client(self.wire, key, site.clock),
-            site.clock,
-            installation=(await self._store.identity()).own,
-            zones=tuple(dict.fromkeys(offer.zone for offer in site.fleet.offers)),
-            templates={site.fleet.name: site.template},
-            consistency_delay=_CONSISTENCY_DELAY,
-        )
+        own, world = (await self._store.identity()).own, site.environment.world
+        made = client(self.wire, world, site.clock)
+        provider = site.environment.account(made, site.clock, own, site.fleet.name)
         fresh = Random(site.dice.getrandbits(64))
         ports = Ports(
             store=GatedStore(self._store, self.gate, MachineListener(site.witness), exclusive=True),
             clock=site.clock,
-            prober=GuestProber(site),
+            prober=SimProber(site.reaches),
             metrics=site.metrics,
             fresh=lambda: machine_id(fresh.getrandbits(50)),
         )
         account = Account(name=AccountName("main"), provider=provider, fleets=(site.fleet,))
         engine = Engine(ports, (account,), self.name, site.settings)
-        return GroupContext(
-            fleet=site.fleet,
-            engine=engine,
-            live=EngineRecords(engine.loops[0], site.fleet.name),
-            store=ports.store,
-            clock=ports.clock,
-            prober=ports.prober,
-            fresh=ports.fresh,
-            version="0",
-            close=_close,
-            key=site.key,
-        )
+        return group_context(engine, ports, site.fleet, site.key)
 
     def kill(self) -> None:
         """Let it die as by SIGKILL."""
@@ -249,6 +157,22 @@ class Plugin:
         if self._running:
             await asyncio.wait(self._running)
         await self._store.close()
+
+
+def group_context(engine: Engine, ports: Ports, fleet: Fleet, key: bytes) -> GroupContext:
+    """Return what a group works with, over an engine of one fleet."""
+    return GroupContext(
+        fleet=fleet,
+        engine=engine,
+        live=EngineRecords(engine.loops[0], fleet.name),
+        store=ports.store,
+        clock=ports.clock,
+        prober=ports.prober,
+        fresh=ports.fresh,
+        version="0",
+        close=_close,
+        key=key,
+    )
 
 
 async def _close(living: int) -> None:

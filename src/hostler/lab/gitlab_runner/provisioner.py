@@ -195,10 +195,10 @@ class Provisioner:
             await _called(self._group.decrease([t.id for t in due]))
 
     async def _provision(self) -> None:
-        wanted = min(self.requests, self._options.max_instances - self.count)
-        if wanted <= 0:
+        missing = min(self.requests, self._options.max_instances - self.count)
+        if missing <= 0:
             return
-        accepted = await _called(self._group.increase(wanted))
+        accepted = await _called(self._group.increase(missing))
         if accepted is not None:
             self.requests -= accepted
             self.expecting += accepted

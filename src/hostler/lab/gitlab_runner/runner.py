@@ -82,7 +82,7 @@ class Runner:
         plugin = self._last = Plugin(self._site, self._tasks)
         self._checker.trace.note(f"{plugin.name} starts")
         group = Calls(plugin, group_of(plugin), self._checker)
-        self._checker.begins(self._site.key)
+        self._checker.plugin_begins(self._site.key)
         try:
             async with asyncio.timeout(_INIT_LIMIT):
                 await group.init(b"{}", Connector(), self._setting.states)

@@ -19,45 +19,36 @@ T = TypeVar("T")
 
 
 class SaveListener(Protocol):
-    """Who is told of every save that stands."""
+    """Who hears of every save that stands; who derives from it need not heed all of them."""
 
     def machine_saved(self, machine: Machine, events: tuple[Event, ...], fence: Fence) -> None:
         """Note a machine's record."""
-        ...
 
     def fleet_saved(
         self, row: FleetRow, inserts: tuple[Machine, ...], events: tuple[Event, ...], fence: Fence
     ) -> None:
         """Note a fleet's row and its new machines."""
-        ...
 
     def host_saved(self, host: Host, fence: Fence) -> None:
         """Note a host's record."""
-        ...
 
     def bound(self, host: HostId, machine: MachineId) -> None:
         """Note that a host is a machine's from now on."""
-        ...
 
     def unbound(self, host: HostId, machine: MachineId) -> None:
         """Note that it is not any more."""
-        ...
 
     def orphans_saved(self, orphans: tuple[Orphan, ...], cleared: tuple[ResourceId, ...]) -> None:
         """Note the ledger's changes."""
-        ...
 
     def adopted(self, installations: tuple[InstallationId, ...]) -> None:
         """Note whose tags are ours from now on."""
-        ...
 
     def leased(self, lease: Lease) -> None:
         """Note who took a lease."""
-        ...
 
     def store_failed(self) -> None:
         """Note that a call to the store was refused."""
-        ...
 
 
 class GatedStore:

@@ -38,8 +38,8 @@ class Gate:
         self.no_renewal_until = 0.0
         self._traps = list[Trap]()
         self._alert = False
-        self._word = ""
-        self._untold = set[str]()
+        self._refusal = ""
+        self._unreported = set[str]()
         self.on_refusal: Callable[[str], None] = _nothing
 
     def close(self) -> None:
@@ -51,15 +51,15 @@ class Gate:
         self._traps.append(trap)
         self._alert = True
 
-    def refuse_writes(self, until: float, word: str) -> None:
+    def refuse_writes(self, until: float, fault: str) -> None:
         """Refuse what would write to the store up to a time."""
-        self.full_until, self._word, self._alert = until, word, True
-        self._untold.add(word)
+        self.full_until, self._refusal, self._alert = until, fault, True
+        self._unreported.add(fault)
 
     def refuse_renewals(self, until: float) -> None:
         """Refuse to renew leases up to a time: they run out in the middle of calls."""
         self.no_renewal_until, self._alert = until, True
-        self._untold.add("lease_lost")
+        self._unreported.add("lease_lost")
 
     def calm(self) -> None:
         """Let everything pass from now on."""
@@ -80,17 +80,17 @@ class Gate:
     def _check_store(self, name: str, *, writes: bool) -> None:
         now = self._loop.time()
         if writes and now < self.full_until:
-            self._tell(self._word)
-            raise StoreBusy(self._word)
+            self._report(self._refusal)
+            raise StoreBusy(self._refusal)
         if name == "renew_lease" and now < self.no_renewal_until:
-            self._tell("lease_lost")
+            self._report("lease_lost")
             raise StoreBusy("lease_lost")
 
-    def _tell(self, word: str) -> None:
+    def _report(self, fault: str) -> None:
         """Tell of a spell once, when it first refuses something."""
-        if word in self._untold:
-            self._untold.discard(word)
-            self.on_refusal(word)
+        if fault in self._unreported:
+            self._unreported.discard(fault)
+            self.on_refusal(fault)
 
     async def pass_through(self, port: str, *, before: bool) -> None:
         """Stand where a call is about to have its effect, or has had it."""

@@ -4,41 +4,32 @@ import asyncio
 import contextvars
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
+from functools import partial
 from random import Random
 
 from hostler.controllers.engine import Engine
 from hostler.controllers.runtime.settings import Account, Ports, Settings
 from hostler.domain.ids import AccountName, MachineId, machine_id
-from hostler.domain.model.calls import Call, Outcome
 from hostler.domain.model.commands import Decision
 from hostler.domain.model.fleet import Fleet, Probe
-from hostler.domain.model.machine import Machine
-from hostler.domain.model.phases import Goal
-from hostler.domain.model.provider import Capabilities, Planner
-from hostler.domain.model.resource import Observation, Resource, Scope
+from hostler.domain.model.provider import Planner
 from hostler.domain.model.snapshot import Snapshot
 from hostler.lab.checks.checker import Checker
 from hostler.lab.checks.shadow_store import ShadowStore
-from hostler.ports.http import HttpRequest, Response
-from hostler.ports.preparer import Preparer
-from hostler.ports.provider import Connection, Provider
+from hostler.ports.provider import Connection
 from hostler.ports.store import Store
-from hostler.providers.scaleway.common.client import Client
-from hostler.providers.scaleway.common.settings import Account as Key
-from hostler.providers.scaleway.common.settings import Secret
-from hostler.simulators.scaleway.in_process import WorldTransport
-from hostler.simulators.scaleway.world import World
 from hostler.testing.invariants import Violation
 from hostler.testing.time.clock import SimClock
 from hostler.testing.time.loop import LIFE, Life, SimLoop
 
-from .bystanders import SECRET
 from .gated_store import GatedStore
 from .gates import Gate
 from .metrics import CheckedMetrics
 from .prediction import MOST_GAP, PredictionCheck
+from .process_run import ProcessEnvironment, ProcessRun
 from .recorder import Recorder
+from .watched import watched
 
 _LATENCY = 0.05
 
@@ -50,118 +41,30 @@ class Home:
     loop: SimLoop
     checker: Checker
     shadow: ShadowStore
-    project: str
     fleets: tuple[Fleet, ...]
     settings: Settings
     replicas: int
-    watched: "type[WatchedProvider]"
-    answers: Callable[[World, str], bool]
-    open_provider: Callable[[Client, SimClock], Provider]
+    environment: ProcessEnvironment
     open_store: Callable[[], Store]
-    open_preparer: "Callable[[Process, Gate], Preparer | None]"
-
-
-class WatchedTransport:
-    """Sends to the world through a gate; implements `hostler.ports.http.Transport`."""
-
-    def __init__(self, inner: WorldTransport, process: "Process", gate: Gate) -> None:
-        self.inner = inner
-        self._process, self._gate = process, gate
-
-    async def send(self, request: HttpRequest, deadline: timedelta) -> Response:
-        """Send once; whoever was killed or stopped sends nothing."""
-        process = self._process
-        if not self._gate.dead:
-            process.home.checker.asked(
-                process.home.shadow, request, holds_lease=process.holds_lease()
-            )
-        await self._gate.pass_through("http", before=True)
-        if self.inner.down:
-            process.home.checker.struck("network_down")
-        elif request.method == "POST" and request.path.endswith("/servers"):
-            process.home.checker.creation_tried(process.home.shadow, process.home.fleets[0].name)
-        response = await self.inner.send(request, deadline)
-        await self._gate.pass_through("http", before=False)
-        return response
-
-    async def close(self) -> None:
-        """Send nothing any more."""
-        await self.inner.close()
-
-
-class WatchedProvider:
-    """The real provider; what it is asked and answers is held against what was predicted."""
-
-    def __init__(self, inner: Provider, process: "Process", prediction: PredictionCheck) -> None:
-        self._inner, self._process, self._prediction = inner, process, prediction
-
-    @property
-    def capabilities(self) -> Capabilities:
-        """How its machines behave."""
-        return self._inner.capabilities
-
-    async def observe(self, scopes: tuple[Scope, ...]) -> Observation:
-        """Look, and note what was seen whole."""
-        observation = await self._inner.observe(scopes)
-        self._prediction.invalidate_steps()
-        self._prediction.observed = self._process.home.loop.time()
-        self._process.home.checker.observed(self._process.home.shadow, observation.observed)
-        return observation
-
-    async def do(self, call: Call) -> Outcome:
-        """Make one call."""
-        checker, described = self._process.home.checker, self.described(call)
-        checker.found(self._prediction.doing(described))
-        checker.doing(self._process.home.shadow, described, ahead=self._process.clock.ahead)
-        outcome = await self._inner.do(call)
-        self._prediction.done(described, outcome)
-        checker.did(self._process.home.shadow, described, outcome)
-        return outcome
-
-    def described(self, call: Call) -> Call:
-        """Return the call as it is told to those who watch."""
-        return call
-
-    def next_calls(
-        self, goal: Goal, machine: Machine, resources: tuple[Resource, ...], now: datetime
-    ) -> tuple[Call, ...]:
-        """Return the calls that may be made now."""
-        return self._inner.next_calls(goal, machine, resources, now)
-
-    def connection(self, machine: Machine, resources: tuple[Resource, ...]) -> Connection | None:
-        """Return how to reach the machine."""
-        return self._inner.connection(machine, resources)
-
-    def provider_id(self, machine: Machine, resources: tuple[Resource, ...]) -> str | None:
-        """Return the machine's id as Kubernetes knows it."""
-        return self._inner.provider_id(machine, resources)
-
-    def cost(self, call: Call | Scope) -> int:
-        """Return how many requests this takes."""
-        return self._inner.cost(call)
-
-    async def close(self) -> None:
-        """Give back connections."""
-        await self._inner.close()
 
 
 class SimProber:
-    """Reaches a machine whose guest is up, if our network is."""
+    """Finds a machine ready whose guest can be reached; each probe passes the gate, if any."""
 
-    def __init__(self, process: "Process", gate: Gate) -> None:
-        self._process, self._gate = process, gate
+    def __init__(self, reaches: Callable[[str], bool], gate: Gate | None = None) -> None:
+        self._reaches, self._gate = reaches, gate
 
     async def probe(
         self, machine: MachineId, connection: Connection, probe: Probe
     ) -> tuple[bool, str]:
         """Probe once."""
         del machine, probe
-        await self._gate.pass_through("probe", before=True)
+        if self._gate is not None:
+            await self._gate.pass_through("probe", before=True)
         await asyncio.sleep(_LATENCY)
-        world = self._process.home.checker.world
-        world.advance()
-        up = self._process.home.answers(world, connection.address) and not self._process.down
-        await self._gate.pass_through("probe", before=False)
+        up = self._reaches(connection.address)
+        if self._gate is not None:
+            await self._gate.pass_through("probe", before=False)
         return up, "up" if up else "no answer"
 
 
@@ -169,21 +72,24 @@ class SimProber:
 class Incarnation:
     """One run of a process, from its start to its death."""
 
-    gate: Gate
-    transport: WatchedTransport
+    process: ProcessRun
     engine: Engine
     prediction: PredictionCheck
     metrics: CheckedMetrics
     store: Store
-    checker: Checker
-    shadow: ShadowStore
     task: "asyncio.Task[None] | None" = None
 
     def decided(self, snapshot: Snapshot, planner: Planner, decision: Decision) -> None:
         """Hold a decision against the last one."""
-        self.checker.commands += len(decision.commands)
-        self.checker.found(self.shadow.records.check(snapshot, self.prediction.observed))
-        self.checker.found(self.prediction.decided(snapshot, planner, decision))
+        checker, shadow = self.process.checker, self.process.shadow
+        checker.commands += len(decision.commands)
+        checker.found(shadow.records.check(snapshot, self.prediction.observed))
+        checker.found(self.prediction.decided(snapshot, planner, decision))
+
+    @property
+    def gate(self) -> Gate:
+        """What stands before each call of a port."""
+        return self.process.gate
 
 
 RUNNING: contextvars.ContextVar[Incarnation | None] = contextvars.ContextVar(
@@ -235,47 +141,55 @@ class Process:
 
     def _make(self, life: Life) -> Incarnation:
         home, loop = self.home, self.home.loop
-        holder = f"{self.name}.{self._starts}"
-        gate = Gate(loop, life)
-        gate.on_refusal = home.checker.struck
-        inner = WorldTransport(home.checker.world, holder)
-        inner.down = self.down
-        transport = WatchedTransport(inner, self, gate)
-        key = Key(project=home.project, secret_key=Secret(SECRET))
-        inside = home.open_provider(Client(transport, key, self.clock), self.clock)
+        run = self._run_of(Gate(loop, life))
         quiet = home.settings.quiet.total_seconds()
         prediction = PredictionCheck(loop.time, max(MOST_GAP, 1.5 * quiet))
-        provider = home.watched(inside, self, prediction)
+        provider = watched(home.environment.provider(run), run, prediction)
         metrics = CheckedMetrics(home.checker, prediction)
         raw = home.open_store()
-        recorder = Recorder(
+        fresh = Random(self._rng.getrandbits(64))
+        ports = Ports(
+            store=GatedStore(
+                raw, run.gate, self._recorder(run, prediction), exclusive=home.replicas == 1
+            ),
+            clock=self.clock,
+            prober=SimProber(partial(self._reaches, run), run.gate),
+            metrics=metrics,
+            fresh=lambda: machine_id(fresh.getrandbits(50)),
+            preparer=home.environment.preparer(run),
+        )
+        account = Account(name=AccountName("main"), provider=provider, fleets=home.fleets)
+        engine = Engine(ports, (account,), run.name, home.settings)
+        return Incarnation(
+            process=run, engine=engine, prediction=prediction, metrics=metrics, store=raw
+        )
+
+    def _reaches(self, run: ProcessRun, address: str) -> bool:
+        """Tell whether a guest is up there, and our network too."""
+        run.checker.catch_up()
+        return self.home.environment.answers(address) and not run.down
+
+    def _run_of(self, gate: Gate) -> ProcessRun:
+        home = self.home
+        gate.on_refusal = home.checker.struck
+        return ProcessRun(
+            name=f"{self.name}.{self._starts}",
+            clock=self.clock,
+            gate=gate,
             checker=home.checker,
             shadow=home.shadow,
-            name=holder,
+            holds_lease=self.holds_lease,
+            down=self.down,
+        )
+
+    def _recorder(self, run: ProcessRun, prediction: PredictionCheck) -> Recorder:
+        return Recorder(
+            checker=run.checker,
+            shadow=run.shadow,
+            name=run.name,
             invalidate=prediction.invalidate,
             took=prediction.took,
             neighbour=self._has_neighbour,
-        )
-        fresh = Random(self._rng.getrandbits(64))
-        ports = Ports(
-            store=GatedStore(raw, gate, recorder, exclusive=home.replicas == 1),
-            clock=self.clock,
-            prober=SimProber(self, gate),
-            metrics=metrics,
-            fresh=lambda: machine_id(fresh.getrandbits(50)),
-            preparer=home.open_preparer(self, gate),
-        )
-        account = Account(name=AccountName("main"), provider=provider, fleets=home.fleets)
-        engine = Engine(ports, (account,), holder, home.settings)
-        return Incarnation(
-            gate=gate,
-            transport=transport,
-            engine=engine,
-            prediction=prediction,
-            metrics=metrics,
-            store=raw,
-            checker=home.checker,
-            shadow=home.shadow,
         )
 
     async def _run(self, run: Incarnation) -> None:
@@ -340,4 +254,4 @@ class Process:
         """Cut its network, or mend it."""
         self.down = down
         if self.incarnation is not None:
-            self.incarnation.transport.inner.down = down
+            self.incarnation.process.set_network(down=down)

@@ -21,8 +21,8 @@ from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.simulators.scaleway.macs.reach import fingerprint
 from hostler.testing.invariants import Found, Violation
 
-from .demands import Wants
-from .ground_truth import Change, Truth
+from .demands import Demands
+from .ground_truth import Change, GroundTruth
 from .ssh import Login, Logins
 
 _FRESH = frozenset({Phase.STARTING, Phase.PENDING})
@@ -42,14 +42,14 @@ class Pinned:
 class BootstrapCheck:
     """All that concerns logins, disks and networks of a run."""
 
-    truth: Truth
-    wants: Wants
+    truth: GroundTruth
+    demands: Demands
     logins: Logins
     host_keys: dict[tuple[str, HostId], Pinned] = field(
         default_factory=dict[tuple[str, HostId], Pinned]
     )
     wipes: dict[tuple[str, HostId], float] = field(default_factory=dict[tuple[str, HostId], float])
-    shown: dict[tuple[str, HostId, str], float] = field(
+    presented: dict[tuple[str, HostId, str], float] = field(
         default_factory=dict[tuple[str, HostId, str], float]
     )
     lists: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
@@ -100,7 +100,7 @@ class BootstrapCheck:
 
     def _prepared(self, shadow: ShadowStore, fleet: Fleet, machine: Machine) -> Found:
         disk = self.logins.disk(machine.host) if machine.host is not None else None
-        if not self.wants.commands or disk is None or self._wiped_since(machine):
+        if not self.demands.commands or disk is None or self._wiped_since(machine):
             return ()
         known = self.lists.setdefault(shadow.own, set())
         known.add(digest_of(fleet.probe.commands))
@@ -133,7 +133,7 @@ class BootstrapCheck:
         mac = self.truth.mac(machine.host) if machine.host is not None else None
         if mac is None:
             return ()
-        for network in self.wants.networks:
+        for network in self.demands.networks:
             found = mac.attachments.get(network)
             if found is None or found.status == "error" or found.polls:
                 text = f"{machine.id} is ready, and {machine.host} is not in {network}, or no VLAN"
@@ -156,7 +156,7 @@ class BootstrapCheck:
         known = self.host_keys.get((shadow.own, host.id))
         if known is not None and known.host_key == host.host_key:
             return ()
-        at = self.shown.get((shadow.own, host.id, host.host_key.key), self.now)
+        at = self.presented.get((shadow.own, host.id, host.host_key.key), self.now)
         self.host_keys[shadow.own, host.id] = Pinned(host.host_key, at)
         same = known is None or known.host_key.key == host.host_key.key
         if known is None or same or self._wiped_after(known, shadow, host.id):
@@ -173,7 +173,7 @@ class BootstrapCheck:
 
         What was begun before that key was shown, by a process that paused since, knows none.
         """
-        self.shown[shadow.own, login.host, login.shown] = self.now
+        self.presented[shadow.own, login.host, login.presented] = self.now
         known = self.host_keys.get((shadow.own, login.host))
         if known is None or login.order.fingerprint or not login.entered:
             return ()

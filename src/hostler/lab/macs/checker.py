@@ -20,21 +20,22 @@ from hostler.domain.model.fleet import Fleet
 from hostler.domain.model.host import Host, HostCondition, host_of
 from hostler.domain.model.machine import CallState, Machine
 from hostler.domain.model.phases import Goal, Phase
-from hostler.lab.checks.checker import S1_BOUND, Checker
+from hostler.lab.checks.checker import S1_BOUND
 from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.lab.checks.trace import Trace
+from hostler.lab.harness.watched import UNDER_WAY
+from hostler.lab.scaleway.checker import ScalewayChecker
+from hostler.lab.scaleway.world import ScalewayWorld
 from hostler.ports.http import HttpRequest
 from hostler.simulators.scaleway.state.ledger import Line
 from hostler.simulators.scaleway.state.mac_records import Mac, MacStatus
-from hostler.simulators.scaleway.world import World
 from hostler.testing import invariants
 from hostler.testing.invariants import LIVE, Found, Thing, Violation
 
 from . import quiescence
 from .faults import MacScenario
-from .ground_truth import PERSON, Asked, Change, Truth, words_of
-from .process import DOING
-from .quiescence import KEPT, free_for, hosts_rest
+from .ground_truth import PERSON, Asked, Change, GroundTruth, parse_name
+from .quiescence import MAY_REST, free_for, hosts_rest
 
 _ID = re.compile(r"/servers/([0-9a-f-]{36})(?:/(\w+))?")
 FORGIVEN = 7200.0
@@ -45,16 +46,16 @@ _USED = frozenset({Phase.READY, Phase.DRAINING})
 _CLAIMS = frozenset({"pending", "claimed", "standby", "rested"})
 
 
-class MacChecker(Checker):
+class MacChecker(ScalewayChecker):
     """All checkers of one run of Macs."""
 
     kinds = ("server", "host")
 
     def __init__(
-        self, world: World, trace: Trace, consistency_delay: float, scenario: MacScenario
+        self, world: ScalewayWorld, trace: Trace, consistency_delay: float, scenario: MacScenario
     ) -> None:
         super().__init__(world, trace, consistency_delay, S1_BOUND + 2 * scenario.quiet)
-        self.truth = Truth(world, consistency_delay, scenario.fresh)
+        self.truth = GroundTruth(world, consistency_delay, scenario.fresh)
         self._scenario = scenario
         self._pools = tuple(dict.fromkeys(scenario.pools))
 
@@ -65,18 +66,18 @@ class MacChecker(Checker):
         return [(self._thing(mac), Zone(mac.zone)) for mac in self.world.estate.macs]
 
     def _thing(self, mac: Mac) -> Thing:
-        owner, fact = words_of(mac.name), self.truth.hosts.get(HostId(mac.id))
+        owner, fact = parse_name(mac.name), self.truth.hosts.get(HostId(mac.id))
         return Thing(
             id=ResourceId(mac.id),
-            kind="server" if owner and owner[0] in _CLAIMS and not self._given(mac) else "host",
+            kind="server" if owner and owner[0] in _CLAIMS and not self._by_person(mac) else "host",
             created=fact.named if fact is not None else self.now,
             owner_tag=None if owner is None else owner[1],
         )
 
-    def _given(self, mac: Mac) -> bool:
+    def _by_person(self, mac: Mac) -> bool:
         """Tell whether a person copied the name that a host bears."""
         fact = self.truth.hosts.get(HostId(mac.id))
-        return fact is not None and fact.given
+        return fact is not None and fact.by_person
 
     def is_healthy(self, machine: Machine) -> bool:
         """Tell whether its host is ready, bears its name, and nothing happened to it for long.
@@ -89,10 +90,6 @@ class MacChecker(Checker):
         owner = self.truth.hosts[host].owner
         mine = owner is not None and (owner[0], owner[1].machine) == ("claimed", machine.id)
         return mine and self.truth.is_steady(host) and not self.truth.is_clean(host)
-
-    def left_to_people(self, shadow: ShadowStore) -> list[str]:
-        """Return the hosts that are told as doubles, and that no machine of anybody has."""
-        return quiescence.to_people(shadow, self._shadows())
 
     def left_of(self, machine: Machine) -> list[Thing]:
         """Return the hosts whose names tell that a machine has them; those it let go of apart."""
@@ -108,7 +105,7 @@ class MacChecker(Checker):
         return found
 
     def _has_work(self, host: Host) -> bool:
-        if host.goal is not None or host.condition in KEPT:
+        if host.goal is not None or host.condition in MAY_REST:
             return True
         mac = self.truth.mac(host.id)
         return host.condition is HostCondition.FREE and mac is not None and mac.name == host.name
@@ -121,7 +118,7 @@ class MacChecker(Checker):
         if request.method == "GET":
             return
         self._update()
-        match, doing = _ID.search(request.path), DOING.get()
+        match, doing = _ID.search(request.path), UNDER_WAY.get()
         if match is None or doing is None:
             return
         host, machine = HostId(match[1]), str(doing.call.arg("machine") or "")
@@ -289,7 +286,7 @@ class MacChecker(Checker):
         """
         for host, fact in self.truth.hosts.items():
             mac = self.truth.mac(host)
-            if mac is None or fact.user == PERSON or fact.given:
+            if mac is None or fact.user == PERSON or fact.by_person:
                 continue
             if mac.status is not MacStatus.READY:
                 continue

@@ -78,7 +78,7 @@ _CROWD = 110
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wants:
+class Demands:
     """What the fleets ask for; nothing where all is empty.
 
     `limits` are those of orders. `networks` are private ones. `commands` make the bootstrap, and
@@ -98,24 +98,24 @@ class Wants:
         return bool(self.limits or self.networks or self.commands or self.crowd)
 
 
-NOTHING = Wants()
+NOTHING = Demands()
 
 
-def draw_wants(scenario: Scenario, types: tuple[str, ...]) -> tuple[Wants, Scenario]:
+def draw_demands(scenario: Scenario, types: tuple[str, ...]) -> tuple[Demands, Scenario]:
     """Draw what the fleets of a seed ask for, and the scenario with what happens to that."""
     rng = Random(f"hostler macs wants {scenario.seed}")
     if rng.random() > _SHARE:
         return NOTHING, scenario
-    wants = Wants(
+    demands = Demands(
         limits=_limits(types, rng) if rng.random() < 0.65 else None,
         networks=NETWORKS[: rng.choice((1, 1, 2))] if rng.random() < 0.35 else (),
         commands=COMMANDS[: rng.randint(1, 3)] if rng.random() < 0.6 else (),
         crowd=_CROWD if rng.random() < 0.05 else 0,
     )
-    faults = _faults(wants, scenario.severity, rng)
-    wants = replace(wants, troubles={f: _rate(f, rng) for f in faults if f in LOGINS})
-    wants = replace(wants, later=LATER if CHANGED in faults else ())
-    return wants, _befallen(scenario, faults, wants, rng)
+    faults = _faults(demands, scenario.severity, rng)
+    demands = replace(demands, troubles={f: _rate(f, rng) for f in faults if f in LOGINS})
+    demands = replace(demands, later=LATER if CHANGED in faults else ())
+    return demands, _befallen(scenario, faults, demands, rng)
 
 
 def _limits(types: tuple[str, ...], rng: Random) -> Limits:
@@ -132,35 +132,37 @@ def _rate(fault: str, rng: Random) -> float:
     return min(0.5, _RATES[fault] * rng.uniform(0.5, 2.0))
 
 
-def _faults(wants: Wants, severity: str, rng: Random) -> tuple[str, ...]:
+def _faults(demands: Demands, severity: str, rng: Random) -> tuple[str, ...]:
     """Pick what happens to it, of what can happen to what is asked for."""
     known = [
-        *((*ORDERS, SOLD_OUT) if wants.limits else ()),
-        *(WIRES if wants.networks else ()),
-        *((*LOGINS, *REBOOTS, CHANGED) if wants.commands else ()),
-        *(LISTS if wants.crowd else ()),
+        *((*ORDERS, SOLD_OUT) if demands.limits else ()),
+        *(WIRES if demands.networks else ()),
+        *((*LOGINS, *REBOOTS, CHANGED) if demands.commands else ()),
+        *(LISTS if demands.crowd else ()),
     ]
     least, most = _MANY[severity]
     many = min(rng.randint(least, most), len(known))
     return tuple(sorted(rng.sample(known, many)))
 
 
-def _befallen(scenario: Scenario, faults: tuple[str, ...], wants: Wants, rng: Random) -> Scenario:
+def _befallen(
+    scenario: Scenario, faults: tuple[str, ...], demands: Demands, rng: Random
+) -> Scenario:
     if scenario.severity == "calm":
         return scenario
     rates = {f: _rate(f, rng) for f in faults if f in _RATES and f not in LOGINS}
-    if wants.commands:
+    if demands.commands:
         rates |= {f: most * rng.random() for f, most in _HARDER.items() if rng.random() < 0.3}
     world = FaultRates({**scenario.world.rates, **rates}, scenario.world.spells)
     disruptions = sorted(
-        (*scenario.disruptions, *_disruptions(scenario, faults, wants, rng)), key=lambda s: s.at
+        (*scenario.disruptions, *_disruptions(scenario, faults, demands, rng)), key=lambda s: s.at
     )
     more = tuple(sorted({*scenario.faults, *faults}))
     return replace(scenario, world=world, faults=more, disruptions=tuple(disruptions))
 
 
 def _disruptions(
-    scenario: Scenario, faults: tuple[str, ...], wants: Wants, rng: Random
+    scenario: Scenario, faults: tuple[str, ...], demands: Demands, rng: Random
 ) -> list[Disruption]:
     """Draw what strikes at a time, and deaths in the midst of orders and of logins."""
     span, found = scenario.span, list[Disruption]()
@@ -171,7 +173,7 @@ def _disruptions(
         ]
     if CHANGED in faults:
         found.append(Disruption(at=rng.uniform(0.2, 0.8) * span, fault=CHANGED))
-    ports = [*(["order"] if wants.limits else []), *(["ssh"] if wants.commands else [])]
+    ports = [*(["order"] if demands.limits else []), *(["ssh"] if demands.commands else [])]
     if ports and ("crash" in scenario.faults or rng.random() < 0.4):
         found += [_crash(rng.uniform(0, span), rng.choice(ports), rng) for _ in range(3)]
     return found

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
+from random import Random
 
 from hostler.controllers.runtime.settings import Settings
 from hostler.domain.ids import AccountName, FleetName, InstallationId, Zone
@@ -10,26 +11,26 @@ from hostler.domain.model.fleet import Fleet, Probe, ProbeKind, Timers
 from hostler.domain.model.machine import Offer
 from hostler.lab.checks.checker import Checker
 from hostler.lab.checks.trace import Trace
-from hostler.lab.harness.gates import Gate
-from hostler.lab.harness.process import Process
+from hostler.lab.harness.process_run import ProcessRun
+from hostler.lab.scaleway.transport import client_of
+from hostler.lab.scaleway.world import ScalewayWorld, draw_generation, open_world, start_faults
 from hostler.lab.scenario.environment import CONSISTENCY_DELAY, Cadence
 from hostler.lab.scenario.faults import Disruption
 from hostler.ports.preparer import Preparer
 from hostler.ports.provider import Provider
-from hostler.providers.scaleway.common.client import Client
 from hostler.providers.scaleway.macs.provider import Macs
 from hostler.providers.scaleway.macs.settings import MacSite, MacTemplate
 from hostler.simulators.scaleway.macs.reach import Ssh
 from hostler.simulators.scaleway.state.options import MacOptions, Options
-from hostler.simulators.scaleway.world import World
-from hostler.testing.time.clock import BEGINNING, SimClock
+from hostler.testing.time.clock import BEGINNING
+from hostler.testing.time.loop import SimLoop
 
 from .checker import MacChecker
 from .console import crowd, leave_host, rename, restock, sell_out
 from .demands import CHANGED, FAMILY, PRICES, SOLD_OUT
 from .faults import PEOPLE, MacScenario
 from .order_checker import OrderChecker
-from .process import WatchedMacs
+from .quiescence import to_people
 from .ssh import Logins, SimulatedPreparer
 
 FLEETS = (FleetName("macs"), FleetName("ci"))
@@ -48,10 +49,11 @@ _LONG_AGO = 7 * 86_400.0
 class MacEnvironment:
     """Hosts that outlive machines. Implements `hostler.lab.scenario.environment.Environment`."""
 
-    watched = WatchedMacs
+    world: ScalewayWorld
+    _checker: MacChecker
 
     def __init__(self, scenario: MacScenario) -> None:
-        self._scenario = scenario
+        self._scenario, self.base = scenario, scenario.base
         quiet = timedelta(seconds=scenario.quiet)
         self.settings = Settings(
             poll=timedelta(seconds=180),
@@ -67,40 +69,48 @@ class MacEnvironment:
         self._logins: Logins | None = None
         self._observations = quiet + timedelta(seconds=60)
 
-    def options(self, generation: str) -> Options:
-        """Return the setting of the world."""
+    def open(self, loop: SimLoop, rng: Random) -> None:
+        """Open the world; its pools hold what somebody bought long ago, and may have used."""
         scenario = self._scenario
-        return Options(
+        options = Options(
             epoch=BEGINNING,
             list_lag=scenario.base.list_lag,
-            generation=generation,
+            generation=draw_generation(rng),
             macs=MacOptions(floor=scenario.floor, gone=scenario.gone),
         )
-
-    def fill(self, world: World) -> frozenset[str]:
-        """Stock the pools with hosts that somebody bought long ago, and may have used."""
-        for stock in self._scenario.stocks:
+        world = self.world = open_world(options, loop, rng)
+        for stock in scenario.stocks:
             world.stock_macs(stock.count, stock.type_name, stock.zone, stock.prefix)
-        crowd(world, self._scenario.wants.crowd)
+        crowd(world, scenario.demands.crowd)
         for mac in world.estate.macs:
             mac.created -= _LONG_AGO
-        return frozenset()
+        start_faults(world, scenario.base)
 
-    def clear(self, world: World) -> None:
-        """Fill the shop again, for fleets that order nothing too.
+    def checker(self, trace: Trace) -> MacChecker:
+        """Return the checker of the run."""
+        scenario, consistency_delay = self._scenario, CONSISTENCY_DELAY.total_seconds()
+        if not scenario.demands:
+            self._checker = MacChecker(self.world, trace, consistency_delay, scenario)
+            return self._checker
+        logins = self._logins = Logins(self.world, scenario.demands.troubles, scenario.base.seed)
+        self._checker = OrderChecker(self.world, trace, consistency_delay, scenario, logins)
+        return self._checker
+
+    def cease(self) -> None:
+        """Let the world's faults cease, and fill the shop again, for fleets that order nothing too.
 
         No claim is sent while no image of the fleet's family is published, as an order is not:
         that is right, and so no fleet could ever have what it asks for.
         """
-        restock(world, FAMILY)
+        self.world.clear_fault_rates()
+        restock(self.world, FAMILY)
 
-    def checker(self, world: World, trace: Trace) -> Checker:
-        """Return the checker of the run."""
-        scenario, consistency_delay = self._scenario, CONSISTENCY_DELAY.total_seconds()
-        if not scenario.wants:
-            return MacChecker(world, trace, consistency_delay, scenario)
-        self._logins = Logins(world, scenario.wants.troubles, scenario.base.seed)
-        return OrderChecker(world, trace, consistency_delay, scenario, self._logins)
+    def help(self, checker: Checker) -> None:
+        """Take hosts out of every hostler's hands of which only people can tell whose they are."""
+        shadows = [shadow for shadow in checker.shadows if not shadow.lost]
+        for shadow in shadows:
+            for host in to_people(shadow, shadows):
+                self.world.console.rename(host, f"lent to ann {host[:8]}")
 
     def fleets(self, *, other: bool) -> tuple[Fleet, ...]:
         """Return a fleet for each of the pools; the other installation's may be namesakes."""
@@ -113,7 +123,7 @@ class MacEnvironment:
                 size=base.machines,
                 offers=tuple(Offer(t, zone, FAMILY) for t in types for zone in ZONES),
                 reclaim=base.reclaim,
-                probe=self._probe(scenario.wants.commands),
+                probe=self._probe(scenario.demands.commands),
                 timers=Timers(start=START, stop=START, observation_limit=self._observations),
             )
             for name, _ in zip(FLEETS, self._scenario.pools, strict=False)
@@ -127,20 +137,20 @@ class MacEnvironment:
         """Return a fleet with the list of commands that somebody writes into its file."""
         if disruption.fault != CHANGED:
             return fleet
-        return replace(fleet, probe=self._probe(self._scenario.wants.later))
+        return replace(fleet, probe=self._probe(self._scenario.demands.later))
 
-    def provider(self, client: Client, clock: SimClock, own: InstallationId) -> Provider:
+    def provider(self, run: ProcessRun) -> Provider:
         """Return the account."""
-        pools, wants = self._scenario.pools, self._scenario.wants
-        prices = {"prices": PRICES} if wants.limits else {}
+        pools, demands = self._scenario.pools, self._scenario.demands
+        prices = {"prices": PRICES} if demands.limits else {}
         return Macs(
-            client,
-            clock,
-            installation=own,
+            client_of(run, self.world, self._checker),
+            run.clock,
+            installation=run.shadow.own,
             zones=ZONES,
             templates={
                 name_of(name, other=other): MacTemplate(
-                    pool=pool, networks=wants.networks, limits=wants.limits
+                    pool=pool, networks=demands.networks, limits=demands.limits
                 )
                 for name, pool in zip(FLEETS, pools, strict=False)
                 for other in (False, True)
@@ -149,35 +159,35 @@ class MacEnvironment:
             consistency_delay=CONSISTENCY_DELAY,
         )
 
-    def answers(self, world: World, address: str) -> bool:
+    def answers(self, address: str) -> bool:
         """Tell whether somebody could log in."""
-        met = world.reach(address)
+        met = self.world.reach(address)
         return met is not None and met.ssh is Ssh.UP
 
-    def preparer(self, process: Process, gate: Gate) -> Preparer | None:
+    def preparer(self, run: ProcessRun) -> Preparer | None:
         """Return what logs in to hosts, where the fleets have a bootstrap."""
-        logins, checker = self._logins, process.home.checker
+        logins, checker = self._logins, self._checker
         if (
             logins is None
-            or not self._scenario.wants.commands
+            or not self._scenario.demands.commands
             or not isinstance(checker, OrderChecker)
         ):
             return None
-        report = partial(checker.tried, process.home.shadow)
-        return SimulatedPreparer(logins, gate, cut=lambda: process.down, report=report)
+        report = partial(checker.tried, run.shadow)
+        return SimulatedPreparer(logins, run.gate, cut=lambda: run.down, report=report)
 
-    def strike(self, world: World, own: InstallationId, disruption: Disruption) -> bool | None:
+    def strike(self, own: InstallationId, disruption: Disruption) -> bool | None:
         """Do what a person does, or the shop; None where the disruption is none of theirs."""
         pools = tuple(dict.fromkeys(self._scenario.pools))
         if disruption.fault == SOLD_OUT:
-            sell_out(world, disruption.length)
+            sell_out(self.world, disruption.length)
             return True
         if disruption.fault == CHANGED:
             return True
         if disruption.fault == "resource_without_record":
-            return leave_host(world, own, FLEETS[0], pools[0])
+            return leave_host(self.world, own, FLEETS[0], pools[0])
         return (
-            rename(world, disruption.fault, disruption.length, pools)
+            rename(self.world, disruption.fault, disruption.length, pools)
             if disruption.fault in PEOPLE
             else None
         )

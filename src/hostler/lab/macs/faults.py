@@ -4,7 +4,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from random import Random
 
-from hostler.lab.scenario.faults import OURS, Disruption, OperatorAction, Scenario, Size
+from hostler.lab.scenario.faults import (
+    HOUR,
+    OURS,
+    Disruption,
+    OperatorAction,
+    Scenario,
+    Size,
+    draw_actions,
+    draw_arrival,
+    draw_rates,
+    pick_faults,
+    severity_of,
+)
 from hostler.simulators.scaleway.faults.catalogue import (
     CALLS,
     FAULTS,
@@ -15,11 +27,10 @@ from hostler.simulators.scaleway.faults.catalogue import (
 from hostler.simulators.scaleway.faults.rates import PRESETS, FaultRates
 from hostler.simulators.scaleway.state.options import Stock
 
-from . import demands as wants
-from .demands import Wants
+from . import demands
+from .demands import Demands
 
 DAYS = 3.0
-HOUR = 3600.0
 BEYOND = frozenset({"effect_too_late", "mac_rename_too_late"})
 """Faults with effects later than the consistency delay: of those only detection is promised."""
 PEOPLE = ("claimed_pooled", "claimed_renamed", "pending_renamed", "other_pooled")
@@ -29,11 +40,11 @@ _GENERIC = (Where.ANY, Where.CHANGE, Where.NAMED, Where.NAMED_CHANGE, Where.LIST
 WORLD = tuple(
     fault.name
     for fault in (*(f for f in FAULTS if f.where in _GENERIC), *CALLS, *MAC_CALLS, *MAC_AMBIENT)
-    if fault.name not in wants.ALL
+    if fault.name not in demands.ALL
 )
 USUAL = (*WORLD, *OURS, *PEOPLE)
 """Every fault that a run of Macs knows, whatever its fleets want."""
-ALL = (*USUAL, *wants.ALL)
+ALL = (*USUAL, *demands.ALL)
 """Every fault that any run of Macs knows."""
 
 _RATES: Mapping[str, float] = {
@@ -46,8 +57,6 @@ _RARE = {fault.name for fault in MAC_CALLS}
 _STRUCK = ("crash", "paused", "suspended", "clock_jump", "store_busy", "disk_full", "network_down")
 _EVERY = 12 * HOUR
 _PORTS = ("", "", "http", "http", "bind", "save_machine", "save_host", "save_fleet", "unbind")
-_SEVERITIES = ("calm", "one", "few", "few", "some", "some", "storm")
-_MANY = {"calm": (0, 0), "one": (1, 1), "few": (2, 4), "some": (4, 8), "storm": (9, 14)}
 _KINDS = (
     *("scale",) * 6,
     *("delete",) * 3,
@@ -72,7 +81,7 @@ class MacScenario:
     second installation have the names of ours, so that neither may grow until one is sent away.
     `fresh`: nobody had the hosts since they were written. `pools` are the prefixes of the fleets'
     pools, one for each fleet. `quiet` is the time between observations where nothing is expected,
-    in seconds. `wants` is what the fleets ask for beside hosts of a pool.
+    in seconds. `demands` is what the fleets ask for beside hosts of a pool.
     """
 
     base: Scenario
@@ -84,7 +93,7 @@ class MacScenario:
     namesakes: bool = False
     fresh: bool = False
     quiet: float = 900.0
-    wants: Wants = wants.NOTHING
+    demands: Demands = demands.NOTHING
 
 
 def draw_macs(seed: int, size: Size, *, plain: bool = False) -> MacScenario:
@@ -93,10 +102,10 @@ def draw_macs(seed: int, size: Size, *, plain: bool = False) -> MacScenario:
     In a `plain` one fleets want nothing but hosts of a pool, as in all seeds of old.
     """
     rng = Random(f"hostler macs climate {seed}")
-    severity = _SEVERITIES[seed % len(_SEVERITIES)]
-    faults, span = _faults(seed, severity, rng), size.days * 24 * HOUR
+    severity, span = severity_of(seed), size.days * 24 * HOUR
+    faults = pick_faults(seed, USUAL, rng, first_only=BEYOND, storm=14)
     stocks, pools = _pools(rng)
-    actions = _actions(span, rng)
+    actions = draw_actions(rng.randint(3, 10), _KINDS, span, (600, 4 * HOUR), rng)
     base = Scenario(
         seed=seed,
         severity=severity,
@@ -111,13 +120,13 @@ def draw_macs(seed: int, size: Size, *, plain: bool = False) -> MacScenario:
         reclaim=rng.random() < 0.6,
         probe=rng.choice(("tcp", "api")),
         list_lag=rng.choice((0.0, 0.0, 0.0, 20.0)),
-        second=_arrival(faults, span, rng),
+        second=draw_arrival(faults, span, rng),
         skews=(rng.uniform(-2, 2), rng.uniform(-2, 2)),
     )
     types = tuple(dict.fromkeys(stock.type_name for stock in stocks))
-    asked, base = (wants.NOTHING, base) if plain else wants.draw_wants(base, types)
+    asked, base = (demands.NOTHING, base) if plain else demands.draw_demands(base, types)
     return MacScenario(
-        wants=asked,
+        demands=asked,
         base=base,
         stocks=stocks,
         pools=pools,
@@ -128,25 +137,10 @@ def draw_macs(seed: int, size: Size, *, plain: bool = False) -> MacScenario:
     )
 
 
-def _faults(seed: int, severity: str, rng: Random) -> tuple[str, ...]:
-    """Pick faults: one in turn, so that no fault is forgotten, and the others by lot."""
-    least, most = _MANY[severity]
-    many = rng.randint(least, most)
-    if not many:
-        return ()
-    first = USUAL[(seed * 5 // 7) % len(USUAL)]
-    usual = [fault for fault in USUAL if fault != first and fault not in BEYOND]
-    return tuple(sorted((first, *rng.sample(usual, many - 1))))
-
-
 def _world(faults: tuple[str, ...], severity: str, rng: Random) -> FaultRates:
-    few = 3.0 if severity in {"one", "few"} else 1.5
-    rates = dict[str, float]()
-    for fault in faults:
-        base = _RATES.get(fault)
-        if base is not None:
-            rare = 3.0 if fault in _RARE else 1.0
-            rates[fault] = min(0.3, base * few * rare * rng.uniform(0.5, 2.0))
+    rates = draw_rates(
+        faults, _RATES, severity, rng, lambda fault: (3.0 if fault in _RARE else 1.0, 0.3)
+    )
     return FaultRates(rates)
 
 
@@ -158,19 +152,6 @@ def _pools(rng: Random) -> tuple[tuple[Stock, ...], tuple[str, ...]]:
     if rng.random() < 0.4:
         stocks.append(Stock(rng.randint(1, 2), _TYPES[1], prefix=pools[0]))
     return tuple(stocks), pools
-
-
-def _actions(span: float, rng: Random) -> tuple[OperatorAction, ...]:
-    found = (
-        OperatorAction(
-            at=rng.uniform(600, span),
-            kind=rng.choice(_KINDS),
-            which=rng.random(),
-            length=rng.uniform(600, 4 * HOUR),
-        )
-        for _ in range(rng.randint(3, 10))
-    )
-    return tuple(sorted(found, key=lambda action: action.at))
 
 
 def _disruptions(
@@ -207,9 +188,3 @@ def _disruption(fault: str, at: float, rng: Random) -> Disruption:
     return Disruption(
         at=at, fault=fault, who=rng.randrange(2), skip=skip, before=before, port=port, length=length
     )
-
-
-def _arrival(faults: tuple[str, ...], span: float, rng: Random) -> float | None:
-    if "second_installation" not in faults:
-        return None
-    return rng.choice((0.0, rng.uniform(0, 0.6) * span))

@@ -6,7 +6,7 @@ misunderstanding cannot be on both sides.
 
 from collections import Counter
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from hostler.domain.ids import FleetName, HostId, InstallationId, MachineId
@@ -23,7 +23,7 @@ _WIPED_BY_HAND = "mac_reinstalled_by_hand"
 
 
 @lru_cache(maxsize=4096)  # names are read anew whenever the checker runs
-def words_of(name: str) -> tuple[str, OwnerTag] | None:
+def parse_name(name: str) -> tuple[str, OwnerTag] | None:
     """Return the stage and the tag that a hostler's name tells, or None for any other name."""
     words = name.split(".")
     if words[0] != "hostler" or len(words) < 7:
@@ -74,7 +74,7 @@ class Change:
         it never had this host: whoever adopts its machines can but believe their names.
         """
         by, owner = self.by, self.before.owner
-        if by is None or owner is None or not self.before.given:
+        if by is None or owner is None or not self.before.by_person:
             return False
         owner_tag = owner[1]
         return owner_tag.installation in by.ours[1:] and owner_tag.machine == by.machine
@@ -87,8 +87,8 @@ class Fact:
     `used` is how often its disk had been written when somebody (`user`) last had it; whoever gets
     it next must find it written anew. `handled` is when a person last renamed it, `late` when
     something last took effect beyond the consistency delay, `named` since when it bears its name,
-    `given` if it was given that by a person. `lent` is the installation whose name a person gave
-    it, until another one renames it.
+    `by_person` if a person gave it that. `lent` is the installation whose name a person gave it,
+    until another one renames it.
     """
 
     name: str
@@ -100,18 +100,18 @@ class Fact:
     user: str = PERSON
     handled: float = NEVER
     late: float = NEVER
-    given: bool = False
+    by_person: bool = False
     lent: str = ""
     asked: list[Asked] = field(default_factory=list[Asked])
 
     @property
     def owner(self) -> tuple[str, OwnerTag] | None:
         """The stage and mark that its name tells."""
-        return words_of(self.name)
+        return parse_name(self.name)
 
 
 @dataclass(slots=True)
-class Truth:
+class GroundTruth:
     """All hosts of a world. `consistency_delay` in seconds; `fresh`: nobody had them before us."""
 
     world: World
@@ -184,7 +184,7 @@ class Truth:
                 yield self._renamed(host, fact, mac)
             if mac.turn != fact.cycle:
                 wiped = mac.status is MacStatus.REINSTALLING
-                before = _copy(fact)
+                before = replace(fact, asked=[])
                 fact.cycle, fact.status, fact.moved = mac.turn, mac.status, mac.modified
                 if wiped:
                     yield self._wiped(host, before, fact, by_hand=hands > 0)
@@ -206,15 +206,15 @@ class Truth:
         return Change(what="gone", host=host, by=by, before=fact, late=False)
 
     def _renamed(self, host: HostId, fact: Fact, mac: Mac) -> Change:
-        before = _copy(fact)
+        before = replace(fact, asked=[])
         by = next((a for a in reversed(fact.asked) if a.name == mac.name), None)
-        fact.name, fact.named, fact.given = mac.name, mac.modified, by is None
+        fact.name, fact.named, fact.by_person = mac.name, mac.modified, by is None
         late = by is not None and mac.modified - by.begun > self.consistency_delay
         if by is None:
-            owner = words_of(mac.name)
+            owner = parse_name(mac.name)
             fact.lent = owner[1].installation if owner is not None else ""
             fact.handled = mac.modified
-            if words_of(mac.name) is None:  # a copied name of a hostler's is a slip, and no use
+            if parse_name(mac.name) is None:  # a copied name of a hostler's is a slip, and no use
                 self.use(host, PERSON)
         if by is not None and fact.lent not in by.ours:
             fact.lent = ""
@@ -234,19 +234,3 @@ class Truth:
 
 def _machine_of(user: str) -> str:
     return user.rpartition(" ")[2]
-
-
-def _copy(fact: Fact) -> Fact:
-    return Fact(
-        name=fact.name,
-        named=fact.named,
-        cycle=fact.cycle,
-        status=fact.status,
-        moved=fact.moved,
-        used=fact.used,
-        user=fact.user,
-        handled=fact.handled,
-        late=fact.late,
-        given=fact.given,
-        lent=fact.lent,
-    )

@@ -10,17 +10,17 @@ from hostler.domain.model.machine import Machine, Offer
 from hostler.domain.model.phases import Phase
 from hostler.lab.checks.shadow_store import ShadowStore
 from hostler.lab.checks.trace import Trace
+from hostler.lab.scaleway.world import ScalewayWorld
 from hostler.providers.scaleway.macs.plan.machine_calls import ORDER
 from hostler.simulators.scaleway.state.mac_catalogue import LEASE, TYPES
 from hostler.simulators.scaleway.state.mac_records import Mac, MacStatus
-from hostler.simulators.scaleway.world import World
 from hostler.testing.invariants import Found, Thing
 
 from .bootstrap import BootstrapCheck
 from .checker import MacChecker
 from .demands import HOUR
 from .faults import MacScenario
-from .ground_truth import Change, words_of
+from .ground_truth import Change, parse_name
 from .orders import Purchases
 from .ssh import Login, Logins
 
@@ -33,17 +33,17 @@ class OrderChecker(MacChecker):
 
     def __init__(
         self,
-        world: World,
+        world: ScalewayWorld,
         trace: Trace,
         consistency_delay: float,
         scenario: MacScenario,
         logins: Logins,
     ) -> None:
         super().__init__(world, trace, consistency_delay, scenario)
-        self.purchases = Purchases(self.truth, scenario.wants, consistency_delay + _SLACK)
+        self.purchases = Purchases(self.truth, scenario.demands, consistency_delay + _SLACK)
         self.purchases.known |= {HostId(mac.id) for mac in world.estate.macs}
-        self.bootstraps = BootstrapCheck(self.truth, scenario.wants, logins)
-        self._wants = scenario.wants
+        self.bootstraps = BootstrapCheck(self.truth, scenario.demands, logins)
+        self._demands = scenario.demands
         self._logins = logins
         logins.struck = self.struck
         logins.calm = lambda: self.resting
@@ -51,7 +51,7 @@ class OrderChecker(MacChecker):
     def tried(self, shadow: ShadowStore, login: Login) -> None:
         """Check a login."""
         self.trace.note(
-            f"  login at {login.host}: {login.shown[:15]} {'in' if login.entered else 'out'}",
+            f"  login at {login.host}: {login.presented[:15]} {'in' if login.entered else 'out'}",
             login.order.machine,
         )
         self.found(self.bootstraps.tried(shadow, login))
@@ -88,7 +88,7 @@ class OrderChecker(MacChecker):
     def _check_shadow(self, shadow: ShadowStore, things: list[Thing], passed: float) -> None:
         super()._check_shadow(shadow, things, passed)
         if not self._was_jumped():
-            self.found(self.purchases.kept(shadow, passed))
+            self.found(self.purchases.within_limits(shadow, passed))
 
     # ------------------------------------------------------------ what is recorded
 
@@ -132,7 +132,7 @@ class OrderChecker(MacChecker):
             machine.phase is Phase.STANDBY
             and host is not None
             and host.origin is HostOrigin.ORDERED
-            and self._wants.limits is not None
+            and self._demands.limits is not None
         )
 
     def needs_a_person(self, shadow: ShadowStore, machine: Machine) -> bool:
@@ -154,7 +154,7 @@ class OrderChecker(MacChecker):
         return [*found, *resting, *self._to_order(shadow, fleet)]
 
     def _is_parked(self, mac: Mac, shadow: ShadowStore) -> bool:
-        owner, record = words_of(mac.name), shadow.hosts.get(HostId(mac.id))
+        owner, record = parse_name(mac.name), shadow.hosts.get(HostId(mac.id))
         if owner is None or owner[0] not in {"parked", "ordered"} or record is None:
             return False
         mine = owner[1].installation == shadow.own
@@ -169,7 +169,7 @@ class OrderChecker(MacChecker):
 
     def _to_order(self, shadow: ShadowStore, fleet: Fleet) -> list[MachineId]:
         """Return a stand-in for each host that the fleet may still order."""
-        limits, row = self._wants.limits, shadow.rows.get(fleet.name)
+        limits, row = self._demands.limits, shadow.rows.get(fleet.name)
         if limits is None or limits.most is None or row is None or self.faults["clock_jump"]:
             return []
         mine = [h for h in shadow.hosts.values() if h.buyer == fleet.name]

@@ -21,8 +21,8 @@ from hostler.simulators.scaleway.state.mac_catalogue import LEASE, TYPES
 from hostler.simulators.scaleway.state.mac_records import Mac
 from hostler.testing.invariants import Found, Violation
 
-from .demands import HOUR, Wants
-from .ground_truth import Fact, Truth
+from .demands import HOUR, Demands
+from .ground_truth import Fact, GroundTruth
 
 MEMORY = 2 * HOUR
 """So long a size counts for what is ordered: an answer that was lost comes late."""
@@ -46,8 +46,8 @@ class Bought:
 class Purchases:
     """All orders of a run. `slack` is how much later than its decision an order may be seen."""
 
-    truth: Truth
-    wants: Wants
+    truth: GroundTruth
+    demands: Demands
     slack: float
     known: set[HostId] = field(default_factory=set[HostId])
     names: set[str] = field(default_factory=set[str])
@@ -109,7 +109,7 @@ class Purchases:
         euros = TYPES[mac.type_name].price * LEASE / HOUR
         bought = self.bought.setdefault(fleet, [])
         bought.append(Bought(self.now, euros))
-        limits = self.wants.limits
+        limits = self.demands.limits
         cap = limits.cap if limits is not None else None
         day = [one.euros for one in bought if self.now - one.at < LEASE - self.slack]
         if cap is None or sum(day) <= cap:
@@ -141,18 +141,18 @@ class Purchases:
 
     def _most(self, shadow: ShadowStore) -> Found:
         """No more hosts stand that were ordered than all fleets of an installation may have."""
-        limits = self.wants.limits
+        limits = self.demands.limits
         if limits is None or limits.most is None:
             return ()
         mine = [host for host, own in self.owned.items() if own == shadow.own]
-        standing = sum(self._stands(host, shadow) for host in mine)
+        standing = sum(self._is_standing(host, shadow) for host in mine)
         most = limits.most * len(shadow.fleets)
         if standing <= most:
             return ()
         text = f"{standing} hosts stand that {shadow.own} ordered, {most} may"
         return (Violation(invariant="S2", text=text),)
 
-    def _stands(self, host: HostId, shadow: ShadowStore) -> bool:
+    def _is_standing(self, host: HostId, shadow: ShadowStore) -> bool:
         mac, record = self.truth.mac(host), shadow.hosts.get(host)
         if mac is None or record is None or record.goal is not HostGoal.RETIRED:
             return mac is not None
@@ -163,7 +163,7 @@ class Purchases:
         mac, owner = self.truth.mac(host), fact.owner
         if mac is None or owner is None or owner[0] not in _FREE or mac.deletion_scheduled:
             return False
-        if fact.given:  # a person copied that name
+        if fact.by_person:  # a person copied that name
             return False
         if (owner[1].installation, owner[1].fleet) != (shadow.own, fleet):
             return False
@@ -175,7 +175,7 @@ class Purchases:
 
     # ------------------------------------------------------------ what is kept
 
-    def kept(self, shadow: ShadowStore, passed: float) -> Found:
+    def within_limits(self, shadow: ShadowStore, passed: float) -> Found:
         """Check that nothing is kept past its window unwanted; `passed`: an engine could act."""
         for host, record in shadow.hosts.items():
             if not self._is_idle(host, record, shadow):
@@ -193,7 +193,7 @@ class Purchases:
         if mac is None or mac.deletable is None or self.now < mac.deletable:
             return False
         fact = self.truth.hosts[host]
-        if fact.owner is None or fact.given:  # somebody took it out of hostler's hands
+        if fact.owner is None or fact.by_person:  # somebody took it out of hostler's hands
             return False
         if record.origin is not HostOrigin.ORDERED or record.policy is not None:
             return False

@@ -14,9 +14,9 @@ from hostler.simulators.scaleway.world import World
 from hostler.testing.invariants import Found, Violation
 
 from .faults import MacScenario
-from .ground_truth import Fact, Truth
+from .ground_truth import Fact, GroundTruth
 
-KEPT = frozenset({HostCondition.QUARANTINED, HostCondition.RETIRING})
+MAY_REST = frozenset({HostCondition.QUARANTINED, HostCondition.RETIRING})
 """The conditions in which a host may rest although something is wanted of it."""
 
 
@@ -45,7 +45,7 @@ def _fits(mac: Mac, scenario: MacScenario, shadow: ShadowStore, fleet: Fleet) ->
 def hosts_rest(shadow: ShadowStore) -> Found:
     """Tell of a host that is still on its way somewhere (L1)."""
     for host in shadow.hosts.values():
-        if host.goal is not None and host.condition not in KEPT:
+        if host.goal is not None and host.condition not in MAY_REST:
             text = f"host {host.id} is {host.condition} on its way to {host.goal} ({host.error})"
             return (Violation(invariant="L1", text=text, machine=host.machine),)
     return ()
@@ -71,7 +71,7 @@ def to_people(shadow: ShadowStore, shadows: Iterable[ShadowStore]) -> list[str]:
     return [host for s in doubles if (host := host_of(s.resource)) not in held]
 
 
-def left_of(machine: Machine, truth: Truth) -> set[ResourceId]:
+def left_of(machine: Machine, truth: GroundTruth) -> set[ResourceId]:
     """Return the hosts whose names tell that a machine has them; those it let go of apart.
 
     A claim that shows after its machine let go of the host came later than the consistency delay:
@@ -84,7 +84,7 @@ def left_of(machine: Machine, truth: Truth) -> set[ResourceId]:
         ResourceId(host)
         for host, fact in truth.hosts.items()
         if (owner := fact.owner) is not None
-        and not fact.given
+        and not fact.by_person
         and (machine.host == host or (machine.host is None and not _left(machine, host, fact)))
         and (owner[0] in _TENANT and owner[1].machine == machine.id)
     }

@@ -44,7 +44,7 @@ class Login:
 
     host: HostId
     order: Order
-    shown: str
+    presented: str
     entered: bool
     begun: float
 
@@ -139,8 +139,10 @@ class SimulatedPreparer:
         wrong = order.fingerprint not in {"", met.host_key}
         refused = not wrong and self._logins.refuses(met.mac_id)
         entered = not (wrong or refused)
-        host, shown = HostId(met.mac_id), met.host_key
-        self._report(Login(host=host, order=order, shown=shown, entered=entered, begun=begun))
+        host, presented = HostId(met.mac_id), met.host_key
+        self._report(
+            Login(host=host, order=order, presented=presented, entered=entered, begun=begun)
+        )
         found = Prepared(fingerprint=met.host_key)
         if wrong:
             return replace(found, wrong_key=True, error=f"it shows the key {met.host_key}")

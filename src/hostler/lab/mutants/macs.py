@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from hostler.domain.policy.purchasing import Limits
-from hostler.lab.macs.demands import COMMANDS, NETWORKS, NOTHING, PRICES, Wants
+from hostler.lab.macs.demands import COMMANDS, NETWORKS, NOTHING, PRICES, Demands
 from hostler.lab.macs.faults import HOUR, MacScenario
 from hostler.lab.scenario.faults import Disruption, OperatorAction
 from hostler.simulators.scaleway.faults.rates import FaultRates
@@ -46,7 +46,7 @@ _LATE = {"mac_rename_late": 0.6, "slow": 0.2}
 class Alone:
     """Makes a scenario in which nothing happens but this.
 
-    `second` is whether another installation shares the pool from the beginning; `wants` is what
+    `second` is whether another installation shares the pool from the beginning; `demands` is what
     the fleet asks for beside hosts of its pool; `span` is in seconds.
     """
 
@@ -58,7 +58,7 @@ class Alone:
     reclaim: bool = False
     floor: str = "412"
     fresh: bool = False
-    wants: Wants = NOTHING
+    demands: Demands = NOTHING
     span: float = 7 * HOUR
 
     def __call__(self, scenario: MacScenario) -> MacScenario:
@@ -85,14 +85,14 @@ class Alone:
             pools=("pool-",),
             floor=self.floor,
             fresh=self.fresh,
-            wants=self.wants,
+            demands=self.demands,
             namesakes=False,
             beyond=False,
         )
 
 
 _MACS = "providers.scaleway.macs"
-_ORDERS = Wants(limits=Limits(batch=2, most=5, cap=11.0, price=PRICES["M2-L"]))
+_ORDERS = Demands(limits=Limits(batch=2, most=5, cap=11.0, price=PRICES["M2-L"]))
 _CLEAN = ("domain.decision.view:free_hosts", mac_mutations.all_are_clean)
 
 MUTANTS: Mapping[str, Mutant[MacScenario]] = {
@@ -190,19 +190,19 @@ MUTANTS: Mapping[str, Mutant[MacScenario]] = {
     "order-unremembered": Mutant(
         summary="an order counts only once there is a record of its host",
         puts=(("domain.hosts.purchasing:_is_coming", mac_mutations.coming_on_record),),
-        scenario=Alone(wants=_ORDERS),
+        scenario=Alone(demands=_ORDERS),
         caught=("S2",),
     ),
     "order-unrecorded": Mutant(
         summary="an order is sent that no row remembers",
         puts=(("domain.hosts.purchasing:buy", mac_mutations.sent_unrecorded),),
-        scenario=Alone(wants=_ORDERS),
+        scenario=Alone(demands=_ORDERS),
         caught=("E2",),
     ),
     "lost-is-refused": Mutant(
         summary="an order whose answer was lost is taken off the row, as if it were refused",
         puts=((f"{_MACS}.execute:MacCalls._order", mac_mutations.lost_is_refused),),
-        scenario=Alone(rates={"mac_order_lost": 0.7}, wants=_ORDERS),
+        scenario=Alone(rates={"mac_order_lost": 0.7}, demands=_ORDERS),
         caught=("S2", "S4"),
     ),
     "window-ignored": Mutant(
@@ -211,7 +211,7 @@ MUTANTS: Mapping[str, Mutant[MacScenario]] = {
             ("domain.policy.purchasing:windows_over", mac_mutations.all_are_over),
             (f"{_MACS}.plan.host_calls:_ended", mac_mutations.delete_until_granted),
         ),
-        scenario=Alone(wants=_ORDERS),
+        scenario=Alone(demands=_ORDERS),
         caught=("S11",),
     ),
     "given-up-uncounted": Mutant(
@@ -219,14 +219,14 @@ MUTANTS: Mapping[str, Mutant[MacScenario]] = {
         puts=(("domain.hosts.purchasing:is_paid", mac_mutations.given_up_is_gone),),
         scenario=Alone(
             actions=(_UP_AND_DOWN[0], *_RETIRE_ALL),
-            wants=Wants(limits=Limits(batch=2, most=1, price=PRICES["M2-L"])),
+            demands=Demands(limits=Limits(batch=2, most=1, price=PRICES["M2-L"])),
         ),
         caught=("S2",),
     ),
     "kept-for-ever": Mutant(
         summary="a host that was ordered is never ended, though nobody needs it",
         puts=(("domain.policy.purchasing:windows_over", mac_mutations.none_is_over),),
-        scenario=Alone(actions=_UP_AND_DOWN, wants=_ORDERS, span=66 * HOUR),
+        scenario=Alone(actions=_UP_AND_DOWN, demands=_ORDERS, span=66 * HOUR),
         caught=("S11",),
     ),
     "any-key": Mutant(
@@ -234,7 +234,7 @@ MUTANTS: Mapping[str, Mutant[MacScenario]] = {
         puts=(("domain.policy.host_keys:_reopened", always),),
         scenario=Alone(
             rates={"mac_ssh_wrong_key": 6.0},
-            wants=Wants(commands=COMMANDS, troubles={"command_failed": 0.3}),
+            demands=Demands(commands=COMMANDS, troubles={"command_failed": 0.3}),
         ),
         caught=("host-key",),
     ),
@@ -244,19 +244,19 @@ MUTANTS: Mapping[str, Mutant[MacScenario]] = {
             ("domain.machines.rollout:is_prepared_by_ssh", never),
             ("controllers.account:is_prepared_by_ssh", never),
         ),
-        scenario=Alone(wants=Wants(commands=COMMANDS)),
+        scenario=Alone(demands=Demands(commands=COMMANDS)),
         caught=("bootstrap",),
     ),
     "vlan-unawaited": Mutant(
         summary="a host is ready before its VLAN is known",
         puts=((f"{_MACS}.plan.read:is_wired", always),),
-        scenario=Alone(wants=Wants(networks=NETWORKS)),
+        scenario=Alone(demands=Demands(networks=NETWORKS)),
         caught=("network",),
     ),
     "networks-kept": Mutant(
         summary="a host goes back to its pool in the networks of its last tenant",
         puts=((f"{_MACS}.plan.host_calls:_out_of_networks", mac_mutations.nothing),),
-        scenario=Alone(wants=Wants(networks=NETWORKS)),
+        scenario=Alone(demands=Demands(networks=NETWORKS)),
         caught=("network",),
     ),
 }

@@ -15,7 +15,7 @@ from hostler.frontends.fleeting.contract import (
     Refused,
     State,
 )
-from hostler.lab.gitlab_runner.ground_truth import Truth
+from hostler.lab.gitlab_runner.ground_truth import GroundTruth
 from hostler.lab.gitlab_runner.process import Plugin
 from hostler.ports.http import HttpRequest
 from hostler.simulators.scaleway.state.records import Server
@@ -31,7 +31,7 @@ class Passing:
 
     def __init__(self, group: Group, plugin: Plugin) -> None:
         self.inner, self.plugin = group, plugin
-        self._truth = Truth(plugin.site.world)
+        self._truth = GroundTruth(plugin.site.environment.world)
 
     def server(self, instance: str) -> Server | None:
         """Return the server of an instance, as a listing of ours would show it."""

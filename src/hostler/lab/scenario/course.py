@@ -16,7 +16,6 @@ from hostler.testing.invariants import Violation, quiet
 
 from .disruptions import Disruptions
 from .environment import Environment
-from .faults import Scenario
 from .operator import Operator
 from .session import Session
 
@@ -25,16 +24,13 @@ _FORGOT = "what is remembered of rests decides otherwise"
 
 
 class EngineCourse:
-    """One scenario in a session of its own; without an environment, of servers. A `Course`."""
+    """One scenario in a session of its own. Implements `hostler.lab.scenario.run.Course`."""
 
-    def __init__(
-        self, scenario: Scenario, folder: Path, environment: Environment | None = None
-    ) -> None:
-        self.base = scenario
-        self.session = Session(scenario, folder, environment)
-        self.cadence = self.session.environment.cadence
+    def __init__(self, environment: Environment, folder: Path) -> None:
+        self.base, self.cadence = environment.base, environment.cadence
+        self.session = Session(environment, folder)
         self.loop, self.checker = self.session.loop, self.session.checker
-        self.world, self.trace = self.session.world, self.session.trace
+        self.trace = self.session.trace
         self._led = 0.0
 
     # ------------------------------------------------------------ how it goes
@@ -59,8 +55,7 @@ class EngineCourse:
                 task.cancel()
             if self.checker.first is None:
                 self.trace.note("no more faults")
-                self.world.clear_fault_rates()
-                self.session.environment.clear(self.world)
+                self.session.environment.cease()
                 await disruptions.cease()
                 await self._come_to_rest(operator, disruptions)
             for process in self.session.processes:
@@ -136,7 +131,9 @@ def watching_decisions(seed: int) -> Generator[None]:
         if run is not None:
             run.decided(snapshot, planner, decision)
             if twice and real(snapshot, planner) != decision:
-                run.checker.found((Violation(invariant="E1", text=f"{snapshot.cycle}: {_FORGOT}"),))
+                run.process.checker.found(
+                    (Violation(invariant="E1", text=f"{snapshot.cycle}: {_FORGOT}"),)
+                )
         return decision
 
     cycles.decide = decide

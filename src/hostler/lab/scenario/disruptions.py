@@ -39,7 +39,7 @@ class Disruptions:
             await asyncio.sleep(max(0.0, disruption.at - session.loop.time()))
             self._rewrite(disruption)
             own = next(home for home in session.homes if not home.shadow.lost).shadow.own
-            done = session.environment.strike(session.world, own, disruption)
+            done = session.environment.strike(own, disruption)
             if done is not None:
                 session.checker.happened(disruption.fault, done=done)
                 continue

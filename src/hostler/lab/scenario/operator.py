@@ -7,8 +7,6 @@ from hostler.domain.ids import FleetName, MachineId
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.resource import OrphanClass
 from hostler.domain.model.snapshot import Request, RequestKind
-from hostler.lab.checks.world_facts import things_in
-from hostler.lab.harness.bystanders import remove_volume
 from hostler.lab.harness.process import Home
 from hostler.testing.time.clock import BEGINNING
 
@@ -116,37 +114,7 @@ class Operator:
         if second is not None:
             await self._send_away(second)
         await self._adopt(second)
-        self._clear_up()
-        self._take_away()
-
-    def _clear_up(self) -> None:
-        """Remove what somebody took the tags from, and no record knows: only people can."""
-        checker = self._session.checker
-        known = {
-            resource
-            for b in checker.shadows
-            if not b.lost
-            for m in b.living()
-            for resource in m.ids()
-        }
-        for thing, zone in things_in(checker.world):
-            if (
-                thing.owner_tag is not None
-                or thing.id in known
-                or thing.id in self._session.strangers
-            ):
-                continue
-            if thing.kind == "volume":
-                remove_volume(checker.world, thing.id, zone)
-            else:
-                checker.world.act(f"{thing.kind}_deleted_by_hand", thing.id)
-
-    def _take_away(self) -> None:
-        """Take hosts out of every hostler's hands of which only people can tell whose they are."""
-        checker = self._session.checker
-        for shadow in checker.shadows:
-            for host in () if shadow.lost else checker.left_to_people(shadow):
-                checker.world.console.rename(host, f"lent to ann {host[:8]}")
+        self._session.environment.help(self._session.checker)
 
     async def _send_away(self, second: Home) -> None:
         for fleet in second.fleets:

@@ -16,25 +16,20 @@ from hostler.stores.sqlite.worker import Inline
 from hostler.testing.time.clock import SimClock
 from hostler.testing.time.loop import SimLoop
 
-from .environment import Environment, ServerEnvironment, make_world, start_faults
-from .faults import Scenario
+from .environment import Environment
 
 
 class Session:
     """Everything that one scenario brings. All randomness comes from streams of the seed."""
 
-    def __init__(
-        self, scenario: Scenario, folder: Path, environment: Environment | None = None
-    ) -> None:
-        self.scenario, self._folder = scenario, folder
-        self.environment: Environment = environment or ServerEnvironment(scenario)
+    def __init__(self, environment: Environment, folder: Path) -> None:
+        self.environment, self._folder = environment, folder
+        scenario = self.scenario = environment.base
         self.loop = SimLoop()
         self._rng = Random(f"hostler season {scenario.seed}")
-        world = self.world = make_world(self.environment, self.loop, self._rng)
-        self.strangers = self.environment.fill(world)
-        start_faults(world, scenario)
+        environment.open(self.loop, self._rng)
         self.trace = Trace(self.loop.time)
-        self.checker = world.checker = self.environment.checker(world, self.trace)
+        self.checker = environment.checker(self.trace)
         self.homes = list[Home]()
         self.processes = list[Process]()
         self._installations = 0
@@ -52,27 +47,17 @@ class Session:
             loop=self.loop,
             checker=self.checker,
             shadow=shadow,
-            project=self.world.options.project,
             fleets=fleets,
             settings=environment.settings,
             replicas=replicas,
-            watched=environment.watched,
-            answers=environment.answers,
-            open_provider=lambda client, clock: environment.provider(client, clock, own),
-            open_store=self._opener(own, exclusive=replicas == 1),
-            open_preparer=environment.preparer,
+            environment=environment,
+            open_store=opener(own, self._path(), exclusive=replicas == 1),
         )
         self.homes.append(home)
         return home
 
-    def _opener(self, own: InstallationId, *, exclusive: bool) -> Callable[[], Store]:
-        if not self.scenario.sqlite:
-            memory = MemoryStore(own, exclusive=exclusive)
-            return lambda: memory
-        path = self._folder / f"{self._installations}.db"
-        if exclusive:
-            return lambda: open_engine(path, own, runner=Inline)
-        return lambda: open_shared(path, own)
+    def _path(self) -> Path | None:
+        return self._folder / f"{self._installations}.db" if self.scenario.sqlite else None
 
     def add_process(self, home: Home, name: str, skew: float) -> Process:
         """Return a new process of an installation, on a host of its own."""
@@ -90,3 +75,13 @@ class Session:
         store = open_beside(self._folder / f"{number}.db", runner=Inline)
         await store.request(request)
         await store.close()
+
+
+def opener(own: InstallationId, path: Path | None, *, exclusive: bool) -> Callable[[], Store]:
+    """Return what opens an installation's store; without a path it is in memory."""
+    if path is None:
+        memory = MemoryStore(own, exclusive=exclusive)
+        return lambda: memory
+    if exclusive:
+        return lambda: open_engine(path, own, runner=Inline)
+    return lambda: open_shared(path, own)

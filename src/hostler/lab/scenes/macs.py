@@ -19,7 +19,7 @@ from hostler.simulators.scaleway.state.mac_records import Mac, MacStatus
 from hostler.simulators.scaleway.state.options import Options
 from hostler.stores.memory import MemoryStore
 
-from .servers import ZONE, Hostler, NotAtRest, Stand, play
+from .servers import ZONE, Hostler, NotAtRest, Rig, play
 
 MINUTE = timedelta(minutes=1)
 POOL = "pool-"
@@ -52,35 +52,35 @@ def stage(mac: Mac) -> str:
 
 
 @dataclass(slots=True)
-class Truth:
+class GroundTruth:
     """What really happened to the hosts of a scene, second by second, and what must never.
 
     `used` is how often a disk had been written when somebody last had the host: whoever gets it
     next must find it written anew. A host that a person touched (`by_hand`) may stand in the pool
-    unwiped, but nobody may get it so; names that a person gave (`given`) tell nothing. `wrong` is
-    what was found.
+    unwiped, but nobody may get it so; names that a person gave (`named_by_hand`) tell nothing.
+    `wrong` is what was found.
     """
 
-    stand: Stand
+    rig: Rig
     used: dict[str, int] = field(default_factory=dict[str, int])
     holder: dict[str, str] = field(default_factory=dict[str, str])
     by_hand: set[str] = field(default_factory=set[str])
-    given: dict[str, str] = field(default_factory=dict[str, str])
+    named_by_hand: dict[str, str] = field(default_factory=dict[str, str])
     hostlers: list[Hostler] = field(default_factory=list[Hostler])
     wrong: list[str] = field(default_factory=list[str])
 
     async def watch(self) -> None:
         """Look every second until cancelled."""
         while True:
-            for mac in self.stand.world.estate.macs:
+            for mac in self.rig.world.estate.macs:
                 self.check(mac)
             await self._records()
             await asyncio.sleep(1)
 
     def check(self, mac: Mac) -> None:
         """Check one host: nobody gets a disk that somebody else used, nor does the pool."""
-        at = f"{self.stand.loop.time():.0f} s: {mac.name}"
-        if stage(mac) == "claimed" and self.given.get(mac.id) != mac.name:
+        at = f"{self.rig.loop.time():.0f} s: {mac.name}"
+        if stage(mac) == "claimed" and self.named_by_hand.get(mac.id) != mac.name:
             owner = ".".join(words(mac)[2:-2])
             if self.holder.get(mac.id) != owner:
                 if mac.installs <= self.used.get(mac.id, 1):
@@ -107,41 +107,41 @@ class Truth:
 
 
 @dataclass(slots=True)
-class MacStand:
+class MacRig:
     """A stand with a stocked pool; `ids` are its hosts."""
 
-    stand: Stand
+    rig: Rig
     ids: list[str]
-    truth: Truth
+    truth: GroundTruth
 
     def hostler(
         self, fleet: Fleet = FLEET, store: MemoryStore | None = None, pool: str = POOL
     ) -> Hostler:
         """Start an engine that is watched."""
-        made = self.stand.mac_hostler(fleet, store, pool)
+        made = self.rig.mac_hostler(fleet, store, pool)
         self.truth.hostlers.append(made)
         return made
 
     def macs(self) -> list[Mac]:
         """Return the hosts as they really are."""
-        return list(self.stand.world.estate.macs)
+        return list(self.rig.world.estate.macs)
 
     def mac(self, mac: str | None = None) -> Mac:
         """Return one host as it really is, by default the first."""
-        return self.stand.world.console.mac(mac or self.ids[0])
+        return self.rig.world.console.mac(mac or self.ids[0])
 
     def rename(self, mac: str, name: str) -> None:
         """Rename a host as a person does."""
         self.truth.by_hand.add(mac)
-        self.truth.given[mac] = name
-        self.stand.world.console.rename(mac, name)
+        self.truth.named_by_hand[mac] = name
+        self.rig.world.console.rename(mac, name)
 
     async def until(self, what: Callable[[], Awaitable[bool]], within: timedelta) -> None:
         """Wait until something holds, looking every second; raise NotAtRest where it does not."""
-        end = self.stand.loop.time() + within.total_seconds()
+        end = self.rig.loop.time() + within.total_seconds()
         while not await what():
-            if self.stand.loop.time() >= end:
-                raise NotAtRest(await self.told())
+            if self.rig.loop.time() >= end:
+                raise NotAtRest(await self.describe())
             await asyncio.sleep(1)
 
     async def ready(self, hostler: Hostler, size: int, within: timedelta = 60 * MINUTE) -> None:
@@ -173,10 +173,10 @@ class MacStand:
         macs = self.macs()
         return all(m.name.startswith(POOL) and m.status is MacStatus.READY for m in macs)
 
-    async def told(self) -> str:
+    async def describe(self) -> str:
         """Return how everything stands, for a failure's message."""
         macs = [(mac.name, str(mac.status), mac.installs) for mac in self.macs()]
-        lines = [f"at {self.stand.loop.time():.0f} s: {macs}"]
+        lines = [f"at {self.rig.loop.time():.0f} s: {macs}"]
         for hostler in self.truth.hostlers:
             found = await hostler.machines()
             lines += [f"{m.id} {m.phase} {m.reason} {m.host} {m.error}" for m in found]
@@ -190,16 +190,16 @@ async def hosts(hostler: Hostler) -> tuple[Host, ...]:
 
 
 def play_macs(
-    scene: Callable[[MacStand], Awaitable[None]], count: int = 1, options: Options = ORDINARY
+    scene: Callable[[MacRig], Awaitable[None]], count: int = 1, options: Options = ORDINARY
 ) -> None:
     """Run a scene over a pool of Macs; raise AssertionError where a rule was ever broken."""
     wrong = list[str]()
 
-    async def whole(stand: Stand) -> None:
-        ids = stand.world.stock_macs(count, "M2-L", ZONE, POOL)
-        truth = Truth(stand, wrong=wrong)
-        watch = stand.group.create_task(truth.watch())
-        await scene(MacStand(stand, ids, truth))
+    async def whole(rig: Rig) -> None:
+        ids = rig.world.stock_macs(count, "M2-L", ZONE, POOL)
+        truth = GroundTruth(rig, wrong=wrong)
+        watch = rig.group.create_task(truth.watch())
+        await scene(MacRig(rig, ids, truth))
         watch.cancel()
 
     play(whole, options)
@@ -230,20 +230,20 @@ class Crash:
 
     def _die(self) -> None:
         store = self._hostler.store
-        dropped, store.drop_lease = store.drop_lease, _kept
+        dropped, store.drop_lease = store.drop_lease, _keep_lease
         self._hostler.task.cancel()
         self._hostler.task.add_done_callback(lambda _: setattr(store, "drop_lease", dropped))
         self.happened.set()
 
 
-async def _kept(lease: object) -> None:
+async def _keep_lease(lease: object) -> None:
     """Give nothing back: who dies hard cannot."""
 
 
-def changes(stand: Stand, source: str = "") -> list[str]:
+def changes(rig: Rig, source: str = "") -> list[str]:
     """Return the routes of what was asked that could change anything, in order."""
     return [
         line.key
-        for line in stand.world.journal
+        for line in rig.world.journal
         if line.method in CHANGES and source in {"", line.source}
     ]

@@ -62,7 +62,7 @@ FLEET = Fleet(
 ORDINARY = Options()
 
 
-class Willing:
+class PassingProber:
     """A prober that every machine passes."""
 
     async def probe(
@@ -74,7 +74,7 @@ class Willing:
 
 
 @dataclass(slots=True)
-class Stand:
+class Rig:
     """One world, and any number of hostlers over it.
 
     `organization` is whose quotas they read; none are where it is empty.
@@ -175,32 +175,32 @@ class Hostler:
 
     def __init__(  # noqa: PLR0913, PLR0917 - what one engine is made of
         self,
-        stand: Stand,
+        rig: Rig,
         fleet: Fleet,
         store: MemoryStore,
         make: Maker,
         wire: WorldTransport,
         name: str,
     ) -> None:
-        self.stand, self.fleet, self.store, self.wire = stand, fleet, store, wire
-        self.task = stand.group.create_task(self._run(make, name))
+        self.rig, self.fleet, self.store, self.wire = rig, fleet, store, wire
+        self.task = rig.group.create_task(self._run(make, name))
 
     async def _run(self, make: Maker, name: str) -> None:
-        stand, identity = self.stand, await self.store.identity()
-        project, owner = stand.world.options.project, stand.organization
+        rig, identity = self.rig, await self.store.identity()
+        project, owner = rig.world.options.project, rig.organization
         account = words.Account(project=project, secret_key=SECRET, organization=owner)
-        provider = make(Client(self.wire, account, stand.clock), stand.clock, identity.own)
+        provider = make(Client(self.wire, account, rig.clock), rig.clock, identity.own)
         ports = Ports(
             store=self.store,
-            clock=stand.clock,
-            prober=Willing(),
-            metrics=stand.metrics,
-            fresh=stand.fresh,
-            preparer=stand.preparer,
-            asker=stand.asker,
+            clock=rig.clock,
+            prober=PassingProber(),
+            metrics=rig.metrics,
+            fresh=rig.fresh,
+            preparer=rig.preparer,
+            asker=rig.asker,
         )
         main = Account(name=AccountName("main"), provider=provider, fleets=(self.fleet,))
-        await Engine(ports, [main], name, stand.settings).run()
+        await Engine(ports, [main], name, rig.settings).run()
 
     async def stop(self) -> None:
         """End the engine as Ctrl-C does."""
@@ -243,7 +243,7 @@ class Hostler:
             number=0,
             kind=kind,
             fleet=self.fleet.name,
-            at=self.stand.clock.now(),
+            at=self.rig.clock.now(),
             actor="scene",
             size=size,
             installation=installation,
@@ -257,20 +257,20 @@ class Hostler:
 
     async def rests(self, size: int, within: timedelta) -> None:
         """Wait until just this many machines are recorded, ready, and standing with all parts."""
-        end = self.stand.loop.time() + within.total_seconds()
-        while self.stand.loop.time() < end:
+        end = self.rig.loop.time() + within.total_seconds()
+        while self.rig.loop.time() < end:
             living = await self.machines()
-            if len(living) == size == await self.ready() == len(self.stand.servers()):
+            if len(living) == size == await self.ready() == len(self.rig.servers()):
                 return
             await asyncio.sleep(1)
         unfinished = [(m.phase, m.reason, m.error, m.offer) for m in await self.machines()]
-        raise NotAtRest(f"not {size} ready: {unfinished}, {len(self.stand.servers())} servers")
+        raise NotAtRest(f"not {size} ready: {unfinished}, {len(self.rig.servers())} servers")
 
     async def leaves_nothing(self, within: timedelta) -> None:
         """Scale to zero, and wait until neither records nor billable parts are left."""
         await self.scale(0)
         await self.rests(0, within)
-        if left := self.stand.world.leaks():
+        if left := self.rig.world.leaks():
             raise NotAtRest(f"left behind: {left}")
 
 
@@ -278,15 +278,15 @@ class NotAtRest(AssertionError):
     """A fleet did not come to rest in time; the message says how its machines stand."""
 
 
-def play(scene: Callable[[Stand], Awaitable[None]], options: Options = ORDINARY) -> None:
+def play(scene: Callable[[Rig], Awaitable[None]], options: Options = ORDINARY) -> None:
     """Run a scene in simulated time; raise AssertionError if the engine met a bug."""
     loop = SimLoop()
     world = World(loop.time, random.Random(3), options)
-    stand = Stand(loop=loop, world=world)
+    rig = Rig(loop=loop, world=world)
 
     async def whole() -> None:
-        async with stand.group:
-            await scene(stand)
+        async with rig.group:
+            await scene(rig)
             for task in asyncio.all_tasks() - {asyncio.current_task()}:
                 task.cancel()
 
@@ -294,6 +294,6 @@ def play(scene: Callable[[Stand], Awaitable[None]], options: Options = ORDINARY)
         loop.run_until_complete(whole())
     finally:
         loop.close()
-    wrong = (loop.failures, stand.metrics.faults())
+    wrong = (loop.failures, rig.metrics.faults())
     if any(wrong):
         raise AssertionError(f"failures, illegal moves, bugs: {wrong}")

@@ -19,9 +19,9 @@ from hostler.testing.time.loop import SimLoop
 
 from .bill import paid_hours
 from .engines import Engines
-from .environment import Display, Moment
+from .environment import Display, Frame
 from .lanes import SAMPLE
-from .sampling import SHOWN_EVENTS, Sampler
+from .sampling import ANNOUNCED_EVENTS, Sampler
 from .tally import MacTally, count_moves
 from .timeline import LENGTH, Timeline
 
@@ -86,14 +86,14 @@ class Demo:
         self._loop, self._display = SimLoop(), display
         self._pace = Pace(clock, seconds)
         self._engines = Engines(self._loop, seed)
-        self._week = Timeline(self._engines, self._say)
-        self.sampler = Sampler(self._engines, self._say)
-        self._shown = 0
+        self._week = Timeline(self._engines, self._announce)
+        self.sampler = Sampler(self._engines, self._announce)
+        self._announced = 0
         self._last = dict[str, tuple[str, str, str]]()
 
-    def _say(self, text: str) -> None:
+    def _announce(self, text: str) -> None:
         self._display.at(self._loop.time())
-        self._display.say(text)
+        self._display.announce(text)
 
     async def give(self) -> tuple[MacTally, bool]:
         """Let the week pass, and tell what came of it, and whether everything rests."""
@@ -120,17 +120,17 @@ class Demo:
             self._engines.check()
 
     def _tell(self) -> None:
-        for event in self.sampler.events[self._shown :]:
+        for event in self.sampler.events[self._announced :]:
             entry = (event.fleet, event.kind, event.reason.partition(":")[0])
-            if event.kind in SHOWN_EVENTS and self._last.get(event.fleet) != entry:
+            if event.kind in ANNOUNCED_EVENTS and self._last.get(event.fleet) != entry:
                 self._last[event.fleet] = entry
-                self._say(f"{event.fleet}  {event.reason}: {event.detail}".removesuffix(": "))
-        self._shown = len(self.sampler.events)
+                self._announce(f"{event.fleet}  {event.reason}: {event.detail}".removesuffix(": "))
+        self._announced = len(self.sampler.events)
 
     def _show(self) -> None:
         self._display.at(self._loop.time())
         left = max(0.0, self._pace.seconds - self._pace.passed)
-        self._display.show(Moment(self.sampler, left))
+        self._display.show(Frame(self.sampler, left))
 
     async def _tally(self) -> MacTally:
         sampler, world = self.sampler, self._engines.world
@@ -139,7 +139,7 @@ class Demo:
         entries = [e for e in world.estate.ledger.entries() if e.record.id in bought]
         return MacTally(
             claimed=moves.claimed,
-            released=moves.gone + len(sampler.reclaimed),
+            released=moves.deleted + len(sampler.reclaimed),
             wiped=sum(max(0, mac.installs - 1) for mac in sampler.macs()),
             stranded_found=len(sampler.stranded),
             reclaimed=len(sampler.reclaimed),

@@ -13,8 +13,9 @@ from hostler.domain.model.fleet import Fleet, Timers
 from hostler.domain.model.machine import Offer
 from hostler.domain.model.snapshot import Request, RequestKind
 from hostler.domain.policy.purchasing import Limits
-from hostler.lab.scenes.servers import SECRET, Willing
+from hostler.lab.scenes.servers import SECRET, PassingProber
 from hostler.ports.http import HttpRequest, Response
+from hostler.ports.store import Lease
 from hostler.providers.scaleway.common.client import Client
 from hostler.providers.scaleway.common.settings import Account as Credentials
 from hostler.providers.scaleway.macs.provider import Macs
@@ -22,11 +23,10 @@ from hostler.providers.scaleway.macs.settings import MacSite, MacTemplate
 from hostler.simulators.scaleway.in_process import WorldTransport
 from hostler.simulators.scaleway.state.options import Options
 from hostler.simulators.scaleway.world import World
+from hostler.stores.memory import MemoryStore
 from hostler.testing.fakes.metrics import CountingMetrics
 from hostler.testing.time.clock import BEGINNING, SimClock
 from hostler.testing.time.loop import SimLoop
-
-from .store import FragileStore
 
 _MIN = timedelta(minutes=1)
 POOL, TYPE, ZONE, FAMILY = "pool-", "M2-L", Zone("fr-par-1"), "Tahoe"
@@ -67,6 +67,30 @@ def fleet(name: FleetName, size: int) -> Fleet:
 FLEETS = (fleet(IOS, 2), fleet(TESTS, 0))
 
 
+class FragileStore(MemoryStore):
+    """A store in memory that several engines use, one after the other."""
+
+    killed = False
+    """Whether the engine that holds the leases was killed: who is dead gives nothing back."""
+
+    async def drop_lease(self, lease: Lease) -> None:
+        """Give a lease back, unless its holder was killed: then it must run out."""
+        if not self.killed:
+            await super().drop_lease(lease)
+
+    def forget_by_force(self, machine: MachineId) -> bool:
+        """Delete a living machine's record behind the engine's back; its host keeps its name.
+
+        Its tie stays too: so a custom resource ends whose finalizer somebody takes away.
+        """
+        record = self._find(machine)
+        if record is None:
+            return False
+        self._drop(record)
+        self._revision += 1
+        return True
+
+
 @dataclass(slots=True)
 class Engines:
     """The world, the store, and the engine that runs just now."""
@@ -103,7 +127,7 @@ class Engines:
         ports = Ports(
             store=self.store,
             clock=self.clock,
-            prober=Willing(),
+            prober=PassingProber(),
             metrics=self.metrics,
             fresh=self._fresh,
         )

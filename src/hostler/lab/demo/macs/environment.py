@@ -23,7 +23,7 @@ _LABEL = 9
 _LEAST_LINES = 3
 _SAMPLES = int(LENGTH.total_seconds() / SAMPLE)
 
-LOOKS = {
+SIGNS = {
     State.IOS: ("█", "green"),
     State.TESTS: ("▓", "cyan"),
     State.WIPING: ("~", "yellow"),
@@ -51,7 +51,7 @@ _KEY = (
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class Frame:
     """What is shown: what the eyes saw, and the real seconds that are left."""
 
     sampler: Sampler
@@ -71,12 +71,12 @@ class Display:
         """Date what is said from now on, in simulated seconds."""
         self._date = date(seconds)
 
-    def say(self, text: str) -> None:
+    def announce(self, text: str) -> None:
         """Tell something."""
         style = "magenta" if text.startswith("trouble") else ""
         self._board.line(f"{self._date}  {text}", style)
 
-    def show(self, moment: Moment) -> None:
+    def show(self, moment: Frame) -> None:
         """Show how everything stands: as a picture, or as a line where something changed."""
         if self._board.is_live:
             self._board.draw(self._picture(moment))
@@ -84,7 +84,7 @@ class Display:
         text = "; ".join(standings(moment.sampler))
         if text != self._last:
             self._last = text
-            self.say(text)
+            self.announce(text)
 
     def conclude(self, sampler: Sampler, tally: MacTally, *, rests: bool) -> None:
         """Print what came of it all, as the last thing."""
@@ -95,7 +95,7 @@ class Display:
         width = screen.out.width if screen.out.is_terminal else 80
         screen.out.print(Group(*week(sampler, width), conclusion(tally, rests=rests)))
 
-    def _picture(self, moment: Moment) -> RenderableType:
+    def _picture(self, moment: Frame) -> RenderableType:
         out = self._board.screen.out
         head = f"hostler demo macs: a simulated week, {self._date}; {moment.left:.0f} s to go"
         rows: list[RenderableType] = [ink(head, "bold"), *week(moment.sampler, out.width)]
@@ -127,7 +127,7 @@ def _wide(day: int, columns: int) -> int:
 def _drawn(lane: Lane, now: int, columns: int) -> Text:
     line = ink(lane.label.ljust(_LABEL))
     for state in cells(lane, min(now, _SAMPLES - 1), _SAMPLES, columns):
-        sign, style = LOOKS[state] if state is not None else (" ", "")
+        sign, style = SIGNS[state] if state is not None else (" ", "")
         line.append(sign, style)
     return line
 
@@ -135,7 +135,7 @@ def _drawn(lane: Lane, now: int, columns: int) -> Text:
 def _key() -> Text:
     key = Text()
     for state, words in _KEY:
-        sign, style = LOOKS[state]
+        sign, style = SIGNS[state]
         key.append(f" {sign}", style)
         key.append(f" {words}", "dim")
     return key

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from hostler.lab.macs.ground_truth import words_of
+from hostler.lab.macs.ground_truth import parse_name
 from hostler.simulators.scaleway.state.mac_records import Mac, MacStatus
 
 from .engines import IOS, POOL
@@ -27,7 +27,7 @@ class State(StrEnum):
     GONE = "gone"
 
 
-TOLD = {
+DESCRIPTIONS = {
     State.COMING: "is ordered",
     State.FREE: "is free",
     State.IOS: "is claimed for ios",
@@ -66,7 +66,7 @@ def state_of(mac: Mac, *, orphan: bool = False) -> State:
 
 
 def _named(name: str) -> State:
-    words = words_of(name)
+    words = parse_name(name)
     if words is None:
         return State.FREE if name.startswith(POOL) else State.LENT
     display, owner_tag = words

@@ -14,14 +14,14 @@ from hostler.domain.model.commands import Event
 from hostler.domain.model.host import HostCondition
 from hostler.domain.model.phases import Phase
 from hostler.domain.model.snapshot import Orphan
-from hostler.lab.macs.ground_truth import words_of
+from hostler.lab.macs.ground_truth import parse_name
 from hostler.queries.wording import euros
 from hostler.simulators.scaleway.state.mac_records import Mac, MacStatus
 
 from .bill import Bill
 from .engines import FLEETS, POOL, Engines
-from .lanes import SAMPLE, TOLD, Lane, State, state_of
-from .timeline import LENT, Say
+from .lanes import DESCRIPTIONS, SAMPLE, Lane, State, state_of
+from .timeline import LENT, Announce
 
 _AT_WORK = frozenset(
     {
@@ -33,15 +33,15 @@ _AT_WORK = frozenset(
     }
 )
 """The conditions that explain a name of ours on a host that no machine holds."""
-SHOWN_EVENTS = frozenset({"refused", "unknown", "condition", "barred", "order_refused"})
+ANNOUNCED_EVENTS = frozenset({"refused", "unknown", "condition", "barred", "order_refused"})
 
 
 @dataclass(slots=True)
 class Sampler:
-    """What was seen so far. `say` tells what becomes of hosts, `tell` a machine's event."""
+    """What was seen so far. `announce` tells what becomes of hosts, `tell` a machine's event."""
 
     engines: Engines
-    say: Say
+    announce: Announce
     bill: Bill = field(default_factory=Bill)
     lanes: dict[str, Lane] = field(default_factory=dict[str, Lane])
     events: list[Event] = field(default_factory=list[Event])
@@ -50,7 +50,7 @@ class Sampler:
     orphans: tuple[Orphan, ...] = ()
     orphan_cost: float = 0.0
     sizes: dict[str, tuple[int, int, int]] = field(default_factory=dict[str, tuple[int, int, int]])
-    _shown: int = 0
+    _last_event: int = 0
 
     @property
     def sample(self) -> int:
@@ -83,7 +83,7 @@ class Sampler:
             if (orphan.resource, orphan.cls) not in known:
                 price = f"{euros(orphan.price)} an hour"
                 why = orphan.blocked or "it is taken back now"
-                self.say(f"ledger: {orphan.cls}, once of {orphan.owner}, {price}; {why}")
+                self.announce(f"ledger: {orphan.cls}, once of {orphan.owner}, {price}; {why}")
 
     def macs(self) -> Iterator[Mac]:
         """Yield every host that ever was, the oldest first."""
@@ -99,7 +99,7 @@ class Sampler:
             lane = self.lanes[mac.id] = Lane(mac.id, f"{'pool' if own else 'order'} {number}", own)
         state = State.GONE if mac.ended is not None else state_of(mac, orphan=orphan)
         if lane.note(self.sample, state) and (len(lane.runs) > 1 or not lane.own):
-            self.say(f"{lane.label}  {TOLD[state]}")
+            self.announce(f"{lane.label}  {DESCRIPTIONS[state]}")
 
     async def _count(self) -> None:
         """Count machines, and what of the demand the pool could not have served."""
@@ -121,9 +121,9 @@ class Sampler:
                 self.reclaimed.add(host)
 
     async def _hear(self) -> None:
-        kept = await self.engines.store.events(after=self._shown, limit=10_000)
-        self._shown = kept[-1].number if kept else self._shown
-        self.events += [entry.event for entry in kept]
+        recorded = await self.engines.store.events(after=self._last_event, limit=10_000)
+        self._last_event = recorded[-1].number if recorded else self._last_event
+        self.events += [entry.event for entry in recorded]
 
     def ordered(self) -> list[Mac]:
         """Return the hosts that hostler ordered."""
@@ -136,7 +136,7 @@ class Sampler:
         bindings = dict(await store.bindings())
         left = list[Mac]()
         for mac in self.macs():
-            if mac.ended is not None or words_of(mac.name) is None:
+            if mac.ended is not None or parse_name(mac.name) is None:
                 continue
             record = records.get(HostId(mac.id))
             binding = bindings.get(HostId(mac.id))

@@ -70,14 +70,14 @@ class Moves:
     """What machines did: how many were ever ready, and of these are gone; rests and wakings."""
 
     claimed: int = 0
-    gone: int = 0
+    deleted: int = 0
     parked: int = 0
     woken: int = 0
 
 
 def count_moves(events: Iterable[Event]) -> Moves:
     """Count what machines did, from their events."""
-    ready, gone, parked, woken = set[str](), set[str](), 0, 0
+    ready, deleted, parked, woken = set[str](), set[str](), 0, 0
     for event in events:
         if event.kind != "moved" or event.machine is None:
             continue
@@ -85,7 +85,7 @@ def count_moves(events: Iterable[Event]) -> Moves:
         if after == "ready":
             ready.add(event.machine)
         if after == "deleted":
-            gone.add(event.machine)
+            deleted.add(event.machine)
         parked += after == "standby"
         woken += before == "standby" and after in {"starting", "ready"}
-    return Moves(claimed=len(ready), gone=len(gone & ready), parked=parked, woken=woken)
+    return Moves(claimed=len(ready), deleted=len(deleted & ready), parked=parked, woken=woken)

@@ -15,12 +15,12 @@ _MINUTE = timedelta(minutes=1)
 LENGTH = 168 * _HOUR
 """A week: everything rests by then."""
 
-Say = Callable[[str], None]
+Announce = Callable[[str], None]
 Action = Callable[["Timeline"], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
-class Beat:
+class TimelineEvent:
     """Something that happens at a time of the week."""
 
     at: timedelta
@@ -29,29 +29,31 @@ class Beat:
 
 @dataclass(slots=True)
 class Timeline:
-    """Lets things happen to the engines as the week goes on; `say` tells of each."""
+    """Lets things happen to the engines as the week goes on; `announce` tells of each."""
 
     engines: Engines
-    say: Say
+    announce: Announce
     faults: dict[str, int] = field(default_factory=dict[str, int])
     done: int = 0
 
     def begin(self) -> None:
         """Stock the pool."""
         self.engines.world.stock_macs(POOLED, TYPE, ZONE, POOL)
-        self.say(f"{POOLED} Macs are in the pool; whoever had them may have left anything on them")
+        self.announce(
+            f"{POOLED} Macs are in the pool; whoever had them may have left anything on them"
+        )
 
     async def go_on(self) -> None:
         """Let happen what is due by now."""
         passed = timedelta(seconds=self.engines.loop.time())
-        while self.done < len(BEATS) and BEATS[self.done].at <= passed:
-            beat = BEATS[self.done]
+        while self.done < len(EVENTS) and EVENTS[self.done].at <= passed:
+            event = EVENTS[self.done]
             self.done += 1
-            await beat.action(self)
+            await event.action(self)
 
     async def scale(self, fleet: FleetName, size: int) -> None:
         """Ask for a size."""
-        self.say(f"{fleet} is asked to have {size}")
+        self.announce(f"{fleet} is asked to have {size}")
         await self.engines.scale(fleet, size)
 
     def strike(self, fault: str) -> None:
@@ -72,7 +74,9 @@ async def arm(timeline: Timeline) -> None:
     """Let the engine die after the effect of its next rename: a claim that no record tells of."""
 
     def die() -> None:
-        timeline.say("trouble: hostler is killed: a host bears its claim, and no record says so")
+        timeline.announce(
+            "trouble: hostler is killed: a host bears its claim, and no record says so"
+        )
         timeline.strike("killed_after_claim")
         timeline.engines.kill()
 
@@ -82,7 +86,7 @@ async def arm(timeline: Timeline) -> None:
 
 async def take_over(timeline: Timeline) -> None:
     """Start another engine over the same records."""
-    timeline.say("another hostler starts over the same records")
+    timeline.announce("another hostler starts over the same records")
     timeline.engines.start()
 
 
@@ -91,7 +95,7 @@ async def forget(timeline: Timeline) -> None:
     machines = await timeline.engines.store.machines(IOS)
     machine = next((one for one in machines if one.phase is Phase.READY), None)
     if machine is not None and timeline.engines.store.forget_by_force(machine.id):
-        timeline.say(
+        timeline.announce(
             f"trouble: somebody deletes the record of {machine.id} by force: its host stays"
         )
         timeline.strike("record_deleted_by_force")
@@ -104,7 +108,7 @@ async def lend(timeline: Timeline) -> None:
     for mac in free[:4]:
         console.rename(mac.id, LENT)
         timeline.strike("host_taken_by_hand")
-    timeline.say("trouble: ann takes 4 hosts out of the pool, for some days")
+    timeline.announce("trouble: ann takes 4 hosts out of the pool, for some days")
 
 
 async def give_back(timeline: Timeline) -> None:
@@ -113,32 +117,34 @@ async def give_back(timeline: Timeline) -> None:
     lent = [mac for mac in timeline.engines.world.estate.macs if mac.name == LENT]
     for number, mac in enumerate(lent, start=1):
         console.rename(mac.id, f"{POOL}ann-{number}")
-    timeline.say("ann puts her hosts back into the pool, unwiped: they are dirty until proved")
+    timeline.announce("ann puts her hosts back into the pool, unwiped: they are dirty until proved")
 
 
 async def open_up(timeline: Timeline) -> None:
     """Start the first engine."""
-    timeline.say("hostler starts: ios is to have 2, tests none; each may order 3 hosts at most")
+    timeline.announce(
+        "hostler starts: ios is to have 2, tests none; each may order 3 hosts at most"
+    )
     timeline.engines.start()
 
 
-BEATS = (
-    Beat(timedelta(0), open_up),
-    Beat(24 * _HOUR - _MINUTE, arm),
-    Beat(24 * _HOUR, scaled(IOS, 4)),
-    Beat(24 * _HOUR + 20 * _MINUTE, take_over),
-    Beat(30 * _HOUR, scaled(TESTS, 4)),
-    Beat(36 * _HOUR, scaled(TESTS, 0)),
-    Beat(50 * _HOUR, scaled(TESTS, 3)),
-    Beat(53 * _HOUR, scaled(TESTS, 0)),
-    Beat(60 * _HOUR, scaled(IOS, 1)),
-    Beat(66 * _HOUR, forget),
-    Beat(72 * _HOUR, lend),
-    Beat(80 * _HOUR, scaled(IOS, 3)),
-    Beat(96 * _HOUR, scaled(TESTS, 1)),
-    Beat(130 * _HOUR, scaled(TESTS, 0)),
-    Beat(156 * _HOUR, scaled(IOS, 0)),
-    Beat(160 * _HOUR, give_back),
+EVENTS = (
+    TimelineEvent(timedelta(0), open_up),
+    TimelineEvent(24 * _HOUR - _MINUTE, arm),
+    TimelineEvent(24 * _HOUR, scaled(IOS, 4)),
+    TimelineEvent(24 * _HOUR + 20 * _MINUTE, take_over),
+    TimelineEvent(30 * _HOUR, scaled(TESTS, 4)),
+    TimelineEvent(36 * _HOUR, scaled(TESTS, 0)),
+    TimelineEvent(50 * _HOUR, scaled(TESTS, 3)),
+    TimelineEvent(53 * _HOUR, scaled(TESTS, 0)),
+    TimelineEvent(60 * _HOUR, scaled(IOS, 1)),
+    TimelineEvent(66 * _HOUR, forget),
+    TimelineEvent(72 * _HOUR, lend),
+    TimelineEvent(80 * _HOUR, scaled(IOS, 3)),
+    TimelineEvent(96 * _HOUR, scaled(TESTS, 1)),
+    TimelineEvent(130 * _HOUR, scaled(TESTS, 0)),
+    TimelineEvent(156 * _HOUR, scaled(IOS, 0)),
+    TimelineEvent(160 * _HOUR, give_back),
 )
 """The week. *ios* goes 2 → 4 → 1 → 3; *tests* has two bursts and a long run. What the pool cannot
 serve is ordered: twice two hosts for the bursts (kept, at rest, from one to the other), and two

@@ -40,7 +40,7 @@ _IMAGE = Os(id="os-1", name="macos-tahoe-26.6", family=FAMILY, version="26.6")
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class Sighting:
     """What the API shows of a Mac, as far as this world has it."""
 
     name: str
@@ -108,11 +108,11 @@ def _client() -> Client:
 class _Replay(MacApi):
     """The API as far as it has answered."""
 
-    def __init__(self, answers: tuple[Shown, ...]) -> None:
+    def __init__(self, answers: tuple[Sighting, ...]) -> None:
         super().__init__(_client_of())
         self._answers = list(answers)
 
-    def _next(self, write: Write | None) -> Shown:
+    def _next(self, write: Write | None) -> Sighting:
         if not self._answers:
             raise _Stopped(write)
         return self._answers.pop(0)
@@ -134,7 +134,7 @@ class _Replay(MacApi):
         if before.status == WIPING:
             message = f"transient state (state: {WIPING})"
             raise Failed(Problem(status=409, type="transient_state", message=message, json=True))
-        return Shown(before.name, WIPING).mac(mac)
+        return Sighting(before.name, WIPING).mac(mac)
 
     async def images(self, zone: Zone, type_name: str) -> Listing[Os]:
         """List the one image that there is."""
@@ -172,7 +172,9 @@ def host_in(call: Call) -> HostId:
 
 
 @lru_cache(maxsize=100_000)
-def next_of(home: InstallationId, call: Call, answers: tuple[Shown, ...]) -> Write | Outcome | None:
+def next_of(
+    home: InstallationId, call: Call, answers: tuple[Sighting, ...]
+) -> Write | Outcome | None:
     """Return what a deed writes next, or what it comes to; None where it reads first."""
     calls = MacCalls(_Replay(answers), _Nowhere(), lambda _: reader_of(home), home, lambda _: POOL)
     try:

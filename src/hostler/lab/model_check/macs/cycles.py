@@ -27,7 +27,7 @@ from hostler.domain.observation.certainty import resources_of
 from hostler.domain.observation.outcomes import apply_outcome, apply_to_resources
 from hostler.domain.policy.gate import Act, Evidence, pass_gate
 
-from .calls import OFFER, PLACE, POOL, Shown
+from .calls import OFFER, PLACE, POOL, Sighting
 from .canonical import aged, settled
 from .installation import LONG_AGO, MINE, NOW, OLDER, Saw, Side, Task
 from .observations import ACCOUNT, Home, Observer
@@ -214,7 +214,7 @@ class Actor:
 
     # ------------------------------------------------------------ observations and cycles
 
-    def observe(self, side: Side, observed_at: tuple[Shown, ...]) -> Side:
+    def observe(self, side: Side, observed_at: tuple[Sighting, ...]) -> Side:
         """Return the side after a listing of the zone, and looks at the ids that are in doubt."""
         return self._settled(self.observer.observed(side, observed_at))
 

@@ -133,7 +133,9 @@ _NAMED = frozenset(
 _BLAME = frozenset({FAULT, ALONE, STRANGER, RETIRE, RETIRE_ASKED})
 """The facts about a machine that is gone by which its host is judged."""
 
-_KEPT = frozenset({Reason.RELEASE_SKIPPED, Reason.RETIRED, Reason.MADE_AGAIN, Reason.HOST_TAKEN})
+_REPORTED = frozenset(
+    {Reason.RELEASE_SKIPPED, Reason.RETIRED, Reason.MADE_AGAIN, Reason.HOST_TAKEN}
+)
 """The reasons that something is decided by."""
 
 
@@ -163,7 +165,7 @@ def _outlasts(asked: Asked, *, bound: bool) -> bool:
 
 def _plain_machine(machine: Machine, snapshot: datetime, consistency_delay: timedelta) -> Machine:
     deletion, sure = machine.deletion, snapshot - consistency_delay
-    reported = machine.reason in _KEPT
+    reported = machine.reason in _REPORTED
     return replace(
         machine,
         version=1,

@@ -258,10 +258,10 @@ class World:
         }
         for host, box in enumerate(self.boxes[number]):
             every = [pair for act in self.setting.calls for pair in names.get(act, {}).items()]
-            for name, told in every:
+            for name, description in every:
                 if name != box.name:
                     torn = box.torn or bool(name_of(box.name) or name_of(name))
-                    label = f"a person names {HOSTS[host]} {told}"
+                    label = f"a person names {HOSTS[host]} {description}"
                     yield label, host, box._replace(name=name, torn=torn)
             if Act.WIPE in self.setting.calls and box.status != WIPING:
                 yield f"a person wipes {HOSTS[host]}", host, box._replace(status=WIPING)

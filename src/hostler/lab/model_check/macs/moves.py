@@ -14,7 +14,7 @@ from hostler.domain.model.calls import Call, Done, Outcome, Refusal, Refused, Un
 from hostler.domain.model.phases import Phase
 
 from . import host_effects
-from .calls import HOSTS, WIPING, Shown, Write, host_in, next_of
+from .calls import HOSTS, WIPING, Sighting, Write, host_in, next_of
 from .cycles import Actor
 from .installation import NOW, TICK, Side, Task
 from .values import Box, Fault, Late, Local, Numbered, Setting, Touch
@@ -38,11 +38,11 @@ class One:
             found = self._found[key] = tuple(self._steps(side, boxes, faulty=faulty))
         return found
 
-    def observed_at(self, boxes: int, side: Side) -> tuple[Shown, ...]:
+    def observed_at(self, boxes: int, side: Side) -> tuple[Sighting, ...]:
         """Return what a listing shows; dates of changes only where anything asks for them."""
         dates = dict(side.dates)
         return tuple(
-            Shown(box.name, box.status, dates.get(host))
+            Sighting(box.name, box.status, dates.get(host))
             for host, box in zip(HOSTS, self.boxes[boxes], strict=False)
         )
 
@@ -152,19 +152,19 @@ class One:
     def asks(self, call: Call, box: Box) -> Write | Outcome | None:
         """Return what a call writes, or comes to, once it has read its host."""
         home = self.actor.home.installation
-        return next_of(home, call, (Shown(box.name, box.status),))
+        return next_of(home, call, (Sighting(box.name, box.status),))
 
     def lands(self, late: Late, here: Local) -> tuple[Local, Outcome]:
         """Return the step of a call's write, and what the call makes of the answer."""
         call, home = late.call, self.actor.home.installation
         host = HOSTS.index(host_in(call))
         boxes = self.boxes[here.boxes]
-        box, read = boxes[host], Shown(late.name or "")
+        box, read = boxes[host], Sighting(late.name or "")
         write = next_of(home, call, (read,))
         assert isinstance(write, Write)  # noqa: S101 - a call that has read goes on to write
         name = write.name
         after = host_effects.renamed(box, name) if name else box._replace(status=WIPING)
-        answer = Shown(after.name, after.status if name else box.status)
+        answer = Sighting(after.name, after.status if name else box.status)
         outcome = next_of(home, call, (read, answer))
         assert isinstance(outcome, Done | Refused | Unknown)  # noqa: S101 - there is no fourth
         step = here._replace(

@@ -28,7 +28,7 @@ from hostler.domain.model.resource import Observation, ObservedScope, Resource, 
 from hostler.domain.model.snapshot import AccountSnapshot, Snapshot
 from hostler.domain.observation.ownership import bound_in, sort_out
 
-from .calls import HOSTS, OFFER, PLACE, Shown, provider_of, reader_of
+from .calls import HOSTS, OFFER, PLACE, Sighting, provider_of, reader_of
 from .installation import MINE, NOW, TICK, Saw, Side, inventory_of, saw_of, tied_to
 
 _NEVER = timedelta(days=3000)
@@ -77,7 +77,7 @@ class Observer:
         )
         self._reader = reader_of(home.installation)
 
-    def observed(self, side: Side, observed_at: tuple[Shown, ...]) -> Side:
+    def observed(self, side: Side, observed_at: tuple[Sighting, ...]) -> Side:
         """Return the side after a listing of the zone, and looks at the ids that are in doubt."""
         inventory = self.inventory(side.saw)
         scopes = due_scopes(
@@ -97,7 +97,7 @@ class Observer:
         return replace(side, saw=saw_of(snapshot, NOW), asked=(), observed=True)
 
     def _resources(
-        self, scopes: tuple[Scope, ...], observed_at: tuple[Shown, ...]
+        self, scopes: tuple[Scope, ...], observed_at: tuple[Sighting, ...]
     ) -> tuple[Resource, ...]:
         """Return what the provider makes of the Macs: hosts, allocations, renamed ones."""
         kind, resources = self.provider.capabilities.main.kind, dict[ResourceId, Resource]()

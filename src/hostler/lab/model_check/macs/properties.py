@@ -107,7 +107,7 @@ def _is_calm(side: Side, size: int, boxes: tuple[Box, ...]) -> bool:
     if (size if side.row.size is None else side.row.size) == 0:
         return not side.machines and not side.bindings
     ready = _ready(side)
-    if not all(_stands(machine, boxes) for machine in ready):
+    if not all(_is_intact(machine, boxes) for machine in ready):
         return False
     waits = sum(
         m.phase in {Phase.STARTING, Phase.PENDING} and m.host is None for m in side.machines
@@ -119,7 +119,7 @@ def _is_calm(side: Side, size: int, boxes: tuple[Box, ...]) -> bool:
     return len(ready) == size or (not left and (explained or len(ready) + waits == size))
 
 
-def _stands(machine: Machine, boxes: tuple[Box, ...]) -> bool:
+def _is_intact(machine: Machine, boxes: tuple[Box, ...]) -> bool:
     """Tell whether a ready machine's host bears its name, or was taken from it by a person."""
     host = machine.host
     if host is None:

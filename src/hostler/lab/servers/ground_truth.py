@@ -2,8 +2,7 @@
 
 from functools import lru_cache
 
-from hostler.domain.ids import MachineId, ResourceId, Zone
-from hostler.domain.model.calls import Call, Shows
+from hostler.domain.ids import ResourceId, Zone
 from hostler.domain.model.machine import Machine
 from hostler.domain.model.resource import OwnerTag, Slot
 from hostler.providers.scaleway.common.owner_tags import Claim, claim_of
@@ -67,13 +66,6 @@ def _by_root(server: Server) -> Claim | None:
     if claim is None or server.name != f"{claim.owner_tag.fleet}-{claim.owner_tag.machine}":
         return None
     return Claim(claim.owner_tag, Slot("server"))
-
-
-def fills(thing: Thing, machine: MachineId, call: Call) -> bool:
-    """Tell whether a thing is what a call would make."""
-    owner_tag = thing.owner_tag
-    mine = owner_tag is not None and owner_tag.machine == machine
-    return mine and thing.slot == call.slot and call.shows is Shows.RESOURCE
 
 
 def is_of(thing: Thing, machine: Machine) -> bool:

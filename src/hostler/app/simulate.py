@@ -1,0 +1,56 @@
+"""The command `simulate`: seeded runs of every provider that the registry knows."""
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
+
+from hostler.lab.providers import INSTANCES, PROVIDERS
+from hostler.lab.simulate import main
+
+if TYPE_CHECKING:
+    ProviderName = str
+else:
+    ProviderName = Literal[tuple(PROVIDERS)]
+
+
+def simulate(  # noqa: PLR0913 - options of one command
+    *,
+    provider: Annotated[
+        ProviderName,
+        Parameter(help="; ".join(f"{name}: {one.summary}" for name, one in PROVIDERS.items())),
+    ] = INSTANCES,
+    seeds: Annotated[
+        int | None,
+        Parameter(
+            help="how many disasters; left out: 100, or --seed alone", validator=Number(gte=1)
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None, Parameter(help="replay this one, or begin with it", validator=Number(gte=0))
+    ] = None,
+    machines: Annotated[
+        int | None, Parameter(help="machines in each fleet", validator=Number(gte=1))
+    ] = None,
+    days: Annotated[
+        float | None, Parameter(help="simulated days of each seed", validator=Number(gt=0))
+    ] = None,
+    jobs: Annotated[
+        int | None, Parameter(help="processes; left out: one a core", validator=Number(gte=1))
+    ] = None,
+    bug: Annotated[str, Parameter(help="plant this famous defect; it must be caught")] = "",
+    json: Annotated[
+        bool, Parameter(name="--json", negative=(), help="end with one JSON object")
+    ] = False,
+) -> int:
+    """Run the whole program through seeded disasters in simulated time; exit 1 if any failed."""
+    return main(
+        provider=provider,
+        seeds=seeds or (100 if seed is None else 1),
+        seed=seed,
+        machines=machines,
+        days=days,
+        jobs=jobs,
+        bug=bug,
+        json=json,
+    )

@@ -1,0 +1,51 @@
+"""What a checker makes of the requests that the simulated Scaleway was asked."""
+
+import re
+from abc import abstractmethod
+
+from hostler.domain.ids import ResourceId
+from hostler.lab.checks.checker import S1_BOUND, Checker
+from hostler.lab.checks.shadow_store import ShadowStore
+from hostler.lab.checks.trace import Trace
+from hostler.ports.http import HttpRequest
+from hostler.simulators.scaleway.state.ledger import Line
+
+from .world import ScalewayWorld, note_request
+
+_HIDE = frozenset({"empty_list", "list_without_newest", "truncated_page", "pages_shuffled"})
+THING = re.compile(r"/(servers|ips|volumes)(?:/([0-9a-f-]{36}))?")
+
+
+class ScalewayChecker(Checker):
+    """All checkers of one run of engines at the simulated Scaleway."""
+
+    def __init__(
+        self,
+        world: ScalewayWorld,
+        trace: Trace,
+        consistency_delay: float,
+        bound: float = S1_BOUND,
+    ) -> None:
+        super().__init__(world, trace, consistency_delay, bound)
+        self.world = world
+        world.observer = self
+
+    @abstractmethod
+    def asked(self, shadow: ShadowStore, request: HttpRequest, *, holds_lease: bool) -> None:
+        """Check a request at its beginning."""
+
+    def answered(self, request: HttpRequest, source: str, line: Line) -> None:
+        """Note what became of a request in the world; count the faults that took effect."""
+        if request.method != "GET":
+            self.changed = True
+            self.calls_at_rest.append(line.key)
+        elif self.resting and not line.key.endswith(".list") and self._is_tagged(request):
+            self.calls_at_rest.append(line.key)
+        if _HIDE.intersection(note_request(self, request, source, line)):
+            self.hidden_at = self.now
+
+    def _is_tagged(self, request: HttpRequest) -> bool:
+        """What lost its tags by hand can only be seen by its id: that is no call too many."""
+        match = THING.search(request.path)
+        things = {thing.id: thing.owner_tag for thing, _ in self.things()}
+        return match is None or match[2] is None or things.get(ResourceId(match[2])) is not None

@@ -1,0 +1,1 @@
+"""Servers: the simulation of fleets of servers that are created and deleted."""

@@ -1,0 +1,151 @@
+"""The environment of servers that are created and deleted: the world, a fleet, the provider."""
+
+from datetime import timedelta
+from random import Random
+
+from hostler.controllers.runtime.settings import Settings
+from hostler.domain.ids import AccountName, FleetName, InstallationId, Zone
+from hostler.domain.model.fleet import Fleet, Probe, ProbeKind, Timers
+from hostler.domain.model.machine import Offer
+from hostler.lab.checks.checker import Checker
+from hostler.lab.checks.trace import Trace
+from hostler.lab.harness.process_run import ProcessRun
+from hostler.lab.scaleway.bystanders import crowd, leave_resource, remove_volume
+from hostler.lab.scaleway.transport import client_of
+from hostler.lab.scaleway.world import ScalewayWorld, draw_generation, open_world, start_faults
+from hostler.lab.scenario.environment import CONSISTENCY_DELAY, Cadence
+from hostler.lab.scenario.faults import Disruption, Scenario
+from hostler.ports.preparer import Preparer
+from hostler.ports.provider import Provider
+from hostler.providers.scaleway.common.client import Client
+from hostler.providers.scaleway.common.settings import Disk, Template
+from hostler.providers.scaleway.instances.provider import Instances
+from hostler.simulators.scaleway.state.options import Options
+from hostler.testing.time.clock import BEGINNING, SimClock
+from hostler.testing.time.loop import SimLoop
+
+from .checker import ServerChecker
+from .ground_truth import things_in
+
+FLEET = FleetName("web")
+
+
+class ServerEnvironment:
+    """Implements `hostler.lab.scenario.environment.Environment`."""
+
+    settings = Settings(poll=timedelta(seconds=5))
+    cadence = Cadence()
+    world: ScalewayWorld
+    _checker: ServerChecker
+
+    def __init__(self, scenario: Scenario) -> None:
+        self.base = scenario
+        self._strangers = frozenset[str]()
+
+    def open(self, loop: SimLoop, rng: Random) -> None:
+        """Open the world; somebody has things in the same project."""
+        scenario = self.base
+        options = Options(
+            epoch=BEGINNING,
+            list_lag=scenario.list_lag,
+            pace=scenario.pace,
+            generation=draw_generation(rng),
+        )
+        self.world = open_world(options, loop, rng)
+        crowd(self.world, scenario.crowd)
+        self._strangers = frozenset(thing.id for thing, _ in things_in(self.world))
+        start_faults(self.world, scenario)
+
+    def checker(self, trace: Trace) -> ServerChecker:
+        """Return the checker of the run."""
+        self._checker = ServerChecker(self.world, trace, CONSISTENCY_DELAY.total_seconds())
+        return self._checker
+
+    def fleets(self, *, other: bool) -> tuple[Fleet, ...]:
+        """Return the one fleet; the other installation's has the same name."""
+        del other
+        scenario = self.base
+        zones = ("fr-par-1", "nl-ams-1") if scenario.two_zones else ("fr-par-1",)
+        types = ("DEV1-S",) if scenario.local_disk else ("PLAY2-PICO", "PLAY2-NANO")
+        fleet = Fleet(
+            name=FLEET,
+            account=AccountName("main"),
+            size=scenario.machines,
+            offers=tuple(Offer(t, Zone(z), "ubuntu_noble") for t in types for z in zones),
+            template="t1",
+            reclaim=scenario.reclaim,
+            probe=Probe(kind=ProbeKind(scenario.probe)),
+            timers=Timers(keep_failed=timedelta(seconds=scenario.keep_failed)),
+        )
+        return (fleet,)
+
+    def rewritten(self, fleet: Fleet, disruption: Disruption) -> Fleet:
+        """Nobody rewrites the fleet file."""
+        del disruption
+        return fleet
+
+    def provider(self, run: ProcessRun) -> Provider:
+        """Return the account."""
+        made = client_of(run, self.world, self._checker)
+        return self.account(made, run.clock, run.shadow.own, FLEET)
+
+    def account(
+        self, client: Client, clock: SimClock, own: InstallationId, fleet: FleetName
+    ) -> Provider:
+        """Return the real provider over a client; its zones are those of the fleet's offers."""
+        return Instances(
+            client,
+            clock,
+            installation=own,
+            zones=(),
+            templates={fleet: self.template()},
+            consistency_delay=CONSISTENCY_DELAY,
+        )
+
+    def template(self) -> Template:
+        """Return what servers are made by."""
+        scenario = self.base
+        disk = Disk(size=10, type="l_ssd") if scenario.local_disk else Disk(size=10)
+        return Template(
+            root=disk,
+            disks=(Disk(size=5),) * scenario.disks,
+            cloud_init="#cloud-config\n",
+            ipv6=scenario.ipv6,
+            protected=scenario.protected,
+        )
+
+    def answers(self, address: str) -> bool:
+        """Tell whether a guest is up."""
+        return address in self.world.guests
+
+    def preparer(self, run: ProcessRun) -> Preparer | None:
+        """Nobody logs in to a server that is made for one machine."""
+        del run
+
+    def strike(self, own: InstallationId, disruption: Disruption) -> bool | None:
+        """Let somebody make a resource with our tags."""
+        if disruption.fault != "resource_without_record":
+            return None
+        leave_resource(self.world, own)
+        return True
+
+    def cease(self) -> None:
+        """Let the world's faults cease."""
+        self.world.clear_fault_rates()
+
+    def help(self, checker: Checker) -> None:
+        """Remove what somebody took the tags from, and no record knows: only people can."""
+        known = {
+            resource
+            for shadow in checker.shadows
+            if not shadow.lost
+            for machine in shadow.living()
+            for resource in machine.ids()
+        }
+        for thing, zone in things_in(self.world):
+            if thing.owner_tag is not None or thing.id in known or thing.id in self._strangers:
+                continue
+            if thing.kind == "volume":
+                remove_volume(self.world, thing.id, zone)
+            else:
+                self.world.act(f"{thing.kind}_deleted_by_hand", thing.id)
