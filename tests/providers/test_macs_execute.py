@@ -28,7 +28,7 @@ from hostler.domain.model.phases import Goal
 from hostler.domain.model.resource import Condition, Observation, Resource, Scope
 from hostler.providers.scaleway.common.errors import Failed, Problem
 from hostler.providers.scaleway.macs import execute
-from hostler.providers.scaleway.macs.api import refusals
+from hostler.providers.scaleway.macs.api.endpoints import floor_date, is_floor, is_reinstalling
 from hostler.providers.scaleway.macs.plan import host_calls, machine_calls
 from hostler.providers.scaleway.macs.plan.names import Stage, name_of
 from hostler.providers.scaleway.macs.plan.read import SERVER
@@ -283,7 +283,7 @@ STATES = ("starting", "rebooting", "updating", "locking", "unlocking", "reinstal
 @pytest.mark.parametrize("state", STATES)
 def test_only_the_state_reinstalling_says_that_a_wipe_is_under_way(state: str) -> None:
     problem = Problem(status=409, type="transient_state", message=f"wait; (state: {state})")
-    assert refusals.is_reinstalling(problem) is (state == "reinstalling")
+    assert is_reinstalling(problem) is (state == "reinstalling")
 
 
 def test_reinstalling_counts_only_as_the_state_of_a_transient_refusal() -> None:
@@ -292,7 +292,7 @@ def test_reinstalling_counts_only_as_the_state_of_a_transient_refusal() -> None:
         Problem(status=409, type="conflict", message="(state: reinstalling)"),
         Problem(status=409, type="transient_state", message="(state: not_reinstalling)"),
     ):
-        assert not refusals.is_reinstalling(problem)
+        assert not is_reinstalling(problem)
 
 
 async def test_a_host_that_is_not_there_is_gone_for_every_call_but_a_claim() -> None:
@@ -370,7 +370,7 @@ def test_a_deletion_that_is_refused_until_a_date_is_known_in_each_shape(
     problem: Problem, floor: bool
 ) -> None:
     """412 with a type and without one, 400, 403; and what only looks like it."""
-    assert refusals.is_floor(problem) is floor
+    assert is_floor(problem) is floor
 
 
 @pytest.mark.parametrize(
@@ -384,7 +384,7 @@ def test_a_deletion_that_is_refused_until_a_date_is_known_in_each_shape(
     ],
 )
 def test_the_date_is_read_from_the_refusal(text: str, date: datetime | None) -> None:
-    assert refusals.floor_date(Problem(status=412, message=text)) == date
+    assert floor_date(Problem(status=412, message=text)) == date
 
 
 @pytest.mark.parametrize("shape", FLOORS)

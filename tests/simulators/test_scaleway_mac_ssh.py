@@ -13,8 +13,7 @@ import pytest
 import requests
 
 from hostler.simulators.scaleway.faults.rates import Rule
-from hostler.simulators.scaleway.listeners.peers import holder
-from hostler.simulators.scaleway.listeners.sshd import Shells, shells
+from hostler.simulators.scaleway.listeners.sshd import Shells, holder, shells
 from hostler.simulators.scaleway.state.options import MacOptions, Options
 from hostler.simulators.scaleway.world import World
 

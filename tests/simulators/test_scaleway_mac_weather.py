@@ -6,7 +6,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from hostler.simulators.scaleway.api.replies import Fate
 from hostler.simulators.scaleway.faults.catalogue import (
     CALLS,
     FAULTS,
@@ -17,6 +16,7 @@ from hostler.simulators.scaleway.faults.catalogue import (
 )
 from hostler.simulators.scaleway.faults.rates import LIVELY, PRESETS, STORM, FaultRates, Rule
 from hostler.simulators.scaleway.macs.bodies import mac_body, mac_wire
+from hostler.simulators.scaleway.state.calls import Fate
 from hostler.simulators.scaleway.state.mac_records import MOVING
 
 from .conftest import Bench

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from hostler.simulators.scaleway.api.replies import Fate
 from hostler.simulators.scaleway.faults.rates import (
     AMBIENT,
     FAULTS,
@@ -19,6 +18,7 @@ from hostler.simulators.scaleway.faults.rates import (
     parse,
 )
 from hostler.simulators.scaleway.routes import ROUTES
+from hostler.simulators.scaleway.state.calls import Fate
 
 from .conftest import BLOCK, ZONE, Bench
 

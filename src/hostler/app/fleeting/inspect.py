@@ -15,8 +15,7 @@ from hostler.frontends.cli.console.guard import guarded
 from hostler.frontends.cli.console.screen import Screen
 from hostler.frontends.fleeting.schema.cache import kept_at
 from hostler.frontends.fleeting.schema.inspect import as_json, picture
-from hostler.frontends.fleeting.schema.learn import Learning, Learnt, learn, relearn
-from hostler.frontends.fleeting.schema.paths import usual
+from hostler.frontends.fleeting.schema.learn import Learning, Learnt, learn, relearn, usual
 from hostler.frontends.fleeting.schema.pin import write_pin
 
 Json = Annotated[bool, Parameter(name="--json", negative=(), help="print one JSON object")]

@@ -21,7 +21,7 @@ from hostler.ports.provider import Provider
 from hostler.providers.scaleway.common.client import Client
 from hostler.providers.scaleway.common.settings import Disk, Template
 from hostler.providers.scaleway.instances.provider import Instances
-from hostler.simulators.scaleway.api.replies import Reply
+from hostler.simulators.scaleway.state.calls import Reply
 from hostler.simulators.scaleway.state.ledger import Line
 from hostler.simulators.scaleway.state.options import Options
 from hostler.simulators.scaleway.world import World

@@ -11,8 +11,7 @@ import msgspec
 from hostler.ports.http import HttpRequest, Response
 
 from .api.limits import Bucket, Doorman
-from .api.replies import Fate, Reply
-from .api.route import Route
+from .api.resource import Route
 from .delivery.delivery import Delivery, deliver, refusal
 from .delivery.fault_injection import FaultInjector
 from .faults.rates import CALM, FaultRates, Rule
@@ -20,7 +19,7 @@ from .macs.console import Console
 from .macs.reach import Reach, reach
 from .routes import ACTIONS, match
 from .state import errors
-from .state.calls import Answer, Call
+from .state.calls import Answer, Call, Fate, Reply
 from .state.errors import Refused
 from .state.inventory import Estate, uuid_of
 from .state.ledger import Leak, Line

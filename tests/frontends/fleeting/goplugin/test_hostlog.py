@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 import structlog
 
-from hostler.frontends.fleeting.goplugin.events import send_events
-from hostler.frontends.fleeting.goplugin.hostlog import HostLog, capture, in_loop
+from hostler.frontends.fleeting.goplugin.logging.events import send_events
+from hostler.frontends.fleeting.goplugin.logging.hostlog import HostLog, capture, in_loop
 
 NOW = datetime(2026, 1, 2, 15, 4, 5, tzinfo=UTC)
 Lines = Callable[[], list[dict[str, object]]]

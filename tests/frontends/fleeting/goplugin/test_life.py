@@ -13,12 +13,11 @@ from google.protobuf.message import Message
 from goplugin_kit import NOW, Served, echo, served, text_of, texts, unary
 
 from hostler.frontends.fleeting.goplugin import life as subject
-from hostler.frontends.fleeting.goplugin.calls import Calls
-from hostler.frontends.fleeting.goplugin.hostlog import HostLog
+from hostler.frontends.fleeting.goplugin.exchange import Calls
 from hostler.frontends.fleeting.goplugin.launch import Launch
-from hostler.frontends.fleeting.goplugin.leftovers import sweep
 from hostler.frontends.fleeting.goplugin.life import Host, Life
-from hostler.frontends.fleeting.goplugin.place import Place, listening
+from hostler.frontends.fleeting.goplugin.logging.hostlog import HostLog
+from hostler.frontends.fleeting.goplugin.place import Place, listening, sweep
 
 PATH = "/t.Group/Call"
 NUMBERS = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP)

@@ -10,8 +10,7 @@ from schema_kit import mapped, written
 from hostler.frontends.fleeting.schema.advice import override_lines
 from hostler.frontends.fleeting.schema.mapping.mapping import ServiceMap
 from hostler.frontends.fleeting.schema.vocabulary.names import SLOTS
-from hostler.frontends.fleeting.schema.vocabulary.stop_words import NEUTRAL, NEVER
-from hostler.frontends.fleeting.schema.vocabulary.synonyms import ENUM_WORDS
+from hostler.frontends.fleeting.schema.vocabulary.synonyms import ENUM_WORDS, NEUTRAL, NEVER
 
 Truth = Mapping[tuple[str, str, str], str]
 

@@ -16,13 +16,13 @@ from hostler.frontends.fleeting.contract import (
     ConnectInfo,
     Connector,
     Instance,
+    Method,
     ProviderInfo,
     Refused,
     State,
 )
 from hostler.frontends.fleeting.schema.codec.bind import bind, refusing
 from hostler.frontends.fleeting.schema.mapping.mapping import ServiceMap
-from hostler.frontends.fleeting.served import Method
 
 WHEN = datetime(2026, 11, 21, 12, 30, 15, tzinfo=UTC)
 UNIX = int(WHEN.timestamp())

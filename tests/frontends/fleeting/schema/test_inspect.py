@@ -14,8 +14,7 @@ from hostler.frontends.cli.main import application
 from hostler.frontends.cli.main import main as run_command
 from hostler.frontends.fleeting.contract import State
 from hostler.frontends.fleeting.schema.cache import kept_at
-from hostler.frontends.fleeting.schema.learn import learn
-from hostler.frontends.fleeting.schema.paths import usual
+from hostler.frontends.fleeting.schema.learn import learn, usual
 
 WHEN = datetime(2026, 11, 21, tzinfo=UTC)
 Run = Callable[..., tuple[int, str, str]]

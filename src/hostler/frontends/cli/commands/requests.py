@@ -1,6 +1,6 @@
 """Requests: scale, delete, retire, protect, pause and adopt record what is wanted of the engine."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -63,14 +63,9 @@ class RequestCommands:
         options: RequestOptions | None = None,
     ) -> int:
         """Change the fleet's size; it stays until the next request, whatever the file says."""
-        chosen = options or RequestOptions()
-
-        async def work(screen: Screen) -> int:
-            config, fleet = self._fleet(file, chosen)
-            accepted = fleets.scale(author_of(self.services, chosen), fleet, size)
-            return await self._submit(config, accepted, chosen, screen)
-
-        return self.guard(chosen.json, work)
+        return self._about_fleet(
+            file, lambda author, fleet: fleets.scale(author, fleet, size), options
+        )
 
     def delete(
         self,
@@ -135,26 +130,15 @@ class RequestCommands:
         options: RequestOptions | None = None,
     ) -> int:
         """Leave a whole fleet alone for a while: it is observed, and nothing is changed."""
-        chosen = options or RequestOptions()
 
-        async def work(screen: Screen) -> int:
-            config, fleet = self._fleet(file, chosen)
-            author = author_of(self.services, chosen)
-            accepted = fleets.pause(author, fleet, _duration(for_))
-            return await self._submit(config, accepted, chosen, screen)
+        def check(author: Author, fleet: Fleet) -> Accepted:
+            return fleets.pause(author, fleet, _duration(for_))
 
-        return self.guard(chosen.json, work)
+        return self._about_fleet(file, check, options)
 
     def resume(self, file: File, /, *, options: RequestOptions | None = None) -> int:
         """End a fleet's pause."""
-        chosen = options or RequestOptions()
-
-        async def work(screen: Screen) -> int:
-            config, fleet = self._fleet(file, chosen)
-            accepted = fleets.resume(author_of(self.services, chosen), fleet)
-            return await self._submit(config, accepted, chosen, screen)
-
-        return self.guard(chosen.json, work)
+        return self._about_fleet(file, fleets.resume, options)
 
     def adopt(
         self,
@@ -180,6 +164,21 @@ class RequestCommands:
             async with self.services.store(config, Purpose.READ) as store:
                 orphans = await store.orphans()
             accepted = fleets.adopt(author_of(self.services, chosen), fleet, source, orphans)
+            return await self._submit(config, accepted, chosen, screen)
+
+        return self.guard(chosen.json, work)
+
+    def _about_fleet(
+        self,
+        file: Path,
+        check: Callable[[Author, Fleet], Accepted],
+        options: RequestOptions | None,
+    ) -> int:
+        chosen = options or RequestOptions()
+
+        async def work(screen: Screen) -> int:
+            config, fleet = self._fleet(file, chosen)
+            accepted = check(author_of(self.services, chosen), fleet)
             return await self._submit(config, accepted, chosen, screen)
 
         return self.guard(chosen.json, work)

@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 
 from hostler.config.errors import join
 
-from .environment import Setting
-from .origins import Origins
+from .environment import Origins, Setting
 from .source import ROOT
 from .state import STORE
 from .tables import PluginTable, ReadyKeys

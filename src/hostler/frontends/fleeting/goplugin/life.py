@@ -14,8 +14,8 @@ import signal
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from .calls import Calls
-from .hostlog import HostLog
+from .exchange import Calls
+from .logging.hostlog import HostLog
 
 _QUIET = 1.0
 _WATCH = 1.0

@@ -10,11 +10,11 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from hostler.domain.errors import ConfigError
-from hostler.frontends.fleeting.contract import Group, State
-from hostler.frontends.fleeting.served import Method
+from hostler.frontends.fleeting.config.state import base_of
+from hostler.frontends.fleeting.contract import Group, Method, State
 
 from .advice import refusal
-from .binary.processes import Processes
+from .binary.processes import Processes, ProcFolder
 from .cache import Kept, keep, kept_at
 from .candidates import Found, NoSchema, from_set
 from .codec.bind import bind, refusing
@@ -263,3 +263,27 @@ def _keeper(learning: Learning, basis: _Basis) -> Callable[[], None]:
             keep(path, schema)
 
     return kept
+
+
+PIN = "HOSTLER_FLEETING_PIN"
+FOLDER = "schema"
+_FILES = {"override": "schema.toml", "pin": "pin.json", "cache": "kept"}
+
+
+def usual(environment: Mapping[str, str], *, pid: int, root: bool, now: Now) -> Learning:
+    """Return what learning is given in the process `pid`; `root`: whether it runs as root."""
+    base = base_of(None, environment, root=root)
+    places = {key: base / FOLDER / name for key, name in _FILES.items()} if base else {}
+    said = {"override": environment.get(NAMED_BY, ""), "pin": environment.get(PIN, "")}
+    named = {key: Path(value) for key, value in said.items() if value}
+    files = {**places, **named}
+    return Learning(
+        processes=ProcFolder(pid),
+        now=now,
+        choice=environment.get(VARIABLE, ""),
+        search=environment.get("PATH"),
+        override=files.get("override"),
+        pin=files.get("pin"),
+        cache=files.get("cache"),
+        named=tuple(named.values()),
+    )

@@ -23,10 +23,9 @@ from hostler.providers.scaleway.common.errors import (
     unread,
 )
 
-from .api.endpoints import MacApi
+from .api.endpoints import MacApi, floor_date, is_floor, is_reinstalling
 from .api.images import Images, family_key
 from .api.quota import Quotas
-from .api.refusals import floor_date, is_floor, is_reinstalling
 from .api.wire import Mac
 from .plan import machine_calls
 from .plan.names import Name, Stage, name_of, pool_digest

@@ -1,4 +1,4 @@
-"""Resource: the endpoints that most sorts of resources share, written once."""
+"""Routes and resources: what an endpoint is, and the endpoints that most resources share."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +11,20 @@ from hostler.simulators.scaleway.state.records import Record
 from hostler.simulators.scaleway.state.stock import Shelf
 
 from .pages import Style, listing, matching, page_of
-from .route import Handler, Route
+
+Handler = Callable[[Estate, Call], Answer]
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One endpoint. In `path` a `*` stands for an argument; a public one needs no key."""
+
+    key: str
+    method: str
+    path: str
+    handler: Handler
+    public: bool = False
+
 
 R = TypeVar("R", bound=Record)
 

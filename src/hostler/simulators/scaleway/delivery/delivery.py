@@ -4,9 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from hostler.simulators.scaleway.api.replies import Fate
 from hostler.simulators.scaleway.state import errors
-from hostler.simulators.scaleway.state.calls import Answer, Call
+from hostler.simulators.scaleway.state.calls import Answer, Call, Fate
 from hostler.simulators.scaleway.state.errors import Refused
 from hostler.simulators.scaleway.state.inventory import touch
 from hostler.simulators.scaleway.state.mac_records import MOVING, Mac, MacStatus

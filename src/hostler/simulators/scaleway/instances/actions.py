@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from hostler.simulators.scaleway.api.bodies import STOPPING_ACTIONS, allowed_actions
 from hostler.simulators.scaleway.api.checks import text_of
-from hostler.simulators.scaleway.api.route import Route
+from hostler.simulators.scaleway.api.resource import Route
 from hostler.simulators.scaleway.state import errors
 from hostler.simulators.scaleway.state.calls import Answer, Call
 from hostler.simulators.scaleway.state.inventory import Estate

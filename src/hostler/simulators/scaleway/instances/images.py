@@ -10,8 +10,7 @@ from hostler.simulators.scaleway.api.pages import (
     paged,
     window,
 )
-from hostler.simulators.scaleway.api.resource import Resource
-from hostler.simulators.scaleway.api.route import Route
+from hostler.simulators.scaleway.api.resource import Resource, Route
 from hostler.simulators.scaleway.state import errors
 from hostler.simulators.scaleway.state.calls import Answer, Call
 from hostler.simulators.scaleway.state.catalogue import (

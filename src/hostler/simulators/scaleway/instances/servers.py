@@ -13,7 +13,7 @@ from hostler.simulators.scaleway.api.checks import (
     texts_of,
 )
 from hostler.simulators.scaleway.api.pages import INSTANCE, listing, matching, page_of
-from hostler.simulators.scaleway.api.route import Route
+from hostler.simulators.scaleway.api.resource import Route
 from hostler.simulators.scaleway.state import errors
 from hostler.simulators.scaleway.state.calls import Answer, Call
 from hostler.simulators.scaleway.state.catalogue import ServerType, types_of

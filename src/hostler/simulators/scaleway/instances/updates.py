@@ -2,7 +2,7 @@
 
 from hostler.simulators.scaleway.api.bodies import server_wire
 from hostler.simulators.scaleway.api.checks import flag_of, object_of, tags_of, text_of, texts_of
-from hostler.simulators.scaleway.api.route import Route
+from hostler.simulators.scaleway.api.resource import Route
 from hostler.simulators.scaleway.state import errors
 from hostler.simulators.scaleway.state.calls import Answer, Body, Call
 from hostler.simulators.scaleway.state.catalogue import types_of

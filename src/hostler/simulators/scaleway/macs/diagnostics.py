@@ -1,7 +1,7 @@
 """Looks at the health of a Mac, which take a moment."""
 
 from hostler.simulators.scaleway.api.checks import text_of
-from hostler.simulators.scaleway.api.route import Route
+from hostler.simulators.scaleway.api.resource import Route
 from hostler.simulators.scaleway.state import errors
 from hostler.simulators.scaleway.state.calls import Answer, Call
 from hostler.simulators.scaleway.state.inventory import Estate

@@ -3,7 +3,7 @@
 from functools import partial
 
 from hostler.simulators.scaleway.api.pages import NEWER, page_of
-from hostler.simulators.scaleway.api.route import Route
+from hostler.simulators.scaleway.api.resource import Route
 from hostler.simulators.scaleway.state import errors
 from hostler.simulators.scaleway.state.calls import Answer, Call
 from hostler.simulators.scaleway.state.inventory import Estate

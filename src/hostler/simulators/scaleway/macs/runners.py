@@ -1,10 +1,8 @@
 """The provider's own runners: configurations that are applied to Macs by their ids."""
 
-from functools import partial
-
 from hostler.simulators.scaleway.api.checks import choice_of, object_of, owner_of, text_of, texts_of
-from hostler.simulators.scaleway.api.pages import NEWER, listing, page_of
-from hostler.simulators.scaleway.api.route import Route
+from hostler.simulators.scaleway.api.pages import NEWER, listing
+from hostler.simulators.scaleway.api.resource import Resource
 from hostler.simulators.scaleway.state import errors
 from hostler.simulators.scaleway.state.calls import Answer, Body, Call
 from hostler.simulators.scaleway.state.inventory import Estate
@@ -31,7 +29,7 @@ def create(estate: Estate, call: Call) -> Answer:
         configuration=configuration,
     )
     estate.runners.put(runner)
-    return shown(estate, runner)
+    return RUNNERS.answer(estate, runner)
 
 
 def configuration_of(body: Body) -> Body:
@@ -66,36 +64,28 @@ def body_of(estate: Estate, runner: Runner) -> Body:
     }
 
 
-def shown(estate: Estate, runner: Runner) -> Answer:
-    """Answer with a runner."""
-    return Answer(200, body_of(estate, runner), subject=runner)
-
-
-def find(estate: Estate, call: Call) -> Runner:
-    """Return the runner that a path names."""
-    return estate.find(estate.runners, call, call.names[0], RESOURCE)
-
-
-def get(estate: Estate, call: Call) -> Answer:
-    """Show a runner."""
-    return shown(estate, find(estate, call))
+RUNNERS: Resource[Runner] = Resource(
+    stored=lambda estate: estate.runners,
+    name=RESOURCE,
+    body=body_of,
+    style=NEWER.of("runners"),
+)
 
 
 def update(estate: Estate, call: Call) -> Answer:
     """Change the configuration of a runner."""
-    runner = find(estate, call)
+    runner = RUNNERS.find(estate, call)
     runner.configuration = configuration_of(call.body)
     runner.name, runner.modified = runner.configuration["name"], estate.now
-    return shown(estate, runner)
+    return RUNNERS.answer(estate, runner)
 
 
 def delete(estate: Estate, call: Call) -> Answer:
     """Delete a runner, and take it from the Macs that have it."""
-    runner = find(estate, call)
-    estate.runners.drop(runner, estate.now)
+    runner = RUNNERS.find(estate, call)
     for mac in estate.macs:
         mac.runners = [one for one in mac.runners if one != runner.id]
-    return Answer(204, subject=runner)
+    return RUNNERS.drop(estate, runner)
 
 
 def list_all(estate: Estate, call: Call) -> Answer:
@@ -106,8 +96,7 @@ def list_all(estate: Estate, call: Call) -> Answer:
     def keep(runner: Runner) -> bool:
         return project in ("", runner.project) and (of_mac is None or runner.id in of_mac)
 
-    items = listing(estate, call, estate.runners, keep)
-    return page_of(estate, call, items, partial(body_of, estate), NEWER.of("runners"))
+    return RUNNERS.page(estate, call, listing(estate, call, estate.runners, keep))
 
 
 def apply(estate: Estate, call: Call, mac: Mac) -> None:
@@ -119,10 +108,6 @@ def apply(estate: Estate, call: Call, mac: Mac) -> None:
     mac.runners = [estate.find(estate.runners, call, one, RESOURCE).id for one in wanted]
 
 
-ROUTES = (
-    Route("mac_runner.list", "GET", PATH, list_all),
-    Route("mac_runner.create", "POST", PATH, create),
-    Route("mac_runner.get", "GET", PATH + "/*", get),
-    Route("mac_runner.update", "PATCH", PATH + "/*", update),
-    Route("mac_runner.delete", "DELETE", PATH + "/*", delete),
+ROUTES = RUNNERS.routes(
+    "mac_runner", PATH, list=list_all, create=create, update=update, delete=delete
 )

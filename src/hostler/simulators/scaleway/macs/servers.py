@@ -4,7 +4,7 @@ from functools import partial
 
 from hostler.simulators.scaleway.api.checks import choice_of, flag_of, object_of, size_of, text_of
 from hostler.simulators.scaleway.api.pages import NEWER, listing, order_of, page_of
-from hostler.simulators.scaleway.api.route import Route
+from hostler.simulators.scaleway.api.resource import Route
 from hostler.simulators.scaleway.state import errors
 from hostler.simulators.scaleway.state.calls import Answer, Body, Call
 from hostler.simulators.scaleway.state.inventory import Estate

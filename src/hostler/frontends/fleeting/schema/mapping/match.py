@@ -8,11 +8,14 @@ from hostler.frontends.fleeting.schema.vocabulary.enum_values import values
 from hostler.frontends.fleeting.schema.vocabulary.names import ID_ALSO, ID_NAMES
 from hostler.frontends.fleeting.schema.vocabulary.naming import plain, timed
 from hostler.frontends.fleeting.schema.vocabulary.slots import Kind, Need, Slot
-from hostler.frontends.fleeting.schema.vocabulary.stop_words import NEUTRAL
-from hostler.frontends.fleeting.schema.vocabulary.synonyms import ENUM_WORDS, STATE_HINTS, STATES
+from hostler.frontends.fleeting.schema.vocabulary.synonyms import (
+    ENUM_WORDS,
+    NEUTRAL,
+    STATE_HINTS,
+    STATES,
+)
 
-from .defaults import besides, more, unset
-from .leaves import Leaf
+from .leaves import Leaf, besides, more, unset
 
 Chosen = Mapping[str, str]
 """What the operator says of one message: logical field to dotted name; "" is "there is none"."""

@@ -15,8 +15,8 @@ from hostler.providers.scaleway.common.wire import Ip, Server
 
 from . import scan
 from .lost_tags import Roots
-from .private_addresses import Cards
 from .read import Kin, Reader, kin_of
+from .scan import Cards
 from .statuses import strange
 
 Sight = tuple[ObservedScope, tuple[Resource, ...]]

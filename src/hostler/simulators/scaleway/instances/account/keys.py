@@ -8,8 +8,7 @@ from dataclasses import replace
 
 from hostler.simulators.scaleway.api.checks import flag_of, owner_of, text_of
 from hostler.simulators.scaleway.api.pages import NEWER
-from hostler.simulators.scaleway.api.resource import Resource
-from hostler.simulators.scaleway.api.route import Route
+from hostler.simulators.scaleway.api.resource import Resource, Route
 from hostler.simulators.scaleway.state import errors
 from hostler.simulators.scaleway.state.calls import Answer, Call
 from hostler.simulators.scaleway.state.inventory import Estate

@@ -1,18 +1,21 @@
-"""What is for sale, as the API tells it: types and their availability; and the dashboard."""
+"""What is for sale, as the API tells it: types, their availability, quotas; and the dashboard."""
 
 from functools import partial
 
-from hostler.simulators.scaleway.api.pages import dict_page
-from hostler.simulators.scaleway.api.route import Route
+from hostler.simulators.scaleway.api.pages import NEWER, dict_page, page_of
+from hostler.simulators.scaleway.api.resource import Route
+from hostler.simulators.scaleway.state import errors
 from hostler.simulators.scaleway.state.calls import Answer, Call
 from hostler.simulators.scaleway.state.catalogue import (
     GB,
     GIB,
     HOURS_IN_MONTH,
     ServerType,
+    quota_name,
     types_of,
 )
 from hostler.simulators.scaleway.state.inventory import Estate
+from hostler.simulators.scaleway.state.mac_catalogue import TYPES, mac_quota_name
 from hostler.simulators.scaleway.state.records import Server, State
 
 ZONE = "/instance/v1/zones/*"
@@ -122,7 +125,30 @@ def by_type(servers: list[Server]) -> dict[str, int]:
     return counts
 
 
+def quota_list(estate: Estate, call: Call) -> Answer:
+    """List the quotas of the key's organisation."""
+    organization = call.text("organization_id")
+    if not organization:
+        raise errors.invalid(("organization_id", "required", ""))
+    if organization != call.organization:
+        raise errors.forbidden("read", "organization")
+    quotas = sorted(estate.options.quotas.items())
+    return page_of(estate, call, quotas, quotum_body, NEWER.of("quota"))
+
+
+def quotum_body(quotum: tuple[str, int]) -> dict[str, object]:
+    """Return the body of a quota: a limit of the whole organisation, as it is counted here."""
+    key, limit = quotum
+    return {
+        "name": mac_quota_name(key) if key in TYPES else quota_name(key),
+        "limit": limit,
+        "locality_type": "global",
+        "limits": [{"global": True, "limit": limit}],
+    }
+
+
 ROUTES = (
+    Route("quota.list", "GET", "/iam/v1alpha1/quota", quota_list),
     Route("type.list", "GET", ZONE + "/products/servers", type_list),
     Route("type.availability", "GET", ZONE + "/products/servers/availability", availability),
     Route("type.compatible", "GET", ZONE + "/servers/*/compatible-types", compatible),

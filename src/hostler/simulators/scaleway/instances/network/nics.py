@@ -6,8 +6,7 @@ from functools import partial
 from hostler.simulators.scaleway.api.bodies import nic_body
 from hostler.simulators.scaleway.api.checks import tags_of, text_of
 from hostler.simulators.scaleway.api.pages import INSTANCE, NEWER, page_of
-from hostler.simulators.scaleway.api.resource import routes
-from hostler.simulators.scaleway.api.route import Route
+from hostler.simulators.scaleway.api.resource import Resource, Route, routes
 from hostler.simulators.scaleway.state import errors
 from hostler.simulators.scaleway.state.calls import Answer, Call
 from hostler.simulators.scaleway.state.inventory import Estate, touch
@@ -20,6 +19,15 @@ MAC_NIC = "apple_silicon_private_nic"
 Make = Callable[[], dict[str, object]]
 NOWHERE = "00000000-0000-0000-0000-000000000000"
 """Networks are not made here: each id names one, but for this one."""
+
+
+NICS: Resource[Nic] = Resource(
+    stored=lambda estate: estate.nics,
+    name="instance_private_nic",
+    body=nic_body,
+    style=INSTANCE.of("private_nics"),
+    key="private_nic",
+)
 
 
 def create(estate: Estate, call: Call) -> Answer:
@@ -75,15 +83,12 @@ def find(estate: Estate, call: Call) -> Nic:
 
 def list_all(estate: Estate, call: Call) -> Answer:
     """List the cards of a server."""
-    wire = partial(nic_body, estate)
-    items = list(estate.server(call).nics.values())
-    return page_of(estate, call, items, wire, INSTANCE.of("private_nics"))
+    return NICS.page(estate, call, list(estate.server(call).nics.values()))
 
 
 def get(estate: Estate, call: Call) -> Answer:
     """Show a card."""
-    nic = find(estate, call)
-    return Answer(200, {"private_nic": nic_body(estate, nic)}, subject=nic)
+    return NICS.answer(estate, find(estate, call))
 
 
 def update(estate: Estate, call: Call) -> Answer:
@@ -92,16 +97,15 @@ def update(estate: Estate, call: Call) -> Answer:
     if call.body.get("tags") is not None:
         nic.tags = tags_of(call.body)
     touch(estate, nic.server)
-    return Answer(200, {"private_nic": nic_body(estate, nic)}, subject=nic)
+    return NICS.answer(estate, nic)
 
 
 def delete(estate: Estate, call: Call) -> Answer:
     """Take a card from its server."""
     nic = find(estate, call)
     del nic.server.nics[nic.id]
-    estate.nics.drop(nic, estate.now)
     touch(estate, nic.server)
-    return Answer(204, subject=nic)
+    return NICS.drop(estate, nic)
 
 
 def network_get(estate: Estate, call: Call) -> Answer:
@@ -174,44 +178,38 @@ def ipam_body_of_mac(
     estate: Estate, region: str, attachment: Attachment, ipam_id: str
 ) -> dict[str, object]:
     """Return the body of a Mac's private address."""
-    return {
-        "id": ipam_id,
-        "address": attachment.address,
-        "project_id": attachment.project,
-        "is_ipv6": False,
-        "created_at": estate.zulu(attachment.created),
-        "updated_at": estate.zulu(attachment.modified),
-        "source": {"private_network_id": attachment.network_id},
-        "resource": {
-            "type": MAC_NIC,
-            "id": attachment.id,
-            "mac_address": attachment.card,
-            "name": attachment.mac.name,
-        },
-        "tags": [],
-        "reverses": [],
-        "region": region,
-        "zone": None,
+    resource = {
+        "type": MAC_NIC,
+        "id": attachment.id,
+        "mac_address": attachment.card,
+        "name": attachment.mac.name,
     }
+    own = {"id": ipam_id, "address": attachment.address, "is_ipv6": False}
+    return {**own, "tags": [], **ipam_shared(estate, region, attachment, resource)}
 
 
 def ipam_body(estate: Estate, region: str, nic: Nic, six: int) -> dict[str, object]:
-    """Return the body of a private address: a CIDR string."""
+    """Return the body of a server's private address: a CIDR string."""
+    resource = {
+        "type": "instance_private_nic",
+        "id": nic.id,
+        "mac_address": nic.mac,
+        "name": nic.server.name,
+    }
+    own = {"id": nic.ipam_ids[six], "address": nic.addresses[six], "is_ipv6": bool(six)}
+    return {**own, "tags": nic.tags, **ipam_shared(estate, region, nic, resource)}
+
+
+def ipam_shared(
+    estate: Estate, region: str, card: Nic | Attachment, resource: dict[str, str]
+) -> dict[str, object]:
+    """Return what the body of every private address has; `resource` is what has the address."""
     return {
-        "id": nic.ipam_ids[six],
-        "address": nic.addresses[six],
-        "project_id": nic.project,
-        "is_ipv6": bool(six),
-        "created_at": estate.zulu(nic.created),
-        "updated_at": estate.zulu(nic.modified),
-        "source": {"private_network_id": nic.network_id},
-        "resource": {
-            "type": "instance_private_nic",
-            "id": nic.id,
-            "mac_address": nic.mac,
-            "name": nic.server.name,
-        },
-        "tags": nic.tags,
+        "project_id": card.project,
+        "created_at": estate.zulu(card.created),
+        "updated_at": estate.zulu(card.modified),
+        "source": {"private_network_id": card.network_id},
+        "resource": resource,
         "reverses": [],
         "region": region,
         "zone": None,

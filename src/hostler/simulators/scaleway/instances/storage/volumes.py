@@ -6,8 +6,7 @@ from functools import partial
 from hostler.simulators.scaleway.api.bodies import block_volume_body
 from hostler.simulators.scaleway.api.checks import object_of, owner_of, size_of, tags_of, text_of
 from hostler.simulators.scaleway.api.pages import NEWER, listing
-from hostler.simulators.scaleway.api.resource import Resource
-from hostler.simulators.scaleway.api.route import Route
+from hostler.simulators.scaleway.api.resource import Resource, Route
 from hostler.simulators.scaleway.state import errors
 from hostler.simulators.scaleway.state.calls import Answer, Call
 from hostler.simulators.scaleway.state.catalogue import BLOCK_GB_PER_HOUR, GB
