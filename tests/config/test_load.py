@@ -12,7 +12,7 @@ from hostler.app.store_registry import STORES
 from hostler.config.load import load
 from hostler.config.store_url import StoreUrl
 from hostler.config.values import Config, WrongFile
-from hostler.domain.errors import ConfigError
+from hostler.domain.errors import ConfigError, Remedy
 from hostler.domain.model.fleet import Caps, ProbeKind, Timers
 
 UUID = "22222222-2222-2222-2222-222222222222"
@@ -195,8 +195,9 @@ def test_the_only_fleet_needs_no_name_and_several_do(tmp_path: Path) -> None:
     config = read(tmp_path, SMALL)
     assert config.fleet(None) is config.fleets[0]
     several = read(tmp_path, SMALL + '[fleet.ci]\nsize = 1\ntypes = ["DEV1-S"]')
-    with pytest.raises(ConfigError, match="--fleet web or ci"):
+    with pytest.raises(ConfigError, match=r"\(web, ci\): say which one") as unclear:
         several.fleet(None)
+    assert unclear.value.remedy is Remedy.NAME_FLEET
     with pytest.raises(ConfigError, match="did you mean web"):
         several.fleet("wep")
     assert several.fleet("ci").size == 1

@@ -67,8 +67,8 @@ def test_explaining_a_machine_tells_of_its_host(capsys: Out) -> None:
     ("name", "whose", "what"),
     [
         ("pool-7", "nobody: it is free, in the pool pool-", "claims it, and wipes it first"),
-        ("desk-7", "nobody of ours", "`hostler pool FILE add` puts it into the pool"),
-        ("apple-silicon-x", "nobody of ours", "`hostler pool FILE add` puts it into the pool"),
+        ("desk-7", "nobody of ours", "it is left alone until it is added to the pool"),
+        ("apple-silicon-x", "nobody of ours", "it is left alone until it is added to the pool"),
         ("hostler.odd", "an installation that", "another installation has it"),
     ],
 )
@@ -128,7 +128,7 @@ def test_a_host_that_no_record_explains_leads_to_the_orphan_report(capsys: Out) 
     services.claimed(host)
     told = cli(services, capsys, "explain", str(FILE), host, "--json").json
     assert told["owner"] == f"ours by its name, which mentions {FIRST}"
-    assert "see hostler orphans" in told["next"]
+    assert "it is an orphan" in told["next"]
 
 
 def test_a_name_of_nothing_is_answered_with_similar_names(capsys: Out) -> None:

@@ -50,7 +50,7 @@ def test_what_is_asked_of_a_host_names_it_by_what_stays(capsys: Out) -> None:
     asked = {
         ("add", desk): f" {desk}: joins the pool of web, under another name",
         ("adopt", desk, "--keep-disk"): f" {desk}: becomes machine",
-        ("retire", free, "--why", "old"): f" pool-1 ({free}): given up",
+        ("retire", free, "--why", "old"): f" pool-1 ({free}): is retired",
     }
     for argv, said in asked.items():
         told = " ".join(pool(services, capsys, *argv, "--no-wait").out.split())

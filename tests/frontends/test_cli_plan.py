@@ -115,7 +115,7 @@ def test_check_says_what_the_file_asks_for_and_online_asks_the_provider(capsys: 
     said = cli(services, capsys, "check", str(FILE), "--online", "--json").json
     assert said["ok"]
     assert [entry["about"] for entry in said["checks"]] == ["fleet web", "provider main"]
-    assert said["checks"][1]["text"] == "answers; 0 resources carry our tag"
+    assert said["checks"][1]["text"] == "answers; 0 resources with our tag"
     services.cloud().dead.add(Zone("z-1"))
     assert cli(services, capsys, "check", str(FILE), "--online").code == 7
 

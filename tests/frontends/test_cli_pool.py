@@ -124,11 +124,11 @@ def test_a_host_that_somebody_has_is_refused(capsys: Out, act: tuple[str, ...]) 
     [
         (
             {"condition": HostCondition.WIPING, "goal": HostGoal.CLEAN},
-            "it is being wiped, and returns to the pool by itself",
+            "it is being wiped, and then returns to the pool",
         ),
         (
             {"condition": HostCondition.RETIRING, "goal": HostGoal.RETIRED},
-            "it is being given up",
+            "it is being retired",
         ),
         ({"scheduled": NOW + timedelta(days=1)}, "the provider deletes it at 2026-03-02 12:00 UTC"),
     ],
@@ -260,7 +260,7 @@ def test_retiring_a_machine_without_a_host_is_the_same_as_deleting_it(capsys: Ou
     services = InMemory()
     run(fill(services.store_, made(1)))
     result = cli(services, capsys, "retire", str(FILE), FIRST, "--why", "old", "--no-wait")
-    assert (result.code, "the same as hostler delete" in result.err) == (0, True)
+    assert (result.code, "it is deleted, and nothing is retired" in result.err) == (0, True)
 
 
 def test_a_machine_of_a_protected_fleet_is_not_retired(capsys: Out) -> None:
@@ -291,7 +291,7 @@ def test_hosts_that_nobody_has_are_given_up_by_name_with_a_reason(capsys: Out) -
         (RequestKind.RETIRE, first, None, "loud"),
         (RequestKind.RETIRE, second, None, "loud"),
     ]
-    assert f"pool-1 ({first}): given up" in " ".join(result.out.split())
+    assert f"pool-1 ({first}): is retired" in " ".join(result.out.split())
 
 
 def test_a_host_is_given_up_only_for_a_reason(capsys: Out) -> None:
@@ -311,8 +311,8 @@ def test_every_host_that_cannot_be_given_up_says_why(capsys: Out) -> None:
     names = (foreign, held, going, desk)
     told = " ".join(refused(services, capsys, "retire", *names, "--why", "old").split())
     assert "another installation has it" in told
-    assert f"machine {FIRST} has it: hostler retire FILE {FIRST}" in told
-    assert "it is being given up" in told
+    assert f"machine {FIRST} has it: retire that machine instead" in told
+    assert "it is being retired" in told
     assert "it is not in the pool" in told
 
 
@@ -322,5 +322,7 @@ def test_retiring_a_host_like_a_machine_says_which_command_does_that(capsys: Out
     keep(services, host)
     result = cli(services, capsys, "retire", "web.toml", host, "--why", "old", "--no-wait")
     assert result.code == 2
-    assert f"hostler pool FILE retire {host} gives it up" in " ".join(result.err.split())
+    assert f"{host} is a host that no machine has `hostler pool FILE retire HOST`" in " ".join(
+        result.err.split()
+    )
     assert requests(services) == ()

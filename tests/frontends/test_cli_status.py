@@ -173,7 +173,7 @@ def test_orphans_are_listed_with_their_cost_and_exit_with_3(capsys: Out) -> None
 def test_no_orphans_exit_with_0(capsys: Out) -> None:
     result = cli(InMemory(), capsys, "orphans", str(FILE))
     assert (result.code, "no orphans" in result.out) == (0, True)
-    assert "none is running" in result.out
+    assert "no engine is running (--observe asks the provider now)" in result.out
 
 
 def test_orphans_as_json_sum_up(capsys: Out) -> None:

@@ -184,7 +184,9 @@ def test_a_machine_whose_host_somebody_else_may_have_is_shown_in_the_status() ->
     twice = made(1).with_fact(CLAIMED_TWICE, NOW)
     seen = FleetStatus(fleet=FLEET, row=None, machines=(twice, made(2)), at=NOW, runs=True)
     lines = drawn(tables.status([seen]), 180)
-    assert [line.endswith("see hostler explain") for line in lines if line.startswith("m-")] == [
+    assert [
+        line.endswith("may have claimed its host too") for line in lines if line.startswith("m-")
+    ] == [
         True,
         False,
     ]

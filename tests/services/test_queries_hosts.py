@@ -30,7 +30,7 @@ def status(stage: str | None, binding: MachineId | None = None, **record: Any) -
 @pytest.mark.parametrize(
     ("host", "said"),
     [
-        (status("claimed", FIRST), f"its machine decides: hostler explain FILE {FIRST}"),
+        (status("claimed", FIRST), f"what comes next for its machine, {FIRST}"),
         (status(None, condition=HostCondition.GONE), "complete observations no longer show it"),
         (
             status(
@@ -47,7 +47,7 @@ def status(stage: str | None, binding: MachineId | None = None, **record: Any) -
             "claims it, without wiping it: its last wipe is proved",
         ),
         (status("foreign"), "another installation has it"),
-        (status("unnamed"), "`hostler pool FILE add` puts it into the pool"),
+        (status("unnamed"), "it is left alone until it is added to the pool"),
         (status("claimed"), "no record explains it"),
         (status(None, condition=HostCondition.DIRTY), "it was not observed"),
     ],

@@ -80,7 +80,7 @@ def deletion(machine: Machine, now: datetime) -> str:
 def problem(machine: Machine) -> str:
     """Return what is wrong with a machine, or an empty string."""
     if machine.fact(CLAIMED_TWICE) is not None:
-        return "somebody else may have claimed its host too: see hostler explain"
+        return "somebody else may have claimed its host too"
     if machine.stuck:
         return f"stuck: {machine.error}".removesuffix(": ")
     if machine.error:

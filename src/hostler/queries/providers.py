@@ -15,10 +15,7 @@ from hostler.domain.reporting.hosts import HostStatus, observed_hosts
 
 from .wording import plural
 
-NO_HOSTS = (
-    "no provider of this file has hosts that outlive machines: there is no pool (hostler status "
-    "lists machines)"
-)
+NO_HOSTS = "no provider of this file has hosts that outlive machines: there is no pool"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

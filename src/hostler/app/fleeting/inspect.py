@@ -18,9 +18,9 @@ from hostler.frontends.fleeting.schema.inspect import as_json, picture
 from hostler.frontends.fleeting.schema.learn import Learning, Learnt, learn, relearn, usual
 from hostler.frontends.fleeting.schema.pin import write_pin
 
-Json = Annotated[bool, Parameter(name="--json", negative=(), help="print one JSON object")]
+Json = Annotated[bool, Parameter(name="--json", negative=(), help="print JSON")]
 OverrideFile = Annotated[
-    Path | None, Parameter(help="a file of overrides; left out: the plugin's own")
+    Path | None, Parameter(help="a file of overrides; default: the plugin's own")
 ]
 
 
@@ -31,24 +31,25 @@ def inspect(
     override: OverrideFile = None,
     json: Json = False,
 ) -> int:
-    """Show the schema that a runner's binary speaks, and what is made of it."""
+    """Show the schema in a runner's binary, and how the plugin maps it."""
     return guarded(json, lambda screen: _inspect(path, override, screen))
 
 
 def pin(
     path: Annotated[
         Path | None,
-        Parameter(help="the runner's executable; left out: the schema that served last"),
+        Parameter(help="the runner's executable; default: the schema that was used last"),
     ] = None,
     /,
     *,
     file: Annotated[
-        Path | None, Parameter(help="where the pin is written; left out: where plugins look")
+        Path | None,
+        Parameter(help="where to write the pin; default: where the plugin looks for it"),
     ] = None,
     override: OverrideFile = None,
     json: Json = False,
 ) -> int:
-    """Write a mapping down, so that plugins refuse a runner whose schema means something else."""
+    """Pin a mapping, so that the plugin refuses a runner whose schema differs."""
     return guarded(json, lambda screen: _pin(path, file, override, screen))
 
 

@@ -1,4 +1,4 @@
-"""Requests: scale, delete, retire, protect, pause and adopt record what is wanted of the engine."""
+"""Requests: scale, delete, retire, protect, pause and adopt ask something of the engine."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -33,10 +33,10 @@ Duration = Annotated[
     str | None,
     Parameter(
         name="--for",
-        help="for how long, such as 2h; left out: the longest that the fleet allows",
+        help="how long, such as 2h; default: the longest that the fleet allows",
     ),
 ]
-Now = Annotated[bool, Parameter(negative=(), help="do not wait for what runs on it")]
+Now = Annotated[bool, Parameter(negative=(), help="do not wait for jobs that run on it")]
 
 
 class AboutMachine(Protocol):
@@ -57,7 +57,9 @@ class RequestCommands:
     def scale(
         self,
         file: File,
-        size: Annotated[int, Parameter(help="how many are to be ready", validator=Number(gte=0))],
+        size: Annotated[
+            int, Parameter(help="how many machines should be ready", validator=Number(gte=0))
+        ],
         /,
         *,
         options: RequestOptions | None = None,
@@ -92,7 +94,7 @@ class RequestCommands:
         now: Now = False,
         options: RequestOptions | None = None,
     ) -> int:
-        """Delete a machine and give up its host: say --why."""
+        """Delete a machine and retire its host, for a reason (--why)."""
 
         def check(author: Author, fleet: Fleet, machine: Machine) -> Accepted:
             return machines.retire(author, fleet, machine, now=now)
@@ -108,7 +110,7 @@ class RequestCommands:
         for_: Duration = None,
         options: RequestOptions | None = None,
     ) -> int:
-        """Leave a machine alone for a while: nothing destructive is done to it."""
+        """Protect a machine for a while: nothing destructive is done to it."""
 
         def check(author: Author, fleet: Fleet, machine: Machine) -> Accepted:
             return machines.protect(author, fleet, machine, _duration(for_))
@@ -129,7 +131,7 @@ class RequestCommands:
         for_: Duration = None,
         options: RequestOptions | None = None,
     ) -> int:
-        """Leave a whole fleet alone for a while: it is observed, and nothing is changed."""
+        """Pause a whole fleet for a while: it is observed, and nothing is changed."""
 
         def check(author: Author, fleet: Fleet) -> Accepted:
             return fleets.pause(author, fleet, _duration(for_))
@@ -149,13 +151,13 @@ class RequestCommands:
             str | None,
             Parameter(
                 name="--from",
-                help="the installation whose tags become ours (orphans shows it as owner); left "
-                "out: only resources with our own tag that no record explains",
+                help="the installation whose tags become ours (`orphans` shows it as owner); "
+                "default: only resources with our own tag that no record explains",
             ),
         ] = None,
         options: RequestOptions | None = None,
     ) -> int:
-        """Take over servers that carry the fleet's name: after a lost store, or from another."""
+        """Take over servers with the fleet's name: after a store was lost, or from elsewhere."""
         chosen = options or RequestOptions()
         source = InstallationId(from_) if from_ else None
 
@@ -229,10 +231,12 @@ class Submitted:
         if self.taken:
             return "taken by the running engine"
         if not self.engine:
-            return "recorded; no engine is running, the next one takes it (hostler run)"
+            return "recorded; no engine is running, the next one takes it (`hostler run FILE`)"
         if not waited:
             return "recorded; the running engine takes it"
-        return f"recorded, but not taken within {format_duration(PATIENCE)}; see hostler status"
+        return (
+            f"recorded, but not taken within {format_duration(PATIENCE)}; see `hostler status FILE`"
+        )
 
     def exit(self, *, waited: bool) -> Exit:
         """Return the exit code."""

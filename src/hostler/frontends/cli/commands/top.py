@@ -46,11 +46,11 @@ class TopCommand:
             float, Parameter(help="seconds between updates", validator=Number(gte=0.2))
         ] = 1.0,
         count: Annotated[
-            int | None, Parameter(help="end after so many updates", validator=Number(gte=1))
+            int | None, Parameter(help="stop after this many updates", validator=Number(gte=1))
         ] = None,
         options: ReadOptions | None = None,
     ) -> int:
-        """Watch fleets live; Ctrl-C ends it. With --json, each update is an object on one line."""
+        """Watch fleets live until Ctrl-C; with --json, each update is one line."""
         chosen = options or ReadOptions()
         pace = timedelta(seconds=every)
         return self.guard(chosen.json, lambda screen: self._top(file, pace, count, chosen, screen))
