@@ -118,7 +118,7 @@ class MacsRig:
 
     async def things(self) -> tuple[Thing, ...]:
         """Read the names of all hosts."""
-        told = ((mac.id, mac.name.split(".")) for mac in self.world.estate.macs)
+        told = ((mac.id, mac.name.split(".")) for mac in self.world.cloud.macs)
         return tuple(
             Thing(id=allocation_of(HostId(mac), MachineId(words[-3])), machine=MachineId(words[-3]))
             for mac, words in sorted(told)

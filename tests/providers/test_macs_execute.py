@@ -131,7 +131,7 @@ async def test_a_claim_looks_afresh_and_changes_nothing_of_what_is_not_free(
 
 
 def _devos(p: Project) -> object:
-    return next(image for image in p.world.estate.os_images if image.family == "DevOS")
+    return next(image for image in p.world.cloud.os_images if image.family == "DevOS")
 
 
 @pytest.mark.parametrize("goal", [Goal.ABSENT, Goal.STANDBY])
@@ -252,7 +252,7 @@ async def test_a_family_that_is_not_published_any_more_is_claimed_for_nobody() -
 
 
 def retire(p: Project, family: str) -> None:
-    for image in list(p.world.estate.os_images):
+    for image in list(p.world.cloud.os_images):
         if image.family == family:
             p.world.console.retire_image(image.id)
 
@@ -390,7 +390,7 @@ def test_the_date_is_read_from_the_refusal(text: str, date: datetime | None) -> 
 @pytest.mark.parametrize("shape", FLOORS)
 async def test_a_deletion_that_comes_too_early_is_scheduled(shape: str) -> None:
     p = Project()
-    p.world.estate.options = replace(
+    p.world.cloud.options = replace(
         p.world.options, macs=replace(p.world.options.macs, floor=shape)
     )
     p.world.console.rename(p.ids[0], name(Stage.RETIRING))
@@ -423,7 +423,7 @@ async def test_a_retired_host_is_freed_of_its_commitment_and_deleted() -> None:
     delete = on_host(p, HostGoal.RETIRED, await seen(p))
     assert delete.kind == machine_calls.DELETE
     assert await p.do(delete) == Done(gone=(ResourceId(p.ids[0]),))
-    assert not list(p.world.estate.macs)
+    assert not list(p.world.cloud.macs)
     retry_at = await p.do(delete)
     assert retry_at == Done(gone=(ResourceId(p.ids[0]),), missing=True), (
         "deleted already is deleted"
@@ -434,7 +434,7 @@ async def test_a_retired_host_is_freed_of_its_commitment_and_deleted() -> None:
 async def test_a_deleted_host_is_seen_to_be_gone_by_a_focused_observation(gone: str) -> None:
     """403 is what some deleted hosts answer: then a whole listing says whether it is there."""
     p = Project()
-    p.world.estate.options = replace(p.world.options, macs=replace(p.world.options.macs, gone=gone))
+    p.world.cloud.options = replace(p.world.options, macs=replace(p.world.options.macs, gone=gone))
     await claimed(p)
     p.world.console.do("delete", p.ids[0])
     observation = await observe_one(p)

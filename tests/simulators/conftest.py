@@ -75,7 +75,7 @@ class Bench:
         }
         return self.json("POST", f"{ZONE}/servers", body)["server"]
 
-    def shown(self, server_id: str) -> Any:
+    def read_server(self, server_id: str) -> Any:
         """Return the body of a server."""
         return self.json("GET", f"{ZONE}/servers/{server_id}")["server"]
 

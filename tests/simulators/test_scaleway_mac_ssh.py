@@ -31,7 +31,7 @@ class Host:
 
     def __init__(self, bench: Bench, served: Shells, mac_id: str) -> None:
         self.bench, self.served, self.mac_id = bench, served, mac_id
-        record = bench.world.estate.macs.get(mac_id)
+        record = bench.world.cloud.macs.get(mac_id)
         assert record is not None
         self.mac = record
 

@@ -64,7 +64,7 @@ async def opened(
 
 
 def keys(cloud: SimulatorServer) -> list[tuple[str, str]]:
-    return [(key.name, key.public_key) for key in cloud.world.estate.keys]
+    return [(key.name, key.public_key) for key in cloud.world.cloud.keys]
 
 
 async def test_the_groups_key_is_at_the_provider_while_the_group_has_machines(
@@ -89,7 +89,7 @@ async def test_a_key_that_cannot_be_registered_is_noted_and_stops_nothing(
     cloud: SimulatorServer, tmp_path: Path
 ) -> None:
     first = await opened(cloud, tmp_path)
-    for key in cloud.world.estate.keys:
+    for key in cloud.world.cloud.keys:
         key.disabled = True
     await first.close(1)
     group = await opened(cloud, tmp_path)

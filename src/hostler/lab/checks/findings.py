@@ -26,7 +26,7 @@ class Findings(ABC):
     @property
     def now(self) -> float:
         """True time in seconds."""
-        return self.world.estate.now
+        return self.world.cloud.now
 
     @abstractmethod
     def phases(self) -> Iterable[str]:

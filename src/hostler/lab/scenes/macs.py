@@ -72,7 +72,7 @@ class Truth:
     async def watch(self) -> None:
         """Look every second until cancelled."""
         while True:
-            for mac in self.stand.world.estate.macs:
+            for mac in self.stand.world.cloud.macs:
                 self.check(mac)
             await self._records()
             await asyncio.sleep(1)
@@ -124,7 +124,7 @@ class MacStand:
 
     def macs(self) -> list[Mac]:
         """Return the hosts as they really are."""
-        return list(self.stand.world.estate.macs)
+        return list(self.stand.world.cloud.macs)
 
     def mac(self, mac: str | None = None) -> Mac:
         """Return one host as it really is, by default the first."""

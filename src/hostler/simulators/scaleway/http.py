@@ -236,7 +236,7 @@ async def run_simulator(
             fault_rates=settings.fault_rates,
             guest_port=settings.guest_port,
             ssh_port=world.ssh_port or None,
-            macs=len(world.estate.macs),
+            macs=len(world.cloud.macs),
         )
         started(server)
         await asyncio.Event().wait()

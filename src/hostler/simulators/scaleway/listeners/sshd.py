@@ -36,10 +36,10 @@ def same_user(connection: socket.socket) -> bool:
 
 def holder(table: str, theirs: tuple[str, int], ours: tuple[str, int]) -> int | None:
     """Return whose the socket is that is connected from theirs to ours; None for nobody's."""
-    wanted = [written(theirs), written(ours)]
+    ends = [written(theirs), written(ours)]
     for line in table.splitlines()[1:]:
         fields = line.split()
-        if fields[1:3] == wanted:
+        if fields[1:3] == ends:
             return int(fields[7])
     return None
 
@@ -136,12 +136,12 @@ class Shells:
     def follow(self) -> None:
         """Open what is missing and close what is too much; a wiped disk is emptied."""
         self._world.advance()
-        estate = self._world.estate
-        up = {mac.ip: mac for mac in estate.macs if ssh_of(estate, mac) is not Ssh.REFUSED}
+        cloud = self._world.cloud
+        up = {mac.ip: mac for mac in cloud.macs if ssh_of(cloud, mac) is not Ssh.REFUSED}
         for address, standing in list(self._standing.items()):
             if address not in up or up[address].disk is not standing.disk:
                 self._close(address)
-        for gone in [mac_id for mac_id in self._disks if estate.macs.get(mac_id) is None]:
+        for gone in [mac_id for mac_id in self._disks if cloud.macs.get(mac_id) is None]:
             empty(self._disks.pop(gone))
         for address, mac in up.items():
             if address not in self._standing and address not in self._deaf:

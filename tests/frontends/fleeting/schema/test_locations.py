@@ -1,4 +1,4 @@
-"""Where the schema is looked for, in which order, and what is told where it is nowhere."""
+"""Where the schema is looked for, in which order, and what is reported if it is nowhere."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""What an endpoint that cannot be reached says to the log: it is told, and floods nothing."""
+"""What an endpoint that cannot be reached writes to the log: one event, and no flood."""
 
 import contextlib
 from datetime import timedelta
