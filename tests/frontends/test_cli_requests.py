@@ -95,9 +95,9 @@ def test_the_deletion_of_a_protected_machine_waits_for_the_protection(capsys: Ou
     hold = Protection(until=NOW + timedelta(hours=1), why="a look", actor="bob")
     services = InMemory()
     run(fill(services.store_, made(1, protection=hold)))
-    told = " ".join(cli(services, capsys, "delete", str(FILE), FIRST, "--no-wait").err.split())
-    assert "protected until 2026-03-01 13:00 UTC by bob: a look" in told
-    assert f"{FIRST} is deleted then, or once its protection is ended" in told
+    output = " ".join(cli(services, capsys, "delete", str(FILE), FIRST, "--no-wait").err.split())
+    assert "protected until 2026-03-01 13:00 UTC by bob: a look" in output
+    assert f"{FIRST} is deleted then, or once its protection is ended" in output
     assert not cli(services, capsys, "unprotect", str(FILE), FIRST, "--no-wait").err
 
 
@@ -176,10 +176,10 @@ def test_a_wrong_file_is_reported_on_standard_error_and_as_json(capsys: Out) -> 
     plain = cli(services, capsys, "status", str(FILE))
     assert (plain.code, plain.out) == (2, "")
     assert "there is no such file" in plain.err
-    told = cli(services, capsys, "status", str(FILE), "--json")
-    assert told.code == 2
-    assert told.json["error"]["kind"] == "ConfigError"
-    assert told.json["error"]["exit"] == 2
+    output = cli(services, capsys, "status", str(FILE), "--json")
+    assert output.code == 2
+    assert output.json["error"]["kind"] == "ConfigError"
+    assert output.json["error"]["exit"] == 2
 
 
 def test_a_second_engine_is_refused_with_its_own_code(capsys: Out) -> None:

@@ -482,7 +482,7 @@ async def test_an_answer_that_shows_another_machines_name_tells_nothing_of_ours(
     """Somebody renamed it between our write and the answer: only a look can tell."""
     p = Project()
     call = first(Goal.PRESENT, p.machine)
-    told = p.macs._calls._done(call, mac(id=p.ids[0], name=name(Stage.PENDING)))
-    assert [resource.id for resource in told.resources] == [p.allocation_of]
+    output = p.macs._calls._done(call, mac(id=p.ids[0], name=name(Stage.PENDING)))
+    assert [resource.id for resource in output.resources] == [p.allocation_of]
     other = p.macs._calls._done(call, mac(id=p.ids[0], name=name(Stage.PENDING, OTHER)))
     assert other == Done()

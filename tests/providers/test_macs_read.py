@@ -112,7 +112,7 @@ def test_an_allocation_that_is_over_by_its_name_is_none() -> None:
 
 
 @pytest.mark.parametrize(
-    ("commitment", "told"),
+    ("commitment", "output"),
     [
         (None, ""),
         ({"type": "duration_24h"}, ""),
@@ -121,8 +121,8 @@ def test_an_allocation_that_is_over_by_its_name_is_none() -> None:
         ({"type": "renewed_monthly", "cancelled": True}, ""),
     ],
 )
-def test_a_commitment_is_told_while_it_renews(commitment: object, told: str) -> None:
-    assert reader().host(mac(commitment=commitment)).note("commitment") == told
+def test_a_commitment_is_told_while_it_renews(commitment: object, output: str) -> None:
+    assert reader().host(mac(commitment=commitment)).note("commitment") == output
 
 
 def test_dates_deletions_and_deliveries_are_told() -> None:

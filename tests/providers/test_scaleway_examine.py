@@ -58,7 +58,7 @@ async def test_without_organization_networks_and_key_nothing_is_asked():
 
 
 @pytest.mark.parametrize(
-    ("told", "well", "text"),
+    ("output", "well", "text"),
     [
         ({"limit": 10}, True, "is 10; the group may come to 10"),
         ({"limit": 9}, False, "is 9; the group may come to 10"),
@@ -72,8 +72,8 @@ async def test_without_organization_networks_and_key_nothing_is_asked():
         ({"name": "x"}, True, "none is told"),
     ],
 )
-async def test_a_quota_that_is_too_small_is_told(told: dict[str, object], well: bool, text: str):
-    assert await found(quota(**told), organization="org") == [
+async def test_a_quota_that_is_too_small_is_told(output: dict[str, object], well: bool, text: str):
+    assert await found(quota(**output), organization="org") == [
         Finding(well, "quota of DEV1-S", text)
     ]
 

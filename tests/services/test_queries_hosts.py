@@ -21,14 +21,14 @@ NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 def status(stage: str | None, binding: MachineId | None = None, **record: Any) -> HostStatus:
     """Return a host with a record and, where a stage is told, an observation of it."""
     resource = Resource(id=ResourceId(ID), slot=HOST, zone=ZONE, notes=(("stage", stage or ""),))
-    kept = Host(id=ID, account=MAIN, zone=ZONE, **record) if record else None
+    saved = Host(id=ID, account=MAIN, zone=ZONE, **record) if record else None
     return HostStatus(
-        id=ID, account=MAIN, record=kept, resource=resource if stage else None, binding=binding
+        id=ID, account=MAIN, record=saved, resource=resource if stage else None, binding=binding
     )
 
 
 @pytest.mark.parametrize(
-    ("host", "said"),
+    ("host", "message"),
     [
         (status("claimed", FIRST), f"what comes next for its machine, {FIRST}"),
         (status(None, condition=HostCondition.GONE), "complete observations no longer show it"),
@@ -52,8 +52,8 @@ def status(stage: str | None, binding: MachineId | None = None, **record: Any) -
         (status(None, condition=HostCondition.DIRTY), "it was not observed"),
     ],
 )
-def test_the_next_step_follows_from_record_and_name(host: HostStatus, said: str) -> None:
-    assert said in next_step(host, NOW)
+def test_the_next_step_follows_from_record_and_name(host: HostStatus, message: str) -> None:
+    assert message in next_step(host, NOW)
 
 
 def test_a_quarantine_that_is_over_keeps_nobody_away() -> None:

@@ -412,8 +412,8 @@ def test_after_the_storm_no_fault_happens_and_no_spell_goes_on() -> None:
     before = dict(bench.world.faults)
     drive(bench, 300)
     assert bench.world.faults == before
-    shown = {server.displayed for server in bench.world.cloud.servers}
-    assert shown <= {""}
+    printed = {server.displayed for server in bench.world.cloud.servers}
+    assert printed <= {""}
     assert not any(server.protected for server in bench.world.cloud.servers)
 
 
@@ -435,10 +435,10 @@ def test_weather_is_read_from_toml_and_all_its_mistakes_are_told(tmp_path: Path)
     assert load(str(file)) == FaultRates(
         {"slow": 0.5, "guest_poweroff": 12.0}, {"slow": (1.0, 2.0)}
     )
-    with pytest.raises(BadFaultRates) as told:
+    with pytest.raises(BadFaultRates) as output:
         parse('[rates]\nfog = 1\nslow = 1.5\nhung = "x"\n[spells]\nslow = 3\n[other]\n')
     for word in ("rates.fog", "rates.slow", "rates.hung", "spells.slow", "other"):
-        assert word in str(told.value)
+        assert word in str(output.value)
     with pytest.raises(BadFaultRates, match="neither one of calm, lively, storm"):
         load("no-such-file.toml")
     assert load("storm") is PRESETS["storm"]

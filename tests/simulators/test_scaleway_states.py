@@ -182,8 +182,8 @@ def test_delete_keeps_every_volume_and_every_address(bench: Bench) -> None:
             "resource_id": server["id"],
         },
     )
-    kept = bench.json("GET", f"{ZONE}/volumes/{local}")["volume"]
-    assert (kept["state"], kept["server"]) == ("available", None)
+    saved = bench.json("GET", f"{ZONE}/volumes/{local}")["volume"]
+    assert (saved["state"], saved["server"]) == ("available", None)
     bench.now += 7
     volume = bench.json("GET", f"{BLOCK}/volumes/{block}")
     assert (volume["status"], volume["references"]) == ("available", [])
@@ -344,9 +344,9 @@ def test_what_is_kept_encoded_is_always_what_is_true() -> None:
                 bench.reply("POST", f"{ZONE}/servers/{one}/action", {"action": action})
                 bench.reply("PATCH", f"{ZONE}/servers/{one}", {"tags": [str(rng.random())]})
         for server in bench.world.cloud.servers:
-            kept = json.loads(bytes(server_wire(bench.world.cloud, server)))
+            saved = json.loads(bytes(server_wire(bench.world.cloud, server)))
             fresh = server_body(bench.world.cloud, server)
-            assert kept == json.loads(json.dumps(fresh))
+            assert saved == json.loads(json.dumps(fresh))
         if len(ids) > 40:
             for one in ids[:20]:
                 bench.world.act("server_deleted_by_hand", one)

@@ -38,7 +38,7 @@ class SshPreparer:
         try:
             if reached.connection is None:
                 return _not_reached(login, reached, order)
-            return await Session(reached.connection, login, order).prepare(reached.shown)
+            return await Session(reached.connection, login, order).prepare(reached.host_key)
         finally:
             await hang_up(reached)
 
@@ -91,7 +91,7 @@ def _not_reached(login: Login, reached: Line, order: Order) -> Prepared:
     why = line(reached.error, order.password)
     if reached.wrong:
         error = (
-            f"{login} shows the key {reached.shown}, pinned is {order.fingerprint}, and nothing "
+            f"{login} shows the key {reached.host_key}, pinned is {order.fingerprint}, and nothing "
             "was sent: find out whether somebody reinstalled it, or who answers there"
         )
     elif reached.denied:
@@ -101,8 +101,8 @@ def _not_reached(login: Login, reached: Line, order: Order) -> Prepared:
         )
     elif reached.unusable:
         error = f"our own key cannot be read ({why}): it must be a private key without a passphrase"
-    elif reached.shown:
+    elif reached.host_key:
         error = f"no login at {login}, which answered and then broke off ({why}): try again"
     else:
         error = f"no login at {login} ({why}): see that it is up, and that its port is open to us"
-    return Prepared(fingerprint=reached.shown, wrong_key=bool(reached.wrong), error=error)
+    return Prepared(fingerprint=reached.host_key, wrong_key=bool(reached.wrong), error=error)

@@ -48,7 +48,7 @@ class HandClock:
 
 
 async def opened(
-    cloud: SimulatorServer, folder: Path, clock: Clock | None = None, **said: object
+    cloud: SimulatorServer, folder: Path, clock: Clock | None = None, **message: object
 ) -> GroupContext:
     config: dict[str, object] = {
         "name": "ci",
@@ -57,7 +57,7 @@ async def opened(
         "secret_key": SECRET,
         "project": PROJECT,
         "state_dir": str(folder),
-        **said,
+        **message,
     }
     opener = GroupOpener({}, folder, clock)
     return await opener.open(json.dumps(config).encode(), Connector())

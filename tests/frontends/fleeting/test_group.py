@@ -14,45 +14,45 @@ S = timedelta(seconds=1)
 MIN = timedelta(minutes=1)
 
 
-async def opened(stand: Stand) -> Plugged:
-    plugged = Plugged(Plugin(stand, fresh_store()))
+async def opened(setup: Stand) -> Plugged:
+    plugged = Plugged(Plugin(setup, fresh_store()))
     await plugged.init()
     return plugged
 
 
 def test_instances_are_reported_at_once_and_run_in_the_end() -> None:
-    async def scene(stand: Stand) -> None:
-        plugged = await opened(stand)
+    async def scene(setup: Stand) -> None:
+        plugged = await opened(setup)
         assert await plugged.group.increase(3) == 3
         assert list(plugged.states_now().values()) == [State.CREATING] * 3
         first = set(plugged.states_now())
-        told = await plugged.until({State.RUNNING: 3}, 5 * MIN)
-        assert set(told) == first
+        output = await plugged.until({State.RUNNING: 3}, 5 * MIN)
+        assert set(output) == first
 
     play(scene)
 
 
 def test_what_is_decreased_is_deleted_and_then_left_out() -> None:
-    async def scene(stand: Stand) -> None:
-        plugged = await opened(stand)
+    async def scene(setup: Stand) -> None:
+        plugged = await opened(setup)
         await plugged.group.increase(2)
         one, other = await plugged.until({State.RUNNING: 2}, 5 * MIN)
         assert await plugged.group.decrease([one]) == [one]
         await plugged.until({State.RUNNING: 1, State.DELETING: 1}, 1 * MIN)
         assert plugged.states_now()[other] is State.RUNNING
         await plugged.until({State.RUNNING: 1, State.DELETED: 1}, 5 * MIN)
-        assert len(stand.servers()) == 1
+        assert len(setup.servers()) == 1
         assert await plugged.group.decrease([one, other]) == [one, other]
         await plugged.until({State.DELETED: 1}, 5 * MIN)
-        assert stand.world.leaks() == ()
+        assert setup.world.leaks() == ()
 
     play(scene)
 
 
 def test_info_is_stable_and_tells_the_maximum() -> None:
-    async def scene(stand: Stand) -> None:
-        plugged = await opened(stand)
-        info = await Plugged(Plugin(stand, fresh_store("i-9"))).init()
+    async def scene(setup: Stand) -> None:
+        plugged = await opened(setup)
+        info = await Plugged(Plugin(setup, fresh_store("i-9"))).init()
         assert (info.id, info.max_size) == (f"hostler/{GROUP.name}", 10)
         with pytest.raises(Refused, match="before"):
             await plugged.init()
@@ -63,13 +63,13 @@ def test_info_is_stable_and_tells_the_maximum() -> None:
 def test_restart_tells_every_instance_from_the_first_update_on() -> None:
     """Between Init and the first reading of the engine, the records of before are told."""
 
-    async def scene(stand: Stand) -> None:
-        plugged = await opened(stand)
+    async def scene(setup: Stand) -> None:
+        plugged = await opened(setup)
         await plugged.group.increase(2)
         before = await plugged.until({State.RUNNING: 2}, 5 * MIN)
         await plugged.group.shutdown()
         assert plugged.plugin.closed == 2
-        retry_at = Plugged(Plugin(stand, plugged.plugin.store))
+        retry_at = Plugged(Plugin(setup, plugged.plugin.store))
         await retry_at.init()
         assert retry_at.states_now() == before
         info = await retry_at.group.connect_info(next(iter(before)))
@@ -80,12 +80,12 @@ def test_restart_tells_every_instance_from_the_first_update_on() -> None:
 
 
 def test_increase_that_was_recorded_is_not_forgotten_by_a_restart() -> None:
-    async def scene(stand: Stand) -> None:
-        plugged = await opened(stand)
+    async def scene(setup: Stand) -> None:
+        plugged = await opened(setup)
         await plugged.group.increase(2)
         named = set(plugged.states_now())
         await plugged.group.shutdown()
-        retry_at = Plugged(Plugin(stand, plugged.plugin.store))
+        retry_at = Plugged(Plugin(setup, plugged.plugin.store))
         await retry_at.init()
         assert set(retry_at.states_now()) == named
         assert set(await retry_at.until({State.RUNNING: 2}, 5 * MIN)) == named
@@ -94,33 +94,33 @@ def test_increase_that_was_recorded_is_not_forgotten_by_a_restart() -> None:
 
 
 def test_no_more_are_accepted_than_the_maximum_and_a_refusal_says_why() -> None:
-    async def scene(stand: Stand) -> None:
-        plugged = await opened(stand)
+    async def scene(setup: Stand) -> None:
+        plugged = await opened(setup)
         assert await plugged.group.increase(8) == 8
         assert await plugged.group.increase(8) == 2
         with pytest.raises(Refused, match="at most 10 machines"):
             await plugged.group.increase(1)
         await plugged.until({State.RUNNING: 10}, 5 * MIN)
-        assert len(stand.servers()) == 10
+        assert len(setup.servers()) == 10
 
     play(scene)
 
 
 def test_instance_that_is_decreased_before_it_was_begun_costs_nothing() -> None:
-    async def scene(stand: Stand) -> None:
-        plugged = await opened(stand)
+    async def scene(setup: Stand) -> None:
+        plugged = await opened(setup)
         await plugged.group.increase(1)
         (one,) = plugged.states_now()
         assert await plugged.group.decrease([one]) == [one]
         await plugged.until({State.DELETED: 1}, 1 * MIN)
-        assert stand.world.leaks() == ()
+        assert setup.world.leaks() == ()
 
     play(scene)
 
 
 def test_unknown_instances_are_deleted_already() -> None:
-    async def scene(stand: Stand) -> None:
-        plugged = await opened(stand)
+    async def scene(setup: Stand) -> None:
+        plugged = await opened(setup)
         assert await plugged.group.decrease(["m-aaaaaaaaaa", "?"]) == ["m-aaaaaaaaaa", "?"]
         assert await plugged.plugin.store.requests() == ()
 
@@ -128,8 +128,8 @@ def test_unknown_instances_are_deleted_already() -> None:
 
 
 def test_connect_info_fills_in_what_the_runner_does_not_say() -> None:
-    async def scene(stand: Stand) -> None:
-        plugged = Plugged(Plugin(stand, fresh_store()))
+    async def scene(setup: Stand) -> None:
+        plugged = Plugged(Plugin(setup, fresh_store()))
         given = Connector(protocol_port=2222, username="ci", opaque=(("keepalive", 30),))
         await plugged.group.init(b"{}", given, plugged.states)
         await plugged.group.increase(1)
@@ -139,18 +139,18 @@ def test_connect_info_fills_in_what_the_runner_does_not_say() -> None:
         info = await plugged.group.connect_info(one)
         assert info.id == one
         assert info.external.count(".") == 3
-        told = info.connector
-        assert (told.protocol, told.protocol_port, told.username) == ("ssh", 2222, "ci")
-        assert (told.os, told.opaque) == ("linux", (("keepalive", 30),))
+        output = info.connector
+        assert (output.protocol, output.protocol_port, output.username) == ("ssh", 2222, "ci")
+        assert (output.os, output.opaque) == ("linux", (("keepalive", 30),))
 
     play(scene)
 
 
 def test_machine_in_a_private_network_alone_has_no_external_address() -> None:
-    async def scene(stand: Stand) -> None:
+    async def scene(setup: Stand) -> None:
         network = "5d1b4b2e-3c19-4f6a-9c86-0d94d7f2a111"
         template = replace(PLAIN, ipv4=False, networks=(network,))
-        plugged = Plugged(Plugin(stand, fresh_store(), template=template))
+        plugged = Plugged(Plugin(setup, fresh_store(), template=template))
         await plugged.init()
         await plugged.group.increase(1)
         (one,) = await plugged.until({State.RUNNING: 1}, 5 * MIN)
@@ -161,21 +161,21 @@ def test_machine_in_a_private_network_alone_has_no_external_address() -> None:
 
 
 def test_static_credentials_are_left_as_the_runner_gave_them() -> None:
-    async def scene(stand: Stand) -> None:
-        plugged = Plugged(Plugin(stand, fresh_store()))
+    async def scene(setup: Stand) -> None:
+        plugged = Plugged(Plugin(setup, fresh_store()))
         given = Connector(use_static_credentials=True, password="known")
         await plugged.group.init(b"{}", given, plugged.states)
         await plugged.group.increase(1)
         (one,) = await plugged.until({State.RUNNING: 1}, 5 * MIN)
-        told = (await plugged.group.connect_info(one)).connector
-        assert (told.username, told.password, told.key) == ("", "known", b"")
+        output = (await plugged.group.connect_info(one)).connector
+        assert (output.username, output.password, output.key) == ("", "known", b"")
 
     play(scene)
 
 
 def test_calls_before_init_and_about_strangers_are_refused_with_a_reason() -> None:
-    async def scene(stand: Stand) -> None:
-        plugged = Plugged(Plugin(stand, fresh_store()))
+    async def scene(setup: Stand) -> None:
+        plugged = Plugged(Plugin(setup, fresh_store()))
         with pytest.raises(Refused, match="not open"):
             await plugged.group.update()
         await plugged.init()
@@ -191,47 +191,47 @@ def test_calls_before_init_and_about_strangers_are_refused_with_a_reason() -> No
 
 
 def test_what_is_suspended_stands_by_and_comes_back_under_its_name() -> None:
-    async def scene(stand: Stand) -> None:
-        plugged = await opened(stand)
+    async def scene(setup: Stand) -> None:
+        plugged = await opened(setup)
         await plugged.group.increase(2)
         one, other = await plugged.until({State.RUNNING: 2}, 5 * MIN)
         assert await plugged.group.suspend([one]) == [one]
         await plugged.until({State.RUNNING: 1, State.SUSPENDING: 1}, 1 * MIN)
-        told = await plugged.until({State.RUNNING: 1, State.SUSPENDED: 1}, 5 * MIN)
-        assert told[one] is State.SUSPENDED
-        assert (len(stand.servers()), len(stand.world.guests)) == (2, 1)
+        output = await plugged.until({State.RUNNING: 1, State.SUSPENDED: 1}, 5 * MIN)
+        assert output[one] is State.SUSPENDED
+        assert (len(setup.servers()), len(setup.world.guests)) == (2, 1)
         assert await plugged.group.suspend([one, "m-none"]) == [one]
         assert await plugged.group.resume([one, other]) == [one, other]
         await plugged.until({State.RUNNING: 1, State.RESUMING: 1}, 1 * MIN)
         await plugged.until({State.RUNNING: 2}, 5 * MIN)
-        assert len(stand.servers()) == 2
+        assert len(setup.servers()) == 2
 
     play(scene)
 
 
 def test_what_stands_by_can_be_decreased() -> None:
-    async def scene(stand: Stand) -> None:
-        plugged = await opened(stand)
+    async def scene(setup: Stand) -> None:
+        plugged = await opened(setup)
         await plugged.group.increase(1)
         (one,) = await plugged.until({State.RUNNING: 1}, 5 * MIN)
         await plugged.group.suspend([one])
         await plugged.until({State.SUSPENDED: 1}, 5 * MIN)
         assert await plugged.group.decrease([one]) == [one]
         await plugged.until({State.DELETED: 1}, 5 * MIN)
-        assert stand.world.leaks() == ()
+        assert setup.world.leaks() == ()
 
     play(scene)
 
 
 def test_what_stands_by_is_kept_over_a_restart() -> None:
-    async def scene(stand: Stand) -> None:
-        plugged = await opened(stand)
+    async def scene(setup: Stand) -> None:
+        plugged = await opened(setup)
         await plugged.group.increase(1)
         (one,) = await plugged.until({State.RUNNING: 1}, 5 * MIN)
         await plugged.group.suspend([one])
         await plugged.until({State.SUSPENDED: 1}, 5 * MIN)
         await plugged.group.shutdown()
-        retry_at = Plugged(Plugin(stand, plugged.plugin.store))
+        retry_at = Plugged(Plugin(setup, plugged.plugin.store))
         await retry_at.init()
         await asyncio.sleep(600)
         assert retry_at.states_now() == {one: State.SUSPENDED}
@@ -242,9 +242,9 @@ def test_what_stands_by_is_kept_over_a_restart() -> None:
 
 
 def test_standby_is_offered_only_where_the_schema_can_say_it() -> None:
-    async def scene(stand: Stand) -> None:
-        able = await Plugged(Plugin(stand, fresh_store("i-8"))).init()
-        unable = Plugged(Plugin(stand, fresh_store("i-9")), EVERY_STATE - {State.SUSPENDED})
+    async def scene(setup: Stand) -> None:
+        able = await Plugged(Plugin(setup, fresh_store("i-8"))).init()
+        unable = Plugged(Plugin(setup, fresh_store("i-9")), EVERY_STATE - {State.SUSPENDED})
         assert able.capabilities == ("suspend_resume",)
         assert (await unable.init()).capabilities == ()
 

@@ -252,11 +252,11 @@ def test_instances_are_inserted_in_the_very_save_that_grants_their_request() -> 
         store.busy_records = True
         await store.request(beside(plugged, RequestKind.PROTECT, one))
         assert await plugged.group.increase(1) == 1
-        told = set(plugged.states_now())
+        output = set(plugged.states_now())
         await asyncio.sleep(3.0)
         assert one in store.refused, "a record was to be saved in that turn"
         store.busy_records = False
-        assert set(await plugged.until({State.RUNNING: 2}, 10 * MIN)) == told
+        assert set(await plugged.until({State.RUNNING: 2}, 10 * MIN)) == output
 
     play(scene)
 

@@ -113,8 +113,8 @@ async def test_stdout_may_be_something_else_than_a_pipe(tmp_path: Path, stdout: 
         opened = (
             os.open(tmp_path / "out", os.O_WRONLY | os.O_CREAT) if stdout == "file" else os.dup(2)
         )
-        assert not Host(os.getppid(), opened).is_gone()
-        assert Host(os.getppid() + 1, opened).is_gone()
+        assert not Host(os.getppid(), opened).has_exited()
+        assert Host(os.getppid() + 1, opened).has_exited()
         os.close(opened)
         assert not plugin.life.reason
 

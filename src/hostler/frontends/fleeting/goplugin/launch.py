@@ -77,13 +77,13 @@ def line(launch: Launch, socket: Path, certificate: bytes = b"") -> str:
     return "|".join([*fields, "false"] if launch.multiplex else fields)
 
 
-def shake(said: str) -> int:
+def shake(output: str) -> int:
     """Print the line, turn stdout to stderr for good, and return what was stdout.
 
     Whatever is printed later, by us or by a library, is a log line. The descriptor that is returned
     is for watching: nothing is written to it, and it tells when the host no longer reads.
     """
-    _write(said.encode() + b"\n")
+    _write(output.encode() + b"\n")
     was = os.dup(_STDOUT)
     os.dup2(_STDERR, _STDOUT)
     return was

@@ -97,9 +97,9 @@ def sweep(now: datetime) -> tuple[Path, ...]:
 
 
 def _is_left(folder: Path, now: datetime) -> bool:
-    told = folder.lstat()
-    ours = stat.S_ISDIR(told.st_mode) and told.st_uid == os.geteuid()
-    if not ours or now.timestamp() - told.st_mtime < _AGE.total_seconds():
+    stats = folder.lstat()
+    ours = stat.S_ISDIR(stats.st_mode) and stats.st_uid == os.geteuid()
+    if not ours or now.timestamp() - stats.st_mtime < _AGE.total_seconds():
         return False
     return all(_is_deaf(entry) for entry in folder.iterdir())
 

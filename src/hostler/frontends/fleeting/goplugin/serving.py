@@ -154,10 +154,10 @@ async def _ended(done: threading.Event, log: HostLog) -> None:
 def _end_at_last(place: Place) -> None:
     """End in time whatever hangs: a thread that does not stop must not cost a SIGKILL."""
 
-    def gone() -> None:
+    def exit_now() -> None:
         place.remove()
         os._exit(0)
 
-    timer = threading.Timer(_AT_LAST, gone)
+    timer = threading.Timer(_AT_LAST, exit_now)
     timer.daemon = True
     timer.start()

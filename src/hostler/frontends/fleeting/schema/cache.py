@@ -11,7 +11,7 @@ import msgspec
 _LARGEST = 64 * 1024 * 1024
 
 
-class Kept(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class CachedSchema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A schema that has served: as a descriptor set, where it was found, and when."""
 
     origin: str
@@ -24,13 +24,13 @@ class Kept(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return max(timedelta(0), now - self.at)
 
 
-def keep(path: Path, kept: Kept) -> None:
+def write_cache(path: Path, cached: CachedSchema) -> None:
     """Write a schema: whole, or not at all. OSError where it cannot be written."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     descriptor, name = mkstemp(prefix=f".{path.name}-", dir=path.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:
-            file.write(msgspec.msgpack.encode(kept))
+            file.write(msgspec.msgpack.encode(cached))
         Path(name).replace(path)
     except BaseException:
         with suppress(OSError):
@@ -38,11 +38,11 @@ def keep(path: Path, kept: Kept) -> None:
         raise
 
 
-def kept_at(path: Path) -> Kept | None:
+def read_cache(path: Path) -> CachedSchema | None:
     """Return what was kept; None where there is none, or it is damaged."""
     try:
         with path.open("rb") as file:
-            kept = msgspec.msgpack.decode(file.read(_LARGEST), type=Kept)
+            cached = msgspec.msgpack.decode(file.read(_LARGEST), type=CachedSchema)
     except (OSError, msgspec.DecodeError):
         return None
-    return kept if kept.at.tzinfo is not None and kept.at.astimezone(UTC) else None
+    return cached if cached.at.tzinfo is not None and cached.at.astimezone(UTC) else None

@@ -121,7 +121,7 @@ def compare(pin: Pin, found: ServiceMap) -> Differences:
         known = ", ".join(pin.services)
         return Differences(changed=(f"the service {found.name} is not pinned: {known} is",))
     changed = [
-        *_different("method", _shown(before.methods), _shown(now.methods)),
+        *_different("method", _described(before.methods), _described(now.methods)),
         *_different("field", _written(before.fields), _written(now.fields)),
         *_different("state", before.states, now.states),
     ]
@@ -146,10 +146,10 @@ def _states(found: ServiceMap) -> dict[str, str]:
     if found.states is None:
         return {}
     names = found.states.names
-    return {str(s): f"{names[s]} = {said}" for s, said in found.states.said.items()}
+    return {str(s): f"{names[s]} = {value}" for s, value in found.states.written.items()}
 
 
-def _shown(methods: Mapping[str, PinnedCall]) -> dict[str, str]:
+def _described(methods: Mapping[str, PinnedCall]) -> dict[str, str]:
     return {n: f"{m.path}{', a stream' if m.streams else ''}" for n, m in methods.items()}
 
 

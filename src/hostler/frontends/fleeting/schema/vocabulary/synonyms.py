@@ -68,7 +68,7 @@ ENUM_WORDS: Mapping[str, tuple[str, ...]] = {
     "protocol": ("ssh", "winrm", "winrmhttp", "winrmhttps"),
 }
 """What an enum must have one of, to stand for one of these."""
-SPELT: Mapping[str, str] = {
+CANONICAL: Mapping[str, str] = {
     "x8664": "amd64",
     "aarch64": "arm64",
     "macos": "darwin",

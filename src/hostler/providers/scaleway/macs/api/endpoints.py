@@ -38,9 +38,9 @@ def is_floor(problem: Problem) -> bool:
 
     412 with a type or without one, 400 and 403: the text is the same in all.
     """
-    said = _UNTIL.search(f"{problem.message} {problem.precondition}") is not None
+    dated = _UNTIL.search(f"{problem.message} {problem.precondition}") is not None
     typed = problem.status == 412 and problem.type in {"precondition_failed", ""}
-    return typed or (said and problem.status in {400, 403, 409, 412})
+    return typed or (dated and problem.status in {400, 403, 409, 412})
 
 
 def floor_date(problem: Problem) -> datetime | None:

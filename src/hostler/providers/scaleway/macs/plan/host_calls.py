@@ -127,8 +127,8 @@ def _ended(host: Host, resource: Resource, now: datetime) -> tuple[Call, ...]:
     What is deleted by itself at its date is deleted by us only when that is overdue: by whose clock
     a host is paid for until then is not ours to say.
     """
-    told = resource.note("deletable")
-    deletable = datetime.fromisoformat(told) if told else host.scheduled or host.paid_until
+    text = resource.note("deletable")
+    deletable = datetime.fromisoformat(text) if text else host.scheduled or host.paid_until
     delete = replace(_plain(DELETE, resource), ends_payment=True)
     if resource.note("scheduled"):
         overdue = deletable is not None and now >= deletable + OVERDUE
