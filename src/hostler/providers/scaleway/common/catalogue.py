@@ -116,10 +116,10 @@ async def every_page(
     """Return a paged map whole; raises what asking raises."""
     found = dict[str, T]()
     for page in range(1, _MOST_PAGES + 1):
-        shown = await read(zone, page)
+        listed = await read(zone, page)
         before = len(found)
-        found |= shown
-        if len(shown) < PER_PAGE or len(found) == before:
+        found |= listed
+        if len(listed) < PER_PAGE or len(found) == before:
             break
     return found
 

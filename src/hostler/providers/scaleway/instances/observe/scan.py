@@ -138,8 +138,8 @@ async def volumes(
         disks = Disks(local, block)
     else:
         disks = await _of_machine(api, scope, owners)
-    shown = {*disks.local.found, *disks.block.found}
-    ids = frozenset({*scope.known, *(resource for resource in held if resource not in shown)})
+    listed = {*disks.local.found, *disks.block.found}
+    ids = frozenset({*scope.known, *(resource for resource in held if resource not in listed)})
     await _ask_both(api, scope.zone, ids, disks)
     return disks
 
