@@ -1,12 +1,11 @@
 """Cache: the schema of the last success, for a day on which no runner can be read."""
 
-import os
-from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from tempfile import mkstemp
 
 import msgspec
+
+from hostler.frontends.fleeting.config.state import PRIVATE, write_private
 
 _LARGEST = 64 * 1024 * 1024
 
@@ -26,20 +25,12 @@ class CachedSchema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def write_cache(path: Path, cached: CachedSchema) -> None:
     """Write a schema: whole, or not at all. OSError where it cannot be written."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    descriptor, name = mkstemp(prefix=f".{path.name}-", dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(msgspec.msgpack.encode(cached))
-        Path(name).replace(path)
-    except BaseException:
-        with suppress(OSError):
-            Path(name).unlink()
-        raise
+    path.parent.mkdir(mode=PRIVATE, parents=True, exist_ok=True)
+    write_private(path, msgspec.msgpack.encode(cached))
 
 
 def read_cache(path: Path) -> CachedSchema | None:
-    """Return what was kept; None where there is none, or it is damaged."""
+    """Return what was cached; None where there is none, or it is damaged."""
     try:
         with path.open("rb") as file:
             cached = msgspec.msgpack.decode(file.read(_LARGEST), type=CachedSchema)

@@ -1,6 +1,6 @@
 """Images and snapshots of the Instance API, the marketplace, and what a label stands for."""
 
-from hostler.simulators.scaleway.api.bodies import image_body
+from hostler.simulators.scaleway.api.bodies import image_body, instance_body
 from hostler.simulators.scaleway.api.checks import object_of, owner_of, tags_of, text_of
 from hostler.simulators.scaleway.api.pages import (
     INSTANCE,
@@ -122,19 +122,12 @@ def snapshot_body(cloud: Cloud, snapshot: Snapshot) -> dict[str, object]:
     """Return the body of a snapshot of a local volume."""
     base = {"id": snapshot.volume_id, "name": snapshot.volume_name}
     return {
-        "id": snapshot.id,
-        "name": snapshot.name,
-        "organization": snapshot.organization,
-        "project": snapshot.project,
-        "tags": snapshot.tags,
+        **instance_body(cloud, snapshot),
         "volume_type": snapshot.kind,
         "size": snapshot.size,
         "state": snapshot.state,
         "base_volume": base if snapshot.volume_id else None,
-        "creation_date": cloud.date(snapshot.created),
-        "modification_date": cloud.date(snapshot.modified),
         "error_reason": None,
-        "zone": snapshot.zone,
     }
 
 

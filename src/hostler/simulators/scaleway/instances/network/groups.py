@@ -1,5 +1,6 @@
 """Security groups and their rules, whose list says no total."""
 
+from hostler.simulators.scaleway.api.bodies import instance_body
 from hostler.simulators.scaleway.api.checks import owner_of, tags_of, text_of
 from hostler.simulators.scaleway.api.pages import INSTANCE, window
 from hostler.simulators.scaleway.api.resource import Resource, routes
@@ -54,19 +55,12 @@ def body_of(cloud: Cloud, group: SecurityGroup) -> dict[str, object]:
     """Return the body of a group."""
     users = [server for server in cloud.servers.within(group.zone) if owns(server, group)]
     return {
-        "id": group.id,
-        "name": group.name,
+        **instance_body(cloud, group),
         **group.fields,
-        "organization": group.organization,
-        "project": group.project,
-        "tags": group.tags,
         "organization_default": group.default,
         "project_default": group.default,
-        "creation_date": cloud.date(group.created),
-        "modification_date": cloud.date(group.modified),
         "servers": [{"id": server.id, "name": server.name} for server in users],
         "state": "available",
-        "zone": group.zone,
     }
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 
-from hostler.simulators.scaleway.api.bodies import block_volume_body
+from hostler.simulators.scaleway.api.bodies import block_body, block_volume_body
 from hostler.simulators.scaleway.api.checks import object_of, owner_of, size_of, tags_of, text_of
 from hostler.simulators.scaleway.api.pages import NEWER, listing
 from hostler.simulators.scaleway.api.resource import Resource, Route
@@ -173,20 +173,14 @@ def snapshot_body(cloud: Cloud, snapshot: Snapshot) -> dict[str, object]:
     """Return the body of a snapshot of Block Storage."""
     parent = {"id": snapshot.volume_id, "name": snapshot.volume_name, "type": "sbs_5k"}
     return {
-        "id": snapshot.id,
-        "name": snapshot.name,
+        **block_body(cloud, snapshot),
         "parent_volume": {**parent, "status": "available"} if snapshot.volume_id else None,
         "size": snapshot.size,
-        "project_id": snapshot.project,
-        "created_at": cloud.zulu(snapshot.created),
-        "updated_at": cloud.zulu(snapshot.modified),
         "references": [],
         "status": snapshot.state,
-        "tags": snapshot.tags,
         "class": "sbs",
         "public": False,
         "kms_key_id": None,
-        "zone": snapshot.zone,
     }
 
 
