@@ -177,7 +177,7 @@ async def test_host_that_is_slow_to_log_in_is_given_up_with_its_key_seen(place: 
 
 async def test_host_without_an_address_is_told(place: Place) -> None:
     found = await SshPreparer().prepare(Connection(address=""), place.order())
-    assert found == Prepared(error="the host has no address yet: look again")
+    assert found == Prepared(error="the host has no address yet: observe again")
 
 
 @pytest.mark.parametrize("address", ["a" * 300, "a..b", "ü" * 64 + ".test"])

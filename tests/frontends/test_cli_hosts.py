@@ -223,7 +223,7 @@ def test_a_host_that_is_given_up_waits_for_its_date(capsys: Out) -> None:
     )
     output = cli(services, capsys, "explain", str(FILE), host, "--json").json
     assert output["next"] == "wait: its deletion at 2026-03-02 12:00 UTC"
-    assert "somebody asked for that" in output["on_release"]
+    assert "that was requested" in output["on_release"]
 
 
 def test_status_names_the_hosts_of_machines(capsys: Out) -> None:

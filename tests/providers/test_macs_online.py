@@ -88,9 +88,9 @@ async def test_a_zone_that_cannot_be_listed_is_told_and_nothing_is_said_of_its_p
 @pytest.mark.parametrize(
     ("quotas", "well", "text"),
     [
-        ({"M2-L": 5}, True, "is 5; 3 stand in the project, and fleet macs may order 5"),
-        ({"M2-L": 4}, False, "is 4; 3 stand in the project, and fleet macs may order 5"),
-        ({}, True, "none is told"),
+        ({"M2-L": 5}, True, "is 5; 3 exist in the project, and fleet macs may order 5"),
+        ({"M2-L": 4}, False, "is 4; 3 exist in the project, and fleet macs may order 5"),
+        ({}, True, "no limit is listed"),
     ],
 )
 async def test_the_quota_is_held_against_what_the_fleet_may_order(

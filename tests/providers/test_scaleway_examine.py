@@ -69,7 +69,7 @@ async def test_without_organization_networks_and_key_nothing_is_asked():
             "is 5; the group may come to 10",
         ),
         ({"limits": [{"zone": "nl-ams-1", "limit": 5}]}, True, "is unlimited"),
-        ({"name": "x"}, True, "none is told"),
+        ({"name": "x"}, True, "no limit is listed"),
     ],
 )
 async def test_a_quota_that_is_too_small_is_told(output: dict[str, object], well: bool, text: str):

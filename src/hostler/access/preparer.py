@@ -26,7 +26,7 @@ class SshPreparer:
 
     async def prepare(self, connection: Connection, order: Order) -> Prepared:
         """Log in, and run the commands if the host does not carry them yet."""
-        found = Prepared(error="the host has no address yet: look again")
+        found = Prepared(error="the host has no address yet: observe again")
         for address in dict.fromkeys(a for a in (connection.address, connection.internal) if a):
             found = await self._prepare(self._login(address, connection, order), order)
             if found.login or found.fingerprint:
@@ -44,7 +44,7 @@ class SshPreparer:
 
     async def ask(self, connection: Connection, question: Question) -> Reply:
         """Log in and run the command; see the port."""
-        found = Reply(text="the host has no address yet: look again")
+        found = Reply(text="the host has no address yet: observe again")
         for address in dict.fromkeys(a for a in (connection.address, connection.internal) if a):
             found = await self._ask(self._login(address, connection, question), question)
             if found.status is not None:

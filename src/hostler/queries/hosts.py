@@ -91,7 +91,7 @@ def on_release(host: HostStatus) -> str:
         return "it is left as it is for as long as it has this name"
     if record.retires:
         requested = record.policy is ReleasePolicy.TERMINATE
-        return "it is given up: " + ("somebody asked for that" if requested else "we ordered it")
+        return "it is retired: " + ("that was requested" if requested else "we ordered it")
     return f"it is wiped and returns to the pool {record.pool}" if record.pool else ""
 
 

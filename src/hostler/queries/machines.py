@@ -21,7 +21,7 @@ from .providers import Providers
 from .wording import clock_time, until
 
 _AT_THE_LIMIT = {
-    "admit": "given up",
+    "admit": "abandoned",
     "start": "times out",
     "stop": "raises an alarm",
     "drain": "stops in any case",

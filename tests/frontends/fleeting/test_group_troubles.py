@@ -158,9 +158,9 @@ def test_group_whose_store_is_lost_says_so_and_does_nothing_more() -> None:
         await plugged.until({State.RUNNING: 1, State.DELETING: 1}, 1 * MIN)
         store.bugs += [StoreLost("the file went away")] * 1000
         await asyncio.sleep(1.0)
-        with pytest.raises(Refused, match=r"records are gone: the file went away"):
+        with pytest.raises(Refused, match=r"records are lost: the file went away"):
             await plugged.group.update()
-        with pytest.raises(Refused, match="records are gone"):
+        with pytest.raises(Refused, match="records are lost"):
             await plugged.group.increase(1)
         assert await plugged.group.decrease([one]) == []
         assert await plugged.group.decrease([other]) == [other], "its end is on record"

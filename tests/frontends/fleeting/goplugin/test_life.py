@@ -103,7 +103,7 @@ async def test_the_plugin_ends_when_nobody_reads_its_stdout_any_more() -> None:
         await asyncio.sleep(0.1)
         assert not lived.done()
         os.close(reading)
-        assert await lived == "the host is gone"
+        assert await lived == "the host has exited"
     os.close(writing)
 
 

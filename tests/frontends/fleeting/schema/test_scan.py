@@ -142,7 +142,7 @@ def test_two_versions_are_both_found_and_the_called_one_comes_first(tmp_path: Pa
         ("a.v2.Plugin", 1),
         ("a.v1.Plugin", 0),
     ]
-    assert any("a.v2.Plugin: its method paths stand" in note for note in found.notes)
+    assert any("a.v2.Plugin: its method paths are in the binary" in note for note in found.notes)
     assert any("a.v1.Plugin: no method path" in note for note in found.notes)
 
 

@@ -80,7 +80,7 @@ class Life:
     async def _watch_host(self) -> None:
         while not self._host.has_exited():  # noqa: ASYNC110 - no event tells of a parent's death
             await asyncio.sleep(_WATCH)
-        self.stop("the host is gone")
+        self.stop("the host has exited")
 
     async def _obey(self) -> None:
         """Obey SIGTERM once it comes at rest; whatever call runs or begins takes it back."""

@@ -127,9 +127,9 @@ def _evidence(found: Sequence[Service]) -> tuple[str, ...]:
     hints = list[str]()
     for one in found:
         if one.used:
-            hints.append(f"{one.name}: its method paths stand in the binary: a client is linked in")
+            hints.append(f"{one.name}: its method paths are in the binary: a client is linked in")
         elif one.used == 0:
-            hints.append(f"{one.name}: no method path of it stands in the binary")
+            hints.append(f"{one.name}: no method path of it is in the binary")
     return tuple(hints)
 
 

@@ -55,7 +55,7 @@ def discovered(processes: Processes, search: str | None, override: Override) -> 
     rest = first([*_named(above, place, search), *_installed(search)], override)
     if isinstance(rest, Place):
         return rest
-    none = () if above else ("no process above this one could be looked at",)
+    none = () if above else ("no process above this one could be inspected",)
     return Nowhere(
         reasons=(*none, *place.reasons, *rest.reasons),
         unreadable=place.unreadable or not above,

@@ -130,7 +130,7 @@ def compare(pin: Pin, found: ServiceMap) -> Differences:
         *_new("field", before.fields, now.fields),
         *_new("state", before.states, now.states),
         *(f"not used, new: {one}" for one in sorted(set(now.extra) - set(before.extra))),
-        *(f"not used, gone: {one}" for one in sorted(set(before.extra) - set(now.extra))),
+        *(f"not used, removed: {one}" for one in sorted(set(before.extra) - set(now.extra))),
     ]
     return Differences(changed=tuple(changed), added=tuple(added))
 
@@ -160,7 +160,7 @@ def _written(fields: Mapping[str, PinnedField]) -> dict[str, str]:
 def _different(kind: str, before: Mapping[str, str], now: Mapping[str, str]) -> Iterator[str]:
     for key, was in before.items():
         if (is_ := now.get(key)) != was:
-            yield f"{kind} {key}: pinned as {was}, now {is_ or 'gone'}"
+            yield f"{kind} {key}: pinned as {was}, now {is_ or 'removed'}"
 
 
 def _new(kind: str, before: Mapping[str, object], now: Mapping[str, object]) -> Iterator[str]:

@@ -118,7 +118,7 @@ class MacOnline:
             text = "none is published: hosts would be wiped to the usual image of their type, and "
             there = ", ".join(families(listing.found.values(), offer.type))
             cure = f"; there are {there}: see `os`" if there else ""
-            return Finding(False, about, f"{text}fit no more{cure}", lasting=True)
+            return Finding(False, about, f"{text}no longer fit{cure}", lasting=True)
         return Finding(True, about, f"the newest is {image.name or image.id}")
 
     async def _quotas(
@@ -181,8 +181,8 @@ def _quota(
 ) -> Finding:
     about = f"quota of {offer.type} in {offer.zone}"
     limits = limits_of(offer.type, offer.zone, quotas)
-    stand = sum(resource.note("type") == offer.type for resource in resources)
-    use = f"{stand} stand in the project, and fleet {fleet} may order {most}"
+    existing = sum(resource.note("type") == offer.type for resource in resources)
+    use = f"{existing} exist in the project, and fleet {fleet} may order {most}"
     return quota(about, (highest(limits),) if limits else (), most, use)
 
 

@@ -230,7 +230,7 @@ def _oddly_named(message: Message, slot: Slot, left: Sequence[Leaf]) -> str | No
 
 def _why(left: Sequence[Leaf], open_: Sequence[Leaf]) -> str:
     if not left:
-        return "no field has a type that could carry it"
+        return "no field has a type that could hold it"
     if not open_:
         return f"{', '.join(_names(left))} has the type, but its name says something else"
     if len(open_) == 1:

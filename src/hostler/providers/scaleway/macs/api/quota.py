@@ -66,7 +66,7 @@ class Quotas:
             return None
         limits = limits_of(type_name, zone, listing.found.values())
         if not limits:
-            self._unknown(type_name, "none is told")
+            self._unknown(type_name, "no limit is listed")
         return highest(limits)
 
     def _unknown(self, about: str, why: str) -> None:
